@@ -1,0 +1,23 @@
+"""Adam in one pass over memory. Arguments were checked by fastimpl/optimizers.py."""
+
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.math cimport sqrt, sqrtf
+
+
+def adam_step(
+    floating[::1] theta, const floating[::1] grad, floating[::1] m, floating[::1] v,
+    floating lr, floating beta1, floating rest1, floating beta2, floating rest2,
+    floating correct1, floating correct2, floating eps
+):
+    """Each operation is rounded on its own, in the reference's order: the same bits."""
+    cdef Py_ssize_t i
+    cdef floating root
+    for i in prange(theta.shape[0], nogil=True, schedule="static"):
+        m[i] = beta1 * m[i] + rest1 * grad[i]
+        v[i] = beta2 * v[i] + rest2 * (grad[i] * grad[i])
+        if floating is double:
+            root = sqrt(v[i] / correct2)
+        else:
+            root = sqrtf(v[i] / correct2)
+        theta[i] = theta[i] - lr * (m[i] / correct1) / (root + eps)

@@ -1,0 +1,93 @@
+"""Kernels for the keyed generator. Arguments were checked by fastimpl/streams.py."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+
+def mix_one(uint64_t x):
+    return mix(x)
+
+
+def mix_many(const uint64_t[::1] x, uint64_t[::1] out):
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(x.shape[0]):
+            out[i] = mix(x[i])
+
+
+def absorb(uint64_t a, uint64_t p):
+    """One step of `key`: take in the part p."""
+    return mix(a + GOLD + p)
+
+
+def uniform_one(uint64_t k, uint64_t c):
+    return uniform(k, c)
+
+
+def uniform_many(uint64_t k, const uint64_t[::1] c, double[::1] out):
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(c.shape[0]):
+            out[i] = uniform(k, c[i])
+
+
+def below_one(uint64_t k, uint64_t c, int64_t n):
+    return below(k, c, n)
+
+
+def below_many(uint64_t k, const uint64_t[::1] c, int64_t n, int64_t[::1] out):
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(c.shape[0]):
+            out[i] = below(k, c[i], n)
+
+
+cdef int64_t displaced_size(int64_t m) noexcept nogil:
+    """Number of int32 that partial_shuffle needs beside its result: 2 per table entry."""
+    cdef int64_t entries = 16
+    while entries < 4 * m:
+        entries *= 2
+    return 2 * entries
+
+
+cdef inline int64_t find(const int32_t* table, int64_t mask, int32_t position) noexcept nogil:
+    """The entry of the open-addressing table that holds `position`, or where it would go."""
+    cdef int64_t entry = <int64_t>(<uint64_t>position * GOLD >> 32) & mask
+    while table[2 * entry] >= 0 and table[2 * entry] != position:
+        entry = (entry + 1) & mask
+    return entry
+
+
+cdef void partial_shuffle(
+    uint64_t k, uint64_t c, int64_t N, int64_t m, int32_t* picked, int32_t* displaced
+) noexcept nogil:
+    """Partial Fisher-Yates. `displaced` maps positions to values where they differ.
+
+    A table of the displaced values alone stays in the L1 cache; the whole array would not.
+    """
+    cdef int64_t i, j, at_j, at_i
+    cdef int64_t mask = displaced_size(m) // 2 - 1
+    cdef int32_t value_i
+    memset(displaced, 0xFF, <size_t>displaced_size(m) * sizeof(int32_t))
+    for i in range(m):
+        j = i + below(k, c + <uint64_t>i, N - i)
+        at_i = find(displaced, mask, <int32_t>i)
+        value_i = displaced[2 * at_i + 1] if displaced[2 * at_i] >= 0 else <int32_t>i
+        at_j = find(displaced, mask, <int32_t>j)
+        picked[i] = displaced[2 * at_j + 1] if displaced[2 * at_j] >= 0 else <int32_t>j
+        displaced[2 * at_j] = <int32_t>j
+        displaced[2 * at_j + 1] = value_i
+
+
+def pick_without_replacement(uint64_t k, uint64_t c, int64_t N, int32_t[::1] picked):
+    cdef int64_t m = picked.shape[0]
+    cdef int32_t* displaced
+    if m == 0:
+        return
+    displaced = <int32_t*>malloc(<size_t>displaced_size(m) * sizeof(int32_t))
+    if displaced == NULL:
+        raise MemoryError()
+    with nogil:
+        partial_shuffle(k, c, N, m, &picked[0], displaced)
+    free(displaced)

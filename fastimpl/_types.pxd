@@ -1,0 +1,24 @@
+"""C types and the small helpers that every kernel may use."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+cdef extern from *:
+    """
+    #ifdef _OPENMP
+    #include <omp.h>
+    static inline int gnn_max_threads(void) { return omp_get_max_threads(); }
+    #else
+    static inline int gnn_max_threads(void) { return 1; }
+    #endif
+    """
+    int gnn_max_threads() noexcept nogil
+
+
+cdef inline const int64_t* offsets_of(const int64_t[::1] array) noexcept nogil:
+    """Return the address of the first element; NULL for an empty array."""
+    return &array[0] if array.shape[0] else NULL
+
+
+cdef inline const int32_t* ids_of(const int32_t[::1] array) noexcept nogil:
+    """Return the address of the first element; NULL for an empty array."""
+    return &array[0] if array.shape[0] else NULL

@@ -1,0 +1,1 @@
+"""refimpl/layers on kernels."""

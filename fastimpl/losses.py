@@ -1,0 +1,24 @@
+"""refimpl/losses.py on kernels."""
+
+import numpy as np
+
+from fastimpl import _losses
+from fastimpl._twin import twin
+from refimpl.losses import Loss, loss_arguments
+
+
+@twin
+def softmax_cross_entropy(logits, labels, weights=None):
+    return _cross_entropy(*loss_arguments(logits, labels, weights), softmax=True)
+
+
+@twin
+def sigmoid_cross_entropy(logits, labels, weights=None):
+    return _cross_entropy(*loss_arguments(logits, labels, weights), softmax=False)
+
+
+def _cross_entropy(logits, labels, weights, softmax):
+    grad = np.empty_like(logits)
+    losses = np.empty(len(logits))
+    _losses.cross_entropy(logits, labels, weights, grad, losses, softmax)
+    return Loss(float(losses.sum()), grad)

@@ -1,0 +1,1 @@
+"""refimpl/samplers on kernels."""

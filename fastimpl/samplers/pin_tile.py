@@ -1,0 +1,35 @@
+"""refimpl/samplers/pin_tile.py on a kernel."""
+
+from fastimpl._twin import twin
+from fastimpl.samplers.sampling import kernel_options, sample_nodes
+from refimpl import _check
+
+
+@twin
+def pin_tile(
+    graph,
+    main,
+    probe,
+    *,
+    m,
+    n,
+    eta=2.0,
+    deg_cap=None,
+    include="pushed",
+    lanes=8,
+    probe_range="capacity",
+    overflow="truncate",
+):
+    options = kernel_options(
+        graph,
+        m=m,
+        n=n,
+        eta=eta,
+        deg_cap=deg_cap,
+        include=include,
+        lanes=lanes,
+        probe_range=probe_range,
+        overflow=overflow,
+    )
+    main, probe = _check.word("main", main), _check.word("probe", probe)
+    return sample_nodes("pin_tile", graph, main, probe, options)

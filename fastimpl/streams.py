@@ -1,0 +1,57 @@
+"""refimpl/streams.py on kernels."""
+
+import numpy as np
+
+from fastimpl import _streams
+from fastimpl._twin import twin
+from refimpl import _check
+
+
+@twin
+def mix(x):
+    x = _check.word_or_words("x", x)
+    if isinstance(x, int):
+        return _streams.mix_one(x)
+    return _over_words(_streams.mix_many, x, np.uint64)
+
+
+@twin
+def key(*parts):
+    a = 0
+    for p in parts:
+        a = _streams.absorb(a, _check.word("parts", p))
+    return a
+
+
+@twin
+def uniform(k, c):
+    k, c = _check.word("k", k), _check.word_or_words("c", c)
+    if isinstance(c, int):
+        return _streams.uniform_one(k, c)
+    return _over_words(_streams.uniform_many, c, np.float64, k)
+
+
+@twin
+def below(k, c, n):
+    n = _check.integer("n", n, 1, 2**53 - 1)
+    k, c = _check.word("k", k), _check.word_or_words("c", c)
+    if isinstance(c, int):
+        return _streams.below_one(k, c, n)
+    out = np.empty(c.shape, np.int64)
+    _streams.below_many(k, np.ascontiguousarray(c).reshape(-1), n, out.reshape(-1))
+    return out
+
+
+@twin
+def pick_without_replacement(k, c, N, m):
+    k, c = _check.word("k", k), _check.word("c", c)
+    N = _check.integer("N", N, 0, 2**31 - 1)
+    picked = np.empty(_check.integer("m", m, 0, N), np.int32)
+    _streams.pick_without_replacement(k, c, N, picked)
+    return picked
+
+
+def _over_words(kernel, words, dtype, *leading):
+    out = np.empty(words.shape, dtype)
+    kernel(*leading, np.ascontiguousarray(words).reshape(-1), out.reshape(-1))
+    return out

@@ -1,0 +1,56 @@
+"""Adam (Kingma and Ba 2015, Algorithm 1), as both papers use it."""
+
+import numpy as np
+
+from refimpl import _check
+
+
+def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8):
+    """Update `theta`, `m` and `v` in place by step number `t`.
+
+    Every result has one right answer to the last bit: each operation is rounded on its own.
+
+    Parameters
+    ----------
+    theta : float32 or float64 array, C-contiguous, writeable
+        The weights.
+    grad : array of the same shape and dtype
+    m, v : arrays of the same shape and dtype, C-contiguous, writeable
+        Running means of the gradient and of its square; zeros before step 1.
+    t : int
+        Number of this step, from 1.
+    lr, beta1, beta2, eps : float
+        lr > 0, 0 <= beta < 1, eps > 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a dtype, shape or number does not fit, or an array cannot be updated in place.
+    """
+    grad = adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps)
+    m[...] = beta1 * m + (1 - beta1) * grad
+    v[...] = beta2 * v + (1 - beta2) * (grad * grad)
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    theta -= lr * m_hat / (np.sqrt(v_hat) + eps)
+
+
+def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
+    """Check the arguments of `adam_step`; return grad."""
+    for name, array in (("theta", theta), ("m", m), ("v", v)):
+        if not isinstance(array, np.ndarray) or array.dtype not in _check.FLOATS:
+            raise TypeError(f"{name} must be a float32 or float64 array")
+        if array.shape != theta.shape or array.dtype != theta.dtype:
+            raise ValueError(
+                f"{name} must be {theta.dtype} of shape {theta.shape} like theta, "
+                f"got {array.dtype} of shape {array.shape}"
+            )
+        if not (array.flags.c_contiguous and array.flags.writeable):
+            raise ValueError(f"{name} must be C-contiguous and writeable: it is updated in place")
+    _check.integer("t", t, 1)
+    _check.real("lr", lr, 0, strict=True)
+    _check.real("eps", eps, 0, strict=True)
+    for name, beta in (("beta1", beta1), ("beta2", beta2)):
+        if _check.real(name, beta, 0) >= 1:
+            raise ValueError(f"{name} must be below 1, got {beta}")
+    return _check.floats("grad", grad, theta.shape, theta.dtype)

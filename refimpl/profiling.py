@@ -1,0 +1,44 @@
+"""Where the time of a training run goes: kernels add their seconds to the profile in force."""
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from time import perf_counter
+
+PARTS = ("sampling", "aggregation", "weights", "other", "evaluation")
+
+_in_force: ContextVar["Profile | None"] = ContextVar("profile", default=None)
+
+
+class Profile:
+    """Seconds by part; use as a context manager to put it in force.
+
+    Sampling includes induction and the transpose; aggregation is sparse x dense products;
+    weights is dense products. While no profile is in force, kernels record nothing.
+    """
+
+    def __init__(self):
+        self.seconds = dict.fromkeys(PARTS, 0.0)
+
+    def __enter__(self):
+        self._token = _in_force.set(self)
+        return self
+
+    def __exit__(self, *exc_info):
+        _in_force.reset(self._token)
+
+
+def record(part, seconds):
+    """Add `seconds` to `part` of the profile in force, if there is one."""
+    profile = _in_force.get()
+    if profile is not None:
+        profile.seconds[part] += seconds
+
+
+@contextmanager
+def timed(part):
+    """Record the duration of a block, or of every call of a function it decorates."""
+    begin = perf_counter()
+    try:
+        yield
+    finally:
+        record(part, perf_counter() - begin)

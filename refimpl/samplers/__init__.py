@@ -1,0 +1,1 @@
+"""Samplers: each draws the nodes of one subgraph; `sampling` induces and numbers them."""

@@ -1,0 +1,194 @@
+"""Frontier sampling on the pin-and-tile Dashboard of JPDC'21."""
+
+import math
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.graph import Counters
+from refimpl.samplers.nodes import NodeSample, frontier_options
+from refimpl.streams import Stream
+
+NULL = -1
+
+
+def pin_tile(
+    graph,
+    main,
+    probe,
+    *,
+    m,
+    n,
+    eta=2.0,
+    deg_cap=None,
+    include="pushed",
+    lanes=8,
+    probe_range="capacity",
+    overflow="truncate",
+):
+    """Draw the nodes of a subgraph by frontier sampling on a Dashboard.
+
+    JPDC'21 Algorithm 3; ``# n`` marks line n, and its last lines are `induced_subgraph`. Same
+    law as `frontier` while nothing is truncated, at O(1) expected probes a step: a frontier
+    node of degree k owns k entries ("pins") of one array, so a uniform probe that hits a pin
+    hits each node in proportion to its degree. O(m d + (n - m)(eta + d_e eta / (eta - 1)))
+    expected time for mean degree d and size-biased mean degree d_e (E-C1).
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected.
+    main, probe : ints in [0, 2**64)
+        Keys of two streams: roots and neighbours, and the probes.
+    m, n, deg_cap, include
+        As in `frontier`; `deg_cap` limits the pins of a node.
+    eta : float above 1
+        Length of the Dashboard over the expected number of pins in use.
+    lanes : int
+        The paper's p: probes are counted in rounds of this many. It never changes the sample.
+    probe_range : {"capacity", "used"}
+        Probe the whole Dashboard as printed, or only as far as it has been filled.
+    overflow : {"truncate", "grow"}
+        What happens to a node whose pins do not fit after a clean-up: it gets what is left
+        (at least 1), or the Dashboard is doubled.
+
+    Returns
+    -------
+    NodeSample
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is directed or an option is out of range.
+    """
+    m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
+    eta, lanes = dashboard_options(eta, lanes, probe_range, overflow)
+    main, probe = Stream(_check.word("main", main)), Stream(_check.word("probe", probe))
+    indptr, indices, deg = graph.indptr, graph.indices, graph.degrees()
+    weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
+    popped, pushed = [], []
+
+    d = graph.weight_sum(deg_cap) / graph.n  # 1 E-B6
+    FS = main.pick_without_replacement(graph.n, m)  # 4 6 E-B5
+    capacity = max(math.ceil(eta * m * d), int(weight[FS].sum()))  # 2 E-B9
+    Vs = set(FS.tolist())  # 5
+    board = Dashboard(capacity, FS, weight[FS], n)  # 2-3 7-19 E-B2
+    for _ in range(n - m):  # 20 E-B4
+        if board.valid == 0:  # only isolated nodes are left (E-B26)
+            break
+        v_pop, pin = board.pop_frontier(probe, lanes, probe_range)  # 21
+        v_new = int(indices[indptr[v_pop] + main.below(deg[v_pop])])  # 22
+        if weight[v_new] > board.free():  # 23 E-B8
+            board.cleanup()  # 24-25
+        board.add_to_frontier(v_new, pin, int(weight[v_new]), overflow)  # 27 29
+        Vs.add(v_new if include == "pushed" else v_pop)  # 28 E-B1
+        popped.append(v_pop)
+        pushed.append(v_new)
+
+    return NodeSample(
+        np.array(sorted(Vs), np.int32),
+        np.array(popped, np.int32),
+        np.array(pushed, np.int32),
+        Counters(
+            pops=len(popped),
+            probes=board.probes,
+            rounds=board.rounds,
+            cleanups=board.cleanups,
+            moved=board.moved,
+            truncated=board.truncated,
+            popped_degree_sum=int(deg[popped].sum()),
+            added_degree_sum=int(deg[pushed].sum()),
+            capacity=len(board.DB),
+        ),
+    )
+
+
+class Dashboard:
+    """The frontier as one array of pins, m tiles, and an index of the columns in use.
+
+    ``DB[k]`` is the tile that entry k is pinned to, or NULL. Tile t is the 4-tuple ``node[t],
+    start[t], end[t], slot[t]``: its node's pins are ``DB[start:end]`` and its column is `slot`.
+    Column i of the index array IA begins at ``IA_start[i]``, is in the frontier if
+    ``IA_live[i]``, and belongs to tile ``IA_tile[i]`` (E-B13). `cnt` columns are in use; they
+    take up the first ``IA_start[cnt]`` entries of DB (E-B10). Popped columns stay until the next
+    clean-up. `valid` counts the pins in use.
+    """
+
+    def __init__(self, capacity, FS, weights, n):
+        m = len(FS)
+        self.DB = np.full(capacity, NULL, np.int32)  # A3:2 E-B20
+        self.IA_start = np.zeros(n + 1, np.int64)  # A3:3 7 E-B10
+        self.IA_live = np.zeros(n + 1, np.bool_)  # A3:3 12
+        self.IA_tile = np.full(n + 1, NULL, np.int32)
+        for i in range(m):  # A3:8
+            self.IA_start[i + 1] = self.IA_start[i] + weights[i]  # A3:9 E-B18
+            self.IA_live[i], self.IA_tile[i] = True, i  # A3:7 10
+        self.node, self.slot = FS.copy(), np.arange(m)
+        self.start, self.end = self.IA_start[:m].copy(), self.IA_start[1 : m + 1].copy()
+        for i in range(m):  # A3:13 E-B20
+            pin = i  # A3:14
+            self.DB[self.start[i] : self.end[i]] = pin  # A3:15-16
+        self.cnt = m  # A3:19 E-B2
+        self.valid = int(self.IA_start[m])
+        self.probes = self.rounds = self.cleanups = self.moved = self.truncated = 0
+
+    def free(self):
+        """Return the number of entries behind the last column."""
+        return len(self.DB) - int(self.IA_start[self.cnt])
+
+    def pop_frontier(self, probe, lanes, probe_range):
+        """Unpin a random frontier node; return it and its tile (Algorithm 4)."""
+        limit = len(self.DB) if probe_range == "capacity" else int(self.IA_start[self.cnt])
+        tries, idx_pop = 0, NULL  # 2
+        while idx_pop == NULL:  # 3-4 E-B12
+            idx = probe.below(limit)  # 5
+            if self.DB[idx] != NULL:  # 6
+                idx_pop = idx  # 7
+            tries += 1
+        pin = int(self.DB[idx_pop])  # 11
+        v_pop, start, end = int(self.node[pin]), self.start[pin], self.end[pin]  # 12
+        self.DB[start:end] = NULL  # 13-14
+        self.IA_live[self.slot[pin]] = False  # 16
+        self.valid -= int(end - start)
+        self.probes += tries
+        self.rounds += -(-tries // lanes)  # the lowest lane of a round that hits is the winner
+        return v_pop, pin  # 17
+
+    def cleanup(self):
+        """Move the columns of the frontier to the front, in order (Algorithm 4)."""
+        DB_new = np.full_like(self.DB, NULL)  # 20
+        k = j = 0
+        for i in np.flatnonzero(self.IA_live[: self.cnt]):  # 21-22 E-B7
+            t, length = self.IA_tile[i], self.IA_start[i + 1] - self.IA_start[i]  # E-B13
+            DB_new[k : k + length] = t  # 23
+            self.start[t], self.end[t], self.slot[t] = k, k + length, j  # E-B11
+            self.IA_start[j], self.IA_live[j], self.IA_tile[j] = k, True, t  # 25-26
+            k += length
+            j += 1
+        self.IA_start[j], self.IA_live[j:] = k, False  # 26
+        self.DB, self.cnt = DB_new, j  # 28
+        self.cleanups += 1
+        self.moved += int(k)
+
+    def add_to_frontier(self, v_new, pin, weight, overflow):
+        """Pin `v_new` behind the last column, on the tile that was popped (Algorithm 4)."""
+        while overflow == "grow" and weight > self.free():
+            self.DB = np.concatenate([self.DB, np.full_like(self.DB, NULL)])
+        i, start = self.cnt, int(self.IA_start[self.cnt])
+        end = start + min(weight, self.free())  # at least start + 1: see E-B22
+        self.IA_start[i + 1], self.IA_live[i] = end, True  # 31
+        self.IA_live[i + 1], self.IA_tile[i] = False, pin  # E-B10 E-B13
+        self.node[pin], self.start[pin], self.end[pin], self.slot[pin] = v_new, start, end, i  # 32
+        self.DB[start:end] = pin  # 33-34
+        self.cnt = i + 1
+        self.valid += end - start
+        self.truncated += end - start < weight
+
+
+def dashboard_options(eta, lanes, probe_range, overflow):
+    """Check the options that only dashboards have; return (eta, lanes)."""
+    eta = _check.real("eta", eta, 1, strict=True)
+    lanes = _check.integer("lanes", lanes, 1, 2**31 - 1)
+    _check.choice("probe_range", probe_range, ("capacity", "used"))
+    _check.choice("overflow", overflow, ("truncate", "grow"))
+    return eta, lanes

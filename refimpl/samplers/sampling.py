@@ -1,0 +1,94 @@
+"""From a seed and a number to a subgraph, whatever the sampler."""
+
+import inspect
+
+from refimpl import _check, streams
+from refimpl.graph import induced_subgraph
+from refimpl.samplers.frontier import frontier
+from refimpl.samplers.pin_tile import pin_tile
+
+KERNELS = {"frontier": frontier, "pin_tile": pin_tile}
+
+
+class Sampler:
+    """A sampler and its options, such as ``Sampler("pin_tile", m=100, n=800, eta=2)``.
+
+    Parameters
+    ----------
+    name : {"frontier", "pin_tile"}
+        The function of that name draws the nodes.
+    **options
+        That function's keyword arguments.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is no such sampler, or it takes no such option, or one is missing.
+    """
+
+    def __init__(self, name, **options):
+        _check.choice("name", name, tuple(KERNELS))
+        parameters = inspect.signature(KERNELS[name]).parameters.values()
+        known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        if unknown := sorted(options.keys() - known.keys()):
+            raise TypeError(f"{name} takes {', '.join(known)}; got {', '.join(unknown)}")
+        filled = {**known, **options}
+        if missing := [k for k, value in filled.items() if value is inspect.Parameter.empty]:
+            raise TypeError(f"{name} needs {', '.join(missing)}")
+        self.name, self.options = name, filled
+
+    def __eq__(self, other):
+        same = isinstance(other, Sampler)
+        return same and (self.name, self.options) == (other.name, other.options)
+
+    __hash__ = None
+
+    def __repr__(self):
+        options = "".join(f", {k}={v!r}" for k, v in self.options.items())
+        return f"Sampler({self.name!r}{options})"
+
+
+def sample_many(graph, sampler, rng, first, count):
+    """Return subgraphs number first, first + 1, .., first + count - 1 of a run.
+
+    JPDC'21 Algorithm 8, lines 4-8. Subgraph q depends on the seed and q alone, so it does not
+    matter how many are drawn at once, or on how many threads.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected.
+    sampler : Sampler
+    rng : int, numpy.random.Generator or None
+        See `as_seed`. An int gives the same subgraphs each time.
+    first, count : ints >= 0
+
+    Returns
+    -------
+    list of Subgraph
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is directed, or an option does not fit it.
+    """
+    seed, first, count = sampling_arguments(sampler, rng, first, count)
+    subgraphs = []
+    for q in range(first, first + count):  # 4
+        subgraphs.append(_sample(graph, sampler, seed, q))  # 5-7 E-F6
+    return subgraphs
+
+
+def _sample(graph, sampler, seed, q):
+    main, probe = streams.key(seed, streams.SAMPLE, q, 0), streams.key(seed, streams.SAMPLE, q, 1)
+    sample = KERNELS[sampler.name](graph, main, probe, **sampler.options)  # A8:5
+    subgraph = induced_subgraph(graph, sample.nodes)  # A8:5-6, with the transpose
+    return subgraph._replace(counters=sample.counters)
+
+
+def sampling_arguments(sampler, rng, first, count):
+    """Check what does not depend on the graph; return (seed, first, count)."""
+    if not isinstance(sampler, Sampler):
+        raise TypeError(f"sampler must be a Sampler, got {type(sampler).__name__}")
+    first = _check.integer("first", first, 0, 2**63 - 1)
+    return streams.as_seed(rng), first, _check.integer("count", count, 0, 2**31 - 1)

@@ -1,0 +1,179 @@
+"""Random numbers by key and counter: SplitMix64 as a function, not as a state.
+
+Draw number c of the stream with key k is ``uniform(k, c)``: anyone can compute any draw, in any
+order, on any thread, in any language. Keys and counters are integers modulo 2**64. Source:
+Steele, Lea and Flood 2014 (SplitMix64); the keyed form is this project's own contract.
+"""
+
+import numpy as np
+
+from refimpl import _check
+
+GOLD = 0x9E3779B97F4A7C15
+MASK = 2**64 - 1
+
+# The first part of a key says what its draws are for.
+SAMPLE, SAINT, INIT, DROPOUT, LAYER, SHUFFLE, DATA = range(7)
+
+
+def mix(x):
+    """Return SplitMix64's finaliser of `x`, a bijection of the 64-bit integers.
+
+    Parameters
+    ----------
+    x : int in [0, 2**64), or uint64 array
+
+    Returns
+    -------
+    int, or uint64 array of the shape of `x`
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `x` is not an integer, or not in range.
+    """
+    x = _check.word_or_words("x", x)
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & MASK
+    return x ^ (x >> 31)
+
+
+def key(*parts):
+    """Return the key of the stream named by the integers `parts`, such as (seed, domain, q).
+
+    Parameters
+    ----------
+    *parts : ints in [0, 2**64)
+
+    Returns
+    -------
+    int in [0, 2**64)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a part is not an integer, or not in range.
+    """
+    a = 0
+    for p in parts:
+        a = mix(a + GOLD + _check.word("parts", p) & MASK)
+    return a
+
+
+def uniform(k, c):
+    """Return draw number `c` of the stream with key `k`: a multiple of 2**-53 in [0, 1).
+
+    Parameters
+    ----------
+    k : int in [0, 2**64)
+    c : int in [0, 2**64), or uint64 array
+        Counters from 0.
+
+    Returns
+    -------
+    float, or float64 array of the shape of `c`
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `k` or `c` is not an integer, or not in range.
+    """
+    k, c = _check.word("k", k), _check.word_or_words("c", c)
+    return (mix(k + GOLD * (c + 1 & MASK) & MASK) >> 11) * 2.0**-53
+
+
+def below(k, c, n):
+    """Return ``floor(uniform(k, c) * n)``: an integer in [0, n), uniform up to n / 2**53.
+
+    No clamp is needed: the product rounds below n for every n < 2**53.
+
+    Parameters
+    ----------
+    k : int in [0, 2**64)
+    c : int in [0, 2**64), or uint64 array
+    n : int in [1, 2**53)
+
+    Returns
+    -------
+    int, or int64 array of the shape of `c`
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not an integer, or not in range.
+    """
+    n = _check.integer("n", n, 1, 2**53 - 1)
+    u = uniform(k, c)
+    return int(u * n) if isinstance(u, float) else (u * n).astype(np.int64)
+
+
+def pick_without_replacement(k, c, N, m):
+    """Return `m` distinct integers of [0, N), in the order drawn: a partial Fisher-Yates shuffle.
+
+    Draws c, c+1, .., c+m-1 of the stream with key `k`, one per pick. O(m) time and memory.
+
+    Parameters
+    ----------
+    k, c : ints in [0, 2**64)
+    N, m : ints, 0 <= m <= N < 2**31
+
+    Returns
+    -------
+    (m,) int32 array
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not an integer, or not in range.
+    """
+    k, c = _check.word("k", k), _check.word("c", c)
+    N = _check.integer("N", N, 0, 2**31 - 1)
+    m = _check.integer("m", m, 0, N)
+    moved = {}  # position -> value, where they differ; the array itself would take O(N)
+    picked = np.empty(m, np.int32)
+    for i in range(m):
+        j = i + below(k, c + i & MASK, N - i)
+        picked[i] = moved.get(j, j)
+        moved[j] = moved.get(i, i)
+    return picked
+
+
+class Stream:
+    """The draws of one key in order; `c` is the number of the next one."""
+
+    def __init__(self, k, c=0):
+        self.k, self.c = k, c
+
+    def below(self, n):
+        """Return the next integer in [0, n)."""
+        self.c += 1
+        return below(self.k, self.c - 1, n)
+
+    def pick_without_replacement(self, N, m):
+        """Return the next m distinct integers of [0, N)."""
+        self.c += m
+        return pick_without_replacement(self.k, self.c - m, N, m)
+
+
+def as_seed(rng):
+    """Return `rng` as a 64-bit seed.
+
+    Parameters
+    ----------
+    rng : int in [0, 2**64), numpy.random.Generator or None
+        An int is its own seed. A Generator gives one draw. None takes fresh entropy (SPEC 7).
+
+    Returns
+    -------
+    int in [0, 2**64)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `rng` is of another type, or out of range.
+    """
+    if rng is None:
+        rng = np.random.default_rng()
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(0, 2**64, dtype=np.uint64))
+    return _check.word("rng", rng)

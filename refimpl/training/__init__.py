@@ -1,0 +1,1 @@
+"""Loops over an implementation: written once, for both packages."""

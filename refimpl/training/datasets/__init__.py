@@ -1,0 +1,1 @@
+"""Data to train on: built-in `communities`, GraphSAINT folders, Planetoid's raw files."""

@@ -1,0 +1,85 @@
+"""The extension build; everything else about the project is in pyproject.toml."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError, LinkError
+
+OPENMP = os.environ.get("MINIBATCH_GNN_OPENMP", "auto")  # auto | require | off
+CHECKED = os.environ.get("MINIBATCH_GNN_CHECKED") == "1"  # bounds-checked kernels, for the tests
+SANITIZE = os.environ.get("MINIBATCH_GNN_SANITIZE") == "1"  # address and undefined behaviour
+ARCH = os.environ.get("MINIBATCH_GNN_ARCH", "native")  # the compiler's -march; wheels: x86-64-v3
+
+if OPENMP not in ("auto", "require", "off"):
+    raise SystemExit(f"MINIBATCH_GNN_OPENMP must be auto, require or off, got {OPENMP!r}")
+
+
+class BuildExt(build_ext):
+    """Add the flags that depend on the compiler, once it is known; compile modules in parallel."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
+
+    def build_extensions(self):
+        compile_args, link_args = [], []
+        if self.compiler.compiler_type == "msvc":
+            openmp = ["/openmp"], []
+            compile_args += ["/O2", "/fp:precise"]
+        else:
+            openmp = ["-fopenmp"], ["-fopenmp"]
+            # no contraction: a product is rounded before it is added, as in the reference
+            compile_args += ["-O3", "-g0", "-ffp-contract=off", "-Wno-unused-function"]
+            if self.works([f"-march={ARCH}"]):
+                compile_args += [f"-march={ARCH}"]
+        if SANITIZE:
+            flags = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-g", "-O1"]
+            compile_args, link_args = compile_args + flags, flags
+        if OPENMP != "off":
+            if self.works(*openmp):
+                compile_args, link_args = compile_args + openmp[0], link_args + openmp[1]
+            elif OPENMP == "require":
+                raise CompileError("MINIBATCH_GNN_OPENMP=require, but OpenMP does not compile")
+            else:
+                self.warn("no OpenMP: fastimpl will use one thread (see fastimpl.build_info())")
+        for ext in self.extensions:
+            ext.extra_compile_args += compile_args
+            ext.extra_link_args += link_args
+        super().build_extensions()
+
+    def works(self, compile_args, link_args=()):
+        """Whether a program compiles and links with these flags."""
+        with tempfile.TemporaryDirectory() as tmp:
+            probe = Path(tmp, "probe.c")
+            header = "#include <omp.h>\n" if link_args or "/openmp" in compile_args else ""
+            probe.write_text(header + "int main(void) { return 0; }\n")
+            try:
+                objects = self.compiler.compile([str(probe)], tmp, extra_postargs=compile_args)
+                self.compiler.link_executable(
+                    objects, str(Path(tmp, "probe")), extra_postargs=list(link_args)
+                )
+            except (CompileError, LinkError):
+                return False
+        return True
+
+
+kernels = sorted(Path("fastimpl").rglob("_*.pyx"))
+setup(
+    ext_modules=cythonize(
+        [Extension(".".join(path.with_suffix("").parts), [path.as_posix()]) for path in kernels],
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": CHECKED,
+            "wraparound": False,
+            "initializedcheck": CHECKED,
+            "cdivision": True,
+            "embedsignature": False,
+        },
+        force=CHECKED or SANITIZE,
+    ),
+    cmdclass={"build_ext": BuildExt},
+)
