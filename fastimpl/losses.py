@@ -9,15 +9,15 @@ from refimpl.losses import Loss, loss_arguments
 
 @twin
 def softmax_cross_entropy(logits, labels, weights=None):
-    return _cross_entropy(*loss_arguments(logits, labels, weights), softmax=True)
+    return _cross_entropy(True, *loss_arguments(logits, labels, weights))
 
 
 @twin
 def sigmoid_cross_entropy(logits, labels, weights=None):
-    return _cross_entropy(*loss_arguments(logits, labels, weights), softmax=False)
+    return _cross_entropy(False, *loss_arguments(logits, labels, weights))
 
 
-def _cross_entropy(logits, labels, weights, softmax):
+def _cross_entropy(softmax, logits, labels, weights):
     grad = np.empty_like(logits)
     losses = np.empty(len(logits))
     _losses.cross_entropy(logits, labels, weights, grad, losses, softmax)

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+from typing import Any
 
 
 def bind(function, gnn):
@@ -12,9 +13,10 @@ def bind(function, gnn):
     signature = inspect.signature(function)
 
     @functools.wraps(function)
-    def bound(*args, **kwargs):
+    def bound_function(*args, **kwargs):
         return function(gnn, *args, **kwargs)
 
+    bound: Any = bound_function
     bound.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
     bound.unbound = function
     return bound

@@ -12,6 +12,8 @@ from refimpl.graph import Graph
 class Adjacency:
     """A sparse matrix A on the pattern of an undirected graph, and A^T on the same pattern.
 
+    Attributes
+    ----------
     graph : Graph
     data : (e,) float array
         ``data[j]`` is A[v, u] for entry j = (v, u): v receives from u.

@@ -39,6 +39,7 @@ class Graph:
     indptr: np.ndarray
     indices: np.ndarray
     symmetric: bool = field(init=False)
+    _weight_sums: dict = field(init=False, repr=False)
 
     def __post_init__(self):
         indptr = np.asarray(self.indptr)
@@ -163,6 +164,8 @@ class Counters(NamedTuple):
 class Subgraph(NamedTuple):
     """A node-induced subgraph and how it sits in its parent.
 
+    Attributes
+    ----------
     nodes : (s,) int32, ascending
         ``nodes[i]`` is the parent's id of local node i.
     graph : Graph
@@ -216,8 +219,7 @@ def induced_subgraph(graph, nodes):
                 edge_ids.append(j)
         indptr.append(len(indices))
     induced = Graph._trusted(np.array(indptr), np.array(indices, np.int32), symmetric=True)
-    edge_ids = np.array(edge_ids, np.int64)
-    return Subgraph(nodes, induced, edge_ids, transpose_perm(induced))
+    return Subgraph(nodes, induced, np.array(edge_ids, np.int64), transpose_perm(induced))
 
 
 def transpose_perm(graph):

@@ -15,7 +15,7 @@ class Loss(NamedTuple):
 
 
 def softmax_cross_entropy(logits, labels, weights=None):
-    """Return sum_v w_v sum_c -y_vc log softmax(x_v)_c and its gradient.
+    """Return ``sum_v w_v sum_c -y_vc log softmax(x_v)_c`` and its gradient.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ def softmax_cross_entropy(logits, labels, weights=None):
 
 
 def sigmoid_cross_entropy(logits, labels, weights=None):
-    """Return sum_v w_v sum_c -(y log s(x) + (1 - y) log(1 - s(x))) and its gradient.
+    """Return ``sum_v w_v sum_c -(y log s(x) + (1 - y) log(1 - s(x)))`` and its gradient.
 
-    Written so that no exponential overflows: max(x, 0) - x y + log(1 + exp(-|x|)).
+    Written so that no exponential overflows: ``max(x, 0) - x y + log(1 + exp(-|x|))``.
 
     Parameters
     ----------

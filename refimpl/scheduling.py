@@ -8,6 +8,8 @@ from refimpl import _check
 class SageOrder(NamedTuple):
     """Which of two orders evaluates each three-matrix product of a GraphSAGE layer.
 
+    Attributes
+    ----------
     forward : 1 for (A X) W, 2 for A (X W)
     dw : 1 for (A X)^T G, 2 for X^T (A^T G)
     dx : 1 for (A^T G) W^T, 2 for A^T (G W^T), 0 where it is not computed

@@ -129,7 +129,7 @@ def pick_without_replacement(k, c, N, m):
     k, c = _check.word("k", k), _check.word("c", c)
     N = _check.integer("N", N, 0, 2**31 - 1)
     m = _check.integer("m", m, 0, N)
-    moved = {}  # position -> value, where they differ; the array itself would take O(N)
+    moved: dict[int, int] = {}  # position -> value where they differ; an array would take O(N)
     picked = np.empty(m, np.int32)
     for i in range(m):
         j = i + below(k, c + i & MASK, N - i)

@@ -81,7 +81,7 @@ cdef class Workspace:
         """Have scratch memory for at least `count` threads."""
         cdef Scratch* grown
         cdef Scratch* scratch
-        cdef int64_t v
+
         if count <= self.count:
             return
         grown = <Scratch*>realloc(self.threads, <size_t>count * sizeof(Scratch))

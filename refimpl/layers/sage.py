@@ -11,6 +11,8 @@ from refimpl.propagation import matmul, spmm
 class SageOutput(NamedTuple):
     """What the forward pass gives, and keeps for the backward pass.
 
+    Attributes
+    ----------
     X_out : (s, h_neigh + h_self) array
     AX : (s, f) array or None
         A X, where the chosen order computes it.

@@ -11,6 +11,8 @@ from refimpl.graph import Counters
 class NodeSample(NamedTuple):
     """The nodes of one subgraph and how they were found.
 
+    Attributes
+    ----------
     nodes : (s,) int32, ascending
     popped, pushed : (counters.pops,) int32
         The frontier node replaced at each step, and the neighbour that took its place.

@@ -136,7 +136,7 @@ class Dashboard:
         """Return the number of entries behind the last column."""
         return len(self.DB) - int(self.IA_start[self.cnt])
 
-    def pop_frontier(self, probe, lanes, probe_range):
+    def pop_frontier(self, probe, lanes, probe_range):  # 1
         """Unpin a random frontier node; return it and its tile (Algorithm 4)."""
         limit = len(self.DB) if probe_range == "capacity" else int(self.IA_start[self.cnt])
         tries, idx_pop = 0, NULL  # 2
@@ -154,7 +154,7 @@ class Dashboard:
         self.rounds += -(-tries // lanes)  # the lowest lane of a round that hits is the winner
         return v_pop, pin  # 17
 
-    def cleanup(self):
+    def cleanup(self):  # 19
         """Move the columns of the frontier to the front, in order (Algorithm 4)."""
         DB_new = np.full_like(self.DB, NULL)  # 20
         k = j = 0
@@ -170,7 +170,7 @@ class Dashboard:
         self.cleanups += 1
         self.moved += int(k)
 
-    def add_to_frontier(self, v_new, pin, weight, overflow):
+    def add_to_frontier(self, v_new, pin, weight, overflow):  # 30
         """Pin `v_new` behind the last column, on the tile that was popped (Algorithm 4)."""
         while overflow == "grow" and weight > self.free():
             self.DB = np.concatenate([self.DB, np.full_like(self.DB, NULL)])

@@ -41,8 +41,6 @@ class Sampler:
         same = isinstance(other, Sampler)
         return same and (self.name, self.options) == (other.name, other.options)
 
-    __hash__ = None
-
     def __repr__(self):
         options = "".join(f", {k}={v!r}" for k, v in self.options.items())
         return f"Sampler({self.name!r}{options})"
@@ -82,8 +80,8 @@ def sample_many(graph, sampler, rng, first, count):
 def _sample(graph, sampler, seed, q):
     main, probe = streams.key(seed, streams.SAMPLE, q, 0), streams.key(seed, streams.SAMPLE, q, 1)
     sample = KERNELS[sampler.name](graph, main, probe, **sampler.options)  # A8:5
-    subgraph = induced_subgraph(graph, sample.nodes)  # A8:5-6, with the transpose
-    return subgraph._replace(counters=sample.counters)
+    subgraph = induced_subgraph(graph, sample.nodes)  # A2:9 A3:31 A8:5-6
+    return subgraph._replace(counters=sample.counters)  # A2:10 A3:32
 
 
 def sampling_arguments(sampler, rng, first, count):

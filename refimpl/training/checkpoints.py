@@ -80,7 +80,9 @@ def load_checkpoint(path):
         if any(other != shapes[0] for other in shapes):
             raise ValueError(f"{', '.join(GROUPS)} differ in names or shapes")
         history = [EpochRecord(**record) for record in meta["history"]]
-        numbers = {name: kind(meta[name]) for name, kind in NUMBERS.items()}
-        return TrainState(**groups, **numbers, history=history), dict(meta["settings"])
+        state = TrainState(*groups.values(), history=history)
+        for name, kind in NUMBERS.items():
+            setattr(state, name, kind(meta[name]))
+        return state, dict(meta["settings"])
     except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} is not a whole checkpoint: {error}") from error

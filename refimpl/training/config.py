@@ -14,6 +14,8 @@ MODELS = ("sage", "mlp")
 class TrainConfig:
     """The settings of a run; together with the data set they determine its result to the bit.
 
+    Parameters
+    ----------
     method : {"graph", "full"}
         Train on sampled subgraphs, or on the whole training graph at once (the baseline).
     sampler : Sampler, optional

@@ -3,6 +3,7 @@
 from collections import deque
 
 from refimpl import _check
+from refimpl.graph import Subgraph
 from refimpl.profiling import timed
 from refimpl.streams import as_seed
 
@@ -36,7 +37,7 @@ class SubgraphPool:
         self.gnn, self.graph, self.sampler, self.seed = gnn, graph, sampler, as_seed(rng)
         self.size = _check.integer("size", size, 1)
         self.next_q = _check.integer("first", first, 0)
-        self.waiting = deque()  # 1
+        self.waiting: deque[Subgraph] = deque()  # 1
 
     def __iter__(self):
         return self

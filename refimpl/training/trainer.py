@@ -221,11 +221,11 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None):
         If an argument is of the wrong kind or does not fit another.
     """
     trainer = Trainer(gnn, dataset, config, state)
-    while len(trainer.state.history) < config.epochs:  # 2 E-F8
+    while len(trainer.state.history) < config.epochs:  # 2 A1:2 E-F8
         trainer.epoch()
         if after_epoch is not None:
             after_epoch(trainer.state)
-    return trainer.result()  # 15
+    return trainer.result()  # 15 A1:17
 
 
 def _copy(arrays):

@@ -12,6 +12,8 @@ from refimpl.graph import Graph
 class Dataset:
     """A graph with features, labels and a split; training sees the training graph only.
 
+    Parameters
+    ----------
     name : str
     graph : Graph
         All n nodes, undirected; for evaluation.

@@ -1,65 +1,91 @@
-"""Steps that all data sets share: the training graph and standardised features."""
+"""What every data set needs done: reading its files, its training graph, its features scaled."""
+
+from contextlib import contextmanager
 
 import numpy as np
 
 from refimpl import _check
 from refimpl.graph import as_graph
 
-BLOCK = 4096  # rows worked on at a time, so that float64 copies stay small
+BLOCK = 4096  # rows worked on at a time, so that copies in float64 stay small
+
+
+@contextmanager
+def reading(path, kind):
+    """Open `path` to read bytes; any error inside becomes a ValueError that names the file.
+
+    A file that cannot be opened raises as usual (FileNotFoundError, PermissionError).
+    """
+    with path.open("rb") as file:
+        try:
+            yield file
+        except Exception as error:  # broken files raise almost anything in the readers below
+            reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+            raise ValueError(f"{path} cannot be read as {kind}: {reason}") from error
+
+
+def check_finite(path, features):
+    """Raise a ValueError that names the file and the row unless all features are finite."""
+    for start in range(0, len(features), BLOCK):
+        bad = np.flatnonzero(~np.isfinite(features[start : start + BLOCK]).all(axis=1))
+        if bad.size:
+            raise ValueError(f"{path} must hold finite numbers, but row {start + bad[0]} does not")
 
 
 def induced(graph, nodes):
-    """Return the graph on `nodes` alone, node i being ``nodes[i]``: SciPy slicing at the border."""
+    """Return the graph on `nodes` alone, node i being ``nodes[i]``."""
     return as_graph(graph.to_scipy()[nodes][:, nodes])
 
 
 def standardise(features, rows, dtype=None):
     """Return (features - mean) / std, with mean and std taken over the rows `rows` only.
 
-    Both are accumulated in float64. A column that is constant over `rows` gets std 1. Works in
-    blocks of rows: no float64 copy of all features is made, and they may be a numpy.memmap.
+    Both are accumulated in float64, in blocks of rows: there is never a float64 copy of all
+    features, and they may be a numpy.memmap. A column that is constant over `rows` gets std 1.
 
     Parameters
     ----------
-    features : (n, f) array of real numbers, finite
-    rows : integer array, at least one row
+    features : (n, f) array of real numbers
+    rows : integer array, not empty
     dtype : float32 or float64, optional
-        Of the result (default: that of `features`, which must then be float32 or float64).
+        Of the result; default: that of `features`.
 
     Returns
     -------
-    (n, f) array, C-contiguous
+    (n, f) array
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind, or `rows` is empty or out of range.
+        If an argument is of the wrong kind, `rows` is empty or out of range, or a mean or std
+        is not finite.
     """
     features = np.asanyarray(features)
     if features.ndim != 2 or features.dtype.kind not in "fiub":
         raise TypeError(
-            f"features must be a 2-D array of real numbers, got {features.dtype} "
-            f"with {features.ndim} dimensions"
+            f"features must be 2-D with real numbers, got {features.ndim}-D {features.dtype}"
         )
     dtype = _check.float_dtype("dtype", features.dtype if dtype is None else dtype)
     rows = _check.ids("rows", rows, 0, len(features), np.int64)
     if not rows.size:
         raise ValueError("rows must name at least one row")
-    mean, std = _moments(features, rows)
-    result = np.empty(features.shape, dtype)
-    for i in range(0, len(features), BLOCK):
-        result[i : i + BLOCK] = (features[i : i + BLOCK] - mean) / std
+    with np.errstate(over="ignore", invalid="ignore"):  # told apart by what comes out
+        mean, std = _moments(features, rows)
+        bad = np.flatnonzero(~np.isfinite(mean + std))
+        if bad.size:
+            raise ValueError(f"features must have finite mean and std, but not in column {bad[0]}")
+        result = np.empty(features.shape, dtype)
+        for i in range(0, len(features), BLOCK):
+            result[i : i + BLOCK] = (features[i : i + BLOCK] - mean) / std
     return result
 
 
 def _moments(features, rows):
-    """Return mean and standard deviation of every column over `rows`, as float64."""
+    """Return the mean and the standard deviation of every column over `rows`, in float64."""
     first = features[rows[0]].astype(np.float64)
     blocks = [rows[i : i + BLOCK] for i in range(0, len(rows), BLOCK)]
-    # Deviations from one of the rows: exactly 0 where a column is constant, so its std is too.
-    offset = sum((features[block] - first).sum(axis=0) for block in blocks) / len(rows)
-    variance = sum(
-        np.square(features[block] - first - offset).sum(axis=0) for block in blocks
-    ) / len(rows)
-    std = np.sqrt(variance)
-    return first + offset, np.where(std == 0, 1.0, std)
+    # Differences to one row are exactly 0 where a column is constant, and so is its deviation.
+    shift = sum((features[block] - first).sum(axis=0) for block in blocks) / len(rows)
+    squares = sum(np.square(features[block] - first - shift).sum(axis=0) for block in blocks)
+    std = np.sqrt(squares / len(rows))
+    return first + shift, np.where(std == 0, 1.0, std)

@@ -1,0 +1,64 @@
+"""One door to every data set."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+from refimpl.training.datasets.communities import communities
+from refimpl.training.datasets.graphsaint import load_graphsaint
+from refimpl.training.datasets.planetoid import load_planetoid, planetoid_names
+
+BUILT_IN = {
+    "communities": communities,
+    "communities-multilabel": partial(communities, multilabel=True),
+}
+
+
+def load_dataset(source, *, rng=0, dtype="float32"):
+    """Return a data set by name, or from a folder.
+
+    Parameters
+    ----------
+    source : str or Path
+        ``communities`` or ``communities-multilabel`` (built in, made on the spot), or a folder:
+        with ``adj_full.npz`` in GraphSAINT's format, with ``ind.NAME.x`` in Planetoid's.
+        A folder called like a built-in data set is reached as ``./communities``.
+    rng : int in [0, 2**64), numpy.random.Generator or None
+        For the built-in data sets; a folder has nothing random.
+    dtype : float32 or float64
+        Of features and labels.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such folder, or a file is missing in it.
+    ValueError
+        If the folder holds no data set, or several, or a file is bad.
+    TypeError
+        If an argument is of the wrong type.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")
+    if isinstance(source, str) and source in BUILT_IN:
+        return BUILT_IN[source](rng, dtype=dtype)
+    folder = Path(source)
+    if not folder.exists():
+        raise FileNotFoundError(f"no folder {str(source)!r}, and no data set of that name{HINT}")
+    if (folder / "adj_full.npz").exists():
+        return load_graphsaint(folder, dtype)
+    names = planetoid_names(folder)
+    if len(names) > 1:
+        raise ValueError(f"{folder} must hold one data set, got files of {', '.join(names)}")
+    if names:
+        return load_planetoid(folder, names[0], dtype)
+    raise ValueError(
+        f"{folder} must be a folder with adj_full.npz (GraphSAINT's format) or ind.NAME.x "
+        f"(Planetoid's), and has neither{HINT}"
+    )
+
+
+HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
