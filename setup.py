@@ -70,7 +70,10 @@ class BuildExt(build_ext):
 kernels = sorted(Path("fastimpl").rglob("_*.pyx"))
 setup(
     ext_modules=cythonize(
-        [Extension(".".join(path.with_suffix("").parts), [path.as_posix()]) for path in kernels],
+        [
+            Extension(".".join(path.with_suffix("").parts), [path.as_posix()], include_dirs=["."])
+            for path in kernels
+        ],
         compiler_directives={
             "language_level": 3,
             "boundscheck": CHECKED,

@@ -1,6 +1,13 @@
 """Induction and transposition, for the samplers to cimport."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+cdef extern from "fastimpl/_scan.h":
+    # A set of nodes as a bitmap with ranks; see there. All zero: the empty set.
+    ctypedef struct Word "gnn_word":
+        uint32_t bits
+        int32_t rank
+    void prefetch "gnn_prefetch"(const void* address) noexcept nogil
 
 # A subgraph as it is built: memory from malloc, handed over to NumPy arrays at the end.
 ctypedef struct Induced:
@@ -11,12 +18,17 @@ ctypedef struct Induced:
     int64_t* edge_ids
     int64_t* perm
 
+# Memory for rows of unknown length, kept from one subgraph to the next.
+ctypedef struct Rows:
+    int32_t* local
+    int64_t* where
+    int64_t capacity
+
 cdef int induce(
     const int64_t* indptr, const int32_t* indices, const int32_t* nodes, int64_t s,
-    int32_t* mark, Induced* out
+    Word* words, Rows* rows, Induced* out
 ) noexcept nogil
-cdef void transpose(
-    const int64_t* indptr, const int32_t* indices, int64_t n, int64_t* ptr, int64_t* perm
-) noexcept nogil
+cdef void forget(Word* words, const int32_t* nodes, int64_t s) noexcept nogil
+cdef void release_rows(Rows* rows) noexcept nogil
 cdef void release(Induced* out) noexcept nogil
 cdef object as_arrays(Induced* out)

@@ -14,8 +14,7 @@ NO_COUNTERS = Counters()
 def induced_subgraph(graph, nodes):
     _check.symmetric(graph)
     nodes = _check.node_set("nodes", nodes, graph.n)
-    mark = np.full(graph.n, -1, np.int32)
-    return as_subgraph(_graph.induced_subgraph(graph.indptr, graph.indices, nodes, mark))
+    return as_subgraph(_graph.induced_subgraph(graph.indptr, graph.indices, nodes))
 
 
 @twin

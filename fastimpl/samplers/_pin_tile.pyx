@@ -1,16 +1,15 @@
-"""JPDC'21 Algorithms 3 and 4 on flat arrays that a thread keeps from sample to sample."""
+"""The pin-and-tile Dashboard (JPDC'21 Algorithms 3 and 4); tile t is slot t of the frontier."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from fastimpl._streams cimport below, displaced_size, partial_shuffle
-from fastimpl.samplers._workspace cimport Counts, Options, Scratch, add_node, prepare, room
+from fastimpl._streams cimport below
+from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, room, weight_of
 
 ctypedef struct Tile:
     int64_t start
     int64_t end
-    int32_t node
-    int32_t slot
+    int64_t column
 
 ctypedef struct Column:
     int64_t start
@@ -20,11 +19,15 @@ ctypedef struct Column:
 ctypedef struct Board:
     int32_t* DB
     int64_t capacity
-    Tile* tiles
     Column* IA
     int64_t cnt
     int64_t used  # IA[cnt].start
     int64_t valid
+    Tile* tiles
+
+
+cdef inline Board* board_of(Walker* walker) noexcept nogil:
+    return <Board*>walker.buffers[FIRST].memory
 
 
 cdef inline void fill(int32_t* DB, int64_t start, int64_t end, int32_t pin) noexcept nogil:
@@ -33,39 +36,56 @@ cdef inline void fill(int32_t* DB, int64_t start, int64_t end, int32_t pin) noex
         DB[k] = pin
 
 
-cdef int set_up(
-    const int64_t* indptr, const Options* options, int64_t graph_nodes, uint64_t main,
-    Scratch* scratch, Board* board
-) noexcept nogil:
-    """Pin the roots (lines 1 to 19); return -1 when memory runs out."""
-    cdef int64_t m = options.m, i, weights = 0
-    cdef int32_t* FS = <int32_t*>room(
-        scratch, 4, <size_t>(m + displaced_size(m)) * sizeof(int32_t)
-    )
-    board.tiles = <Tile*>room(scratch, 5, <size_t>m * sizeof(Tile))
-    board.IA = <Column*>room(scratch, 6, <size_t>(options.n + 1) * sizeof(Column))
-    if prepare(scratch, options.n) or not (FS and board.tiles and board.IA):
+cdef int set_up(Walker* walker) noexcept nogil:
+    """Pin the roots (Algorithm 3, lines 1 to 19)."""
+    cdef int64_t m = walker.options.m, i, weights = 0
+    cdef Board* board = <Board*>room(walker, FIRST, sizeof(Board) + <size_t>m * sizeof(Tile))
+    if board == NULL:
         return -1
-    partial_shuffle(main, 0, graph_nodes, m, FS, FS + m)
+    board.tiles = <Tile*>(board + 1)
+    board.IA = <Column*>room(walker, SECOND, <size_t>(walker.options.n + 1) * sizeof(Column))
+    if board.IA == NULL:
+        return -1
     for i in range(m):
         board.IA[i] = Column(weights, <int32_t>i, 1)
-        board.tiles[i] = Tile(weights, 0, FS[i], <int32_t>i)
-        weights += min(indptr[FS[i] + 1] - indptr[FS[i]], options.deg_cap)
-        board.tiles[i].end = weights
-        add_node(scratch, FS[i])
+        board.tiles[i] = Tile(weights, weights + weight_of(walker, i), i)
+        weights = board.tiles[i].end
     board.IA[m] = Column(weights, -1, 0)
     board.cnt, board.used, board.valid = m, weights, weights
-    board.capacity = max(options.capacity, weights)
-    board.DB = <int32_t*>room(scratch, 7, <size_t>board.capacity * sizeof(int32_t))
+    board.capacity = max(walker.options.capacity, weights)
+    board.DB = <int32_t*>room(walker, THIRD, <size_t>board.capacity * sizeof(int32_t))
     if board.DB == NULL:
         return -1
     for i in range(m):
         fill(board.DB, board.tiles[i].start, board.tiles[i].end, <int32_t>i)
     memset(board.DB + weights, 0xFF, <size_t>(board.capacity - weights) * sizeof(int32_t))
+    walker.counts.capacity = board.capacity
     return 0
 
 
-cdef void clean_up(Board* board, Counts* counts) noexcept nogil:
+cdef int64_t pop(Walker* walker) noexcept nogil:
+    """Probe until a pin is hit, and take away all pins of its tile."""
+    cdef Board* board = board_of(walker)
+    cdef int64_t limit = board.used if walker.options.probe_used else board.capacity
+    cdef int64_t tries = 0
+    cdef int32_t pin = -1
+    cdef Tile* tile
+    if board.valid == 0:
+        return -1
+    while pin < 0:
+        pin = board.DB[below(walker.probe, walker.probes_drawn, limit)]
+        walker.probes_drawn += 1
+        tries += 1
+    walker.counts.probes += tries
+    walker.counts.rounds += (tries + walker.options.lanes - 1) // walker.options.lanes
+    tile = &board.tiles[pin]
+    memset(board.DB + tile.start, 0xFF, <size_t>(tile.end - tile.start) * sizeof(int32_t))
+    board.valid -= tile.end - tile.start
+    board.IA[tile.column].live = 0
+    return pin
+
+
+cdef void clean_up(Walker* walker, Board* board) noexcept nogil:
     """Move live columns to the front in place: each moves left, over entries already read."""
     cdef int64_t i, length, k = 0, j = 0
     cdef int32_t t
@@ -77,88 +97,49 @@ cdef void clean_up(Board* board, Counts* counts) noexcept nogil:
         tile = &board.tiles[t]
         length = tile.end - tile.start
         fill(board.DB, k, k + length, t)
-        tile.start, tile.end, tile.slot = k, k + length, <int32_t>j
+        tile[0] = Tile(k, k + length, j)
         board.IA[j] = Column(k, t, 1)
         k += length
         j += 1
     memset(board.DB + k, 0xFF, <size_t>(board.used - k) * sizeof(int32_t))
     board.IA[j] = Column(k, -1, 0)
     board.cnt, board.used = j, k
-    counts.cleanups += 1
-    counts.moved += k
+    walker.counts.cleanups += 1
+    walker.counts.moved += k
 
 
-cdef int enlarge(Board* board, int64_t weight, Scratch* scratch) noexcept nogil:
-    """Double the dashboard until `weight` pins fit; return -1 when memory runs out."""
-    cdef int64_t capacity = board.capacity
-    while weight > capacity - board.used:
-        capacity *= 2
-    board.DB = <int32_t*>room(scratch, 7, <size_t>capacity * sizeof(int32_t))
+cdef int enlarge(Walker* walker, Board* board, int64_t weight) noexcept nogil:
+    """Double the Dashboard until `weight` pins fit; return -1 when memory runs out."""
+    cdef int64_t before = board.capacity
+    while weight > board.capacity - board.used:
+        board.capacity *= 2
+    board.DB = <int32_t*>room(walker, THIRD, <size_t>board.capacity * sizeof(int32_t))
     if board.DB == NULL:
         return -1
-    memset(
-        board.DB + board.capacity, 0xFF, <size_t>(capacity - board.capacity) * sizeof(int32_t)
-    )
-    board.capacity = capacity
+    memset(board.DB + before, 0xFF, <size_t>(board.capacity - before) * sizeof(int32_t))
+    walker.counts.capacity = board.capacity
     return 0
 
 
-cdef int pin_tile(
-    const int64_t* indptr, const int32_t* indices, int64_t graph_nodes, const Options* options,
-    uint64_t main, uint64_t probe, Scratch* scratch
-) noexcept nogil:
-    """Draw the nodes of one sample; return -1 when memory runs out."""
-    cdef Board board
-    cdef Counts* counts = &scratch.counts
-    cdef int64_t m = options.m, i, tries, limit, deg, weight, end
-    cdef uint64_t c = 0
-    cdef int32_t v_pop, v_new, pin
-    cdef Tile* tile
-    if set_up(indptr, options, graph_nodes, main, scratch, &board):
-        return -1
-    for i in range(options.n - m):
-        if board.valid == 0:
-            break
-        limit = board.used if options.probe_used else board.capacity
-        tries = 0
-        pin = -1
-        while pin < 0:
-            pin = board.DB[below(probe, c, limit)]
-            c += 1
-            tries += 1
-        tile = &board.tiles[pin]
-        v_pop = tile.node
-        memset(board.DB + tile.start, 0xFF, <size_t>(tile.end - tile.start) * sizeof(int32_t))
-        board.valid -= tile.end - tile.start
-        board.IA[tile.slot].live = 0
-
-        deg = indptr[v_pop + 1] - indptr[v_pop]
-        v_new = indices[indptr[v_pop] + below(main, <uint64_t>(m + i), deg)]
-        counts.pops += 1
-        counts.probes += tries
-        counts.rounds += (tries + options.lanes - 1) // options.lanes
-        counts.popped_degree_sum += deg
-        deg = indptr[v_new + 1] - indptr[v_new]
-        counts.added_degree_sum += deg
-        weight = min(deg, options.deg_cap)
-
-        if weight > board.capacity - board.used:
-            clean_up(&board, counts)
-            if options.grow and weight > board.capacity - board.used:
-                if enlarge(&board, weight, scratch):
-                    return -1
-        end = board.used + min(weight, board.capacity - board.used)
-        counts.truncated += end - board.used < weight
-        tile[0] = Tile(board.used, end, v_new, <int32_t>board.cnt)
-        fill(board.DB, board.used, end, pin)
-        board.valid += end - board.used
-        board.IA[board.cnt] = Column(board.used, pin, 1)
-        board.cnt += 1
-        board.used = end
-        board.IA[board.cnt] = Column(end, -1, 0)
-
-        add_node(scratch, v_pop if options.include_popped else v_new)
-        scratch.popped[i] = v_pop
-        scratch.pushed[i] = v_new
-    counts.capacity = board.capacity
+cdef int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
+    """Pin the new node behind the last column, after a clean-up if there is no room."""
+    cdef Board* board = board_of(walker)
+    cdef int64_t end
+    if weight > board.capacity - board.used:
+        clean_up(walker, board)
+        if walker.options.grow and weight > board.capacity - board.used:
+            if enlarge(walker, board, weight):
+                return -1
+    end = board.used + min(weight, board.capacity - board.used)
+    walker.counts.truncated += end - board.used < weight
+    board.tiles[slot] = Tile(board.used, end, board.cnt)
+    fill(board.DB, board.used, end, <int32_t>slot)
+    board.valid += end - board.used
+    board.IA[board.cnt] = Column(board.used, <int32_t>slot, 1)
+    board.cnt += 1
+    board.used = end
+    board.IA[board.cnt] = Column(end, -1, 0)
     return 0
+
+
+pin_tile.set_up, pin_tile.pop, pin_tile.replace = set_up, pop, replace

@@ -3,26 +3,89 @@
 import numpy as np
 from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memset
 
-from fastimpl._graph cimport Induced, as_arrays, induce, release
+from fastimpl._graph cimport Induced, Rows, Word, as_arrays, forget, induce, release, release_rows
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
 from fastimpl.samplers._frontier cimport frontier
 from fastimpl.samplers._pin_tile cimport pin_tile
-from fastimpl.samplers._workspace cimport Counts, Kernel, Options, Scratch, Workspace, finish
+from fastimpl.samplers._walker cimport (
+    Chooser, Counts, Options, Walker, release_buffers, sort_unique, walk
+)
+
+cdef enum:
+    GROUP = 4  # samples that a thread draws in step: enough to hide latency, few enough for L2
+
+ctypedef struct Scratch:
+    Word* words  # the set of a subgraph's nodes; empty between subgraphs
+    Rows rows
+    Walker[GROUP] walkers
 
 ctypedef struct Result:
     Induced induced
     Counts counts
-    int status
+    int failed
 
 
-cdef Kernel kernel_of(str name) except NULL:
+cdef const Chooser* chooser_of(str name) except NULL:
     if name == "frontier":
-        return frontier
+        return &frontier
     if name == "pin_tile":
-        return pin_tile
+        return &pin_tile
     raise ValueError(name)
+
+
+cdef class Workspace:
+    """Memory that each thread reuses from sample to sample, for samples of one graph.
+
+    After a thread's first sample nothing is allocated but the results, and no work is in
+    proportion to the graph.
+    """
+
+    cdef Scratch* threads
+    cdef int count
+    cdef int64_t graph_nodes
+
+    def __cinit__(self, int64_t graph_nodes):
+        self.graph_nodes = graph_nodes
+        self.threads = NULL
+        self.count = 0
+
+    cdef object reserve(self, int count):
+        """Have memory for at least `count` threads."""
+        cdef Scratch* grown
+        if count <= self.count:
+            return
+        grown = <Scratch*>realloc(self.threads, <size_t>count * sizeof(Scratch))
+        if grown == NULL:
+            raise MemoryError()
+        self.threads = grown
+        while self.count < count:
+            memset(&grown[self.count], 0, sizeof(Scratch))
+            grown[self.count].words = <Word*>calloc(
+                <size_t>(self.graph_nodes // 32 + 1), sizeof(Word)
+            )
+            if grown[self.count].words == NULL:
+                raise MemoryError()
+            self.count += 1
+
+    def __dealloc__(self):
+        cdef int i, g
+        for i in range(self.count):
+            free(self.threads[i].words)
+            release_rows(&self.threads[i].rows)
+            for g in range(GROUP):
+                release_buffers(&self.threads[i].walkers[g])
+        free(self.threads)
+
+
+cdef void prepare(
+    Walker* walker, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
+    const Options* options, uint64_t main, uint64_t probe
+) noexcept nogil:
+    walker.indptr, walker.indices, walker.graph_nodes = indptr, indices, graph_nodes
+    walker.options, walker.main, walker.probe = options, main, probe
 
 
 def sample_nodes(
@@ -30,23 +93,24 @@ def sample_nodes(
     Options options, uint64_t main, uint64_t probe
 ):
     """Return (nodes, popped, pushed, counters) of one sample."""
-    cdef Kernel kernel = kernel_of(name)
+    cdef const Chooser* chooser = chooser_of(name)
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
-    cdef Scratch* scratch
-    cdef int status
+    cdef Walker* walker
+    cdef int failed
     workspace.reserve(1)
-    scratch = &workspace.threads[0]
+    walker = &workspace.threads[0].walkers[0]
+    prepare(walker, offsets, ids, indptr.shape[0] - 1, &options, main, probe)
     with nogil:
-        status = kernel(offsets, ids, indptr.shape[0] - 1, &options, main, probe, scratch)
-        status = finish(scratch) or status
-    if status:
+        walk(chooser, walker, 1)
+        failed = walker.failed or sort_unique(walker)
+    if failed:
         raise MemoryError()
     return (
-        copied(scratch.nodes, scratch.s),
-        copied(scratch.popped, scratch.counts.pops),
-        copied(scratch.pushed, scratch.counts.pops),
-        scratch.counts,
+        copied(walker.found, walker.s),
+        copied(walker.popped, walker.counts.pops),
+        copied(walker.pushed, walker.counts.pops),
+        walker.counts,
     )
 
 
@@ -56,14 +120,15 @@ def sample_subgraphs(
 ):
     """Return (arrays of a subgraph, counters) for each row (main, probe) of `keys`.
 
-    A task is one subgraph: it depends on its keys alone, so neither the number of threads nor
-    the order in which they take tasks changes a result.
+    A task is a few subgraphs. Each depends on its keys alone, so neither the number of threads
+    nor the order in which they take tasks changes a result.
     """
-    cdef Kernel kernel = kernel_of(name)
+    cdef const Chooser* chooser = chooser_of(name)
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
-    cdef int64_t q, count = keys.shape[0], graph_nodes = indptr.shape[0] - 1
+    cdef int64_t q, first, count = keys.shape[0], graph_nodes = indptr.shape[0] - 1
     cdef int threads = gnn_max_threads()
+    cdef int group = <int>min(max((count + threads - 1) // threads, 1), GROUP)
     cdef int failed = 0
     cdef Scratch* scratch
     cdef Result* results
@@ -73,14 +138,14 @@ def sample_subgraphs(
         raise MemoryError()
     with nogil, parallel():
         scratch = &workspace.threads[threadid()]
-        for q in prange(count, schedule="dynamic", chunksize=1):
-            results[q].status = draw(
-                kernel, offsets, ids, graph_nodes, &options, keys[q, 0], keys[q, 1], scratch,
-                &results[q],
+        for first in prange(0, count, group, schedule="dynamic", chunksize=1):
+            draw(
+                chooser, offsets, ids, graph_nodes, &options, &keys[first, 0],
+                <int>min(group, count - first), scratch, &results[first],
             )
     try:
         for q in range(count):
-            failed += results[q].status != 0
+            failed += results[q].failed != 0
         if failed:
             for q in range(count):
                 release(&results[q].induced)
@@ -90,17 +155,29 @@ def sample_subgraphs(
         free(results)
 
 
-cdef int draw(
-    Kernel kernel, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
-    const Options* options, uint64_t main, uint64_t probe, Scratch* scratch, Result* result
+cdef void draw(
+    const Chooser* chooser, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
+    const Options* options, const uint64_t* keys, int group, Scratch* scratch, Result* results
 ) noexcept nogil:
     """Sample, sort, induce and transpose (JPDC'21 Algorithm 8, lines 5 and 6)."""
-    cdef int status = kernel(indptr, indices, graph_nodes, options, main, probe, scratch)
-    status = finish(scratch) or status  # also after a failure: it clears the marks
-    if status:
-        return -1
-    result.counts = scratch.counts
-    return induce(indptr, indices, scratch.nodes, scratch.s, scratch.mark, &result.induced)
+    cdef int g
+    cdef Walker* walker
+    for g in range(group):
+        prepare(
+            &scratch.walkers[g], indptr, indices, graph_nodes, options, keys[2 * g],
+            keys[2 * g + 1],
+        )
+    walk(chooser, scratch.walkers, group)
+    for g in range(group):
+        walker = &scratch.walkers[g]
+        results[g].failed = walker.failed or sort_unique(walker)
+        if not results[g].failed:
+            results[g].counts = walker.counts
+            results[g].failed = induce(
+                indptr, indices, walker.found, walker.s, scratch.words, &scratch.rows,
+                &results[g].induced,
+            )
+            forget(scratch.words, walker.found, walker.s)
 
 
 cdef object copied(const int32_t* p, int64_t length):

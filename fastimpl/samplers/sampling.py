@@ -9,7 +9,7 @@ import numpy as np
 from fastimpl._twin import twin
 from fastimpl.graph import as_subgraph
 from fastimpl.samplers import _sampling
-from fastimpl.samplers._workspace import Workspace
+from fastimpl.samplers._sampling import Workspace
 from fastimpl.streams import key
 from refimpl.graph import Counters
 from refimpl.samplers.nodes import NodeSample, frontier_options

@@ -76,7 +76,7 @@ def communities(rng=0, *, multilabel=False, dtype="float32"):
         train_graph=induced(graph, train),
         features=standardise(_noisy_means(seed, member), train, dtype),
         labels=labels.astype(dtype),
-        multilabel=bool(multilabel),
+        multilabel=multilabel,
         train=train,
         val=val,
         test=test,

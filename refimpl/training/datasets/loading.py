@@ -12,6 +12,7 @@ BUILT_IN = {
     "communities": communities,
     "communities-multilabel": partial(communities, multilabel=True),
 }
+HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
 
 
 def load_dataset(source, *, rng=0, dtype="float32"):
@@ -59,6 +60,3 @@ def load_dataset(source, *, rng=0, dtype="float32"):
         f"{folder} must be a folder with adj_full.npz (GraphSAINT's format) or ind.NAME.x "
         f"(Planetoid's), and has neither{HINT}"
     )
-
-
-HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"

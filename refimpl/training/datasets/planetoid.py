@@ -131,14 +131,7 @@ def _read_features(path, rows=None, columns=None):
         matrix.check_format(full_check=True)
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
             raise ValueError(f"it is {matrix.ndim}-D with dtype {matrix.dtype}")
-    wanted = tuple(
-        got if want is None else want
-        for want, got in zip((rows, columns), matrix.shape, strict=True)
-    )
-    if matrix.shape != wanted:
-        raise ValueError(
-            f"{path} must have shape {wanted} to fit the other files, got {matrix.shape}"
-        )
+    _check_shape(path, matrix.shape, (rows, columns))
     check_finite(path, matrix.data[:, None])
     return matrix
 
@@ -147,21 +140,23 @@ def _read_labels(path, rows, classes=None):
     """Return a (rows, classes) array of 0 and 1 with at most one 1 a row."""
     with reading(path, "a pickled array") as file:
         labels = _unpickle(file)
-        if (
-            not isinstance(labels, np.ndarray)
-            or labels.ndim != 2
-            or labels.dtype.kind not in "fiub"
-        ):
+        if not isinstance(labels, np.ndarray) or labels.ndim != 2 or labels.dtype.kind not in "fiu":
             raise ValueError("it holds no 2-D array of numbers")
-    wanted = (rows, labels.shape[1] if classes is None else classes)
-    if labels.shape != wanted or wanted[1] == 0:
-        raise ValueError(
-            f"{path} must have shape {wanted} to fit the other files, got {labels.shape}"
-        )
+    _check_shape(path, labels.shape, (rows, classes))
     bad = np.flatnonzero(((labels != 0) & (labels != 1)).any(axis=1) | (labels.sum(axis=1) > 1))
     if bad.size:
         raise ValueError(f"{path} must have 0 and at most one 1 in a row, but not in row {bad[0]}")
     return labels
+
+
+def _check_shape(path, shape, wanted):
+    """Raise unless the shape is the wanted one; None accepts any length but 0."""
+    if any(
+        got != want if want is not None else got == 0
+        for got, want in zip(shape, wanted, strict=True)
+    ):
+        text = ", ".join("any" if want is None else str(want) for want in wanted)
+        raise ValueError(f"{path} must have shape ({text}) to fit the other files, got {shape}")
 
 
 def _read_graph(path):

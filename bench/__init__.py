@@ -1,0 +1,1 @@
+"""Benchmarks of both packages beside the measured limits of the machine; see README.md."""

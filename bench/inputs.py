@@ -1,0 +1,91 @@
+"""Inputs of the benchmarks: made once, from fixed seeds, outside every timer."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+import refimpl
+
+SEED = 20210901
+
+
+class Size(NamedTuple):
+    """One scale of input.
+
+    parent, parent_degree : nodes and mean degree of the graph that is sampled
+    m, n : frontier size and node budget of the samplers
+    s, degree : nodes and mean degree of the graph that layers work on
+    f, hidden, classes : widths of features, of a layer's output, of the logits
+    """
+
+    parent: int
+    parent_degree: int
+    m: int
+    n: int
+    s: int
+    degree: int
+    f: int
+    hidden: int
+    classes: int
+
+
+SIZES = {
+    "tiny": Size(64, 6, 4, 16, 16, 4, 16, 16, 4),
+    "small": Size(10_000, 15, 100, 800, 1_000, 15, 128, 128, 16),
+    "large": Size(200_000, 20, 1_000, 8_000, 8_000, 30, 256, 256, 64),
+}
+
+
+@cache
+def power_law_graph(n, mean_degree, seed=SEED):
+    """Return an undirected random graph whose degrees follow a power law (exponent 8/3).
+
+    Both ends of an edge are drawn with probability proportional to rank**-0.6; ids are shuffled,
+    so that neighbours in memory have nothing to do with each other.
+    """
+    rng = np.random.default_rng(seed)
+    heights = np.cumsum(np.arange(1, n + 1) ** -0.6)
+    draws = rng.random((n * mean_degree // 2, 2)) * heights[-1]
+    ranks = np.minimum(np.searchsorted(heights, draws), n - 1)
+    edges = rng.permutation(n)[ranks]
+    return refimpl.as_graph(edges, n=n, symmetrize=True, self_loops=False)
+
+
+def parent(size):
+    """Return the graph that the samplers walk on."""
+    return power_law_graph(SIZES[size].parent, SIZES[size].parent_degree)
+
+
+def layer_graph(size):
+    """Return a graph as large as a subgraph, for the layers and the sparse product."""
+    return power_law_graph(SIZES[size].s, SIZES[size].degree)
+
+
+@cache
+def adjacency(size, dtype="float32"):
+    """Return the row-normalised adjacency of `layer_graph`."""
+    graph = layer_graph(size)
+    perm = np.argsort(graph.indices, kind="stable")
+    return refimpl.row_norm(graph, perm, dtype=np.dtype(dtype))
+
+
+def normal(shape, seed, dtype="float32"):
+    """Return standard normal numbers, all different in practice."""
+    return np.random.default_rng(seed).standard_normal(shape, dtype=np.dtype(dtype))
+
+
+def weights(rows, cols, seed, dtype="float32"):
+    """Return a weight matrix whose products stay near 1."""
+    return normal((rows, cols), seed, dtype) / np.sqrt(rows, dtype=np.dtype(dtype))
+
+
+def one_hot(rows, classes, seed, dtype="float32"):
+    """Return random one-hot rows."""
+    chosen = np.random.default_rng(seed).integers(0, classes, rows)
+    return np.eye(classes, dtype=np.dtype(dtype))[chosen]
+
+
+def graph_text(graph):
+    """Return how the report names a graph."""
+    return f"n={graph.n:,} e={graph.e:,}"

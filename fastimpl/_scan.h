@@ -1,0 +1,73 @@
+/* Which entries of a row are in a set of nodes: the inner loop of induction.
+
+   The set is a bitmap with ranks: bit v % 32 of word v / 32 says whether v is in the set, and the
+   word's rank is the number of members in the words before it. Members ascend, so a member's rank
+   is its local id. Only words that hold a member have a valid rank. */
+#include <stdint.h>
+#if defined(__AVX512F__) && defined(__AVX512VPOPCNTDQ__) && defined(__AVX512VL__)
+#include <immintrin.h>
+#define GNN_WIDE_SCAN 1
+#else
+#define GNN_WIDE_SCAN 0
+#endif
+
+typedef struct { uint32_t bits; int32_t rank; } gnn_word;
+
+#if defined(__GNUC__)
+#define gnn_prefetch(address) __builtin_prefetch(address)
+#else
+#define gnn_prefetch(address) ((void)(address))
+#endif
+
+static inline int gnn_popcount(uint32_t x) {
+#if defined(__GNUC__)
+    return __builtin_popcount(x);
+#else
+    x = x - ((x >> 1) & 0x55555555u);
+    x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
+    return (int)((((x + (x >> 4)) & 0x0F0F0F0Fu) * 0x01010101u) >> 24);
+#endif
+}
+
+/* Append the members among row[0..length) to `local` (as local ids) and their positions, counted
+   from `position`, to `where`; return their number. Both must have room for `length` + 16 more. */
+static inline int64_t gnn_scan_row(
+    const int32_t *row, int64_t length, int64_t position, const gnn_word *words,
+    int32_t *local, int64_t *where)
+{
+    int64_t k = 0, found = 0;
+#if GNN_WIDE_SCAN
+    const __m512i one = _mm512_set1_epi32(1), low5 = _mm512_set1_epi32(31);
+    const __m512i iota = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    for (; k + 16 <= length; k += 16) {
+        __m512i v = _mm512_loadu_si512(row + k);
+        __m512i at = _mm512_srli_epi32(v, 5);
+        __m512i bits = _mm512_i32gather_epi32(at, words, 8);
+        __m512i bit = _mm512_sllv_epi32(one, _mm512_and_epi32(v, low5));
+        __mmask16 in = _mm512_test_epi32_mask(bits, bit);
+        if (in) {
+            __m512i before = _mm512_popcnt_epi32(
+                _mm512_and_epi32(bits, _mm512_sub_epi32(bit, one)));
+            __m512i rank = _mm512_mask_i32gather_epi32(
+                v, in, at, (const char *)words + 4, 8);
+            __m512i p = _mm512_add_epi64(iota, _mm512_set1_epi64(position + k));
+            int first = gnn_popcount(in & 255);
+            _mm512_storeu_si512(
+                local + found, _mm512_maskz_compress_epi32(in, _mm512_add_epi32(rank, before)));
+            _mm512_storeu_si512(where + found, _mm512_maskz_compress_epi64(in & 255, p));
+            _mm512_storeu_si512(
+                where + found + first,
+                _mm512_maskz_compress_epi64(in >> 8, _mm512_add_epi64(p, _mm512_set1_epi64(8))));
+            found += gnn_popcount(in);
+        }
+    }
+#endif
+    for (; k < length; k++) {
+        uint32_t v = (uint32_t)row[k], bit = (uint32_t)1 << (v & 31);
+        gnn_word word = words[v >> 5];
+        local[found] = word.rank + gnn_popcount(word.bits & (bit - 1));
+        where[found] = position + k;
+        found += (word.bits & bit) != 0;
+    }
+    return found;
+}

@@ -1,0 +1,71 @@
+"""A sample in the making, and what a sampler has to do for it."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+# What refimpl.graph.Counters counts, in its order.
+ctypedef struct Counts:
+    int64_t pops
+    int64_t probes
+    int64_t rounds
+    int64_t cleanups
+    int64_t moved
+    int64_t truncated
+    int64_t popped_degree_sum
+    int64_t added_degree_sum
+    int64_t capacity
+
+# The options of all samplers; each reads its own.
+ctypedef struct Options:
+    int64_t m
+    int64_t n
+    int64_t deg_cap  # no cap: larger than any degree
+    int64_t capacity  # planned length of the dashboard
+    int64_t lanes
+    int include_popped
+    int probe_used
+    int grow
+
+ctypedef struct Buffer:
+    void* memory
+    size_t size
+
+# One of the m slots of the frontier.
+ctypedef struct Member:
+    int64_t row  # where the node's neighbours begin
+    int64_t deg
+    int32_t node
+
+cdef enum:
+    # buffers 0 to 3 hold the walker's own arrays, the others are the sampler's
+    MEMBERS, FOUND, STEPS, SPARE, FIRST, SECOND, THIRD, BUFFERS
+
+ctypedef struct Walker:
+    const int64_t* indptr
+    const int32_t* indices
+    int64_t graph_nodes
+    const Options* options
+    uint64_t main
+    uint64_t probe
+    uint64_t probes_drawn
+    Member* members
+    int32_t* found  # m roots and the node of each step; then the sample, ascending
+    int64_t s
+    int32_t* popped  # one entry a step
+    int32_t* pushed
+    int64_t slot  # of the step under way; -1: the sample is finished
+    int64_t at  # where the neighbour that was chosen stands in `indices`
+    int failed  # memory ran out
+    Counts counts
+    Buffer[BUFFERS] buffers
+
+# A frontier sampler is a way to choose the slot to replace. Weights are capped degrees.
+ctypedef struct Chooser:
+    int (*set_up)(Walker*) noexcept nogil  # members are there; -1 when memory runs out
+    int64_t (*pop)(Walker*) noexcept nogil  # a slot by weight; -1 when none has any
+    int (*replace)(Walker*, int64_t, int64_t) noexcept nogil  # slot and its new weight; -1 as above
+
+cdef void* room(Walker* walker, int which, size_t size) noexcept nogil
+cdef int64_t weight_of(const Walker* walker, int64_t slot) noexcept nogil
+cdef void walk(const Chooser* chooser, Walker* walkers, int group) noexcept nogil
+cdef int sort_unique(Walker* walker) noexcept nogil
+cdef void release_buffers(Walker* walker) noexcept nogil

@@ -1,0 +1,142 @@
+"""What all frontier samplers share: Algorithm 2 without line 4, for several samples at a time."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memset
+
+from fastimpl._graph cimport prefetch
+from fastimpl._streams cimport below, displaced_size, partial_shuffle
+
+
+cdef void* room(Walker* walker, int which, size_t size) noexcept nogil:
+    """Return at least `size` bytes of a buffer, its content kept; NULL when memory runs out."""
+    cdef Buffer* buffer = &walker.buffers[which]
+    cdef void* memory
+    if size > buffer.size or buffer.memory == NULL:
+        memory = realloc(buffer.memory, size + size // 4 + 64)
+        if memory == NULL:
+            return NULL
+        buffer.memory = memory
+        buffer.size = size + size // 4 + 64
+    return buffer.memory
+
+
+cdef void release_buffers(Walker* walker) noexcept nogil:
+    cdef int i
+    for i in range(BUFFERS):
+        free(walker.buffers[i].memory)
+
+
+cdef int64_t weight_of(const Walker* walker, int64_t slot) noexcept nogil:
+    return min(walker.members[slot].deg, walker.options.deg_cap)
+
+
+cdef int draw_roots(Walker* walker) noexcept nogil:
+    """Fill the frontier (lines 1 and 2); return -1 when memory runs out."""
+    cdef int64_t m = walker.options.m, n = walker.options.n, i
+    cdef int32_t v
+    cdef int32_t* displaced = <int32_t*>room(
+        walker, SPARE, <size_t>displaced_size(m) * sizeof(int32_t)
+    )
+    walker.members = <Member*>room(walker, MEMBERS, <size_t>m * sizeof(Member))
+    walker.found = <int32_t*>room(walker, FOUND, <size_t>n * sizeof(int32_t))
+    walker.popped = <int32_t*>room(walker, STEPS, <size_t>(2 * (n - m)) * sizeof(int32_t))
+    if not (displaced and walker.members and walker.found and walker.popped):
+        return -1
+    walker.pushed = walker.popped + (n - m)
+    partial_shuffle(walker.main, 0, walker.graph_nodes, m, walker.found, displaced)
+    for i in range(m):
+        if i + 16 < m:
+            prefetch(walker.indptr + walker.found[i + 16])
+        v = walker.found[i]
+        walker.members[i] = Member(walker.indptr[v], walker.indptr[v + 1] - walker.indptr[v], v)
+    walker.s = m
+    walker.slot = 0
+    walker.probes_drawn = 0
+    memset(&walker.counts, 0, sizeof(Counts))
+    return 0
+
+
+cdef void walk(const Chooser* chooser, Walker* walkers, int group) noexcept nogil:
+    """Draw `group` samples in step: while one waits for memory, the others go on.
+
+    Every step reads a random neighbour and that neighbour's degree, which are rarely in a cache.
+    Each sample is the same as if drawn alone: they share nothing. A walker that runs out of
+    memory is marked as failed and stops.
+    """
+    cdef int64_t m = walkers[0].options.m, i
+    cdef int g
+    cdef Walker* walker
+    cdef Member* member
+    cdef int32_t v_new
+    for g in range(group):
+        walker = &walkers[g]
+        walker.failed = draw_roots(walker) or chooser.set_up(walker)
+        walker.slot = -1 if walker.failed else 0
+    for i in range(walkers[0].options.n - m):
+        for g in range(group):
+            walker = &walkers[g]
+            if walker.slot < 0:
+                continue
+            walker.slot = chooser.pop(walker)
+            if walker.slot < 0:
+                continue
+            member = &walker.members[walker.slot]
+            walker.at = member.row + below(walker.main, <uint64_t>(m + i), member.deg)
+            prefetch(walker.indices + walker.at)
+        for g in range(group):
+            walker = &walkers[g]
+            if walker.slot >= 0:
+                prefetch(walker.indptr + walker.indices[walker.at])
+        for g in range(group):
+            walker = &walkers[g]
+            if walker.slot < 0:
+                continue
+            member = &walker.members[walker.slot]
+            v_new = walker.indices[walker.at]
+            walker.popped[i] = member.node
+            walker.pushed[i] = v_new
+            walker.found[m + i] = member.node if walker.options.include_popped else v_new
+            walker.s += 1
+            walker.counts.pops += 1
+            walker.counts.popped_degree_sum += member.deg
+            member.node = v_new
+            member.row = walker.indptr[v_new]
+            member.deg = walker.indptr[v_new + 1] - member.row
+            walker.counts.added_degree_sum += member.deg
+            if chooser.replace(walker, walker.slot, weight_of(walker, walker.slot)):
+                walker.failed = -1
+                walker.slot = -1
+
+
+cdef int sort_unique(Walker* walker) noexcept nogil:
+    """Make `found` ascending (radix, 11 bits a pass), each node once; -1 when memory runs out."""
+    cdef int64_t s = walker.s, i, total, count
+    cdef int64_t[2048] starts
+    cdef int shift, digit
+    cdef int32_t* a = walker.found
+    cdef int32_t* b = <int32_t*>room(walker, SPARE, <size_t>s * sizeof(int32_t))
+    if b == NULL:
+        return -1
+    for shift in range(0, 33, 11):
+        memset(starts, 0, sizeof(starts))
+        for i in range(s):
+            starts[(a[i] >> shift) & 2047] += 1
+        if starts[0] == s:  # no id has this digit
+            continue
+        total = 0
+        for digit in range(2048):
+            count = starts[digit]
+            starts[digit] = total
+            total += count
+        for i in range(s):
+            digit = (a[i] >> shift) & 2047
+            b[starts[digit]] = a[i]
+            starts[digit] += 1
+        a, b = b, a
+    total = 0
+    for i in range(s):
+        walker.found[total] = a[i]  # at most as far as has been read
+        total += i + 1 == s or a[i] != a[i + 1]
+    walker.s = total
+    return 0

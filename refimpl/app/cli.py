@@ -1,0 +1,136 @@
+"""The command line `minibatch-gnn`, also `python -m refimpl` and `python -m fastimpl`."""
+
+import argparse
+import sys
+
+from refimpl.app.compare import compare
+from refimpl.app.errors import Interrupted, UserError
+from refimpl.app.info import info
+from refimpl.app.options import OPTIONS, add_options
+from refimpl.app.run import train
+
+COMPARE_POOL = 2
+SCALING = (
+    "By default a subgraph's budget is in proportion to the training graph: n is a fifth of its "
+    "nodes, at most 8000, and the frontier m an eighth of n."
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, shown like all others by `main`."""
+
+    def error(self, message):
+        raise UserError(f"{message} (see {self.prog} --help)")
+
+
+def build_parser(impl="fastimpl", prog="minibatch-gnn"):
+    """Return the parser, with `impl` as the default implementation."""
+    parser = Parser(
+        prog=prog,
+        description="Train graph neural networks on sampled subgraphs.",
+        allow_abbrev=False,
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_train(commands, impl)
+    _add_compare(commands)
+    _add_info(commands, impl)
+    return parser
+
+
+def _add_train(commands, impl):
+    parser = commands.add_parser(
+        "train",
+        help="train a model and report its F1-micro and where the time went",
+        description="Train a model; write metrics.json, history.csv, curve.png and "
+        f"checkpoint.npz. {SCALING}",
+        allow_abbrev=False,
+    )
+    add_options(parser, OPTIONS, impl=impl)
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="folder to write to (default: runs/ and the data's name)"
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from the checkpoint in the folder, with its settings, to the same bits as "
+        "an uninterrupted run; --epochs may be raised, --threads and --pool changed "
+        "(default: off, start over)",
+    )
+
+
+def _add_compare(commands):
+    parser = commands.add_parser(
+        "compare",
+        help="train refimpl and fastimpl side by side: same results? how much faster?",
+        description="Train both implementations on the same data, seed and settings, in turns; "
+        "show the time of each part, and whether the results agree (exit status 1 if not). "
+        + SCALING,
+        allow_abbrev=False,
+    )
+    add_options(parser, _compared(), pool=COMPARE_POOL)
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=7,
+        metavar="COUNT",
+        help="rounds of --pool iterations each, of which the median is shown (default: 7)",
+    )
+    parser.add_argument(
+        "--out", metavar="FILE", help="write the table to this file as JSON (default: no file)"
+    )
+
+
+def _add_info(commands, impl):
+    parser = commands.add_parser(
+        "info",
+        help="show versions, threads, OpenMP, BLAS and the instruction set",
+        description="Show versions, threads, OpenMP, BLAS and the instruction set.",
+        allow_abbrev=False,
+    )
+    add_options(parser, ["impl"], impl=impl)
+
+
+def _compared():
+    return [name for name in OPTIONS if name not in ("impl", "epochs")]
+
+
+def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
+    """Run a command line; return its exit status.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        Default: ``sys.argv[1:]``.
+    impl : str
+        The default of ``--impl``.
+    prog : str
+        How the user calls the program.
+
+    Returns
+    -------
+    int
+        0; 1 if `compare` finds a difference; 2 for bad input; 130 if interrupted.
+    """
+    try:
+        return _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
+    except (UserError, OSError) as error:  # an OSError is never the program's fault
+        print(f"{prog}: error: {error}", file=sys.stderr)
+        return 2
+    except Interrupted as stop:
+        print(f"{prog}: {stop}", file=sys.stderr)
+        return 130
+    except KeyboardInterrupt:
+        print(f"{prog}: interrupted", file=sys.stderr)
+        return 130
+
+
+def _run(arguments, impl, prog):
+    given = {name: value for name, value in arguments.items() if name in OPTIONS}
+    defaults = {name: option.default for name, option in OPTIONS.items()} | {"impl": impl}
+    command, out = arguments["command"], arguments.get("out")
+    if command == "train":
+        return train(given, defaults=defaults, out=out, resume=arguments["resume"], prog=prog)
+    if command == "compare":
+        defaults = {**defaults, "pool": COMPARE_POOL}
+        return compare(given, defaults=defaults, rounds=arguments["rounds"], out=out)
+    return info(given.get("impl", impl))

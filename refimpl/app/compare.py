@@ -1,0 +1,166 @@
+"""Both implementations on the same data, seed and settings: results and speed."""
+
+import statistics
+
+import numpy as np
+
+from refimpl.app import info, report
+from refimpl.app.errors import UserError, user_errors
+from refimpl.app.options import check_applicable, load_implementation, resolve
+from refimpl.app.run import check_sampler, facts_of, limited_threads, load_data
+from refimpl.training.trainer import Trainer
+
+SLOW, FAST = "refimpl", "fastimpl"
+TOLERANCE = {"float32": 1e-3, "float64": 1e-9}  # largest relative difference of weights
+WHOLE = "whole iteration"
+
+
+def compare(given, *, defaults, rounds, out):
+    """Train both implementations for `rounds` rounds; print the table; return the exit status.
+
+    Parameters
+    ----------
+    given, defaults : dicts
+        As for `train`.
+    rounds : int
+        Each of as many iterations as the pool holds, so that each round samples once.
+    out : str, optional
+        A JSON file for the table.
+
+    Returns
+    -------
+    int
+        0 if subgraphs and weights agree, else 1.
+
+    Raises
+    ------
+    UserError
+        If the options or the data are at fault.
+    """
+    if rounds < 1:
+        raise UserError(f"--rounds must be at least 1, got {rounds}")
+    settings = {**defaults, **given}
+    check_applicable(settings, given)
+    gnns = [load_implementation(name) for name in (SLOW, FAST)]
+    with limited_threads(settings["threads"]):
+        dataset = load_data(settings)
+        config, settings = resolve(settings, dataset.train_graph)
+        for unused in ("impl", "epochs"):
+            del settings[unused]
+        for gnn in gnns:
+            check_sampler(gnn, dataset, config)
+        with user_errors():
+            trainers = [Trainer(gnn, dataset, config) for gnn in gnns]
+        same = _same_subgraphs(dataset, config, gnns, rounds * config.pool)
+        seconds, losses = _run_rounds(trainers, rounds, config.pool)
+        result = {
+            "parts": _speeds(seconds, config.pool),
+            "rounds": rounds,
+            "iterations": rounds * config.pool,
+            "same_subgraphs": same,
+            "loss_difference": _difference(*map(np.array, losses)),
+            "weights_difference": max(
+                _difference(W, trainers[1].state.weights[name])
+                for name, W in trainers[0].state.weights.items()
+            ),
+            "tolerance": TOLERANCE[settings["dtype"]],
+            "settings": settings,
+            "dataset": facts_of(dataset),
+            "versions": info.versions(),
+            "build": info.build_of(gnns[1]),
+            "threads": info.threads_of(gnns[1]),
+        }
+    result["agree"] = same and result["weights_difference"] <= result["tolerance"]
+    _show(result)
+    if out is not None:
+        with user_errors():
+            report.write_json(out, result)
+        print(f"wrote {out}")
+    return 0 if result["agree"] else 1
+
+
+def _same_subgraphs(dataset, config, gnns, count):
+    """Whether both packages draw the same subgraphs 0, .., count - 1, to the last edge."""
+    graph = dataset.train_graph
+    if config.sampler is None:
+        return _equal(*(gnn.induced_subgraph(graph, np.arange(graph.n)) for gnn in gnns))
+    return all(
+        _equal(*(gnn.sample_many(graph, config.sampler, config.rng, q, 1)[0] for gnn in gnns))
+        for q in range(count)
+    )
+
+
+def _equal(a, b):
+    return a.counters == b.counters and all(
+        np.array_equal(x, y)
+        for x, y in (
+            (a.nodes, b.nodes),
+            (a.graph.indptr, b.graph.indptr),
+            (a.graph.indices, b.graph.indices),
+            (a.edge_ids, b.edge_ids),
+            (a.transpose_perm, b.transpose_perm),
+        )
+    )
+
+
+def _run_rounds(trainers, rounds, pool):
+    """Train in turns; return each trainer's seconds by part in every round, and its losses."""
+    seconds: list[list[dict[str, float]]] = [[] for _ in trainers]
+    losses: list[list[float]] = [[] for _ in trainers]
+    for _ in range(rounds):
+        for i, trainer in enumerate(trainers):
+            before = dict(trainer.profile.seconds)
+            for _ in range(pool):
+                loss, _ = trainer.step()
+                losses[i].append(loss)
+            after = trainer.profile.seconds
+            seconds[i].append({part: after[part] - before[part] for part in report.TRAINING})
+    return seconds, losses
+
+
+def _speeds(seconds, pool):
+    """Return milliseconds an iteration by part, as medians over the rounds, and speed-ups."""
+    speeds = {}
+    for part in (*report.TRAINING, WHOLE):
+        parts = report.TRAINING if part == WHOLE else (part,)
+        slow, fast = (
+            1000 / pool * statistics.median(sum(one[p] for p in parts) for one in of_trainer)
+            for of_trainer in seconds
+        )
+        speeds[part] = {
+            f"{SLOW}_ms": slow,
+            f"{FAST}_ms": fast,
+            "speedup": slow / fast if fast else None,
+        }
+    return speeds
+
+
+def _difference(a, b):
+    """Return the largest difference over the largest magnitude in `a`."""
+    largest = float(np.abs(a).max(initial=0))
+    difference = float(np.abs(a - b).max(initial=0))
+    if not np.isfinite(largest) or not np.isfinite(difference):
+        raise UserError("the training diverged: try a smaller --lr")
+    return difference / largest if largest else difference
+
+
+def _show(result):
+    print(f"{report.title({**result['settings'], 'impl': 'both packages'}, result['dataset'])}")
+    print(f"medians of {result['rounds']} rounds, ms an iteration; {result['threads']} threads\n")
+    rows = [("part", SLOW, FAST, "speed-up")]
+    for part, of in result["parts"].items():
+        ratio = "-" if of["speedup"] is None else f"{of['speedup']:.1f}x"
+        rows.append((part, f"{of[f'{SLOW}_ms']:.3f}", f"{of[f'{FAST}_ms']:.3f}", ratio))
+    print(report.table(rows))
+    print(f"\nafter {result['iterations']} iterations in {result['settings']['dtype']}:")
+    print(f"subgraphs identical: {_yes(result['same_subgraphs'])}")
+    print(f"largest relative difference of losses: {result['loss_difference']:.1e}")
+    difference, tolerance = result["weights_difference"], result["tolerance"]
+    print(
+        f"largest relative difference of weights: {difference:.1e} "
+        f"(at most {tolerance:.0e}: {_yes(difference <= tolerance)})"
+    )
+
+
+def _yes(truth):
+    return "yes" if truth else "NO"
