@@ -16,7 +16,8 @@ cdef extern from "fastimpl/_scan.h":
 
 
 cdef enum:
-    AHEAD = 8  # rows between the one being scanned and the one being fetched
+    LINES = 16  # cache lines to fetch ahead of a row: the hardware follows only longer ones
+    AHEAD = 4  # rows between the one being scanned and the one being fetched
 
 
 cdef int make_room(Rows* rows, int64_t size) noexcept nogil:
@@ -55,7 +56,7 @@ cdef int induce(
     and only the words of `nodes` are touched. `words` may hold the nodes, or nothing; the caller
     makes it forget them.
     """
-    cdef int64_t i, j, length, e = 0
+    cdef int64_t i, j, k, length, e = 0
     for i in range(s):
         if i == 0 or nodes[i] >> 5 != nodes[i - 1] >> 5:
             words[nodes[i] >> 5].rank = <int32_t>i
@@ -70,8 +71,10 @@ cdef int induce(
     for i in range(s):
         if i + AHEAD < s:
             j = indptr[nodes[i + AHEAD]]
-            prefetch(indices + j)
-            prefetch(indices + j + 16)
+            k = j
+            while k < indptr[nodes[i + AHEAD] + 1] and k < j + 16 * LINES:
+                prefetch(indices + k)
+                k += 16
         j = indptr[nodes[i]]
         length = indptr[nodes[i] + 1] - j
         if make_room(rows, e + length + 16):

@@ -22,6 +22,7 @@ from refimpl.training import pool, trainer
 from refimpl.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.training.config import TrainConfig, scaled_sampler
 from refimpl.training.datasets.dataset import Dataset
+from refimpl.training.datasets.loading import load_dataset
 from refimpl.training.trainer import EpochRecord, TrainResult, TrainState
 
 SubgraphPool = bind(pool.SubgraphPool, sys.modules[__name__])
@@ -60,6 +61,7 @@ __all__ = [
     "induced_subgraph",
     "key",
     "load_checkpoint",
+    "load_dataset",
     "mix",
     "pick_without_replacement",
     "pin_tile",

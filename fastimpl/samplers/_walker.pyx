@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from fastimpl._graph cimport prefetch
 from fastimpl._streams cimport below, displaced_size, partial_shuffle

@@ -168,12 +168,12 @@ def check_applicable(settings, given):
 
 def load_implementation(name):
     """Return the module `name`, once it is clear that it is an implementation."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise UserError(f"--impl must be an import name, got {name!r}")
     try:
         gnn = importlib.import_module(name)
     except ImportError as error:
         raise UserError(f"--impl {name} cannot be imported: {error}") from error
-    except (ValueError, TypeError) as error:  # an empty name, a relative one
-        raise UserError(f"--impl must be an import name, got {name!r}") from error
     missing = [function for function in contract if not hasattr(gnn, function)]
     if missing:
         raise UserError(f"--impl {name} is no implementation: it has no {missing[0]}")

@@ -1,0 +1,338 @@
+"""Runs that stop and go on; runs on other pools and threads: the same bits."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+from tiny_data import arrays_of, same_run, tiny_dataset, write_graphsaint
+
+import fastimpl
+import refimpl
+from refimpl.app.cli import main
+from refimpl.training.datasets.communities import communities
+
+EPOCHS = 6
+
+# A process that sends itself a signal at a chosen point, then goes on as python -m PACKAGE.
+# SIGINT gets Python's handler even if whoever runs the tests has it ignored.
+DRIVER = """
+import os, pathlib, runpy, signal, sys
+from refimpl.training.trainer import Trainer
+signal.signal(signal.SIGINT, signal.default_int_handler)
+package, signum, steps, renames = sys.argv[1], *map(int, sys.argv[2:5])
+def counted(function, limit):
+    calls = 0
+    def call(*args, **kwargs):
+        nonlocal calls
+        calls += 1
+        if calls == limit:
+            os.kill(os.getpid(), signum)
+        return function(*args, **kwargs)
+    return call
+Trainer.step = counted(Trainer.step, steps)
+pathlib.Path.replace = counted(pathlib.Path.replace, renames)
+sys.argv[1:] = sys.argv[5:]
+runpy.run_module(package, run_name="__main__", alter_sys=True)
+"""
+STEPS_AN_EPOCH = 6  # of the tiny data set, at least
+NEVER = -1
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return write_graphsaint(tmp_path_factory.mktemp("data") / "tiny")
+
+
+@pytest.fixture
+def argv(folder, tmp_path, capfd):
+    """Return the command line of a run in the folder `out`."""
+
+    def argv(out, *options):
+        start = ["train", "--data", str(folder), "--out", str(tmp_path / out), "--hidden", "8"]
+        return [*start, *map(str, options)]
+
+    return argv
+
+
+def resume(path, *options):
+    return main(["train", "--resume", "--out", str(path), *map(str, options)])
+
+
+def saved(tmp_path, out):
+    return tmp_path / out / "checkpoint.npz"
+
+
+@pytest.mark.parametrize("method", ["graph", "full"])
+def test_stopped_between_epochs(argv, tmp_path, gnn, method):
+    options = ("--impl", gnn.__name__, "--method", method)
+    assert main(argv("whole", *options, "--epochs", EPOCHS)) == 0
+    assert main(argv("parts", *options, "--epochs", 2)) == 0
+    assert resume(tmp_path / "parts", "--epochs", 3) == 0
+    assert resume(tmp_path / "parts", "--epochs", EPOCHS, "--threads", 1) == 0
+    same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
+
+
+def test_resume_may_change_the_pool(argv, tmp_path):
+    assert main(argv("whole", "--epochs", EPOCHS)) == 0
+    assert main(argv("parts", "--epochs", 2, "--pool", 5)) == 0
+    assert resume(tmp_path / "parts", "--epochs", EPOCHS, "--pool", 1) == 0
+    same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGKILL])
+def test_stopped_in_the_middle_of_an_epoch(argv, tmp_path, gnn, signum):
+    options = ("--impl", gnn.__name__, "--epochs", EPOCHS)
+    assert main(argv("whole", *options)) == 0
+    kill = [gnn.__name__, str(int(signum)), str(3 * STEPS_AN_EPOCH + 3), str(NEVER)]
+    stopped = subprocess.run(
+        [sys.executable, "-c", DRIVER, *kill, *argv("parts", *options)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    check_stopped(stopped.returncode, stopped.stderr, signum, tmp_path / "parts", gnn.__name__)
+    meta = arrays_of(saved(tmp_path, "parts"))[1]
+    assert 1 <= len(meta["history"]) < EPOCHS
+    assert meta["iterations"] < 3 * STEPS_AN_EPOCH + 2  # the killed epoch had begun
+    assert not (tmp_path / "parts" / "metrics.json").exists()
+    assert resume(tmp_path / "parts") == 0
+    same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
+
+
+def check_stopped(status, stderr, signum, out, package):
+    if signum == signal.SIGKILL:
+        assert status == -signal.SIGKILL
+        return
+    assert status == 130
+    (line,) = stderr.splitlines()
+    assert "checkpoint.npz is whole" in line
+    command = f"train --resume --out {out} --epochs"
+    assert f"to go on: python -m {package} {command}" in line
+
+
+@pytest.mark.parametrize("rename", [3, 4], ids=["history.csv", "checkpoint.npz"])
+def test_killed_while_a_temporary_file_lies_about(argv, tmp_path, rename):
+    # renames: checkpoint at the start, then checkpoint and history.csv after each epoch
+    assert main(argv("whole", "--epochs", EPOCHS)) == 0
+    kill = ["fastimpl", str(int(signal.SIGKILL)), str(NEVER), str(rename)]
+    stopped = subprocess.run(
+        [sys.executable, "-c", DRIVER, *kill, *argv("parts", "--epochs", EPOCHS)],
+        capture_output=True,
+        check=False,
+    )
+    assert stopped.returncode == -signal.SIGKILL
+    left = [path.name for path in (tmp_path / "parts").glob("*.tmp")]
+    assert len(left) == 1
+    assert left[0].startswith("history.csv." if rename == 3 else "checkpoint.npz.")
+    assert resume(tmp_path / "parts") == 0
+    same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
+    assert not list((tmp_path / "parts").glob("*.tmp"))
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGKILL])
+def test_stopped_from_outside(tmp_path, capfd, signum):
+    def command(out):
+        size = ["--epochs", "40", "--hidden", "32", "--budget", "400"]
+        return ["train", "--out", str(tmp_path / out), *size]
+
+    assert main(command("whole")) == 0
+    kill = ["fastimpl", str(int(signum)), str(NEVER), str(NEVER)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, *kill, *command("parts")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    history = tmp_path / "parts" / "history.csv"
+    while not history.exists():  # the second epoch is under way once it does
+        assert process.poll() is None
+        time.sleep(0.005)
+    assert process.poll() is None
+    os.kill(process.pid, signum)
+    _, stderr = process.communicate()
+    check_stopped(process.returncode, stderr, signum, tmp_path / "parts", "fastimpl")
+    assert 1 <= len(arrays_of(saved(tmp_path, "parts"))[1]["history"]) < 40
+    assert resume(tmp_path / "parts") == 0
+    same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
+
+
+def test_stopped_in_the_first_epoch_of_a_run_that_replaces_another(argv, tmp_path, monkeypatch):
+    assert main(argv("whole", "--epochs", EPOCHS, "--seed", 1)) == 0
+    assert main(argv("parts", "--epochs", EPOCHS, "--seed", 2)) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr("refimpl.training.trainer.Trainer.step", _interrupt)
+        assert main(argv("parts", "--epochs", EPOCHS, "--seed", 1)) == 130
+    assert [path.name for path in (tmp_path / "parts").iterdir()] == ["checkpoint.npz"]
+    assert resume(tmp_path / "parts") == 0
+    same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
+
+
+def test_interrupted_before_there_is_anything_to_go_on_from(argv, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr("refimpl.app.run.load_dataset", _interrupt)
+    assert main(argv("out")) == 130
+    assert capfd.readouterr().err == "minibatch-gnn: interrupted\n"
+    assert not (tmp_path / "out").exists()
+
+
+def _interrupt(*args, **kwargs):
+    raise KeyboardInterrupt
+
+
+def test_a_finished_run_reports_again(argv, tmp_path, capfd):
+    assert main(argv("out", "--epochs", 2)) == 0
+    first = capfd.readouterr().out.split("part ")[0]
+    before = saved(tmp_path, "out").read_bytes()
+    (tmp_path / "out" / "metrics.json").unlink()
+    (tmp_path / "out" / "history.csv").unlink()
+    assert resume(tmp_path / "out") == 0
+    assert capfd.readouterr().out.split("part ")[0] == first
+    assert saved(tmp_path, "out").read_bytes() == before
+    assert (tmp_path / "out" / "metrics.json").exists()
+    assert len((tmp_path / "out" / "history.csv").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (("--seed", 1), "--seed is 0 in {checkpoint}, got 1"),
+        (("--hidden", 16), "--hidden is 8 in {checkpoint}, got 16"),
+        (("--impl", "refimpl"), "--impl is fastimpl in {checkpoint}, got refimpl"),
+        (("--dtype", "float64"), "--dtype is float32 in {checkpoint}, got float64"),
+        (("--budget", 27), "--budget is 26 in {checkpoint}, got 27"),
+        (("--degree-cap", 4), "--degree-cap is None in {checkpoint}, got 4"),
+        (("--classifier-relu",), "--classifier-relu is False in {checkpoint}, got True"),
+        (("--data", "communities"), "got communities"),
+        (("--epochs", 1), "--epochs is 2 in {checkpoint}, got 1; it can only be raised"),
+    ],
+)
+def test_resume_refuses_other_settings(argv, tmp_path, capfd, options, message):
+    assert main(argv("out", "--epochs", 2)) == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    capfd.readouterr()
+    assert resume(tmp_path / "out", *options) == 2
+    expected = message.format(checkpoint=saved(tmp_path, "out"))
+    assert expected in capfd.readouterr().err
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
+def test_resume_accepts_the_same_settings(argv, tmp_path):
+    options = ("--epochs", 2, "--frontier", 3, "--budget", 26, "--eta", 2, "--seed", 0)
+    assert main(argv("out", "--epochs", 2)) == 0
+    assert main([*argv("out", *options), "--resume"]) == 0
+
+
+def test_resume_refuses_what_does_not_apply(argv, tmp_path, capfd):
+    assert main(argv("out", "--epochs", 1, "--sampler", "frontier")) == 0
+    assert resume(tmp_path / "out", "--eta", 2) == 2
+    assert "--eta does not apply with --sampler frontier" in capfd.readouterr().err
+
+
+def test_bad_checkpoints(argv, tmp_path, capfd):
+    assert resume(tmp_path / "out") == 2
+    assert "no checkpoint at" in capfd.readouterr().err
+    assert main(argv("out", "--epochs", 1)) == 0
+    capfd.readouterr()
+    whole = saved(tmp_path, "out").read_bytes()
+    for length in (0, 10, len(whole) // 2, len(whole) - 1):
+        saved(tmp_path, "out").write_bytes(whole[:length])
+        assert resume(tmp_path / "out") == 2
+        stdout, stderr = capfd.readouterr()
+        assert stdout == ""
+        assert len(stderr.splitlines()) == 1
+        assert "is not a whole checkpoint" in stderr
+    state = refimpl.Trainer(tiny_dataset(tmp_path / "d"), refimpl.TrainConfig(hidden=8)).state
+    refimpl.save_checkpoint(saved(tmp_path, "out"), state, {"mine": 1})
+    assert resume(tmp_path / "out") == 2
+    assert "was not written by this version of the program" in capfd.readouterr().err
+
+
+def test_resume_refuses_data_that_has_changed(tmp_path, capfd):
+    data = write_graphsaint(tmp_path / "data")
+    out = ["--out", str(tmp_path / "out")]
+    assert main(["train", "--data", str(data), "--epochs", "1", "--hidden", "8", *out]) == 0
+    write_graphsaint(data, multilabel=True)
+    capfd.readouterr()
+    assert resume(tmp_path / "out") == 2
+    assert "the data set has changed since the run began (multilabel, digest)" in (
+        capfd.readouterr().err
+    )
+
+
+# The library underneath: pools, threads, and what training may look at.
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("method", ["graph", "full"])
+def test_weights_do_not_depend_on_pool_or_threads(gnn, dtype, method, tmp_path):
+    large = gnn is fastimpl
+    dataset = communities(0, dtype=dtype) if large else tiny_dataset(tmp_path, dtype)
+    results = set()
+    for pool in (1, 2, 5) if method == "graph" else (1,):
+        for threads in (1, 2):
+            with threadpool_limits(threads):
+                config = gnn.TrainConfig(
+                    epochs=2, hidden=64 if large else 8, pool=pool, method=method
+                )
+                result = gnn.train(dataset, config)
+            groups = (result.state.weights, result.state.m, result.state.v, result.weights)
+            results.add(tuple(W.tobytes() for group in groups for W in group.values()))
+    assert len(results) == 1
+
+
+def test_threads_option_limits_openmp(argv, tmp_path, monkeypatch):
+    seen = []
+    step = refimpl.training.trainer.Trainer.step
+
+    def spy(self):
+        seen.append(fastimpl.build_info()["openmp"] and _openmp_threads())
+        return step(self)
+
+    monkeypatch.setattr("refimpl.training.trainer.Trainer.step", spy)
+    assert main(argv("out", "--epochs", 1, "--threads", 1)) == 0
+    assert set(seen) <= {0, 1}  # 0: a build without OpenMP
+    before = _openmp_threads()
+    assert main(argv("out", "--epochs", 1, "--threads", 1)) == 0
+    assert _openmp_threads() == before
+
+
+def _openmp_threads():
+    from refimpl.app.info import threads_of
+
+    return threads_of(fastimpl)
+
+
+def test_history_is_reproducible_but_for_the_times(gnn, tmp_path):
+    """P-G4."""
+    dataset, config = tiny_dataset(tmp_path), gnn.TrainConfig(epochs=4, hidden=8, rng=9)
+    first, second = (gnn.train(dataset, config) for _ in range(2))
+    assert [record[:4] for record in first.history] == [record[:4] for record in second.history]
+
+
+def test_training_never_sees_validation_or_test_features(gnn, tmp_path):
+    """P-G2: poison them once the data set was checked; training does not notice."""
+    config = gnn.TrainConfig(hidden=8)
+    poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
+    poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
+    trainers = [gnn.Trainer(dataset, config) for dataset in (poisoned, clean)]
+    for _ in range(12):
+        losses = [trainer.step()[0] for trainer in trainers]
+        assert np.isfinite(losses[0])
+        assert losses[0] == losses[1]
+
+
+@pytest.mark.parametrize("sampler", ["frontier", "pin_tile"])
+def test_a_sampler_of_the_whole_graph_is_full_batch_training(gnn, tmp_path, sampler):
+    """P-G1: m = n = number of nodes takes every node and no step."""
+    dataset = tiny_dataset(tmp_path, "float64")
+    n = dataset.train_graph.n
+    whole = gnn.TrainConfig(epochs=5, hidden=8, sampler=gnn.Sampler(sampler, m=n, n=n))
+    full = gnn.TrainConfig(epochs=5, hidden=8, method="full")
+    a, b = gnn.train(dataset, whole), gnn.train(dataset, full)
+    assert a.iterations == b.iterations == 5
+    for name, W in a.state.weights.items():
+        assert W.tobytes() == b.state.weights[name].tobytes()
