@@ -4,7 +4,6 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from bench.report import ReportError, load, render
@@ -27,9 +26,7 @@ def main(argv=None):
     )
     run.add_argument("-k", metavar="EXPR", help="only benchmarks whose name matches (pytest -k)")
     report = commands.add_parser("report", help="print a saved run as a Markdown table")
-    report.add_argument(
-        "file", type=Path, nargs="?", default=RESULTS, help=f"default: {RESULTS}"
-    )
+    report.add_argument("file", type=Path, nargs="?", default=RESULTS, help=f"default: {RESULTS}")
     options = parser.parse_args(argv)
     if options.command == "report":
         try:
@@ -57,9 +54,7 @@ def measure(options):
     if not out.parent.is_dir():
         print(f"python -m bench run: there is no folder {out.parent} for --out", file=sys.stderr)
         return 2
-    handle, name = tempfile.mkstemp(suffix=".json", prefix=out.stem, dir=out.parent)
-    os.close(handle)
-    written = Path(name)
+    written = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         quiet = ["--benchmark-quiet", f"--benchmark-json={written}"]
         status = subprocess.call([*command, *quiet], cwd=HERE.parent)

@@ -81,11 +81,9 @@ def one_work(graph, sub, size):
             wide.append(False)
         for is_wide in wide:
             total += work.spmm(sub.graph, f if is_wide else half, "float32")
-        for _ in range(2 if order.dx == 0 else 3):  # forward, dW, dX
-            total += work.dense(s, f, scale.hidden, "float32")
-    for _ in range(3):
-        total += work.dense(s, scale.hidden, scale.classes, "float32")
-    return total
+        products = 2 if order.dx == 0 else 3  # forward, dW, dX
+        total += work.times(products, work.dense(s, f, scale.hidden, "float32"))
+    return total + work.times(3, work.dense(s, scale.hidden, scale.classes, "float32"))
 
 
 @cache
@@ -121,4 +119,3 @@ def test_iteration(case):
         grad = gradients[name].astype(np.float64)
         moved = initial_weights(case.size)[name] - 0.01 * grad / (np.abs(grad) + 1e-8)  # step 1
         assert_allclose(W[name], moved, atol=1e-5)
-

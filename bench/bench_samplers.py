@@ -67,7 +67,7 @@ def work_of_many(size):
     sampler = refimpl.Sampler("pin_tile", m=scale.m, n=scale.n)
     drawn = fastimpl.sample_many(graph, sampler, inputs.SEED, 0, COUNT * MIN_ROUNDS)
     one = work.mean([work.sampling(graph, s.counters) + work.induced(graph, s) for s in drawn])
-    return sum([one] * (COUNT - 1), one)
+    return work.times(COUNT, one)
 
 
 @cache

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 import refimpl
 from bench import inputs
-from bench.work import Work, stream
+from bench.work import Part, stream
 
 KEY = refimpl.key(inputs.SEED, 6)
 
@@ -32,7 +32,7 @@ def plain_uniform(k, c):
 def test_pick_without_replacement(case):
     N, m = {"small": (100_000, 1_000), "large": (2_000_000, 50_000)}[case.size]
     # at least two look-ups a pick, in a table of positions and values
-    work = Work(4 * m, 4 * m, random=2 * m, table=8 * m)
+    work = [Part(4 * m, 4 * m, random=2 * m, table=8 * m)]
     case.describe("pick_without_replacement", f"{m:,} of {N:,}", work)
     got = case.run(case.gnn.pick_without_replacement, KEY, 0, N, m)
     deck = list(range(N))  # the whole deck, where both packages keep what moved

@@ -3,7 +3,8 @@
 import importlib
 import os
 from itertools import count
-from time import perf_counter
+from pathlib import Path
+from time import monotonic, perf_counter
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from bench.inputs import SIZES
 MIN_ROUNDS = 7
 MAX_SECONDS = 0.5  # a benchmark goes on until then, but not under MIN_ROUNDS
 MAX_LOAD = 0.5  # a core; above it other programs decide the times
-LOAD = pytest.StashKey()
+MAX_OTHERS = 0.1  # share of the machine that others may use during the run
+LOAD, BEGIN = pytest.StashKey(), pytest.StashKey()
 THREADS = [1, 2] if fastimpl.build_info()["openmp"] and (os.cpu_count() or 1) > 1 else [1]
 
 
@@ -36,7 +38,7 @@ def pytest_configure(config):
 def pytest_sessionstart(session):
     config = session.config
     load = os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else None
-    config.stash[LOAD] = load
+    config.stash[LOAD], config.stash[BEGIN] = load, busy_seconds()
     measuring = not (config.option.benchmark_disable or config.option.collectonly)
     if measuring and load is not None and load > MAX_LOAD and not config.option.force_noisy:
         pytest.exit(
@@ -44,6 +46,25 @@ def pytest_sessionstart(session):
             "Wait, or measure anyway with --force-noisy, which marks the file.",
             returncode=2,
         )
+
+
+def busy_seconds():
+    """Return the seconds that all cores, and this process, have been busy; None if unknown."""
+    try:
+        ticks = [int(word) for word in Path("/proc/stat").read_text().split(maxsplit=9)[1:9]]
+    except OSError:  # not Linux
+        return None
+    user, nice, system, _idle, _wait, irq, softirq, steal = ticks
+    everyone = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    return monotonic(), everyone, sum(os.times()[:4])
+
+
+def share_of_others(begin):
+    """Return the share of the machine that other programs used since `begin`; None if unknown."""
+    if begin is None:
+        return None
+    elapsed, everyone, own = (b - a for a, b in zip(begin, busy_seconds(), strict=True))
+    return max(0.0, everyone - own) / max(elapsed, 1e-9) / (os.cpu_count() or 1)
 
 
 def pytest_generate_tests(metafunc):
@@ -104,7 +125,7 @@ class Case:
         )
 
     def describe(self, kernel, text, work):
-        """Say what is timed; `work` is a Work."""
+        """Say what is timed; `work` is a list of Parts."""
         self.benchmark.group = f"{kernel} | {text}"
         self.benchmark.extra_info.update(
             kernel=kernel,
@@ -112,7 +133,7 @@ class Case:
             size=self.size,
             package=self.gnn.__name__,
             threads=self.threads,
-            work=work.as_dict(),
+            work=[part._asdict() for part in work],
         )
 
     def run(self, function, *args, **kwargs):
@@ -146,7 +167,7 @@ def case(benchmark, gnn, threads, size):
 
 
 def pytest_benchmark_update_machine_info(config, machine_info):
-    load = config.stash[LOAD]
+    load, others = config.stash[LOAD], share_of_others(config.stash[BEGIN])
     machine_info.pop("node", None)
     machine_info["cores"] = os.cpu_count()
     machine_info["numpy"] = np.__version__
@@ -154,7 +175,8 @@ def pytest_benchmark_update_machine_info(config, machine_info):
     machine_info["build"] = fastimpl.build_info()
     machine_info["threads"] = THREADS
     machine_info["load_per_core"] = load
-    machine_info["noisy"] = load is not None and load > MAX_LOAD
+    machine_info["share_of_others"] = others
+    machine_info["noisy"] = (load or 0) > MAX_LOAD or (others or 0) > MAX_OTHERS
     machine_info["pools"] = [
         {key: value for key, value in pool.items() if key != "filepath"}
         for pool in threadpool_info()

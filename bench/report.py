@@ -3,8 +3,19 @@
 import json
 from collections import defaultdict
 
-UNITS = {"triad": ("bytes", 1e9, "GB/s"), "random reads": ("random", 1e6, "M/s")}
-GEMM = ("flops", 1e9, "GFLOP/s")
+# limit, what of a Part it limits, where that happens, scale, unit
+MEMORY = (
+    ("triad", "bytes", "footprint", 1e9, "GB/s"),
+    ("random reads", "random", "table", 1e6, "M/s"),
+)
+GEMM = ("flops", None, 1e9, "GFLOP/s")
+
+
+NOTE = (
+    "Medians; ~ where the middle half of the rounds spreads over more than a quarter of the median. "
+    "Below 1 ms, the checks and the start of threads count. Rates and limits are those of one "
+    "thread; pairs are 1 / 2 threads. ! above 1: the limit was disturbed; repeat the run."
+)
 
 
 class ReportError(Exception):
@@ -46,7 +57,8 @@ def render(run):
             who = (info["package"], info["threads"])
             rows[info["kernel"], info["input"]][who] = one
     threads = run["machine_info"]["threads"]
-    lines = [*header(run), "", *table(rows, limits, threads), "", *limits.tables(threads)]
+    lines = [*header(run), "", *table(rows, limits, threads), "", NOTE, ""]
+    lines += limits.tables(threads)
     return "\n".join(lines) + "\n"
 
 
@@ -55,22 +67,23 @@ def header(run):
     info = run["machine_info"]
     build, commit = info["build"], run.get("commit_info", {})
     cpu = info.get("cpu", {}).get("brand_raw", info.get("processor", "unknown processor"))
-    load = info["load_per_core"]
+    load, others = info["load_per_core"], info["share_of_others"]
     openmp = f"OpenMP {build['openmp']}" if build["openmp"] else "no OpenMP"
     dirty = " with uncommitted changes" if commit.get("dirty") else ""
     lines = [
         f"- Machine: {cpu}, {info['cores']} cores, {info['system']} {info['machine']}",
-        f"- Date: {run['datetime'][:16].replace('T', ' ')}; commit "
-        f"{str(commit.get('id'))[:10]}{dirty}",
+        f"- Date: {run['datetime'][:16].replace('T', ' ')}; "
+        f"commit {str(commit.get('id', 'unknown'))[:11]}{dirty}",
         f"- Versions: Python {info['python_version']}, NumPy {info['numpy']}, "
         f"SciPy {info['scipy']}",
         f"- Build: {build['compiler']}, {build['simd']}, {openmp}; BLAS: {blas(info['pools'])}",
         f"- Threads: {', '.join(map(str, info['threads']))}, for OpenMP and BLAS alike; "
         "refimpl runs on 1",
-        f"- Load before the run: {'unknown' if load is None else f'{load:.2f} a core'}",
+        f"- Load before the run: {'unknown' if load is None else f'{load:.2f} a core'}; "
+        f"other programs during it: {'unknown' if others is None else f'{others:.0%} of the cores'}",
     ]
     if info["noisy"]:
-        lines.append("- **Noisy: the machine was busy and the run was forced. Do not quote.**")
+        lines.append("- **Noisy: other programs were running. Do not quote these times.**")
     return lines
 
 
@@ -112,7 +125,7 @@ def row(kernel, text, runs, limits, threads):
     if not bounds or bounds[0] is None:
         return [*cells, "-", "-", "-"]
     achieved, limit, unit, name = bounds[0]
-    fractions = " / ".join(f"{b[0] / b[1]:.2f}" for b in bounds if b)
+    fractions = " / ".join(fraction(b[0] / b[1]) for b in bounds if b)
     return [
         *cells,
         f"{significant(achieved)} {unit}",
@@ -128,6 +141,11 @@ def milliseconds(one):
     stats = one["stats"]
     mark = "~" if stats["iqr"] > stats["median"] / 4 else ""
     return mark + significant(1e3 * stats["median"])
+
+
+def fraction(x):
+    """Return a fraction of a limit; the marked ones cannot be, and the report says why."""
+    return "<0.01" if x < 0.005 else f"{x:.2f}" + ("!" if x > 1.005 else "")
 
 
 def speed_up(ratio):
@@ -162,24 +180,31 @@ class Limits:
             self.units[info["limit"]] = info["unit"]
 
     def rate(self, name, threads, footprint):
-        """Return the rate at the largest measured size not above `footprint`, or None."""
-        measured = self.rates.get((name, threads))
-        if not measured:
-            return None
-        size = max((s for s in measured if s <= footprint), default=min(measured))
-        return measured[size]
+        """Return the rate at the largest measured size not above `footprint`, or None.
+
+        More threads can do what fewer did, even if something else ran while they were measured.
+        """
+        found = []
+        for (limit, used), measured in self.rates.items():
+            if limit == name and used <= threads:
+                size = max((s for s in measured if s <= footprint), default=min(measured))
+                found.append(measured[size])
+        return max(found, default=None)
 
     def bound(self, one):
         """Return (achieved rate, limit, unit, name) of the limit that takes longest, or None."""
         info = one["extra_info"]
-        work, found = info["work"], None
-        gemm = f"GEMM {work['dtype']}"
-        for name, size in (("triad", "footprint"), ("random reads", "table"), (gemm, "flops")):
-            amount, scale, unit = UNITS.get(name, GEMM)
-            todo = work[amount] / scale
-            limit = self.rate(name, info["threads"], work[size] if name in UNITS else 0)
-            if todo and limit and (found is None or todo / limit > found[0]):
-                found = todo / limit, todo / one["stats"]["median"], limit, unit, name
+        found, threads, dtype = None, info["threads"], info["work"][0]["dtype"]
+        dtype = next((p["dtype"] for p in info["work"] if p["flops"]), dtype)
+        for name, amount, size, scale, unit in (*MEMORY, (f"GEMM {dtype}", *GEMM)):
+            parts = [(p[amount] / scale, p.get(size, 0)) for p in info["work"] if p[amount]]
+            rates = [self.rate(name, threads, where) for _, where in parts]
+            if not parts or None in rates:
+                continue
+            total = sum(todo for todo, _ in parts)
+            least = sum(todo / rate for (todo, _), rate in zip(parts, rates, strict=True))
+            if found is None or least > found[0]:
+                found = least, total / one["stats"]["median"], total / least, unit, name
         return found and found[1:]
 
     def tables(self, threads):

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from refimpl.metrics import f1_micro, predict
 from refimpl.profiling import PARTS, Profile, timed
@@ -93,6 +93,7 @@ class Trainer:
         with self.profile:
             self.subgraphs = self._subgraphs()
         self.A_full = None
+        self._pools = ThreadpoolController()
 
     def _initial_state(self):
         weights = self.stack.initial_weights(self.config.rng, self.X.dtype)
@@ -114,6 +115,10 @@ class Trainer:
             first=self.state.iterations,
         )
 
+    def _one_blas_thread(self):
+        """Parallelism is OpenMP's: BLAS on several threads gives other bits on other machines."""
+        return self._pools.limit(limits=1, user_api="blas")
+
     def step(self):
         """Do one iteration; return the loss and the number of nodes.
 
@@ -121,7 +126,7 @@ class Trainer:
         """
         begin, before = perf_counter(), sum(self.profile.seconds.values())
         state = self.state
-        with self.profile, threadpool_limits(1, user_api="blas"):
+        with self.profile, self._one_blas_thread():
             sub = next(self.subgraphs)  # 3 A8:10
             A = self.gnn.row_norm(sub.graph, sub.transpose_perm, dtype=self.X.dtype)  # 4 E-A4
             X, Y = self.X[sub.nodes], self.Y[sub.nodes]  # 5-6
@@ -169,7 +174,7 @@ class Trainer:
     def scores(self, weights, *parts):
         """Return F1-micro on each array of nodes: one forward pass over the full graph."""
         begin = perf_counter()
-        with threadpool_limits(1, user_api="blas"):
+        with self._one_blas_thread():
             if self.A_full is None:
                 self.A_full = self.gnn.row_norm(self.dataset.graph, dtype=self.X.dtype)
             logits, _ = self.stack.forward(weights, self.A_full, self.dataset.features)

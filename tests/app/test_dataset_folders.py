@@ -115,6 +115,12 @@ def out_of_range():
     return bad
 
 
+def falling_offsets():
+    bad = matrix(6, EDGES)
+    bad.indptr[2] = 0
+    return bad
+
+
 def with_label(value, node="3"):
     return {**CLASSES, node: value}
 
@@ -126,6 +132,7 @@ BAD_GRAPHSAINT = {
     "one way, training": ("adj_train.npz", {"adj_train": ONE_WAY}, "must be symmetric"),
     "not square": ("adj_full.npz", {"adj_full": sp.csr_matrix((6, 5))}, "square"),
     "ids beyond": ("adj_full.npz", {"adj_full": out_of_range()}, "cannot be read"),
+    "offsets fall": ("adj_full.npz", {"adj_full": falling_offsets()}, "cannot be read"),
     "other size": ("adj_train.npz", {"adj_train": sp.csr_matrix((5, 5))}, "6 nodes .* got 5"),
     "outside tr": ("adj_train.npz", {"adj_train": matrix(6, EDGES)}, "node [03], which is not in"),
     "1-D": ("feats.npy", {"feats": np.zeros(6)}, r"shape \(6, any\), got \(6,\)"),

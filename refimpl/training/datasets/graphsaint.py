@@ -62,7 +62,7 @@ def _read_graph(path):
     with reading(path, "a sparse matrix saved by scipy.sparse.save_npz") as file:
         matrix = sp.load_npz(file)  # never unpickles
         if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)  # ids out of range would crash SciPy later
+            matrix.check_format(full_check=True)  # SciPy trusts the arrays from here on
         graph = as_graph(matrix, self_loops=False)
     if not graph.symmetric:
         one_way = graph.to_scipy() - graph.to_scipy().T
@@ -109,7 +109,7 @@ def _read_table(path):
 def _read_roles(path, n):
     """Return the training, validation and test nodes, each ascending."""
     table = _read_table(path)
-    taken = {}
+    taken: dict[int, str] = {}
     for role in ROLES:
         if not isinstance(table.get(role), list):
             raise ValueError(f"{path} must have a list of nodes under {role!r}")

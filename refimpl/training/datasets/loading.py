@@ -1,14 +1,16 @@
 """One door to every data set."""
 
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from refimpl.training.datasets.communities import communities
+from refimpl.training.datasets.dataset import Dataset
 from refimpl.training.datasets.graphsaint import load_graphsaint
 from refimpl.training.datasets.planetoid import load_planetoid, planetoid_names
 
-BUILT_IN = {
+BUILT_IN: dict[str, Callable[..., Dataset]] = {
     "communities": communities,
     "communities-multilabel": partial(communities, multilabel=True),
 }

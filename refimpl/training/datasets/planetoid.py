@@ -87,7 +87,7 @@ def load_planetoid(folder, name, dtype="float32"):
     labels = np.zeros((graph.n, known_labels.shape[1]), dtype)
     labels[:count] = known_labels
     labels[test] = _read_labels(path["ty"], len(test), labels.shape[1])
-    labelled = labels.any(axis=1)
+    labelled = np.asarray(labels.any(axis=1))
     labels[~labelled, 0] = 1
     cut = count - VALIDATION
     parts = np.arange(cut), np.arange(cut, count), np.sort(test)
