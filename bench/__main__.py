@@ -59,7 +59,7 @@ def measure(options):
         quiet = ["--benchmark-quiet", f"--benchmark-json={written}"]
         status = subprocess.call([*command, *quiet], cwd=HERE.parent)
         if status == 0:
-            os.replace(written, out)
+            written.replace(out)
             print(f"wrote {out}; now: python -m bench report {out}")
         return status
     finally:

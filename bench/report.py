@@ -12,10 +12,16 @@ GEMM = ("flops", None, 1e9, "GFLOP/s")
 
 
 NOTE = (
-    "Medians; ~ where the middle half of the rounds spreads over more than a quarter of the median. "
+    "Medians; ~ where the middle half of the rounds spreads over more than a quarter of it. "
     "Below 1 ms, the checks and the start of threads count. Rates and limits are those of one "
     "thread; pairs are 1 / 2 threads. ! above 1: the limit was disturbed; repeat the run."
 )
+
+
+RECORDED = ("build", "threads", "pools", "cores", "numpy", "scipy")
+RECORDED += ("load_per_core", "share_of_others", "noisy")
+LIMIT_KEYS = ("limit", "unit", "amount", "footprint", "threads")
+KERNEL_KEYS = ("kernel", "input", "package", "threads", "work")
 
 
 class ReportError(Exception):
@@ -37,13 +43,14 @@ def load(path):
     except ValueError as error:
         raise ReportError(f"{path} is not JSON: {error}") from error
     try:
-        _ = run["datetime"], run["machine_info"]["build"], run["machine_info"]["threads"]
+        _ = run["datetime"], [run["machine_info"][key] for key in RECORDED]
         for one in run["benchmarks"]:
             _ = one["stats"]["median"], one["stats"]["min"], one["stats"]["iqr"]
             info = one["extra_info"]
-            _ = (info["limit"], info["amount"]) if "limit" in info else (info["kernel"],)
+            _ = [info[key] for key in (LIMIT_KEYS if "limit" in info else KERNEL_KEYS)]
     except (KeyError, TypeError) as error:
-        raise ReportError(f"{path} was not written by python -m bench run: no {error}") from error
+        what = f"no {error}" if isinstance(error, KeyError) else "another structure"
+        raise ReportError(f"{path} was not written by python -m bench run: {what}") from error
     return run
 
 
@@ -67,7 +74,8 @@ def header(run):
     info = run["machine_info"]
     build, commit = info["build"], run.get("commit_info", {})
     cpu = info.get("cpu", {}).get("brand_raw", info.get("processor", "unknown processor"))
-    load, others = info["load_per_core"], info["share_of_others"]
+    load = "unknown" if info["load_per_core"] is None else f"{info['load_per_core']:.2f} a core"
+    others = "unknown" if info["share_of_others"] is None else f"{info['share_of_others']:.0%}"
     openmp = f"OpenMP {build['openmp']}" if build["openmp"] else "no OpenMP"
     dirty = " with uncommitted changes" if commit.get("dirty") else ""
     lines = [
@@ -79,8 +87,7 @@ def header(run):
         f"- Build: {build['compiler']}, {build['simd']}, {openmp}; BLAS: {blas(info['pools'])}",
         f"- Threads: {', '.join(map(str, info['threads']))}, for OpenMP and BLAS alike; "
         "refimpl runs on 1",
-        f"- Load before the run: {'unknown' if load is None else f'{load:.2f} a core'}; "
-        f"other programs during it: {'unknown' if others is None else f'{others:.0%} of the cores'}",
+        f"- Load before the run: {load}; share of the cores that others used during it: {others}",
     ]
     if info["noisy"]:
         lines.append("- **Noisy: other programs were running. Do not quote these times.**")

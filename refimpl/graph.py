@@ -159,6 +159,7 @@ class Counters(NamedTuple):
     popped_degree_sum: int = 0
     added_degree_sum: int = 0
     capacity: int = 0  # entries of the dashboard
+    draws: int = 0  # of the stream `main`; clipping takes the next ones
 
 
 class Subgraph(NamedTuple):

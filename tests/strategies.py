@@ -96,7 +96,7 @@ def distinct(shape, dtype, seed=0):
 
 def power_law_graph(n, seed=0):
     """Return a graph with a few hubs, a long tail and some isolated nodes."""
-    weight = 1 / np.sqrt(np.arange(1, n - n // 50 + 1))
+    weight = 1 / np.arange(1, n - n // 50 + 1)
     rng = np.random.default_rng(seed)
     ends = rng.choice(len(weight), size=(4 * n, 2), p=weight / weight.sum())
     return as_graph(ends, n=n, symmetrize=True, self_loops=False)

@@ -13,6 +13,7 @@ ctypedef struct Counts:
     int64_t popped_degree_sum
     int64_t added_degree_sum
     int64_t capacity
+    int64_t draws
 
 # The options of all samplers; each reads its own.
 ctypedef struct Options:

@@ -54,6 +54,7 @@ cdef int draw_roots(Walker* walker) noexcept nogil:
     walker.slot = 0
     walker.probes_drawn = 0
     memset(&walker.counts, 0, sizeof(Counts))
+    walker.counts.draws = m
     return 0
 
 
@@ -99,6 +100,7 @@ cdef void walk(const Chooser* chooser, Walker* walkers, int group) noexcept nogi
             walker.found[m + i] = member.node if walker.options.include_popped else v_new
             walker.s += 1
             walker.counts.pops += 1
+            walker.counts.draws += 1
             walker.counts.popped_degree_sum += member.deg
             member.node = v_new
             member.row = walker.indptr[v_new]

@@ -203,7 +203,7 @@ def resolve(settings, train_graph):
         config = TrainConfig(
             sampler=sampler,
             rng=settings["seed"],
-            pool=DEFAULTS.pool if resolved["pool"] is None else resolved["pool"],
+            pool=DEFAULTS.pool if settings["pool"] is None else settings["pool"],
             **{
                 name: settings[name]
                 for name in ("method", "model", "layers", "hidden", "epochs", "lr")

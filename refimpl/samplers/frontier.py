@@ -71,5 +71,6 @@ def frontier(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
             rounds=len(popped),
             popped_degree_sum=int(deg[popped].sum()),
             added_degree_sum=int(deg[pushed].sum()),
+            draws=main.c,
         ),
     )

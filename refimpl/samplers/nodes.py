@@ -14,8 +14,8 @@ class NodeSample(NamedTuple):
     Attributes
     ----------
     nodes : (s,) int32, ascending
-    popped, pushed : (counters.pops,) int32
-        The frontier node replaced at each step, and the neighbour that took its place.
+    popped, pushed : (steps,) int32
+        The node that each step left, and the neighbour that it reached.
     counters : Counters
     """
 

@@ -98,6 +98,7 @@ def pin_tile(
             truncated=board.truncated,
             popped_degree_sum=int(deg[popped].sum()),
             added_degree_sum=int(deg[pushed].sum()),
+            draws=main.c,
             capacity=len(board.DB),
         ),
     )

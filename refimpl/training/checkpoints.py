@@ -11,6 +11,16 @@ from refimpl.training.trainer import EpochRecord, TrainState
 
 FORMAT = "minibatch-gnn-checkpoint/1"
 GROUPS = ("weights", "m", "v", "best_weights")
+DAMAGE = (  # what NumPy, zipfile and json raise on a damaged file
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+)
 NUMBERS = {"best_val_f1": float, "best_epoch": int, "iterations": int}
 
 
@@ -63,7 +73,7 @@ def load_checkpoint(path):
     if not path.is_file():
         raise FileNotFoundError(f"no checkpoint at {path}")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files if name != "meta"}
             meta = json.loads(file["meta"].item())
         if meta["format"] != FORMAT:
@@ -84,5 +94,5 @@ def load_checkpoint(path):
         for name, kind in NUMBERS.items():
             setattr(state, name, kind(meta[name]))
         return state, dict(meta["settings"])
-    except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         raise ValueError(f"{path} is not a whole checkpoint: {error}") from error

@@ -23,10 +23,9 @@ def draw_sample(gnn, name, graph, q, **options):
     return getattr(gnn, name)(graph, gnn.key(5, 0, q, 0), gnn.key(5, 0, q, 1), **options)
 
 
-def start_capacity(gnn, graph, options):
+def start_capacity(gnn, graph, main, options):
     """Return how many entries the dashboard starts with: no step is made where n = m."""
-    small = {**options, "n": options["m"], "overflow": "truncate"}
-    return gnn.pin_tile(graph, 0, 0, **small).counters.capacity
+    return gnn.pin_tile(graph, main, 0, **{**options, "n": options["m"]}).counters.capacity
 
 
 @given(graph=graphs(min_nodes=1), main=KEYS, probe=KEYS, data=st.data())
@@ -49,7 +48,7 @@ def test_frontier_is_the_walk_of_the_specification(gnn, graph, main, probe, data
 
 def assert_is_dashboard_walk(gnn, graph, main, probe, options):
     """Check nodes, log and every counter; return the counters."""
-    capacity = start_capacity(gnn, graph, options)
+    capacity = start_capacity(gnn, graph, main, options)
     want = oracles.dashboard_walk(graph, main, probe, capacity=capacity, **options)
     got = gnn.pin_tile(graph, main, probe, **options)
     assert got.nodes.tolist() == want.nodes
@@ -72,7 +71,7 @@ def test_pin_tile_among_hubs(gnn, eta, overflow):
     seen = []
     for q in range(12):
         keys = gnn.key(5, 0, q, 0), gnn.key(5, 0, q, 1)
-        options = {"m": 9, "n": 60, "eta": eta, "overflow": overflow, "lanes": 1 + q}
+        options = {"m": 4, "n": 60, "eta": eta, "overflow": overflow, "lanes": 1 + q}
         seen.append(assert_is_dashboard_walk(gnn, HUBS, *keys, options))
     assert sum(c.cleanups for c in seen) > 12
     if overflow == "truncate":
@@ -86,14 +85,14 @@ def test_pin_tile_among_hubs(gnn, eta, overflow):
 @pytest.mark.parametrize("eta", [1.01, 1.5, 2.0, 3.0])
 def test_capacity_is_the_enlarged_mean_or_what_the_roots_need(gnn, eta, deg_cap):
     """SPEC B.3 line 3. Rounding of the float product may move the ceiling by one."""
-    weights, m, extra = oracles.pop_weights(HUBS, deg_cap), 9, 0
+    weights, m, extra = oracles.pop_weights(HUBS, deg_cap), 4, 0
     for q in range(20):
         start = draw_sample(gnn, "pin_tile", HUBS, q, m=m, n=m, eta=eta, deg_cap=deg_cap)
         roots = sum(weights[v] for v in start.nodes)
         planned = np.ceil(eta * m * sum(weights) / HUBS.n)
         assert abs(start.counters.capacity - max(planned, roots)) <= (planned >= roots)
         extra += roots > planned
-    assert extra or eta > 1.5 or deg_cap
+    assert extra or eta > 1.5 or deg_cap  # the second rule is met, where hubs weigh
 
 
 def assert_log_is_a_walk(graph, roots, sample, include):
