@@ -2,6 +2,7 @@
 
 import sys
 
+from fastimpl import _openmp as _openmp  # isort: skip -- before any kernel loads OpenMP
 from fastimpl._build import build_info as build_info
 from fastimpl.adjacency import row_norm
 from fastimpl.graph import induced_subgraph, transpose_perm

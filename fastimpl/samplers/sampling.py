@@ -21,11 +21,11 @@ _idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> workspaces that nobod
 
 
 @twin
-def sample_many(graph, sampler, rng, first, count):
-    seed, first, count = sampling_arguments(sampler, rng, first, count)
+def sample_many(graph, sampler, rng, first, count, *, domain=SAMPLE):
+    seed, first, count = sampling_arguments(sampler, rng, first, count, domain)
     options = kernel_options(graph, **sampler.options)
     keys = np.array(
-        [[key(seed, SAMPLE, q, s) for s in (0, 1)] for q in range(first, first + count)],
+        [[key(seed, domain, q, s) for s in (0, 1)] for q in range(first, first + count)],
         np.uint64,
     ).reshape(count, 2)
     with _workspace(graph) as workspace:

@@ -29,6 +29,7 @@ class Sampler:
     def __init__(self, name, **options):
         _check.choice("name", name, tuple(KERNELS))
         parameters = inspect.signature(KERNELS[name]).parameters.values()
+        self.streams = sum(p.name in ("main", "probe") for p in parameters)
         known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         if unknown := sorted(options.keys() - known.keys()):
             raise TypeError(f"{name} takes {', '.join(known)}; got {', '.join(unknown)}")
@@ -46,7 +47,7 @@ class Sampler:
         return f"Sampler({self.name!r}{options})"
 
 
-def sample_many(graph, sampler, rng, first, count):
+def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):
     """Return subgraphs number first, first + 1, .., first + count - 1 of a run.
 
     JPDC'21 Algorithm 8, lines 4-8. Subgraph q depends on the seed and q alone, so it does not
@@ -60,6 +61,8 @@ def sample_many(graph, sampler, rng, first, count):
     rng : int, numpy.random.Generator or None
         See `as_seed`. An int gives the same subgraphs each time.
     first, count : ints >= 0
+    domain : int
+        What the subgraphs are for; other domains give other subgraphs of the same seed.
 
     Returns
     -------
@@ -70,23 +73,24 @@ def sample_many(graph, sampler, rng, first, count):
     TypeError, ValueError
         If the graph is directed, or an option does not fit it.
     """
-    seed, first, count = sampling_arguments(sampler, rng, first, count)
+    seed, first, count = sampling_arguments(sampler, rng, first, count, domain)
     subgraphs = []
     for q in range(first, first + count):  # 4
-        subgraphs.append(_sample(graph, sampler, seed, q))  # 5-7 E-F6
+        subgraphs.append(_sample(graph, sampler, seed, domain, q))  # 5-7 E-F6
     return subgraphs
 
 
-def _sample(graph, sampler, seed, q):
-    main, probe = streams.key(seed, streams.SAMPLE, q, 0), streams.key(seed, streams.SAMPLE, q, 1)
-    sample = KERNELS[sampler.name](graph, main, probe, **sampler.options)  # A8:5
+def _sample(graph, sampler, seed, domain, q):
+    keys = [streams.key(seed, domain, q, s) for s in range(sampler.streams)]
+    sample = KERNELS[sampler.name](graph, *keys, **sampler.options)  # A8:5
     subgraph = induced_subgraph(graph, sample.nodes)  # A2:9 A3:31 A8:5-6
     return subgraph._replace(counters=sample.counters)  # A2:10 A3:32
 
 
-def sampling_arguments(sampler, rng, first, count):
+def sampling_arguments(sampler, rng, first, count, domain):
     """Check what does not depend on the graph; return (seed, first, count)."""
     if not isinstance(sampler, Sampler):
         raise TypeError(f"sampler must be a Sampler, got {type(sampler).__name__}")
     first = _check.integer("first", first, 0, 2**63 - 1)
+    _check.word("domain", domain)
     return streams.as_seed(rng), first, _check.integer("count", count, 0, 2**31 - 1)
