@@ -1,4 +1,4 @@
-"""``python -m bench run`` measures; ``python -m bench report`` prints what was measured."""
+"""``python -m bench run`` measures speed, ``report`` prints it, ``accuracy`` trains and scores."""
 
 import argparse
 import os
@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bench import accuracy
 from bench.report import ReportError, load, render
 
 HERE = Path(__file__).parent
@@ -27,7 +28,14 @@ def main(argv=None):
     run.add_argument("-k", metavar="EXPR", help="only benchmarks whose name matches (pytest -k)")
     report = commands.add_parser("report", help="print a saved run as a Markdown table")
     report.add_argument("file", type=Path, nargs="?", default=RESULTS, help=f"default: {RESULTS}")
+    scores = commands.add_parser("accuracy", help="train with several seeds; print test scores")
+    scores.add_argument("--train", default="", help="options of `minibatch-gnn train`, every row")
+    scores.add_argument("--row", action="append", help="options of a row; may be repeated")
+    scores.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, .. (default: 3)")
     options = parser.parse_args(argv)
+    if options.command == "accuracy":
+        print(accuracy.table(options.train, options.row or [""], options.seeds), end="")
+        return 0
     if options.command == "report":
         try:
             print(render(load(options.file)), end="")
