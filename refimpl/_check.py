@@ -78,7 +78,7 @@ def float_dtype(name, value):
     try:
         dtype = np.dtype(value)
     except TypeError:
-        dtype = None
+        dtype = np.dtype(object)
     if dtype not in FLOATS:
         raise TypeError(f"{name} must be float32 or float64, got {value!r}")
     return dtype

@@ -1,6 +1,7 @@
 """Graphs as compressed rows (CSR), node-induced subgraphs, and the transpose by permutation."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -90,6 +91,11 @@ class Graph:
         if deg_cap not in self._weight_sums:
             self._weight_sums[deg_cap] = int(np.minimum(self.degrees(), deg_cap).sum())
         return self._weight_sums[deg_cap]
+
+    @cached_property
+    def max_degree(self):
+        """The largest number of neighbours of a node; 0 for a graph without nodes."""
+        return int(self.degrees().max(initial=0))
 
     def to_scipy(self, data=None):
         """Return a scipy.sparse.csr_array with values `data` (default: float64 ones)."""

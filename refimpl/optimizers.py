@@ -40,11 +40,10 @@ def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
     for name, array in (("theta", theta), ("m", m), ("v", v)):
         if not isinstance(array, np.ndarray) or array.dtype not in _check.FLOATS:
             raise TypeError(f"{name} must be a float32 or float64 array")
-        if array.shape != theta.shape or array.dtype != theta.dtype:
-            raise ValueError(
-                f"{name} must be {theta.dtype} of shape {theta.shape} like theta, "
-                f"got {array.dtype} of shape {array.shape}"
-            )
+        if array.dtype != theta.dtype:
+            raise TypeError(f"{name} must be {theta.dtype} like theta, got {array.dtype}")
+        if array.shape != theta.shape:
+            raise ValueError(f"{name} must have shape {theta.shape} like theta, got {array.shape}")
         if not (array.flags.c_contiguous and array.flags.writeable):
             raise ValueError(f"{name} must be C-contiguous and writeable: it is updated in place")
     _check.integer("t", t, 1)

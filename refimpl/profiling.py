@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
 
-PARTS = ("sampling", "aggregation", "weights", "other", "evaluation")
+PARTS = ("normalization", "sampling", "aggregation", "weights", "other", "evaluation")
 
 _in_force: ContextVar["Profile | None"] = ContextVar("profile", default=None)
 
@@ -12,8 +12,9 @@ _in_force: ContextVar["Profile | None"] = ContextVar("profile", default=None)
 class Profile:
     """Seconds by part; use as a context manager to put it in force.
 
-    Sampling includes induction and the transpose; aggregation is sparse x dense products;
-    weights is dense products. While no profile is in force, kernels record nothing.
+    Normalization is the sampling before training that estimates its counts. Sampling includes
+    induction and the transpose; aggregation is sparse x dense products; weights is dense
+    products. While no profile is in force, kernels record nothing.
     """
 
     def __init__(self):

@@ -164,6 +164,7 @@ def dashboard_walk(
         "popped_degree_sum": sum(len(neighbours(graph, v)) for v in popped),
         "added_degree_sum": sum(len(neighbours(graph, v)) for v in pushed),
         "capacity": board.capacity,
+        "draws": main.count,
     }
     return Walk(sorted(sample), popped, pushed, counters)
 

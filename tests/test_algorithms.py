@@ -23,33 +23,33 @@ DOCS = Path(__file__).parents[1] / "docs"
 ALGORITHMS = tomllib.loads((DOCS / "algorithms.toml").read_text())["algorithm"]
 BUILT = [a for a in ALGORITHMS if "functions" in a]
 TOKEN = re.compile(
-    r"(?:A(?P<number>\d+):)?(?P<first>\d+)(?:-(?P<last>\d+))?|(?P<erratum>E-[A-Z]\d+)"
+    r"(?:(?P<prefix>[AI]\d+):)?(?P<first>\d+)(?:-(?P<last>\d+))?|(?P<erratum>E-[A-Z]\d+)"
 )
-    r"(?:A(?P<number>\d+):)?(?P<first>\d+)(?:-(?P<last>\d+))?|(?P<erratum>E-[A-Z]\d+)"
-)
+PREFIXES = {"ipdps19": "I", "jpdc21": "A"}
 PAPERS = {"ipdps19": 6, "jpdc21": 8, "vldb24": 1}  # how many numbered algorithms each has
 
 
 def marks(source):
-    """Yield (algorithm or None, lines, errata) for each comment that is nothing but marks.
+    """Yield (prefix or None, lines, errata) for each comment that is nothing but marks.
 
-    Several bare marks in one comment may follow a prefix: it holds until the next prefix.
+    The prefix "A8" stands for JPDC'21 Algorithm 8, "I3" for IPDPS'19 Algorithm 3. Several bare
+    marks in one comment may follow a prefix: it holds until the next prefix.
     """
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         words = token.string.lstrip("# ").split() if token.type == tokenize.COMMENT else []
         matches = [TOKEN.fullmatch(word) for word in words]
         if not all(matches):
             continue
-        lines, errata, number = defaultdict(list), [], None
+        lines, errata, prefix = defaultdict(list), [], None
         for match in matches:
             if match["erratum"]:
                 errata.append(match["erratum"])
                 continue
-            number = int(match["number"]) if match["number"] else number
+            prefix = match["prefix"] or prefix
             first = int(match["first"])
-            lines[number] += range(first, int(match["last"] or first) + 1)
-        for number, numbers in lines.items():
-            yield number, numbers, errata
+            lines[prefix] += range(first, int(match["last"] or first) + 1)
+        for prefix, numbers in lines.items():
+            yield prefix, numbers, errata
 
 
 def source_of(place):
@@ -70,12 +70,13 @@ def whole_reference():
 def marked_lines(algorithm):
     lines = set()
     for place in algorithm["functions"]:
-        for number, numbers, _ in marks(source_of(place)):
-            if number is None:
+        for prefix, numbers, _ in marks(source_of(place)):
+            if prefix is None:
                 lines.update(numbers)
+    own_prefix = f"{PREFIXES.get(algorithm['paper'])}{algorithm['number']}"
     for source in whole_reference():
-        for number, numbers, _ in marks(source):
-            if number == algorithm["number"]:
+        for prefix, numbers, _ in marks(source):
+            if prefix == own_prefix:
                 lines.update(numbers)
     return lines
 
@@ -103,8 +104,8 @@ def test_lines_stand_in_the_papers_order(algorithm):
     """A line may stand elsewhere only where an erratum says why."""
     for place in algorithm["functions"]:
         latest = 0
-        for number, numbers, errata in marks(source_of(place)):
-            if number is None and not errata:
+        for prefix, numbers, errata in marks(source_of(place)):
+            if prefix is None and not errata:
                 assert numbers[0] >= latest, f"{place}: line {numbers[0]} after {latest}"
                 latest = numbers[-1]
 
@@ -123,6 +124,19 @@ def test_every_erratum_named_in_the_code_is_explained():
     assert named and named <= explained, f"not in docs/errata.md: {sorted(named - explained)}"
 
 
+def test_errata_name_tests_that_exist():
+    tests = Path(__file__).parent
+    sources = "".join(path.read_text() for path in tests.rglob("test_*.py"))
+    rows = re.findall(r"^\| (E-[A-Z]\d+) .*\| (.*) \|$", (DOCS / "errata.md").read_text(), re.M)
+    missing = {
+        erratum: test
+        for erratum, cell in rows
+        for test in re.findall(r"`(test_\w+)`", cell) or [cell]
+        if f"def {test}(" not in sources
+    }
+    assert rows and not missing
+
+
 def test_a_lost_mark_is_noticed():
     """The checks above can fail: take one mark away, or add one too many."""
     source = source_of("refimpl.graph:transpose_perm")
@@ -130,7 +144,8 @@ def test_a_lost_mark_is_noticed():
     assert numbers == [1, 2, 3, 4, 5, 6, 7, 8, 11]
     fewer = source.replace("  # 7 E-A3", "")
     assert 7 not in [n for _, lines, _ in marks(fewer) for n in lines]
-    assert list(marks("x = 1  # A8:10 E-F9\ny = 2  # 3 of them\nz = 3  # 4-5\n")) == [
-        (8, [10], ["E-F9"]),
+    assert list(marks("x = 1  # A8:10 E-F9\ny = 2  # 3 of them\nz = 3  # 4-5 I3:6 7\n")) == [
+        ("A8", [10], ["E-F9"]),
         (None, [4, 5], []),
+        ("I3", [6, 7], []),
     ]

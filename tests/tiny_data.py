@@ -5,6 +5,7 @@ import json
 import numpy as np
 import scipy.sparse as sp
 
+from refimpl.profiling import PARTS
 from refimpl.training.datasets.loading import load_dataset
 
 NODES, CLASSES, FEATURES = 200, 4, 12
@@ -48,7 +49,7 @@ def arrays_of(checkpoint):
         arrays = {k: (file[k].dtype, file[k].tobytes()) for k in file.files if k != "meta"}
         meta = json.loads(file["meta"].item())
     for record in meta["history"]:
-        for part in ("sampling", "aggregation", "weights", "other", "evaluation"):
+        for part in PARTS:
             del record[part]
     return arrays, meta
 

@@ -15,7 +15,7 @@ from refimpl.layers.sage import (
 
 @twin
 def sage_forward(A, X, W_neigh, W_self, order):
-    X, W_neigh, W_self = sage_arguments(A, X, W_neigh, W_self)
+    X, W_neigh, W_self = sage_arguments(A, X, W_neigh, W_self, order)
     s, h_neigh = X.shape[0], W_neigh.shape[1]
     Z = np.empty((s, h_neigh + W_self.shape[1]), X.dtype)
     N, S = Z[:, :h_neigh], Z[:, h_neigh:]
@@ -33,7 +33,7 @@ def sage_forward(A, X, W_neigh, W_self, order):
 
 @twin
 def sage_backward(A, X, W_neigh, W_self, out, G_out, order):
-    X, W_neigh, W_self = sage_arguments(A, X, W_neigh, W_self)
+    X, W_neigh, W_self = sage_arguments(A, X, W_neigh, W_self, order)
     X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, order)
     s, h_neigh = X.shape[0], W_neigh.shape[1]
     G = np.empty_like(G_out)

@@ -61,4 +61,4 @@ cdef inline void add(int64_t* tree, int64_t m, int64_t slot, int64_t change) noe
         slot += slot & -slot
 
 
-frontier.set_up, frontier.pop, frontier.replace = set_up, pop, replace
+frontier.set_up, frontier.pop, frontier.replace, frontier.whole = set_up, pop, replace, NULL

@@ -1,3 +1,3 @@
-from fastimpl.samplers._walker cimport Chooser
+from fastimpl.samplers._walker cimport Method
 
-cdef Chooser pin_tile
+cdef Method pin_tile

@@ -142,4 +142,4 @@ cdef int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
     return 0
 
 
-pin_tile.set_up, pin_tile.pop, pin_tile.replace = set_up, pop, replace
+pin_tile.set_up, pin_tile.pop, pin_tile.replace, pin_tile.whole = set_up, pop, replace, NULL

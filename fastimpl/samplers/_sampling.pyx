@@ -8,10 +8,15 @@ from libc.string cimport memset
 
 from fastimpl._graph cimport Induced, Rows, Word, as_arrays, forget, induce, release, release_rows
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
+from fastimpl.samplers._bucket cimport bucket
+from fastimpl.samplers._dashboard cimport dashboard
+from fastimpl.samplers._edge cimport edge
+from fastimpl.samplers._forest_fire cimport forest_fire
 from fastimpl.samplers._frontier cimport frontier
 from fastimpl.samplers._pin_tile cimport pin_tile
+from fastimpl.samplers._random_walk cimport random_walk
 from fastimpl.samplers._walker cimport (
-    Chooser, Counts, Options, Walker, release_buffers, sort_unique, walk
+    Counts, Method, Options, Tables, Walker, clip, release_buffers, sort_unique, walk
 )
 
 cdef enum:
@@ -28,12 +33,36 @@ ctypedef struct Result:
     int failed
 
 
-cdef const Chooser* chooser_of(str name) except NULL:
+cdef const Method* method_of(str name) except NULL:
     if name == "frontier":
         return &frontier
+    if name == "dashboard":
+        return &dashboard
     if name == "pin_tile":
         return &pin_tile
+    if name == "bucket":
+        return &bucket
+    if name == "edge":
+        return &edge
+    if name == "random_walk" or name == "multiple_walks":
+        return &random_walk
+    if name == "forest_fire":
+        return &forest_fire
     raise ValueError(name)
+
+
+cdef Tables tables_of(tuple arrays) except *:
+    """Return the addresses of `arrays`, which the caller keeps alive."""
+    cdef const int32_t[::1] first, second
+    cdef const double[::1] prob
+    cdef const int64_t[::1] alias
+    cdef Tables tables
+    first, second, prob, alias = arrays
+    tables.first, tables.second = ids_of(first), ids_of(second)
+    tables.prob = &prob[0] if prob.shape[0] else NULL
+    tables.alias = offsets_of(alias)
+    tables.length = first.shape[0]
+    return tables
 
 
 cdef class Workspace:
@@ -82,27 +111,32 @@ cdef class Workspace:
 
 cdef void prepare(
     Walker* walker, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
-    const Options* options, uint64_t main, uint64_t probe
+    const Options* options, const Tables* tables, Word* words, uint64_t main, uint64_t probe
 ) noexcept nogil:
+    walker.tables, walker.words = tables, words
     walker.indptr, walker.indices, walker.graph_nodes = indptr, indices, graph_nodes
     walker.options, walker.main, walker.probe = options, main, probe
 
 
 def sample_nodes(
     Workspace workspace, str name, const int64_t[::1] indptr, const int32_t[::1] indices,
-    Options options, uint64_t main, uint64_t probe
+    Options options, tuple arrays, uint64_t main, uint64_t probe
 ):
     """Return (nodes, popped, pushed, counters) of one sample."""
-    cdef const Chooser* chooser = chooser_of(name)
+    cdef const Method* method = method_of(name)
+    cdef Tables tables = tables_of(arrays)
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
     cdef Walker* walker
     cdef int failed
     workspace.reserve(1)
     walker = &workspace.threads[0].walkers[0]
-    prepare(walker, offsets, ids, indptr.shape[0] - 1, &options, main, probe)
+    prepare(
+        walker, offsets, ids, indptr.shape[0] - 1, &options, &tables,
+        workspace.threads[0].words, main, probe,
+    )
     with nogil:
-        walk(chooser, walker, 1)
+        walk(method, walker, 1)
         failed = walker.failed or sort_unique(walker)
     if failed:
         raise MemoryError()
@@ -116,14 +150,15 @@ def sample_nodes(
 
 def sample_subgraphs(
     Workspace workspace, str name, const int64_t[::1] indptr, const int32_t[::1] indices,
-    Options options, const uint64_t[:, ::1] keys
+    Options options, tuple arrays, const uint64_t[:, ::1] keys
 ):
     """Return (arrays of a subgraph, counters) for each row (main, probe) of `keys`.
 
     A task is a few subgraphs. Each depends on its keys alone, so neither the number of threads
     nor the order in which they take tasks changes a result.
     """
-    cdef const Chooser* chooser = chooser_of(name)
+    cdef const Method* method = method_of(name)
+    cdef Tables tables = tables_of(arrays)
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
     cdef int64_t q, first, count = keys.shape[0], graph_nodes = indptr.shape[0] - 1
@@ -140,7 +175,7 @@ def sample_subgraphs(
         scratch = &workspace.threads[threadid()]
         for first in prange(0, count, group, schedule="dynamic", chunksize=1):
             draw(
-                chooser, offsets, ids, graph_nodes, &options, &keys[first, 0],
+                method, offsets, ids, graph_nodes, &options, &tables, &keys[first, 0],
                 <int>min(group, count - first), scratch, &results[first],
             )
     try:
@@ -156,21 +191,22 @@ def sample_subgraphs(
 
 
 cdef void draw(
-    const Chooser* chooser, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
-    const Options* options, const uint64_t* keys, int group, Scratch* scratch, Result* results
+    const Method* method, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
+    const Options* options, const Tables* tables, const uint64_t* keys, int group,
+    Scratch* scratch, Result* results
 ) noexcept nogil:
-    """Sample, sort, induce and transpose (JPDC'21 Algorithm 8, lines 5 and 6)."""
+    """Sample, sort, clip, induce and transpose (JPDC'21 Algorithm 8, lines 5 and 6)."""
     cdef int g
     cdef Walker* walker
     for g in range(group):
         prepare(
-            &scratch.walkers[g], indptr, indices, graph_nodes, options, keys[2 * g],
-            keys[2 * g + 1],
+            &scratch.walkers[g], indptr, indices, graph_nodes, options, tables, scratch.words,
+            keys[2 * g], keys[2 * g + 1],
         )
-    walk(chooser, scratch.walkers, group)
+    walk(method, scratch.walkers, group)
     for g in range(group):
         walker = &scratch.walkers[g]
-        results[g].failed = walker.failed or sort_unique(walker)
+        results[g].failed = walker.failed or sort_unique(walker) or clip(walker)
         if not results[g].failed:
             results[g].counts = walker.counts
             results[g].failed = induce(

@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from fastimpl._graph cimport Word
+
 # What refimpl.graph.Counters counts, in its order.
 ctypedef struct Counts:
     int64_t pops
@@ -25,6 +27,21 @@ ctypedef struct Options:
     int include_popped
     int probe_used
     int grow
+    int64_t b  # edges to draw
+    int by_alias
+    int64_t roots  # walks; each has `steps` steps, and the first `extra` one more
+    int64_t steps
+    int64_t extra
+    double p_f
+    int64_t clip
+
+# What a sampler needs to know of a graph beyond its rows; made once a graph.
+ctypedef struct Tables:
+    const int32_t* first  # edge: nodes with neighbours, or the lower ends of all edges
+    const int32_t* second  # the higher ends
+    const double* prob  # the alias table over them
+    const int64_t* alias
+    int64_t length  # of `first`
 
 ctypedef struct Buffer:
     void* memory
@@ -45,6 +62,8 @@ ctypedef struct Walker:
     const int32_t* indices
     int64_t graph_nodes
     const Options* options
+    const Tables* tables
+    Word* words  # the thread's set of nodes, empty; left empty
     uint64_t main
     uint64_t probe
     uint64_t probes_drawn
@@ -59,14 +78,18 @@ ctypedef struct Walker:
     Counts counts
     Buffer[BUFFERS] buffers
 
-# A frontier sampler is a way to choose the slot to replace. Weights are capped degrees.
-ctypedef struct Chooser:
+# A frontier sampler is a way to choose the slot to replace; weights are capped degrees. Any
+# other sampler draws a whole sample at once.
+ctypedef struct Method:
     int (*set_up)(Walker*) noexcept nogil  # members are there; -1 when memory runs out
     int64_t (*pop)(Walker*) noexcept nogil  # a slot by weight; -1 when none has any
     int (*replace)(Walker*, int64_t, int64_t) noexcept nogil  # slot and its new weight; -1 as above
+    int (*whole)(Walker*) noexcept nogil  # -1 when memory runs out; NULL for a frontier sampler
 
 cdef void* room(Walker* walker, int which, size_t size) noexcept nogil
 cdef int64_t weight_of(const Walker* walker, int64_t slot) noexcept nogil
-cdef void walk(const Chooser* chooser, Walker* walkers, int group) noexcept nogil
+cdef int reserve(Walker* walker, int64_t nodes, int64_t steps) noexcept nogil
+cdef void walk(const Method* method, Walker* walkers, int group) noexcept nogil
 cdef int sort_unique(Walker* walker) noexcept nogil
+cdef int clip(Walker* walker) noexcept nogil
 cdef void release_buffers(Walker* walker) noexcept nogil

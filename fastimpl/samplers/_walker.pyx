@@ -39,11 +39,8 @@ cdef int draw_roots(Walker* walker) noexcept nogil:
         walker, SPARE, <size_t>displaced_size(m) * sizeof(int32_t)
     )
     walker.members = <Member*>room(walker, MEMBERS, <size_t>m * sizeof(Member))
-    walker.found = <int32_t*>room(walker, FOUND, <size_t>n * sizeof(int32_t))
-    walker.popped = <int32_t*>room(walker, STEPS, <size_t>(2 * (n - m)) * sizeof(int32_t))
-    if not (displaced and walker.members and walker.found and walker.popped):
+    if not (displaced and walker.members) or reserve(walker, n, n - m):
         return -1
-    walker.pushed = walker.popped + (n - m)
     partial_shuffle(walker.main, 0, walker.graph_nodes, m, walker.found, displaced)
     for i in range(m):
         if i + 16 < m:
@@ -51,14 +48,22 @@ cdef int draw_roots(Walker* walker) noexcept nogil:
         v = walker.found[i]
         walker.members[i] = Member(walker.indptr[v], walker.indptr[v + 1] - walker.indptr[v], v)
     walker.s = m
-    walker.slot = 0
-    walker.probes_drawn = 0
-    memset(&walker.counts, 0, sizeof(Counts))
     walker.counts.draws = m
     return 0
 
 
-cdef void walk(const Chooser* chooser, Walker* walkers, int group) noexcept nogil:
+cdef int reserve(Walker* walker, int64_t nodes, int64_t steps) noexcept nogil:
+    """Begin a sample: room for what is found, counters at zero; -1 when memory runs out."""
+    walker.found = <int32_t*>room(walker, FOUND, <size_t>nodes * sizeof(int32_t))
+    walker.popped = <int32_t*>room(walker, STEPS, <size_t>(2 * steps) * sizeof(int32_t))
+    walker.pushed = walker.popped + steps
+    walker.s = 0
+    walker.probes_drawn = 0
+    memset(&walker.counts, 0, sizeof(Counts))
+    return 0 if walker.found and walker.popped else -1
+
+
+cdef void walk(const Method* method, Walker* walkers, int group) noexcept nogil:
     """Draw `group` samples in step: while one waits for memory, the others go on.
 
     Every step reads a random neighbour and that neighbour's degree, which are rarely in a cache.
@@ -70,16 +75,20 @@ cdef void walk(const Chooser* chooser, Walker* walkers, int group) noexcept nogi
     cdef Walker* walker
     cdef Member* member
     cdef int32_t v_new
+    if method.whole != NULL:
+        for g in range(group):
+            walkers[g].failed = method.whole(&walkers[g])
+        return
     for g in range(group):
         walker = &walkers[g]
-        walker.failed = draw_roots(walker) or chooser.set_up(walker)
+        walker.failed = draw_roots(walker) or method.set_up(walker)
         walker.slot = -1 if walker.failed else 0
     for i in range(walkers[0].options.n - m):
         for g in range(group):
             walker = &walkers[g]
             if walker.slot < 0:
                 continue
-            walker.slot = chooser.pop(walker)
+            walker.slot = method.pop(walker)
             if walker.slot < 0:
                 continue
             member = &walker.members[walker.slot]
@@ -106,7 +115,7 @@ cdef void walk(const Chooser* chooser, Walker* walkers, int group) noexcept nogi
             member.row = walker.indptr[v_new]
             member.deg = walker.indptr[v_new + 1] - member.row
             walker.counts.added_degree_sum += member.deg
-            if chooser.replace(walker, walker.slot, weight_of(walker, walker.slot)):
+            if method.replace(walker, walker.slot, weight_of(walker, walker.slot)):
                 walker.failed = -1
                 walker.slot = -1
 
@@ -141,4 +150,30 @@ cdef int sort_unique(Walker* walker) noexcept nogil:
         walker.found[total] = a[i]  # at most as far as has been read
         total += i + 1 == s or a[i] != a[i + 1]
     walker.s = total
+    return 0
+
+
+cdef int clip(Walker* walker) noexcept nogil:
+    """Drop random nodes until their number is a multiple of options.clip (clip_nodes)."""
+    cdef int64_t unit = walker.options.clip, s = walker.s, i, over, kept = 0
+    cdef int32_t v
+    cdef int32_t* dropped
+    if unit == 0 or s < unit:
+        return 0
+    over = s % unit
+    dropped = <int32_t*>room(
+        walker, SPARE, <size_t>(over + displaced_size(over)) * sizeof(int32_t)
+    )
+    if dropped == NULL:
+        return -1
+    partial_shuffle(
+        walker.main, <uint64_t>walker.counts.draws, s, over, dropped, dropped + over
+    )
+    for i in range(over):
+        walker.found[dropped[i]] = -1
+    for i in range(s):
+        v = walker.found[i]
+        walker.found[kept] = v  # overwritten by the next where v was dropped
+        kept += v >= 0
+    walker.s = kept
     return 0

@@ -1,8 +1,7 @@
 """refimpl/samplers/pin_tile.py on a kernel."""
 
 from fastimpl._twin import twin
-from fastimpl.samplers.sampling import kernel_options, sample_nodes
-from refimpl import _check
+from fastimpl.samplers.sampling import sample_nodes
 
 
 @twin
@@ -20,8 +19,11 @@ def pin_tile(
     probe_range="capacity",
     overflow="truncate",
 ):
-    options = kernel_options(
+    return sample_nodes(
+        "pin_tile",
         graph,
+        main,
+        probe,
         m=m,
         n=n,
         eta=eta,
@@ -31,5 +33,3 @@ def pin_tile(
         probe_range=probe_range,
         overflow=overflow,
     )
-    main, probe = _check.word("main", main), _check.word("probe", probe)
-    return sample_nodes("pin_tile", graph, main, probe, options)

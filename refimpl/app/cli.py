@@ -8,11 +8,13 @@ from refimpl.app.errors import Interrupted, UserError
 from refimpl.app.info import info
 from refimpl.app.options import OPTIONS, add_options
 from refimpl.app.run import train
+from refimpl.app.sample import SAMPLE_OPTIONS, sample
 
 COMPARE_POOL = 2
 SCALING = (
-    "By default a subgraph's budget is in proportion to the training graph: n is a fifth of its "
-    "nodes, at most 8000, and the frontier m an eighth of n."
+    "By default a subgraph's budget is in proportion to the graph: n is a fifth of its nodes, at "
+    "most 8000; the frontier m is an eighth of n, the number of random edges half of n, and "
+    "random walks are as many as reach n nodes."
 )
 
 
@@ -33,6 +35,7 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_train(commands, impl)
     _add_compare(commands)
+    _add_sample(commands, impl)
     _add_info(commands, impl)
     return parser
 
@@ -77,6 +80,22 @@ def _add_compare(commands):
     )
     parser.add_argument(
         "--out", metavar="FILE", help="write the table to this file as JSON (default: no file)"
+    )
+
+
+def _add_sample(commands, impl):
+    parser = commands.add_parser(
+        "sample",
+        help="draw subgraphs: what did it take, and how like the graph are they?",
+        description="Draw subgraphs; show what the sampler counted, and the structure of the "
+        f"subgraphs next to that of the graph. {SCALING}",
+        allow_abbrev=False,
+    )
+    add_options(parser, SAMPLE_OPTIONS, SAMPLE_OPTIONS, impl=impl)
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="write sample.json and sample.png to this folder (default: no files)",
     )
 
 
@@ -125,11 +144,14 @@ def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
 
 
 def _run(arguments, impl, prog):
-    given = {name: value for name, value in arguments.items() if name in OPTIONS}
-    defaults = {name: option.default for name, option in OPTIONS.items()} | {"impl": impl}
     command, out = arguments["command"], arguments.get("out")
+    table = SAMPLE_OPTIONS if command == "sample" else OPTIONS
+    given = {name: value for name, value in arguments.items() if name in table}
+    defaults = {name: option.default for name, option in table.items()} | {"impl": impl}
     if command == "train":
         return train(given, defaults=defaults, out=out, resume=arguments["resume"], prog=prog)
+    if command == "sample":
+        return sample(given, defaults=defaults, out=out)
     if command == "compare":
         defaults = {**defaults, "pool": COMPARE_POOL}
         return compare(given, defaults=defaults, rounds=arguments["rounds"], out=out)

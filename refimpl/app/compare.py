@@ -13,6 +13,7 @@ from refimpl.training.trainer import Trainer
 SLOW, FAST = "refimpl", "fastimpl"
 TOLERANCE = {"float32": 1e-3, "float64": 1e-9}  # largest relative difference of weights
 WHOLE = "whole iteration"
+PARTS = tuple(part for part in report.TRAINING if part != "normalization")  # of an iteration
 
 
 def compare(given, *, defaults, rounds, out):
@@ -52,9 +53,11 @@ def compare(given, *, defaults, rounds, out):
         with user_errors():
             trainers = [Trainer(gnn, dataset, config) for gnn in gnns]
         same = _same_subgraphs(dataset, config, gnns, rounds * config.pool)
+        before = _normalization(trainers)
         seconds, losses = _run_rounds(trainers, rounds, config.pool)
         result = {
             "parts": _speeds(seconds, config.pool),
+            "normalization": before,
             "rounds": rounds,
             "iterations": rounds * config.pool,
             "same_subgraphs": same,
@@ -70,6 +73,7 @@ def compare(given, *, defaults, rounds, out):
             "build": info.build_of(gnns[1]),
             "threads": info.threads_of(gnns[1]),
         }
+    same = same and (before is None or before["same_counts"])
     result["agree"] = same and result["weights_difference"] <= result["tolerance"]
     _show(result)
     if out is not None:
@@ -103,6 +107,19 @@ def _equal(a, b):
     )
 
 
+def _normalization(trainers):
+    """Return the cost of what runs once, before training, and whether the counts are equal."""
+    a, b = (trainer.counts for trainer in trainers)
+    if a is None:
+        return None
+    slow, fast = (1000 * trainer.profile.seconds["normalization"] for trainer in trainers)
+    return {
+        **_ratio(slow, fast),
+        "subgraphs": a.subgraphs,
+        "same_counts": all(map(np.array_equal, a, b)),
+    }
+
+
 def _run_rounds(trainers, rounds, pool):
     """Train in turns; return each trainer's seconds by part in every round, and its losses."""
     seconds: list[list[dict[str, float]]] = [[] for _ in trainers]
@@ -114,25 +131,26 @@ def _run_rounds(trainers, rounds, pool):
                 loss, _ = trainer.step()
                 losses[i].append(loss)
             after = trainer.profile.seconds
-            seconds[i].append({part: after[part] - before[part] for part in report.TRAINING})
+            seconds[i].append({part: after[part] - before[part] for part in PARTS})
     return seconds, losses
 
 
 def _speeds(seconds, pool):
     """Return milliseconds an iteration by part, as medians over the rounds, and speed-ups."""
     speeds = {}
-    for part in (*report.TRAINING, WHOLE):
-        parts = report.TRAINING if part == WHOLE else (part,)
+    for part in (*PARTS, WHOLE):
+        parts = PARTS if part == WHOLE else (part,)
         slow, fast = (
             1000 / pool * statistics.median(sum(one[p] for p in parts) for one in of_trainer)
             for of_trainer in seconds
         )
-        speeds[part] = {
-            f"{SLOW}_ms": slow,
-            f"{FAST}_ms": fast,
-            "speedup": slow / fast if fast else None,
-        }
+        speeds[part] = _ratio(slow, fast)
     return speeds
+
+
+def _ratio(slow, fast):
+    speedup = slow / fast if fast else None
+    return {f"{SLOW}_ms": slow, f"{FAST}_ms": fast, "speedup": speedup}
 
 
 def _difference(a, b):
@@ -148,12 +166,17 @@ def _show(result):
     print(f"{report.title({**result['settings'], 'impl': 'both packages'}, result['dataset'])}")
     print(f"medians of {result['rounds']} rounds, ms an iteration; {result['threads']} threads\n")
     rows = [("part", SLOW, FAST, "speed-up")]
-    for part, of in result["parts"].items():
+    before = result["normalization"]
+    once = {} if before is None else {"normalization, once": before}
+    for part, of in {**result["parts"], **once}.items():
         ratio = "-" if of["speedup"] is None else f"{of['speedup']:.1f}x"
         rows.append((part, f"{of[f'{SLOW}_ms']:.3f}", f"{of[f'{FAST}_ms']:.3f}", ratio))
     print(report.table(rows))
     print(f"\nafter {result['iterations']} iterations in {result['settings']['dtype']}:")
     print(f"subgraphs identical: {_yes(result['same_subgraphs'])}")
+    if before is not None:
+        counts = f"counts of {before['subgraphs']} subgraphs identical"
+        print(f"{counts}: {_yes(before['same_counts'])}")
     print(f"largest relative difference of losses: {result['loss_difference']:.1e}")
     difference, tolerance = result["weights_difference"], result["tolerance"]
     print(

@@ -10,15 +10,51 @@ from refimpl import __all__ as contract
 from refimpl import _check
 from refimpl.app.errors import UserError, user_errors
 from refimpl.samplers.sampling import KERNELS
-from refimpl.training.config import METHODS, MODELS, TrainConfig, scaled_sampler
+from refimpl.training.config import (
+    METHODS,
+    MODELS,
+    WALK_LENGTH,
+    TrainConfig,
+    scaled_sampler,
+)
 from refimpl.training.datasets.loading import BUILT_IN
 
 DEFAULTS = TrainConfig()
 DTYPES = ("float32", "float64")
 SAMPLERS = {name.replace("_", "-"): name for name in KERNELS}
 
-# The sampler's parameter behind an option.
-PARAMETERS = {"frontier": "m", "budget": "n", "eta": "eta", "degree_cap": "deg_cap"}
+# The sampler's parameter behind an option; `clip` works on what any sampler draws.
+PARAMETERS = {
+    "frontier": "m",
+    "budget": "n",
+    "eta": "eta",
+    "degree_cap": "deg_cap",
+    "include": "include",
+    "lanes": "lanes",
+    "probe_range": "probe_range",
+    "overflow": "overflow",
+    "edges": "b",
+    "edge_method": "method",
+    "roots": "r",
+    "walk_length": "h",
+    "burn": "p_f",
+    "clip": "clip",
+}
+
+# What else applies with --method graph only.
+SAMPLING = ("sampler", "pool", "normalize", "coverage")
+
+# What TrainConfig takes as it is.
+AS_THEY_ARE = (
+    "method",
+    "model",
+    "layers",
+    "hidden",
+    "epochs",
+    "lr",
+    "normalize",
+    "classifier_relu",
+)
 
 
 def data_source(text):
@@ -35,6 +71,26 @@ class Option(NamedTuple):
     type: Any = str
     choices: tuple[str, ...] | None = None
     metavar: str | None = None
+
+
+def _takers(name):
+    """Return the samplers that take the option `name`, as the user calls them."""
+    return [
+        sampler
+        for sampler, kernel in SAMPLERS.items()
+        if PARAMETERS[name] in {"clip", *inspect.signature(KERNELS[kernel]).parameters}
+    ]
+
+
+def _sampler_option(name, text, shown=None, **form):
+    """Return a sampler's option; its default and the samplers that take it are in `text` too."""
+    takers = _takers(name)
+    if len(takers) < len(SAMPLERS):
+        text = f"{text}; {', '.join(takers)} only"
+    if shown is None:
+        kernel = inspect.signature(KERNELS[SAMPLERS[takers[0]]])
+        shown = str(kernel.parameters[PARAMETERS[name]].default)
+    return Option(text, shown=shown, **form)
 
 
 OPTIONS = {
@@ -68,31 +124,82 @@ OPTIONS = {
         metavar="WIDTH",
     ),
     "sampler": Option(
-        "how the nodes of a subgraph are drawn; both have one law: frontier is the plain "
-        "algorithm, pin-tile draws from a Dashboard",
+        "how the nodes of a subgraph are drawn. Frontier sampling: frontier is the plain "
+        "algorithm, dashboard and pin-tile draw from a Dashboard, bucket from classes of weights, "
+        "all with one law. Others: edge (random edges), random-walk, multiple-walks (the "
+        "frontier's budget, walked independently), forest-fire",
         "pin-tile",
         choices=tuple(SAMPLERS),
     ),
-    "frontier": Option(
-        "m: size of the sampler's frontier", shown="an eighth of N", type=int, metavar="M"
+    "frontier": _sampler_option(
+        "frontier", "m: nodes in the frontier, or walkers", "an eighth of N", type=int, metavar="M"
     ),
-    "budget": Option(
+    "budget": _sampler_option(
+        "budget",
         "n: a subgraph has at most N nodes",
-        shown="a fifth of the training nodes, at most 8000",
+        "a fifth of the nodes, at most 8000",
         type=int,
         metavar="N",
     ),
-    "eta": Option(
-        "length of the Dashboard over the expected number of entries in use, above 1; "
-        "pin-tile only",
-        shown=str(inspect.signature(KERNELS["pin_tile"]).parameters["eta"].default),
+    "eta": _sampler_option(
+        "eta",
+        "length of the Dashboard over the expected number of entries in use, above 1",
         type=float,
     ),
-    "degree_cap": Option(
+    "degree_cap": _sampler_option(
+        "degree_cap",
         "a node competes in the frontier as if it had at most this degree",
-        shown="no cap",
+        "no cap",
         type=int,
         metavar="DEGREE",
+    ),
+    "include": _sampler_option(
+        "include",
+        "which node of a step joins the subgraph: the one reached, or the one left",
+        choices=("pushed", "popped"),
+    ),
+    "lanes": _sampler_option(
+        "lanes",
+        "probes are counted in rounds of this many; never changes a subgraph",
+        type=int,
+        metavar="P",
+    ),
+    "probe_range": _sampler_option(
+        "probe_range",
+        "probe the whole Dashboard, or only as far as it was filled",
+        choices=("capacity", "used"),
+    ),
+    "overflow": _sampler_option(
+        "overflow",
+        "a node that does not fit into the Dashboard gets what is left, or the Dashboard grows",
+        choices=("truncate", "grow"),
+    ),
+    "edges": _sampler_option(
+        "edges", "b: number of edges drawn", "half of N", type=int, metavar="B"
+    ),
+    "edge_method": _sampler_option(
+        "edge_method",
+        "draw an edge as a node's neighbour, or from an alias table of all edges; one law",
+        choices=("direct", "alias"),
+    ),
+    "roots": _sampler_option(
+        "roots", "r: number of walks", "N over walk length + 1", type=int, metavar="R"
+    ),
+    "walk_length": _sampler_option(
+        "walk_length", "h: steps of a walk", str(WALK_LENGTH), type=int, metavar="H"
+    ),
+    "burn": _sampler_option(
+        "burn",
+        "probability that the fire goes on to one more neighbour",
+        type=float,
+        metavar="P_F",
+    ),
+    "clip": _sampler_option(
+        "clip",
+        "drop random nodes until their number is a multiple of this",
+        "no clipping",
+        type=int,
+        metavar="UNIT",
     ),
     "epochs": Option(
         "length of the run; an epoch ends when as many nodes were seen as the training graph has",
@@ -106,6 +213,18 @@ OPTIONS = {
         DEFAULTS.pool,
         type=int,
         metavar="COUNT",
+    ),
+    "normalize": Option(
+        "weight loss and aggregation by how often the sampler picks each node and edge, "
+        "estimated before training",
+        DEFAULTS.normalize,
+        type=bool,
+    ),
+    "coverage": Option(
+        "how often a node is met on average while that is estimated; with --normalize only",
+        shown=f"{DEFAULTS.coverage:g}",
+        type=float,
+        metavar="TIMES",
     ),
     "classifier_relu": Option(
         "put the ReLU that the papers print before the classifier's softmax or sigmoid",
@@ -129,14 +248,14 @@ def flag(name):
     return "--" + name.replace("_", "-")
 
 
-def add_options(parser, names, **defaults):
-    """Add the options `names` to `parser`; with `defaults` in place of the usual ones.
+def add_options(parser, names, table=OPTIONS, **defaults):
+    """Add the options `names` of `table` to `parser`; with `defaults` in place of the usual ones.
 
     What the user does not give is left out of the namespace, so that it can be told from what
     was given with the value of the default.
     """
     for name in names:
-        option = OPTIONS[name]
+        option = table[name]
         default = defaults.get(name, option.default)
         shown = "off" if default is False else option.shown or default
         form = {"help": f"{option.help} (default: {shown})", "default": argparse.SUPPRESS}
@@ -155,15 +274,15 @@ def add_options(parser, names, **defaults):
 def check_applicable(settings, given):
     """Refuse options in `given` that the method or the sampler of `settings` does not use."""
     if settings["method"] == "full":
-        unused, because = {"sampler", "pool", *PARAMETERS}, "--method full"
+        unused, because = {*SAMPLING, *PARAMETERS}, "--method full"
     else:
-        kernel = KERNELS[SAMPLERS[settings["sampler"]]]
-        known = inspect.signature(kernel).parameters
-        unused = {name for name, parameter in PARAMETERS.items() if parameter not in known}
+        unused = {name for name in PARAMETERS if settings["sampler"] not in _takers(name)}
         because = f"--sampler {settings['sampler']}"
     for name in given:
         if name in unused:
             raise UserError(f"{flag(name)} does not apply with {because}")
+    if "coverage" in given and not settings["normalize"]:
+        raise UserError("--coverage does not apply without --normalize")
 
 
 def load_implementation(name):
@@ -180,6 +299,18 @@ def load_implementation(name):
     return gnn
 
 
+def resolve_sampler(settings, graph):
+    """Return (Sampler, its settings) with every default that depends on the graph filled in.
+
+    Settings that do not apply become None.
+    """
+    options = {parameter: settings[name] for name, parameter in PARAMETERS.items()}
+    with user_errors():
+        sampler = scaled_sampler(graph, SAMPLERS[settings["sampler"]], **options)
+    values = {**sampler.options, "clip": sampler.clip}
+    return sampler, {name: values.get(parameter) for name, parameter in PARAMETERS.items()}
+
+
 def resolve(settings, train_graph):
     """Return (TrainConfig, settings) with every default that depends on the data filled in.
 
@@ -190,24 +321,17 @@ def resolve(settings, train_graph):
     with user_errors():
         _check.word("seed", settings["seed"])
         if settings["method"] == "full":
-            resolved.update(dict.fromkeys(("sampler", "pool", *PARAMETERS)))
+            resolved.update(dict.fromkeys((*SAMPLING, *PARAMETERS)), normalize=False)
         else:
-            options = {
-                parameter: settings[name]
-                for name, parameter in PARAMETERS.items()
-                if settings[name] is not None
-            }
-            sampler = scaled_sampler(train_graph, SAMPLERS[settings["sampler"]], **options)
-            for name, parameter in PARAMETERS.items():
-                resolved[name] = sampler.options.get(parameter)
+            sampler, found = resolve_sampler(settings, train_graph)
+            resolved.update(found)
+        if settings["normalize"] and settings["coverage"] is None:
+            resolved["coverage"] = DEFAULTS.coverage
         config = TrainConfig(
             sampler=sampler,
             rng=settings["seed"],
             pool=DEFAULTS.pool if settings["pool"] is None else settings["pool"],
-            **{
-                name: settings[name]
-                for name in ("method", "model", "layers", "hidden", "epochs", "lr")
-            },
-            classifier_relu=settings["classifier_relu"],
+            coverage=DEFAULTS.coverage if resolved["coverage"] is None else resolved["coverage"],
+            **{name: settings[name] for name in AS_THEY_ARE},
         )
     return config, resolved

@@ -31,6 +31,8 @@ def summary(metrics):
     ]
     times = [("part", "seconds", "share of training")]
     for part in TRAINING:
+        if part == "normalization" and not metrics["settings"]["normalize"]:
+            continue
         share = seconds[part] / whole if whole else 0
         times.append((part, f"{seconds[part]:.3f}", f"{share:.1%}"))
     times.append(("training", f"{whole:.3f}", ""))
@@ -42,6 +44,8 @@ def title(settings, dataset):
     """Return one line that says what a run trains, on what."""
     model = "GraphSAGE" if settings["model"] == "sage" else "MLP"
     way = "the full graph" if settings["method"] == "full" else f"{settings['sampler']} subgraphs"
+    if settings["normalize"]:
+        way = f"normalised {way}"
     return (
         f"{model} on {way} of {dataset['name']} ({dataset['nodes']} nodes, "
         f"{dataset['edges']} directed edges), {settings['impl']}, {settings['dtype']}"

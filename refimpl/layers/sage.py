@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl.adjacency import Adjacency
 from refimpl.propagation import matmul, spmm
 
 
@@ -51,7 +52,7 @@ def sage_forward(A, X, W_neigh, W_self, order):
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W_neigh, W_self = sage_arguments(A, X, W_neigh, W_self)
+    X, W_neigh, W_self = sage_arguments(A, X, W_neigh, W_self, order)
     if order.forward == 1:
         AX = spmm(A.graph, A.data, X)
         N = matmul(AX, W_neigh)
@@ -88,7 +89,7 @@ def sage_backward(A, X, W_neigh, W_self, out, G_out, order):
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W_neigh, W_self = sage_arguments(A, X, W_neigh, W_self)
+    X, W_neigh, W_self = sage_arguments(A, X, W_neigh, W_self, order)
     X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, order)
     G = G_out * (X_out > 0)
     G_neigh, G_self = np.split(G, [W_neigh.shape[1]], axis=1)
@@ -110,8 +111,15 @@ def sage_backward(A, X, W_neigh, W_self, out, G_out, order):
     return SageGradients(dW_neigh, dW_self, dX + matmul(G_self, W_self.T))
 
 
-def sage_arguments(A, X, W_neigh, W_self):
+def sage_arguments(A, X, W_neigh, W_self, order):
     """Check what both passes take; return (X, W_neigh, W_self)."""
+    if not isinstance(A, Adjacency):
+        raise TypeError(f"A must be an Adjacency (see row_norm), got {type(A).__name__}")
+    data = _check.floats("A.data", A.data, (A.graph.e,))
+    if A.data_t is not None:
+        _check.floats("A.data_t", A.data_t, (A.graph.e,), data.dtype)
+    if order.forward not in (1, 2) or order.dw not in (1, 2) or order.dx not in (0, 1, 2):
+        raise ValueError(f"order must be as sage_order returns it, got {order}")
     X = _check.floats("X", X, (A.graph.n, None), A.data.dtype)
     W_neigh = _check.floats("W_neigh", W_neigh, (X.shape[1], None), X.dtype)
     return X, W_neigh, _check.floats("W_self", W_self, (X.shape[1], None), X.dtype)

@@ -15,7 +15,8 @@ class NodeSample(NamedTuple):
     ----------
     nodes : (s,) int32, ascending
     popped, pushed : (steps,) int32
-        The node that each step left, and the neighbour that it reached.
+        The node that each step left, and the neighbour that it reached. A step that cannot be
+        made, at a node without neighbours, is not listed.
     counters : Counters
     """
 
@@ -25,15 +26,50 @@ class NodeSample(NamedTuple):
     counters: Counters
 
 
-def frontier_options(graph, m, n, deg_cap, include):
-    """Check what all frontier samplers share; return (m, n, deg_cap)."""
-    _check.symmetric(graph)
-    m = _check.integer("m", m, 1)
-    if m > graph.n:
-        raise ValueError(f"m must be at most the number of nodes ({graph.n}), got {m}")
+def node_sample(graph, nodes, popped, pushed, draws, **counts):
+    """Return the NodeSample of the set `nodes` and the steps popped[i] -> pushed[i].
+
+    `draws` and `counts` are counters; the steps and the degrees at their ends are counted here.
+    """
+    deg = graph.degrees()
+    popped, pushed = np.array(popped, np.int32), np.array(pushed, np.int32)
+    counters = Counters(
+        pops=len(popped),
+        popped_degree_sum=int(deg[popped].sum()),
+        added_degree_sum=int(deg[pushed].sum()),
+        draws=draws,
+        **counts,
+    )
+    return NodeSample(np.array(sorted(nodes), np.int32), popped, pushed, counters)
+
+
+def random_neighbour(graph, main, u):
+    """Return a neighbour of u, each with the same probability: one draw of the Stream `main`."""
+    start, end = graph.indptr[u : u + 2].tolist()
+    return int(graph.indices[start + main.below(end - start)])
+
+
+def root_count(graph, name, value):
+    """Check how many distinct roots to draw; return it."""
+    value = _check.integer(name, value, 1)
+    if value > graph.n:
+        raise ValueError(f"{name} must be at most the number of nodes ({graph.n}), got {value}")
+    return value
+
+
+def walk_budget(graph, m, n):
+    """Check m distinct roots and n >= m nodes in all; return (m, n)."""
+    m = root_count(graph, "m", m)
     n = _check.integer("n", n, 1, 2**31 - 1)
     if n < m:
         raise ValueError(f"n must be at least m ({m}), got {n}")
+    return m, n
+
+
+def frontier_options(graph, m, n, deg_cap, include):
+    """Check what all frontier samplers share; return (m, n, deg_cap)."""
+    _check.symmetric(graph)
+    m, n = walk_budget(graph, m, n)
     deg_cap = None if deg_cap is None else _check.integer("deg_cap", deg_cap, 1, 2**31 - 1)
     _check.choice("include", include, ("pushed", "popped"))
     return m, n, deg_cap

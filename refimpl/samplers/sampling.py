@@ -1,13 +1,30 @@
 """From a seed and a number to a subgraph, whatever the sampler."""
 
 import inspect
+from collections.abc import Callable
 
 from refimpl import _check, streams
 from refimpl.graph import induced_subgraph
+from refimpl.samplers.bucket import bucket
+from refimpl.samplers.clip import clip_nodes
+from refimpl.samplers.dashboard import dashboard
+from refimpl.samplers.edge import edge
+from refimpl.samplers.forest_fire import forest_fire
 from refimpl.samplers.frontier import frontier
+from refimpl.samplers.multiple_walks import multiple_walks
 from refimpl.samplers.pin_tile import pin_tile
+from refimpl.samplers.random_walk import random_walk
 
-KERNELS = {"frontier": frontier, "pin_tile": pin_tile}
+KERNELS: dict[str, Callable] = {
+    "frontier": frontier,
+    "dashboard": dashboard,
+    "pin_tile": pin_tile,
+    "bucket": bucket,
+    "edge": edge,
+    "random_walk": random_walk,
+    "multiple_walks": multiple_walks,
+    "forest_fire": forest_fire,
+}
 
 
 class Sampler:
@@ -15,8 +32,11 @@ class Sampler:
 
     Parameters
     ----------
-    name : {"frontier", "pin_tile"}
-        The function of that name draws the nodes.
+    name : str
+        Which function draws the nodes: "frontier", "dashboard", "pin_tile", "bucket", "edge",
+        "random_walk", "multiple_walks" or "forest_fire".
+    clip : int, optional
+        Drop random nodes until their number is a multiple of this; see `clip_nodes`.
     **options
         That function's keyword arguments.
 
@@ -26,13 +46,14 @@ class Sampler:
         If there is no such sampler, or it takes no such option, or one is missing.
     """
 
-    def __init__(self, name, **options):
+    def __init__(self, name, *, clip=None, **options):
         _check.choice("name", name, tuple(KERNELS))
+        self.clip = None if clip is None else _check.integer("clip", clip, 1, 2**31 - 1)
         parameters = inspect.signature(KERNELS[name]).parameters.values()
         self.streams = sum(p.name in ("main", "probe") for p in parameters)
         known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         if unknown := sorted(options.keys() - known.keys()):
-            raise TypeError(f"{name} takes {', '.join(known)}; got {', '.join(unknown)}")
+            raise TypeError(f"{name} takes {', '.join(known)}, clip; got {', '.join(unknown)}")
         filled = {**known, **options}
         if missing := [k for k, value in filled.items() if value is inspect.Parameter.empty]:
             raise TypeError(f"{name} needs {', '.join(missing)}")
@@ -40,10 +61,14 @@ class Sampler:
 
     def __eq__(self, other):
         same = isinstance(other, Sampler)
-        return same and (self.name, self.options) == (other.name, other.options)
+        return same and (self.name, self.options, self.clip) == (
+            other.name,
+            other.options,
+            other.clip,
+        )
 
     def __repr__(self):
-        options = "".join(f", {k}={v!r}" for k, v in self.options.items())
+        options = "".join(f", {k}={v!r}" for k, v in (*self.options.items(), ("clip", self.clip)))
         return f"Sampler({self.name!r}{options})"
 
 
@@ -83,7 +108,10 @@ def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):
 def _sample(graph, sampler, seed, domain, q):
     keys = [streams.key(seed, domain, q, s) for s in range(sampler.streams)]
     sample = KERNELS[sampler.name](graph, *keys, **sampler.options)  # A8:5
-    subgraph = induced_subgraph(graph, sample.nodes)  # A2:9 A3:31 A8:5-6
+    nodes = sample.nodes
+    if sampler.clip is not None:
+        nodes = clip_nodes(nodes, sampler.clip, keys[0], sample.counters.draws)
+    subgraph = induced_subgraph(graph, nodes)  # A2:9 A3:31 A5:5 17 A8:5-6 I3:26
     return subgraph._replace(counters=sample.counters)  # A2:10 A3:32
 
 

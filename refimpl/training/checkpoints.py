@@ -90,7 +90,8 @@ def load_checkpoint(path):
         if any(other != shapes[0] for other in shapes):
             raise ValueError(f"{', '.join(GROUPS)} differ in names or shapes")
         history = [EpochRecord(**record) for record in meta["history"]]
-        state = TrainState(*groups.values(), history=history)
+        weights, m, v, best_weights = groups.values()
+        state = TrainState(weights, m, v, best_weights, history=history)
         for name, kind in NUMBERS.items():
             setattr(state, name, kind(meta[name]))
         return state, dict(meta["settings"])

@@ -23,6 +23,7 @@ class EpochRecord(NamedTuple):
     iterations: int
     loss: float
     val_f1: float
+    normalization: float
     sampling: float
     aggregation: float
     weights: float
@@ -90,7 +91,11 @@ class Trainer:
         if self.state.history:
             last = self.state.history[-1]._asdict()
             self.profile.seconds = {part: last[part] for part in PARTS}
+        self.sampler = None
+        if config.method == "graph":
+            self.sampler = config.sampler or scaled_sampler(dataset.train_graph)
         with self.profile:
+            self.counts = self._estimated_counts() if config.normalize else None
             self.subgraphs = self._subgraphs()
         self.A_full = None
         self._pools = ThreadpoolController()
@@ -100,16 +105,25 @@ class Trainer:
         zeros = {name: np.zeros_like(W) for name, W in weights.items()}
         return TrainState(weights, zeros, _copy(zeros), _copy(weights))
 
+    @timed("normalization")
+    def _estimated_counts(self):
+        return self.gnn.estimate_counts(
+            self.dataset.train_graph,
+            self.sampler,
+            self.config.rng,
+            coverage=self.config.coverage,
+            pool=self.config.pool,
+        )
+
     @timed("sampling")
     def _subgraphs(self):
         graph = self.dataset.train_graph
-        if self.config.method == "full":
+        if self.sampler is None:
             return repeat(self.gnn.induced_subgraph(graph, np.arange(graph.n)))
-        sampler = self.config.sampler or scaled_sampler(graph)
         return SubgraphPool(
             self.gnn,
             graph,
-            sampler,
+            self.sampler,
             self.config.rng,
             size=self.config.pool,
             first=self.state.iterations,
@@ -118,6 +132,14 @@ class Trainer:
     def _one_blas_thread(self):
         """Parallelism is OpenMP's: BLAS on several threads gives other bits on other machines."""
         return self._pools.limit(limits=1, user_api="blas")
+
+    def _normalised(self, sub):
+        """Return the adjacency of a subgraph, and the weights of its nodes in the loss."""
+        gnn, dtype = self.gnn, self.X.dtype
+        if self.counts is None:
+            return gnn.row_norm(sub.graph, sub.transpose_perm, dtype=dtype), None
+        A = gnn.aggregator(self.counts, self.dataset.train_graph, sub, dtype=dtype)
+        return A, gnn.loss_weights(self.counts, sub.nodes, dtype=dtype)
 
     def step(self):
         """Do one iteration; return the loss and the number of nodes.
@@ -128,10 +150,10 @@ class Trainer:
         state = self.state
         with self.profile, self._one_blas_thread():
             sub = next(self.subgraphs)  # 3 A8:10
-            A = self.gnn.row_norm(sub.graph, sub.transpose_perm, dtype=self.X.dtype)  # 4 E-A4
+            A, node_weights = self._normalised(sub)  # 4 E-A4
             X, Y = self.X[sub.nodes], self.Y[sub.nodes]  # 5-6
             logits, kept = self.stack.forward(state.weights, A, X)  # 7 9 A8:11
-            loss = self.stack.loss(logits, Y)  # 13
+            loss = self.stack.loss(logits, Y, node_weights)  # 13
             gradients = self.stack.gradients(state.weights, A, kept, loss.gradient)  # 15 A8:13
             state.iterations += 1
             for name, W in state.weights.items():

@@ -62,9 +62,21 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
         "budget": 26,
         "eta": 2.0,
         "degree_cap": None,
+        "include": "pushed",
+        "lanes": 8,
+        "probe_range": "capacity",
+        "overflow": "truncate",
+        "edges": None,
+        "edge_method": None,
+        "roots": None,
+        "walk_length": None,
+        "burn": None,
+        "clip": None,
         "epochs": 3,
         "lr": 0.01,
         "pool": 4,
+        "normalize": False,
+        "coverage": None,
         "classifier_relu": False,
         "dtype": "float32",
         "seed": 4,
@@ -213,7 +225,7 @@ def parsers():
     return commands.choices
 
 
-@pytest.mark.parametrize("command", ["train", "compare", "info"])
+@pytest.mark.parametrize("command", ["train", "compare", "sample", "info"])
 def test_help_explains_every_option_with_its_default(command):
     parser = parsers()[command]
     actions = [a for a in parser._actions if not isinstance(a, argparse._HelpAction)]

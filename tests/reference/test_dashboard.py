@@ -29,7 +29,7 @@ def check_dashboard(board, m):
         tile = board.IA_tile[column]
         start, end = board.IA_start[column], board.IA_start[column + 1]
         assert (board.start[tile], board.end[tile], board.slot[tile]) == (start, end, column)
-        assert np.array_equal(np.flatnonzero(DB == tile), np.arange(start, end))
+        assert np.flatnonzero(tile == DB).tolist() == list(range(start, end))
     assert np.count_nonzero(DB != NULL) == board.valid
     assert board.valid == sum(board.end[tile] - board.start[tile] for tile in range(m))
     assert (DB[used:] == NULL).all()

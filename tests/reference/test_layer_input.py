@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from strategies import graph_from_edges
 
-from refimpl import SageOrder
+from refimpl import Adjacency, SageOrder
 
 PATH = graph_from_edges(3, {(0, 1), (1, 2)})
 ORDER = SageOrder(1, 1, 1)
@@ -60,6 +60,38 @@ def test_sage_backward_needs_the_transpose(gnn):
     change = {"A": gnn.row_norm(PATH), "out": out, "G_out": np.ones((3, 4))}
     with pytest.raises(ValueError, match="data_t"):
         gnn.sage_backward(**sage_arguments(gnn, change))
+
+
+def both_passes(gnn, A, order):
+    out = gnn.sage_forward(A, ONES, np.ones((2, 2)), np.ones((2, 2)), order)
+    arguments = {"A": A, "out": out, "G_out": np.ones((3, 4)), "order": order}
+    gnn.sage_backward(**sage_arguments(gnn, arguments))
+
+
+@pytest.mark.parametrize(
+    ("data", "data_t", "error"),
+    [
+        (np.ones(2), np.ones(4), ValueError),
+        (np.ones(4), np.ones(2), ValueError),
+        (np.ones((4, 1)), np.ones(4), ValueError),
+        (np.ones(4, np.float32), np.ones(4), TypeError),
+        (np.ones(4), np.ones(4, np.float32), TypeError),
+        (np.ones(4, int), np.ones(4, int), TypeError),
+    ],
+)
+def test_values_that_do_not_fit_the_pattern_are_refused(gnn, data, data_t, error):
+    both_passes(gnn, Adjacency(PATH, np.ones(4), np.ones(4)), ORDER)
+    with pytest.raises(error):
+        both_passes(gnn, Adjacency(PATH, data, data_t), ORDER)
+
+
+@pytest.mark.parametrize(
+    "order", [(0, 1, 1), (3, 1, 1), (1, 0, 1), (1, 3, 1), (1, 1, 3), (1, 1, -1)]
+)
+def test_orders_that_do_not_exist_are_refused(gnn, order):
+    A = gnn.row_norm(PATH, gnn.transpose_perm(PATH))
+    with pytest.raises(ValueError, match="order"):
+        both_passes(gnn, A, SageOrder(*order))
 
 
 @pytest.mark.parametrize(

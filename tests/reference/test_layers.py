@@ -47,9 +47,7 @@ class Network:
         top = gnn.dense_backward(
             second.X_out, P["Wc"], logits, loss.gradient, relu=self.relu, need_dx=True
         )
-        mid = gnn.sage_backward(
-            self.A, first.X_out, P["Wn2"], P["Ws2"], second, top.X, order
-        )
+        mid = gnn.sage_backward(self.A, first.X_out, P["Wn2"], P["Ws2"], second, top.X, order)
         low = gnn.sage_backward(self.A, P["X"], P["Wn1"], P["Ws1"], first, mid.X, order)
         weights = {"Wn1": low.W_neigh, "Ws1": low.W_self, "Wn2": mid.W_neigh, "Ws2": mid.W_self}
         return {**weights, "Wc": top.W, "X": low.X}

@@ -49,9 +49,7 @@ def test_loss_against_scipy(gnn, name, s, C, size, seed, weighted):
     assert_allclose(loss.value, value, rtol=1e-12, atol=1e-13)
     # softmax - y of one class is 0, but for rounding: the atol is a few units at size 3
     assert_allclose(loss.gradient, gradient, rtol=1e-11, atol=1e-14)
-    single = getattr(gnn, name)(
-        *(None if a is None else a.astype(np.float32) for a in (x, y, w))
-    )
+    single = getattr(gnn, name)(*(None if a is None else a.astype(np.float32) for a in (x, y, w)))
     assert single.gradient.dtype == np.float32
     assert_allclose(single.value, value, rtol=2e-5, atol=1e-5 + 1e-6 * size)
 

@@ -42,6 +42,7 @@ def test_frontier_is_the_walk_of_the_specification(gnn, graph, main, probe, data
         rounds=len(popped),
         popped_degree_sum=int(graph.degrees()[popped].sum()),
         added_degree_sum=int(graph.degrees()[pushed].sum()),
+        draws=options["m"] + len(popped),
     )
     assert [a.dtype for a in (got.nodes, got.popped, got.pushed)] == [np.int32] * 3
 

@@ -45,9 +45,7 @@ def test_no_other_order_is_cheaper(gnn, reuse, first):
     for f1, f3 in product(range(1, 26), repeat=2):
         order = gnn.sage_order(f1, f3, first=first, reuse=reuse)
         assert order in schedules(gnn, first)
-        cost = {
-            o: sum(macs_by_hand(o, 7, 31, f1, f3, 5, reuse)) for o in schedules(gnn, first)
-        }
+        cost = {o: sum(macs_by_hand(o, 7, 31, f1, f3, 5, reuse)) for o in schedules(gnn, first)}
         assert cost[order] == min(cost.values()), (f1, f3, order)
         if not reuse:
             rules = 1 if f1 < f3 else 2, 1 if f1 < f3 else 2, 1 if f3 < f1 else 2

@@ -8,11 +8,13 @@ from pathlib import Path
 from refimpl.training.datasets.communities import communities
 from refimpl.training.datasets.dataset import Dataset
 from refimpl.training.datasets.graphsaint import load_graphsaint
+from refimpl.training.datasets.karate import karate_dataset
 from refimpl.training.datasets.planetoid import load_planetoid, planetoid_names
 
 BUILT_IN: dict[str, Callable[..., Dataset]] = {
     "communities": communities,
     "communities-multilabel": partial(communities, multilabel=True),
+    "karate": karate_dataset,
 }
 HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
 
@@ -23,11 +25,12 @@ def load_dataset(source, *, rng=0, dtype="float32"):
     Parameters
     ----------
     source : str or Path
-        ``communities`` or ``communities-multilabel`` (built in, made on the spot), or a folder:
-        with ``adj_full.npz`` in GraphSAINT's format, with ``ind.NAME.x`` in Planetoid's.
-        A folder called like a built-in data set is reached as ``./communities``.
+        ``communities`` or ``communities-multilabel`` (made on the spot), ``karate`` (a real
+        graph of 34 nodes), or a folder: with ``adj_full.npz`` in GraphSAINT's format, with
+        ``ind.NAME.x`` in Planetoid's. A folder called like a built-in data set is reached as
+        ``./communities``.
     rng : int in [0, 2**64), numpy.random.Generator or None
-        For the built-in data sets; a folder has nothing random.
+        For the two made on the spot; the others have nothing random.
     dtype : float32 or float64
         Of features and labels.
 

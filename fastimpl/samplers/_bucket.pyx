@@ -1,0 +1,109 @@
+"""Frontier slots in classes of similar weight; see refimpl/samplers/bucket.py."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from fastimpl._streams cimport below
+from fastimpl.samplers._walker cimport FIRST, SECOND, Walker, room, weight_of
+
+cdef extern from *:
+    """
+    /* The class of a weight above 0: the place of its highest bit. */
+    static inline int gnn_class(uint64_t weight) {
+    #if defined(__GNUC__)
+        return 63 - __builtin_clzll(weight);
+    #else
+        int j = 0;
+        while (weight >>= 1) j++;
+        return j;
+    #endif
+    }
+    """
+    int class_of "gnn_class"(int64_t weight) noexcept nogil
+
+cdef enum:
+    CLASSES = 31  # a weight is a degree, below 2**31
+
+ctypedef struct Classes:
+    int64_t total
+    int top  # no class above this one has had a member
+    int64_t[CLASSES] sums
+    int64_t[CLASSES] sizes
+    int32_t* place  # of a slot in its class
+
+
+cdef inline int32_t* members_of(Walker* walker, int j) noexcept nogil:
+    return <int32_t*>walker.buffers[SECOND].memory + j * walker.options.m
+
+
+cdef int set_up(Walker* walker) noexcept nogil:
+    cdef int64_t m = walker.options.m, slot
+    cdef Classes* classes = <Classes*>room(
+        walker, FIRST, sizeof(Classes) + <size_t>m * sizeof(int32_t)
+    )
+    if classes == NULL:
+        return -1
+    memset(classes, 0, sizeof(Classes))
+    classes.place = <int32_t*>(classes + 1)
+    if room(walker, SECOND, <size_t>(CLASSES * m) * sizeof(int32_t)) == NULL:
+        return -1
+    for slot in range(m):
+        replace(walker, slot, weight_of(walker, slot))
+    return 0
+
+
+cdef int64_t pop(Walker* walker) noexcept nogil:
+    """Draw a class by weight, then slots of it until one is accepted; take the slot out."""
+    cdef Classes* classes = <Classes*>walker.buffers[FIRST].memory
+    cdef int64_t draw, at, tries = 0
+    cdef int64_t weight
+    cdef int32_t slot, last
+    cdef int j
+    cdef int32_t* members
+    if classes.total == 0:
+        return -1
+    j = classes.top
+    draw = below(walker.probe, walker.probes_drawn, classes.total)
+    while draw >= classes.sums[j]:
+        draw -= classes.sums[j]
+        j -= 1
+    members = members_of(walker, j)
+    while True:
+        tries += 1
+        draw = below(
+            walker.probe, walker.probes_drawn + tries, classes.sizes[j] << (j + 1)
+        )
+        at = draw >> (j + 1)
+        slot = members[at]
+        weight = weight_of(walker, slot)
+        if (draw & ((<int64_t>2 << j) - 1)) < weight:
+            break
+    walker.probes_drawn += tries + 1
+    walker.counts.probes += tries
+    walker.counts.rounds += 1
+    classes.sizes[j] -= 1
+    last = members[classes.sizes[j]]
+    members[at] = last
+    classes.place[last] = <int32_t>at
+    classes.sums[j] -= weight
+    classes.total -= weight
+    return slot
+
+
+cdef int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
+    """Put the slot at the end of the class of its new weight."""
+    cdef Classes* classes = <Classes*>walker.buffers[FIRST].memory
+    cdef int j
+    if weight == 0:
+        return 0
+    j = class_of(weight)
+    classes.top = max(classes.top, j)
+    members_of(walker, j)[classes.sizes[j]] = <int32_t>slot
+    classes.place[slot] = <int32_t>classes.sizes[j]
+    classes.sizes[j] += 1
+    classes.sums[j] += weight
+    classes.total += weight
+    return 0
+
+
+bucket.set_up, bucket.pop, bucket.replace, bucket.whole = set_up, pop, replace, NULL

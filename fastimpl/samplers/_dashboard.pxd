@@ -1,0 +1,3 @@
+from fastimpl.samplers._walker cimport Method
+
+cdef Method dashboard

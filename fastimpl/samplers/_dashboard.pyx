@@ -1,0 +1,146 @@
+"""The Dashboard of IPDPS'19: three slots an entry, each in an array of its own."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memmove, memset
+
+from fastimpl._streams cimport below
+from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, room, weight_of
+
+ctypedef struct Column:
+    int64_t start
+    int32_t member  # slot of the frontier, for `walk`; the paper finds the node in the entry
+    int32_t live
+
+ctypedef struct Board:
+    int32_t* node  # -1: nobody's
+    int32_t* offset
+    int32_t* column
+    int64_t capacity
+    Column* IA
+    int64_t s
+    int64_t used  # IA[s].start
+    int64_t valid
+
+
+cdef inline Board* board_of(Walker* walker) noexcept nogil:
+    return <Board*>walker.buffers[FIRST].memory
+
+
+cdef int allocate(Walker* walker, Board* board, int64_t capacity) noexcept nogil:
+    """Have three arrays of `capacity` entries, what is there kept; new entries are nobody's."""
+    cdef int64_t before = board.capacity
+    cdef int32_t* DB = <int32_t*>room(walker, THIRD, <size_t>(3 * capacity) * sizeof(int32_t))
+    if DB == NULL:
+        return -1
+    board.node, board.offset, board.column = DB, DB + capacity, DB + 2 * capacity
+    memmove(board.column, DB + 2 * before, <size_t>before * sizeof(int32_t))
+    memmove(board.offset, DB + before, <size_t>before * sizeof(int32_t))
+    memset(board.node + before, 0xFF, <size_t>(capacity - before) * sizeof(int32_t))
+    board.capacity = capacity
+    walker.counts.capacity = capacity
+    return 0
+
+
+cdef void write_entries(
+    Board* board, int64_t start, int64_t length, int32_t node, int32_t column
+) noexcept nogil:
+    cdef int64_t k
+    for k in range(length):
+        board.node[start + k] = node
+    for k in range(length):
+        board.offset[start + k] = <int32_t>k
+    for k in range(length):
+        board.column[start + k] = column
+    if length:
+        board.offset[start] = <int32_t>-length
+
+
+cdef int set_up(Walker* walker) noexcept nogil:
+    cdef int64_t m = walker.options.m, i, weights = 0
+    cdef Board* board = <Board*>room(walker, FIRST, sizeof(Board))
+    if board == NULL:
+        return -1
+    board.IA = <Column*>room(walker, SECOND, <size_t>(walker.options.n + 1) * sizeof(Column))
+    if board.IA == NULL:
+        return -1
+    for i in range(m):
+        board.IA[i] = Column(weights, <int32_t>i, 1)
+        weights += weight_of(walker, i)
+    board.IA[m] = Column(weights, -1, 0)
+    board.s, board.used, board.valid, board.capacity = m, weights, weights, 0
+    if allocate(walker, board, max(walker.options.capacity, weights)):
+        return -1
+    for i in range(m):
+        write_entries(
+            board, board.IA[i].start, weight_of(walker, i), walker.members[i].node, <int32_t>i
+        )
+    return 0
+
+
+cdef int64_t pop(Walker* walker) noexcept nogil:
+    cdef Board* board = board_of(walker)
+    cdef int64_t limit = board.used if walker.options.probe_used else board.capacity
+    cdef int64_t tries = 0, k, start, length
+    if board.valid == 0:
+        return -1
+    while True:
+        k = below(walker.probe, walker.probes_drawn, limit)
+        walker.probes_drawn += 1
+        tries += 1
+        if board.node[k] >= 0:
+            break
+    walker.counts.probes += tries
+    walker.counts.rounds += (tries + walker.options.lanes - 1) // walker.options.lanes
+    start = k - board.offset[k] if board.offset[k] > 0 else k
+    length = -board.offset[start]
+    memset(board.node + start, 0xFF, <size_t>length * sizeof(int32_t))
+    board.valid -= length
+    board.IA[board.column[k]].live = 0
+    return board.IA[board.column[k]].member
+
+
+cdef void clean_up(Walker* walker, Board* board) noexcept nogil:
+    """Move live columns to the front in place: each moves left, over entries already read."""
+    cdef int64_t i, c, start, length, k = 0, j = 0
+    for i in range(board.s):
+        if not board.IA[i].live:
+            continue
+        start = board.IA[i].start
+        length = board.IA[i + 1].start - start
+        memmove(board.node + k, board.node + start, <size_t>length * sizeof(int32_t))
+        memmove(board.offset + k, board.offset + start, <size_t>length * sizeof(int32_t))
+        for c in range(k, k + length):
+            board.column[c] = <int32_t>j
+        board.IA[j] = Column(k, board.IA[i].member, 1)
+        k += length
+        j += 1
+    memset(board.node + k, 0xFF, <size_t>(board.used - k) * sizeof(int32_t))
+    board.IA[j] = Column(k, -1, 0)
+    board.s, board.used = j, k
+    walker.counts.cleanups += 1
+    walker.counts.moved += k
+
+
+cdef int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
+    cdef Board* board = board_of(walker)
+    cdef int64_t capacity, length
+    if weight > board.capacity - board.used:
+        clean_up(walker, board)
+        if walker.options.grow and weight > board.capacity - board.used:
+            capacity = board.capacity
+            while weight > capacity - board.used:
+                capacity *= 2
+            if allocate(walker, board, capacity):
+                return -1
+    length = min(weight, board.capacity - board.used)
+    walker.counts.truncated += length < weight
+    write_entries(board, board.used, length, walker.members[slot].node, <int32_t>board.s)
+    board.IA[board.s] = Column(board.used, <int32_t>slot, 1)
+    board.s += 1
+    board.used += length
+    board.valid += length
+    board.IA[board.s] = Column(board.used, -1, 0)
+    return 0
+
+
+dashboard.set_up, dashboard.pop, dashboard.replace, dashboard.whole = set_up, pop, replace, NULL

@@ -1,0 +1,9 @@
+"""refimpl/samplers/bucket.py on a kernel."""
+
+from fastimpl._twin import twin
+from fastimpl.samplers.sampling import sample_nodes
+
+
+@twin
+def bucket(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
+    return sample_nodes("bucket", graph, main, probe, m=m, n=n, deg_cap=deg_cap, include=include)

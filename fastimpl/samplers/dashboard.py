@@ -1,0 +1,35 @@
+"""refimpl/samplers/dashboard.py on a kernel."""
+
+from fastimpl._twin import twin
+from fastimpl.samplers.sampling import sample_nodes
+
+
+@twin
+def dashboard(
+    graph,
+    main,
+    probe,
+    *,
+    m,
+    n,
+    eta=2.0,
+    deg_cap=None,
+    include="pushed",
+    lanes=8,
+    probe_range="capacity",
+    overflow="truncate",
+):
+    return sample_nodes(
+        "dashboard",
+        graph,
+        main,
+        probe,
+        m=m,
+        n=n,
+        eta=eta,
+        deg_cap=deg_cap,
+        include=include,
+        lanes=lanes,
+        probe_range=probe_range,
+        overflow=overflow,
+    )

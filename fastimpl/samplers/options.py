@@ -1,0 +1,125 @@
+"""The options of each sampler, checked as the reference checks them and put as kernels take them.
+
+A function here returns (values, tables): the fields of the kernels' `Options` that its sampler
+reads, and the arrays of their `Tables`.
+"""
+
+from collections.abc import Callable
+from math import ceil
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from fastimpl.samplers.alias import alias_build
+from refimpl import _check
+from refimpl.samplers.bucket import class_count, heaviest_weight
+from refimpl.samplers.edge import edge_options, edge_weights
+from refimpl.samplers.forest_fire import fire_options
+from refimpl.samplers.nodes import frontier_options, walk_budget
+from refimpl.samplers.pin_tile import dashboard_options
+from refimpl.samplers.random_walk import walk_options
+
+NOTHING = {
+    "m": 0,
+    "n": 0,
+    "deg_cap": 2**62,
+    "capacity": 0,
+    "lanes": 1,
+    "include_popped": False,
+    "probe_used": False,
+    "grow": False,
+    "b": 0,
+    "by_alias": False,
+    "roots": 0,
+    "steps": 0,
+    "extra": 0,
+    "p_f": 0.0,
+    "clip": 0,
+}
+NO_TABLES = (
+    np.empty(0, np.int32),
+    np.empty(0, np.int32),
+    np.empty(0, np.float64),
+    np.empty(0, np.int64),
+)
+
+_tables: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> {method of `edge`: its tables}
+
+
+def frontier(graph, *, m, n, deg_cap, include):
+    m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
+    values = {"m": m, "n": n, "include_popped": include == "popped"}
+    if deg_cap is not None:
+        values["deg_cap"] = deg_cap
+    return values, NO_TABLES
+
+
+def pin_tile(graph, *, m, n, deg_cap, include, eta, lanes, probe_range, overflow):
+    values, tables = frontier(graph, m=m, n=n, deg_cap=deg_cap, include=include)
+    eta, values["lanes"] = dashboard_options(eta, lanes, probe_range, overflow)
+    mean_weight = graph.weight_sum(values.get("deg_cap")) / graph.n
+    values["capacity"] = ceil(eta * values["m"] * mean_weight)
+    values["probe_used"] = probe_range == "used"
+    values["grow"] = overflow == "grow"
+    return values, tables
+
+
+def bucket(graph, *, m, n, deg_cap, include):
+    values, tables = frontier(graph, m=m, n=n, deg_cap=deg_cap, include=include)
+    class_count(values["m"], heaviest_weight(graph, values.get("deg_cap")))
+    return values, tables
+
+
+def edge(graph, *, b, method):
+    b = edge_options(graph, b, method)
+    known = _tables.setdefault(graph, {})
+    if method not in known:
+        known[method] = _nodes_with_edges(graph) if method == "direct" else _alias_table(graph)
+    return {"b": b, "by_alias": method == "alias"}, known[method]
+
+
+def random_walk(graph, *, r, h):
+    r, h = walk_options(graph, r, h)
+    return {"roots": r, "steps": h}, NO_TABLES
+
+
+def multiple_walks(graph, *, m, n):
+    _check.symmetric(graph)
+    m, n = walk_budget(graph, m, n)
+    steps, extra = divmod(n - m, m)
+    return {"roots": m, "steps": steps, "extra": extra}, NO_TABLES
+
+
+def forest_fire(graph, *, n, p_f):
+    n, p_f = fire_options(graph, n, p_f)
+    return {"n": n, "p_f": p_f}, NO_TABLES
+
+
+OPTIONS: dict[str, Callable] = {
+    "frontier": frontier,
+    "dashboard": pin_tile,
+    "pin_tile": pin_tile,
+    "bucket": bucket,
+    "edge": edge,
+    "random_walk": random_walk,
+    "multiple_walks": multiple_walks,
+    "forest_fire": forest_fire,
+}
+
+
+def kernel_options(name, graph, options, clip=None):
+    """Check a sampler's options; return the kernels' (options, tables)."""
+    values, tables = OPTIONS[name](graph, **options)
+    return {**NOTHING, **values, "clip": clip or 0}, tables
+
+
+def _nodes_with_edges(graph):
+    return np.flatnonzero(graph.degrees()).astype(np.int32), *NO_TABLES[1:]
+
+
+def _alias_table(graph):
+    u, v, weights = edge_weights(graph)
+    if not len(weights):
+        return NO_TABLES
+    ends = (np.ascontiguousarray(end, dtype=np.int32) for end in (u, v))
+    return *ends, *alias_build(weights)

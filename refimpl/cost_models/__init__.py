@@ -1,0 +1,1 @@
+"""The papers' cost models as functions, each with its premises."""

@@ -1,0 +1,58 @@
+"""Arguments of the cost models: numbers or arrays, checked, as float64."""
+
+import numpy as np
+
+from refimpl import _check
+
+
+def pops(n, m):
+    """Return n - m for a budget n and a frontier m, or raise."""
+    n, m = whole("n", n), whole("m", m)
+    if np.any(n < m):
+        raise ValueError("n must be at least m")
+    return n - m
+
+
+def numbers(name, value):
+    """Return `value` as finite float64, or raise."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be real numbers, got {array.dtype}")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite")
+    return array
+
+
+def at_least(name, value, low):
+    """Return `value` as float64, none below `low`, or raise."""
+    array = numbers(name, value)
+    if np.any(array < low):
+        raise ValueError(f"{name} must be at least {low}, got {array.min()}")
+    return array
+
+
+def above(name, value, low):
+    """Return `value` as float64, all above `low`, or raise."""
+    array = numbers(name, value)
+    if np.any(array <= low):
+        raise ValueError(f"{name} must be above {low}, got {array.min()}")
+    return array
+
+
+def whole(name, value):
+    """Return `value` as float64 whole numbers from 1, or raise."""
+    array = at_least(name, value, 1)
+    if np.any(array != np.floor(array)):
+        raise ValueError(f"{name} must be whole numbers")
+    return array
+
+
+def weights(graph, deg_cap):
+    """Check the graph; return the pop weight and the degree of every node."""
+    degrees = _check.symmetric(graph).degrees()
+    if not graph.e:
+        raise ValueError("graph must have at least one edge")
+    if deg_cap is None:
+        return degrees, degrees
+    return np.minimum(degrees, _check.integer("deg_cap", deg_cap, 1, 2**31 - 1)), degrees

@@ -1,0 +1,96 @@
+"""The alias method: draws from a fixed law in constant time."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.streams import MASK, below, uniform
+
+
+class AliasTable(NamedTuple):
+    """A law over 0, .., k - 1 cut into k equal parts of at most two outcomes each.
+
+    Attributes
+    ----------
+    prob : (k,) float64
+        Share of part i that is outcome i; the rest is outcome ``alias[i]``.
+    alias : (k,) int64
+    """
+
+    prob: np.ndarray
+    alias: np.ndarray
+
+
+def alias_build(weights):
+    """Return the table from which `alias_draw` draws i in proportion to ``weights[i]``.
+
+    Walker's method in the form of Vose 1991; the papers name it for their static samplers. The
+    order of operations is part of the result: the sum runs from left to right, the two stacks
+    are filled in ascending order and emptied from the top. O(k) time.
+
+    Parameters
+    ----------
+    weights : (k,) float array
+        Finite, not negative, not all zero.
+
+    Returns
+    -------
+    AliasTable
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the weights are not floats, or no law.
+    """
+    p = alias_parts(weights).tolist()
+    k = len(p)
+    prob, alias = np.ones(k), np.arange(k)
+    small: list[int] = []
+    large: list[int] = []
+    for i in range(k):
+        (small if p[i] < 1 else large).append(i)
+    while small and large:
+        low, high = small.pop(), large.pop()
+        prob[low], alias[low] = p[low], high
+        p[high] = (p[high] + p[low]) - 1
+        (small if p[high] < 1 else large).append(high)
+    return AliasTable(prob, alias)  # what is left on a stack is a whole part, but for rounding
+
+
+def alias_draw(table, k, c):
+    """Return an outcome of `table` from draws c and c + 1 of the stream with key `k`.
+
+    Parameters
+    ----------
+    table : AliasTable
+    k, c : ints in [0, 2**64)
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `table` is no AliasTable, or `k` or `c` is not an integer, or not in range.
+    """
+    if not isinstance(table, AliasTable):
+        raise TypeError(f"table must be an AliasTable, got {type(table).__name__}")
+    i = below(k, c, len(table.prob))
+    return i if uniform(k, c + 1 & MASK) < table.prob[i] else int(table.alias[i])
+
+
+def alias_parts(weights):
+    """Check the weights of an alias table; return them scaled to add up to their number."""
+    weights = _check.floats("weights", weights, (None,)).astype(np.float64)
+    k = len(weights)
+    if k == 0:
+        raise ValueError("weights must not be empty")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError("weights must be finite and not negative")
+    with np.errstate(over="ignore"):
+        total = float(np.cumsum(weights)[-1])  # not np.sum, which adds in another order
+    if not 0 < total < np.inf:
+        raise ValueError(f"weights must have a finite sum above 0, got {total}")
+    return weights / total * k

@@ -1,0 +1,36 @@
+"""Sample sizes that fill whole cache lines."""
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.streams import pick_without_replacement
+
+
+def clip_nodes(nodes, unit, k, c):
+    """Return `nodes` without as many random ones as are over a multiple of `unit`.
+
+    JPDC'21 section 6.2: with rows of features split among cores, a number of nodes that fills
+    whole cache lines (8 float64 in 64 bytes) keeps two cores from writing to one line. Fewer
+    than `unit` nodes are all kept.
+
+    Parameters
+    ----------
+    nodes : (s,) integer array, strictly ascending
+    unit : int >= 1
+    k, c : ints in [0, 2**64)
+        Key of a stream and the first draw to use: s % unit draws, if s >= unit.
+
+    Returns
+    -------
+    (s or s - s % unit,) int32 array, ascending
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of another type, or out of range.
+    """
+    nodes = _check.node_set("nodes", nodes, 2**31 - 1)
+    unit = _check.integer("unit", unit, 1, 2**31 - 1)
+    s = len(nodes)
+    over = s % unit if s >= unit else 0
+    return np.delete(nodes, pick_without_replacement(k, c, s, over))

@@ -1,0 +1,92 @@
+"""Random edges: the end points of b of them are the sample."""
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.samplers.alias import alias_build, alias_draw
+from refimpl.samplers.nodes import node_sample, random_neighbour
+from refimpl.streams import Stream
+
+
+def edge(graph, main, *, b, method="direct"):  # 1 E-B27
+    """Draw the nodes of a subgraph as the end points of random edges.
+
+    JPDC'21 Algorithm 5, "Edge"; ``# n`` marks line n, and line 5 is `induced_subgraph`. An edge
+    {u, v} is drawn with probability proportional to 1 / deg(u) + 1 / deg(v), a loop with
+    1 / deg(u). Over all edges this adds up to the number of nodes that are not isolated: the
+    law is that of a uniform neighbour of a uniform node among them. O(b) time on top of one
+    pass over the nodes ("direct") or the edges ("alias").
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected. Without edges the sample is empty.
+    main : int in [0, 2**64)
+        Key of the stream; each edge takes two draws.
+    b : int
+        Number of edges to draw, with replacement: at most 2 b nodes.
+    method : {"direct", "alias"}
+        A node and its neighbour, or the paper's formula through `alias_build`: one law, but
+        other edges.
+
+    Returns
+    -------
+    NodeSample
+        Its step i is edge i: `popped` the node drawn and `pushed` its neighbour ("direct"), or
+        the lower and the higher end ("alias").
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is directed or an option is out of range.
+    """
+    b = edge_options(graph, b, method)
+    main = Stream(_check.word("main", main))
+    draw = {"direct": _uniform_node_law, "alias": _alias_law}[method](graph)  # 2
+    Es = [draw(main) for _ in range(b)] if graph.e else []  # 3 E-B27
+    Vs = {v for ends in Es for v in ends}  # 4
+    return node_sample(graph, Vs, [u for u, _ in Es], [v for _, v in Es], main.c)
+
+
+def _uniform_node_law(graph):
+    """Return a function that draws (node, neighbour)."""
+    nodes = np.flatnonzero(graph.degrees())
+
+    def draw(main):
+        u = int(nodes[main.below(len(nodes))])
+        return u, random_neighbour(graph, main, u)
+
+    return draw
+
+
+def _alias_law(graph):
+    """Return a function that draws (lower end, higher end) from a table of all edges."""
+    u, v, weights = edge_weights(graph)
+    table = alias_build(weights) if len(weights) else None
+
+    def draw(main):
+        main.c += 2
+        e = alias_draw(table, main.k, main.c - 2)
+        return int(u[e]), int(v[e])
+
+    return draw
+
+
+def edge_options(graph, b, method):
+    """Check the options of `edge`; return b."""
+    _check.symmetric(graph)
+    b = _check.integer("b", b, 1, 2**31 - 1)
+    _check.choice("method", method, ("direct", "alias"))
+    return b
+
+
+def edge_weights(graph):
+    """Return (u, v, weight) of all undirected edges u <= v, in the order of `graph.indices`.
+
+    The weight is 1 / deg(u) + 1 / deg(v). A loop is one entry of the graph, and stands for
+    1 / deg(u) only.
+    """
+    deg = graph.degrees()
+    u, v = np.repeat(np.arange(graph.n), deg), graph.indices
+    u, v = u[once := u <= v], v[once]
+    return u, v, 1.0 / deg[u] + np.where(u < v, 1.0 / deg[v], 0.0)

@@ -1,0 +1,173 @@
+"""Normalisation by how often a sampler picks each node and edge, estimated before training."""
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.adjacency import Adjacency
+from refimpl.graph import Subgraph
+from refimpl.streams import SAINT, as_seed
+
+LARGEST = 1e4  # most that an edge's value is raised
+
+
+class SamplingCounts(NamedTuple):
+    """In how many of a sampler's subgraphs each node and each edge was.
+
+    Attributes
+    ----------
+    nodes : (n,) int64
+    edges : (e,) int64
+        By position in the graph's ``indices``.
+    subgraphs : int
+        How many were drawn.
+    """
+
+    nodes: np.ndarray
+    edges: np.ndarray
+    subgraphs: int
+
+
+def estimate_counts(gnn, graph, sampler, rng, *, coverage=50, pool=4):
+    """Draw subgraphs until they hold ``coverage * n`` nodes in all; count nodes and edges.
+
+    The pre-processing of JPDC'21 section 4.4, after GraphSAINT (Zeng et al. 2020). The subgraphs
+    are number 0, 1, .. of the domain SAINT, so they are none of those that training uses.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    graph : Graph
+        The training graph, with n nodes.
+    sampler : Sampler
+    rng : int, numpy.random.Generator or None
+        See `as_seed`.
+    coverage : float above 0
+        How often a node is met on average; the error of a node's estimate falls as its root.
+    pool : int
+        Subgraphs sampled at a time, in parallel; it never changes the result.
+
+    Returns
+    -------
+    SamplingCounts
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range, an option of the sampler does not
+        fit the graph, or a subgraph has no nodes.
+    """
+    _check.symmetric(graph)
+    wanted = _check.real("coverage", coverage, 0, strict=True) * graph.n
+    pool, seed = _check.integer("pool", pool, 1), as_seed(rng)
+    nodes, edges = np.zeros(graph.n, np.int64), np.zeros(graph.e, np.int64)
+    waiting: deque[Subgraph] = deque()
+    seen = subgraphs = 0
+    while subgraphs == 0 or seen < wanted:
+        if not waiting:
+            waiting.extend(gnn.sample_many(graph, sampler, seed, subgraphs, pool, domain=SAINT))
+        sub = waiting.popleft()
+        if not sub.nodes.size:
+            raise ValueError(f"sampler must draw at least one node, but {sampler} drew none")
+        nodes[sub.nodes] += 1
+        edges[sub.edge_ids] += 1
+        seen += sub.nodes.size
+        subgraphs += 1
+    return SamplingCounts(nodes, edges, subgraphs)
+
+
+def loss_weights(counts, nodes, *, floor=1.0, dtype=np.float64):
+    """Return the weights that make the loss on a subgraph unbiased: N / (n C_v) for node v.
+
+    With N subgraphs drawn, of which C_v had node v, the weighted sum over a subgraph's nodes
+    has the mean over all n nodes as its expectation. The weights take the place of 1 / s.
+
+    Parameters
+    ----------
+    counts : SamplingCounts
+    nodes : (s,) integer array
+        The subgraph's nodes.
+    floor : float above 0
+        What a smaller count is raised to; 0.1 gives a node never met the weight that the
+        authors' public code gives it.
+    dtype : float32 or float64
+
+    Returns
+    -------
+    (s,) array of `dtype`
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
+    """
+    floor, dtype = _arguments(counts, floor, dtype)
+    nodes = _check.ids("nodes", nodes, 0, counts.nodes.size, np.int64)
+    met = np.maximum(counts.nodes[nodes], floor)
+    return (counts.subgraphs / (counts.nodes.size * met)).astype(dtype)
+
+
+def aggregator(counts, graph, sub, *, floor=1.0, dtype=np.float64):
+    """Return the adjacency that makes aggregation on a subgraph unbiased.
+
+    Entry (v, u) is ``1 / (deg(v) alpha)`` with ``alpha = C_vu / C_v``, the share of the
+    subgraphs with v that also had its edge to u. Given that v was sampled, its row then has
+    the mean over its neighbours as its expectation: the degree is that in `graph`, because
+    with the degree in the subgraph it would not (E-A4). O(s + e) time for s nodes and e edges
+    of the subgraph.
+
+    Parameters
+    ----------
+    counts : SamplingCounts
+        Of `graph`.
+    graph : Graph
+        The training graph.
+    sub : Subgraph
+        Of `graph`.
+    floor : float above 0
+        What a smaller count is raised to. 1 / alpha is kept in [1, 10^4]; it cannot be below 1
+        in counts of `estimate_counts`, as no edge is met more often than its ends.
+    dtype : float32 or float64
+
+    Returns
+    -------
+    Adjacency
+        On the pattern of ``sub.graph``, with `data_t`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind, or they are not of one graph.
+    """
+    floor, dtype = _arguments(counts, floor, dtype)
+    _check_of_one_graph(counts, graph, sub)
+    degrees = graph.indptr[sub.nodes + np.int64(1)] - graph.indptr[sub.nodes]
+    entries = sub.graph.degrees()
+    C_v = np.repeat(np.maximum(counts.nodes[sub.nodes], floor), entries)
+    C_vu = np.maximum(counts.edges[sub.edge_ids], floor)
+    inverse_alpha = np.clip(C_v / C_vu, 1, LARGEST)
+    data = (inverse_alpha / np.repeat(degrees, entries)).astype(dtype)
+    return Adjacency(sub.graph, data, data[sub.transpose_perm])
+
+
+def _arguments(counts, floor, dtype):
+    if not isinstance(counts, SamplingCounts):
+        raise TypeError(f"counts must be SamplingCounts, got {type(counts).__name__}")
+    floor = _check.real("floor", floor, 0, strict=True)
+    return floor, _check.float_dtype("dtype", dtype)
+
+
+def _check_of_one_graph(counts, graph, sub):
+    _check.symmetric(graph)
+    if (counts.nodes.size, counts.edges.size) != (graph.n, graph.e):
+        raise ValueError(
+            f"counts must be of this graph ({graph.n} nodes and {graph.e} edges), "
+            f"got {counts.nodes.size} and {counts.edges.size}"
+        )
+    if not isinstance(sub, Subgraph):
+        raise TypeError(f"sub must be a Subgraph, got {type(sub).__name__}")
+    _check.ids("sub.nodes", sub.nodes, 0, graph.n, np.int32)
+    _check.ids("sub.edge_ids", sub.edge_ids, 0, graph.e, np.int64)

@@ -1,0 +1,57 @@
+"""Random walks from random roots."""
+
+from refimpl import _check
+from refimpl.samplers.nodes import node_sample, random_neighbour, root_count
+from refimpl.streams import Stream
+
+
+def random_walk(graph, main, *, r, h):  # 7 E-B27
+    """Draw the nodes of a subgraph by r random walks of h steps.
+
+    JPDC'21 Algorithm 5, "RW"; ``# n`` marks line n, and line 17 is `induced_subgraph`. O(r h)
+    time.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected.
+    main : int in [0, 2**64)
+        Key of the stream: all roots, then the steps of the first walk, the second, and so on.
+    r : int
+        Number of distinct roots, 1 <= r <= number of nodes.
+    h : int
+        Steps of each walk, h >= 0 and r (h + 1) < 2**31: at most r (h + 1) nodes. A walk stays
+        where there is no neighbour, and draws nothing.
+
+    Returns
+    -------
+    NodeSample
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is directed or an option is out of range.
+    """
+    r, h = walk_options(graph, r, h)
+    main = Stream(_check.word("main", main))
+    deg = graph.degrees()
+    popped, pushed = [], []
+
+    roots = main.pick_without_replacement(graph.n, r).tolist()  # 8
+    Vs = set(roots)  # 9
+    for v in roots:  # 10
+        u = v  # 11
+        for _ in range(h if deg[v] else 0):  # 12 E-B27
+            popped.append(u)
+            u = random_neighbour(graph, main, u)  # 13
+            pushed.append(u)
+            Vs.add(u)  # 14
+
+    return node_sample(graph, Vs, popped, pushed, main.c)
+
+
+def walk_options(graph, r, h):
+    """Check the options of `random_walk`; return (r, h)."""
+    _check.symmetric(graph)
+    r = root_count(graph, "r", r)
+    return r, _check.integer("h", h, 0, (2**31 - 1) // r - 1)

@@ -1,0 +1,253 @@
+"""Training with --normalize: what it computes, writes, and refuses."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+from tiny_data import same_run, tiny_dataset, write_graphsaint
+
+import fastimpl
+import refimpl
+from refimpl.app.cli import main
+from refimpl.training.datasets.communities import communities
+
+PACKAGES = ("refimpl", "fastimpl")
+SAINT = 1  # the domain
+COVERAGE = 6
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return write_graphsaint(tmp_path_factory.mktemp("data") / "tiny")
+
+
+@pytest.fixture
+def run(folder, tmp_path, capfd):
+    """Run `train` on the tiny folder; return (status, stdout, stderr, metrics, history)."""
+
+    def run(*options, out="out", normalize=("--normalize", "--coverage", COVERAGE)):
+        argv = ["train", "--data", folder, "--out", tmp_path / out, "--epochs", 3, "--hidden", 8]
+        status = main([*map(str, (*argv, *normalize, *options))])
+        text = capfd.readouterr()
+        if status:
+            return status, *text, None, None
+        metrics = json.loads((tmp_path / out / "metrics.json").read_text())
+        with (tmp_path / out / "history.csv").open(newline="") as file:
+            return status, *text, metrics, list(csv.DictReader(file))
+
+    return run
+
+
+def resume(path, *options):
+    return main(["train", "--resume", "--out", str(path), *map(str, options)])
+
+
+def test_its_time_is_a_part_of_the_training(run, gnn):
+    status, stdout, stderr, metrics, history = run("--impl", gnn.__name__)
+    assert (status, stderr) == (0, "")
+    assert "normalised pin-tile subgraphs" in stdout
+    assert metrics["settings"]["normalize"] is True
+    assert metrics["settings"]["coverage"] == COVERAGE
+    seconds = metrics["seconds"]
+    assert seconds["normalization"] > 0
+    assert [float(row["normalization"]) for row in history] == [seconds["normalization"]] * 3
+    shown = {line.split()[0]: line.split()[1:] for line in stdout.splitlines() if line.split()}
+    whole = sum(s for part, s in seconds.items() if part != "evaluation")
+    assert shown["normalization"][0] == f"{seconds['normalization']:.3f}"
+    assert shown["training"][0] == f"{whole:.3f}"
+
+
+def test_without_it_there_is_no_such_part(run):
+    _, stdout, _, metrics, history = run(normalize=())
+    assert "normalization" not in stdout
+    assert "normalised" not in stdout
+    assert metrics["seconds"]["normalization"] == 0
+    assert metrics["settings"]["coverage"] is None
+    assert {row["normalization"] for row in history} == {"0.0"}
+
+
+def test_default_coverage(run):
+    assert run(normalize=("--normalize",))[3]["settings"]["coverage"] == 50
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_both_packages_agree_and_differ_from_plain_training(run, tmp_path, dtype):
+    for name in PACKAGES:
+        assert run("--impl", name, "--dtype", dtype, out=name)[0] == 0
+    assert run("--dtype", dtype, out="plain", normalize=())[0] == 0
+    slow, fast, plain = (
+        refimpl.load_checkpoint(tmp_path / out / "checkpoint.npz")[0].weights
+        for out in (*PACKAGES, "plain")
+    )
+    tolerance = 1e-9 if dtype == "float64" else 1e-3
+    for name, W in slow.items():
+        assert W.dtype == dtype
+        close = {"rtol": 0, "atol": tolerance * np.abs(W).max()}
+        np.testing.assert_allclose(fast[name], W, **close)
+        assert not np.allclose(plain[name], W, **close)
+
+
+def test_stopped_between_epochs(run, tmp_path, gnn):
+    options = ("--impl", gnn.__name__)
+    run(*options, "--epochs", 5, out="whole")
+    run(*options, "--epochs", 2, "--pool", 3, out="parts")
+    assert resume(tmp_path / "parts", "--epochs", 5, "--pool", 2, "--threads", 1) == 0
+    same_run(*(tmp_path / out / "checkpoint.npz" for out in ("whole", "parts")))
+    assert resume(tmp_path / "parts", "--epochs", 5, "--coverage", COVERAGE) == 0
+    seconds = json.loads((tmp_path / "parts" / "metrics.json").read_text())["seconds"]
+    assert seconds["normalization"] > 0
+
+
+def test_resume_refuses_another_normalisation(run, tmp_path, capfd):
+    run()
+    run(out="plain", normalize=())
+    for out, options, message in (
+        ("out", ("--coverage", 7), "--coverage is 6.0 in"),
+        ("plain", ("--normalize",), "--normalize is False in"),
+        ("plain", ("--coverage", 7), "--coverage does not apply without --normalize"),
+    ):
+        assert resume(tmp_path / out, *options) == 2
+        assert message in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (("--normalize", "--method", "full"), "--normalize does not apply with --method full"),
+        (("--coverage", 5), "--coverage does not apply without --normalize"),
+        (("--normalize", "--coverage", 0), "coverage must be finite and above 0, got 0.0"),
+        (("--normalize", "--coverage", "nan"), "coverage must be finite and above 0, got nan"),
+        (("--normalize", "--coverage", "much"), "--coverage: invalid float value: 'much'"),
+    ],
+)
+def test_bad_options(run, options, message):
+    status, stdout, stderr, *_ = run(*options, normalize=())
+    assert (status, stdout) == (2, "")
+    assert len(stderr.splitlines()) == 1
+    assert message in stderr
+
+
+def test_bad_configurations():
+    with pytest.raises(ValueError, match='normalize must be False where method is "full"'):
+        refimpl.TrainConfig(normalize=True, method="full")
+    with pytest.raises(TypeError, match="normalize must be True or False"):
+        refimpl.TrainConfig(normalize=1)
+    with pytest.raises(ValueError, match="coverage must be finite and above 0, got -1"):
+        refimpl.TrainConfig(coverage=-1)
+
+
+# The library underneath.
+
+
+def config_of(gnn, **options):
+    return gnn.TrainConfig(hidden=8, normalize=True, coverage=COVERAGE, rng=4, **options)
+
+
+def counted(gnn, dataset, sampler):
+    """Return weights of nodes and 1 / (deg alpha) as a matrix, from a recount of subgraphs."""
+    n = dataset.train_graph.n
+    nodes, pairs, subgraphs = np.zeros(n), np.zeros((n, n)), 0
+    dense = dataset.train_graph.to_scipy().toarray()
+    while nodes.sum() < COVERAGE * n:
+        (sub,) = gnn.sample_many(dataset.train_graph, sampler, 4, subgraphs, 1, domain=SAINT)
+        nodes[sub.nodes] += 1
+        pairs[np.ix_(sub.nodes, sub.nodes)] += 1
+        subgraphs += 1
+    floored = np.maximum(nodes, 1)
+    values = dense * floored[:, None] / np.maximum(pairs, 1)
+    return subgraphs / (n * floored), values / np.maximum(dense.sum(axis=1), 1)[:, None]
+
+
+def test_first_iteration_is_the_weighted_one(gnn, tmp_path):
+    """Loss and gradient of iteration 0, worked out in dense algebra."""
+    dataset = tiny_dataset(tmp_path, "float64")
+    config = config_of(gnn)
+    trainer = gnn.Trainer(dataset, config)
+    W = {name: array.copy() for name, array in trainer.state.weights.items()}
+    loss, _ = trainer.step()
+    omega, matrix = counted(gnn, dataset, trainer.sampler)
+    (sub,) = gnn.sample_many(dataset.train_graph, trainer.sampler, 4, 0, 1)
+    ids = dataset.train[sub.nodes]
+    A, H, Y = matrix[np.ix_(sub.nodes, sub.nodes)], dataset.features[ids], dataset.labels[ids]
+    for layer in ("layer1", "layer2"):
+        H = np.hstack([A @ H @ W[f"{layer}.W_neigh"], H @ W[f"{layer}.W_self"]])
+        H = np.maximum(H, 0)
+    logits = H @ W["classifier.W"]
+    P = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    assert loss == pytest.approx(-(omega[sub.nodes] * np.log((P * Y).sum(axis=1))).sum(), rel=1e-12)
+    gradient = H.T @ (omega[sub.nodes][:, None] * (P - Y))
+    np.testing.assert_allclose(trainer.state.m["classifier.W"], 0.1 * gradient, atol=1e-12)
+
+
+def test_evaluation_is_plain(gnn, tmp_path):
+    dataset = tiny_dataset(tmp_path, "float64")
+    normalised = gnn.Trainer(dataset, config_of(gnn))
+    plain = gnn.Trainer(dataset, gnn.TrainConfig(hidden=8, rng=4))
+    W = normalised.state.weights
+    assert normalised.scores(W, dataset.val) == plain.scores(W, dataset.val)
+    np.testing.assert_array_equal(normalised.A_full.data, plain.A_full.data)
+
+
+def test_weights_do_not_depend_on_pool_or_threads(gnn, tmp_path):
+    large = gnn is fastimpl
+    dataset = communities(0, dtype="float32") if large else tiny_dataset(tmp_path)
+    results = set()
+    for pool in (1, 2, 5):
+        for threads in (1, 2):
+            with threadpool_limits(threads):
+                result = gnn.train(dataset, config_of(gnn, epochs=2, pool=pool))
+            groups = (result.state.weights, result.state.m, result.state.v, result.weights)
+            results.add(tuple(W.tobytes() for group in groups for W in group.values()))
+    assert len(results) == 1
+
+
+def test_counts_are_of_the_training_graph_alone(gnn, tmp_path):
+    """P-G2."""
+    dataset = tiny_dataset(tmp_path)
+    counts = gnn.Trainer(dataset, config_of(gnn)).counts
+    assert counts.nodes.shape == (dataset.train.size,)
+    assert counts.edges.shape == (dataset.train_graph.e,)
+
+
+@pytest.fixture
+def compare(folder, tmp_path, capfd):
+    """Run `compare --normalize`; return (status, stdout, JSON)."""
+
+    def compare(*options):
+        out = tmp_path / "table.json"
+        argv = ["compare", "--data", str(folder), "--out", str(out), "--hidden", "8"]
+        status = main([*argv, "--rounds", "1", *options])
+        return status, capfd.readouterr().out, json.loads(out.read_text())
+
+    return compare
+
+
+def test_compare_shows_what_it_costs_once(compare):
+    status, stdout, result = compare("--normalize", "--coverage", str(COVERAGE))
+    assert status == 0
+    once = result["normalization"]
+    assert once["same_counts"] is True
+    assert "normalization" not in result["parts"]
+    (line,) = [line for line in stdout.splitlines() if line.startswith("normalization, once")]
+    assert f"{once['refimpl_ms']:.3f}" in line
+    assert f"{once['fastimpl_ms']:.3f}" in line
+    assert once["speedup"] == pytest.approx(once["refimpl_ms"] / once["fastimpl_ms"])
+    assert f"counts of {once['subgraphs']} subgraphs identical: yes" in stdout
+    status, stdout, result = compare()
+    assert (status, result["normalization"]) == (0, None)
+    assert "normalization" not in stdout
+
+
+def test_compare_finds_other_counts(compare, monkeypatch):
+    def one_more(graph, sampler, rng, *, coverage, pool, estimate=fastimpl.estimate_counts):
+        counts = estimate(graph, sampler, rng, coverage=coverage, pool=pool)
+        counts.edges[-1] += 1
+        return counts
+
+    monkeypatch.setattr(fastimpl, "estimate_counts", one_more)
+    status, stdout, result = compare("--normalize", "--coverage", str(COVERAGE))
+    assert status == 1
+    assert (result["normalization"]["same_counts"], result["agree"]) == (False, False)
+    assert "subgraphs identical: NO" in stdout

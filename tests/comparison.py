@@ -1,0 +1,103 @@
+"""Comparing what the two packages return or raise."""
+
+import functools
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+from numpy.testing import assert_allclose
+from threadpoolctl import ThreadpoolController
+
+import fastimpl
+import refimpl
+
+# Dense products and exponentials may differ by rounding only (SPEC 0.4).
+RTOL = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
+
+
+@functools.cache
+def controller():
+    """Return the controller of the thread pools, made when both packages have been loaded."""
+    return ThreadpoolController()
+
+
+def threads(count):
+    """Limit OpenMP and BLAS to `count` threads while the context lasts."""
+    return controller().limit(limits=count)
+
+
+def parts(value, name="result"):
+    """Yield (name, array or plain value) for everything inside `value`."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        for field in value._fields:
+            yield from parts(getattr(value, field), f"{name}.{field}")
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from parts(getattr(value, field.name), f"{name}.{field.name}")
+    elif isinstance(value, list | tuple):
+        yield f"len({name})", len(value)
+        for i, item in enumerate(value):
+            yield from parts(item, f"{name}[{i}]")
+    else:
+        yield name, value
+
+
+def assert_bits(got, want):
+    """Check that two results are the same to the last bit: types, dtypes, shapes, signs of 0."""
+    assert type(got) is type(want)
+    for (name, a), (_, b) in zip(parts(got), parts(want), strict=True):
+        assert type(a) is type(b), name
+        if isinstance(b, np.ndarray):
+            assert (a.dtype, a.shape) == (b.dtype, b.shape), name
+            assert a.flags.c_contiguous, name
+            assert a.tobytes() == b.tobytes(), f"{name}: {a} is not {b}"
+        else:
+            assert a == b, name
+
+
+def assert_near(got, want, bound):
+    """Check that `got` is `want` but for rounding.
+
+    `bound` is the same result for the absolute values of the input: the sum of the sizes of the
+    terms. Where terms cancel, the error is a fraction of that, not of the small sum, so the
+    absolute tolerance is scaled to it.
+    """
+    assert type(got) is type(want)
+    for (name, a), (_, b), (_, size) in zip(parts(got), parts(want), parts(bound), strict=True):
+        assert type(a) is type(b), name
+        if b is None:
+            continue
+        rtol = RTOL[np.asarray(b).dtype]
+        if isinstance(b, np.ndarray):
+            assert (a.dtype, a.shape) == (b.dtype, b.shape), name
+            assert a.flags.c_contiguous, name
+        largest = float(np.max(np.abs(size), initial=0))
+        assert_allclose(a, b, rtol=rtol, atol=rtol * largest, err_msg=name)
+
+
+def outcome(function, *args, **kwargs):
+    """Return the result, or the type and message of the exception."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        return type(error), str(error)
+
+
+def assert_twins(name, *args, count=2, near=None, **kwargs):
+    """Check that the function `name` of both packages does the same; return what it does.
+
+    Bits must agree, or numbers up to rounding where `near` is the bound of `assert_near`.
+    """
+    want = outcome(getattr(refimpl, name), *args, **kwargs)
+    with threads(count):
+        got = outcome(getattr(fastimpl, name), *args, **kwargs)
+    if near is None:
+        assert_bits(got, want)
+    else:
+        assert_near(got, want, near)
+    return want
+
+
+def read_only(array):
+    """Return `array`, which no kernel may write to from now on."""
+    array.flags.writeable = False
+    return array

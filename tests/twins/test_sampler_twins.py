@@ -1,0 +1,191 @@
+"""Fast against reference for the samplers besides `frontier` and `pin_tile`."""
+
+import numpy as np
+import pytest
+from comparison import assert_bits, assert_twins, read_only, threads
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import KEYS, graph_from_edges, graphs, power_law_graph, sampler_options
+
+import fastimpl
+import refimpl
+from refimpl.samplers.sampling import KERNELS
+
+THREADS = st.sampled_from([1, 2, 5])
+BIG = power_law_graph(700)
+HUBS = power_law_graph(3000)
+PATH = graph_from_edges(3, {(0, 1), (1, 2)})
+ARROW = refimpl.as_graph([(0, 1)], n=3)
+
+
+@st.composite
+def any_sampler(draw, graph, name):
+    """Draw legal keyword arguments of any sampler."""
+    if name in ("frontier", "bucket"):
+        return draw(sampler_options(graph, "frontier"))
+    if name in ("pin_tile", "dashboard"):
+        return draw(sampler_options(graph, "pin_tile"))
+    m = draw(st.integers(1, graph.n))
+    return {
+        "edge": {
+            "b": draw(st.integers(1, 40)),
+            "method": draw(st.sampled_from(["direct", "alias"])),
+        },
+        "random_walk": {"r": m, "h": draw(st.integers(0, 5))},
+        "multiple_walks": {"m": m, "n": m + draw(st.integers(0, 40))},
+        "forest_fire": {
+            "n": draw(st.integers(1, graph.n + 3)),
+            "p_f": draw(st.sampled_from([0, 0.3, 0.7, 0.95, 1])),
+        },
+    }[name]
+
+
+def check(name, graph, main, probe, data, count):
+    options = data.draw(any_sampler(graph, name), label="options")
+    keys = (main, probe) if name in ("bucket", "dashboard") else (main,)
+    sample = assert_twins(name, graph, *keys, **options, count=count)
+    assert hasattr(sample, "counters"), sample
+
+
+GRAPHS = {
+    "graph": graphs(min_nodes=1),
+    "main": KEYS,
+    "probe": KEYS,
+    "data": st.data(),
+    "count": THREADS,
+}
+
+
+@given(**GRAPHS)
+def test_bucket(graph, main, probe, data, count):
+    check("bucket", graph, main, probe, data, count)
+
+
+@given(**GRAPHS)
+def test_dashboard(graph, main, probe, data, count):
+    check("dashboard", graph, main, probe, data, count)
+
+
+@given(**GRAPHS)
+def test_edge(graph, main, probe, data, count):
+    check("edge", graph, main, probe, data, count)
+
+
+@given(**GRAPHS)
+def test_random_walk(graph, main, probe, data, count):
+    check("random_walk", graph, main, probe, data, count)
+
+
+@given(**GRAPHS)
+def test_multiple_walks(graph, main, probe, data, count):
+    check("multiple_walks", graph, main, probe, data, count)
+
+
+@given(**GRAPHS)
+def test_forest_fire(graph, main, probe, data, count):
+    check("forest_fire", graph, main, probe, data, count)
+
+
+@given(
+    weights=st.lists(st.floats(0, 1e6) | st.sampled_from([0.0, 1.0, 1 / 3, np.inf]), max_size=30),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_alias_build(weights, dtype):
+    assert_twins("alias_build", read_only(np.array(weights, dtype)))
+
+
+NAMES = sorted(KERNELS)
+
+
+@given(
+    graph=graphs(min_nodes=1, max_nodes=14),
+    name=st.sampled_from(NAMES),
+    clip=st.sampled_from([None, 1, 2, 3, 8]),
+    seed=KEYS,
+    drawn=st.integers(0, 9),
+    data=st.data(),
+    count=THREADS,
+)
+def test_sample_many_of_every_sampler(graph, name, clip, seed, drawn, data, count):
+    options = data.draw(any_sampler(graph, name), label="options")
+    sampler = refimpl.Sampler(name, clip=clip, **options)
+    subgraphs = assert_twins("sample_many", graph, sampler, seed, 3, drawn, count=count)
+    assert isinstance(subgraphs, list)
+
+
+LARGE_OPTIONS = {
+    "bucket": {"m": 40, "n": 300, "deg_cap": 30},
+    "dashboard": {"m": 40, "n": 300, "eta": 1.1, "overflow": "grow"},
+    "edge": {"b": 150, "method": "alias"},
+    "random_walk": {"r": 101, "h": 3},
+    "multiple_walks": {"m": 40, "n": 313},
+    "forest_fire": {"n": 300},
+}
+
+
+@pytest.mark.parametrize("name", LARGE_OPTIONS)
+def test_samplers_on_hundreds_of_nodes(name):
+    sampler = refimpl.Sampler(name, **LARGE_OPTIONS[name], clip=8)
+    want = assert_twins("sample_many", BIG, sampler, 9, 0, 7, count=1)
+    assert all(len(sub.nodes) % 8 == 0 for sub in want)
+    for count, first, drawn in ((2, 0, 1), (5, 2, 5), (2, 5, 2)):
+        with threads(count):
+            assert_bits(
+                fastimpl.sample_many(BIG, sampler, 9, first, drawn), want[first : first + drawn]
+            )
+
+
+def test_one_graph_after_another():
+    """Tables and scratch memory belong to a graph: the next graph does not see them."""
+    sampler = refimpl.Sampler("edge", b=30, method="alias")
+    for graph in (HUBS, PATH, BIG, PATH):
+        assert_twins("sample_many", graph, sampler, 1, 0, 3)
+
+
+TWINS = {
+    "alias_build": test_alias_build,
+    "bucket": test_bucket,
+    "dashboard": test_dashboard,
+    "edge": test_edge,
+    "forest_fire": test_forest_fire,
+    "multiple_walks": test_multiple_walks,
+    "random_walk": test_random_walk,
+}
+
+ERRORS = [
+    ("alias_build", np.zeros(3)),
+    ("alias_build", np.zeros(0)),
+    ("alias_build", np.array([1.0, -1.0])),
+    ("alias_build", np.array([1.0, np.nan])),
+    ("alias_build", [1, 2]),
+    ("bucket", ARROW, 0, 0, {"m": 1, "n": 2}),
+    ("bucket", PATH, 0, 0, {"m": 2, "n": 1}),
+    ("bucket", PATH, 0, -1, {"m": 2, "n": 3}),
+    ("dashboard", ARROW, 0, 0, {"m": 1, "n": 2}),
+    ("dashboard", PATH, 0, 0, {"m": 1, "n": 2, "eta": 1}),
+    ("dashboard", PATH, 0, 0, {"m": 1, "n": 2, "overflow": "wrap"}),
+    ("edge", ARROW, 0, {"b": 1}),
+    ("edge", PATH, 0, {"b": 0}),
+    ("edge", PATH, 0, {"b": 1, "method": "both"}),
+    ("edge", PATH, 2**64, {"b": 1}),
+    ("forest_fire", ARROW, 0, {"n": 1}),
+    ("forest_fire", PATH, 0, {"n": 0}),
+    ("forest_fire", PATH, 0, {"n": 1, "p_f": 1.5}),
+    ("multiple_walks", ARROW, 0, {"m": 1, "n": 2}),
+    ("multiple_walks", PATH, 0, {"m": 4, "n": 5}),
+    ("multiple_walks", PATH, 0, {"m": 2, "n": 1}),
+    ("random_walk", ARROW, 0, {"r": 1, "h": 2}),
+    ("random_walk", PATH, 0, {"r": 0, "h": 2}),
+    ("random_walk", PATH, 0, {"r": 1, "h": -1}),
+    ("random_walk", PATH, 0, {"r": 1, "h": 2**31}),
+]
+
+LARGE = {
+    "alias_build": lambda: fastimpl.alias_build(1 / (1.0 + np.arange(5000))),
+    "bucket": lambda: fastimpl.bucket(HUBS, 1, 2, m=60, n=500),
+    "dashboard": lambda: fastimpl.dashboard(HUBS, 1, 2, m=60, n=500),
+    "edge": lambda: fastimpl.edge(HUBS, 1, b=500),
+    "forest_fire": lambda: fastimpl.forest_fire(HUBS, 1, n=500),
+    "multiple_walks": lambda: fastimpl.multiple_walks(HUBS, 1, m=60, n=500),
+    "random_walk": lambda: fastimpl.random_walk(HUBS, 1, r=100, h=4),
+}
