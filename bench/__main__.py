@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench import accuracy
+from bench import accuracy, samplers
 from bench.report import ReportError, load, render
 
 HERE = Path(__file__).parent
@@ -32,9 +32,13 @@ def main(argv=None):
     scores.add_argument("--train", default="", help="options of `minibatch-gnn train`, every row")
     scores.add_argument("--row", action="append", help="options of a row; may be repeated")
     scores.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, .. (default: 3)")
+    commands.add_parser("samplers", help="print the speed of all samplers on three large graphs")
     options = parser.parse_args(argv)
     if options.command == "accuracy":
         print(accuracy.table(options.train, options.row or [""], options.seeds), end="")
+        return 0
+    if options.command == "samplers":
+        print(samplers.report(), end="")
         return 0
     if options.command == "report":
         try:

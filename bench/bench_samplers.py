@@ -23,8 +23,8 @@ def keys(q):
 
 @pytest.mark.serial
 @SIZES
-@pytest.mark.parametrize("name", ["frontier", "pin_tile"])
-def test_sampler(case, name):
+@pytest.mark.parametrize("name", ["frontier", "dashboard", "pin_tile", "bucket"])
+def test_frontier_sampler(case, name):
     graph, m, n = inputs.parent(case.size), case.scale.m, case.scale.n
     sample = getattr(case.gnn, name)
     counters = [

@@ -2,7 +2,7 @@
 
 import numpy as np
 from cython cimport view
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
@@ -12,6 +12,12 @@ cdef extern from "fastimpl/_scan.h":
     int64_t scan_row "gnn_scan_row"(
         const int32_t* row, int64_t length, int64_t position, const Word* words,
         int32_t* local, int64_t* where
+    ) noexcept nogil
+    void transpose_narrow "gnn_transpose_narrow"(
+        const int64_t* indptr, const int32_t* indices, int64_t n, int32_t* ptr, int64_t* perm
+    ) noexcept nogil
+    void transpose_wide "gnn_transpose_wide"(
+        const int64_t* indptr, const int32_t* indices, int64_t n, int64_t* ptr, int64_t* perm
     ) noexcept nogil
 
 
@@ -69,6 +75,8 @@ cdef int induce(
         return -1
     memcpy(out.nodes, nodes, <size_t>s * sizeof(int32_t))
     for i in range(s):
+        if i + 4 * AHEAD < s:
+            prefetch(indptr + nodes[i + 4 * AHEAD])
         if i + AHEAD < s:
             j = indptr[nodes[i + AHEAD]]
             k = j
@@ -97,12 +105,11 @@ cdef int induce(
 cdef void transpose(
     const int64_t* indptr, const int32_t* indices, int64_t n, int64_t* ptr, int64_t* perm
 ) noexcept nogil:
-    """Algorithm 6 as printed; serial, because subgraphs run in parallel (JPDC'21 section 5.2)."""
-    cdef int64_t j
-    memcpy(ptr, indptr, <size_t>n * sizeof(int64_t))
-    for j in range(indptr[n]):
-        perm[ptr[indices[j]]] = j
-        ptr[indices[j]] += 1
+    """Algorithm 6; serial, because subgraphs run in parallel (JPDC'21 section 5.2)."""
+    if indptr[n] <= INT32_MAX:
+        transpose_narrow(indptr, indices, n, <int32_t*>ptr, perm)
+    else:
+        transpose_wide(indptr, indices, n, ptr, perm)
 
 
 cdef void release_rows(Rows* rows) noexcept nogil:

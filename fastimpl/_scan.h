@@ -71,3 +71,26 @@ static inline int64_t gnn_scan_row(
     }
     return found;
 }
+
+/* JPDC'21 Algorithm 6, for values that are positions: perm[k] is where entry k of the transpose
+   stands. Each pair of entries (v, u) and (u, v) is met once, at the lower of v and u, and both
+   positions are then known: half of the paper's scattered writes. When row v's turn comes, ptr[v]
+   is behind its entries below v. `ptr` is scratch memory for n numbers, 32 bits wide where that
+   suffices: it is the table that has to stay in the cache. */
+#define GNN_TRANSPOSE(name, integer)                                                             \
+    static inline void name(                                                                     \
+        const int64_t *restrict indptr, const int32_t *restrict indices, int64_t n,              \
+        integer *restrict ptr, int64_t *restrict perm)                                           \
+    {                                                                                            \
+        int64_t v, j, twin;                                                                      \
+        for (v = 0; v < n; v++) ptr[v] = (integer)indptr[v];                                     \
+        for (v = 0; v < n; v++) {                                                                \
+            for (j = ptr[v]; j < indptr[v + 1]; j++) {                                           \
+                twin = ptr[indices[j]]++;                                                        \
+                perm[j] = twin;                                                                  \
+                perm[twin] = j;                                                                  \
+            }                                                                                    \
+        }                                                                                        \
+    }
+GNN_TRANSPOSE(gnn_transpose_narrow, int32_t)
+GNN_TRANSPOSE(gnn_transpose_wide, int64_t)
