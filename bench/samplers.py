@@ -34,7 +34,7 @@ GRAPHS = {
 def report():
     """Measure; return the Markdown."""
     lines = [
-        f"Medians of {ROUNDS} rounds of {COUNT} subgraphs. One thread of this machine: {machine()}.",
+        f"Medians of {ROUNDS} rounds of {COUNT} subgraphs. One thread: {machine()}.",
         "",
     ]
     for name, make in GRAPHS.items():
