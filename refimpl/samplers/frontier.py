@@ -3,8 +3,7 @@
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import Counters
-from refimpl.samplers.nodes import NodeSample, frontier_options
+from refimpl.samplers.nodes import frontier_options, node_sample, random_neighbour
 from refimpl.streams import Stream
 
 
@@ -43,7 +42,7 @@ def frontier(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
     """
     m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
     main, probe = Stream(_check.word("main", main)), Stream(_check.word("probe", probe))
-    indptr, indices, deg = graph.indptr, graph.indices, graph.degrees()
+    deg = graph.degrees()
     weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
     popped, pushed = [], []
 
@@ -55,22 +54,11 @@ def frontier(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
             break
         slot = np.searchsorted(cumulative, probe.below(cumulative[-1]), side="right")  # 4
         u = int(FS[slot])  # 4
-        u_new = int(indices[indptr[u] + main.below(deg[u])])  # 5
+        u_new = random_neighbour(graph, main, u)  # 5
         FS[slot] = u_new  # 6 E-B3
         Vs.add(u_new if include == "pushed" else u)  # 7 E-B1
         popped.append(u)
         pushed.append(u_new)
 
-    return NodeSample(
-        np.array(sorted(Vs), np.int32),
-        np.array(popped, np.int32),
-        np.array(pushed, np.int32),
-        Counters(
-            pops=len(popped),
-            probes=len(popped),
-            rounds=len(popped),
-            popped_degree_sum=int(deg[popped].sum()),
-            added_degree_sum=int(deg[pushed].sum()),
-            draws=main.c,
-        ),
-    )
+    counts = {"probes": len(popped), "rounds": len(popped)}
+    return node_sample(graph, Vs, popped, pushed, main.c, **counts)

@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import Counters
-from refimpl.samplers.nodes import NodeSample, frontier_options
+from refimpl.samplers.nodes import frontier_options, node_sample, random_neighbour
 from refimpl.streams import Stream
 
 NULL = -1
@@ -64,7 +63,7 @@ def pin_tile(
     m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
     eta, lanes = dashboard_options(eta, lanes, probe_range, overflow)
     main, probe = Stream(_check.word("main", main)), Stream(_check.word("probe", probe))
-    indptr, indices, deg = graph.indptr, graph.indices, graph.degrees()
+    deg = graph.degrees()
     weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
     popped, pushed = [], []
 
@@ -77,7 +76,7 @@ def pin_tile(
         if board.valid == 0:  # only isolated nodes are left (E-B26)
             break
         v_pop, pin = board.pop_frontier(probe, lanes, probe_range)  # 21
-        v_new = int(indices[indptr[v_pop] + main.below(deg[v_pop])])  # 22
+        v_new = random_neighbour(graph, main, v_pop)  # 22
         if weight[v_new] > board.free():  # 23 E-B8
             board.cleanup()  # 24-25
         board.add_to_frontier(v_new, pin, int(weight[v_new]), overflow)  # 27 29
@@ -85,23 +84,8 @@ def pin_tile(
         popped.append(v_pop)
         pushed.append(v_new)
 
-    return NodeSample(
-        np.array(sorted(Vs), np.int32),
-        np.array(popped, np.int32),
-        np.array(pushed, np.int32),
-        Counters(
-            pops=len(popped),
-            probes=board.probes,
-            rounds=board.rounds,
-            cleanups=board.cleanups,
-            moved=board.moved,
-            truncated=board.truncated,
-            popped_degree_sum=int(deg[popped].sum()),
-            added_degree_sum=int(deg[pushed].sum()),
-            draws=main.c,
-            capacity=len(board.DB),
-        ),
-    )
+    counts = {**board.counts, "capacity": len(board.DB)}
+    return node_sample(graph, Vs, popped, pushed, main.c, **counts)
 
 
 class Dashboard:
@@ -131,7 +115,7 @@ class Dashboard:
             self.DB[self.start[i] : self.end[i]] = pin  # A3:15-16
         self.cnt = m  # A3:19 E-B2
         self.valid = int(self.IA_start[m])
-        self.probes = self.rounds = self.cleanups = self.moved = self.truncated = 0
+        self.counts = dict.fromkeys(("probes", "rounds", "cleanups", "moved", "truncated"), 0)
 
     def free(self):
         """Return the number of entries behind the last column."""
@@ -151,8 +135,8 @@ class Dashboard:
         self.DB[start:end] = NULL  # 13-14
         self.IA_live[self.slot[pin]] = False  # 16
         self.valid -= int(end - start)
-        self.probes += tries
-        self.rounds += -(-tries // lanes)  # the lowest lane of a round that hits is the winner
+        self.counts["probes"] += tries
+        self.counts["rounds"] += -(-tries // lanes)  # the lowest lane of a round that hits wins
         return v_pop, pin  # 17
 
     def cleanup(self):  # 19
@@ -168,8 +152,8 @@ class Dashboard:
             j += 1
         self.IA_start[j], self.IA_live[j:] = k, False  # 26
         self.DB, self.cnt = DB_new, j  # 28
-        self.cleanups += 1
-        self.moved += int(k)
+        self.counts["cleanups"] += 1
+        self.counts["moved"] += int(k)
 
     def add_to_frontier(self, v_new, pin, weight, overflow):  # 30
         """Pin `v_new` behind the last column, on the tile that was popped (Algorithm 4)."""
@@ -183,7 +167,7 @@ class Dashboard:
         self.DB[start:end] = pin  # 33-34
         self.cnt = i + 1
         self.valid += end - start
-        self.truncated += end - start < weight
+        self.counts["truncated"] += end - start < weight
 
 
 def dashboard_options(eta, lanes, probe_range, overflow):
