@@ -28,22 +28,23 @@ class Subgraphs(IterableDataset):
     """Subgraphs 0, 1, .., count - 1 of a run as batches, ready for training.
 
     Each worker of a DataLoader takes every so-many-th pool, so all of them together give the
-    same subgraphs as one.
+    same subgraphs as one. Give the DataLoader multiprocessing_context="spawn": OpenMP's threads
+    do not survive a fork, and fastimpl would wait for them for ever.
     """
 
     def __init__(self, gnn, data, sampler, count, seed=0):
-        self.gnn, self.data, self.sampler, self.count, self.seed = gnn, data, sampler, count, seed
+        self.gnn = gnn.__name__  # a worker imports it: a module cannot be sent to a new process
+        self.data, self.sampler, self.count, self.seed = data, sampler, count, seed
         self.features = data.features[data.train]
         self.labels = data.labels[data.train].argmax(axis=1)
 
     def __iter__(self):
+        gnn = importlib.import_module(self.gnn)
         worker = get_worker_info()
         number, workers = (worker.id, worker.num_workers) if worker else (0, 1)
         for first in range(number * POOL, self.count, workers * POOL):
             size = min(POOL, self.count - first)
-            for sub in self.gnn.sample_many(
-                self.data.train_graph, self.sampler, self.seed, first, size
-            ):
+            for sub in gnn.sample_many(self.data.train_graph, self.sampler, self.seed, first, size):
                 yield as_batch(sub.graph, self.features[sub.nodes], self.labels[sub.nodes])
 
 

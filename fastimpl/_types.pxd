@@ -1,6 +1,6 @@
 """C types and the small helpers that every kernel may use."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t
 
 cdef extern from *:
     """

@@ -31,14 +31,17 @@ def word_or_words(name, value):
         return word(name, value)
     if value.dtype != np.uint64:
         raise TypeError(f"{name} must be an int or a uint64 array, got {value.dtype}")
-    return value
+    return value if value.ndim else int(value)
 
 
 def real(name, value, low, *, strict=False, high=math.inf):
     """Return `value` as a finite float, at least (or above, if strict) `low`, at most `high`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
-    value = float(value)
+    try:
+        value = float(value)
+    except OverflowError:
+        value = math.inf
     if not math.isfinite(value) or value < low or (strict and value == low) or value > high:
         bound = f"above {low}" if strict else f"at least {low}"
         bound += "" if high == math.inf else f" and at most {high}"

@@ -14,13 +14,18 @@ def edges(source, n):
         source = source.to_scipy()
     elif hasattr(source, "nodes") and hasattr(source, "edges"):
         source = _networkx_matrix(source)
+    is_csr = isinstance(source, tuple) and len(source) == 2 and all(map(_is_1d, source))
+    if n is not None and (sp.issparse(source) or is_csr):
+        raise ValueError("n must be None unless source is a list of edges: the source has its own")
     if sp.issparse(source):
+        if source.ndim != 2:
+            raise ValueError(f"source must be a square matrix, got shape {source.shape}")
         if source.shape[0] != source.shape[1]:
             raise ValueError(f"source must be a square matrix, got shape {source.shape}")
         check_node_count(source.shape[0])
         matrix = source.tocoo()
         return matrix.row, matrix.col, source.shape[0]
-    if isinstance(source, tuple) and len(source) == 2 and _is_1d(source[0]) and _is_1d(source[1]):
+    if is_csr:
         count = max(len(source[0]) - 1, 0)
         check_node_count(count)
         col = _check.ids("indices", source[1], 0, count, np.int64)
@@ -37,7 +42,8 @@ def edges(source, n):
         pairs = np.asarray(source)
     except ValueError as error:  # ragged lists
         raise ValueError(f"source must be a graph or a list of (u, v) edges: {error}") from None
-    pairs = pairs.reshape(-1, 2).astype(np.int64) if pairs.size == 0 else pairs
+    if pairs.size == 0 and (pairs.ndim == 1 or pairs.shape[1:] == (2,)):
+        pairs = np.empty((0, 2), np.int64)
     if pairs.dtype.kind not in "iu":
         raise TypeError(
             "source must be a Graph, a scipy sparse matrix, a networkx graph, (k, 2) integers "

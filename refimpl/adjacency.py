@@ -25,6 +25,11 @@ class Adjacency:
     data: np.ndarray
     data_t: np.ndarray | None
 
+    def __post_init__(self):
+        for name in ("data", "data_t"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
+
 
 def row_norm(graph, transpose_perm=None, *, dtype=np.float64):
     """Return D^-1 A, the matrix that takes the mean over each node's neighbours.

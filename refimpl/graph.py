@@ -72,6 +72,9 @@ class Graph:
         graph._freeze(indptr, indices, symmetric)
         return graph
 
+    def __reduce__(self):  # copies, unpickled ones too, are read-only as well
+        return Graph._trusted, (self.indptr, self.indices, self.symmetric)
+
     @property
     def n(self):
         """Number of nodes."""
@@ -141,7 +144,7 @@ def as_graph(source, *, n=None, symmetrize=False, self_loops=True):
     OverflowError
         If there are more than 2**31 - 1 nodes.
     """
-    if isinstance(source, Graph) and not symmetrize and self_loops:
+    if isinstance(source, Graph) and n is None and not symmetrize and self_loops:
         return source
     row, col, n = _sources.edges(source, n)
     if symmetrize:
@@ -226,7 +229,7 @@ def induced_subgraph(graph, nodes):
                 edge_ids.append(j)
         indptr.append(len(indices))
     induced = Graph._trusted(np.array(indptr), np.array(indices, np.int32), symmetric=True)
-    return Subgraph(nodes, induced, np.array(edge_ids, np.int64), transpose_perm(induced))
+    return Subgraph(nodes.copy(), induced, np.array(edge_ids, np.int64), transpose_perm(induced))
 
 
 def transpose_perm(graph):

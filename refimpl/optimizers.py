@@ -27,7 +27,7 @@ def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8
     TypeError, ValueError
         If a dtype, shape or number does not fit, or an array cannot be updated in place.
     """
-    grad = adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps)
+    grad, t, lr, beta1, beta2, eps = adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps)
     m[...] = beta1 * m + (1 - beta1) * grad
     v[...] = beta2 * v + (1 - beta2) * (grad * grad)
     m_hat = m / (1 - beta1**t)
@@ -36,7 +36,7 @@ def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8
 
 
 def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
-    """Check the arguments of `adam_step`; return grad."""
+    """Check the arguments of `adam_step`; return (grad, t, lr, beta1, beta2, eps)."""
     for name, array in (("theta", theta), ("m", m), ("v", v)):
         if not isinstance(array, np.ndarray) or array.dtype not in _check.FLOATS:
             raise TypeError(f"{name} must be a float32 or float64 array")
@@ -46,10 +46,12 @@ def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
             raise ValueError(f"{name} must have shape {theta.shape} like theta, got {array.shape}")
         if not (array.flags.c_contiguous and array.flags.writeable):
             raise ValueError(f"{name} must be C-contiguous and writeable: it is updated in place")
-    _check.integer("t", t, 1)
-    _check.real("lr", lr, 0, strict=True)
-    _check.real("eps", eps, 0, strict=True)
+    if any(np.may_share_memory(a, b) for a, b in ((theta, m), (theta, v), (m, v))):
+        raise ValueError("theta, m and v must not share memory: each is updated in place")
+    t = _check.integer("t", t, 1, 2**53)
+    lr, eps = _check.real("lr", lr, 0, strict=True), _check.real("eps", eps, 0, strict=True)
+    beta1, beta2 = _check.real("beta1", beta1, 0), _check.real("beta2", beta2, 0)
     for name, beta in (("beta1", beta1), ("beta2", beta2)):
-        if _check.real(name, beta, 0) >= 1:
+        if beta >= 1:
             raise ValueError(f"{name} must be below 1, got {beta}")
-    return _check.floats("grad", grad, theta.shape, theta.dtype)
+    return _check.floats("grad", grad, theta.shape, theta.dtype), t, lr, beta1, beta2, eps

@@ -82,7 +82,16 @@ def sage_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
     Returns
     -------
     Macs
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `order` is no SageOrder, or a size is not an integer, or negative.
     """
+    if not isinstance(order, SageOrder):
+        raise TypeError(f"order must be a SageOrder, got {type(order).__name__}")
+    for name, size in (("s", s), ("e", e), ("f1", f1), ("h_neigh", h_neigh), ("h_self", h_self)):
+        _check.integer(name, size, 0)
     widths = [f1 if order.forward == 1 else h_neigh]
     if not (reuse and order.forward == order.dw == 1):
         widths.append(f1 if order.dw == 1 else h_neigh)

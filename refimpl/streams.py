@@ -161,7 +161,7 @@ def as_seed(rng):
     Parameters
     ----------
     rng : int in [0, 2**64), numpy.random.Generator or None
-        An int is its own seed. A Generator gives one draw. None takes fresh entropy (SPEC 7).
+        An int is its own seed. A Generator gives one draw. None takes fresh entropy.
 
     Returns
     -------

@@ -29,7 +29,6 @@ ctypedef struct Classes:
     int top  # no class above this one has had a member
     int64_t[CLASSES] sums
     int64_t[CLASSES] sizes
-    int32_t* place  # of a slot in its class
 
 
 cdef inline int32_t* members_of(Walker* walker, int j) noexcept nogil:
@@ -38,13 +37,10 @@ cdef inline int32_t* members_of(Walker* walker, int j) noexcept nogil:
 
 cdef int set_up(Walker* walker) noexcept nogil:
     cdef int64_t m = walker.options.m, slot
-    cdef Classes* classes = <Classes*>room(
-        walker, FIRST, sizeof(Classes) + <size_t>m * sizeof(int32_t)
-    )
+    cdef Classes* classes = <Classes*>room(walker, FIRST, sizeof(Classes))
     if classes == NULL:
         return -1
     memset(classes, 0, sizeof(Classes))
-    classes.place = <int32_t*>(classes + 1)
     if room(walker, SECOND, <size_t>(CLASSES * m) * sizeof(int32_t)) == NULL:
         return -1
     for slot in range(m):
@@ -57,7 +53,7 @@ cdef int64_t pop(Walker* walker) noexcept nogil:
     cdef Classes* classes = <Classes*>walker.buffers[FIRST].memory
     cdef int64_t draw, at, tries = 0
     cdef int64_t weight
-    cdef int32_t slot, last
+    cdef int32_t slot
     cdef int j
     cdef int32_t* members
     if classes.total == 0:
@@ -82,9 +78,7 @@ cdef int64_t pop(Walker* walker) noexcept nogil:
     walker.counts.probes += tries
     walker.counts.rounds += 1
     classes.sizes[j] -= 1
-    last = members[classes.sizes[j]]
-    members[at] = last
-    classes.place[last] = <int32_t>at
+    members[at] = members[classes.sizes[j]]
     classes.sums[j] -= weight
     classes.total -= weight
     return slot
@@ -99,7 +93,6 @@ cdef int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
     j = class_of(weight)
     classes.top = max(classes.top, j)
     members_of(walker, j)[classes.sizes[j]] = <int32_t>slot
-    classes.place[slot] = <int32_t>classes.sizes[j]
     classes.sizes[j] += 1
     classes.sums[j] += weight
     classes.total += weight

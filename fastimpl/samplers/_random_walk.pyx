@@ -34,7 +34,7 @@ cdef int random_walk_whole(Walker* walker) noexcept nogil:
     for batch in range((r + BATCH - 1) // BATCH):
         first = batch * BATCH
         count = min(<int64_t>BATCH, r - first)
-        longest = walker.options.steps + (first < walker.options.extra)
+        longest = 0
         for i in range(count):
             prefetch(walker.indptr + walker.found[first + i])
         for i in range(count):
@@ -46,6 +46,7 @@ cdef int random_walk_whole(Walker* walker) noexcept nogil:
             walk.steps = walker.options.steps + (first + i < walker.options.extra)
             walk.steps = walk.steps if walk.deg else 0  # an isolated root stays and draws nothing
             drawn += walk.steps
+            longest = max(longest, walk.steps)
         for t in range(longest):
             for i in range(count):
                 walk = &walks[i]

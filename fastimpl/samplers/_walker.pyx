@@ -1,4 +1,4 @@
-"""What all frontier samplers share: Algorithm 2 without line 4, for several samples at a time."""
+"""What all samplers share, and Algorithm 2 without line 4 for several samples at a time."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, realloc
@@ -71,7 +71,7 @@ cdef void walk(const Method* method, Walker* walkers, int group) noexcept nogil:
     memory is marked as failed and stops.
     """
     cdef int64_t m = walkers[0].options.m, i
-    cdef int g
+    cdef int g, going
     cdef Walker* walker
     cdef Member* member
     cdef int32_t v_new
@@ -84,6 +84,7 @@ cdef void walk(const Method* method, Walker* walkers, int group) noexcept nogil:
         walker.failed = draw_roots(walker) or method.set_up(walker)
         walker.slot = -1 if walker.failed else 0
     for i in range(walkers[0].options.n - m):
+        going = 0
         for g in range(group):
             walker = &walkers[g]
             if walker.slot < 0:
@@ -91,9 +92,12 @@ cdef void walk(const Method* method, Walker* walkers, int group) noexcept nogil:
             walker.slot = method.pop(walker)
             if walker.slot < 0:
                 continue
+            going += 1
             member = &walker.members[walker.slot]
             walker.at = member.row + below(walker.main, <uint64_t>(m + i), member.deg)
             prefetch(walker.indices + walker.at)
+        if going == 0:
+            break
         for g in range(group):
             walker = &walkers[g]
             if walker.slot >= 0:

@@ -5,7 +5,6 @@ reads, and the arrays of their `Tables`.
 """
 
 from collections.abc import Callable
-from math import ceil
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,7 +15,7 @@ from refimpl.samplers.bucket import class_count, heaviest_weight
 from refimpl.samplers.edge import edge_options, edge_weights
 from refimpl.samplers.forest_fire import fire_options
 from refimpl.samplers.nodes import frontier_options, walk_budget
-from refimpl.samplers.pin_tile import dashboard_options
+from refimpl.samplers.pin_tile import dashboard_options, planned_capacity
 from refimpl.samplers.random_walk import walk_options
 
 NOTHING = {
@@ -58,7 +57,7 @@ def pin_tile(graph, *, m, n, deg_cap, include, eta, lanes, probe_range, overflow
     values, tables = frontier(graph, m=m, n=n, deg_cap=deg_cap, include=include)
     eta, values["lanes"] = dashboard_options(eta, lanes, probe_range, overflow)
     mean_weight = graph.weight_sum(values.get("deg_cap")) / graph.n
-    values["capacity"] = ceil(eta * values["m"] * mean_weight)
+    values["capacity"] = planned_capacity(eta, values["m"], mean_weight)
     values["probe_used"] = probe_range == "used"
     values["grow"] = overflow == "grow"
     return values, tables

@@ -22,7 +22,9 @@ _idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> workspaces that nobod
 
 @twin
 def sample_many(graph, sampler, rng, first, count, *, domain=SAMPLE):
-    seed, first, count = sampling_arguments(sampler, rng, first, count, domain)
+    seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
+    if count == 0:
+        return []
     options, tables = kernel_options(sampler.name, graph, sampler.options, sampler.clip)
     keys = np.array(
         [[key(seed, domain, q, s) for s in (0, 1)] for q in range(first, first + count)],

@@ -118,7 +118,8 @@ def sample_cost(
     """
     p, d = _arguments.whole("p", p), _arguments.at_least("d", d, 0)
     steps = np.ceil(d / p) if lanes_exact else d / p
-    columns = _arguments.above("eta", eta, 1) / (eta - 1) if index_scan else 0.0
+    eta = _arguments.above("eta", eta, 1)
+    columns = eta / (eta - 1) if index_scan else 0.0
     return _cost(p, eta, steps, columns, _arguments.pops(n, m), version, c_rand, c_mem)
 
 

@@ -67,7 +67,7 @@ def dense_backward(X, W, Y, G_out, *, relu, need_dx):
     """
     X, W = dense_arguments(X, W)
     Y, G_out = dense_backward_arguments(X, W, Y, G_out)
-    G = G_out * (Y > 0) if relu else G_out
+    G = np.where(Y > 0, G_out, 0) if relu else G_out
     return DenseGradients(matmul(X.T, G), matmul(G, W.T) if need_dx else None)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.adjacency import Adjacency
 from refimpl.propagation import matmul, spmm
+from refimpl.scheduling import SageOrder
 
 
 class SageOutput(NamedTuple):
@@ -91,7 +92,7 @@ def sage_backward(A, X, W_neigh, W_self, out, G_out, order):
     """
     X, W_neigh, W_self = sage_arguments(A, X, W_neigh, W_self, order)
     X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, order)
-    G = G_out * (X_out > 0)
+    G = np.where(X_out > 0, G_out, 0)
     G_neigh, G_self = np.split(G, [W_neigh.shape[1]], axis=1)
     AtG = None
     if order.dw == 1:
@@ -115,6 +116,8 @@ def sage_arguments(A, X, W_neigh, W_self, order):
     """Check what both passes take; return (X, W_neigh, W_self)."""
     if not isinstance(A, Adjacency):
         raise TypeError(f"A must be an Adjacency (see row_norm), got {type(A).__name__}")
+    if not isinstance(order, SageOrder):
+        raise TypeError(f"order must be a SageOrder, got {type(order).__name__}")
     data = _check.floats("A.data", A.data, (A.graph.e,))
     if A.data_t is not None:
         _check.floats("A.data_t", A.data_t, (A.graph.e,), data.dtype)

@@ -1,12 +1,10 @@
 """Frontier sampling on the Dashboard of IPDPS'19, with three slots an entry."""
 
-import math
-
 import numpy as np
 
 from refimpl import _check
 from refimpl.samplers.nodes import frontier_options, node_sample, random_neighbour
-from refimpl.samplers.pin_tile import dashboard_options
+from refimpl.samplers.pin_tile import dashboard_options, planned_capacity
 from refimpl.streams import Stream
 
 INV = -1
@@ -62,7 +60,7 @@ def dashboard(
 
     d = graph.weight_sum(deg_cap) / graph.n  # 1 E-B6
     FS = main.pick_without_replacement(graph.n, m)  # 4 6 E-B5
-    capacity = max(math.ceil(eta * m * d), int(weight[FS].sum()))  # 2 E-B9
+    capacity = max(planned_capacity(eta, m, d), int(weight[FS].sum()))  # 2 E-B9
     Vs = set(FS.tolist())  # 5
     board = first_dashboard(capacity, FS, weight[FS], n)
     s = m  # 16

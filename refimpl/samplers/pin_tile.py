@@ -9,6 +9,7 @@ from refimpl.samplers.nodes import frontier_options, node_sample, random_neighbo
 from refimpl.streams import Stream
 
 NULL = -1
+MOST_ENTRIES = 2**32  # of a Dashboard: 16 GiB of pins
 
 
 def pin_tile(
@@ -69,7 +70,7 @@ def pin_tile(
 
     d = graph.weight_sum(deg_cap) / graph.n  # 1 E-B6
     FS = main.pick_without_replacement(graph.n, m)  # 4 6 E-B5
-    capacity = max(math.ceil(eta * m * d), int(weight[FS].sum()))  # 2 E-B9
+    capacity = max(planned_capacity(eta, m, d), int(weight[FS].sum()))  # 2 E-B9
     Vs = set(FS.tolist())  # 5
     board = Dashboard(capacity, FS, weight[FS], n)  # 2-3 7-19 E-B2
     for _ in range(n - m):  # 20 E-B4
@@ -168,6 +169,14 @@ class Dashboard:
         self.cnt = i + 1
         self.valid += end - start
         self.counts["truncated"] += end - start < weight
+
+
+def planned_capacity(eta, m, d):
+    """Return the length of the Dashboard for m nodes of mean weight d, or raise."""
+    entries = eta * m * d
+    if not entries < MOST_ENTRIES:
+        raise ValueError(f"eta must give the Dashboard less than 2**32 entries, got {entries:.3g}")
+    return math.ceil(entries)
 
 
 def dashboard_options(eta, lanes, probe_range, overflow):

@@ -98,7 +98,7 @@ def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):
     TypeError, ValueError
         If the graph is directed, or an option does not fit it.
     """
-    seed, first, count = sampling_arguments(sampler, rng, first, count, domain)
+    seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
     subgraphs = []
     for q in range(first, first + count):  # 4
         subgraphs.append(_sample(graph, sampler, seed, domain, q))  # 5-7 E-F6
@@ -115,8 +115,9 @@ def _sample(graph, sampler, seed, domain, q):
     return subgraph._replace(counters=sample.counters)  # A2:10 A3:32
 
 
-def sampling_arguments(sampler, rng, first, count, domain):
-    """Check what does not depend on the graph; return (seed, first, count)."""
+def sampling_arguments(graph, sampler, rng, first, count, domain):
+    """Check all but the sampler's options; return (seed, first, count)."""
+    _check.symmetric(graph)
     if not isinstance(sampler, Sampler):
         raise TypeError(f"sampler must be a Sampler, got {type(sampler).__name__}")
     first = _check.integer("first", first, 0, 2**63 - 1)

@@ -3,6 +3,7 @@
 import json
 import os
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,9 @@ DAMAGE = (  # what NumPy, zipfile and json raise on a damaged file
     AttributeError,
     EOFError,
     OSError,
-    NotImplementedError,
+    RuntimeError,  # and NotImplementedError, which is one
     zipfile.BadZipFile,
+    zlib.error,
 )
 NUMBERS = {"best_val_f1": float, "best_epoch": int, "iterations": int}
 

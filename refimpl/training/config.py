@@ -71,7 +71,7 @@ class TrainConfig:
         for name in ("layers", "hidden", "pool"):
             _check.integer(name, getattr(self, name), 1, 2**31 - 1)
         _check.integer("epochs", self.epochs, 0)
-        _check.real("lr", self.lr, 0, strict=True)
+        object.__setattr__(self, "lr", _check.real("lr", self.lr, 0, strict=True))
         _check.real("coverage", self.coverage, 0, strict=True)
         for name in ("normalize", "classifier_relu"):
             if not isinstance(getattr(self, name), bool):
@@ -105,10 +105,13 @@ def scaled_sampler(graph, name="pin_tile", **options):
         As `Sampler` does.
     """
     _check.choice("name", name, tuple(KERNELS))
+    _check.symmetric(graph)
     given = {key: value for key, value in options.items() if value is not None}
     n = _check.integer("n", given.get("n", min(max(graph.n // 5, 1), MOST_NODES)), 1)
     h = _check.integer("h", given.get("h", WALK_LENGTH), 0)
     m, b, r = (max(size, 1) for size in (min(n // 8, graph.n), n // 2, min(n // (h + 1), graph.n)))
     sizes = {"n": n, "m": m, "b": b, "r": r, "h": h}
     known = inspect.signature(KERNELS[name]).parameters
+    if "n" not in known:  # the budget has set the other sizes
+        given.pop("n", None)
     return Sampler(name, **{key: sizes[key] for key in sizes if key in known} | given)

@@ -6,8 +6,8 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from refimpl._threads import one_blas_thread
 from refimpl.metrics import f1_micro, predict
 from refimpl.profiling import PARTS, Profile, timed
 from refimpl.training.config import TrainConfig, scaled_sampler
@@ -68,7 +68,7 @@ class Trainer:
         Its dtype is the dtype of the run.
     config : TrainConfig
     state : TrainState, optional
-        Where to go on; default: the start.
+        Where to go on, and what then changes in place; default: the start.
 
     Raises
     ------
@@ -86,8 +86,12 @@ class Trainer:
         self.stack = Stack(gnn, config, f_in, classes, dataset.multilabel)
         self.profile = Profile()
         self.state = self._initial_state() if state is None else state
-        if {k: W.shape for k, W in self.state.weights.items()} != self.stack.shapes():
-            raise ValueError("state must have the weights of this model and data set")
+        if not isinstance(self.state, TrainState):
+            raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
+        for part in ("weights", "m", "v", "best_weights"):
+            arrays = getattr(self.state, part)
+            if {name: array.shape for name, array in arrays.items()} != self.stack.shapes():
+                raise ValueError(f"state.{part} must have the weights of this model and data set")
         if self.state.history:
             last = self.state.history[-1]._asdict()
             self.profile.seconds = {part: last[part] for part in PARTS}
@@ -98,7 +102,6 @@ class Trainer:
             self.counts = self._estimated_counts() if config.normalize else None
             self.subgraphs = self._subgraphs()
         self.A_full = None
-        self._pools = ThreadpoolController()
 
     def _initial_state(self):
         weights = self.stack.initial_weights(self.config.rng, self.X.dtype)
@@ -129,10 +132,6 @@ class Trainer:
             first=self.state.iterations,
         )
 
-    def _one_blas_thread(self):
-        """Parallelism is OpenMP's: BLAS on several threads gives other bits on other machines."""
-        return self._pools.limit(limits=1, user_api="blas")
-
     def _normalised(self, sub):
         """Return the adjacency of a subgraph, and the weights of its nodes in the loss."""
         gnn, dtype = self.gnn, self.X.dtype
@@ -148,8 +147,10 @@ class Trainer:
         """
         begin, before = perf_counter(), sum(self.profile.seconds.values())
         state = self.state
-        with self.profile, self._one_blas_thread():
+        with self.profile, one_blas_thread():
             sub = next(self.subgraphs)  # 3 A8:10
+            if not len(sub.nodes):
+                raise ValueError(f"sampler must draw nodes, but {self.sampler} drew none")
             A, node_weights = self._normalised(sub)  # 4 E-A4
             X, Y = self.X[sub.nodes], self.Y[sub.nodes]  # 5-6
             logits, kept = self.stack.forward(state.weights, A, X)  # 7 9 A8:11
@@ -196,7 +197,7 @@ class Trainer:
     def scores(self, weights, *parts):
         """Return F1-micro on each array of nodes: one forward pass over the full graph."""
         begin = perf_counter()
-        with self._one_blas_thread():
+        with one_blas_thread():
             if self.A_full is None:
                 self.A_full = self.gnn.row_norm(self.dataset.graph, dtype=self.X.dtype)
             logits, _ = self.stack.forward(weights, self.A_full, self.dataset.features)
@@ -234,7 +235,7 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None):
     dataset : Dataset
     config : TrainConfig
     state : TrainState, optional
-        Where to go on, from ``TrainResult.state`` or a checkpoint.
+        Where to go on, from ``TrainResult.state`` or a checkpoint; it changes in place.
     after_epoch : callable, optional
         Called with the TrainState after each epoch.
 

@@ -189,3 +189,17 @@ LARGE = {
     "multiple_walks": lambda: fastimpl.multiple_walks(HUBS, 1, m=60, n=500),
     "random_walk": lambda: fastimpl.random_walk(HUBS, 1, r=100, h=4),
 }
+
+
+@pytest.mark.parametrize("eta", [2.0**62, 1e30, 1e308, 10**400])
+@pytest.mark.parametrize("name", ["pin_tile", "dashboard"])
+def test_a_dashboard_that_no_memory_holds_is_refused(name, eta):
+    """Its size in bytes would wrap around, and the kernel write past a small buffer."""
+    error, message = assert_twins(name, PATH, 0, 0, m=1, n=2, eta=eta)
+    assert error is ValueError and message.startswith("eta must")
+
+
+def test_walks_from_isolated_nodes_end_at_once():
+    graph = refimpl.as_graph([], n=4)
+    assert_twins("bucket", graph, 0, 0, m=2, n=2**20)
+    assert_twins("random_walk", graph, 0, r=1, h=2**20)

@@ -47,6 +47,8 @@ class Dataset:
         n = _check.symmetric(self.graph).n
         features = _check.floats("features", self.features, (n, None))
         labels = _check.floats("labels", self.labels, (n, None), features.dtype)
+        if not isinstance(self.multilabel, bool):
+            raise TypeError("multilabel must be True or False")
         bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
         if bad.size:
             raise ValueError(f"features must be finite, but row {bad[0]} is not")
