@@ -164,7 +164,7 @@ def sample_subgraphs(
     cdef int64_t q, first, count = keys.shape[0], graph_nodes = indptr.shape[0] - 1
     cdef int threads = gnn_max_threads()
     cdef int group = <int>min(max((count + threads - 1) // threads, 1), GROUP)
-    cdef int failed = 0
+    cdef Induced induced
     cdef Scratch* scratch
     cdef Result* results
     workspace.reserve(threads)
@@ -178,15 +178,19 @@ def sample_subgraphs(
                 method, offsets, ids, graph_nodes, &options, &tables, &keys[first, 0],
                 <int>min(group, count - first), scratch, &results[first],
             )
+    subgraphs = []
     try:
         for q in range(count):
-            failed += results[q].failed != 0
-        if failed:
-            for q in range(count):
-                release(&results[q].induced)
-            raise MemoryError()
-        return [(as_arrays(&results[q].induced), results[q].counts) for q in range(count)]
+            if results[q].failed:
+                raise MemoryError()
+        for q in range(count):
+            induced = results[q].induced
+            memset(&results[q].induced, 0, sizeof(Induced))  # as_arrays owns it from here on
+            subgraphs.append((as_arrays(&induced), results[q].counts))
+        return subgraphs
     finally:
+        for q in range(count):
+            release(&results[q].induced)
         free(results)
 
 
