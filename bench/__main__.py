@@ -1,4 +1,7 @@
-"""``python -m bench run`` measures speed, ``report`` prints it, ``accuracy`` trains and scores."""
+"""``python -m bench run`` measures speed, ``report`` prints it, ``accuracy`` trains and scores.
+
+``samplers`` and ``peers`` measure larger things and print them at once.
+"""
 
 import argparse
 import os
@@ -7,6 +10,7 @@ import sys
 from pathlib import Path
 
 from bench import accuracy, samplers
+from bench.peers import command as peers
 from bench.report import ReportError, load, render
 
 HERE = Path(__file__).parent
@@ -33,6 +37,9 @@ def main(argv=None):
     scores.add_argument("--row", action="append", help="options of a row; may be repeated")
     scores.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, .. (default: 3)")
     commands.add_parser("samplers", help="print the speed of all samplers on three large graphs")
+    peers.add_options(
+        commands.add_parser("peers", help="print steps and products beside torch_geometric's")
+    )
     options = parser.parse_args(argv)
     if options.command == "accuracy":
         print(accuracy.table(options.train, options.row or [""], options.seeds), end="")
@@ -40,6 +47,8 @@ def main(argv=None):
     if options.command == "samplers":
         print(samplers.report(), end="")
         return 0
+    if options.command == "peers":
+        return peers.run(options)
     if options.command == "report":
         try:
             print(render(load(options.file)), end="")

@@ -34,8 +34,8 @@ def orders(size):
     """Return the orders of both layers."""
     scale = inputs.SIZES[size]
     half = scale.hidden // 2
-    first = refimpl.sage_order(scale.f, half, first=True)
-    return first, refimpl.sage_order(scale.hidden, half, first=False)
+    first = refimpl.chain_order(scale.f, half, first=True)
+    return first, refimpl.chain_order(scale.hidden, half, first=False)
 
 
 def iteration(gnn, size, q, W, m, v):

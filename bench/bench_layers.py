@@ -10,7 +10,7 @@ from bench import inputs, work
 SIZES = pytest.mark.sizes("tiny", "small", "large")
 ORDERS = pytest.mark.parametrize(
     "order",
-    [refimpl.SageOrder(1, 1, 2), refimpl.SageOrder(2, 2, 1)],
+    [refimpl.ChainOrder(1, 1, 2), refimpl.ChainOrder(2, 2, 1)],
     ids=["(A X) W", "A (X W)"],
 )
 

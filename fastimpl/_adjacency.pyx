@@ -2,7 +2,8 @@
 
 from cython cimport floating
 from cython.parallel cimport prange
-from libc.stdint cimport int64_t
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t, int64_t
 
 
 def row_norm(const int64_t[::1] indptr, floating[::1] data):
@@ -15,7 +16,62 @@ def row_norm(const int64_t[::1] indptr, floating[::1] data):
                 data[j] = inverse
 
 
+def sym_norm(const int64_t[::1] indptr, const int32_t[::1] indices, floating[::1] data):
+    cdef int64_t v, u, j, length
+    for v in prange(indptr.shape[0] - 1, nogil=True, schedule="static"):
+        length = indptr[v + 1] - indptr[v]
+        for j in range(indptr[v], indptr[v + 1]):
+            u = indices[j]
+            data[j] = <floating>(1 / sqrt(<double>(length * (indptr[u + 1] - indptr[u]))))
+
+
 def permute(const floating[::1] data, const int64_t[::1] perm, floating[::1] out):
     cdef int64_t j
     for j in prange(out.shape[0], nogil=True, schedule="static"):
         out[j] = data[perm[j]]
+
+
+def looped_indptr(
+    const int64_t[::1] indptr, const int32_t[::1] indices, int64_t[::1] looped
+):
+    """Rows of the pattern with self-loops; a node's own place in a row is found by halving."""
+    cdef int64_t v, place, n = indptr.shape[0] - 1
+    looped[0] = 0
+    for v in prange(n, nogil=True, schedule="static"):
+        place = place_of(indices, indptr[v], indptr[v + 1], v)
+        looped[v + 1] = indptr[v + 1] - indptr[v]
+        if place == indptr[v + 1] or indices[place] != v:
+            looped[v + 1] += 1
+    for v in range(n):
+        looped[v + 1] += looped[v]
+
+
+def looped_indices(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const int64_t[::1] looped,
+    int32_t[::1] out
+):
+    cdef int64_t v, j, place, shift
+    for v in prange(indptr.shape[0] - 1, nogil=True, schedule="static"):
+        place = place_of(indices, indptr[v], indptr[v + 1], v)
+        shift = looped[v] - indptr[v]
+        for j in range(indptr[v], place):
+            out[j + shift] = indices[j]
+        out[place + shift] = <int32_t>v
+        if looped[v + 1] - looped[v] > indptr[v + 1] - indptr[v]:
+            shift = shift + 1
+        for j in range(place, indptr[v + 1]):
+            out[j + shift] = indices[j]
+
+
+cdef inline int64_t place_of(
+    const int32_t[::1] indices, int64_t low, int64_t high, int64_t v
+) noexcept nogil:
+    """Return the first position in an ascending row whose entry is at least v."""
+    cdef int64_t middle
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < v:
+            low = middle + 1
+        else:
+            high = middle
+    return low

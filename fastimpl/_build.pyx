@@ -35,6 +35,14 @@ cdef extern from *:
     const char* GNN_SIMD
 
 
+from fastimpl._types cimport gnn_max_threads
+
+
+def max_threads():
+    """Return how many threads a parallel region has, of this Python thread, now."""
+    return gnn_max_threads()
+
+
 def build_info():
     """Return how the kernels were built.
 

@@ -1,84 +1,234 @@
 """Kernels for sparse and dense products. Arguments were checked by the callers.
 
 Matrices are row-major; a matrix may be some columns of a wider one, so rows have a distance.
+Nothing here depends on the number of threads: a row of a sparse product is one thread's, and a
+dense product is cut into blocks by its shape alone, each of which one thread gives to BLAS.
 """
 
+import numpy as np
 from cython cimport floating
-from cython.parallel cimport prange
+from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t
 
+from fastimpl._aggregate cimport (
+    PART_BYTES,
+    Sum,
+    pack_f32,
+    pack_f64,
+    part_f32,
+    part_f64,
+    step_of,
+    sum_row,
+)
 from fastimpl._blas cimport gemm
+from fastimpl._types cimport gnn_seconds
+
+cdef enum:
+    ROWS = 512  # of a block at most: BLAS then runs at the speed of the whole product
+    BLOCKS = 16  # of a product at least, if it has rows enough; enough for as many threads
+    SUMS = 16  # of a product over many rows at most: each keeps a result of its own
+
+part_bytes = PART_BYTES
 
 
-cdef inline void aggregate(
-    const int32_t* indices, const floating* data, int64_t begin, int64_t end,
-    const floating* X, Py_ssize_t x_step, floating* y, Py_ssize_t f
+cdef Py_ssize_t block_rows(Py_ssize_t rows) noexcept nogil:
+    """Return the rows of a block: a multiple of 64, the same for any number of threads."""
+    return min(<Py_ssize_t>ROWS, max(<Py_ssize_t>1, (rows + 64 * BLOCKS - 1) // (64 * BLOCKS)) * 64)
+
+
+cdef Py_ssize_t inner_rows(Py_ssize_t inner) noexcept nogil:
+    """Return how many rows one partial sum of a product over `inner` rows covers."""
+    return max(<Py_ssize_t>ROWS, (inner + 64 * SUMS - 1) // (64 * SUMS) * 64)
+
+
+def partial_sums(Py_ssize_t inner):
+    """Return how many partial sums `matmul_t` needs room for."""
+    return (inner + inner_rows(inner) - 1) // inner_rows(inner)
+
+
+cdef inline void sum_part(
+    const Sum* sums, const int64_t* start, const int64_t* end, int64_t rows, int64_t sources,
+    const floating* X, Py_ssize_t x_step, Py_ssize_t part, floating* packed,
+    floating* Y, Py_ssize_t y_step
 ) noexcept nogil:
-    """y = the sum of data[j] X[indices[j]], entry after entry: one rounding an operation."""
-    cdef int64_t j
-    cdef Py_ssize_t k
-    cdef const floating* x
-    cdef floating a
-    for k in range(f):
-        y[k] = 0
-    for j in range(begin, end):
-        a = data[j]
-        x = X + indices[j] * x_step
-        for k in range(f):
-            y[k] += a * x[k]
+    if floating is double:
+        pack_f64(X, x_step, sources, part, packed)
+        part_f64(sums, start, end, rows, packed, part, Y, y_step)
+    else:
+        pack_f32(X, x_step, sources, part, packed)
+        part_f32(sums, start, end, rows, packed, part, Y, y_step)
+
+
+cdef inline void finish(
+    floating* C, Py_ssize_t step, Py_ssize_t rows, Py_ssize_t cols, const floating* bias, bint relu
+) noexcept nogil:
+    """Add the bias, and take the ReLU, of a block that is still in cache; a NaN stays one."""
+    cdef Py_ssize_t i, k
+    cdef floating* row
+    if bias == NULL and not relu:
+        return
+    for i in range(rows):
+        row = C + i * step
+        if bias != NULL:
+            for k in range(cols):
+                row[k] = row[k] + bias[k]
+        if relu:
+            for k in range(cols):
+                row[k] = 0 if row[k] <= 0 else row[k]
 
 
 def spmm(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data,
-    const floating[:, :] X, floating[:, :] Y
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
+    const floating[::1] data, const floating[:, :] X, floating[:, :] Y,
+    const floating[::1] bias, bint relu, floating[:, ::1] packed
 ):
-    """Y = A X. A thread owns each row of Y, so the result does not depend on their number."""
-    cdef int64_t v, n = indptr.shape[0] - 1
-    cdef Py_ssize_t f = X.shape[1]
-    cdef Py_ssize_t x_step, y_step
+    """Y = A X + bias, or its ReLU; `bias` and `packed` may be None.
+
+    With `packed`, memory of one part of X for each thread, the columns go part after part: a
+    part stays in a core's cache while all rows take from it. Without, row after row.
+    """
+    cdef int64_t v, n = start.shape[0]
+    cdef Py_ssize_t f = X.shape[1], width = PART_BYTES // <Py_ssize_t>sizeof(floating)
+    cdef Py_ssize_t parts = 0, first, part, x_step, y_step
+    cdef Sum sums, rest
+    cdef const floating* x
+    cdef floating* y
     if n == 0 or f == 0:
         return
-    if data.shape[0] == 0:
-        Y[:, :] = 0
+    x_step, y_step = step_of(X), step_of(Y)
+    x = &X[0, 0] if X.shape[0] else NULL
+    y = &Y[0, 0]
+    sums.indices = &indices[0] if indices.shape[0] else NULL
+    sums.data = &data[0] if data.shape[0] else NULL
+    sums.bias = &bias[0] if bias is not None else NULL
+    sums.relu = relu
+    if packed is not None:
+        parts = f // width
+        for part in prange(parts, nogil=True, schedule="dynamic", chunksize=1):
+            sum_part[floating](
+                &sums, &start[0], &end[0], n, X.shape[0], x, x_step, part * width,
+                &packed[threadid(), 0], y, y_step
+            )
+    first = parts * width
+    if first == f:
         return
-    x_step = X.strides[0] // <Py_ssize_t>sizeof(floating)
-    y_step = Y.strides[0] // <Py_ssize_t>sizeof(floating)
-    for v in prange(n, nogil=True, schedule="dynamic", chunksize=64):
-        aggregate(
-            &indices[0], &data[0], indptr[v], indptr[v + 1], &X[0, 0], x_step,
-            &Y[0, 0] + v * y_step, f
+    rest = sums
+    if bias is not None:
+        rest.bias = &bias[first]
+    for v in prange(n, nogil=True, schedule="dynamic", chunksize=32):
+        sum_row[floating](
+            &rest, start[v], end[v], x + first, x_step, y + v * y_step + first, f - first
         )
+
+
+def spmm_matmul(
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
+    const floating[::1] data, const floating[:, :] X, floating[:, :] Y,
+    const floating[:, :] M, const floating[:, :] B, bint transpose_b, floating[:, :] C,
+    const floating[::1] bias, bint relu
+):
+    """Y = A X, and C = M op(B) + bias or its ReLU, where Y is M or some of its columns.
+
+    Block after block: a block of Y is in cache when it is multiplied. Returns the seconds spent
+    on each of the two, the threads' together.
+    """
+    cdef Py_ssize_t n = M.shape[0], rows = block_rows(M.shape[0]), cols = C.shape[1]
+    cdef Py_ssize_t blocks = (n + rows - 1) // rows, i, v, first, last
+    cdef Py_ssize_t f = X.shape[1], x_step, y_step, c_step
+    cdef int inner = <int>M.shape[1], lda, ldb, ldc
+    cdef Sum sums
+    cdef const floating* x
+    cdef const floating* b
+    cdef double begin, middle
+    cdef double[:, ::1] seconds = np.zeros((blocks, 2))
+    if n == 0 or cols == 0 or f == 0:
+        raise ValueError("a fused product needs rows and columns")
+    x_step, y_step, c_step = step_of(X), step_of(Y), step_of(C)
+    lda, ldb, ldc = <int>step_of(M), <int>step_of(B), <int>c_step
+    x = &X[0, 0] if X.shape[0] else NULL
+    b = &bias[0] if bias is not None else NULL
+    sums.indices = &indices[0] if indices.shape[0] else NULL
+    sums.data = &data[0] if data.shape[0] else NULL
+    sums.bias = NULL
+    sums.relu = False
+    for i in prange(blocks, nogil=True, schedule="dynamic", chunksize=1):
+        first = i * rows
+        last = min(first + rows, n)
+        begin = gnn_seconds()
+        for v in range(first, last):
+            sum_row[floating](&sums, start[v], end[v], x, x_step, &Y[0, 0] + v * y_step, f)
+        middle = gnn_seconds()
+        gemm[floating](
+            False, transpose_b, <int>(last - first), <int>cols, inner,
+            &M[0, 0] + first * lda, lda, &B[0, 0], ldb, 0, &C[0, 0] + first * ldc, ldc
+        )
+        finish[floating](&C[0, 0] + first * ldc, c_step, last - first, cols, b, relu)
+        seconds[i, 0] = middle - begin
+        seconds[i, 1] = gnn_seconds() - middle
+    return np.asarray(seconds).sum(axis=0).tolist()
 
 
 def matmul(
-    const floating[:, :] A, bint transpose_a, const floating[:, :] B, bint transpose_b,
-    floating[:, :] C, bint add
+    const floating[:, :] A, const floating[:, :] B, bint transpose_b, floating[:, :] C, bint add,
+    const floating[::1] bias, bint relu
 ):
-    """C = op(A) op(B), added to C where `add`.
-
-    BLAS runs on one thread for each block of 64 or 128 rows of C. The blocks depend on the
-    shapes alone, so the bits of the result do not depend on the number of threads.
-    """
-    cdef Py_ssize_t rows = C.shape[0], cols = C.shape[1]
-    cdef Py_ssize_t inner = A.shape[0] if transpose_a else A.shape[1]
-    cdef Py_ssize_t block = 64 if transpose_a else 128
-    cdef Py_ssize_t i, first
-    cdef Py_ssize_t item = sizeof(floating)
+    """C = A op(B) + bias, or its ReLU, or added to C where `add`; a block of rows at a time."""
+    cdef Py_ssize_t n = C.shape[0], cols = C.shape[1], inner = A.shape[1]
+    cdef Py_ssize_t rows = block_rows(n), i, first, last
     cdef int lda, ldb, ldc
     cdef floating beta = 1 if add else 0
-    if rows == 0 or cols == 0:
+    cdef const floating* b
+    if n == 0 or cols == 0:
         return
+    b = &bias[0] if bias is not None else NULL
+    lda, ldb, ldc = <int>step_of(A), <int>step_of(B), <int>step_of(C)
     if inner == 0:
         if not add:
             C[:, :] = 0
+        finish[floating](&C[0, 0], ldc, n, cols, b, relu)
         return
-    lda = <int>(A.strides[0] // item)
-    ldb = <int>(B.strides[0] // item)
-    ldc = <int>(C.strides[0] // item)
-    for i in prange((rows + block - 1) // block, nogil=True, schedule="dynamic", chunksize=1):
+    for i in prange((n + rows - 1) // rows, nogil=True, schedule="dynamic", chunksize=1):
+        first = i * rows
+        last = min(first + rows, n)
+        gemm[floating](
+            False, transpose_b, <int>(last - first), <int>cols, <int>inner,
+            &A[0, 0] + first * lda, lda, &B[0, 0], ldb, beta, &C[0, 0] + first * ldc, ldc
+        )
+        finish[floating](&C[0, 0] + first * ldc, ldc, last - first, cols, b, relu)
+
+
+def matmul_t(
+    const floating[:, :] A, const floating[:, :] B, floating[:, :] C, floating[:, :, ::1] sums
+):
+    """C = A^T B: a partial sum for each block of rows of A and B, then their sum in order."""
+    cdef Py_ssize_t inner = A.shape[0], rows = C.shape[0], cols = C.shape[1]
+    cdef Py_ssize_t block = inner_rows(inner), blocks = sums.shape[0]
+    cdef Py_ssize_t i, k, r, first
+    cdef int lda, ldb
+    cdef floating* c
+    if rows == 0 or cols == 0:
+        return
+    if inner == 0:
+        C[:, :] = 0
+        return
+    lda, ldb = <int>step_of(A), <int>step_of(B)
+    if blocks == 1:  # few rows: cut the result instead
+        for i in prange((rows + 63) // 64, nogil=True, schedule="dynamic", chunksize=1):
+            gemm[floating](
+                True, False, <int>min(64, rows - i * 64), <int>cols, <int>inner,
+                &A[0, 0] + i * 64, lda, &B[0, 0], ldb, 0, &C[i * 64, 0], <int>step_of(C)
+            )
+        return
+    for i in prange(blocks, nogil=True, schedule="dynamic", chunksize=1):
         first = i * block
         gemm[floating](
-            transpose_a, transpose_b, <int>min(block, rows - first), <int>cols, <int>inner,
-            &A[0, 0] + (first if transpose_a else first * lda), lda, &B[0, 0], ldb,
-            beta, &C[0, 0] + first * ldc, ldc
+            True, False, <int>rows, <int>cols, <int>min(block, inner - first),
+            &A[0, 0] + first * lda, lda, &B[0, 0] + first * ldb, ldb, 0, &sums[i, 0, 0], <int>cols
         )
+    for r in prange(rows, nogil=True, schedule="static"):
+        c = &C[r, 0]
+        for k in range(cols):
+            c[k] = sums[0, r, k]
+        for i in range(1, blocks):
+            for k in range(cols):
+                c[k] = c[k] + sums[i, r, k]

@@ -7,11 +7,15 @@ cdef extern from *:
     #ifdef _OPENMP
     #include <omp.h>
     static inline int gnn_max_threads(void) { return omp_get_max_threads(); }
+    static inline double gnn_seconds(void) { return omp_get_wtime(); }
     #else
+    #include <time.h>
     static inline int gnn_max_threads(void) { return 1; }
+    static inline double gnn_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
     #endif
     """
     int gnn_max_threads() noexcept nogil
+    double gnn_seconds() noexcept nogil
 
 
 cdef inline const int64_t* offsets_of(const int64_t[::1] array) noexcept nogil:

@@ -1,13 +1,20 @@
 """refimpl/propagation.py on kernels, and the products that the layers are made of."""
 
+from time import perf_counter
+
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401 -- the BLAS of the kernels
 
-from fastimpl import _propagation
+from fastimpl import _adjacency, _propagation
+from fastimpl._buffers import empty, empty_like
+from fastimpl._build import max_threads
 from fastimpl._twin import twin
 from refimpl._threads import blas_was_loaded, one_blas_thread
-from refimpl.profiling import timed
-from refimpl.propagation import product_arguments
+from refimpl.profiling import count, record, timed
+from refimpl.propagation import product_arguments, transposed_arguments
+
+PRIVATE_CACHE = 2**20  # bytes of a core's second-level cache; larger ones are as good
+ENTRIES_A_ROW = 24  # from here on it pays to copy a part of the columns before its rows are read
 
 blas_was_loaded()
 
@@ -15,19 +22,83 @@ blas_was_loaded()
 @twin
 def spmm(graph, data, X):
     data, X = product_arguments(graph, data, X)
-    return spmm_into(graph, data, X, np.empty_like(X))
+    return spmm_into(graph, data, X, empty((graph.n_dst, X.shape[1]), X.dtype))
+
+
+@twin
+def spmm_t(graph, data, transpose_perm, G):
+    data, perm, G = transposed_arguments(graph, data, transpose_perm, G)
+    data_t = empty_like(data)
+    _adjacency.permute(data, perm, data_t)
+    return spmm_into(graph, data_t, G, empty_like(G))
 
 
 @timed("aggregation")
-def spmm_into(graph, data, X, Y):
-    """Write A X to Y and return it; both may be some columns of a wider array."""
-    _propagation.spmm(graph.indptr, graph.indices, data, X, Y)
+def spmm_into(graph, data, X, Y, *, bias=None, relu=False):
+    """Write A X + bias, or its ReLU, to Y and return it.
+
+    X and Y may be some columns of wider arrays. The bits are the same with and without parts.
+    """
+    count(sparse=graph.e * X.shape[1])
+    packed = None
+    if in_parts(graph, X):
+        width = _propagation.part_bytes // X.itemsize
+        packed = empty((max_threads(), graph.n_src * width), X.dtype)
+    _propagation.spmm(graph.start, graph.end, graph.indices, data, X, Y, bias, relu, packed)
     return Y
 
 
+def in_parts(graph, X):
+    """Whether a sparse product copies parts of the columns: see docs/measurements.md."""
+    parts = X.shape[1] * X.itemsize // _propagation.part_bytes
+    return (
+        parts >= max_threads()
+        and graph.n_src * _propagation.part_bytes <= PRIVATE_CACHE
+        and graph.e >= ENTRIES_A_ROW * graph.n_dst
+    )
+
+
 @timed("weights")
-def matmul_into(A, B, C, *, transpose_a=False, transpose_b=False, add=False):
-    """Write op(A) op(B) to C (or add it) and return C; each may be columns of a wider array."""
+def matmul_into(A, B, C, *, transpose_b=False, add=False, bias=None, relu=False):
+    """Write A op(B) + bias, or its ReLU, to C (or add it) and return C.
+
+    Each matrix may be some columns of a wider one.
+    """
+    count(dense=A.shape[0] * A.shape[1] * C.shape[1])
     with one_blas_thread():
-        _propagation.matmul(A, transpose_a, B, transpose_b, C, add)
+        _propagation.matmul(A, B, transpose_b, C, add, bias, relu)
     return C
+
+
+@timed("weights")
+def matmul_t_into(A, B, C):
+    """Write A^T B to C and return it: what every gradient of a weight is."""
+    count(dense=A.shape[0] * A.shape[1] * B.shape[1])
+    sums = empty((_propagation.partial_sums(len(A)), *C.shape), C.dtype)
+    with one_blas_thread():
+        _propagation.matmul_t(A, B, C, sums)
+    return C
+
+
+def spmm_matmul_into(graph, data, X, Y, B, C, *, M=None, transpose_b=False, bias=None, relu=False):
+    """Write A X to Y, and M op(B) + bias, or its ReLU, to C; Y is M, or some of its columns."""
+    M = Y if M is None else M
+    if in_parts(graph, X) or not Y.size or not C.size:
+        spmm_into(graph, data, X, Y)
+        return matmul_into(M, B, C, transpose_b=transpose_b, bias=bias, relu=relu)
+    count(sparse=graph.e * X.shape[1], dense=M.shape[0] * M.shape[1] * C.shape[1])
+    begin = perf_counter()
+    with one_blas_thread():
+        parts = _propagation.spmm_matmul(
+            graph.start, graph.end, graph.indices, data, X, Y, M, B, transpose_b, C, bias, relu
+        )
+    seconds, whole = perf_counter() - begin, sum(parts) or 1.0
+    for part, share in zip(("aggregation", "weights"), parts, strict=True):
+        record(part, seconds * share / whole)
+    return C
+
+
+def split_columns(array, *widths):
+    """Return views of consecutive columns of `array`."""
+    edges = np.cumsum((0, *widths))
+    return [array[:, a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]

@@ -99,6 +99,14 @@ def ids(name, value, low, high, dtype):
     return np.ascontiguousarray(array, dtype=dtype)
 
 
+def positions(name, value, e):
+    """Return `value` as e int64 positions in [0, e), or raise."""
+    array = ids(name, value, 0, e, np.int64)
+    if array.size != e:
+        raise ValueError(f"{name} must have shape ({e},), got {array.shape}")
+    return array
+
+
 def node_set(name, value, n):
     """Return `value` as int32 node ids in [0, n), strictly ascending, or raise."""
     nodes = ids(name, value, 0, n, np.int32)

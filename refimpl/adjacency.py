@@ -5,30 +5,43 @@ from dataclasses import dataclass
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import Graph
+from refimpl.block import Block, transpose_block
+from refimpl.graph import Graph, transpose_perm
+
+BLOCK_KINDS = ("row", "sym", "loop")
 
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """A sparse matrix A on the pattern of an undirected graph, and A^T on the same pattern.
+    """A sparse matrix A, and its transpose.
 
     Attributes
     ----------
-    graph : Graph
+    graph : Graph or Block
+        The pattern of A: row v receives from its entries.
     data : (e,) float array
-        ``data[j]`` is A[v, u] for entry j = (v, u): v receives from u.
+        ``data[j]`` is A[v, u] for entry j = (v, u).
     data_t : (e,) float array or None
         The values of A^T; None where only the forward pass is wanted.
+    graph_t : Graph or Block
+        The pattern of A^T; by default `graph`, which is then undirected.
+    perm : (e,) int64 array or None
+        Where each entry of A^T stands in `graph`: for values that only a layer can know, as an
+        attention's (E-A3).
     """
 
-    graph: Graph
+    graph: Graph | Block
     data: np.ndarray
     data_t: np.ndarray | None
+    graph_t: Graph | Block | None = None
+    perm: np.ndarray | None = None
 
     def __post_init__(self):
         for name in ("data", "data_t"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
+        if self.graph_t is None:
+            object.__setattr__(self, "graph_t", self.graph)
 
 
 def row_norm(graph, transpose_perm=None, *, dtype=np.float64):
@@ -61,13 +74,169 @@ def row_norm(graph, transpose_perm=None, *, dtype=np.float64):
     return Adjacency(graph, data, None if perm is None else data[perm])
 
 
+def add_self_loops(graph):
+    """Return the pattern I + A: every node is its own neighbour, once.
+
+    O(n + e) time.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected, with n nodes; a self-loop that it has is kept as it is.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is no Graph, or directed.
+    """
+    _check.symmetric(graph)
+    indptr, indices = [0], []
+    for v in range(graph.n):
+        row = graph.indices[graph.indptr[v] : graph.indptr[v + 1]]
+        indices.append(np.union1d(row, [v]))
+        indptr.append(indptr[-1] + len(indices[-1]))
+    merged = np.concatenate([np.empty(0, np.int32), *indices]).astype(np.int32)
+    return Graph._trusted(np.array(indptr), merged, symmetric=True)
+
+
+def sym_norm(graph, *, dtype=np.float64):
+    """Return (I + D)^-1/2 (I + A) (I + D)^-1/2, the matrix of GCN and MixHop.
+
+    JPDC'21 Equations 4 and 5, D of `graph` itself (E-A4). Entry (v, u) is 1 over the root of the
+    product of both rows' lengths in `add_self_loops`. The matrix is its own transpose, so
+    `data_t` is `data`. O(n + e) time.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected.
+    dtype : float32 or float64
+
+    Returns
+    -------
+    Adjacency
+        On ``add_self_loops(graph)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is directed, or `dtype` is another one.
+    """
+    dtype, _ = norm_arguments(graph, None, dtype)
+    looped = add_self_loops(graph)
+    lengths = looped.degrees()
+    products = np.repeat(lengths, lengths) * lengths[looped.indices]
+    data = (1 / np.sqrt(products)).astype(dtype)
+    return Adjacency(looped, data, data)
+
+
+def loop_norm(graph, *, dtype=np.float64):
+    """Return the mean over each node's neighbours and itself: the pattern of GAT.
+
+    The attention of JPDC'21 Equation 6 spreads over these entries; the values, 1 over the length
+    of the row, matter for ``norm="row"`` only. O(n + e) time.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected.
+    dtype : float32 or float64
+
+    Returns
+    -------
+    Adjacency
+        On ``add_self_loops(graph)``, with `perm`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is directed, or `dtype` is another one.
+    """
+    dtype, _ = norm_arguments(graph, None, dtype)
+    looped = add_self_loops(graph)
+    lengths = looped.degrees()
+    data = np.repeat(1 / lengths.astype(dtype), lengths)
+    perm = transpose_perm(looped)
+    return Adjacency(looped, data, data[perm], perm=perm)
+
+
+def block_norm(kind, block, degrees=None, *, dtype=np.float64):
+    """Return the matrix of one layer on sampled neighbours, with its transpose.
+
+    "row" is the mean over the sampled neighbours, as `row_norm` is over all. "sym" estimates
+    `sym_norm`: its own entry 1 / (d_v + 1) first in row v, then for each sampled u its entry
+    times d_v over the number sampled, an unbiased estimate. "loop" is the mean over the node
+    itself, first in its row, and the sampled. In both a sampled self-loop is the node itself, as
+    in `add_self_loops`. O(k + n_src) time for k entries.
+
+    Parameters
+    ----------
+    kind : {"row", "sym", "loop"}
+    block : Block
+    degrees : (n_src,) integer array
+        For "sym" only: how many neighbours each source has in the whole graph, itself not
+        counted.
+    dtype : float32 or float64
+
+    Returns
+    -------
+    Adjacency
+        With `graph_t` and `perm`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or shape, or `degrees` is missing.
+    """
+    _check.choice("kind", kind, BLOCK_KINDS)
+    if not isinstance(block, Block):
+        raise TypeError(f"block must be a Block, got {type(block).__name__}")
+    dtype = _check.float_dtype("dtype", dtype)
+    counts = block.end - block.start
+    dst = np.repeat(np.arange(block.n_dst), counts)
+    first = np.cumsum(counts) - counts
+    src = block.indices[np.arange(counts.sum()) - np.repeat(first - block.start, counts)]
+    if kind == "row":
+        data = 1 / counts[dst].astype(dtype)
+    else:
+        dst, src = dst[dst != src], src[dst != src]
+        counts = np.bincount(dst, minlength=block.n_dst)
+        first = np.cumsum(counts) - counts
+        dst = np.insert(dst, first, np.arange(block.n_dst))
+        src = np.insert(src, first, np.arange(block.n_dst))
+        if kind == "loop":
+            data = 1 / (counts[dst] + 1).astype(dtype)
+        else:
+            data = _estimated_sym_norm(dst, src, counts, _degrees(degrees, block)).astype(dtype)
+        first, counts = first + np.arange(block.n_dst), counts + 1
+    pattern = Block(first, first + counts, src, block.n_src)
+    transposed, perm = transpose_block(pattern)
+    return Adjacency(pattern, data, data[perm], transposed, perm)
+
+
+def _estimated_sym_norm(dst, src, counts, degrees):
+    d_dst, d_src = degrees[dst], degrees[src]
+    scale = d_dst / np.maximum(counts[dst], 1) / np.sqrt((d_src + 1) * (d_dst + 1))
+    return np.where(dst == src, 1 / (d_dst + 1), scale)
+
+
+def _degrees(degrees, block):
+    if degrees is None:
+        raise ValueError('degrees must be given where kind is "sym"')
+    degrees = _check.ids("degrees", degrees, 0, 2**31, np.int64)
+    if degrees.size != block.n_src:
+        raise ValueError(f"degrees must have shape ({block.n_src},), got {degrees.shape}")
+    return degrees
+
+
 def norm_arguments(graph, transpose_perm, dtype):
     """Check the arguments of a normalisation; return (dtype, transpose_perm)."""
     _check.symmetric(graph)
     dtype = _check.float_dtype("dtype", dtype)
     if transpose_perm is None:
         return dtype, None
-    perm = _check.ids("transpose_perm", transpose_perm, 0, graph.e, np.int64)
-    if perm.size != graph.e:
-        raise ValueError(f"transpose_perm must have shape ({graph.e},), got {perm.shape}")
-    return dtype, perm
+    return dtype, _check.positions("transpose_perm", transpose_perm, graph.e)

@@ -85,6 +85,20 @@ class Graph:
         """Number of directed edges: 2 per undirected edge, 1 per self-loop."""
         return len(self.indices)
 
+    # As a Block has them, for kernels that take either: n rows of n columns.
+    n_dst = n
+    n_src = n
+
+    @cached_property
+    def start(self):
+        """Where the neighbours of each node begin in `indices`, shape (n,), read-only."""
+        return self.indptr[:-1]
+
+    @cached_property
+    def end(self):
+        """Where the neighbours of each node end in `indices`, shape (n,), read-only."""
+        return self.indptr[1:]
+
     def degrees(self):
         """Return the number of neighbours of every node, shape (n,), int64."""
         return np.diff(self.indptr)

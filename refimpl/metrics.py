@@ -3,17 +3,17 @@
 import numpy as np
 
 
-def predict(scores, multilabel):
-    """Return a boolean (s, C) array: which classes the logits `scores` predict.
+def decide(logits, multilabel):
+    """Return a boolean (s, C) array: the classes that the logits decide for.
 
     Multi-label: every class with a probability above 1/2, that is, a logit above 0.
     Single-label: the class with the largest logit, the smallest such class on a tie.
     """
     if multilabel:
-        return scores > 0
-    predicted = np.zeros(scores.shape, np.bool_)
-    predicted[np.arange(len(scores)), scores.argmax(axis=1)] = True
-    return predicted
+        return logits > 0
+    decided = np.zeros(logits.shape, np.bool_)
+    decided[np.arange(len(logits)), logits.argmax(axis=1)] = True
+    return decided
 
 
 def f1_micro(predicted, labels):

@@ -1,4 +1,4 @@
-"""Where the time of a training run goes: kernels add their seconds to the profile in force."""
+"""Where a training run's time and work go: kernels add theirs to the profile in force."""
 
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,15 +10,23 @@ _in_force: ContextVar["Profile | None"] = ContextVar("profile", default=None)
 
 
 class Profile:
-    """Seconds by part; use as a context manager to put it in force.
+    """Seconds by part, and multiply-adds; use as a context manager to put it in force.
 
     Normalization is the sampling before training that estimates its counts. Sampling includes
     induction and the transpose; aggregation is sparse x dense products; weights is dense
     products. While no profile is in force, kernels record nothing.
+
+    Attributes
+    ----------
+    seconds : dict
+        Of each part in `PARTS`.
+    macs : dict
+        Multiply-adds of the sparse x dense ("sparse") and of the dense products ("dense").
     """
 
     def __init__(self):
         self.seconds = dict.fromkeys(PARTS, 0.0)
+        self.macs = {"sparse": 0, "dense": 0}
 
     def __enter__(self):
         self._token = _in_force.set(self)
@@ -33,6 +41,14 @@ def record(part, seconds):
     profile = _in_force.get()
     if profile is not None:
         profile.seconds[part] += seconds
+
+
+def count(sparse=0, dense=0):
+    """Add multiply-adds to the profile in force, if there is one."""
+    profile = _in_force.get()
+    if profile is not None:
+        profile.macs["sparse"] += int(sparse)
+        profile.macs["dense"] += int(dense)
 
 
 @contextmanager

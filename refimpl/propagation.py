@@ -3,8 +3,9 @@
 import numpy as np
 
 from refimpl import _check
+from refimpl.block import Block
 from refimpl.graph import Graph
-from refimpl.profiling import timed
+from refimpl.profiling import count, timed
 
 
 @timed("aggregation")
@@ -16,10 +17,43 @@ def spmm(graph, data, X):
 
     Parameters
     ----------
-    graph : Graph
-        n nodes and e edges; it may be directed.
+    graph : Graph or Block
+        n_dst rows, n_src columns and e entries; a Graph has n of both, and may be directed.
     data : (e,) float32 or float64 array
-    X : (n, f) array of the same dtype
+    X : (n_src, f) array of the same dtype
+
+    Returns
+    -------
+    (n_dst, f) array of the same dtype
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a dtype or shape does not fit.
+    """
+    data, X = product_arguments(graph, data, X)
+    count(sparse=graph.e * X.shape[1])
+    Y = np.zeros((graph.n_dst, X.shape[1]), X.dtype)
+    for v in range(graph.n_dst):
+        for j in range(graph.start[v], graph.end[v]):
+            Y[v] += data[j] * X[graph.indices[j]]
+    return Y
+
+
+def spmm_t(graph, data, transpose_perm, G):
+    """Return A^T G: the pattern of A is undirected, so only its values move (JPDC'21 section 5.2).
+
+    O(e f) time.
+
+    Parameters
+    ----------
+    graph : Graph
+        Undirected, with n nodes and e edges.
+    data : (e,) float32 or float64 array
+        The values of A.
+    transpose_perm : (e,) int64 array
+        From `transpose_perm`.
+    G : (n, f) array of the same dtype
 
     Returns
     -------
@@ -28,25 +62,32 @@ def spmm(graph, data, X):
     Raises
     ------
     TypeError, ValueError
-        If a dtype or shape does not fit.
+        If the graph is directed, or a dtype or shape does not fit.
     """
-    data, X = product_arguments(graph, data, X)
-    Y = np.zeros_like(X)
-    for v in range(graph.n):
-        for j in range(graph.indptr[v], graph.indptr[v + 1]):
-            Y[v] += data[j] * X[graph.indices[j]]
-    return Y
+    data, perm, G = transposed_arguments(graph, data, transpose_perm, G)
+    return spmm(graph, data[perm], G)
 
 
 def product_arguments(graph, data, X):
     """Check the arguments of `spmm`; return (data, X)."""
-    if not isinstance(graph, Graph):
-        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+    if not isinstance(graph, Graph | Block):
+        raise TypeError(
+            f"graph must be a Graph (see as_graph) or a Block, got {type(graph).__name__}"
+        )
     data = _check.floats("data", data, (graph.e,))
-    return data, _check.floats("X", X, (graph.n, None), data.dtype)
+    return data, _check.floats("X", X, (graph.n_src, None), data.dtype)
+
+
+def transposed_arguments(graph, data, transpose_perm, G):
+    """Check the arguments of `spmm_t`; return (data, transpose_perm, G)."""
+    _check.symmetric(graph)
+    data = _check.floats("data", data, (graph.e,))
+    perm = _check.positions("transpose_perm", transpose_perm, graph.e)
+    return data, perm, _check.floats("G", G, (graph.n, None), data.dtype)
 
 
 @timed("weights")
 def matmul(A, B):
     """Return the dense product A B, on NumPy's BLAS."""
+    count(dense=A.size * B.shape[1])
     return A @ B

@@ -1,12 +1,16 @@
-"""The order of matrix-chain products (JPDC'21 section 6.1), and what each order costs."""
+"""The order of matrix-chain products (JPDC'21 section 6.1), and what each order costs.
+
+Costs are multiply-adds of one layer on a subgraph, forward and backward, as the layers count
+them in ``Profile.macs``.
+"""
 
 from typing import NamedTuple
 
 from refimpl import _check
 
 
-class SageOrder(NamedTuple):
-    """Which of two orders evaluates each three-matrix product of a GraphSAGE layer.
+class ChainOrder(NamedTuple):
+    """Which of two orders evaluates each three-matrix product of a GraphSAGE or GCN layer.
 
     Attributes
     ----------
@@ -27,28 +31,29 @@ class Macs(NamedTuple):
     dense: int
 
 
-def sage_order(f1, f3, *, first, reuse=True):
-    """Return the cheapest orders for a GraphSAGE layer.
+def chain_order(f1, f3, *, first, reuse=True):
+    """Return the cheapest orders for a GraphSAGE layer (JPDC'21 Equation 1; E-F1), or a GCN.
 
     Both orders of a product do the same dense work, so the width of the sparse product decides
-    (JPDC'21 section 6.1; the width is that of the neighbour weight, E-F3). The paper looks at
-    each product alone. With `reuse`, A X of the forward pass serves again for the gradient of
-    the weights, or A^T G of that gradient for the gradient of the input; a first layer has no
-    input gradient, so there A X costs f1 once where A (X W) costs f3 twice.
+    (JPDC'21 section 6.1; for GraphSAGE it is that of the neighbour weight, E-F3, whose gradient
+    is meant where the paper prints that of the other, E-F2). The paper looks at each product
+    alone. With `reuse`, A X of the forward pass serves again for the gradient of the weights, or
+    A^T G of that gradient for the gradient of the input (E-F4); a first layer has no input
+    gradient, so there A X costs f1 once where A (X W) costs f3 twice.
 
     Parameters
     ----------
     f1 : int
         Width of the layer's input.
     f3 : int
-        Width of its neighbour half, h_neigh.
+        Width of its neighbour half, h_neigh, or of the whole output of a GCN.
     first : bool
         No gradient of the input is needed.
     reuse : bool
 
     Returns
     -------
-    SageOrder
+    ChainOrder
 
     Raises
     ------
@@ -58,24 +63,24 @@ def sage_order(f1, f3, *, first, reuse=True):
     f1, f3 = _check.integer("f1", f1, 0), _check.integer("f3", f3, 0)
     if reuse:
         if f1 <= 2 * f3 if first else f1 < f3:
-            return SageOrder(1, 1, 0 if first else 2)
-        return SageOrder(2, 2, 0 if first else 1)
+            return ChainOrder(1, 1, 0 if first else 2)
+        return ChainOrder(2, 2, 0 if first else 1)
     narrow = 1 if f1 < f3 else 2
-    return SageOrder(narrow, narrow, 0 if first else (1 if f3 < f1 else 2))
+    return ChainOrder(narrow, narrow, 0 if first else (1 if f3 < f1 else 2))
 
 
-def sage_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
-    """Return the multiply-adds of one GraphSAGE layer, forward and backward.
+def chain_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
+    """Return the multiply-adds of one GraphSAGE or GCN layer, forward and backward.
 
     Parameters
     ----------
-    order : SageOrder
+    order : ChainOrder
     s, e : int
         Nodes and directed edges of the subgraph.
     f1 : int
         Width of the layer's input.
     h_neigh, h_self : int
-        Widths of the two halves of its output.
+        Widths of the two halves of its output; a GCN has no self half, 0.
     reuse : bool
         Count A X, or A^T G, once where two products share it.
 
@@ -86,10 +91,10 @@ def sage_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
     Raises
     ------
     TypeError, ValueError
-        If `order` is no SageOrder, or a size is not an integer, or negative.
+        If `order` is no ChainOrder, or a size is not an integer, or negative.
     """
-    if not isinstance(order, SageOrder):
-        raise TypeError(f"order must be a SageOrder, got {type(order).__name__}")
+    if not isinstance(order, ChainOrder):
+        raise TypeError(f"order must be a ChainOrder, got {type(order).__name__}")
     for name, size in (("s", s), ("e", e), ("f1", f1), ("h_neigh", h_neigh), ("h_self", h_self)):
         _check.integer(name, size, 0)
     widths = [f1 if order.forward == 1 else h_neigh]
@@ -97,5 +102,152 @@ def sage_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
         widths.append(f1 if order.dw == 1 else h_neigh)
     if order.dx and not (reuse and order.dw == 2 and order.dx == 1):
         widths.append(h_neigh if order.dx == 1 else f1)
-    products = 3 if order.dx else 2
+    products = _weight_products(first=order.dx == 0)
     return Macs(e * sum(widths), products * s * f1 * (h_neigh + h_self))
+
+
+def mixhop_depth(f1, widths, *, first=False):
+    """Return the cheapest split depth J of a MixHop layer.
+
+    The layer computes A^k X at full width for k up to J, and multiplies by the weights before
+    the rest of the powers (spec E.3). JPDC'21 gives no rule (E-F4). The sparse work of an inner
+    layer is twice that of its forward pass, J f1 + sum over k of max(k - J, 0) w_k columns; a
+    first layer does the J f1 once. Where depths cost the same, the smallest. O(K^2) time.
+
+    Parameters
+    ----------
+    f1 : int
+        Width of the layer's input.
+    widths : sequence of int
+        Output widths w_0, .., w_K of the K + 1 branches; a branch may have none.
+    first : bool
+        No gradient of the input is needed.
+
+    Returns
+    -------
+    int
+        In 0, .., K.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a width is not an integer, or negative, or there is none.
+    """
+    f1, widths = _mixhop_widths(f1, widths)
+
+    def columns(J):
+        return (1 if first else 2) * J * f1 + 2 * _narrow_columns(J, widths)
+
+    return min(range(len(widths)), key=columns)
+
+
+def mixhop_macs(depth, s, e, f1, widths, *, first):
+    """Return the multiply-adds of one MixHop layer, forward and backward.
+
+    Parameters
+    ----------
+    depth : int
+        The split depth J, in 0, .., K.
+    s, e : int
+        Nodes of the subgraph, and entries of its adjacency with self-loops.
+    f1 : int
+        Width of the layer's input.
+    widths : sequence of int
+        Output widths w_0, .., w_K of the K + 1 branches.
+    first : bool
+        No gradient of the input is computed.
+
+    Returns
+    -------
+    Macs
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a size is not an integer, or out of range, or there is no width.
+    """
+    f1, widths = _mixhop_widths(f1, widths)
+    s, e = _check.integer("s", s, 0), _check.integer("e", e, 0)
+    depth = _check.integer("depth", depth, 0, len(widths) - 1)
+    columns = (1 if first else 2) * depth * f1 + 2 * _narrow_columns(depth, widths)
+    return Macs(e * columns, _weight_products(first) * s * f1 * sum(widths))
+
+
+def gat_macs(s, e, f1, f_out, *, heads=1, first):
+    """Return the multiply-adds of one GAT layer, forward and backward.
+
+    The layer aggregates H = X W, which it has for its scores; (P X) W, which needs them as
+    X (W a), is not offered (E-F4). Sparse are P H and P^T G, and the gradient of P, an inner
+    product of f_out columns for each entry of its pattern. Dense are the products with W, and
+    with the attention vectors: the two scores forward, two gradients of a vector and two rank-one
+    terms backward. The softmax, O(e heads), is not counted.
+
+    Parameters
+    ----------
+    s, e : int
+        Nodes of the subgraph, and entries of its adjacency with self-loops.
+    f1, f_out : int
+        Widths of the layer's input and output.
+    heads : int
+        Each has ``f_out / heads`` columns; their number does not change the count.
+    first : bool
+        No gradient of the input is computed.
+
+    Returns
+    -------
+    Macs
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a size is not an integer, or negative, or `heads` does not divide f_out.
+    """
+    s, e = _check.integer("s", s, 0), _check.integer("e", e, 0)
+    f1, f_out = _check.integer("f1", f1, 0), _check.integer("f_out", f_out, 0)
+    if f_out % _check.integer("heads", heads, 1):
+        raise ValueError(f"heads must divide f_out, {f_out}, got {heads}")
+    return Macs(3 * e * f_out, _weight_products(first) * s * f1 * f_out + 6 * s * f_out)
+
+
+def dense_macs(s, f1, f2, *, first):
+    """Return the multiply-adds of a layer without a graph, forward and backward.
+
+    Parameters
+    ----------
+    s : int
+        Nodes of the subgraph.
+    f1, f2 : int
+        Widths of the layer's input and output.
+    first : bool
+        No gradient of the input is computed.
+
+    Returns
+    -------
+    Macs
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a size is not an integer, or negative.
+    """
+    sizes = (("s", s), ("f1", f1), ("f2", f2))
+    s, f1, f2 = (_check.integer(name, size, 0) for name, size in sizes)
+    return Macs(0, _weight_products(first) * s * f1 * f2)
+
+
+def _weight_products(first):
+    """Return how many products have the size of X W: X W, X^T G and, but for the first, G W^T."""
+    return 2 if first else 3
+
+
+def _mixhop_widths(f1, widths):
+    f1 = _check.integer("f1", f1, 0)
+    widths = [_check.integer(f"widths[{k}]", w, 0) for k, w in enumerate(widths)]
+    if not widths:
+        raise ValueError("widths must not be empty: it begins with that of power 0")
+    return f1, widths
+
+
+def _narrow_columns(depth, widths):
+    """Return the columns that a pass multiplies by A after, or before, the weights."""
+    return sum(max(k - depth, 0) * w for k, w in enumerate(widths))

@@ -240,3 +240,25 @@ def sequential_product(graph, data, X):
                 total = total + data[j] * X[graph.indices[j], k]
             result[v, k] = total
     return result
+
+
+def matrix(pattern, data=None):
+    """Return the matrix with `data` (default: ones) on the live entries of a Graph or Block."""
+    data = np.ones(pattern.e) if data is None else data
+    result = np.zeros((pattern.n_dst, pattern.n_src), data.dtype)
+    for v, (start, end) in enumerate(zip(pattern.start, pattern.end, strict=True)):
+        for k in range(start, end):
+            result[v, pattern.indices[k]] = data[k]
+    return result
+
+
+def differences(function, array, h=1e-5):
+    """Return the central differences of a function of no argument that reads `array`."""
+    result = np.empty_like(array)
+    for index in np.ndindex(array.shape):
+        value, ends = array[index], []
+        for step in (h, -h):
+            array[index] = value + step
+            ends.append(function())
+        array[index], result[index] = value, (ends[0] - ends[1]) / (2 * h)
+    return result

@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
+import refimpl
 from refimpl import Graph, as_graph
 
 FLOATS = st.sampled_from([np.float64, np.float32])
@@ -94,6 +95,11 @@ def distinct(shape, dtype, seed=0):
     return values
 
 
+def distinct_arrays(shapes, dtype):
+    """Return one array of distinct values for each shape."""
+    return [distinct(shape, dtype, seed) for seed, shape in enumerate(shapes, start=1)]
+
+
 def power_law_graph(n, seed=0):
     """Return a graph with a few hubs, a long tail and some isolated nodes."""
     weight = 1 / np.arange(1, n - n // 50 + 1)
@@ -106,3 +112,84 @@ def even_graph(n, degree, seed=0):
     """Return a graph in which every degree is close to `degree`."""
     ends = np.random.default_rng(seed).integers(0, n, size=(n * degree // 2, 2))
     return as_graph(ends, n=n, symmetrize=True, self_loops=False)
+
+
+def block_from_rows(rows, n_src, dead=0):
+    """Return the Block with these sources in each row, and `dead` dead entries after each row."""
+    lengths = np.array([len(row) for row in rows], np.int64)
+    start = np.concatenate(([0], np.cumsum(lengths + dead)))[:-1].astype(np.int64)
+    indices = [u for row in rows for u in (*row, *[0] * dead)]
+    return refimpl.Block(start, start + lengths, np.array(indices, np.int32), n_src)
+
+
+def transposed(block):
+    """Return the transpose of a Block, and where each of its entries stands in `block`."""
+    places = [
+        (block.indices[k], v, k)
+        for v in range(block.n_dst)
+        for k in range(block.start[v], block.end[v])
+    ]
+    rows = [[v for w, v, _ in sorted(places) if w == u] for u in range(block.n_src)]
+    return block_from_rows(rows, block.n_dst), np.array([k for *_, k in sorted(places)], np.int64)
+
+
+def random_block(rng, n_dst, n_src, *, loops=False, pruned=False):
+    """Return a Block with short rows in any order, of which the third is empty.
+
+    With `loops`, every destination stands first in its own row, and no row is empty. If `pruned`,
+    a dead entry follows each row, and the third row is empty in any case.
+    """
+    rows = []
+    for v in range(n_dst):
+        near = rng.choice(n_src, size=(v + 2) % 4, replace=False).tolist()
+        rows.append([v, *(u for u in near if u != v)] if loops else near)
+    if pruned:
+        rows[2] = []
+    return block_from_rows(rows, n_src, dead=int(pruned))
+
+
+@st.composite
+def block_of(draw, n_dst, n_src, *, loops=False):
+    """Draw a Block of this size: empty rows, dead entries, and unused sources are common.
+
+    With `loops`, every destination stands first in its own row.
+    """
+    row = st.lists(st.integers(0, n_src - 1), unique=True, max_size=5) if n_src else st.just([])
+    rows = draw(st.lists(row, min_size=n_dst, max_size=n_dst), label="rows")
+    if loops:
+        rows = [[v, *(u for u in row if u != v)] for v, row in enumerate(rows)]
+    return block_from_rows(rows, n_src, draw(st.integers(0, 2), label="dead"))
+
+
+@st.composite
+def blocks(draw, *, loops=False):
+    """Draw a Block with at least as many sources as destinations."""
+    (block,) = draw(block_chains(1, loops=loops))
+    return block
+
+
+@st.composite
+def block_chains(draw, length, *, loops=False):
+    """Draw Blocks each of which feeds the next: first to last, they have fewer nodes."""
+    sizes = sorted(draw(st.lists(st.integers(0, 8), min_size=length + 1, max_size=length + 1)))
+    pairs = zip(sizes[::-1][:-1], sizes[::-1][1:], strict=True)
+    return [draw(block_of(n_dst, n_src, loops=loops)) for n_src, n_dst in pairs]
+
+
+def with_values(pattern, data):
+    """Return the Adjacency with `data` on an undirected Graph or a Block, transpose included."""
+    if isinstance(pattern, Graph):
+        perm = refimpl.transpose_perm(pattern)
+        return refimpl.Adjacency(pattern, data, data[perm], None, perm)
+    pattern_t, perm = transposed(pattern)
+    return refimpl.Adjacency(pattern, data, data[perm], pattern_t, perm)
+
+
+def asymmetric(pattern, dtype=np.float64, seed=0):
+    """Return an Adjacency whose values say which way an edge points; dead entries hold NaN."""
+    data = np.random.default_rng(seed).normal(size=pattern.e).astype(dtype)
+    live = np.zeros(pattern.e, bool)
+    for start, end in zip(pattern.start, pattern.end, strict=True):
+        live[start:end] = True
+    data[~live] = np.nan
+    return with_values(pattern, data)

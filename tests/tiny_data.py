@@ -54,7 +54,7 @@ def arrays_of(checkpoint):
     return arrays, meta
 
 
-def same_run(a, b, *, but=("pool", "threads")):
+def same_run(a, b, *, but=("pool", "threads", "background")):
     """Assert that two checkpoints hold one run, settings that never change a result apart."""
     (arrays_a, meta_a), (arrays_b, meta_b) = arrays_of(a), arrays_of(b)
     for meta in (meta_a, meta_b):

@@ -1,29 +1,23 @@
 """refimpl/layers/dense.py on kernels."""
 
-import numpy as np
-
+from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
-from fastimpl.layers import _relu
-from fastimpl.propagation import matmul_into
+from fastimpl.layers._shared import bias_gradient, masked
+from fastimpl.propagation import matmul_into, matmul_t_into
 from refimpl.layers.dense import DenseGradients, dense_arguments, dense_backward_arguments
 
 
 @twin
-def dense_forward(X, W, *, relu):
-    X, W = dense_arguments(X, W)
-    Q = matmul_into(X, W, np.empty((X.shape[0], W.shape[1]), X.dtype))
-    if relu:
-        _relu.relu(Q)
-    return Q
+def dense_forward(X, W, *, relu, b=None):
+    X, W, b = dense_arguments(X, W, relu, b)
+    return matmul_into(X, W, empty((X.shape[0], W.shape[1]), X.dtype), bias=b, relu=relu)
 
 
 @twin
-def dense_backward(X, W, Y, G_out, *, relu, need_dx):
-    X, W = dense_arguments(X, W)
-    Y, G = dense_backward_arguments(X, W, Y, G_out)
-    if relu:
-        G_out, G = G, np.empty_like(G)
-        _relu.masked(G_out, Y, G)
-    dW = matmul_into(X, G, np.empty_like(W), transpose_a=True)
-    dX = matmul_into(G, W, np.empty_like(X), transpose_b=True) if need_dx else None
-    return DenseGradients(dW, dX)
+def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None):
+    X, W, b = dense_arguments(X, W, relu, b)
+    Y, G_out = dense_backward_arguments(X, W, Y, G_out, need_dx)
+    G = masked(G_out, Y, relu)
+    dW = matmul_t_into(X, G, empty_like(W))
+    dX = matmul_into(G, W, empty_like(X), transpose_b=True) if need_dx else None
+    return DenseGradients(dW, dX, bias_gradient(b, G))

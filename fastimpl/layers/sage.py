@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
-from fastimpl.layers import _relu
-from fastimpl.propagation import matmul_into, spmm_into
+from fastimpl.layers._shared import bias_gradient, masked
+from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into, spmm_matmul_into
 from refimpl.layers.sage import (
     SageGradients,
     SageOutput,
@@ -14,48 +15,100 @@ from refimpl.layers.sage import (
 
 
 @twin
-def sage_forward(A, X, W_neigh, W_self, order):
-    X, W_neigh, W_self = sage_arguments(A, X, W_neigh, W_self, order)
-    s, h_neigh = X.shape[0], W_neigh.shape[1]
-    Z = np.empty((s, h_neigh + W_self.shape[1]), X.dtype)
-    N, S = Z[:, :h_neigh], Z[:, h_neigh:]
+def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="neigh_first"):
+    X, W_neigh, W_self, b = sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat)
+    n_dst, n_src = A.graph.n_dst, A.graph.n_src
+    neigh, self_ = _halves(W_neigh, W_self, concat)
+    Z = empty((n_dst, W_neigh.shape[1] + W_self.shape[1]), X.dtype)
+    options = {"bias": None if b is None else b[neigh], "relu": relu}
     if order.forward == 1:
-        AX = spmm_into(A.graph, A.data, X, np.empty_like(X))
-        matmul_into(AX, W_neigh, N)
+        AX = empty((n_dst, X.shape[1]), X.dtype)
+        spmm_matmul_into(A.graph, A.data, X, AX, W_neigh, Z[:, neigh], **options)
     else:
         AX = None
-        XW = matmul_into(X, W_neigh, np.empty((s, h_neigh), X.dtype))
-        spmm_into(A.graph, A.data, XW, N)
-    matmul_into(X, W_self, S)
-    _relu.relu(Z)
+        XW = matmul_into(X, W_neigh, empty((n_src, W_neigh.shape[1]), X.dtype))
+        spmm_into(A.graph, A.data, XW, Z[:, neigh], **options)
+    bias = None if b is None else b[self_]
+    matmul_into(X[:n_dst], W_self, Z[:, self_], bias=bias, relu=relu)
     return SageOutput(Z, AX)
 
 
 @twin
-def sage_backward(A, X, W_neigh, W_self, out, G_out, order):
-    X, W_neigh, W_self = sage_arguments(A, X, W_neigh, W_self, order)
-    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, order)
-    s, h_neigh = X.shape[0], W_neigh.shape[1]
-    G = np.empty_like(G_out)
-    _relu.masked(G_out, X_out, G)
-    G_neigh, G_self = G[:, :h_neigh], G[:, h_neigh:]
-    dW_neigh, dW_self = np.empty_like(W_neigh), np.empty_like(W_self)
+def sage_backward(
+    A, X, W_neigh, W_self, out, G_out, order, *, b=None, relu=True, concat="neigh_first"
+):
+    X, W_neigh, W_self, b = sage_arguments(
+        A, X, W_neigh, W_self, order, b, relu, concat, backward=True
+    )
+    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out)
+    neigh, self_ = _halves(W_neigh, W_self, concat)
+    G_neigh = masked(G_out[:, neigh], X_out[:, neigh], relu)
+    db = None
+    if A.graph.n_dst == A.graph.n_src and order.dw == 2 and order.dx != 2:
+        G_self, gradients = _side_by_side(
+            A, X, W_neigh, W_self, G_neigh, G_out[:, self_], X_out[:, self_], relu, order
+        )
+    else:
+        G_self = masked(G_out[:, self_], X_out[:, self_], relu)
+        gradients = _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order)
+    if b is not None:
+        db = np.empty_like(b)
+        db[neigh] = bias_gradient(b[neigh], G_neigh)
+        db[self_] = bias_gradient(b[self_], G_self)
+    return SageGradients(*gradients, db)
+
+
+def _halves(W_neigh, W_self, concat):
+    """Return the columns of the output that each half fills."""
+    h_neigh, h_self = W_neigh.shape[1], W_self.shape[1]
+    if concat == "neigh_first":
+        return slice(0, h_neigh), slice(h_neigh, h_neigh + h_self)
+    return slice(h_self, h_self + h_neigh), slice(0, h_self)
+
+
+def _side_by_side(A, X, W_neigh, W_self, G_neigh, G_out, X_out, relu, order):
+    """Return G_self and the gradients, with A^T G_neigh and G_self halves of one matrix D.
+
+    Then the gradients of both weights are one product X^T D, and that of X is D [W_neigh ||
+    W_self]^T: half as many products, twice as wide.
+    """
+    h_neigh, h_self = W_neigh.shape[1], W_self.shape[1]
+    D = empty((len(X), h_neigh + h_self), X.dtype)
+    AtG, G_self = D[:, :h_neigh], masked(G_out, X_out, relu, D[:, h_neigh:])
+    dX = None
+    if order.dx == 1:
+        dX = empty_like(X)
+        W = np.concatenate([W_neigh, W_self], axis=1, out=empty((X.shape[1], D.shape[1]), X.dtype))
+        spmm_matmul_into(A.graph_t, A.data_t, G_neigh, AtG, W, dX, M=D, transpose_b=True)
+    else:
+        spmm_into(A.graph_t, A.data_t, G_neigh, AtG)
+    dW = matmul_t_into(X, D, empty((X.shape[1], D.shape[1]), X.dtype))
+    dW_neigh, dW_self = empty_like(W_neigh), empty_like(W_self)
+    dW_neigh[:], dW_self[:] = dW[:, :h_neigh], dW[:, h_neigh:]
+    return G_self, (dW_neigh, dW_self, dX)
+
+
+def _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order):
+    """Return the gradients, each product by itself."""
+    n_dst, h_neigh = A.graph.n_dst, W_neigh.shape[1]
+    dX = empty_like(X) if order.dx else None
     AtG = None
     if order.dw == 2 or order.dx == 1:
-        AtG = spmm_into(A.graph, A.data_t, G_neigh, np.empty((s, h_neigh), X.dtype))
-    if order.dw == 1:
-        AX = spmm_into(A.graph, A.data, X, np.empty_like(X)) if AX is None else AX
-        matmul_into(AX, G_neigh, dW_neigh, transpose_a=True)
-    else:
-        matmul_into(X, AtG, dW_neigh, transpose_a=True)
-    matmul_into(X, G_self, dW_self, transpose_a=True)
-    if order.dx == 0:
-        return SageGradients(dW_neigh, dW_self, None)
-    dX = np.empty_like(X)
+        AtG = empty((len(X), h_neigh), X.dtype)
     if order.dx == 1:
-        matmul_into(AtG, W_neigh, dX, transpose_b=True)
+        spmm_matmul_into(A.graph_t, A.data_t, G_neigh, AtG, W_neigh, dX, transpose_b=True)
+    elif AtG is not None:
+        spmm_into(A.graph_t, A.data_t, G_neigh, AtG)
+    if order.dw == 1:
+        if AX is None:
+            AX = spmm_into(A.graph, A.data, X, empty((n_dst, X.shape[1]), X.dtype))
+        dW_neigh = matmul_t_into(AX, G_neigh, empty_like(W_neigh))
     else:
-        GW = matmul_into(G_neigh, W_neigh, np.empty_like(X), transpose_b=True)
-        spmm_into(A.graph, A.data_t, GW, dX)
-    matmul_into(G_self, W_self, dX, transpose_b=True, add=True)
-    return SageGradients(dW_neigh, dW_self, dX)
+        dW_neigh = matmul_t_into(X, AtG, empty_like(W_neigh))
+    dW_self = matmul_t_into(X[:n_dst], G_self, empty_like(W_self))
+    if order.dx == 2:
+        GW = matmul_into(G_neigh, W_neigh, empty((n_dst, X.shape[1]), X.dtype), transpose_b=True)
+        spmm_into(A.graph_t, A.data_t, GW, dX)
+    if order.dx:
+        matmul_into(G_self, W_self, dX[:n_dst], transpose_b=True, add=True)
+    return dW_neigh, dW_self, dX

@@ -7,6 +7,7 @@ from refimpl.app.compare import compare
 from refimpl.app.errors import Interrupted, UserError
 from refimpl.app.info import info
 from refimpl.app.options import OPTIONS, add_options
+from refimpl.app.predict import PREDICT_OPTIONS, predict
 from refimpl.app.run import train
 from refimpl.app.sample import SAMPLE_OPTIONS, sample
 
@@ -34,6 +35,7 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_train(commands, impl)
+    _add_predict(commands, impl)
     _add_compare(commands)
     _add_sample(commands, impl)
     _add_info(commands, impl)
@@ -56,8 +58,26 @@ def _add_train(commands, impl):
         "--resume",
         action="store_true",
         help="go on from the checkpoint in the folder, with its settings, to the same bits as "
-        "an uninterrupted run; --epochs may be raised, --threads and --pool changed "
-        "(default: off, start over)",
+        "an uninterrupted run; --epochs may be raised, --threads, --pool and --background "
+        "changed (default: off, start over)",
+    )
+
+
+def _add_predict(commands, impl):
+    parser = commands.add_parser(
+        "predict",
+        help="use a trained model on the nodes of any graph",
+        description="Predict labels, probabilities or embeddings with a model that train wrote; "
+        "show F1-micro where the nodes have labels. One exact pass over the graph, whatever the "
+        "nodes.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("model", metavar="MODEL.npz", help="a model that train wrote")
+    add_options(parser, PREDICT_OPTIONS, PREDICT_OPTIONS, impl=impl)
+    parser.add_argument(
+        "--out",
+        metavar="FILE.npy|FILE.csv",
+        help="write the predictions to this file, a row a node (default: no file)",
     )
 
 
@@ -110,7 +130,8 @@ def _add_info(commands, impl):
 
 
 def _compared():
-    return [name for name in OPTIONS if name not in ("impl", "epochs")]
+    """Return the options of `compare`; a thread that samples would run in the other's turn."""
+    return [name for name in OPTIONS if name not in ("impl", "epochs", "background")]
 
 
 def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
@@ -145,11 +166,13 @@ def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
 
 def _run(arguments, impl, prog):
     command, out = arguments["command"], arguments.get("out")
-    table = SAMPLE_OPTIONS if command == "sample" else OPTIONS
+    table = {"sample": SAMPLE_OPTIONS, "predict": PREDICT_OPTIONS}.get(command, OPTIONS)
     given = {name: value for name, value in arguments.items() if name in table}
     defaults = {name: option.default for name, option in table.items()} | {"impl": impl}
     if command == "train":
         return train(given, defaults=defaults, out=out, resume=arguments["resume"], prog=prog)
+    if command == "predict":
+        return predict(arguments["model"], given, defaults=defaults, out=out)
     if command == "sample":
         return sample(given, defaults=defaults, out=out)
     if command == "compare":

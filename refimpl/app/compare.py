@@ -6,8 +6,12 @@ import numpy as np
 
 from refimpl.app import info, report
 from refimpl.app.errors import UserError, user_errors
-from refimpl.app.options import check_applicable, load_implementation, resolve
+from refimpl.app.options import load_implementation
 from refimpl.app.run import check_sampler, facts_of, limited_threads, load_data
+from refimpl.app.settings import check_applicable, resolve
+from refimpl.block import Block
+from refimpl.graph import Graph
+from refimpl.training.minibatches import LayerSampler
 from refimpl.training.trainer import Trainer
 
 SLOW, FAST = "refimpl", "fastimpl"
@@ -46,7 +50,7 @@ def compare(given, *, defaults, rounds, out):
     with limited_threads(settings["threads"]):
         dataset = load_data(settings)
         config, settings = resolve(settings, dataset.train_graph)
-        for unused in ("impl", "epochs"):
+        for unused in ("impl", "epochs", "background"):
             del settings[unused]
         for gnn in gnns:
             check_sampler(gnn, dataset, config)
@@ -84,10 +88,13 @@ def compare(given, *, defaults, rounds, out):
 
 
 def _same_subgraphs(dataset, config, gnns, count):
-    """Whether both packages draw the same subgraphs 0, .., count - 1, to the last edge."""
+    """Whether both packages sample the same for iterations 0, .., count - 1, to the last edge."""
     graph = dataset.train_graph
-    if config.sampler is None:
-        return _equal(*(gnn.induced_subgraph(graph, np.arange(graph.n)) for gnn in gnns))
+    if config.method == "full":
+        return _equal(*(gnn.transpose_perm(graph) for gnn in gnns))
+    if config.method == "layer":
+        samplers = [LayerSampler(gnn, graph, config) for gnn in gnns]
+        return all(_equal(*(sampler.sample(i) for sampler in samplers)) for i in range(count))
     return all(
         _equal(*(gnn.sample_many(graph, config.sampler, config.rng, q, 1)[0] for gnn in gnns))
         for q in range(count)
@@ -95,16 +102,15 @@ def _same_subgraphs(dataset, config, gnns, count):
 
 
 def _equal(a, b):
-    return a.counters == b.counters and all(
-        np.array_equal(x, y)
-        for x, y in (
-            (a.nodes, b.nodes),
-            (a.graph.indptr, b.graph.indptr),
-            (a.graph.indices, b.graph.indices),
-            (a.edge_ids, b.edge_ids),
-            (a.transpose_perm, b.transpose_perm),
-        )
-    )
+    """Whether two samples are equal in every array and count."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, Graph | Block):
+        names = ("start", "end", "indices", "n_src", "edge_ids")
+        return all(_equal(getattr(a, name, None), getattr(b, name, None)) for name in names)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return a == b
 
 
 def _normalization(trainers):

@@ -1,4 +1,4 @@
-"""The options of a run: their defaults, what they apply to, and what the library makes of them."""
+"""The options of a run: their defaults, and what the user is told of them."""
 
 import argparse
 import importlib
@@ -7,21 +7,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from refimpl import __all__ as contract
-from refimpl import _check
-from refimpl.app.errors import UserError, user_errors
+from refimpl.app.errors import UserError
+from refimpl.layers.gat import NORMS
+from refimpl.layers.sage import CONCAT
 from refimpl.samplers.sampling import KERNELS
 from refimpl.training.config import (
+    FANOUTS,
     METHODS,
     MODELS,
     WALK_LENGTH,
     TrainConfig,
-    scaled_sampler,
 )
 from refimpl.training.datasets.loading import BUILT_IN
 
 DEFAULTS = TrainConfig()
 DTYPES = ("float32", "float64")
+FANOUT_ORDERS = ("roots-first", "code")
 SAMPLERS = {name.replace("_", "-"): name for name in KERNELS}
+CONCATS = {name.replace("_", "-"): name for name in CONCAT}
 
 # The sampler's parameter behind an option; `clip` works on what any sampler draws.
 PARAMETERS = {
@@ -41,25 +44,15 @@ PARAMETERS = {
     "clip": "clip",
 }
 
-# What else applies with --method graph only.
-SAMPLING = ("sampler", "pool", "normalize", "coverage")
-
-# What TrainConfig takes as it is.
-AS_THEY_ARE = (
-    "method",
-    "model",
-    "layers",
-    "hidden",
-    "epochs",
-    "lr",
-    "normalize",
-    "classifier_relu",
-)
-
 
 def data_source(text):
     """Return a built-in name as it is, and a folder as an absolute path."""
     return text if text in BUILT_IN else str(Path(text).resolve())
+
+
+def fanouts(text):
+    """Return numbers separated by commas as a list, "all" as -1."""
+    return [-1 if number == "all" else int(number) for number in text.split(",")]
 
 
 class Option(NamedTuple):
@@ -73,7 +66,7 @@ class Option(NamedTuple):
     metavar: str | None = None
 
 
-def _takers(name):
+def takers_of(name):
     """Return the samplers that take the option `name`, as the user calls them."""
     return [
         sampler
@@ -84,7 +77,7 @@ def _takers(name):
 
 def _sampler_option(name, text, shown=None, **form):
     """Return a sampler's option; its default and the samplers that take it are in `text` too."""
-    takers = _takers(name)
+    takers = takers_of(name)
     if len(takers) < len(SAMPLERS):
         text = f"{text}; {', '.join(takers)} only"
     if shown is None:
@@ -107,21 +100,56 @@ OPTIONS = {
         metavar="MODULE",
     ),
     "method": Option(
-        "train on sampled subgraphs, or on the full training graph at once",
+        "train on sampled subgraphs (graph), on batches of nodes with sampled neighbours in each "
+        "layer as GraphSAGE does (layer), or on the full training graph at once (full)",
         DEFAULTS.method,
         choices=METHODS,
     ),
     "model": Option(
-        "GraphSAGE, or the same stack without the graph, as a control",
+        "GraphSAGE, GCN, MixHop, GAT, or a stack of as many layers without the graph, as a control",
         DEFAULTS.model,
         choices=MODELS,
     ),
     "layers": Option("number of layers", DEFAULTS.layers, type=int, metavar="L"),
     "hidden": Option(
-        "width of a layer: both halves together, neighbours and self",
+        "width of a layer's output: both halves of GraphSAGE, all powers of MixHop, all heads of "
+        "GAT together",
         DEFAULTS.hidden,
         type=int,
         metavar="WIDTH",
+    ),
+    "bias": Option("add a vector in every layer", DEFAULTS.bias, type=bool),
+    "dropout": Option(
+        "share of each layer's input that is set to 0 in training",
+        DEFAULTS.dropout,
+        type=float,
+        metavar="RATE",
+    ),
+    "row_l2": Option(
+        "scale the rows of the last layer's output to length 1 before the classifier",
+        DEFAULTS.row_l2,
+        type=bool,
+    ),
+    "concat": Option(
+        "which half of a layer's output comes first, the neighbours' or the node's own; "
+        "GraphSAGE only",
+        DEFAULTS.concat.replace("_", "-"),
+        choices=tuple(CONCATS),
+    ),
+    "hops": Option(
+        "K: a layer has the powers 0 .. K of the adjacency side by side; MixHop only",
+        DEFAULTS.hops,
+        type=int,
+        metavar="K",
+    ),
+    "heads": Option(
+        "attention heads of a layer; GAT only", DEFAULTS.heads, type=int, metavar="COUNT"
+    ),
+    "attention": Option(
+        "scale the scores of a node's neighbours by their number (row), by softmax, or not at all; "
+        "GAT only",
+        DEFAULTS.attention,
+        choices=NORMS,
     ),
     "sampler": Option(
         "how the nodes of a subgraph are drawn. Frontier sampling: frontier is the plain "
@@ -208,11 +236,32 @@ OPTIONS = {
         metavar="E",
     ),
     "lr": Option("learning rate of Adam", DEFAULTS.lr, type=float, metavar="RATE"),
+    "batch": Option(
+        "nodes in a batch; --method layer only", DEFAULTS.batch, type=int, metavar="COUNT"
+    ),
+    "fanouts": Option(
+        "sample at most so many neighbours of each node in each hop, or all of them; as many "
+        "numbers as layers, for MixHop layers times hops; --method layer only",
+        shown=f"{FANOUTS[0]} for the first hop, {FANOUTS[1]} for each other",
+        type=fanouts,
+        metavar="N,all,..",
+    ),
+    "fanout_order": Option(
+        "how --fanouts is read: the hop from the batch's own nodes first, as papers print it, or "
+        "last, as GraphSAGE's code does; --method layer only",
+        FANOUT_ORDERS[0],
+        choices=FANOUT_ORDERS,
+    ),
     "pool": Option(
-        "subgraphs sampled at a time, in parallel; never changes a result",
+        "subgraphs or batches sampled at a time, subgraphs in parallel; never changes a result",
         DEFAULTS.pool,
         type=int,
         metavar="COUNT",
+    ),
+    "background": Option(
+        "sample the next subgraphs or batches while training runs; never changes a result",
+        DEFAULTS.background,
+        type=bool,
     ),
     "normalize": Option(
         "weight loss and aggregation by how often the sampler picks each node and edge, "
@@ -271,20 +320,6 @@ def add_options(parser, names, table=OPTIONS, **defaults):
             )
 
 
-def check_applicable(settings, given):
-    """Refuse options in `given` that the method or the sampler of `settings` does not use."""
-    if settings["method"] == "full":
-        unused, because = {*SAMPLING, *PARAMETERS}, "--method full"
-    else:
-        unused = {name for name in PARAMETERS if settings["sampler"] not in _takers(name)}
-        because = f"--sampler {settings['sampler']}"
-    for name in given:
-        if name in unused:
-            raise UserError(f"{flag(name)} does not apply with {because}")
-    if "coverage" in given and not settings["normalize"]:
-        raise UserError("--coverage does not apply without --normalize")
-
-
 def load_implementation(name):
     """Return the module `name`, once it is clear that it is an implementation."""
     if not all(part.isidentifier() for part in name.split(".")):
@@ -297,41 +332,3 @@ def load_implementation(name):
     if missing:
         raise UserError(f"--impl {name} is no implementation: it has no {missing[0]}")
     return gnn
-
-
-def resolve_sampler(settings, graph):
-    """Return (Sampler, its settings) with every default that depends on the graph filled in.
-
-    Settings that do not apply become None.
-    """
-    options = {parameter: settings[name] for name, parameter in PARAMETERS.items()}
-    with user_errors():
-        sampler = scaled_sampler(graph, SAMPLERS[settings["sampler"]], **options)
-    values = {**sampler.options, "clip": sampler.clip}
-    return sampler, {name: values.get(parameter) for name, parameter in PARAMETERS.items()}
-
-
-def resolve(settings, train_graph):
-    """Return (TrainConfig, settings) with every default that depends on the data filled in.
-
-    Settings that do not apply become None.
-    """
-    resolved = dict(settings)
-    sampler = None
-    with user_errors():
-        _check.word("seed", settings["seed"])
-        if settings["method"] == "full":
-            resolved.update(dict.fromkeys((*SAMPLING, *PARAMETERS)), normalize=False)
-        else:
-            sampler, found = resolve_sampler(settings, train_graph)
-            resolved.update(found)
-        if settings["normalize"] and settings["coverage"] is None:
-            resolved["coverage"] = DEFAULTS.coverage
-        config = TrainConfig(
-            sampler=sampler,
-            rng=settings["seed"],
-            pool=DEFAULTS.pool if settings["pool"] is None else settings["pool"],
-            coverage=DEFAULTS.coverage if resolved["coverage"] is None else resolved["coverage"],
-            **{name: settings[name] for name in AS_THEY_ARE},
-        )
-    return config, resolved

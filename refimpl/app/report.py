@@ -7,6 +7,7 @@ from refimpl.app.files import replacing
 from refimpl.profiling import PARTS
 from refimpl.training.trainer import EpochRecord
 
+MODELS = {"sage": "GraphSAGE", "gcn": "GCN", "mixhop": "MixHop", "gat": "GAT", "mlp": "MLP"}
 TRAINING = tuple(part for part in PARTS if part != "evaluation")
 
 
@@ -42,14 +43,25 @@ def summary(metrics):
 
 def title(settings, dataset):
     """Return one line that says what a run trains, on what."""
-    model = "GraphSAGE" if settings["model"] == "sage" else "MLP"
-    way = "the full graph" if settings["method"] == "full" else f"{settings['sampler']} subgraphs"
+    way = {
+        "graph": f"{settings['sampler']} subgraphs",
+        "layer": f"batches of {settings['batch']} nodes{_fanouts(settings)}",
+        "full": "the full graph",
+    }[settings["method"]]
     if settings["normalize"]:
         way = f"normalised {way}"
     return (
-        f"{model} on {way} of {dataset['name']} ({dataset['nodes']} nodes, "
+        f"{MODELS[settings['model']]} on {way} of {dataset['name']} ({dataset['nodes']} nodes, "
         f"{dataset['edges']} directed edges), {settings['impl']}, {settings['dtype']}"
     )
+
+
+def _fanouts(settings):
+    if not settings["fanouts"]:
+        return ""
+    listed = ",".join("all" if f < 0 else str(f) for f in settings["fanouts"])
+    backwards = ", read backwards" if settings["fanout_order"] == "code" else ""
+    return f" with fan-outs {listed}{backwards}"
 
 
 def write_json(path, data):

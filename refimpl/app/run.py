@@ -13,14 +13,17 @@ from refimpl import _check
 from refimpl.app import info, plots, report
 from refimpl.app.errors import Interrupted, UserError, user_errors
 from refimpl.app.files import remove_leftovers
-from refimpl.app.options import OPTIONS, check_applicable, flag, load_implementation, resolve
+from refimpl.app.options import OPTIONS, flag, load_implementation
 from refimpl.app.progress import Progress
+from refimpl.app.settings import check_applicable, resolve
 from refimpl.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.training.datasets.loading import load_dataset
+from refimpl.training.model import Model, save_model
 from refimpl.training.trainer import Trainer
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
-FREE = ("threads", "pool")  # may change when a run is resumed: they never change a result
+MODEL = "model.npz"
+FREE = ("threads", "pool", "background")  # --resume may change them: they change no result
 MOST_THREADS = 1024
 
 
@@ -60,10 +63,11 @@ def train(given, *, defaults, out, resume, prog):
         gnn = load_implementation(settings["impl"])
         with limited_threads(settings["threads"]):
             trainer, settings, facts = _prepared(gnn, settings, state, facts)
-            _start(folder, trainer.state, settings, facts, resume)
-            saved = True
-            _run_epochs(folder, trainer, settings, facts)
-            _finish(folder, trainer, settings, facts)
+            with trainer:
+                _start(folder, trainer.state, settings, facts, resume)
+                saved = True
+                _run_epochs(folder, trainer, settings, facts)
+                _finish(folder, trainer, settings, facts)
     except KeyboardInterrupt:
         if not saved:
             raise
@@ -170,11 +174,11 @@ def _start(folder, state, settings, facts, resume):
         raise UserError(f"--out must be a folder, but {folder} is a file")
     with user_errors():
         folder.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(folder, (CHECKPOINT, METRICS, HISTORY, CURVE))
+        remove_leftovers(folder, (CHECKPOINT, METRICS, HISTORY, CURVE, MODEL))
         if not resume:
             # The checkpoint first: a run killed in its first epoch must not resume an old one.
             _save(folder, state, settings, facts)
-            for name in (METRICS, HISTORY, CURVE):
+            for name in (METRICS, HISTORY, CURVE, MODEL):
                 (folder / name).unlink(missing_ok=True)
 
 
@@ -199,9 +203,17 @@ def _run_epochs(folder, trainer, settings, facts):
             progress.after_epoch(record)
 
 
+def _save_model(folder, trainer, weights):
+    """Write the best weights as a model, with all that its use needs."""
+    if not all(np.isfinite(W).all() for W in weights.values()):
+        raise UserError("the training diverged: try a smaller --lr")
+    save_model(folder / MODEL, Model.trained(trainer.dataset, trainer.config, weights))
+
+
 def _finish(folder, trainer, settings, facts):
     """Score the best weights; write and print the result."""
     result = trainer.result()
+    _save_model(folder, trainer, result.weights)
     metrics = {
         "val_f1": result.val_f1,
         "test_f1": result.test_f1,
@@ -220,6 +232,6 @@ def _finish(folder, trainer, settings, facts):
     title = report.title(settings, facts)
     drawn = plots.draw_curves(folder / CURVE, result.history, title)
     print(f"{title}\n\n{report.summary(metrics)}\n")
-    for name in (METRICS, HISTORY, CHECKPOINT):
+    for name in (METRICS, HISTORY, CHECKPOINT, MODEL):
         print(f"wrote {folder / name}")
     print(f"wrote {folder / CURVE}" if drawn else f"no {CURVE}: matplotlib is not installed")

@@ -13,12 +13,11 @@ from refimpl.app.options import (
     OPTIONS,
     PARAMETERS,
     Option,
-    check_applicable,
     data_source,
     load_implementation,
-    resolve_sampler,
 )
 from refimpl.app.run import limited_threads, load_data
+from refimpl.app.settings import check_applicable, resolve_sampler
 from refimpl.app.structure import HUBS, hub_share, overlap, structure
 from refimpl.graph import Counters
 from refimpl.training.datasets.generators import kronecker, power_law

@@ -5,18 +5,21 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl.layers import _arguments
+from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul
 
 
 class DenseGradients(NamedTuple):
-    """Gradients of the loss; X is None where it was not asked for."""
+    """Gradients of the loss; X and b are None where they were not asked for."""
 
     W: np.ndarray
     X: np.ndarray | None
+    b: np.ndarray | None
 
 
-def dense_forward(X, W, *, relu):
-    """Return X W, or ReLU(X W).
+def dense_forward(X, W, *, relu, b=None):
+    """Return X W + b, or ReLU(X W + b).
 
     The papers print a ReLU before the classifier's sigmoid or softmax, which keeps every
     probability of a sigmoid at 1/2 or more (E-E8): the classifier's default is without.
@@ -26,6 +29,7 @@ def dense_forward(X, W, *, relu):
     X : (s, f) float32 or float64 array
     W : (f, h) array of the same dtype
     relu : bool
+    b : (h,) array of the same dtype, optional
 
     Returns
     -------
@@ -36,19 +40,18 @@ def dense_forward(X, W, *, relu):
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W = dense_arguments(X, W)
-    Q = matmul(X, W)
-    return np.maximum(Q, 0) if relu else Q
+    X, W, b = dense_arguments(X, W, relu, b)
+    return activate(matmul(X, W), b, relu)
 
 
-def dense_backward(X, W, Y, G_out, *, relu, need_dx):
+def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None):
     """Return the gradients of `dense_forward` from the gradient of its result Y.
 
     JPDC'21 Equation 11, with the mask applied before the product with W^T (E-E2).
 
     Parameters
     ----------
-    X, W, relu
+    X, W, relu, b
         As given to `dense_forward`.
     Y : (s, h) array
         What it returned.
@@ -65,20 +68,24 @@ def dense_backward(X, W, Y, G_out, *, relu, need_dx):
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W = dense_arguments(X, W)
-    Y, G_out = dense_backward_arguments(X, W, Y, G_out)
-    G = np.where(Y > 0, G_out, 0) if relu else G_out
-    return DenseGradients(matmul(X.T, G), matmul(G, W.T) if need_dx else None)
+    X, W, b = dense_arguments(X, W, relu, b)
+    Y, G_out = dense_backward_arguments(X, W, Y, G_out, need_dx)
+    G = masked(G_out, Y, relu)
+    dX = matmul(G, W.T) if need_dx else None
+    return DenseGradients(matmul(X.T, G), dX, None if b is None else G.sum(axis=0))
 
 
-def dense_arguments(X, W):
-    """Check what both passes take; return (X, W)."""
+def dense_arguments(X, W, relu, b):
+    """Check what both passes take; return (X, W, b)."""
+    _arguments.switch("relu", relu)
     X = _check.floats("X", X, (None, None))
-    return X, _check.floats("W", W, (X.shape[1], None), X.dtype)
+    W = _check.floats("W", W, (X.shape[1], None), X.dtype)
+    return X, W, _arguments.bias(b, W.shape[1], X.dtype)
 
 
-def dense_backward_arguments(X, W, Y, G_out):
+def dense_backward_arguments(X, W, Y, G_out, need_dx):
     """Check what only the backward pass takes; return (Y, G_out)."""
+    _arguments.switch("need_dx", need_dx)
     shape = (X.shape[0], W.shape[1])
     Y = _check.floats("Y", Y, shape, X.dtype)
     return Y, _check.floats("G_out", G_out, shape, X.dtype)

@@ -1,15 +1,31 @@
 """What a training run is asked to do, checked before it starts."""
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from refimpl import _check
+from refimpl.layers.gat import NORMS
+from refimpl.layers.sage import CONCAT
 from refimpl.samplers.sampling import KERNELS, Sampler
 from refimpl.streams import as_seed
 
-METHODS = ("graph", "full")
-MODELS = ("sage", "mlp")
+METHODS = ("graph", "layer", "full")
+MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
 MOST_NODES, WALK_LENGTH = 8000, 2  # a sampler's, where nobody says otherwise
+FANOUTS = (25, 10)  # of the roots' hop, and of all others (JPDC'21 section 7.7)
+
+# With which values of other settings a setting applies; elsewhere it must keep its default.
+APPLIES: dict[str, dict[str, tuple]] = {
+    "sampler": {"method": ("graph",)},
+    "normalize": {"method": ("graph",), "model": ("sage", "mlp")},
+    "background": {"method": ("graph", "layer")},
+    "batch": {"method": ("layer",)},
+    "fanouts": {"method": ("layer",), "model": ("sage", "gcn", "mixhop", "gat")},
+    "concat": {"model": ("sage",)},
+    "hops": {"model": ("mixhop",)},
+    "heads": {"model": ("gat",)},
+    "attention": {"model": ("gat",)},
+}
 
 
 @dataclass(frozen=True)
@@ -18,29 +34,56 @@ class TrainConfig:
 
     Parameters
     ----------
-    method : {"graph", "full"}
-        Train on sampled subgraphs, or on the whole training graph at once (the baseline).
+    method : {"graph", "layer", "full"}
+        Train on sampled subgraphs; on batches of nodes with sampled neighbours, layer by layer
+        (GraphSAGE, a baseline); or on the whole training graph at once (another).
     sampler : Sampler, optional
         For method "graph"; default: `scaled_sampler` of the training graph.
-    model : {"sage", "mlp"}
-        GraphSAGE, or the same stack without the graph (a control).
+    model : {"sage", "gcn", "mixhop", "gat", "mlp"}
+        The kind of all layers; "mlp" does not look at the graph (a control).
     layers, hidden : ints
-        Depth, and width of each layer after concatenation.
+        Depth, and width of each layer's output: after concatenation, all heads together.
     epochs : int
-        An epoch ends when as many nodes were sampled as the training graph has (E-G3).
+        An epoch ends when as many nodes were seen as the training graph has (E-G3); with method
+        "layer" each of them once, as a root.
     lr : float
         Adam's learning rate.
     pool : int
-        Subgraphs sampled at a time, in parallel; it never changes a result.
+        Subgraphs or batches sampled at a time; it never changes a result.
     normalize : bool
         Weight the loss and the aggregation by how often the sampler picks each node and edge
-        (JPDC'21 section 4.4); for method "graph".
+        (JPDC'21 section 4.4); for method "graph" and the models "sage" and "mlp".
     coverage : float
         How often a node is met on average while that is estimated, before training.
     classifier_relu : bool
         The ReLU that the papers print before the classifier's sigmoid or softmax (E-E8).
     rng : int, numpy.random.Generator or None
         Reduced to an int when the configuration is made.
+    bias : bool
+        Add a vector, at first zero, in every layer and the classifier.
+    dropout : float in [0, 1)
+        Share of the elements of each layer's input, and the classifier's, that are set to 0 in
+        training.
+    row_l2 : bool
+        Scale the rows of the last layer's output to length 1 before the classifier.
+    concat : {"neigh_first", "self_first"}
+        Which half of a GraphSAGE layer's output comes first (E-E1).
+    hops : int
+        MixHop's K: a layer has the powers 0 .. K of the adjacency side by side.
+    heads : int
+        GAT's attention heads, a divisor of `hidden`.
+    attention : {"row", "softmax", "none"}
+        How GAT's attention is normalised (E-E6). "row" does not depend on which neighbours a
+        subgraph shows.
+    batch : int
+        Roots of a batch, for method "layer".
+    fanouts : sequence of ints, optional
+        For method "layer": at most so many neighbours of each node are sampled in each hop, the
+        roots' hop first; -1 for all. One a hop, so `layers` in all, for MixHop layers x hops.
+        Default: 25, then 10 for every other hop.
+    background : bool
+        Sample the next subgraphs or batches in a thread while training runs; it never changes a
+        result.
 
     Raises
     ------
@@ -60,25 +103,76 @@ class TrainConfig:
     coverage: float = 50.0
     classifier_relu: bool = False
     rng: int | None = 0
+    bias: bool = False
+    dropout: float = 0.0
+    row_l2: bool = False
+    concat: str = "neigh_first"
+    hops: int = 2
+    heads: int = 1
+    attention: str = "row"
+    batch: int = 512
+    fanouts: tuple[int, ...] | None = None
+    background: bool = False
 
     def __post_init__(self):
         _check.choice("method", self.method, METHODS)
         _check.choice("model", self.model, MODELS)
+        _check.choice("concat", self.concat, CONCAT)
+        _check.choice("attention", self.attention, NORMS)
         if self.sampler is not None and not isinstance(self.sampler, Sampler):
             raise TypeError(f"sampler must be a Sampler, got {type(self.sampler).__name__}")
-        if self.sampler is not None and self.method == "full":
-            raise ValueError('sampler must be None where method is "full"')
-        for name in ("layers", "hidden", "pool"):
+        for name in ("layers", "hidden", "pool", "heads", "batch"):
             _check.integer(name, getattr(self, name), 1, 2**31 - 1)
-        _check.integer("epochs", self.epochs, 0)
+        for name in ("epochs", "hops"):
+            _check.integer(name, getattr(self, name), 0)
         object.__setattr__(self, "lr", _check.real("lr", self.lr, 0, strict=True))
+        object.__setattr__(self, "dropout", _check.real("dropout", self.dropout, 0))
+        if self.dropout >= 1:
+            raise ValueError(f"dropout must be below 1, got {self.dropout}")
         _check.real("coverage", self.coverage, 0, strict=True)
-        for name in ("normalize", "classifier_relu"):
+        for name in ("normalize", "classifier_relu", "bias", "row_l2", "background"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False")
-        if self.normalize and self.method == "full":
-            raise ValueError('normalize must be False where method is "full"')
+        self._refuse_what_does_not_apply()
+        if self.hidden % self.heads:
+            raise ValueError(
+                f"hidden must be a multiple of heads ({self.heads}), got {self.hidden}"
+            )
+        if self.method == "layer":
+            object.__setattr__(self, "fanouts", self._checked_fanouts())
         object.__setattr__(self, "rng", as_seed(self.rng))
+
+    def _refuse_what_does_not_apply(self):
+        for name, default in ((field.name, field.default) for field in fields(self)):
+            for other, allowed in APPLIES.get(name, {}).items():
+                found = getattr(self, other)
+                if getattr(self, name) != default and found not in allowed:
+                    raise ValueError(f'{name} must be {default!r} where {other} is "{found}"')
+
+    def _checked_fanouts(self):
+        if self.fanouts is None:
+            return default_fanouts(self.reach)
+        if not isinstance(self.fanouts, list | tuple):
+            raise TypeError(f"fanouts must be a tuple of ints, got {type(self.fanouts).__name__}")
+        if len(self.fanouts) != self.reach:
+            raise ValueError(
+                f"fanouts must have {self.reach} numbers, one for each hop of the model, "
+                f"got {len(self.fanouts)}"
+            )
+        fanouts = tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in self.fanouts)
+        if 0 in fanouts:
+            raise ValueError("fanouts must be -1 or at least 1, got 0")
+        return fanouts
+
+    @property
+    def reach(self):
+        """How many hops away the farthest node is that the output for a node depends on."""
+        return {"mixhop": self.layers * self.hops, "mlp": 0}.get(self.model, self.layers)
+
+
+def default_fanouts(reach):
+    """Return the fan-outs of `reach` hops, the roots' first, where nobody says otherwise."""
+    return (FANOUTS[:1] + (reach - 1) * FANOUTS[1:])[:reach]
 
 
 def scaled_sampler(graph, name="pin_tile", **options):

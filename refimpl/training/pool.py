@@ -1,19 +1,100 @@
-"""The pool of subgraphs between the samplers and the training loop."""
+"""The pool between the samplers and the training loop, refilled at once or in the background."""
 
 from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import Context
+from functools import partial
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 from refimpl import _check
-from refimpl.graph import Subgraph
 from refimpl.profiling import timed
 from refimpl.streams import as_seed
 
 
-class SubgraphPool:
+class Pool:
+    """Items first, first + 1, .. of a run, drawn `size` at a time: an iterator without end.
+
+    First in, first out, by number (E-F9): neither the size nor the thread changes an item. With
+    `background`, a thread draws the next `size` items while those before are used, so at most
+    2 `size` exist. An exception of `draw` is raised where the first of these items is asked for.
+    The thread ends with `close`, at the end of a ``with`` block, or with the pool.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(first, count)`` returns the items first, .., first + count - 1.
+    size : int
+    first : int
+    background : bool
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option is of the wrong kind.
+    """
+
+    def __init__(self, draw, *, size=1, first=0, background=False):
+        if not isinstance(background, bool):
+            raise TypeError("background must be True or False")
+        self.draw = draw
+        self.size = _check.integer("size", size, 1)
+        self.next_q = _check.integer("first", first, 0)
+        self.waiting: deque[Any] = deque()  # A8:1
+        self.closed = False
+        self._worker = Worker() if background else None
+        self._under_way: Future | None = None
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.closed:
+            raise ValueError("the pool is closed")
+        if not self.waiting:  # A8:3
+            self._refill()
+        return self.waiting.popleft()  # A8:10 E-F9
+
+    @timed("sampling")
+    def _refill(self):
+        worker = self._worker
+        drawn = self._drawn_by(worker) if worker else self.draw(self.next_q, self.size)
+        self.waiting.extend(drawn)  # A8:7
+        self.next_q += self.size
+        if worker:
+            self._under_way = worker.start(self.draw, self.next_q, self.size)
+
+    def _drawn_by(self, worker):
+        """Return the items that the thread has drawn already, or is drawing."""
+        if self._under_way is None:
+            self._under_way = worker.start(self.draw, self.next_q, self.size)
+        try:
+            return self._under_way.result()
+        finally:
+            if self._under_way.done():  # not if the wait itself was interrupted
+                self._under_way = None
+
+    def close(self):
+        """End the thread, once it has drawn what it is drawing; nothing more can be taken."""
+        self.closed = True
+        self.waiting.clear()
+        if self._worker is not None:
+            self._worker.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
+
+
+class SubgraphPool(Pool):
     """Subgraphs first, first + 1, .. of a run, sampled `size` at a time.
 
-    IPDPS'19 Algorithm 5 and JPDC'21 Algorithm 8; ``# n`` marks a line of the latter. First in,
-    first out, by number (E-F9): the size changes when subgraphs are drawn, not which. An
-    iterator without end.
+    IPDPS'19 Algorithm 5 and JPDC'21 Algorithm 8; see `Pool` for their lines. First in, first
+    out, by number (E-F9): the size changes when subgraphs are drawn, not which. An iterator
+    without end.
 
     Parameters
     ----------
@@ -26,6 +107,10 @@ class SubgraphPool:
         The paper's p_inter.
     first : int
         Number of the first subgraph.
+    background : bool
+        Sample the next `size` subgraphs in a thread while those before are used; ``close()`` or
+        a ``with`` block ends the thread. It has the OpenMP limit of the thread that takes
+        subgraphs.
 
     Raises
     ------
@@ -33,24 +118,35 @@ class SubgraphPool:
         If an option is of the wrong kind; the sampler's when the first subgraph is taken.
     """
 
-    def __init__(self, gnn, graph, sampler, rng, *, size=1, first=0):
-        self.gnn, self.graph, self.sampler, self.seed = gnn, graph, sampler, as_seed(rng)
-        self.size = _check.integer("size", size, 1)
-        self.next_q = _check.integer("first", first, 0)
-        self.waiting: deque[Subgraph] = deque()  # 1
+    def __init__(self, gnn, graph, sampler, rng, *, size=1, first=0, background=False):
+        draw = partial(gnn.sample_many, graph, sampler, as_seed(rng))  # 4-6
+        super().__init__(draw, size=size, first=first, background=background)
 
-    def __iter__(self):
-        return self
 
-    def __next__(self):
-        if not self.waiting:  # 3
-            self._refill()
-        return self.waiting.popleft()  # 10 E-F9
+class Worker:
+    """One thread, started when it is first needed, that calls functions one after another.
 
-    @timed("sampling")
-    def _refill(self):
-        drawn = self.gnn.sample_many(
-            self.graph, self.sampler, self.seed, self.next_q, self.size
-        )  # 4-6
-        self.waiting.extend(drawn)  # 7
-        self.next_q += self.size
+    OpenMP's limit on threads belongs to the thread that set it: each call runs under the limit
+    that its caller has at the time. No profile is in force in the calls.
+    """
+
+    def __init__(self):
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-pool")
+        self._libraries = None
+
+    def start(self, function, *args):
+        """Call ``function(*args)`` in the thread; return the Future of its result."""
+        if self._libraries is None:  # now, when the kernels are loaded
+            self._libraries = ThreadpoolController().select(user_api="openmp").lib_controllers
+        limits = [(library, library.num_threads) for library in self._libraries]
+        return self._executor.submit(_call_under, limits, function, args)
+
+    def close(self):
+        """Wait for the call under way, forget those that wait, and end the thread."""
+        self._executor.shutdown(cancel_futures=True)
+
+
+def _call_under(limits, function, args):
+    for library, threads in limits:
+        library.set_num_threads(threads)
+    return Context().run(function, *args)

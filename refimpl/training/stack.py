@@ -1,71 +1,37 @@
 """A stack of layers and a classifier over an implementation: forward, and back by hand."""
 
 import math
+from typing import Any
 
 import numpy as np
 
-from refimpl.scheduling import sage_order
-from refimpl.streams import INIT, key
+from refimpl.streams import DROPOUT, INIT, key
+from refimpl.training.layers import LAYERS, DenseLayer, WithRowL2
 
-
-class SageLayer:
-    """GraphSAGE, half of its output from the neighbours and half from the node itself."""
-
-    def __init__(self, gnn, f_in, f_out, first):
-        h_neigh = f_out - f_out // 2
-        self.gnn, self.first = gnn, first
-        self.shapes = {"W_neigh": (f_in, h_neigh), "W_self": (f_in, f_out // 2)}
-        self.order = sage_order(f_in, h_neigh, first=first)  # A8:12 E-F3
-
-    def forward(self, W, A, X):
-        """Return the layer's output, and what `backward` needs of this pass."""
-        out = self.gnn.sage_forward(A, X, W["W_neigh"], W["W_self"], self.order)  # A1:10
-        return out.X_out, out
-
-    def backward(self, W, A, X, out, G_out):
-        """Return the gradients of the weights by name, and of X (None in the first layer)."""
-        gradients = self.gnn.sage_backward(A, X, W["W_neigh"], W["W_self"], out, G_out, self.order)
-        return {"W_neigh": gradients.W_neigh, "W_self": gradients.W_self}, gradients.X
-
-
-class DenseLayer:
-    """ReLU(X W): a layer that does not look at the graph; without `relu`, a classifier."""
-
-    def __init__(self, gnn, f_in, f_out, first, relu=True):
-        self.gnn, self.first, self.relu = gnn, first, relu
-        self.shapes = {"W": (f_in, f_out)}
-
-    def forward(self, W, A, X):
-        """Return the layer's output, twice: `backward` needs it."""
-        Y = self.gnn.dense_forward(X, W["W"], relu=self.relu)
-        return Y, Y
-
-    def backward(self, W, A, X, Y, G_out):
-        """Return the gradients of the weights by name, and of X (None in the first layer)."""
-        gradients = self.gnn.dense_backward(
-            X, W["W"], Y, G_out, relu=self.relu, need_dx=not self.first
-        )
-        return {"W": gradients.W}, gradients.X
-
-
-LAYERS = {"sage": SageLayer, "mlp": DenseLayer}
+BLOCK_KINDS = {"sage": "row", "gcn": "sym", "mixhop": "sym", "gat": "loop"}
+ATTENTION = ("a_recv", "a_send")
 
 
 class Stack:
     """L layers of one kind and a linear classifier; weights are a dict by name.
 
-    The names are ``layer1.W_neigh``, .., ``classifier.W``.
+    The names are ``layer1.W_neigh``, .., ``classifier.W``. Layers take the operands that
+    `operands` or `block_operands` returns, one each.
     """
 
     def __init__(self, gnn, config, f_in, classes, multilabel):
+        self.gnn, self.config = gnn, config
         widths = [f_in] + [config.hidden] * config.layers
-        layer = LAYERS[config.model]
-        self.layers = {
-            f"layer{i + 1}": layer(gnn, widths[i], widths[i + 1], first=i == 0)
+        kind = LAYERS[config.model]
+        self.layers: dict[str, Any] = {
+            f"layer{i + 1}": kind(gnn, config, widths[i], widths[i + 1], first=i == 0)
             for i in range(config.layers)
         }
+        if config.row_l2:
+            last = f"layer{config.layers}"
+            self.layers[last] = WithRowL2(gnn, self.layers[last])
         self.layers["classifier"] = DenseLayer(
-            gnn, config.hidden, classes, first=False, relu=config.classifier_relu
+            gnn, config, config.hidden, classes, first=False, relu=config.classifier_relu
         )
         self.loss = gnn.sigmoid_cross_entropy if multilabel else gnn.softmax_cross_entropy
 
@@ -78,32 +44,124 @@ class Stack:
         }
 
     def initial_weights(self, seed, dtype):
-        """Return Glorot-uniform weights: entry c of matrix i of layer l is draw c of its key."""
+        """Return Glorot-uniform weights: entry c of matrix i of layer l is draw c of its key.
+
+        The attention vector of a head counts as a matrix of one row. A bias is zero.
+        """
         weights = {}
         for number, (place, layer) in enumerate(self.layers.items()):
-            for index, (name, (rows, cols)) in enumerate(layer.shapes.items()):
-                limit = math.sqrt(6 / max(rows + cols, 1))
-                u = layer.gnn.uniform(
+            for index, (name, shape) in enumerate(layer.shapes.items()):
+                if name == "b":
+                    weights[f"{place}.{name}"] = np.zeros(shape, dtype)
+                    continue
+                rows, cols = shape
+                limit = math.sqrt(6 / max((1 if name in ATTENTION else rows) + cols, 1))
+                u = self.gnn.uniform(
                     key(seed, INIT, number, index), np.arange(rows * cols, dtype=np.uint64)
                 )
                 W = ((2 * u - 1) * limit).reshape(rows, cols)
                 weights[f"{place}.{name}"] = W.astype(dtype)
         return weights
 
-    def forward(self, weights, A, X):
-        """Return the logits, and each layer's (input, kept) for `gradients`."""
+    def adjacency(self, graph, transpose_perm=None, *, dtype):
+        """Return the matrix that the model aggregates with on a whole graph; None for an MLP.
+
+        Parameters
+        ----------
+        graph : Graph
+            Undirected.
+        transpose_perm : (e,) int64 array, optional
+            From `transpose_perm`; without it there may be no backward pass.
+        dtype : float32 or float64
+
+        Returns
+        -------
+        Adjacency or None
+        """
+        if self.config.model == "sage":
+            return self.gnn.row_norm(graph, transpose_perm, dtype=dtype)
+        if self.config.model == "gat":
+            return self.gnn.loop_norm(graph, dtype=dtype)
+        return None if self.config.model == "mlp" else self.gnn.sym_norm(graph, dtype=dtype)
+
+    def operands(self, A):
+        """Return the operand of each layer where all aggregate with A."""
+        return self._shared_out((A,) * self.config.reach)
+
+    def block_operands(self, mfg, degrees, *, dtype):
+        """Return the operand of each layer on a message-flow graph.
+
+        Parameters
+        ----------
+        mfg : MFG
+            With as many blocks as ``config.reach``.
+        degrees : (n,) integer array
+            Of all nodes in the graph that it was sampled from.
+        dtype : float32 or float64
+
+        Returns
+        -------
+        tuple
+        """
+        kind = BLOCK_KINDS.get(self.config.model)
+        return self._shared_out(
+            tuple(
+                self.gnn.block_norm(
+                    kind, block, degrees[sources] if kind == "sym" else None, dtype=dtype
+                )
+                for sources, block in zip(mfg.nodes, mfg.blocks, strict=False)
+            )
+        )
+
+    def _shared_out(self, hops):
+        """Return each layer's part of the matrices of all hops."""
+        layers, K = self.config.layers, self.config.hops
+        if self.config.model == "mlp":
+            return (None,) * layers
+        if self.config.model == "mixhop":
+            return tuple(hops[K * i : K * (i + 1)] for i in range(layers))
+        return hops
+
+    def forward(self, weights, operands, X, iteration=None):
+        """Return the logits, and what `gradients` needs of this pass.
+
+        Parameters
+        ----------
+        weights : dict of arrays
+        operands : tuple
+            One a layer.
+        X : (n_src, f) float array
+        iteration : int, optional
+            Number of the training step from 0, which dropout's masks depend on. Without it
+            nothing is dropped.
+
+        Returns
+        -------
+        logits : (n_dst, C) array
+        kept : dict
+            By layer: its input as it was used, what its `backward` needs, the key of its mask.
+        """
         kept = {}
-        for place, layer in self.layers.items():  # A1:9 12
+        places = zip(self.layers.items(), (*operands, None), strict=True)
+        for number, ((place, layer), A) in enumerate(places):  # A1:9 12
+            mask = None
+            if iteration is not None and self.config.dropout:
+                mask = key(self.config.rng, DROPOUT, iteration, number)
+                X = self.gnn.dropout(X, self.config.dropout, mask)
             Y, needed = layer.forward(_part(weights, place), A, X)
-            kept[place] = X, needed
+            kept[place] = X, needed, mask
             X = Y
         return X, kept
 
-    def gradients(self, weights, A, kept, G):
+    def gradients(self, weights, operands, kept, G):
         """Return the gradient of every weight, from the gradient of the logits."""
         gradients = {}
-        for place, layer in reversed(self.layers.items()):
-            dW, G = layer.backward(_part(weights, place), A, *kept[place], G)
+        places = list(zip(self.layers.items(), (*operands, None), strict=True))
+        for (place, layer), A in reversed(places):
+            X, needed, mask = kept[place]
+            dW, G = layer.backward(_part(weights, place), A, X, needed, G)
+            if mask is not None and G is not None:
+                G = self.gnn.dropout(G, self.config.dropout, mask)
             gradients.update({f"{place}.{name}": grad for name, grad in dW.items()})
         return gradients
 

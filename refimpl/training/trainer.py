@@ -1,18 +1,18 @@
-"""Training on sampled subgraphs, or on the whole training graph as if it were one."""
+"""Training on sampled subgraphs, or on what else a method makes a minibatch of."""
 
 from dataclasses import dataclass, field
-from itertools import repeat
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 from refimpl._threads import one_blas_thread
-from refimpl.metrics import f1_micro, predict
+from refimpl.metrics import decide, f1_micro
 from refimpl.profiling import PARTS, Profile, timed
 from refimpl.training.config import TrainConfig, scaled_sampler
 from refimpl.training.datasets.dataset import Dataset
-from refimpl.training.pool import SubgraphPool
+from refimpl.training.evaluation import full_graph_forward
+from refimpl.training.minibatches import LayerBatches, Subgraphs, WholeGraph
 from refimpl.training.stack import Stack
 
 
@@ -60,6 +60,9 @@ class TrainResult(NamedTuple):
 class Trainer:
     """One run over an implementation, an iteration at a time.
 
+    With ``config.background`` a thread samples ahead; it ends with `close`, at the end of a
+    ``with`` block, or with the trainer.
+
     Parameters
     ----------
     gnn : module
@@ -100,7 +103,7 @@ class Trainer:
             self.sampler = config.sampler or scaled_sampler(dataset.train_graph)
         with self.profile:
             self.counts = self._estimated_counts() if config.normalize else None
-            self.subgraphs = self._subgraphs()
+            self.minibatches = self._minibatches()
         self.A_full = None
 
     def _initial_state(self):
@@ -119,43 +122,40 @@ class Trainer:
         )
 
     @timed("sampling")
-    def _subgraphs(self):
-        graph = self.dataset.train_graph
-        if self.sampler is None:
-            return repeat(self.gnn.induced_subgraph(graph, np.arange(graph.n)))
-        return SubgraphPool(
-            self.gnn,
-            graph,
-            self.sampler,
-            self.config.rng,
-            size=self.config.pool,
-            first=self.state.iterations,
-        )
+    def _minibatches(self):
+        parts = self.gnn, self.stack, self.dataset.train_graph, self.X, self.Y
+        if self.config.method == "full":
+            return WholeGraph(*parts)
+        if self.config.method == "layer":
+            return LayerBatches(*parts, self.state.iterations)
+        return Subgraphs(*parts, self.sampler, self.counts, self.state.iterations)
 
-    def _normalised(self, sub):
-        """Return the adjacency of a subgraph, and the weights of its nodes in the loss."""
-        gnn, dtype = self.gnn, self.X.dtype
-        if self.counts is None:
-            return gnn.row_norm(sub.graph, sub.transpose_perm, dtype=dtype), None
-        A = gnn.aggregator(self.counts, self.dataset.train_graph, sub, dtype=dtype)
-        return A, gnn.loss_weights(self.counts, sub.nodes, dtype=dtype)
+    def close(self):
+        """End the thread that samples ahead, if there is one; no step can follow."""
+        self.minibatches.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
 
     def step(self):
-        """Do one iteration; return the loss and the number of nodes.
+        """Do one iteration; return the loss and the number of nodes that it was taken over.
 
         JPDC'21 Algorithm 1, of which ``# n`` marks line n: what stands inside its loop.
         """
         begin, before = perf_counter(), sum(self.profile.seconds.values())
         state = self.state
         with self.profile, one_blas_thread():
-            sub = next(self.subgraphs)  # 3 A8:10
-            if not len(sub.nodes):
-                raise ValueError(f"sampler must draw nodes, but {self.sampler} drew none")
-            A, node_weights = self._normalised(sub)  # 4 E-A4
-            X, Y = self.X[sub.nodes], self.Y[sub.nodes]  # 5-6
-            logits, kept = self.stack.forward(state.weights, A, X)  # 7 9 A8:11
+            operands, X, Y, node_weights = next(self.minibatches)  # 3-6 A8:10
+            logits, kept = self.stack.forward(
+                state.weights, operands, X, state.iterations
+            )  # 7 9 A8:11
             loss = self.stack.loss(logits, Y, node_weights)  # 13
-            gradients = self.stack.gradients(state.weights, A, kept, loss.gradient)  # 15 A8:13
+            gradients = self.stack.gradients(
+                state.weights, operands, kept, loss.gradient
+            )  # 15 A8:13
             state.iterations += 1
             for name, W in state.weights.items():
                 self.gnn.adam_step(
@@ -168,7 +168,7 @@ class Trainer:
                 )  # 15
         recorded = sum(self.profile.seconds.values()) - before
         self.profile.seconds["other"] += perf_counter() - begin - recorded
-        return loss.value, len(sub.nodes)
+        return loss.value, len(Y)
 
     def epoch(self, after_step=None):
         """Do iterations until as many nodes were seen as the training graph has (E-G3).
@@ -197,11 +197,11 @@ class Trainer:
     def scores(self, weights, *parts):
         """Return F1-micro on each array of nodes: one forward pass over the full graph."""
         begin = perf_counter()
-        with one_blas_thread():
-            if self.A_full is None:
-                self.A_full = self.gnn.row_norm(self.dataset.graph, dtype=self.X.dtype)
-            logits, _ = self.stack.forward(weights, self.A_full, self.dataset.features)
-        predicted = predict(logits, self.dataset.multilabel)
+        graph, X = self.dataset.graph, self.dataset.features
+        if self.A_full is None:
+            self.A_full = self.stack.adjacency(graph, dtype=X.dtype)
+        logits = full_graph_forward(self.stack, weights, graph, X, self.A_full).logits
+        predicted = decide(logits, self.dataset.multilabel)
         scores = [f1_micro(predicted[part], self.dataset.labels[part]) for part in parts]
         self.profile.seconds["evaluation"] += perf_counter() - begin
         return scores
@@ -222,11 +222,11 @@ class Trainer:
 
 
 def train(gnn, dataset, config, *, state=None, after_epoch=None):
-    """Train a model on sampled subgraphs; return the weights that do best on validation nodes.
+    """Train a model by minibatches; return the weights that do best on validation nodes.
 
     JPDC'21 Algorithm 8, of which ``# n`` marks line n; see `Trainer` for an iteration and
     `SubgraphPool` for the pool. The result does not depend on the number of threads, nor on
-    ``config.pool``.
+    ``config.pool`` and ``config.background``.
 
     Parameters
     ----------
@@ -248,12 +248,12 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None):
     TypeError, ValueError
         If an argument is of the wrong kind or does not fit another.
     """
-    trainer = Trainer(gnn, dataset, config, state)
-    while len(trainer.state.history) < config.epochs:  # 2 A1:2 E-F8
-        trainer.epoch()
-        if after_epoch is not None:
-            after_epoch(trainer.state)
-    return trainer.result()  # 15 A1:17
+    with Trainer(gnn, dataset, config, state) as trainer:
+        while len(trainer.state.history) < config.epochs:  # 2 A1:2 E-F8
+            trainer.epoch()
+            if after_epoch is not None:
+                after_epoch(trainer.state)
+        return trainer.result()  # 15 A1:17
 
 
 def _copy(arrays):

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_array_equal
 from strategies import graph_from_edges
 
-from refimpl import Adjacency, SageOrder
+from refimpl import Adjacency, ChainOrder
 
 PATH = graph_from_edges(3, {(0, 1), (1, 2)})
-ORDER = SageOrder(1, 1, 1)
+ORDER = ChainOrder(1, 1, 1)
 ONES, SINGLE = np.ones((3, 2)), np.ones((2, 2), np.float32)
 
 FORWARD_CASES = [
@@ -91,7 +91,7 @@ def test_values_that_do_not_fit_the_pattern_are_refused(gnn, data, data_t, error
 def test_orders_that_do_not_exist_are_refused(gnn, order):
     A = gnn.row_norm(PATH, gnn.transpose_perm(PATH))
     with pytest.raises(ValueError, match="order"):
-        both_passes(gnn, A, SageOrder(*order))
+        both_passes(gnn, A, ChainOrder(*order))
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from strategies import FLOATS, directed_graphs, distinct, even_graph, graphs
 
 import fastimpl
 import refimpl
-from refimpl import Adjacency, SageOrder, SageOutput
+from refimpl import Adjacency, ChainOrder, SageOutput
 
 THREADS = st.sampled_from([1, 2, 5])
 WIDTH = st.integers(0, 9)
 # Around the block of 512 rows on which dense products run.
 ROWS = [0, 1, 2, 511, 512, 513, 1100]
-ORDERS = [SageOrder(*order) for order in product((1, 2), (1, 2), (0, 1, 2))]
+ORDERS = [ChainOrder(*order) for order in product((1, 2), (1, 2), (0, 1, 2))]
 LOSSES = ["softmax_cross_entropy", "sigmoid_cross_entropy"]
 
 

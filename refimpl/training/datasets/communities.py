@@ -5,7 +5,7 @@ import numpy as np
 from refimpl import _check, streams
 from refimpl.graph import as_graph
 from refimpl.training.datasets.dataset import Dataset
-from refimpl.training.datasets.preparation import induced, standardise
+from refimpl.training.datasets.preparation import induced, scaled
 
 NODES = 10_000
 FEATURES = 50
@@ -31,7 +31,7 @@ FLIPPED = 0.02  # share of the (node, label) pairs that are turned over
 MEMBERSHIP, WEIGHT, EDGE, MEAN, NOISE, ROLE, LABEL, FLIP = range(8)
 
 
-def communities(rng=0, *, multilabel=False, dtype="float32"):
+def communities(rng=0, *, multilabel=False, dtype="float32", scaling=None):
     """Return a degree-corrected planted partition with noisy features, the same for each seed.
 
     10,000 nodes in 10 communities of unequal size, mean degree about 17, degrees from a power
@@ -47,6 +47,8 @@ def communities(rng=0, *, multilabel=False, dtype="float32"):
         See `refimpl.streams.as_seed`.
     multilabel : bool
     dtype : float32 or float64
+    scaling : (mean, std), optional
+        See `load_dataset`.
 
     Returns
     -------
@@ -74,7 +76,7 @@ def communities(rng=0, *, multilabel=False, dtype="float32"):
         name="communities-multilabel" if multilabel else "communities",
         graph=graph,
         train_graph=induced(graph, train),
-        features=standardise(_noisy_means(seed, member), train, dtype),
+        **scaled(_noisy_means(seed, member), train, scaling, dtype),
         labels=labels.astype(dtype),
         multilabel=multilabel,
         train=train,

@@ -6,6 +6,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import Graph
+from refimpl.training.datasets.preparation import check_scaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,8 @@ class Dataset:
     multilabel : bool
     train, val, test : integer arrays
         Disjoint node ids, each ascending; stored as int64.
+    scaling : (mean, std), optional
+        Two (f,) float64 arrays: how the raw features became these. A model needs them later.
 
     Raises
     ------
@@ -42,6 +45,7 @@ class Dataset:
     train: np.ndarray
     val: np.ndarray
     test: np.ndarray
+    scaling: tuple[np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self):
         n = _check.symmetric(self.graph).n
@@ -68,6 +72,8 @@ class Dataset:
                 f"train_graph must have {parts['train'].size} nodes like train, "
                 f"got {self.train_graph.n}"
             )
+        if self.scaling is not None:
+            parts["scaling"] = check_scaling(self.scaling, features.shape[1])
         for name, value in {"features": features, "labels": labels, **parts}.items():
             object.__setattr__(self, name, value)
 

@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from refimpl import _check
 from refimpl.graph import as_graph
 from refimpl.training.datasets.dataset import Dataset
-from refimpl.training.datasets.preparation import check_finite, induced, reading, standardise
+from refimpl.training.datasets.preparation import check_finite, induced, reading, scaled
 
 ROLES = ("tr", "va", "te")
 
 
-def load_graphsaint(folder, dtype="float32"):
+def load_graphsaint(folder, dtype="float32", *, scaling=None):
     """Return the data set in a GraphSAINT folder.
 
     ``adj_full.npz`` and ``adj_train.npz`` are symmetric matrices over all nodes
@@ -28,6 +28,8 @@ def load_graphsaint(folder, dtype="float32"):
     ----------
     folder : str or Path
     dtype : float32 or float64
+    scaling : (mean, std), optional
+        See `load_dataset`.
 
     Returns
     -------
@@ -42,14 +44,14 @@ def load_graphsaint(folder, dtype="float32"):
     """
     dtype = _check.float_dtype("dtype", dtype)
     folder = Path(folder)
-    graph = _read_graph(folder / "adj_full.npz")
+    graph = read_graph(folder / "adj_full.npz")
     train, val, test = _read_roles(folder / "role.json", graph.n)
     labels, multilabel = _read_labels(folder / "class_map.json", graph.n, dtype)
     return Dataset(
         name=folder.resolve().name,
         graph=graph,
         train_graph=_read_train_graph(folder / "adj_train.npz", graph.n, train),
-        features=standardise(_read_features(folder / "feats.npy", graph.n), train, dtype),
+        **scaled(read_features(folder / "feats.npy", graph.n), train, scaling, dtype),
         labels=labels,
         multilabel=multilabel,
         train=train,
@@ -58,7 +60,14 @@ def load_graphsaint(folder, dtype="float32"):
     )
 
 
-def _read_graph(path):
+def read_graph(path):
+    """Return the undirected Graph in a file of scipy.sparse.save_npz, without self-loops.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such file, it is damaged, or the matrix is not symmetric.
+    """
     with reading(path, "a sparse matrix saved by scipy.sparse.save_npz") as file:
         matrix = sp.load_npz(file)  # never unpickles
         if hasattr(matrix, "check_format"):
@@ -74,7 +83,7 @@ def _read_graph(path):
 
 
 def _read_train_graph(path, n, train):
-    graph = _read_graph(path)
+    graph = read_graph(path)
     if graph.n != n:
         raise ValueError(f"{path} must have {n} nodes like adj_full.npz, got {graph.n}")
     degrees = graph.degrees().copy()
@@ -87,7 +96,14 @@ def _read_train_graph(path, n, train):
     return induced(graph, train)
 
 
-def _read_features(path, n):
+def read_features(path, n):
+    """Return the (n, f) finite real numbers in a file of numpy.save, as a numpy.memmap.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such file, it is damaged, or holds anything else.
+    """
     with reading(path, "an array saved by numpy.save"):
         features = np.lib.format.open_memmap(path, mode="r")  # never unpickles
     if features.dtype.kind not in "fiub":

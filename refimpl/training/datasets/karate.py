@@ -5,7 +5,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.graph import as_graph
 from refimpl.training.datasets.dataset import Dataset
-from refimpl.training.datasets.preparation import induced, standardise
+from refimpl.training.datasets.preparation import induced, scaled
 
 # For each member the friends with a higher number. Members are numbered from 0.
 FRIENDS = {
@@ -58,7 +58,7 @@ def karate():
     return as_graph(pairs, n=MEMBERS, symmetrize=True)
 
 
-def karate_dataset(rng=0, *, dtype="float32"):
+def karate_dataset(rng=0, *, dtype="float32", scaling=None):
     """Return the karate club with the side that each member took, and a fixed split.
 
     A node's features say which node it is, so all else has to come from the graph. Nothing is
@@ -70,8 +70,8 @@ def karate_dataset(rng=0, *, dtype="float32"):
 
     Raises
     ------
-    TypeError
-        If `dtype` is another one than float32 or float64.
+    TypeError, ValueError
+        If `dtype` is another one than float32 or float64, or `scaling` does not fit.
     """
     dtype = _check.float_dtype("dtype", dtype)
     graph = karate()
@@ -81,7 +81,7 @@ def karate_dataset(rng=0, *, dtype="float32"):
         name="karate",
         graph=graph,
         train_graph=induced(graph, train),
-        features=standardise(np.eye(MEMBERS), train, dtype),
+        **scaled(np.eye(MEMBERS), train, scaling, dtype),
         labels=np.stack([~side, side], axis=1).astype(dtype),
         multilabel=False,
         train=train,

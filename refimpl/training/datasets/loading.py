@@ -19,7 +19,7 @@ BUILT_IN: dict[str, Callable[..., Dataset]] = {
 HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
 
 
-def load_dataset(source, *, rng=0, dtype="float32"):
+def load_dataset(source, *, rng=0, dtype="float32", scaling=None):
     """Return a data set by name, or from a folder.
 
     Parameters
@@ -33,6 +33,9 @@ def load_dataset(source, *, rng=0, dtype="float32"):
         For the two made on the spot; the others have nothing random.
     dtype : float32 or float64
         Of features and labels.
+    scaling : (mean, std), optional
+        Scale the features by this mean and std, two (f,) float64 arrays such as a model has
+        kept, and not by those of the training rows.
 
     Returns
     -------
@@ -43,24 +46,25 @@ def load_dataset(source, *, rng=0, dtype="float32"):
     FileNotFoundError
         If there is no such folder, or a file is missing in it.
     ValueError
-        If the folder holds no data set, or several, or a file is bad.
+        If the folder holds no data set, or several, or a file is bad, or `scaling` is of
+        another width.
     TypeError
         If an argument is of the wrong type.
     """
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")
     if isinstance(source, str) and source in BUILT_IN:
-        return BUILT_IN[source](rng, dtype=dtype)
+        return BUILT_IN[source](rng, dtype=dtype, scaling=scaling)
     folder = Path(source)
     if not folder.exists():
         raise FileNotFoundError(f"no folder {str(source)!r}, and no data set of that name{HINT}")
     if (folder / "adj_full.npz").exists():
-        return load_graphsaint(folder, dtype)
+        return load_graphsaint(folder, dtype, scaling=scaling)
     names = planetoid_names(folder)
     if len(names) > 1:
         raise ValueError(f"{folder} must hold one data set, got files of {', '.join(names)}")
     if names:
-        return load_planetoid(folder, names[0], dtype)
+        return load_planetoid(folder, names[0], dtype, scaling=scaling)
     raise ValueError(
         f"{folder} must be a folder with adj_full.npz (GraphSAINT's format) or ind.NAME.x "
         f"(Planetoid's), and has neither{HINT}"

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from refimpl import _check
 from refimpl.graph import as_graph
 from refimpl.training.datasets.dataset import Dataset
-from refimpl.training.datasets.preparation import check_finite, induced, reading, standardise
+from refimpl.training.datasets.preparation import check_finite, induced, reading, scaled
 
 PARTS = ("allx", "ally", "tx", "ty", "graph", "test.index")
 VALIDATION = 500
@@ -39,7 +39,7 @@ def planetoid_names(folder):
     return sorted(path.name[4:-2] for path in Path(folder).glob("ind.*.x"))
 
 
-def load_planetoid(folder, name, dtype="float32"):
+def load_planetoid(folder, name, dtype="float32", *, scaling=None):
     """Return the data set of the files ``ind.NAME.*`` of a folder, with FastGCN's split.
 
     The rows of ``allx`` and ``ally`` are nodes 0, 1, ..; row i of ``tx`` and ``ty`` is the node
@@ -57,6 +57,8 @@ def load_planetoid(folder, name, dtype="float32"):
     name : str
         Such as ``cora``.
     dtype : float32 or float64
+    scaling : (mean, std), optional
+        See `load_dataset`.
 
     Returns
     -------
@@ -98,7 +100,7 @@ def load_planetoid(folder, name, dtype="float32"):
         name=name,
         graph=graph,
         train_graph=induced(graph, train),
-        features=standardise(features, train),
+        **scaled(features, train, scaling, dtype),
         labels=labels,
         multilabel=False,
         train=train,

@@ -40,8 +40,7 @@ def induced(graph, nodes):
 def standardise(features, rows, dtype=None):
     """Return (features - mean) / std, with mean and std taken over the rows `rows` only.
 
-    Both are accumulated in float64, in blocks of rows: there is never a float64 copy of all
-    features, and they may be a numpy.memmap. A column that is constant over `rows` gets std 1.
+    As `scale` by `scaling_of`.
 
     Parameters
     ----------
@@ -57,27 +56,115 @@ def standardise(features, rows, dtype=None):
     Raises
     ------
     TypeError, ValueError
+        As those two do.
+    """
+    features = _real_matrix(features)
+    dtype = _check.float_dtype("dtype", features.dtype if dtype is None else dtype)
+    return scale(features, scaling_of(features, rows), dtype)
+
+
+def scaling_of(features, rows):
+    """Return the mean and the standard deviation of every column over the rows `rows` only.
+
+    Both are accumulated in float64, in blocks of rows: there is never a float64 copy of all
+    features, and they may be a numpy.memmap. A column that is constant over `rows` gets std 1.
+
+    Parameters
+    ----------
+    features : (n, f) array of real numbers
+    rows : integer array, not empty
+
+    Returns
+    -------
+    mean, std : (f,) float64 arrays
+
+    Raises
+    ------
+    TypeError, ValueError
         If an argument is of the wrong kind, `rows` is empty or out of range, or a mean or std
         is not finite.
     """
-    features = np.asanyarray(features)
-    if features.ndim != 2 or features.dtype.kind not in "fiub":
-        raise TypeError(
-            f"features must be 2-D with real numbers, got {features.ndim}-D {features.dtype}"
-        )
-    dtype = _check.float_dtype("dtype", features.dtype if dtype is None else dtype)
+    features = _real_matrix(features)
     rows = _check.ids("rows", rows, 0, len(features), np.int64)
     if not rows.size:
         raise ValueError("rows must name at least one row")
     with np.errstate(over="ignore", invalid="ignore"):  # told apart by what comes out
         mean, std = _moments(features, rows)
-        bad = np.flatnonzero(~np.isfinite(mean + std))
-        if bad.size:
-            raise ValueError(f"features must have finite mean and std, but not in column {bad[0]}")
-        result = np.empty(features.shape, dtype)
+    bad = np.flatnonzero(~np.isfinite(mean + std))
+    if bad.size:
+        raise ValueError(f"features must have finite mean and std, but not in column {bad[0]}")
+    return mean, std
+
+
+def scale(features, scaling, dtype):
+    """Return (features - mean) / std, computed in float64 in blocks of rows.
+
+    Parameters
+    ----------
+    features : (n, f) array of real numbers
+    scaling : (mean, std) or None
+        As of `check_scaling`; None leaves the numbers as they are.
+    dtype : float32 or float64
+        Of the result.
+
+    Returns
+    -------
+    (n, f) array
+        With infinities where a number is too large for `dtype`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind, or the widths differ.
+    """
+    features = _real_matrix(features)
+    f = features.shape[1]
+    mean, std = (np.zeros(f), np.ones(f)) if scaling is None else check_scaling(scaling)
+    if mean.size != f:
+        raise ValueError(
+            f"features must have {mean.size} columns, as those that the scaling is of, got {f}"
+        )
+    result = np.empty(features.shape, _check.float_dtype("dtype", dtype))
+    with np.errstate(over="ignore", invalid="ignore"):
         for i in range(0, len(features), BLOCK):
             result[i : i + BLOCK] = (features[i : i + BLOCK] - mean) / std
     return result
+
+
+def scaled(features, train, scaling, dtype):
+    """Return the features scaled, and by which mean and std: those of the training rows if None.
+
+    The keyword arguments of a Dataset that come of it, as a dict.
+    """
+    scaling = scaling_of(features, train) if scaling is None else scaling
+    return {"features": scale(features, scaling, dtype), "scaling": scaling}
+
+
+def check_scaling(scaling, width=None):
+    """Return `scaling` as a pair of read-only (width,) float64 arrays; None accepts any width.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no pair (mean, std) of finite numbers, the std above 0, or of another width.
+    """
+    if not isinstance(scaling, (tuple, list)) or len(scaling) != 2:
+        raise TypeError("scaling must be a pair (mean, std) of arrays, or None")
+    mean = _check.floats("scaling's mean", scaling[0], (width,), np.float64).copy()
+    std = _check.floats("scaling's std", scaling[1], mean.shape, np.float64).copy()
+    if not np.isfinite(mean).all() or not np.isfinite(std).all() or np.any(std <= 0):
+        raise ValueError("scaling must be finite, and its std above 0")
+    mean.flags.writeable = std.flags.writeable = False
+    return mean, std
+
+
+def _real_matrix(features):
+    features = np.asanyarray(features)
+    if features.ndim != 2 or features.dtype.kind not in "fiub":
+        raise TypeError(
+            f"features must be 2-D with real numbers, got {features.ndim}-D {features.dtype}"
+        )
+    return features
 
 
 def _moments(features, rows):

@@ -1,0 +1,114 @@
+"""The steps that are compared: shapes, inputs written to a file, dense products they hold."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+import fastimpl as gnn
+from bench import inputs
+from refimpl import TrainConfig, power_law
+from refimpl.training.stack import Stack
+
+MODELS = ("sage", "gcn", "gat", "mixhop")
+HOPS = 2
+
+
+class Case(NamedTuple):
+    """A step of two layers and a classifier on one subgraph.
+
+    degree : mean degree of the undirected random graph, whose degrees follow a power law
+    hidden : width of each layer after concatenation
+    s, f, classes : nodes, width of the features, width of the logits
+    """
+
+    model: str
+    degree: int
+    hidden: int
+    s: int = 8000
+    f: int = 602
+    classes: int = 41
+
+
+FULL = [Case(m, degree, hidden) for m in MODELS for degree in (15, 60) for hidden in (512, 1024)]
+TINY = [Case(m, 6, hidden, 100, 20, 5) for m in MODELS for hidden in (14, 48)]
+
+
+@cache
+def graph(s, degree):
+    """Return the subgraph of a case."""
+    return power_law(s, degree, inputs.SEED)
+
+
+@cache
+def adjacency(model, s, degree):
+    """Return the matrix that a model multiplies by, float32."""
+    pattern = graph(s, degree)
+    stack = stack_of(Case(model, degree, 1, s), gnn)
+    return stack.adjacency(pattern, gnn.transpose_perm(pattern), dtype=np.float32)
+
+
+def stack_of(case, package):
+    """Return the Stack of a case, over one of the packages."""
+    options = {"gat": {"heads": 1, "attention": "softmax"}, "mixhop": {"hops": HOPS}}
+    config = TrainConfig(
+        model=case.model, layers=2, hidden=case.hidden, **options.get(case.model, {})
+    )
+    return Stack(package, config, case.f, case.classes, multilabel=False)
+
+
+def orders_of(stack):
+    """Return each layer's order of products: of a chain, or MixHop's depth; None for GAT."""
+    layers = [stack.layers[place] for place in ("layer1", "layer2")]
+    return [getattr(layer, "order", getattr(layer, "depth", None)) for layer in layers]
+
+
+def dense_products(case, stack):
+    """Return the step's dense products as (transpose_a, transpose_b, rows, inner, cols).
+
+    Those with the weight matrices: X W, X^T G and, but for the first layer, G W^T. What GAT does
+    with its score vectors is left out.
+    """
+    products = []
+    for name, (f_in, f_out) in stack.shapes().items():
+        place, short = name.split(".")
+        if short.startswith("W"):
+            products.append((False, False, case.s, f_in, f_out))
+            products.append((True, False, f_in, case.s, f_out))
+            if place != "layer1":
+                products.append((False, True, case.s, f_out, f_in))
+    return products
+
+
+def export(case, path):
+    """Write a case's inputs and first weights to an .npz file; return what else describes it."""
+    A = adjacency(case.model, case.s, case.degree)
+    perm = A.perm if A.perm is not None else gnn.transpose_perm(A.graph)
+    stack = stack_of(case, gnn)
+    weights = stack.initial_weights(inputs.SEED, np.float32)
+    labels = np.random.default_rng(inputs.SEED).integers(0, case.classes, case.s)
+    np.savez(
+        path,
+        indptr=A.graph.indptr,
+        indices=A.graph.indices,
+        data=A.data,
+        data_t=A.data_t,
+        perm=perm,
+        X=inputs.normal((case.s, case.f), 1),
+        labels=labels,
+        **weights,
+    )
+    return {
+        **case._asdict(),
+        "orders": orders_of(stack),
+        "products": dense_products(case, stack),
+        "path": str(path),
+    }
+
+
+def export_product(s, degree, width, path):
+    """Write the inputs of a sparse x dense product to an .npz file; return its description."""
+    A = adjacency("sage", s, degree)
+    X = inputs.normal((s, width), 2)
+    np.savez(path, indptr=A.graph.indptr, indices=A.graph.indices, data=A.data, X=X)
+    return {"s": s, "degree": degree, "width": width, "e": A.graph.e, "path": str(path)}

@@ -1,0 +1,239 @@
+"""Runs the contestants in turns and collects their times, after their answers were compared."""
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from bench.conftest import MAX_LOAD, busy_seconds, share_of_others
+from bench.peers import cases
+from bench.peers.protocol import ROOT, Contestant
+
+ROUNDS, PAUSE = 7, 0.05  # seconds for threads of the contestant before to go to sleep
+WAYS_OURS = ("fastimpl", "SciPy")
+WAYS_THEIRS = (
+    "MKL",
+    "MKL, 32-bit indices",
+    "MKL, 32-bit indices, into a kept buffer",
+    "MKL, columns of X contiguous",
+    "reducing kernel",
+)
+MODULES = {
+    "ours": "bench.peers.ours",
+    "torch": "bench.peers.theirs",
+    "PyG": "bench.peers.theirs",
+}
+CLOSE = 1e-3  # of an array's norm
+
+
+class Plan:
+    """What a run measures.
+
+    steps, memory : lists of Case, to be timed and to be weighed
+    products : list of (s, degree, width)
+    threads : list of int
+    rounds : int
+    """
+
+    def __init__(self, quick, matching=""):
+        self.threads, self.rounds = ([2], 1) if quick else ([1, 2], ROUNDS)
+        self.small = cases.TINY
+        steps = cases.TINY if quick else cases.FULL
+        self.steps = [case for case in steps if matching in step_name(case)]
+        products = [(100, 6, 24)] if quick else [(8000, 15, 512), (8000, 60, 512)]
+        self.products = [one for one in products if matching in product_name(*one)]
+        self.memory = self.steps[:1] if quick else self.steps
+
+
+def step_name(case):
+    return f"step {case.model} degree {case.degree} hidden {case.hidden}"
+
+
+def product_name(s, degree, width):
+    return f"product degree {degree} width {width}"
+
+
+def measure(plan, python):
+    """Return everything that `report` prints, as a dict that JSON can hold."""
+    load, begin = os.getloadavg()[0] / (os.cpu_count() or 1), busy_seconds()
+    result = {"steps": [], "products": [], "memory": []}
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(plan, python, Path(folder))
+        for threads in plan.threads:
+            with ExitStack() as stack:
+                run.start(threads, stack)
+                result["versions"] = {
+                    who: run.contestants[who]("versions") for who in ("ours", "torch")
+                }
+                result["products"] += [run.product(*one) for one in plan.products]
+                result["steps"] += [run.step(case) for case in plan.steps]
+        result["memory"] = [run.memory(case) for case in plan.memory]
+    others = share_of_others(begin)
+    noisy = load > MAX_LOAD or (others or 0) > 0.1
+    result["machine"] = {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "commit": commit(),
+        "date": datetime.now(UTC).isoformat(timespec="minutes"),
+        "load_per_core": load,
+        "share_of_others": others,
+        "noisy": noisy,
+        "rounds": plan.rounds,
+    }
+    return result
+
+
+def processor():
+    """Return the processor's name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown processor"
+    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown processor"
+
+
+def commit():
+    """Return the revision of the project, marked where files have changed since."""
+    command = ["git", "describe", "--always", "--abbrev=11", "--dirty", "--exclude=*"]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+class Run:
+    """The contestants' processes on one number of threads, and where their inputs lie."""
+
+    def __init__(self, plan, python, folder):
+        self.plan, self.folder = plan, folder
+        self.pythons = {"ours": sys.executable, "torch": python, "PyG": python}
+        self.threads, self.contestants = 1, {}
+
+    def start(self, threads, stack):
+        """Start one process each; `stack` ends them."""
+        self.threads = threads
+        self.contestants = {who: stack.enter_context(self.fresh(who)) for who in MODULES}
+
+    def fresh(self, who):
+        """Return a new process of a contestant."""
+        return Contestant(self.pythons[who], MODULES[who], self.threads)
+
+    def compare(self, tasks, rtol=1e-3):
+        """Check that every task of a dict {name: contestant} has the same answer as the first.
+
+        Arrays are compared by the norm of their difference, tiny ones beside the largest.
+
+        Raises
+        ------
+        AssertionError
+            If one differs.
+        """
+        path, answers = self.folder / "answer.npz", {}
+        for name, who in tasks.items():
+            self.contestants[who]("check", name, str(path))
+            with np.load(path) as arrays:
+                answers[name] = {key: arrays[key].astype(np.float64) for key in arrays.files}
+        first, *others = answers
+        want = answers[first]
+        least = 1e-3 * max(np.linalg.norm(array) for array in want.values())
+        for name in others:
+            assert answers[name].keys() == want.keys(), (first, name)
+            for key, array in want.items():
+                error = np.linalg.norm(answers[name][key] - array)
+                size = max(np.linalg.norm(array), least)
+                assert error <= rtol * size, f"{key} of {name}: {error / size} from {first}"
+
+    def in_turns(self, tasks):
+        """Time the tasks of a dict {name: contestant} one after another, again and again."""
+        taken, names = {name: [] for name in tasks}, list(tasks)
+        for number in range(1 + self.plan.rounds):  # the first warms up
+            first = number % len(names)
+            for name in names[first:] + names[:first]:
+                time.sleep(PAUSE)
+                taken[name].append(self.contestants[tasks[name]]("run", name))
+        for contestant in self.contestants.values():
+            contestant("drop")
+        return {name: summary(times[1:]) for name, times in taken.items()}
+
+    def step(self, case):
+        """Return the times of a step, and of its dense products alone."""
+        note(f"{step_name(case)}, {self.threads} threads")
+        described = cases.export(case, self.folder / "step.npz")
+        products = described["products"]
+        ours, torch, pyg = self.contestants.values()
+        ours("prepare", "ours", "step", described)
+        torch("prepare", "torch", "step", described, "torch")
+        pyg("prepare", "PyG", "step", described, "PyG")
+        steps = {who: who for who in MODULES}
+        self.compare(steps)
+        ours("prepare", "dense, SciPy", "dense", products, "SciPy")
+        ours("prepare", "dense, fastimpl", "dense", products, "fastimpl")
+        torch("prepare", "dense, torch", "dense", products)
+        dense = {
+            "dense, SciPy": "ours",
+            "dense, fastimpl": "ours",
+            "dense, torch": "torch",
+        }
+        return {
+            **case._asdict(),
+            "e": cases.adjacency(case.model, case.s, case.degree).graph.e,
+            "threads": self.threads,
+            "times": self.in_turns(steps | dense),
+            "dense_macs": sum(rows * inner * cols for _, _, rows, inner, cols in products),
+        }
+
+    def product(self, s, degree, width):
+        """Return the times of one sparse x dense product, and the bandwidth of a triad."""
+        note(f"{product_name(s, degree, width)}, {self.threads} threads")
+        described = cases.export_product(s, degree, width, self.folder / "product.npz")
+        tasks = dict.fromkeys(WAYS_OURS, "ours") | dict.fromkeys(WAYS_THEIRS, "torch")
+        for name, who in tasks.items():
+            self.contestants[who]("prepare", name, "product", described, name)
+        self.compare(tasks)
+        return {
+            **described,
+            "threads": self.threads,
+            "times": self.in_turns(tasks),
+            "triad": self.contestants["ours"]("triad", self.plan.rounds),
+        }
+
+    def memory(self, case):
+        """Return by how many bytes a step's memory grows in fresh processes, beyond its inputs.
+
+        A tiny step comes first: what libraries load on first use is no part of a step.
+        """
+        note(f"memory, {step_name(case)}")
+        small = next(one for one in self.plan.small if one.model == case.model)
+        described = [
+            cases.export(one, self.folder / f"{name}.npz")
+            for name, one in (("small", small), ("step", case))
+        ]
+        growth = {}
+        for who in MODULES:
+            more = [] if who == "ours" else [who]
+            with self.fresh(who) as contestant:
+                for one in described:
+                    contestant("prepare", "step", "step", one, *more)
+                    growth[who] = contestant("peak", "step")  # the second one stays
+        return {**case._asdict(), "threads": self.threads, "bytes": growth}
+
+
+def summary(times):
+    """Return median, least and middle half of some seconds."""
+    low, middle, high = np.percentile(times, (25, 50, 75))
+    return {"median": middle, "min": min(times), "iqr": high - low}
+
+
+def note(text):
+    """Say how far the run is."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,151 @@
+"""Requests to a contestant's process and its answers: one JSON value a line."""
+
+import json
+import os
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+POOLS = (
+    "OMP_",
+    "GOMP_",
+    "KMP_",
+    "MKL_",
+    "OPENBLAS_",
+    "TORCH_",
+)  # settings of thread pools
+
+
+class ContestantError(Exception):
+    """A contestant's process failed; the message holds its traceback."""
+
+
+class Contestant:
+    """A process that does what it is asked, on a fixed number of threads.
+
+    Parameters
+    ----------
+    python : str or Path
+        Interpreter.
+    module : str
+        Its main module, which calls `serve`.
+    threads : int
+        For OpenMP and BLAS alike, set before anything is loaded.
+    """
+
+    def __init__(self, python, module, threads):
+        env = {name: value for name, value in os.environ.items() if not name.startswith(POOLS)}
+        inherited = [env["PYTHONPATH"]] if "PYTHONPATH" in env and python == sys.executable else []
+        env["PYTHONPATH"] = os.pathsep.join([str(ROOT), *inherited])
+        for pool in ("OMP", "OPENBLAS", "MKL"):
+            env[f"{pool}_NUM_THREADS"] = str(threads)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self.process = subprocess.Popen([python, "-m", module], env=env, cwd=ROOT, **pipes)
+
+    def __call__(self, name, *arguments):
+        """Ask for `name`; return the answer.
+
+        Raises
+        ------
+        ContestantError
+            If it fails, or the process has ended.
+        """
+        try:
+            self.process.stdin.write(json.dumps([name, *arguments]) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has ended, and so has its output
+        line = self.process.stdout.readline()
+        if not line:
+            raise ContestantError(f"{self.process.args} ended with {self.process.wait()}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise ContestantError(answer["error"])
+        return answer["result"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Held:
+    """What a contestant's process has made ready, by name, and what it does with it."""
+
+    def __init__(self, kinds):
+        self.kinds, self.objects = kinds, {}
+
+    def prepare(self, name, kind, *arguments):
+        """Make a step, dense products or a sparse product ready."""
+        self.objects[name] = self.kinds[kind](*arguments)
+
+    def drop(self):
+        """Free everything that was prepared."""
+        self.objects.clear()
+
+    def run(self, name):
+        """Do it once; return the seconds."""
+        return seconds(self.objects[name])
+
+    def check(self, name, path):
+        """Write its answer, named arrays, to an .npz file."""
+        np.savez(path, **self.objects[name].answer())
+
+    def peak(self, name):
+        """Return by how many bytes memory grows at most while it is done twice."""
+        return peak_growth(lambda: [self.objects[name]() for _ in range(2)])
+
+
+def serve(kinds, **more):
+    """Answer requests until the input ends.
+
+    Parameters
+    ----------
+    kinds : dict
+        For `Held`, whose methods are the requests.
+    **more : functions
+        Other requests.
+    """
+    held = Held(kinds)
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a library prints is no answer
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        try:
+            answer = {"result": (more.get(name) or getattr(held, name))(*arguments)}
+        except Exception:  # reported to whoever asked
+            answer = {"error": traceback.format_exc()}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def seconds(call):
+    """Return the seconds that a call takes."""
+    begin = perf_counter()
+    call()
+    return perf_counter() - begin
+
+
+def peak_growth(call):
+    """Return by how many bytes this process's resident memory grows at most during `call`.
+
+    Linux only: the kernel's high-water mark is set back to the present size first.
+    """
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _status("VmRSS")
+    call()
+    return _status("VmHWM") - before
+
+
+def _status(field):
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return 1024 * int(line.split()[1])
+    raise ContestantError(f"/proc/self/status has no {field}")

@@ -1,0 +1,79 @@
+"""JPDC'21 Algorithm 7 in lanes. Arguments were checked by fastimpl/partition.py."""
+
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t
+
+from fastimpl._aggregate cimport Sum, sum_row
+
+
+cdef inline void propagate_columns(
+    const int64_t* start, const int64_t* end, int64_t n, const int32_t* indices,
+    const floating* data, const floating* X, Py_ssize_t x_step, floating* Y, Py_ssize_t y_step,
+    Py_ssize_t columns
+) noexcept nogil:
+    """Columns that are each one run of memory, one after another."""
+    cdef Py_ssize_t k
+    cdef int64_t v, j
+    cdef const floating* x
+    cdef floating* y
+    cdef floating total
+    for k in range(columns):
+        x = X + k * x_step
+        y = Y + k * y_step
+        for v in range(n):
+            total = 0
+            for j in range(start[v], end[v]):
+                total = total + data[j] * x[indices[j]]
+            y[v] = total
+
+
+def propagate_rows(
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
+    const floating[::1] data, const floating[:, ::1] X, floating[:, ::1] Y,
+    const int64_t[::1] starts, const int64_t[:, ::1] order
+):
+    """Lane j works off column j of `order`; a part is a piece of every row of X."""
+    cdef int64_t j, r, i, v, n = start.shape[0]
+    cdef Sum sums
+    if n == 0 or X.shape[1] == 0:
+        return
+    if data.shape[0] == 0:
+        Y[:, :] = 0
+        return
+    sums.indices = &indices[0]
+    sums.data = &data[0]
+    sums.bias = NULL
+    sums.relu = False
+    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):
+        for r in range(order.shape[0]):
+            i = order[r, j]
+            if i < 0 or starts[i] == starts[i + 1]:
+                continue
+            for v in range(n):
+                sum_row[floating](
+                    &sums, start[v], end[v], &X[0, 0] + starts[i], X.shape[1],
+                    &Y[v, 0] + starts[i], starts[i + 1] - starts[i]
+                )
+
+
+def propagate_runs(
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
+    const floating[::1] data, const floating[:, ::1] X_t, floating[:, ::1] Y_t,
+    const int64_t[::1] starts, const int64_t[:, ::1] order
+):
+    """The same on the transposes: a part is some rows of X^T, one run of memory."""
+    cdef int64_t j, r, i, n = start.shape[0]
+    if n == 0 or X_t.shape[0] == 0:
+        return
+    if data.shape[0] == 0:
+        Y_t[:, :] = 0
+        return
+    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):
+        for r in range(order.shape[0]):
+            i = order[r, j]
+            if i >= 0 and starts[i] < starts[i + 1]:
+                propagate_columns[floating](
+                    &start[0], &end[0], n, &indices[0], &data[0], &X_t[starts[i], 0],
+                    X_t.shape[1], &Y_t[starts[i], 0], n, starts[i + 1] - starts[i]
+                )

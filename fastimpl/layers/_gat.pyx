@@ -1,0 +1,182 @@
+"""Kernels of graph attention. Arguments were checked by the callers.
+
+A row of a pattern is one thread's. Arrays by head are (heads, entries) or (heads, nodes).
+"""
+
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.math cimport exp, expf
+from libc.stdint cimport int32_t, int64_t
+
+from fastimpl._propagation cimport block_rows
+
+cdef extern from "fastimpl/_dots.h":
+    float dot_f32 "gnn_dot_f32"(const float* x, const float* y, Py_ssize_t f) noexcept nogil
+    double dot_f64 "gnn_dot_f64"(const double* x, const double* y, Py_ssize_t f) noexcept nogil
+
+cpdef enum:
+    SOFTMAX = 0
+    ROW = 1
+    NONE = 2
+
+
+cdef inline floating dot(const floating* x, const floating* y, Py_ssize_t f) noexcept nogil:
+    if floating is double:
+        return dot_f64(x, y, f)
+    else:
+        return dot_f32(x, y, f)
+
+
+cdef inline floating leaky(floating x, floating slope) noexcept nogil:
+    return x if x > 0 else x * slope
+
+
+cdef inline floating leaky_slope(floating x, floating slope) noexcept nogil:
+    return 1 if x > 0 else slope
+
+
+cdef inline floating score(
+    floating sigma, floating tau, bint joint, floating slope
+) noexcept nogil:
+    if joint:
+        return leaky(<floating>(sigma + tau), slope)
+    return leaky(sigma, slope) + leaky(tau, slope)
+
+
+def scores(
+    const floating[:, ::1] H, const floating[:, ::1] a_recv, const floating[:, ::1] a_send,
+    floating[:, ::1] sigma, floating[:, ::1] tau
+):
+    """sigma = H a_recv for the receivers, tau = H a_send for all: one pass over H."""
+    cdef Py_ssize_t v, k, width = a_recv.shape[1], n_dst = sigma.shape[1]
+    if H.shape[0] == 0 or H.shape[1] == 0:
+        sigma[:, :] = 0
+        tau[:, :] = 0
+        return
+    for v in prange(H.shape[0], nogil=True, schedule="static"):
+        for k in range(a_recv.shape[0]):
+            tau[k, v] = dot[floating](&H[v, k * width], &a_send[k, 0], width)
+            if v < n_dst:
+                sigma[k, v] = dot[floating](&H[v, k * width], &a_recv[k, 0], width)
+
+
+def attention(
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
+    const floating[::1] data, const floating[:, ::1] sigma, const floating[:, ::1] tau,
+    int norm, bint joint, floating slope, floating[:, ::1] P
+):
+    """P from the scores: their softmax in each row, times A's values, or as they are."""
+    cdef Py_ssize_t u, k
+    cdef int64_t j
+    cdef floating top, total
+    for u in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
+        for k in range(P.shape[0]):
+            for j in range(start[u], end[u]):
+                P[k, j] = score(sigma[k, u], tau[k, indices[j]], joint, slope)
+                if norm == ROW:
+                    P[k, j] = P[k, j] * data[j]
+            if norm != SOFTMAX or start[u] == end[u]:
+                continue
+            top = P[k, start[u]]
+            for j in range(start[u] + 1, end[u]):
+                top = max(top, P[k, j])
+            total = 0
+            for j in range(start[u], end[u]):
+                if floating is double:
+                    P[k, j] = exp(P[k, j] - top)
+                else:
+                    P[k, j] = expf(P[k, j] - top)
+                total = total + P[k, j]
+            for j in range(start[u], end[u]):
+                P[k, j] = P[k, j] / total
+
+
+def edge_gradients(
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
+    const floating[::1] data, const floating[:, :] G, const floating[:, ::1] H,
+    const floating[:, ::1] sigma, const floating[:, ::1] tau, const floating[:, ::1] P,
+    int norm, bint joint, floating slope, floating[:, ::1] epsilon, floating[:, ::1] d_sigma
+):
+    """epsilon = the gradient of each entry's score before phi ("split": after), and its row sums.
+
+    A row at a time: the inner products Pi of G[u] and H[v], then what the norm makes of them.
+    """
+    cdef Py_ssize_t u, k, width = H.shape[1] // P.shape[0]
+    cdef int64_t j
+    cdef floating along, total
+    for u in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
+        for k in range(P.shape[0]):
+            along = 0
+            for j in range(start[u], end[u]):
+                epsilon[k, j] = dot[floating](
+                    &G[u, 0] + k * width, &H[indices[j], 0] + k * width, width
+                )
+                along = along + P[k, j] * epsilon[k, j]
+            total = 0
+            for j in range(start[u], end[u]):
+                if norm == SOFTMAX:
+                    epsilon[k, j] = P[k, j] * (epsilon[k, j] - along)
+                elif norm == ROW:
+                    epsilon[k, j] = epsilon[k, j] * data[j]
+                if joint:
+                    epsilon[k, j] = epsilon[k, j] * leaky_slope(
+                        <floating>(sigma[k, u] + tau[k, indices[j]]), slope
+                    )
+                total = total + epsilon[k, j]
+            if not joint:
+                total = total * leaky_slope(sigma[k, u], slope)
+            d_sigma[k, u] = total
+
+
+def transposed(
+    const int64_t[:] start, const int64_t[:] end, const int64_t[::1] perm,
+    const floating[:, ::1] P, const floating[:, ::1] epsilon, const floating[:, ::1] tau,
+    bint joint, floating slope, floating[:, ::1] P_t, floating[:, ::1] d_tau
+):
+    """P_t = P on the transposed pattern, d_tau = the column sums of epsilon: no scatter."""
+    cdef Py_ssize_t v, k
+    cdef int64_t j
+    cdef floating total
+    for v in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
+        for k in range(P.shape[0]):
+            total = 0
+            for j in range(start[v], end[v]):
+                P_t[k, j] = P[k, perm[j]]
+                total = total + epsilon[k, perm[j]]
+            if not joint:
+                total = total * leaky_slope(tau[k, v], slope)
+            d_tau[k, v] = total
+
+
+def score_gradients(
+    const floating[:, ::1] H, const floating[:, ::1] a_recv, const floating[:, ::1] a_send,
+    const floating[:, ::1] d_sigma, const floating[:, ::1] d_tau, floating[:, ::1] dH,
+    floating[:, :, ::1] sums
+):
+    """dH += d_sigma a_recv^T + d_tau a_send^T, and for each block of rows H^T d_sigma, H^T d_tau.
+
+    One pass over H and dH; `sums` is (blocks, 2, columns), and its blocks are added by the caller.
+    """
+    cdef Py_ssize_t rows = block_rows(H.shape[0]), f = H.shape[1], n_dst = d_sigma.shape[1]
+    cdef Py_ssize_t heads = a_recv.shape[0], width = f // heads, i, k, q, v
+    cdef floating s, t
+    cdef const floating* h
+    cdef floating* d
+    cdef floating* to_recv
+    cdef floating* to_send
+    if f == 0:
+        return
+    for i in prange(sums.shape[0], nogil=True, schedule="static"):
+        for q in range(f):
+            sums[i, 0, q] = 0
+            sums[i, 1, q] = 0
+        for v in range(i * rows, min((i + 1) * rows, H.shape[0])):
+            for k in range(heads):
+                s = d_sigma[k, v] if v < n_dst else 0
+                t = d_tau[k, v]
+                h, d = &H[v, k * width], &dH[v, k * width]
+                to_recv, to_send = &sums[i, 0, k * width], &sums[i, 1, k * width]
+                for q in range(width):
+                    d[q] = d[q] + s * a_recv[k, q] + t * a_send[k, q]
+                    to_recv[q] = to_recv[q] + h[q] * s
+                    to_send[q] = to_send[q] + h[q] * t

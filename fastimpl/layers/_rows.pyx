@@ -1,0 +1,110 @@
+"""Kernels for operations on rows. Arguments were checked by fastimpl/layers/rows.py."""
+
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.math cimport sqrt, sqrtf
+from libc.stdint cimport uint64_t
+
+from fastimpl._propagation cimport block_rows
+from fastimpl._streams cimport GOLD, mix
+
+cdef extern from "fastimpl/_dots.h":
+    float dot_f32 "gnn_dot_f32"(const float* x, const float* y, Py_ssize_t f) noexcept nogil
+    double dot_f64 "gnn_dot_f64"(const double* x, const double* y, Py_ssize_t f) noexcept nogil
+
+
+cdef inline floating dot(const floating* x, const floating* y, Py_ssize_t f) noexcept nogil:
+    if floating is double:
+        return dot_f64(x, y, f)
+    else:
+        return dot_f32(x, y, f)
+
+
+cdef inline floating root(floating x) noexcept nogil:
+    if floating is double:
+        return sqrt(x)
+    else:
+        return sqrtf(x)
+
+
+def l2_forward(const floating[:, ::1] X, floating eps, floating[:, ::1] Y, floating[::1] norms):
+    cdef Py_ssize_t i, k
+    cdef floating norm
+    for i in prange(X.shape[0], nogil=True, schedule="static"):
+        norm = 0
+        if X.shape[1]:
+            norm = root[floating](dot[floating](&X[i, 0], &X[i, 0], X.shape[1]))
+        if norm <= eps:  # and not where it is NaN
+            norm = eps
+        norms[i] = norm
+        for k in range(X.shape[1]):
+            Y[i, k] = X[i, k] / norm
+
+
+def l2_backward(
+    const floating[:, ::1] Y, const floating[::1] norms, const floating[:, ::1] G, floating eps,
+    floating[:, ::1] dX
+):
+    cdef Py_ssize_t i, k
+    cdef floating along
+    if Y.shape[1] == 0:
+        return
+    for i in prange(Y.shape[0], nogil=True, schedule="static"):
+        along = dot[floating](&Y[i, 0], &G[i, 0], Y.shape[1]) if norms[i] > eps else 0
+        for k in range(Y.shape[1]):
+            dX[i, k] = (G[i, k] - Y[i, k] * along) / norms[i]
+
+
+def standardize_forward(
+    const floating[:, ::1] X, const floating[::1] gain, const floating[::1] offset, floating eps,
+    floating[:, ::1] Y, floating[:, ::1] X_hat, floating[::1] scale
+):
+    cdef Py_ssize_t i, k, f = X.shape[1]
+    cdef floating mean
+    for i in prange(X.shape[0], nogil=True, schedule="static"):
+        mean = 0
+        for k in range(f):
+            mean = mean + X[i, k]
+        mean = mean / f
+        for k in range(f):
+            X_hat[i, k] = X[i, k] - mean
+        scale[i] = 1 / root[floating](
+            <floating>(dot[floating](&X_hat[i, 0], &X_hat[i, 0], f) / f + eps)
+        )
+        for k in range(f):
+            X_hat[i, k] = X_hat[i, k] * scale[i]
+            Y[i, k] = X_hat[i, k] * gain[k] + offset[k]
+
+
+def standardize_backward(
+    const floating[:, ::1] X_hat, const floating[::1] scale, const floating[::1] gain,
+    const floating[:, ::1] G, floating[:, ::1] dX, floating[:, :, ::1] sums
+):
+    """dX; and for each block of rows the sums of G X_hat and of G, in sums (blocks, 2, f)."""
+    cdef Py_ssize_t i, k, v, f = X_hat.shape[1], rows = block_rows(X_hat.shape[0])
+    cdef floating mean, along
+    for i in prange(sums.shape[0], nogil=True, schedule="static"):
+        for k in range(f):
+            sums[i, 0, k] = 0
+            sums[i, 1, k] = 0
+        for v in range(i * rows, min((i + 1) * rows, X_hat.shape[0])):
+            mean = 0
+            along = 0
+            for k in range(f):
+                mean = mean + G[v, k] * gain[k]
+                along = along + G[v, k] * gain[k] * X_hat[v, k]
+                sums[i, 0, k] += G[v, k] * X_hat[v, k]
+                sums[i, 1, k] += G[v, k]
+            mean = mean / f
+            along = along / f
+            for k in range(f):
+                dX[v, k] = (G[v, k] * gain[k] - mean - X_hat[v, k] * along) * scale[v]
+
+
+def dropout(
+    const floating[::1] X, uint64_t least, uint64_t key, floating scale, floating[::1] Y
+):
+    """Y = scale X where the 53 bits of an element's draw are at least `least`, else 0."""
+    cdef Py_ssize_t c
+    for c in prange(X.shape[0], nogil=True, schedule="static"):
+        Y[c] = X[c] * scale if (mix(key + GOLD * <uint64_t>(c + 1)) >> 11) >= least else 0

@@ -1,0 +1,31 @@
+"""Faces of the small kernels that every layer uses."""
+
+import numpy as np
+
+from fastimpl._buffers import empty
+from fastimpl.layers import _elementwise
+
+
+def masked(G_out, X_out, relu, G=None):
+    """Return the gradient before the ReLU, written to `G` if given, else wherever is cheapest."""
+    if G is None:
+        if not relu:
+            return G_out
+        G = empty(G_out.shape, G_out.dtype)
+    _elementwise.masked(G_out, X_out, relu, G)
+    return G
+
+
+def bias_gradient(b, G):
+    """Return the sum of G's rows, or None where there is no bias."""
+    if b is None:
+        return None
+    total = np.empty_like(b)
+    sums = np.empty((_elementwise.blocks_of(len(G)), len(b)), b.dtype)
+    _elementwise.column_sums(G, total, sums)
+    return total
+
+
+def part(b, first, last):
+    """Return some entries of a bias that may be None."""
+    return None if b is None else b[first:last]

@@ -1,0 +1,46 @@
+"""refimpl/layers/gcn.py on kernels: a sparse product and the dense one after it go together."""
+
+from fastimpl._buffers import empty, empty_like
+from fastimpl._twin import twin
+from fastimpl.layers._shared import bias_gradient, masked
+from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into, spmm_matmul_into
+from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_arguments, gcn_backward_arguments
+
+
+@twin
+def gcn_forward(A, X, W, order, *, b=None, relu=True):
+    X, W, b = gcn_arguments(A, X, W, order, b, relu)
+    n_dst, n_src = A.graph.n_dst, A.graph.n_src
+    Z = empty((n_dst, W.shape[1]), X.dtype)
+    if order.forward == 1:
+        AX = empty((n_dst, X.shape[1]), X.dtype)
+        spmm_matmul_into(A.graph, A.data, X, AX, W, Z, bias=b, relu=relu)
+        return GcnOutput(Z, AX)
+    XW = matmul_into(X, W, empty((n_src, W.shape[1]), X.dtype))
+    return GcnOutput(spmm_into(A.graph, A.data, XW, Z, bias=b, relu=relu), None)
+
+
+@twin
+def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True):
+    X, W, b = gcn_arguments(A, X, W, order, b, relu, backward=True)
+    X_out, AX, G_out = gcn_backward_arguments(A, X, W, out, G_out)
+    G = masked(G_out, X_out, relu)
+    n_dst, n_src = A.graph.n_dst, A.graph.n_src
+    dX = empty_like(X) if order.dx else None
+    AtG = None
+    if order.dw == 2 or order.dx == 1:
+        AtG = empty((n_src, W.shape[1]), X.dtype)
+    if order.dx == 1:
+        spmm_matmul_into(A.graph_t, A.data_t, G, AtG, W, dX, transpose_b=True)
+    elif AtG is not None:
+        spmm_into(A.graph_t, A.data_t, G, AtG)
+    if order.dw == 1:
+        if AX is None:
+            AX = spmm_into(A.graph, A.data, X, empty((n_dst, X.shape[1]), X.dtype))
+        dW = matmul_t_into(AX, G, empty_like(W))
+    else:
+        dW = matmul_t_into(X, AtG, empty_like(W))
+    if order.dx == 2:
+        GW = matmul_into(G, W, empty((n_dst, X.shape[1]), X.dtype), transpose_b=True)
+        spmm_into(A.graph_t, A.data_t, GW, dX)
+    return GcnGradients(dW, dX, bias_gradient(b, G))

@@ -1,0 +1,247 @@
+"""One hop of layer sampling. Arguments were checked by layer.py."""
+
+import numpy as np
+from cython.parallel cimport parallel, prange, threadid
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from fastimpl._graph cimport prefetch
+from fastimpl._streams cimport below, displaced_size, partial_shuffle
+from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
+from fastimpl.samplers._walker cimport (
+    FIRST, FOUND, SPARE, Walker, release_buffers, room, sort_unique
+)
+
+cdef enum:
+    SHORT = 512  # neighbours at most that are shuffled whole: they stay in the L1 cache
+    FEW = 64  # picks at most that are sorted by counting, for each, how many are smaller
+    AHEAD = 16  # entries between the one looked up and the one being fetched
+    ROWS = 64  # that a thread takes at a time
+    NEW = -1  # local id of a node that was not met
+
+
+cdef class Relabelling:
+    """The local ids of the nodes met so far, and the memory in which threads draw.
+
+    Made once for a graph. Whoever has met nodes makes them new again, so that no minibatch does
+    work in proportion to the graph.
+    """
+
+    cdef int32_t* local
+    cdef Walker* threads  # for their buffers
+    cdef int count
+
+    def __cinit__(self, int64_t graph_nodes):
+        self.local = <int32_t*>malloc(<size_t>graph_nodes * sizeof(int32_t) + 1)
+        if self.local == NULL:
+            raise MemoryError()
+        memset(self.local, 0xFF, <size_t>graph_nodes * sizeof(int32_t))
+
+    def __dealloc__(self):
+        cdef int t
+        for t in range(self.count):
+            release_buffers(&self.threads[t])
+        free(self.threads)
+        free(self.local)
+
+    cdef object reserve(self, int count, int64_t fanout):
+        """Have memory for `count` threads to draw up to `fanout` of a row."""
+        cdef Walker* grown
+        cdef int t
+        cdef int64_t scratch = max(<int64_t>SHORT, displaced_size(fanout))
+        if count > self.count:
+            grown = <Walker*>realloc(self.threads, <size_t>count * sizeof(Walker))
+            if grown == NULL:
+                raise MemoryError()
+            memset(&grown[self.count], 0, <size_t>(count - self.count) * sizeof(Walker))
+            self.threads = grown
+            self.count = count
+        for t in range(count):
+            if not (
+                room(&self.threads[t], FIRST, <size_t>scratch * sizeof(int32_t))
+                and room(&self.threads[t], FOUND, <size_t>fanout * sizeof(int32_t))
+                and room(&self.threads[t], SPARE, <size_t>fanout * sizeof(int32_t))
+            ):
+                raise MemoryError()
+
+    def enter(self, const int32_t[::1] nodes):
+        """Number the nodes, before the first hop."""
+        cdef int64_t i
+        for i in range(nodes.shape[0]):
+            self.local[nodes[i]] = <int32_t>i
+
+    def leave(self, const int32_t[::1] nodes):
+        """Make the nodes new again, after the last hop."""
+        cdef int64_t i
+        for i in range(nodes.shape[0]):
+            self.local[nodes[i]] = NEW
+
+
+def hop(
+    Relabelling known, const int64_t[::1] indptr, const int32_t[::1] indices,
+    const int32_t[::1] dst, int64_t fanout, uint64_t key, uint64_t draws
+):
+    """Return (sources, row bounds, local ids, positions, draws so far) of the nodes `dst`."""
+    cdef int64_t n_dst = dst.shape[0], entries, new
+    cdef int64_t[::1] bounds = np.empty(n_dst + 1, np.int64)
+    cdef int64_t[::1] first = np.empty(n_dst + 1, np.int64)  # draw of each row
+    cdef int32_t[::1] ids, src
+    cdef int64_t[::1] where
+    cdef uint64_t after
+    cdef const int64_t* offsets = offsets_of(indptr)
+    with nogil:
+        after = bound_rows(offsets, ids_of(dst), n_dst, fanout, draws, &bounds[0], &first[0])
+    entries = bounds[n_dst]
+    known.reserve(gnn_max_threads(), fanout if after > draws else 0)
+    ids, where = np.empty(entries, np.int32), np.empty(entries, np.int64)
+    with nogil:
+        if entries:
+            draw_rows(
+                known, offsets, ids_of(indices), ids_of(dst), n_dst, fanout, key, &bounds[0],
+                &first[0], &ids[0], &where[0],
+            )
+        new = find_new(known, ids_of(ids), entries, min(entries, indptr.shape[0] - 1))
+    if new < 0:
+        raise MemoryError()
+    src = np.empty(n_dst + new, np.int32)
+    with nogil:
+        if entries:
+            relabel(known, ids_of(dst), n_dst, new, &src[0], &ids[0], entries)
+    if entries == 0:
+        src[:] = dst
+    return np.asarray(src), np.asarray(bounds), np.asarray(ids), np.asarray(where), after
+
+
+cdef uint64_t bound_rows(
+    const int64_t* indptr, const int32_t* dst, int64_t n_dst, int64_t fanout, uint64_t draws,
+    int64_t* bounds, int64_t* first
+) noexcept nogil:
+    """Say where each row's entries and draws begin; return where the next row's draws would."""
+    cdef int64_t i, degree
+    bounds[0] = 0
+    for i in range(n_dst):
+        if i + AHEAD < n_dst:
+            prefetch(indptr + dst[i + AHEAD])
+        degree = indptr[dst[i] + 1] - indptr[dst[i]]
+        bounds[i + 1] = bounds[i] + min(degree, fanout)
+        first[i] = <int64_t>draws
+        draws += <uint64_t>(fanout if degree > fanout else 0)
+    return draws
+
+
+cdef void draw_rows(
+    Relabelling known, const int64_t* indptr, const int32_t* indices, const int32_t* dst,
+    int64_t n_dst, int64_t fanout, uint64_t key, const int64_t* bounds, const int64_t* first,
+    int32_t* ids, int64_t* where
+) noexcept nogil:
+    """Write the neighbours that each row draws, and where they stand."""
+    cdef int64_t batch, batches = (n_dst + ROWS - 1) // ROWS
+    with parallel(use_threads_if=batches > 1):
+        for batch in prange(batches, schedule="dynamic"):
+            draw_batch(
+                indptr, indices, dst, batch * ROWS, min((batch + 1) * ROWS, n_dst), fanout, key,
+                bounds, first, &known.threads[threadid()], ids, where,
+            )
+
+
+cdef void draw_batch(
+    const int64_t* indptr, const int32_t* indices, const int32_t* dst, int64_t begin, int64_t end,
+    int64_t fanout, uint64_t key, const int64_t* bounds, const int64_t* first, Walker* walker,
+    int32_t* ids, int64_t* where
+) noexcept nogil:
+    """Choose for some rows, then read what was chosen: those reads wait for memory together."""
+    cdef int64_t i, j, degree, row
+    for i in range(begin, end):
+        if i + AHEAD < end:
+            prefetch(indptr + dst[i + AHEAD])
+        row = indptr[dst[i]]
+        degree = indptr[dst[i] + 1] - row
+        if degree <= fanout:
+            for j in range(degree):
+                where[bounds[i] + j] = row + j
+        else:
+            draw_row(row, degree, fanout, key, <uint64_t>first[i], walker, where + bounds[i])
+    for j in range(bounds[begin], bounds[end]):
+        ids[j] = indices[where[j]]
+
+
+cdef void draw_row(
+    int64_t row, int64_t degree, int64_t fanout, uint64_t key, uint64_t first, Walker* walker,
+    int64_t* where
+) noexcept nogil:
+    """Draw `fanout` positions of a row, ascending, in the memory that `reserve` got."""
+    cdef int64_t i, j
+    cdef int32_t x, smaller
+    cdef int32_t* picked = <int32_t*>walker.buffers[FOUND].memory
+    cdef int32_t* scratch = <int32_t*>walker.buffers[FIRST].memory
+    if degree <= SHORT:
+        shuffle_whole(key, first, degree, fanout, picked, scratch)
+    else:
+        partial_shuffle(key, first, degree, fanout, picked, scratch)
+    if fanout <= FEW:
+        for i in range(fanout):
+            x = picked[i]
+            smaller = 0
+            for j in range(fanout):
+                smaller += picked[j] < x
+            where[smaller] = row + x
+    else:
+        walker.found, walker.s = picked, fanout
+        sort_unique(walker)
+        for i in range(fanout):
+            where[i] = row + picked[i]
+
+
+cdef void shuffle_whole(
+    uint64_t key, uint64_t first, int64_t N, int64_t m, int32_t* picked, int32_t* deck
+) noexcept nogil:
+    """`partial_shuffle` with all N numbers at hand."""
+    cdef int64_t i, j
+    for i in range(N):
+        deck[i] = <int32_t>i
+    for i in range(m):
+        j = i + below(key, first + <uint64_t>i, N - i)
+        picked[i] = deck[j]
+        deck[j] = deck[i]
+
+
+cdef int64_t find_new(
+    Relabelling known, const int32_t* ids, int64_t entries, int64_t most
+) noexcept nogil:
+    """Number the new nodes among `ids`, in ascending order, behind those known.
+
+    Return how many they are, at most `most`; -1 when memory runs out.
+    """
+    cdef Walker* walker = &known.threads[0]
+    cdef int32_t* local = known.local
+    cdef int32_t* found = <int32_t*>room(walker, FOUND, <size_t>(most + 1) * sizeof(int32_t))
+    cdef int64_t k, count = 0
+    cdef int32_t is_new
+    if found == NULL:
+        return -1
+    for k in range(entries):
+        if k + AHEAD < entries:
+            prefetch(local + ids[k + AHEAD])
+        is_new = local[ids[k]] == NEW
+        found[count] = ids[k]  # overwritten by the next where it is not new
+        count += is_new
+        local[ids[k]] -= is_new  # no longer: any other number will do until `relabel`
+    walker.found, walker.s = found, count
+    return -1 if sort_unique(walker) else count
+
+
+cdef void relabel(
+    Relabelling known, const int32_t* dst, int64_t n_dst, int64_t new, int32_t* src,
+    int32_t* ids, int64_t entries
+) noexcept nogil:
+    """Fill `src`, and make `ids` local: new nodes come behind `dst`, ascending."""
+    cdef int64_t i, k
+    cdef const int32_t* found = known.threads[0].found
+    cdef int32_t* local = known.local
+    memcpy(src, dst, <size_t>n_dst * sizeof(int32_t))
+    for i in range(new):
+        src[n_dst + i] = found[i]
+        local[found[i]] = <int32_t>(n_dst + i)
+    for k in prange(entries, schedule="static", use_threads_if=entries > ROWS * ROWS):
+        ids[k] = local[ids[k]]

@@ -1,0 +1,44 @@
+"""refimpl/samplers/layer.py on kernels."""
+
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
+from fastimpl._twin import twin
+from fastimpl.samplers import _layer
+from fastimpl.samplers._layer import Relabelling
+from refimpl.block import MFG, Block
+from refimpl.samplers.layer import layer_arguments
+
+_idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> relabellings that nobody is using
+
+
+@twin
+def layer_sample(graph, roots, fanouts, key):
+    roots, fanouts, key = layer_arguments(graph, roots, fanouts, key)
+    nodes, draws = [roots], 0
+    blocks: list[Block] = []
+    with _relabelling(graph) as relabelling:
+        relabelling.enter(roots)
+        for fanout in fanouts:
+            # all neighbours, where no node has more: that also bounds the scratch memory
+            most = graph.max_degree if fanout < 0 else min(fanout, graph.max_degree)
+            src, indptr, indices, edge_ids, draws = _layer.hop(
+                relabelling, graph.indptr, graph.indices, nodes[0], most, key, draws
+            )
+            block = Block._trusted(indptr[:-1], indptr[1:], indices, len(src), edge_ids)
+            nodes.insert(0, src)
+            blocks.insert(0, block)
+        relabelling.leave(nodes[0])
+    return MFG(tuple(nodes), tuple(blocks))
+
+
+@contextmanager
+def _relabelling(graph):
+    """Lend a relabelling that no other Python thread is using; it has to come back empty."""
+    idle = _idle.setdefault(graph, [])
+    try:
+        relabelling = idle.pop()
+    except IndexError:
+        relabelling = Relabelling(graph.n)
+    yield relabelling
+    idle.append(relabelling)  # not after an error, which may leave nodes in it

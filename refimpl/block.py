@@ -1,0 +1,181 @@
+"""Blocks: the rectangular patterns of layer sampling, and message-flow graphs made of them."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from refimpl import _check
+
+MOST_NODES = 2**31 - 1  # of a block, on either side: ids are int32
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Which sources each destination aggregates, checked, copied and frozen once, when built.
+
+    The sources of destination i are ``indices[start[i]:end[i]]``, each once, in any order (CSR2
+    row bounds): setting ``end[i] = start[i]`` in a copy empties row i and moves nothing. Rows
+    stand one behind the other in `indices`; entries between them belong to no row, and are dead.
+    In a block that a sampler made, destination i is source i: its sources begin with its
+    destinations. Nothing checks that, and the transpose of a block does not have it.
+
+    Parameters
+    ----------
+    start, end : (n_dst,) integer arrays
+        Stored as int64, read-only; ``start[i] <= end[i] <= start[i + 1]``.
+    indices : (e,) integer array
+        Local ids of sources in [0, n_src). Stored as int32, read-only.
+    n_src : int
+        Number of sources.
+    edge_ids : (e,) integer array, optional
+        Where each entry stands in the parent graph's `indices`. Stored as int64, read-only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the arrays are not integers, or not rows as above.
+    """
+
+    start: np.ndarray
+    end: np.ndarray
+    indices: np.ndarray
+    n_src: int
+    edge_ids: np.ndarray | None = None
+
+    def __post_init__(self):
+        n_src = _check.integer("n_src", self.n_src, 0, MOST_NODES)
+        indices = _check.ids("indices", self.indices, 0, n_src, np.int32)
+        start = _check.ids("start", self.start, 0, indices.size + 1, np.int64)
+        end = _check.ids("end", self.end, 0, indices.size + 1, np.int64)
+        if start.size > MOST_NODES or start.shape != end.shape:
+            raise ValueError(
+                f"end must be as long as start, below 2**31: got {end.size} and {start.size}"
+            )
+        if np.any(start > end) or np.any(end[:-1] > start[1:]):
+            raise ValueError("end must be in [start[i], start[i + 1]] for every row i")
+        row, at = np.repeat(np.arange(start.size), end - start), _live(start, end)
+        order = np.lexsort((indices[at], row))
+        row, source = row[order], indices[at][order]
+        if np.any((source[1:] == source[:-1]) & (row[1:] == row[:-1])):
+            raise ValueError("indices must not hold a source twice in a row")
+        edge_ids = self.edge_ids
+        if edge_ids is not None:
+            edge_ids = _check.ids("edge_ids", edge_ids, 0, 2**63 - 1, np.int64).copy()
+            if edge_ids.size != indices.size:
+                raise ValueError(
+                    f"edge_ids must have shape ({indices.size},), got {edge_ids.shape}"
+                )
+        self._freeze(start.copy(), end.copy(), indices.copy(), n_src, edge_ids)
+
+    def _freeze(self, start, end, indices, n_src, edge_ids):
+        for array in (start, end, indices, edge_ids):
+            if array is not None:
+                array.flags.writeable = False
+        values = {"start": start, "end": end, "indices": indices, "edge_ids": edge_ids}
+        for name, value in {**values, "n_src": n_src}.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _trusted(cls, start, end, indices, n_src, edge_ids=None):
+        """Wrap arrays that a kernel has just made: no copy, no check."""
+        block = object.__new__(cls)
+        block._freeze(start, end, indices, n_src, edge_ids)
+        return block
+
+    def __reduce__(self):  # copies, unpickled ones too, are read-only as well
+        return Block._trusted, (self.start, self.end, self.indices, self.n_src, self.edge_ids)
+
+    @property
+    def n_dst(self):
+        """Number of destinations: the rows."""
+        return len(self.start)
+
+    @property
+    def e(self):
+        """Number of entries, dead ones included: the length of an array of values."""
+        return len(self.indices)
+
+    def degrees(self):
+        """Return the number of sources of every destination, shape (n_dst,), int64."""
+        return self.end - self.start
+
+    def to_scipy(self, data=None):
+        """Return a scipy.sparse.csr_array of the live entries of `data` (default: ones)."""
+        live = _live(self.start, self.end)
+        data = np.ones(live.size) if data is None else np.asarray(data)[live]
+        indptr = np.concatenate(([0], np.cumsum(self.degrees())))
+        return sp.csr_array((data, self.indices[live], indptr), shape=(self.n_dst, self.n_src))
+
+    def __repr__(self):
+        return f"Block(n_dst={self.n_dst}, n_src={self.n_src}, e={self.e})"
+
+
+def _live(start, end):
+    """Return the positions of all entries of all rows, in order."""
+    length = end - start
+    before = np.cumsum(length) - length  # entries of the rows above
+    return np.arange(length.sum()) + np.repeat(start - before, length)
+
+
+class MFG(NamedTuple):
+    """A message-flow graph: what L layers compute for some roots, from the inputs up.
+
+    Attributes
+    ----------
+    nodes : tuple of L + 1 int32 arrays
+        ``nodes[0]`` are the nodes whose features are read, ``nodes[L]`` the roots. ``nodes[l]``
+        is the beginning of ``nodes[l - 1]``.
+    blocks : tuple of L Blocks
+        ``blocks[l - 1]`` is layer l: destinations ``nodes[l]``, sources ``nodes[l - 1]``.
+    """
+
+    nodes: tuple
+    blocks: tuple
+
+
+def transpose_block(block):
+    """Return the transpose of `block` and the permutation of its values.
+
+    A counting sort (spec G.5): a block is rectangular, so JPDC'21 Algorithm 6 does not apply.
+    The values of the transpose are ``data[perm]``. O(n_dst + n_src + e) time.
+
+    Parameters
+    ----------
+    block : Block
+
+    Returns
+    -------
+    transpose : Block
+        Rows are the block's sources, entries its destinations, ascending in each row. Only live
+        entries are there. Without `edge_ids`: they are ``block.edge_ids[perm]``.
+    perm : (live entries,) int64 array
+        ``perm[k]`` is where entry k of the transpose stands in ``block.indices``.
+
+    Raises
+    ------
+    TypeError
+        If `block` is no Block.
+    """
+    live = int(checked(block).degrees().sum())
+    ptr = np.zeros(block.n_src + 1, np.int64)
+    for i in range(block.n_dst):
+        for j in range(block.start[i], block.end[i]):
+            ptr[block.indices[j] + 1] += 1
+    ptr = np.cumsum(ptr)
+    start, end = ptr[:-1].copy(), ptr[1:].copy()
+    destinations, perm = np.empty(live, np.int32), np.empty(live, np.int64)
+    for i in range(block.n_dst):
+        for j in range(block.start[i], block.end[i]):
+            k = ptr[block.indices[j]]
+            destinations[k], perm[k] = i, j
+            ptr[block.indices[j]] += 1
+    return Block._trusted(start, end, destinations, block.n_dst), perm
+
+
+def checked(block):
+    """Return `block` if it is a Block, or raise."""
+    if not isinstance(block, Block):
+        raise TypeError(f"block must be a Block, got {type(block).__name__}")
+    return block

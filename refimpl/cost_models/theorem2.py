@@ -1,0 +1,215 @@
+"""Theorem 2 of both papers: memory traffic of feature propagation with only the features cut.
+
+The model (IPDPS'19 Equation 3, JPDC'21 Equation 13): the nodes are cut into Q_v sets, the f
+columns of the features into Q_f parts, and each of the Q_v Q_f pieces reads its edges and the
+features of its sources once. n and d are nodes and mean degree of the subgraph. Left out: row
+pointers, and what does not stay in a cache that it fits in.
+
+Arguments are numbers or arrays, which broadcast; results are float64.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.cost_models import _arguments
+
+PARTS = ("real", "whole", "padded", "columns")
+
+
+class Theorem2(NamedTuple):
+    """The premises of Theorem 2, and how far from the least traffic its choice is.
+
+    Attributes
+    ----------
+    premise_p : index p n d <= word n f, the printed p <= 4 f / d
+    premise_cache : index n d <= s_cache, the printed 2 n d <= S_cache
+    premise_columns : a whole column fits in the cache, and Q_f <= f; not printed (E-C8)
+    Qf : number of parts of the features; of the nodes there is one
+    g : traffic in bytes
+    lower_bound : no Q_v and Q_f have less
+    ratio : g / lower_bound
+    """
+
+    premise_p: np.ndarray
+    premise_cache: np.ndarray
+    premise_columns: np.ndarray
+    Qf: float
+    g: float
+    lower_bound: float
+    ratio: float
+
+
+def g_comp(n, d, f):
+    """Return the multiply-adds of a feature propagation, n d f, whatever the parts.
+
+    IPDPS'19 Equation 3, JPDC'21 Equation 13.
+
+    Parameters
+    ----------
+    n : whole number >= 1
+        Nodes.
+    d : number >= 0
+        Mean degree.
+    f : whole number >= 1
+        Columns of the features.
+
+    Returns
+    -------
+    float64
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a number or out of range.
+    """
+    n, d, f = _sizes(n, d, f)
+    return n * d * f
+
+
+def g_comm(Qv, Qf, n, d, f, gamma, *, index=2, word=8, edge_word=0, out=False):
+    """Return the traffic of a feature propagation, index Q_f n d + word Q_v n f gamma, in bytes.
+
+    IPDPS'19 Equation 3, JPDC'21 Equation 13 (there "computation and computation", E-C7).
+
+    Parameters
+    ----------
+    Qv, Qf : numbers >= 1
+        Parts of the nodes and of the columns.
+    n : whole number >= 1
+        Nodes.
+    d : number >= 0
+        Mean degree.
+    f : whole number >= 1
+        Columns of the features.
+    gamma : number in [0, 1]
+        Sources of a part of the nodes over n, the mean over all parts (E-C8). The printed
+        bound 1 / Q_v is that of a graph with self-loops; without, an isolated node is no
+        part's source, and the bound is 1 / Q_v times the share of the others (E-A6).
+    index, word : numbers above 0
+        Bytes of a node index, and of a feature.
+    edge_word : number >= 0
+        Bytes of an edge's value; the papers leave it out (E-C9).
+    out : bool
+        Add the writing of the result, word n f, which the papers leave out (E-C9).
+
+    Returns
+    -------
+    float64
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a number or out of range.
+    """
+    Qv, Qf = _arguments.at_least("Qv", Qv, 1), _arguments.at_least("Qf", Qf, 1)
+    n, d, f = _sizes(n, d, f)
+    gamma = _arguments.at_least("gamma", gamma, 0)
+    if np.any(gamma > 1):
+        raise ValueError(f"gamma must be at most 1, got {gamma.max()}")
+    edge, word = _bytes(index, word, edge_word)
+    return edge * Qf * n * d + word * Qv * n * f * gamma + (word * n * f if out else 0)
+
+
+def theorem2_Qf(n, f, p, s_cache, *, word=8, parts="real"):
+    """Return how many parts of the features Theorem 2 takes, max(p, word n f / s_cache).
+
+    Parameters
+    ----------
+    n, f : whole numbers >= 1
+        Nodes, and columns of the features.
+    p : whole number >= 1
+        Lanes.
+    s_cache : number above 0
+        Bytes of a lane's own cache.
+    word : number above 0
+        Bytes of a feature.
+    parts : {"real", "whole", "padded", "columns"}
+        What Q_f may be (E-C8). "real": as printed. "whole": rounded up. "padded": rounded up to
+        a multiple of p, as the loops of Algorithms 6 and 7 want. "columns": as many as there
+        must be if a part is some whole columns, at least one.
+
+    Returns
+    -------
+    float64
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a number, out of range, or `parts` is another one.
+    """
+    n, f, p = _arguments.whole("n", n), _arguments.whole("f", f), _arguments.whole("p", p)
+    s_cache = _arguments.above("s_cache", s_cache, 0)
+    word = _arguments.above("word", word, 0)
+    if _check.choice("parts", parts, PARTS) == "columns":
+        widest = np.maximum(1, np.floor(s_cache / (word * n)))
+        return np.maximum(p, np.ceil(f / widest))
+    Qf = np.maximum(p, word * n * f / s_cache)
+    if parts == "real":
+        return Qf
+    return np.ceil(Qf) if parts == "whole" else p * np.ceil(Qf / p)
+
+
+def theorem2(n, d, f, p, s_cache, *, parts="real", index=2, word=8, edge_word=0, out=False):
+    """Return the premises of Theorem 2 and the ratio that it bounds, for one subgraph.
+
+    Where the first two premises hold, the ratio is at most 2 with "real" and "whole" parts and 3
+    with "padded" ones; with the third as well it is below 3 with "columns". The tests store a
+    witness that each passes 2 otherwise (E-C8). The lower bound is one reading of the edges and
+    one of the features, for a graph in which every node is a source (E-A6). The printed one is
+    without the edges: too low for "whole" parts.
+
+    The premises are about traffic. That 136 lanes pass them does not say that a machine has the
+    bandwidth for them (E-C10).
+
+    Parameters
+    ----------
+    n : whole number >= 1
+        Nodes.
+    d : number >= 0
+        Mean degree of the subgraph.
+    f : whole number >= 1
+        Columns of the features.
+    p, s_cache, parts
+        As in `theorem2_Qf`.
+    index, word, edge_word, out
+        As in `g_comm`; premises and bound count the same bytes.
+
+    Returns
+    -------
+    Theorem2
+        The premises bool, the rest float64.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a number, out of range, or `parts` is another one.
+    """
+    Qf = theorem2_Qf(n, f, p, s_cache, word=word, parts=parts)
+    g, least = (
+        g_comm(1, q, n, d, f, 1, index=index, word=word, edge_word=edge_word, out=out)
+        for q in (Qf, 1)
+    )
+    n, d, f = _sizes(n, d, f)
+    p, s_cache = np.asarray(p), np.asarray(s_cache)
+    edge, word = _bytes(index, word, edge_word)
+    return Theorem2(
+        edge * p * d <= word * f,
+        edge * n * d <= s_cache,
+        (word * n <= s_cache) & (Qf <= f),
+        Qf,
+        g,
+        least,
+        g / least,
+    )
+
+
+def _sizes(n, d, f):
+    return _arguments.whole("n", n), _arguments.at_least("d", d, 0), _arguments.whole("f", f)
+
+
+def _bytes(index, word, edge_word):
+    """Return the bytes of an edge and of a feature, checked."""
+    index, word = _arguments.above("index", index, 0), _arguments.above("word", word, 0)
+    return index + _arguments.at_least("edge_word", edge_word, 0), word

@@ -1,0 +1,55 @@
+"""What several layers check, and compute, alike."""
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.adjacency import Adjacency
+from refimpl.scheduling import ChainOrder
+
+
+def adjacency(name, A, X, backward):
+    """Check A and X together; return X."""
+    if not isinstance(A, Adjacency):
+        raise TypeError(f"{name} must be an Adjacency (see row_norm), got {type(A).__name__}")
+    data = _check.floats(f"{name}.data", A.data, (A.graph.e,))
+    if A.data_t is not None:
+        _check.floats(f"{name}.data_t", A.data_t, (A.graph_t.e,), data.dtype)
+    elif backward:
+        raise ValueError(f"{name} must have data_t: give row_norm a transpose_perm")
+    return _check.floats("X", X, (A.graph.n_src, None), data.dtype)
+
+
+def chain_order(order):
+    """Check an order of products."""
+    if not isinstance(order, ChainOrder):
+        raise TypeError(f"order must be a ChainOrder, got {type(order).__name__}")
+    if order.forward not in (1, 2) or order.dw not in (1, 2) or order.dx not in (0, 1, 2):
+        raise ValueError(f"order must be as chain_order returns it, got {order}")
+
+
+def bias(b, width, dtype):
+    """Check a bias, which may be None; return it."""
+    return None if b is None else _check.floats("b", b, (width,), dtype)
+
+
+def switch(name, value):
+    """Check that `value` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
+
+
+def output(X_out, G_out, shape, dtype):
+    """Check a layer's output and the gradient of the loss with respect to it; return both."""
+    X_out = _check.floats("out.X_out", X_out, shape, dtype)
+    return X_out, _check.floats("G_out", G_out, shape, dtype)
+
+
+def activate(Z, b, relu):
+    """Return Z + b, or ReLU(Z + b); `b` may be None."""
+    Z = Z if b is None else Z + b
+    return np.maximum(Z, 0) if relu else Z
+
+
+def masked(G_out, X_out, relu):
+    """Return the gradient before the ReLU: G_out where the layer's output is above 0 (E-E3)."""
+    return np.where(X_out > 0, G_out, 0) if relu else G_out

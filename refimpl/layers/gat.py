@@ -1,0 +1,271 @@
+"""Graph attention (JPDC'21 Equations 6 and 7) and its gradients."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.layers import _arguments
+from refimpl.layers._arguments import activate, masked
+from refimpl.profiling import count, timed
+from refimpl.propagation import matmul, spmm
+
+NORMS = ("softmax", "row", "none")
+FORMS = ("joint", "split")
+
+
+class GatOutput(NamedTuple):
+    """What the forward pass gives, and keeps for the backward pass.
+
+    Attributes
+    ----------
+    X_out : (n_dst, h) array
+    H : (n_src, h) array
+        X W.
+    sigma, tau : (heads, n_dst) and (heads, n_src) arrays
+        The receivers' and the senders' shares of the scores.
+    P : (heads, e) array
+        The attention matrix of each head, on A's entries.
+    """
+
+    X_out: np.ndarray
+    H: np.ndarray
+    sigma: np.ndarray
+    tau: np.ndarray
+    P: np.ndarray
+
+
+class GatGradients(NamedTuple):
+    """Gradients of the loss; X and b are None where they were not asked for."""
+
+    W: np.ndarray
+    a_recv: np.ndarray
+    a_send: np.ndarray
+    X: np.ndarray | None
+    b: np.ndarray | None
+
+
+def gat_forward(
+    A, X, W, a_recv, a_send, *, norm="softmax", form="joint", slope=0.2, b=None, relu=True
+):
+    """Return ReLU([P_1 H_1 || P_2 H_2 || ..] + b), where H = X W, and P_k is head k's attention.
+
+    The score of entry (u, v) is phi(sigma_u + tau_v), sigma = H a_recv of the receiver u and
+    tau = H a_send of the sender v; phi is a LeakyReLU. Equation 7 as printed takes the scores
+    themselves (``norm="none"``); the attention that it cites makes them a softmax over each row
+    (E-E6).
+
+    Parameters
+    ----------
+    A : Adjacency
+        From `loop_norm`: n_dst rows, n_src columns, e entries.
+    X : (n_src, f) float32 or float64 array
+    W : (f, h) array of the same dtype
+    a_recv, a_send : (heads, h / heads) arrays of the same dtype
+        Head k owns columns k h / heads and on.
+    norm : {"softmax", "row", "none"}
+        Softmax of each row's scores, scores times A's values, or scores as they are.
+    form : {"joint", "split"}
+        phi(sigma + tau), or phi(sigma) + phi(tau) as in the authors' code (E-E12).
+    slope : float, at least 0
+        Of phi below 0.
+    b : (h,) array of the same dtype, optional
+    relu : bool
+
+    Returns
+    -------
+    GatOutput
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a dtype or shape does not fit.
+    """
+    options = norm, form, slope, b, relu
+    X, W, a_recv, a_send, b = gat_arguments(A, X, W, a_recv, a_send, *options)
+    H = matmul(X, W)
+    rows, senders = row_of_entries(A.graph), A.graph.indices
+    heads = np.split(H, len(a_recv), axis=1)
+    sigma = scores([H_k[: A.graph.n_dst] for H_k in heads], a_recv)
+    tau = scores(heads, a_send)
+    with timed("aggregation"):
+        if form == "joint":
+            beta = leaky(sigma[:, rows] + tau[:, senders], slope)
+        else:
+            beta = leaky(sigma, slope)[:, rows] + leaky(tau, slope)[:, senders]
+        P = attention(A.graph, A.data, beta, norm)
+    Z = [spmm(A.graph, P_k, H_k) for P_k, H_k in zip(P, heads, strict=True)]
+    return GatOutput(activate(np.concatenate(Z, axis=1), b, relu), H, sigma, tau, P)
+
+
+def gat_backward(
+    A,
+    X,
+    W,
+    a_recv,
+    a_send,
+    out,
+    G_out,
+    *,
+    norm="softmax",
+    form="joint",
+    slope=0.2,
+    b=None,
+    relu=True,
+    need_dx,
+):
+    """Return the gradients of a GAT layer from the gradient of its output.
+
+    H acts three times: through P H, and through the scores of receivers and senders. Besides
+    sparse products this takes the inner product of two rows for every entry, and sums over the
+    entries of a row and of a column (E-E7).
+
+    Parameters
+    ----------
+    A, X, W, a_recv, a_send, norm, form, slope, b, relu
+        As given to `gat_forward`; A has `data_t` and `perm`.
+    out : GatOutput
+        What `gat_forward` returned.
+    G_out : (n_dst, h) array
+        Gradient of the loss with respect to ``out.X_out``.
+    need_dx : bool
+
+    Returns
+    -------
+    GatGradients
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a dtype or shape does not fit.
+    """
+    options = norm, form, slope, b, relu
+    X, W, a_recv, a_send, b = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
+    out, G_out = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx)
+    G = masked(G_out, out.X_out, relu)
+    rows, senders = row_of_entries(A.graph), A.graph.indices
+    dH, da_recv, da_send = np.zeros_like(out.H), np.zeros_like(a_recv), np.zeros_like(a_send)
+    for k, columns in enumerate(np.split(np.arange(W.shape[1]), len(a_recv))):
+        H_k, G_k, dH_k = out.H[:, columns], G[:, columns], dH[:, columns]
+        Pi = entry_products(A.graph, G_k, H_k)
+        with timed("aggregation"):
+            d_beta = attention_gradient(A.graph, A.data, out.P[k], Pi, norm)
+            sigma, tau = out.sigma[k], out.tau[k]
+            if form == "joint":
+                epsilon = d_beta * leaky_slope(sigma[rows] + tau[senders], slope)
+                d_sigma = row_sums(A.graph, epsilon)
+                d_tau = row_sums(A.graph_t, epsilon[A.perm])
+            else:
+                d_sigma = row_sums(A.graph, d_beta) * leaky_slope(sigma, slope)
+                d_tau = row_sums(A.graph_t, d_beta[A.perm]) * leaky_slope(tau, slope)
+        dH_k = spmm(A.graph_t, out.P[k][A.perm], G_k)
+        dH_k[: A.graph.n_dst] += matmul(d_sigma[:, None], a_recv[k][None])
+        dH[:, columns] = dH_k + matmul(d_tau[:, None], a_send[k][None])
+        da_recv[k] = matmul(H_k[: A.graph.n_dst].T, d_sigma[:, None])[:, 0]
+        da_send[k] = matmul(H_k.T, d_tau[:, None])[:, 0]
+    dX = matmul(dH, W.T) if need_dx else None
+    db = None if b is None else G.sum(axis=0)
+    return GatGradients(matmul(X.T, dH), da_recv, da_send, dX, db)
+
+
+def scores(heads, a):
+    """Return H_k a_k for every head k."""
+    return np.stack([matmul(H_k, a_k[:, None])[:, 0] for H_k, a_k in zip(heads, a, strict=True)])
+
+
+def leaky(x, slope):
+    """Return phi(x), the LeakyReLU."""
+    return np.where(x > 0, x, x * x.dtype.type(slope))
+
+
+def leaky_slope(x, slope):
+    """Return the derivative of `leaky`, that from below at 0."""
+    return np.where(x > 0, x.dtype.type(1), x.dtype.type(slope))
+
+
+def attention(graph, data, beta, norm):
+    """Return P from the scores `beta`, one row of it a head."""
+    if norm == "none":
+        return beta
+    if norm == "row":
+        return beta * data
+    P = np.zeros_like(beta)
+    for start, end in zip(graph.start, graph.end, strict=True):
+        row = beta[:, start:end]
+        exponentials = np.exp(row - row.max(axis=1, keepdims=True, initial=-np.inf))
+        P[:, start:end] = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return P
+
+
+def attention_gradient(graph, data, P, Pi, norm):
+    """Return the gradient of the scores from Pi, the gradient of one head's P."""
+    if norm == "none":
+        return Pi
+    if norm == "row":
+        return Pi * data
+    d_beta = np.zeros_like(Pi)
+    for start, end in zip(graph.start, graph.end, strict=True):
+        p, pi = P[start:end], Pi[start:end]
+        d_beta[start:end] = p * (pi - (p * pi).sum())
+    return d_beta
+
+
+@timed("aggregation")
+def entry_products(graph, G, H):
+    """Return the inner product of row u of G and row v of H for every entry (u, v)."""
+    count(sparse=graph.e * G.shape[1])
+    Pi = np.zeros(graph.e, G.dtype)
+    for u in range(graph.n_dst):
+        for j in range(graph.start[u], graph.end[u]):
+            Pi[j] = G[u] @ H[graph.indices[j]]
+    return Pi
+
+
+def row_sums(graph, values):
+    """Return the sum of each row's values, entry after entry."""
+    sums = np.zeros(graph.n_dst, values.dtype)
+    np.add.at(sums, row_of_entries(graph), values)
+    return sums
+
+
+def row_of_entries(graph):
+    """Return the row of every entry."""
+    return np.repeat(np.arange(graph.n_dst), graph.end - graph.start)
+
+
+def gat_arguments(A, X, W, a_recv, a_send, norm, form, slope, b, relu, backward=False):
+    """Check what both passes take; return (X, W, a_recv, a_send, b)."""
+    X = _arguments.adjacency("A", A, X, backward)
+    _check.choice("norm", norm, NORMS)
+    _check.choice("form", form, FORMS)
+    _check.real("slope", slope, 0)
+    _arguments.switch("relu", relu)
+    W = _check.floats("W", W, (X.shape[1], None), X.dtype)
+    a_recv = _check.floats("a_recv", a_recv, (None, None), X.dtype)
+    a_send = _check.floats("a_send", a_send, a_recv.shape, X.dtype)
+    if a_recv.size != W.shape[1] or not len(a_recv):
+        raise ValueError(
+            f"a_recv must have heads x (h / heads) = {W.shape[1]} numbers like the columns of W, "
+            f"got shape {a_recv.shape}"
+        )
+    if backward and A.perm is None:
+        raise ValueError("A must have perm: see loop_norm")
+    return X, W, a_recv, a_send, _arguments.bias(b, W.shape[1], X.dtype)
+
+
+def gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx):
+    """Check what only the backward pass takes; return (out, G_out)."""
+    _arguments.switch("need_dx", need_dx)
+    n_dst, n_src, heads = A.graph.n_dst, A.graph.n_src, len(a_recv)
+    X_out, G_out = _arguments.output(out.X_out, G_out, (n_dst, W.shape[1]), X.dtype)
+    shapes = {
+        "H": (n_src, W.shape[1]),
+        "sigma": (heads, n_dst),
+        "tau": (heads, n_src),
+        "P": (heads, A.graph.e),
+    }
+    parts = {
+        name: _check.floats(f"out.{name}", getattr(out, name), shape, X.dtype)
+        for name, shape in shapes.items()
+    }
+    return GatOutput(X_out, **parts), G_out

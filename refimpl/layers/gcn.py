@@ -1,0 +1,128 @@
+"""The graph convolution of GCN (JPDC'21 Equation 4) and its gradients."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.layers import _arguments
+from refimpl.layers._arguments import activate, masked
+from refimpl.layers.sage import saved_product
+from refimpl.propagation import matmul, spmm
+
+
+class GcnOutput(NamedTuple):
+    """What the forward pass gives, and keeps for the backward pass.
+
+    Attributes
+    ----------
+    X_out : (n_dst, h) array
+    AX : (n_dst, f) array or None
+        A X, where the chosen order computes it.
+    """
+
+    X_out: np.ndarray
+    AX: np.ndarray | None
+
+
+class GcnGradients(NamedTuple):
+    """Gradients of the loss; X and b are None where they were not asked for."""
+
+    W: np.ndarray
+    X: np.ndarray | None
+    b: np.ndarray | None
+
+
+def gcn_forward(A, X, W, order, *, b=None, relu=True):
+    """Return ReLU(A X W + b).
+
+    Parameters
+    ----------
+    A : Adjacency
+        From `sym_norm`; n_dst rows and n_src columns, n of both for a graph.
+    X : (n_src, f) float32 or float64 array
+    W : (f, h) array of the same dtype
+    order : ChainOrder
+        From `chain_order`; it changes the cost, and the result by rounding only.
+    b : (h,) array of the same dtype, optional
+    relu : bool
+
+    Returns
+    -------
+    GcnOutput
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a dtype or shape does not fit.
+    """
+    X, W, b = gcn_arguments(A, X, W, order, b, relu)
+    if order.forward == 1:
+        AX = spmm(A.graph, A.data, X)
+        Z = matmul(AX, W)
+    else:
+        AX = None
+        Z = spmm(A.graph, A.data, matmul(X, W))
+    return GcnOutput(activate(Z, b, relu), AX)
+
+
+def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True):
+    """Return the gradients of a GCN layer from the gradient of its output.
+
+    With G the gradient before the ReLU, that of W is (A X)^T G = X^T (A^T G), and that of X is
+    A^T G W^T.
+
+    Parameters
+    ----------
+    A, X, W, order, b, relu
+        As given to `gcn_forward`; A has `data_t`. Where ``order.dx`` is 0 there is no gradient
+        of X.
+    out : GcnOutput
+        What `gcn_forward` returned.
+    G_out : (n_dst, h) array
+        Gradient of the loss with respect to ``out.X_out``.
+
+    Returns
+    -------
+    GcnGradients
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a dtype or shape does not fit.
+    """
+    X, W, b = gcn_arguments(A, X, W, order, b, relu, backward=True)
+    X_out, AX, G_out = gcn_backward_arguments(A, X, W, out, G_out)
+    G = masked(G_out, X_out, relu)
+    AtG = None
+    if order.dw == 1:
+        AX = spmm(A.graph, A.data, X) if AX is None else AX
+        dW = matmul(AX.T, G)
+    else:
+        AtG = spmm(A.graph_t, A.data_t, G)
+        dW = matmul(X.T, AtG)
+    db = None if b is None else G.sum(axis=0)
+    if order.dx == 0:
+        return GcnGradients(dW, None, db)
+    if order.dx == 1:
+        AtG = spmm(A.graph_t, A.data_t, G) if AtG is None else AtG
+        dX = matmul(AtG, W.T)
+    else:
+        dX = spmm(A.graph_t, A.data_t, matmul(G, W.T))
+    return GcnGradients(dW, dX, db)
+
+
+def gcn_arguments(A, X, W, order, b, relu, backward=False):
+    """Check what both passes take; return (X, W, b)."""
+    X = _arguments.adjacency("A", A, X, backward)
+    _arguments.chain_order(order)
+    _arguments.switch("relu", relu)
+    W = _check.floats("W", W, (X.shape[1], None), X.dtype)
+    return X, W, _arguments.bias(b, W.shape[1], X.dtype)
+
+
+def gcn_backward_arguments(A, X, W, out, G_out):
+    """Check what only the backward pass takes; return (X_out, AX, G_out)."""
+    rows = A.graph.n_dst
+    X_out, G_out = _arguments.output(out.X_out, G_out, (rows, W.shape[1]), X.dtype)
+    return X_out, saved_product(out.AX, rows, X), G_out

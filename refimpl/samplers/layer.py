@@ -1,0 +1,86 @@
+"""GraphSAGE layer sampling: a few neighbours of each node, hop by hop, as blocks."""
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.block import MFG, Block
+from refimpl.graph import Graph
+from refimpl.streams import Stream
+
+
+def layer_sample(graph, roots, fanouts, key):
+    """Draw the message-flow graph of one minibatch by sampling neighbours on every layer.
+
+    The layer sampling that the papers compare with (JPDC'21 section 7.7, there with 512 roots
+    and fan-outs 25, 10, .., 10). Hop by hop, from the roots: every node met so far draws
+    neighbours without replacement, and those not met before join it (E-G6). O(entries drawn)
+    time and memory, on top of sorting the new nodes of each hop.
+
+    Parameters
+    ----------
+    graph : Graph
+        Row v lists whom v aggregates; it need not be undirected.
+    roots : (r,) integer array
+        Distinct nodes, in any order.
+    fanouts : sequence of ints
+        How many neighbours a node draws, the roots' hop first: one number a layer, the last
+        layer's first. -1 is all of them, and so is any number that is not below the degree. The
+        GraphSAGE code reads its list from the other end, 10 at the roots and 25 at their
+        neighbours: pass ``fanouts[::-1]`` for that (E-G5).
+    key : int in [0, 2**64)
+        Key of the stream. Rows draw one after another, on through all hops; a row that takes all
+        its neighbours draws nothing.
+
+    Returns
+    -------
+    MFG
+        Its sources are the destinations, then the new nodes, ascending. The entries of a row
+        stand in the order of `graph.indices`; `edge_ids` says where.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `graph` is no Graph, `roots` repeats a node or is out of range, or another argument
+        is not an integer, or not in range.
+    """
+    roots, fanouts, key = layer_arguments(graph, roots, fanouts, key)
+    stream, nodes = Stream(key), [roots]
+    blocks: list[Block] = []
+    for fanout in fanouts:
+        src, block = _hop(graph, nodes[0], fanout, stream)
+        nodes.insert(0, src)
+        blocks.insert(0, block)
+    return MFG(tuple(nodes), tuple(blocks))
+
+
+def _hop(graph, dst, fanout, stream):
+    """Return the sources that the nodes `dst` draw, and the block between them."""
+    rows = [_pick(graph, v, fanout, stream) for v in dst.tolist()]
+    edge_ids = np.array([j for row in rows for j in row], np.int64)
+    picked = graph.indices[edge_ids]
+    src = np.concatenate([dst, np.setdiff1d(picked, dst)])  # setdiff1d is sorted
+    local = {v: i for i, v in enumerate(src.tolist())}
+    indices = np.array([local[u] for u in picked.tolist()], np.int32)
+    indptr = np.cumsum([0, *map(len, rows)])
+    return src, Block._trusted(indptr[:-1], indptr[1:], indices, len(src), edge_ids)
+
+
+def _pick(graph, v, fanout, stream):
+    """Return where the neighbours that v draws stand in `graph.indices`, ascending."""
+    start, end = graph.indptr[v : v + 2].tolist()
+    if fanout < 0 or end - start <= fanout:
+        return range(start, end)
+    return sorted(start + i for i in stream.pick_without_replacement(end - start, fanout).tolist())
+
+
+def layer_arguments(graph, roots, fanouts, key):
+    """Check the arguments of `layer_sample`; return (roots, fanouts, key)."""
+    if not isinstance(graph, Graph):
+        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+    roots = _check.ids("roots", roots, 0, graph.n, np.int32)
+    if len(np.unique(roots)) < len(roots):
+        raise ValueError("roots must be distinct")
+    if not np.iterable(fanouts):
+        raise TypeError(f"fanouts must be a sequence of integers, got {type(fanouts).__name__}")
+    fanouts = tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanouts)
+    return roots.copy(), fanouts, _check.word("key", key)

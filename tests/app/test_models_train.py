@@ -1,0 +1,439 @@
+"""Every model by every method: gradients of the whole stack, same bits, resume, what is read."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+from tiny_data import tiny_dataset
+
+import fastimpl
+import refimpl
+from refimpl.scheduling import ChainOrder
+from refimpl.streams import DROPOUT, LAYER, SHUFFLE, key
+from refimpl.training.datasets.communities import communities
+from refimpl.training.layers import depth_on, order_on
+from refimpl.training.minibatches import LayerSampler
+from refimpl.training.stack import Stack
+
+MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
+METHODS = ("graph", "layer", "full")
+EACH = pytest.mark.parametrize(("model", "method"), list(product(MODELS, METHODS)))
+ALL_OPTIONS = {"bias": True, "dropout": 0.3, "row_l2": True}
+OF_A_MODEL = {"gat": {"heads": 2}, "sage": {"concat": "self_first"}, "mixhop": {"hops": 3}}
+
+
+def config_of(model, method, **options):
+    """Return a small TrainConfig."""
+    if method == "layer":
+        options = {"batch": 40, **options}
+    return refimpl.TrainConfig(model=model, method=method, **{"hidden": 8, "rng": 6, **options})
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return tiny_dataset(tmp_path_factory.mktemp("tiny"), "float64")
+
+
+def bits(state):
+    groups = (state.weights, state.m, state.v, state.best_weights)
+    return tuple(W.tobytes() for group in groups for W in group.values())
+
+
+def copied(state):
+    return {name: W.copy() for name, W in state.weights.items()}
+
+
+# One step.
+
+
+@pytest.mark.parametrize("method", ["graph", "layer"])
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        *((model, {}) for model in MODELS),
+        *((model, ALL_OPTIONS | OF_A_MODEL.get(model, {})) for model in MODELS),
+        ("gat", {"attention": "softmax", "bias": True}),
+        ("gat", {"attention": "none", "row_l2": True}),
+        ("mixhop", {"hops": 0, "layers": 1, "dropout": 0.5}),
+        ("mixhop", {"hops": 1, "layers": 3}),
+        ("gcn", {"layers": 1, "row_l2": True}),
+        ("sage", {"layers": 3, "dropout": 0.1}),
+    ],
+)
+def test_gradients_of_the_stack_are_differences_of_the_loss(gnn, dataset, model, options, method):
+    """P-E1 for the whole: in a random direction, every weight moving at once."""
+    config = config_of(model, method, **options)
+    with gnn.Trainer(dataset, config) as trainer:
+        operands, X, Y, node_weights = next(trainer.minibatches)
+        stack = trainer.stack
+        rng = np.random.default_rng(3)
+        weights = {  # biases too are to be moved from something else than 0
+            name: W + 0.1 * rng.normal(size=W.shape) for name, W in trainer.state.weights.items()
+        }
+
+    def loss(weights):
+        logits, kept = stack.forward(weights, operands, X, 5)
+        return stack.loss(logits, Y, node_weights), kept
+
+    at, kept = loss(weights)
+    gradients = stack.gradients(weights, operands, kept, at.gradient)
+    assert {name: g.shape for name, g in gradients.items()} == stack.shapes()
+    largest = max(np.abs(g).max(initial=0) for g in gradients.values())
+    for name, W in weights.items():
+        way = rng.normal(size=W.shape)
+        h = 1e-6
+        up, down = (loss({**weights, name: W + sign * h * way})[0].value for sign in (1, -1))
+        slope = (gradients[name] * way).sum()
+        assert abs((up - down) / (2 * h) - slope) < 2e-6 * largest * max(W.size, 1), name
+
+
+def test_the_first_layer_computes_no_gradient_of_its_input(gnn, dataset):
+    for model, dropout in product(MODELS, (0.0, 0.5)):
+        config = config_of(model, "graph", dropout=dropout)
+        with gnn.Trainer(dataset, config) as trainer:
+            operands, X, _, _ = next(trainer.minibatches)
+        W = trainer.state.weights
+        _, kept = trainer.stack.forward(W, operands, X, 0)
+        for number, place in enumerate(["layer1", "layer2"]):
+            own = {n.partition(".")[2]: w for n, w in W.items() if n.startswith(place)}
+            used, needed, _ = kept[place]
+            G = np.ones((len(X), 8))
+            _, dX = trainer.stack.layers[place].backward(own, operands[number], used, needed, G)
+            assert (dX is None) == (place == "layer1")
+
+
+def test_the_first_batch_of_layer_sampling_in_dense_algebra(gnn, dataset):
+    """Spec G.5: keys, roots and rows; the loss is the mean over the roots."""
+    config = config_of("sage", "layer", fanouts=(3, 2))
+    with gnn.Trainer(dataset, config) as trainer:
+        W = copied(trainer.state)
+        loss, nodes = trainer.step()
+    n = dataset.train_graph.n
+    roots = gnn.pick_without_replacement(key(6, SHUFFLE, 0), 0, n, n)[:40]
+    nodes_of, blocks = gnn.layer_sample(dataset.train_graph, roots, (3, 2), key(6, LAYER, 0, 0))
+    np.testing.assert_array_equal(nodes_of[2], roots)
+    H = dataset.features[dataset.train[nodes_of[0]]]
+    for number, block in enumerate(blocks, start=1):
+        A = block.to_scipy().toarray()
+        mean = A @ H / np.maximum(A.sum(axis=1, keepdims=True), 1)
+        own = H[: block.n_dst] @ W[f"layer{number}.W_self"]
+        H = np.maximum(np.hstack([mean @ W[f"layer{number}.W_neigh"], own]), 0)
+    logits = H @ W["classifier.W"]
+    P = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    Y = dataset.labels[dataset.train[roots]]
+    assert nodes == 40
+    assert loss == pytest.approx(-np.log((P * Y).sum(axis=1)).mean(), rel=1e-12)
+    np.testing.assert_allclose(
+        trainer.state.m["classifier.W"], 0.1 * H.T @ (P - Y) / 40, rtol=0, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_dropout_has_the_masks_of_its_keys_and_evaluation_has_none(gnn, dataset, model):
+    """An MLP by hand, every other model against a layer that is fed what was dropped."""
+    rate = 0.4
+    config = config_of(model, "full", dropout=rate, row_l2=True)
+    with gnn.Trainer(dataset, config) as trainer:
+        stack, W = trainer.stack, trainer.state.weights
+        operands, X, _, _ = next(trainer.minibatches)
+        logits, kept = stack.forward(W, operands, X, 3)
+        for number, place in enumerate(["layer1", "layer2", "classifier"]):
+            mask = key(6, DROPOUT, 3, number)
+            expected = gnn.dropout(X, rate, mask)
+            np.testing.assert_array_equal(kept[place][0], expected)
+            A = operands[number] if number < 2 else None
+            own = {n.partition(".")[2]: w for n, w in W.items() if n.startswith(place)}
+            X, _ = stack.layers[place].forward(own, A, expected)
+        np.testing.assert_array_equal(logits, X)
+        plain = gnn.Trainer(dataset, config_of(model, "full", row_l2=True))
+        assert trainer.scores(W, dataset.val) == plain.scores(W, dataset.val)
+        X = dataset.features
+        A = stack.operands(trainer.A_full)
+        evaluated, kept = stack.forward(W, A, X)
+        assert kept["layer1"][0] is X
+        np.testing.assert_array_equal(plain.stack.forward(W, A, X)[0], evaluated)
+
+
+def test_rows_reach_the_classifier_with_length_1(gnn, dataset):
+    config = config_of("gcn", "full", row_l2=True)
+    trainer = gnn.Trainer(dataset, config)
+    operands, X, _, _ = next(trainer.minibatches)
+    _, kept = trainer.stack.forward(trainer.state.weights, operands, X)
+    lengths = np.linalg.norm(kept["classifier"][0], axis=1)
+    assert np.all(np.isclose(lengths, 1) | (lengths == 0))
+    assert np.isclose(lengths, 1).mean() > 0.9
+    assert not np.allclose(np.linalg.norm(kept["layer2"][0], axis=1), 1)
+
+
+# What a model is made of.
+
+
+def test_names_and_shapes_of_weights(gnn):
+    shapes = {
+        "sage": {"W_neigh": (5, 5), "W_self": (5, 4)},
+        "gcn": {"W": (5, 9)},
+        "mixhop": {"W0": (5, 3), "W1": (5, 2), "W2": (5, 2), "W3": (5, 2)},
+        "gat": {"W": (5, 9), "a_recv": (3, 3), "a_send": (3, 3)},
+        "mlp": {"W": (5, 9)},
+    }
+    for model, layer in shapes.items():
+        options = {"mixhop": {"hops": 3}, "gat": {"heads": 3}}.get(model, {})
+        for bias in (False, True):
+            config = refimpl.TrainConfig(model=model, hidden=9, layers=1, bias=bias, **options)
+            wanted = {f"layer1.{name}": shape for name, shape in layer.items()}
+            wanted |= {"layer1.b": (9,)} if bias else {}
+            wanted |= {"classifier.W": (9, 4)}
+            wanted |= {"classifier.b": (4,)} if bias else {}
+            stack = Stack(gnn, config, 5, 4, False)
+            assert stack.shapes() == wanted
+            weights = stack.initial_weights(2, np.float32)
+            assert {name: W.shape for name, W in weights.items()} == wanted
+            for name, W in weights.items():
+                assert W.dtype == np.float32
+                if name.endswith(".b"):
+                    assert not W.any()
+                    continue
+                rows = 1 if ".a_" in name else W.shape[0]
+                limit = np.sqrt(6 / (rows + W.shape[1]))
+                assert 0.5 * limit < np.abs(W).max() < limit
+
+
+def test_bias_changes_no_other_initial_weight(gnn):
+    for model in MODELS:
+        with_bias, without = (
+            Stack(gnn, config_of(model, "full", bias=b), 5, 4, False).initial_weights(1, np.float64)
+            for b in (True, False)
+        )
+        for name, W in without.items():
+            np.testing.assert_array_equal(W, with_bias[name])
+
+
+def test_blocks_are_aggregated_before_the_weights_and_squares_by_the_rule(gnn, dataset):
+    config = config_of("gcn", "layer", fanouts=(2, 2))
+    with gnn.Trainer(dataset, config) as trainer:
+        operands, *_ = next(trainer.minibatches)
+    square = trainer.stack.adjacency(dataset.graph, dtype=np.float64)
+    for A in operands:
+        assert A.graph.n_src > A.graph.n_dst
+        for dx in (0, 1, 2):
+            assert order_on(A, ChainOrder(2, 2, dx)) == (1, 1, 2 if dx else 0)
+    for order in product((1, 2), (1, 2), (0, 1, 2)):
+        assert order_on(square, ChainOrder(*order)) == order
+    assert depth_on(operands, 0) == len(operands) == 2
+    assert depth_on((square, square), 0) == 0
+    assert depth_on((), 0) == 0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_whole_graph_is_normalised_once(gnn, dataset, model, monkeypatch):
+    calls = []
+    for name in ("row_norm", "sym_norm", "loop_norm"):
+
+        def counted(graph, *args, _norm=getattr(gnn, name), _name=name, **kwargs):
+            calls.append((_name, graph.n))
+            return _norm(graph, *args, **kwargs)
+
+        monkeypatch.setattr(gnn, name, counted)
+    gnn.train(dataset, config_of(model, "full", epochs=3))
+    norm = {"sage": "row_norm", "gat": "loop_norm", "mlp": None}.get(model, "sym_norm")
+    sizes = [dataset.train_graph.n, dataset.graph.n]
+    assert calls == ([(norm, n) for n in sizes] if norm else [])
+
+
+# Runs.
+
+
+@EACH
+def test_the_loss_falls(gnn, dataset, model, method):
+    """P-G1."""
+    history = gnn.train(dataset, config_of(model, method, epochs=12, lr=0.02)).history
+    losses = [record.loss for record in history]
+    assert losses[-1] < 0.9 * losses[0]
+    assert losses == sorted(losses, reverse=True) or method != "full"
+
+
+@pytest.mark.parametrize("options", [{}, ALL_OPTIONS], ids=["plain", "all"])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_sampler_of_the_whole_graph_is_full_batch_training(gnn, dataset, model, options):
+    """P-G1: m = n = number of nodes takes every node and no step."""
+    n = dataset.train_graph.n
+    whole = config_of(
+        model, "graph", epochs=4, sampler=gnn.Sampler("frontier", m=n, n=n), **options
+    )
+    a = gnn.train(dataset, whole)
+    b = gnn.train(dataset, config_of(model, "full", epochs=4, **options))
+    assert a.iterations == b.iterations == 4
+    assert bits(a.state) == bits(b.state)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_all_neighbours_of_all_nodes_are_full_batch_training(gnn, dataset, model):
+    """P-G1 for layer sampling: the same numbers in another order."""
+    reach = {"mlp": 0, "mixhop": 4}.get(model, 2)
+    whole = config_of(model, "layer", epochs=2, fanouts=(-1,) * reach or None, batch=10**6)
+    a = gnn.train(dataset, whole)
+    b = gnn.train(dataset, config_of(model, "full", epochs=2))
+    assert a.iterations == b.iterations == 2
+    for record, other in zip(a.history, b.history, strict=True):
+        assert record.loss == pytest.approx(other.loss, rel=1e-9)
+    for name, W in b.state.m.items():
+        np.testing.assert_allclose(a.state.m[name], W, rtol=0, atol=1e-9 * np.abs(W).max(initial=1))
+
+
+@EACH
+def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model, method):
+    """P-G2: poison them once the data set was checked; training does not notice."""
+    poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
+    poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
+    config = config_of(model, method, background=method != "full")
+    with gnn.Trainer(poisoned, config) as bad, gnn.Trainer(clean, config) as good:
+        for _ in range(4):
+            loss = bad.step()
+            assert np.isfinite(loss[0])
+            assert loss == good.step()
+        assert bits(bad.state) == bits(good.state)
+
+
+@EACH
+def test_weights_do_not_depend_on_pool_thread_or_threads(gnn, dataset, model, method):
+    """P-F3."""
+    large = gnn is fastimpl
+    data = communities(0) if large else dataset
+    options = {"hidden": 64, "epochs": 1, "batch": 512} if large else {"epochs": 2}
+    if method != "layer":
+        options.pop("batch", None)
+    ways = [(1, False, 1), (2, True, 2), (5, False, 5), (5, True, 1), (1, True, 5)]
+    if method == "full":
+        ways = [(1, False, threads) for threads in (1, 2, 5)]
+    results = set()
+    for pool, background, threads in ways:
+        config = config_of(model, method, pool=pool, background=background, **options)
+        with threadpool_limits(threads):
+            result = gnn.train(data, config)
+        history = tuple(record[:4] for record in result.history)
+        results.add((bits(result.state), history))
+    assert len(results) == 1
+
+
+@EACH
+def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path, model, method):
+    """P-G4 too: the second run repeats the first one's history."""
+    options = ALL_OPTIONS | OF_A_MODEL.get(model, {})
+    whole = gnn.train(dataset, config_of(model, method, epochs=3, **options))
+    config = config_of(model, method, epochs=1, background=method != "full", **options)
+    gnn.save_checkpoint(tmp_path / "c.npz", gnn.train(dataset, config).state, {})
+    state, _ = gnn.load_checkpoint(tmp_path / "c.npz")
+    last = gnn.train(dataset, config_of(model, method, epochs=3, pool=3, **options), state=state)
+    assert bits(last.state) == bits(whole.state)
+    assert [r[:4] for r in last.history] == [r[:4] for r in whole.history]
+    assert (last.test_f1, last.best_epoch) == (whole.test_f1, whole.best_epoch)
+
+
+def test_a_layer_sampling_run_goes_on_in_the_middle_of_an_epoch(gnn, dataset):
+    """An iteration depends on its number alone."""
+    config = config_of("sage", "layer", dropout=0.2)
+    whole, first = gnn.Trainer(dataset, config), gnn.Trainer(dataset, config)
+    losses = [whole.step()[0] for _ in range(9)]
+    for _ in range(5):
+        first.step()
+    second = gnn.Trainer(dataset, config, first.state)
+    assert [second.step()[0] for _ in range(4)] == losses[5:]
+    assert bits(second.state) == bits(whole.state)
+
+
+@pytest.mark.parametrize("batch", [1, 40, 65, 130, 200])
+def test_an_epoch_of_layer_sampling_has_every_node_once(gnn, dataset, batch):
+    graph = dataset.train_graph
+    sampler = LayerSampler(gnn, graph, config_of("mlp", "layer", batch=batch))
+    per_epoch = -(-graph.n // batch)
+    orders = []
+    for epoch in range(2):
+        roots = [sampler.roots(epoch * per_epoch + b) for b in range(per_epoch)]
+        assert [len(r) for r in roots[:-1]] == [batch] * (per_epoch - 1)
+        orders.append(np.concatenate(roots))
+        np.testing.assert_array_equal(np.sort(orders[-1]), np.arange(graph.n))
+    assert not np.array_equal(*orders)
+    assert not np.array_equal(orders[0], np.arange(graph.n))
+    assert sampler.roots(0).tolist() == orders[0][:batch].tolist()  # back in the first epoch
+
+
+def test_an_epoch_of_layer_sampling_ends_with_its_nodes(gnn, dataset):
+    with gnn.Trainer(dataset, config_of("mlp", "layer", batch=40, epochs=3)) as trainer:
+        for epoch in (1, 2, 3):
+            trainer.epoch()
+            assert trainer.state.iterations == 4 * epoch  # 40 + 40 + 40 + 10 of 130
+
+
+# Settings.
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"dropout": 1.0}, ValueError, "dropout must be below 1, got 1.0"),
+        ({"dropout": -0.1}, ValueError, "dropout must be finite and at least 0"),
+        ({"dropout": "much"}, TypeError, "dropout must be a real number"),
+        ({"bias": 1}, TypeError, "bias must be True or False"),
+        ({"row_l2": None}, TypeError, "row_l2 must be True or False"),
+        ({"background": "yes"}, TypeError, "background must be True or False"),
+        ({"concat": "both"}, ValueError, "concat must be one of 'neigh_first', 'self_first'"),
+        ({"model": "gat", "attention": "x"}, ValueError, "attention must be one of 'softmax'"),
+        ({"model": "gat", "heads": 0}, ValueError, r"heads must be in \[1, "),
+        ({"model": "gat", "heads": 3}, ValueError, r"hidden must be a multiple of heads \(3\)"),
+        ({"model": "mixhop", "hops": -1}, ValueError, "hops must be at least 0"),
+        ({"method": "layer", "batch": 0}, ValueError, r"batch must be in \[1, "),
+        ({"method": "layer", "fanouts": (5,)}, ValueError, "fanouts must have 2 numbers"),
+        ({"method": "layer", "fanouts": (5, 0)}, ValueError, "fanouts must be -1 or at least 1"),
+        ({"method": "layer", "fanouts": (5, -2)}, ValueError, r"fanouts must be in \[-1, "),
+        ({"method": "layer", "fanouts": (5, 2.5)}, TypeError, "fanouts must be an integer"),
+        ({"method": "layer", "fanouts": 5}, TypeError, "fanouts must be a tuple of ints"),
+        ({"model": "sag"}, ValueError, "model must be one of 'sage', 'gcn'"),
+        ({"method": "node"}, ValueError, "method must be one of 'graph', 'layer', 'full'"),
+    ],
+)
+def test_bad_settings(options, error, message):
+    with pytest.raises(error, match=message):
+        refimpl.TrainConfig(hidden=8, **{k: v for k, v in options.items() if k != "hidden"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "where"),
+    [
+        ("normalize", True, {"model": "gcn"}),
+        ("normalize", True, {"model": "mixhop"}),
+        ("normalize", True, {"model": "gat"}),
+        ("normalize", True, {"method": "layer"}),
+        ("normalize", True, {"method": "full"}),
+        ("sampler", refimpl.Sampler("edge", b=3), {"method": "layer"}),
+        ("batch", 9, {"method": "graph"}),
+        ("batch", 9, {"method": "full"}),
+        ("fanouts", (25, 10), {"method": "graph"}),
+        ("fanouts", (25, 10), {"method": "full"}),
+        ("fanouts", (25, 10), {"model": "mlp", "method": "layer"}),
+        ("background", True, {"method": "full"}),
+        ("concat", "self_first", {"model": "gcn"}),
+        ("hops", 3, {"model": "sage"}),
+        ("heads", 2, {"model": "sage"}),
+        ("attention", "softmax", {"model": "mixhop"}),
+    ],
+)
+def test_settings_that_do_not_apply_are_refused(name, value, where):
+    refused = list(where.items())[0]
+    with pytest.raises(
+        ValueError, match=f'^{name} must be .* where {refused[0]} is "{refused[1]}"'
+    ):
+        refimpl.TrainConfig(**where, **{name: value})
+
+
+def test_default_fanouts_are_those_of_the_paper():
+    def fanouts(**options):
+        return refimpl.TrainConfig(method="layer", **options).fanouts
+
+    assert fanouts() == (25, 10)
+    assert fanouts(layers=1) == (25,)
+    assert fanouts(layers=4) == (25, 10, 10, 10)
+    assert fanouts(model="mixhop", hops=3) == (25, 10, 10, 10, 10, 10)
+    assert fanouts(model="mixhop", hops=0) == fanouts(model="mlp") == ()
+    assert fanouts(fanouts=[3, -1]) == (3, -1)
+    assert refimpl.TrainConfig().fanouts is None

@@ -1,0 +1,114 @@
+"""Fast against reference for blocks and layer sampling."""
+
+import numpy as np
+import pytest
+from blocks import blocks
+from comparison import assert_bits, assert_twins, read_only, threads
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import KEYS, directed_graphs, even_graph, graph_from_edges, graphs, power_law_graph
+
+import fastimpl
+import refimpl
+
+THREADS = st.sampled_from([1, 2, 5])
+BIG, HUBS, EVEN = power_law_graph(700), power_law_graph(3000), even_graph(3000, 20)
+PATH = graph_from_edges(3, {(0, 1), (1, 2)})
+# Rows of up to 2300 neighbours: too long to be shuffled whole.
+LONG = graph_from_edges(2400, {(u, v) for u in range(3) for v in range(3, 900 + 700 * u)})
+
+
+@given(block=blocks(), count=THREADS)
+def test_transpose_block(block, count):
+    transpose, _ = assert_twins("transpose_block", block, count=count)
+    assert transpose.n_src == block.n_dst
+
+
+@given(
+    graph=graphs(max_nodes=14) | directed_graphs(),
+    fanouts=st.lists(st.sampled_from([-1, 0, 1, 2, 3, 7]), max_size=3),
+    key=KEYS,
+    data=st.data(),
+    count=THREADS,
+)
+def test_layer_sample(graph, fanouts, key, data, count):
+    node = st.integers(0, max(graph.n - 1, 0))
+    roots = data.draw(st.lists(node, max_size=graph.n, unique=True), label="roots")
+    dtype = data.draw(st.sampled_from([np.int32, np.int64, np.uint8]))
+    mfg = assert_twins(
+        "layer_sample", graph, read_only(np.array(roots, dtype)), fanouts, key, count=count
+    )
+    assert isinstance(mfg, refimpl.MFG)
+
+
+@pytest.mark.parametrize("fanouts", [(25, 10), (64, 65), (70, 3), (-1, 2), (1, 1, 1, 1)], ids=repr)
+@pytest.mark.parametrize("graph", [BIG, LONG], ids=repr)
+def test_layers_of_hundreds_of_nodes(graph, fanouts):
+    """More rows than a thread takes at a time; few and many picks of short and long rows."""
+    for key, count in ((1, 1), (2, 2), (3, 5)):
+        roots = np.random.default_rng(key).permutation(graph.n)[:150]
+        mfg = assert_twins("layer_sample", graph, roots, fanouts, key, count=count)
+        assert isinstance(mfg, refimpl.MFG)
+        for block in mfg.blocks:
+            assert_twins("transpose_block", block, count=count)
+
+
+def test_counters_go_on_past_many_rows():
+    """Rows that are drawn at the same time have to know how many draws went before."""
+    mfg = assert_twins("layer_sample", EVEN, np.arange(2999, -1, -1), (7, 9), 2**64 - 1, count=5)
+    assert mfg.blocks[1].e == 7 * 3000
+
+
+def test_transposing_in_parts():
+    """Enough entries for several threads, of which one gets only empty rows."""
+    block = fastimpl.layer_sample(EVEN, np.arange(3000), (19,), 1).blocks[0]
+    end = block.end.copy()
+    end[1000:] = block.start[1000:]
+    for pruned in (block, refimpl.Block(block.start, end, block.indices, block.n_src)):
+        for count in (1, 2, 3, 5):
+            assert_twins("transpose_block", pruned, count=count)
+
+
+BIG_BLOCK = refimpl.Block(HUBS.start, HUBS.end, HUBS.indices, HUBS.n)
+
+
+def layers():
+    roots = np.arange(0, 3000, 4)
+    return [
+        fastimpl.layer_sample(graph, roots, fanouts, 7)
+        for graph in (HUBS, EVEN)
+        for fanouts in ((25, 10), (70, 3), (-1,))
+    ]
+
+
+TWINS = {"layer_sample": test_layer_sample, "transpose_block": test_transpose_block}
+
+ERRORS = [
+    ("layer_sample", "graph", np.array([0]), (1,), 0),
+    ("layer_sample", PATH, np.array([3]), (1,), 0),
+    ("layer_sample", PATH, np.array([0, 0]), (1,), 0),
+    ("layer_sample", PATH, np.array([0.5]), (1,), 0),
+    ("layer_sample", PATH, np.array([0]), 1, 0),
+    ("layer_sample", PATH, np.array([0]), (1, -2), 0),
+    ("layer_sample", PATH, np.array([0]), (1.0,), 0),
+    ("layer_sample", PATH, np.array([0]), (1,), 2**64),
+    ("transpose_block", PATH),
+    ("transpose_block", None),
+]
+
+LARGE = {
+    "layer_sample": layers,
+    "transpose_block": lambda: [
+        fastimpl.transpose_block(block)
+        for block in (BIG_BLOCK, fastimpl.layer_sample(EVEN, np.arange(3000), (19,), 1).blocks[0])
+    ],
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_threads_change_no_bit_of_a_block(name):
+    with threads(1):
+        want = LARGE[name]()
+    for count in (2, 5):
+        with threads(count):
+            assert_bits(LARGE[name](), want)
