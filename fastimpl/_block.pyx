@@ -29,8 +29,9 @@ def transpose_block(
         <int64_t>gnn_max_threads(), min(live // ENTRIES, live // max(n_src, <int64_t>1))
     )
     cdef int narrow = live <= INT32_MAX
+    cdef int32_t* rows = &destinations[0] if live else NULL
+    cdef int64_t* positions = &perm[0] if live else NULL
     cdef void* counters
-    indptr[0] = 0
     parts = max(parts, <int64_t>1)
     counters = calloc(
         <size_t>(parts * n_src + 1), sizeof(int32_t) if narrow else sizeof(int64_t)
@@ -38,17 +39,15 @@ def transpose_block(
     if counters == NULL:
         raise MemoryError()
     with nogil:
-        if live == 0:
-            indptr[:] = 0
-        elif narrow:
+        if narrow:
             sort(
                 offsets_of(start), offsets_of(end), ids_of(indices), start.shape[0], n_src, parts,
-                <int32_t*>counters, &indptr[0], &destinations[0], &perm[0],
+                <int32_t*>counters, &indptr[0], rows, positions,
             )
         else:
             sort(
                 offsets_of(start), offsets_of(end), ids_of(indices), start.shape[0], n_src, parts,
-                <int64_t*>counters, &indptr[0], &destinations[0], &perm[0],
+                <int64_t*>counters, &indptr[0], rows, positions,
             )
         free(counters)
 

@@ -5,7 +5,7 @@ Each row is one thread's; the rows' losses are added afterwards, in order.
 
 from cython cimport floating
 from cython.parallel cimport prange
-from libc.math cimport exp, fabs, log, log1p
+from libc.math cimport exp, expf, fabs, fabsf, log, log1p
 
 
 cdef inline double softmax_row(
@@ -17,7 +17,10 @@ cdef inline double softmax_row(
     for c in range(1, C):
         top = max(top, x[c])
     for c in range(C):
-        value = exp(<double>(x[c] - top))
+        if floating is double:
+            value = exp(x[c] - top)
+        else:
+            value = expf(x[c] - top)
         grad[c] = <floating>value
         total += value
         y_sum += y[c]
@@ -30,14 +33,23 @@ cdef inline double softmax_row(
 cdef inline double sigmoid_row(
     const floating* x, const floating* y, floating w, floating* grad, Py_ssize_t C
 ) noexcept nogil:
+    """In float32 one logarithm of a product stands for many: each factor is from 1 to 2."""
     cdef Py_ssize_t c
-    cdef double value, e, loss = 0
+    cdef double loss = 0, product = 1
+    cdef floating e
     for c in range(C):
-        value = x[c]
-        e = exp(-fabs(value))
-        loss += max(value, 0.0) - value * y[c] + log1p(e)
-        grad[c] = <floating>(w * ((1.0 if value >= 0 else e) / (1.0 + e) - y[c]))
-    return w * loss
+        if floating is double:
+            e = exp(-fabs(x[c]))
+            loss += log1p(e)
+        else:
+            e = expf(-fabsf(x[c]))
+            product *= 1 + <double>e
+            if product > 1e300:
+                loss += log(product)
+                product = 1
+        loss += max(x[c], <floating>0) - x[c] * y[c]
+        grad[c] = w * ((1 if x[c] >= 0 else e) / (1 + e) - y[c])
+    return w * (loss + log(product))
 
 
 def cross_entropy(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from fastimpl import _losses
+from fastimpl._buffers import empty_like
 from fastimpl._twin import twin
 from refimpl.losses import Loss, loss_arguments
 
@@ -18,7 +19,7 @@ def sigmoid_cross_entropy(logits, labels, weights=None):
 
 
 def _cross_entropy(softmax, logits, labels, weights):
-    grad = np.empty_like(logits)
+    grad = empty_like(logits)
     losses = np.empty(len(logits))
     _losses.cross_entropy(logits, labels, weights, grad, losses, softmax)
     return Loss(float(losses.sum()), grad)

@@ -11,7 +11,7 @@ import fastimpl
 from bench import probes
 from bench.peers.cases import Case, stack_of
 from bench.peers.protocol import seconds, serve
-from fastimpl.propagation import matmul_into
+from fastimpl.propagation import matmul_into, matmul_t_into
 from refimpl import Adjacency, as_graph
 
 LR = 0.01
@@ -31,29 +31,28 @@ class Step:
         self.weights, self.moments, self.t = held, None, 0
         self.stack = stack_of(Case(*(case[name] for name in Case._fields)), fastimpl)
         self.operands = self.stack.operands(A)
-        self.loss, self.gradients = None, None
 
     def backward(self):
-        """Find loss and gradients."""
+        """Return loss and gradients."""
         logits, kept = self.stack.forward(self.weights, self.operands, self.X)
         loss = self.stack.loss(logits, self.Y)
-        self.loss = loss.value
-        self.gradients = self.stack.gradients(self.weights, self.operands, kept, loss.gradient)
+        gradients = self.stack.gradients(self.weights, self.operands, kept, loss.gradient)
+        return loss.value, gradients
 
     def answer(self):
         """Return loss and gradients of the first step."""
-        self.backward()
-        return {"loss": self.loss, **self.gradients}
+        loss, gradients = self.backward()
+        return {"loss": loss, **gradients}
 
     def __call__(self):
-        self.backward()
+        _, gradients = self.backward()
         if self.moments is None:
             self.moments = {
                 name: (np.zeros_like(W), np.zeros_like(W)) for name, W in self.weights.items()
             }
         self.t += 1
         for name, W in self.weights.items():
-            fastimpl.adam_step(W, self.gradients[name], *self.moments[name], self.t, lr=LR)
+            fastimpl.adam_step(W, gradients[name], *self.moments[name], self.t, lr=LR)
 
 
 class Dense:
@@ -84,7 +83,10 @@ def by_scipy(A, ta, B, tb, C):
 
 def by_fastimpl(A, ta, B, tb, C):
     """C = op(A) op(B) as the layers do it."""
-    matmul_into(A, B, C, transpose_a=ta, transpose_b=tb)
+    if ta:
+        matmul_t_into(A, B, C)
+    else:
+        matmul_into(A, B, C, transpose_b=tb)
 
 
 class Product:

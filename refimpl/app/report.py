@@ -60,7 +60,7 @@ def _fanouts(settings):
     if not settings["fanouts"]:
         return ""
     listed = ",".join("all" if f < 0 else str(f) for f in settings["fanouts"])
-    backwards = ", read backwards" if settings["fanout_order"] == "code" else ""
+    backwards = ", read backwards," if settings["fanout_order"] == "code" else ""
     return f" with fan-outs {listed}{backwards}"
 
 

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,6 +150,7 @@ def test_weights_from_elsewhere_and_without_scaling(gnn, tmp_path):
     np.savez_compressed(tmp_path / "m.npz", meta=json.dumps(meta), **weights)
     model = gnn.load_model(tmp_path / "m.npz")
     assert model.scaling is None and model.dtype == np.float64
+    assert model.architecture.keys() == set(ARCHITECTURE)  # with the defaults of those left out
     features = rng.integers(-9, 9, (6, 3))
     hidden = np.maximum(features @ weights["layer1.W"], 0)
     got = gnn.predict(model, refimpl.as_graph([], n=6), features, what="probabilities")
@@ -170,16 +172,18 @@ def test_a_model_cannot_be_changed_from_outside(gnn, single):
             array[:] = 0
 
 
-def test_a_failed_save_leaves_the_old_file(model, tmp_path, monkeypatch):
+@pytest.mark.parametrize("step", [(np, "savez"), (Path, "replace")], ids=["write", "rename"])
+def test_a_failed_save_leaves_the_old_file(model, tmp_path, monkeypatch, step):
     path = tmp_path / "m.npz"
     save_model(path, model)
     before = path.read_bytes()
 
-    def full_disk(file, **arrays):
-        file.write(b"half")
+    def full_disk(place, *args, **arrays):
+        if step[1] == "savez":
+            place.write(b"half")
         raise OSError("no space left")
 
-    monkeypatch.setattr(np, "savez", full_disk)
+    monkeypatch.setattr(*step, full_disk)
     with pytest.raises(OSError, match="no space left"):
         save_model(path, model)
     assert path.read_bytes() == before
@@ -786,7 +790,8 @@ def test_a_failed_prediction_leaves_the_old_file(single, tiny_model, tmp_path, m
     out = tmp_path / "p.csv"
     out.write_text("old")
 
-    def full_disk(*args):
+    def full_disk(path, *args):
+        path.write_text("half")
         raise OSError("no space left")
 
     monkeypatch.setattr("refimpl.app.predict._write_csv", full_disk)

@@ -67,7 +67,7 @@ def saved(tmp_path, out):
     return tmp_path / out / "checkpoint.npz"
 
 
-@pytest.mark.parametrize("method", ["graph", "full"])
+@pytest.mark.parametrize("method", ["graph", "layer", "full"])
 def test_stopped_between_epochs(argv, tmp_path, gnn, method):
     options = ("--impl", gnn.__name__, "--method", method)
     assert main(argv("whole", *options, "--epochs", EPOCHS)) == 0
@@ -84,9 +84,18 @@ def test_resume_may_change_the_pool(argv, tmp_path):
     same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        ("--background", "--model", "gat", "--dropout", 0.2, "--bias"),
+        ("--background", "--model", "gcn", "--method", "layer", "--batch", 20, "--pool", 3),
+    ],
+    ids=["plain", "gat", "layer"],
+)
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGKILL])
-def test_stopped_in_the_middle_of_an_epoch(argv, tmp_path, gnn, signum):
-    options = ("--impl", gnn.__name__, "--epochs", EPOCHS)
+def test_stopped_in_the_middle_of_an_epoch(argv, tmp_path, gnn, signum, more):
+    options = ("--impl", gnn.__name__, "--epochs", EPOCHS, *more)
     assert main(argv("whole", *options)) == 0
     kill = [gnn.__name__, str(int(signum)), str(3 * STEPS_AN_EPOCH + 3), str(NEVER)]
     stopped = subprocess.run(

@@ -185,6 +185,24 @@ def test_isolated_node_has_no_neighbour_branch(gnn, order):
     assert_allclose(grads.X[ISOLATED], W_self @ mask, rtol=1e-12)
 
 
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("relu", [False, True])
+def test_halves_in_the_other_order_are_the_same_model(gnn, order, relu):
+    """E-E1: Equation 12 has the node itself first; columns of output and bias change places."""
+    A, X, W_neigh, W_self, G_out = layer(gnn)
+    b, swap = np.linspace(-1, 1, 6), np.array([4, 5, 0, 1, 2, 3])
+    common = A, X, W_neigh, W_self
+    out = gnn.sage_forward(*common, order, b=b, relu=relu)
+    want = gnn.sage_backward(*common, out, G_out, order, b=b, relu=relu)
+    options = {"b": b[swap], "relu": relu, "concat": "self_first"}
+    swapped = gnn.sage_forward(*common, order, **options)
+    got = gnn.sage_backward(*common, swapped, G_out[:, swap], order, **options)
+    assert_array_equal(swapped.X_out, out.X_out[:, swap])
+    assert_array_equal(got.b, want.b[swap])
+    for ours, theirs in zip(got[:3], want[:3], strict=True):
+        assert_allclose(ours, theirs, rtol=1e-13, atol=1e-14)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("relu", [False, True])
 def test_dense_layer_is_equation_11(gnn, relu, dtype):

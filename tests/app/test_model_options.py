@@ -1,0 +1,284 @@
+"""The settings of models and methods, in TrainConfig and on the command line."""
+
+import json
+
+import numpy as np
+import pytest
+from tiny_data import arrays_of, same_run, write_graphsaint
+
+import fastimpl
+import refimpl
+from refimpl.app.cli import main
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"dropout": 1.0}, ValueError, "dropout must be below 1, got 1.0"),
+        ({"dropout": -0.1}, ValueError, "dropout must be finite and at least 0"),
+        ({"dropout": "much"}, TypeError, "dropout must be a real number"),
+        ({"bias": 1}, TypeError, "bias must be True or False"),
+        ({"row_l2": None}, TypeError, "row_l2 must be True or False"),
+        ({"background": "yes"}, TypeError, "background must be True or False"),
+        ({"concat": "both"}, ValueError, "concat must be one of 'neigh_first', 'self_first'"),
+        ({"model": "gat", "attention": "x"}, ValueError, "attention must be one of 'softmax'"),
+        ({"model": "gat", "heads": 0}, ValueError, r"heads must be in \[1, "),
+        ({"model": "gat", "heads": 3}, ValueError, r"hidden must be a multiple of heads \(3\)"),
+        ({"model": "mixhop", "hops": -1}, ValueError, "hops must be at least 0"),
+        ({"method": "layer", "batch": 0}, ValueError, r"batch must be in \[1, "),
+        ({"method": "layer", "fanouts": (5,)}, ValueError, "fanouts must have 2 numbers"),
+        ({"method": "layer", "fanouts": (5, 0)}, ValueError, "fanouts must be -1 or at least 1"),
+        ({"method": "layer", "fanouts": (5, -2)}, ValueError, r"fanouts must be in \[-1, "),
+        ({"method": "layer", "fanouts": (5, 2.5)}, TypeError, "fanouts must be an integer"),
+        ({"method": "layer", "fanouts": 5}, TypeError, "fanouts must be a tuple of ints"),
+        ({"model": "sag"}, ValueError, "model must be one of 'sage', 'gcn'"),
+        ({"method": "node"}, ValueError, "method must be one of 'graph', 'layer', 'full'"),
+    ],
+)
+def test_bad_settings(options, error, message):
+    with pytest.raises(error, match=message):
+        refimpl.TrainConfig(hidden=8, **{k: v for k, v in options.items() if k != "hidden"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "where"),
+    [
+        ("normalize", True, {"model": "gcn"}),
+        ("normalize", True, {"model": "mixhop"}),
+        ("normalize", True, {"model": "gat"}),
+        ("normalize", True, {"method": "layer"}),
+        ("normalize", True, {"method": "full"}),
+        ("sampler", refimpl.Sampler("edge", b=3), {"method": "layer"}),
+        ("batch", 9, {"method": "graph"}),
+        ("batch", 9, {"method": "full"}),
+        ("fanouts", (25, 10), {"method": "graph"}),
+        ("fanouts", (25, 10), {"method": "full"}),
+        ("fanouts", (25, 10), {"model": "mlp", "method": "layer"}),
+        ("background", True, {"method": "full"}),
+        ("concat", "self_first", {"model": "gcn"}),
+        ("hops", 3, {"model": "sage"}),
+        ("heads", 2, {"model": "sage"}),
+        ("attention", "softmax", {"model": "mixhop"}),
+    ],
+)
+def test_settings_that_do_not_apply_are_refused(name, value, where):
+    other, found = next(iter(where.items()))
+    with pytest.raises(ValueError, match=f'^{name} must be .* where {other} is "{found}"'):
+        refimpl.TrainConfig(**where, **{name: value})
+
+
+def test_default_fanouts_are_those_of_the_paper():
+    def fanouts(**options):
+        return refimpl.TrainConfig(method="layer", **options).fanouts
+
+    assert fanouts() == (25, 10)
+    assert fanouts(layers=1) == (25,)
+    assert fanouts(layers=4) == (25, 10, 10, 10)
+    assert fanouts(model="mixhop", hops=3) == (25, 10, 10, 10, 10, 10)
+    assert fanouts(model="mixhop", hops=0) == fanouts(model="mlp") == ()
+    assert fanouts(fanouts=[3, -1]) == (3, -1)
+    assert refimpl.TrainConfig().fanouts is None
+
+
+# The command line.
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_graphsaint(tmp_path_factory.mktemp("data") / "tiny")
+
+
+@pytest.fixture
+def run(folder, tmp_path, capfd):
+    """Run `train` on the tiny folder; return (status, stdout, stderr, settings)."""
+
+    def run(*options, out="out"):
+        argv = ["train", "--data", folder, "--out", tmp_path / out, "--epochs", 2, "--hidden", 8]
+        status = main([*map(str, (*argv, *options))])
+        text = capfd.readouterr()
+        metrics = tmp_path / out / "metrics.json"
+        found = json.loads(metrics.read_text())["settings"] if metrics.exists() else None
+        return status, *text, found
+
+    return run
+
+
+LAYER = ("--method", "layer", "--batch", "40")
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "title"),
+    [
+        (("--model", "gcn"), {"concat": None, "hops": None}, "GCN on pin-tile subgraphs"),
+        (("--model", "mixhop", "--hops", "3"), {"hops": 3, "heads": None}, "MixHop on pin-tile"),
+        (
+            ("--model", "gat", "--heads", "2", "--attention", "softmax"),
+            {"heads": 2, "attention": "softmax", "hops": None, "concat": None},
+            "GAT on pin-tile subgraphs",
+        ),
+        (("--concat", "self-first"), {"concat": "self-first"}, "GraphSAGE on pin-tile subgraphs"),
+        (("--bias", "--row-l2"), {"bias": True, "row_l2": True}, "GraphSAGE on"),
+        (("--dropout", "0.25", "--background"), {"dropout": 0.25, "background": True}, "GraphSAGE"),
+        (
+            LAYER,
+            {"batch": 40, "fanouts": [25, 10], "fanout_order": "roots-first", "budget": None},
+            "GraphSAGE on batches of 40 nodes with fan-outs 25,10 of tiny",
+        ),
+        (
+            (*LAYER, "--fanouts", "3,all", "--fanout-order", "code", "--model", "gat"),
+            {"fanouts": [3, -1], "fanout_order": "code", "sampler": None, "heads": 1},
+            "GAT on batches of 40 nodes with fan-outs 3,all, read backwards, of tiny",
+        ),
+        (
+            (*LAYER, "--model", "mixhop", "--layers", "1", "--background", "--pool", "2"),
+            {"fanouts": [25, 10], "background": True, "pool": 2, "hops": 2},
+            "MixHop on batches of 40 nodes with fan-outs 25,10 of tiny",
+        ),
+        (
+            (*LAYER, "--model", "mlp"),
+            {"fanouts": None, "fanout_order": None, "batch": 40},
+            "MLP on batches of 40 nodes of tiny",
+        ),
+        (
+            ("--method", "full", "--model", "gcn"),
+            {"pool": None, "background": False, "batch": None, "fanouts": None},
+            "GCN on the full graph of tiny",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options, settings, title):
+    for name in ("refimpl", "fastimpl"):
+        command = ("--impl", name, "--dtype", "float64", *options)
+        status, stdout, stderr, found = run(*command, out=name)
+        assert (status, stderr) == (0, "")
+        assert stdout.startswith(title)
+        assert {key: found[key] for key in settings} == settings
+    slow, fast = (
+        refimpl.load_checkpoint(tmp_path / name / "checkpoint.npz")[0]
+        for name in ("refimpl", "fastimpl")
+    )
+    assert slow.iterations == fast.iterations
+    for name, W in slow.weights.items():
+        largest = np.abs(W).max(initial=0)
+        np.testing.assert_allclose(fast.weights[name], W, rtol=0, atol=1e-9 * largest)
+
+
+@pytest.mark.parametrize(
+    ("options", "without"),
+    [
+        (("--model", "gcn"), ()),
+        (("--model", "mixhop"), ()),
+        (("--model", "gat"), ()),
+        (("--bias",), ()),
+        (("--dropout", "0.5"), ()),
+        (("--row-l2",), ()),
+        (("--concat", "self-first"), ()),
+        (("--model", "mixhop", "--hops", "1"), ("--model", "mixhop")),
+        (("--model", "gat", "--heads", "2"), ("--model", "gat")),
+        (("--model", "gat", "--attention", "none"), ("--model", "gat")),
+        (LAYER, ()),
+        ((*LAYER[:2], "--batch", "50"), LAYER),
+        ((*LAYER, "--fanouts", "2,2"), LAYER),
+    ],
+    ids=" ".join,
+)
+def test_every_option_changes_the_result(run, tmp_path, options, without):
+    run("--impl", "refimpl", *options)
+    run("--impl", "refimpl", *without, out="without")
+    a, b = (arrays_of(tmp_path / out / "checkpoint.npz")[0] for out in ("out", "without"))
+    assert a != b
+
+
+def test_fan_outs_as_the_graphsage_code_reads_them(run, tmp_path):
+    """E-G5: the list from its other end; a resumed run goes on so."""
+    code = (*LAYER, "--fanouts", "2,5", "--fanout-order", "code")
+    run("--impl", "refimpl", *code)
+    run("--impl", "refimpl", *LAYER, "--fanouts", "5,2", out="turned")
+    run("--impl", "refimpl", *LAYER, "--fanouts", "2,5", out="other")
+    run("--impl", "refimpl", *code, "--epochs", "1", out="parts")
+    assert main(["train", "--resume", "--out", str(tmp_path / "parts"), "--epochs", "2"]) == 0
+    out, turned, other, parts = (
+        tmp_path / name / "checkpoint.npz" for name in ("out", "turned", "other", "parts")
+    )
+    assert arrays_of(out)[0] == arrays_of(turned)[0]
+    assert arrays_of(out)[0] != arrays_of(other)[0]
+    same_run(out, parts)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--hops", "2"), "--hops does not apply with --model sage"),
+        (("--heads", "1"), "--heads does not apply with --model sage"),
+        (("--attention", "row"), "--attention does not apply with --model sage"),
+        (("--model", "mlp", "--concat", "neigh-first"), "--concat does not apply with --model mlp"),
+        (("--batch", "512"), "--batch does not apply with --method graph"),
+        (("--fanouts", "25,10"), "--fanouts does not apply with --method graph"),
+        (("--fanout-order", "code"), "--fanout-order does not apply with --method graph"),
+        ((*LAYER, "--model", "mlp", "--fanouts", "2"), "--fanouts does not apply with --model mlp"),
+        (("--method", "full", "--background"), "--background does not apply with --method full"),
+        (("--method", "full", "--batch", "4"), "--batch does not apply with --method full"),
+        ((*LAYER, "--sampler", "edge"), "--sampler does not apply with --method layer"),
+        ((*LAYER, "--budget", "9"), "--budget does not apply with --method layer"),
+        ((*LAYER, "--normalize"), "--normalize does not apply with --method layer"),
+        ((*LAYER, "--coverage", "9"), "--coverage does not apply with --method layer"),
+        (("--model", "gcn", "--normalize"), "--normalize does not apply with --model gcn"),
+        (("--model", "gat", "--normalize"), "--normalize does not apply with --model gat"),
+        (("--model", "mixhop", "--coverage", "9"), "--coverage does not apply with --model mixhop"),
+        (("--dropout", "1"), "dropout must be below 1, got 1.0"),
+        (("--model", "gat", "--heads", "3"), "hidden must be a multiple of heads (3), got 8"),
+        (("--model", "gcnn"), "--model: invalid choice: 'gcnn'"),
+        ((*LAYER, "--fanouts", "2"), "fanouts must have 2 numbers, one for each hop"),
+        ((*LAYER, "--fanouts", "2,x"), "--fanouts: invalid fanouts value: '2,x'"),
+        ((*LAYER, "--fanouts", "2,0"), "fanouts must be -1 or at least 1, got 0"),
+        ((*LAYER[:2], "--batch", "0"), "batch must be in [1, "),
+    ],
+)
+def test_bad_options_are_one_line_and_status_2(run, options, message):
+    status, stdout, stderr, settings = run("--impl", "refimpl", *options)
+    assert (status, stdout, settings) == (2, "", None)
+    assert len(stderr.splitlines()) == 1
+    assert message in stderr
+
+
+@pytest.mark.parametrize("model", ["sage", "mlp"])
+def test_normalisation_works_with_the_models_it_is_for(run, tmp_path, model):
+    options = ("--impl", "refimpl", "--model", model)
+    assert run(*options, "--normalize", "--coverage", "4")[0] == 0
+    assert run(*options, out="plain")[0] == 0
+    a, b = (arrays_of(tmp_path / out / "checkpoint.npz")[0] for out in ("out", "plain"))
+    assert a != b
+
+
+def test_resume_may_start_sampling_in_the_background(run, tmp_path):
+    run("--impl", "refimpl", *LAYER, out="whole")
+    run("--impl", "refimpl", *LAYER, "--epochs", "1")
+    resume = ["train", "--resume", "--out", str(tmp_path / "out"), "--epochs", "2"]
+    assert main([*resume, "--background"]) == 0
+    same_run(*(tmp_path / out / "checkpoint.npz" for out in ("out", "whole")))
+
+
+FULL = ("--method", "full")
+
+
+@pytest.mark.parametrize("method", [(), LAYER, FULL], ids=["graph", "layer", "full"])
+@pytest.mark.parametrize("model", ["gcn", "mixhop", "gat", "mlp"])
+def test_compare(folder, tmp_path, capfd, model, method):
+    out = tmp_path / "table.json"
+    argv = ["compare", "--data", folder, "--out", out, "--hidden", 8, "--rounds", 2]
+    argv += ["--model", model, "--dtype", "float64", "--dropout", 0.2, *method]
+    assert main([*map(str, argv)]) == 0
+    result = json.loads(out.read_text())
+    assert result["iterations"] == 4
+    assert (result["same_subgraphs"], result["agree"]) == (True, True)
+
+
+def test_compare_finds_other_neighbours(folder, capfd, monkeypatch):
+    def other_key(graph, roots, fanouts, key, sample=fastimpl.layer_sample):
+        return sample(graph, roots, fanouts, key + 1)
+
+    monkeypatch.setattr(fastimpl, "layer_sample", other_key)
+    argv = ["compare", "--data", str(folder), "--hidden", "8", "--rounds", "1", *LAYER]
+    assert main([*argv, "--fanouts", "2,2"]) == 1
+    assert "subgraphs identical: NO" in capfd.readouterr().out
