@@ -58,6 +58,7 @@ from refimpl import (
     Macs,
     MixHopGradients,
     MixHopOutput,
+    Model,
     NodeSample,
     Plan,
     Profile,
@@ -98,6 +99,7 @@ from refimpl import (
     layer_sampling_work,
     load_checkpoint,
     load_dataset,
+    load_model,
     loss_weights,
     memory_factor,
     mixhop_depth,
@@ -110,6 +112,7 @@ from refimpl import (
     sample_cost,
     sample_cost_from_graph,
     save_checkpoint,
+    save_model,
     scaled_sampler,
     size_biased_degree,
     theorem1_pmax,
@@ -123,10 +126,11 @@ from refimpl import (
 from refimpl._bind import bind
 from refimpl.cost_models import calibration
 from refimpl.samplers import normalization
-from refimpl.training import pool, trainer
+from refimpl.training import model, pool, trainer
 
 calibrate = bind(calibration.calibrate, sys.modules[__name__])
 estimate_counts = bind(normalization.estimate_counts, sys.modules[__name__])
+predict = bind(model.predict, sys.modules[__name__])
 SubgraphPool = bind(pool.SubgraphPool, sys.modules[__name__])
 Trainer = bind(trainer.Trainer, sys.modules[__name__])
 train = bind(trainer.train, sys.modules[__name__])
@@ -199,6 +203,7 @@ __all__ = [
     "Loss",
     "MFG",
     "Macs",
+    "Model",
     "MixHopGradients",
     "MixHopOutput",
     "NodeSample",
@@ -265,6 +270,7 @@ __all__ = [
     "layer_sampling_work",
     "load_checkpoint",
     "load_dataset",
+    "load_model",
     "loop_norm",
     "loss_weights",
     "memory_factor",
@@ -279,6 +285,7 @@ __all__ = [
     "pick_without_replacement",
     "pin_tile",
     "power_law",
+    "predict",
     "predicted_cleanups",
     "predicted_moves",
     "random_walk",
@@ -293,6 +300,7 @@ __all__ = [
     "sample_cost_from_graph",
     "sample_many",
     "save_checkpoint",
+    "save_model",
     "scaled_sampler",
     "sigmoid_cross_entropy",
     "size_biased_degree",

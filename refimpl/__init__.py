@@ -103,17 +103,19 @@ from refimpl.scheduling import (
     mixhop_macs,
 )
 from refimpl.streams import as_seed, below, key, mix, pick_without_replacement, uniform
-from refimpl.training import pool, trainer
+from refimpl.training import model, pool, trainer
 from refimpl.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.training.config import TrainConfig, scaled_sampler
 from refimpl.training.datasets.dataset import Dataset
 from refimpl.training.datasets.generators import kronecker, power_law
 from refimpl.training.datasets.karate import karate
 from refimpl.training.datasets.loading import load_dataset
+from refimpl.training.model import Model, load_model, save_model
 from refimpl.training.trainer import EpochRecord, TrainResult, TrainState
 
 calibrate = bind(calibration.calibrate, sys.modules[__name__])
 estimate_counts = bind(normalization.estimate_counts, sys.modules[__name__])
+predict = bind(model.predict, sys.modules[__name__])
 SubgraphPool = bind(pool.SubgraphPool, sys.modules[__name__])
 Trainer = bind(trainer.Trainer, sys.modules[__name__])
 train = bind(trainer.train, sys.modules[__name__])
@@ -139,6 +141,7 @@ __all__ = [
     "Loss",
     "MFG",
     "Macs",
+    "Model",
     "MixHopGradients",
     "MixHopOutput",
     "NodeSample",
@@ -205,6 +208,7 @@ __all__ = [
     "layer_sampling_work",
     "load_checkpoint",
     "load_dataset",
+    "load_model",
     "loop_norm",
     "loss_weights",
     "memory_factor",
@@ -219,6 +223,7 @@ __all__ = [
     "pick_without_replacement",
     "pin_tile",
     "power_law",
+    "predict",
     "predicted_cleanups",
     "predicted_moves",
     "random_walk",
@@ -233,6 +238,7 @@ __all__ = [
     "sample_cost_from_graph",
     "sample_many",
     "save_checkpoint",
+    "save_model",
     "scaled_sampler",
     "sigmoid_cross_entropy",
     "size_biased_degree",

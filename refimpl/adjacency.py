@@ -33,7 +33,7 @@ class Adjacency:
     graph: Graph | Block
     data: np.ndarray
     data_t: np.ndarray | None
-    graph_t: Graph | Block | None = None
+    graph_t: Graph | Block = None  # type: ignore[assignment]
     perm: np.ndarray | None = None
 
     def __post_init__(self):

@@ -7,7 +7,7 @@ import venv
 from bench.peers.protocol import ROOT, ContestantError
 
 FOLDER = ROOT / ".bench-peers"
-PACKAGES = ("torch>=2.4", "torch_geometric>=2.6")
+PACKAGES = ("torch==2.13.*", "torch_geometric==2.8.*")  # as the extra `peers` in pyproject.toml
 
 
 def interpreter(given=None):

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +82,7 @@ def measure(plan, python):
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "commit": commit(),
-        "date": datetime.now(UTC).isoformat(timespec="minutes"),
+        "date": datetime.now(timezone.utc).isoformat(timespec="minutes"),
         "load_per_core": load,
         "share_of_others": others,
         "noisy": noisy,

@@ -28,6 +28,8 @@ def gat_forward(
     H = matmul_into(X, W, empty((n_src, W.shape[1]), X.dtype))
     sigma, tau = empty((heads, n_dst), X.dtype), empty((heads, n_src), X.dtype)
     P = empty((heads, A.graph.e), X.dtype)
+    if (A.graph.end - A.graph.start).sum() < A.graph.e:
+        P[:] = 0
     with timed("weights"):
         count(dense=(n_dst + n_src) * W.shape[1])
         _gat.scores(H, a_recv, a_send, sigma, tau)

@@ -45,17 +45,17 @@ def sage_backward(
     G_neigh = masked(G_out[:, neigh], X_out[:, neigh], relu)
     db = None
     if A.graph.n_dst == A.graph.n_src and order.dw == 2 and order.dx != 2:
-        G_self, gradients = _side_by_side(
+        G_self, dW_neigh, dW_self, dX = _side_by_side(
             A, X, W_neigh, W_self, G_neigh, G_out[:, self_], X_out[:, self_], relu, order
         )
     else:
         G_self = masked(G_out[:, self_], X_out[:, self_], relu)
-        gradients = _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order)
+        dW_neigh, dW_self, dX = _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order)
     if b is not None:
         db = np.empty_like(b)
         db[neigh] = bias_gradient(b[neigh], G_neigh)
         db[self_] = bias_gradient(b[self_], G_self)
-    return SageGradients(*gradients, db)
+    return SageGradients(dW_neigh, dW_self, dX, db)
 
 
 def _halves(W_neigh, W_self, concat):
@@ -85,7 +85,7 @@ def _side_by_side(A, X, W_neigh, W_self, G_neigh, G_out, X_out, relu, order):
     dW = matmul_t_into(X, D, empty((X.shape[1], D.shape[1]), X.dtype))
     dW_neigh, dW_self = empty_like(W_neigh), empty_like(W_self)
     dW_neigh[:], dW_self[:] = dW[:, :h_neigh], dW[:, h_neigh:]
-    return G_self, (dW_neigh, dW_self, dX)
+    return G_self, dW_neigh, dW_self, dX
 
 
 def _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order):
@@ -109,6 +109,6 @@ def _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order):
     if order.dx == 2:
         GW = matmul_into(G_neigh, W_neigh, empty((n_dst, X.shape[1]), X.dtype), transpose_b=True)
         spmm_into(A.graph_t, A.data_t, GW, dX)
-    if order.dx:
+    if dX is not None:
         matmul_into(G_self, W_self, dX[:n_dst], transpose_b=True, add=True)
     return dW_neigh, dW_self, dX

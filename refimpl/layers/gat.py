@@ -25,7 +25,7 @@ class GatOutput(NamedTuple):
     sigma, tau : (heads, n_dst) and (heads, n_src) arrays
         The receivers' and the senders' shares of the scores.
     P : (heads, e) array
-        The attention matrix of each head, on A's entries.
+        The attention matrix of each head, on A's entries; 0 for entries in no row.
     """
 
     X_out: np.ndarray
@@ -84,15 +84,17 @@ def gat_forward(
     options = norm, form, slope, b, relu
     X, W, a_recv, a_send, b = gat_arguments(A, X, W, a_recv, a_send, *options)
     H = matmul(X, W)
-    rows, senders = row_of_entries(A.graph), A.graph.indices
     heads = np.split(H, len(a_recv), axis=1)
     sigma = scores([H_k[: A.graph.n_dst] for H_k in heads], a_recv)
     tau = scores(heads, a_send)
     with timed("aggregation"):
+        u, j = live_entries(A.graph)
+        v = A.graph.indices[j]
+        beta = np.zeros((len(heads), A.graph.e), X.dtype)
         if form == "joint":
-            beta = leaky(sigma[:, rows] + tau[:, senders], slope)
+            beta[:, j] = leaky(sigma[:, u] + tau[:, v], slope)
         else:
-            beta = leaky(sigma, slope)[:, rows] + leaky(tau, slope)[:, senders]
+            beta[:, j] = leaky(sigma, slope)[:, u] + leaky(tau, slope)[:, v]
         P = attention(A.graph, A.data, beta, norm)
     Z = [spmm(A.graph, P_k, H_k) for P_k, H_k in zip(P, heads, strict=True)]
     return GatOutput(activate(np.concatenate(Z, axis=1), b, relu), H, sigma, tau, P)
@@ -143,7 +145,7 @@ def gat_backward(
     X, W, a_recv, a_send, b = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
     out, G_out = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx)
     G = masked(G_out, out.X_out, relu)
-    rows, senders = row_of_entries(A.graph), A.graph.indices
+    u, j = live_entries(A.graph)
     dH, da_recv, da_send = np.zeros_like(out.H), np.zeros_like(a_recv), np.zeros_like(a_send)
     for k, columns in enumerate(np.split(np.arange(W.shape[1]), len(a_recv))):
         H_k, G_k, dH_k = out.H[:, columns], G[:, columns], dH[:, columns]
@@ -152,7 +154,8 @@ def gat_backward(
             d_beta = attention_gradient(A.graph, A.data, out.P[k], Pi, norm)
             sigma, tau = out.sigma[k], out.tau[k]
             if form == "joint":
-                epsilon = d_beta * leaky_slope(sigma[rows] + tau[senders], slope)
+                epsilon = np.zeros_like(d_beta)
+                epsilon[j] = d_beta[j] * leaky_slope(sigma[u] + tau[A.graph.indices[j]], slope)
                 d_sigma = row_sums(A.graph, epsilon)
                 d_tau = row_sums(A.graph_t, epsilon[A.perm])
             else:
@@ -187,9 +190,11 @@ def attention(graph, data, beta, norm):
     """Return P from the scores `beta`, one row of it a head."""
     if norm == "none":
         return beta
-    if norm == "row":
-        return beta * data
     P = np.zeros_like(beta)
+    if norm == "row":
+        _, j = live_entries(graph)
+        P[:, j] = beta[:, j] * data[j]
+        return P
     for start, end in zip(graph.start, graph.end, strict=True):
         row = beta[:, start:end]
         exponentials = np.exp(row - row.max(axis=1, keepdims=True, initial=-np.inf))
@@ -201,9 +206,11 @@ def attention_gradient(graph, data, P, Pi, norm):
     """Return the gradient of the scores from Pi, the gradient of one head's P."""
     if norm == "none":
         return Pi
-    if norm == "row":
-        return Pi * data
     d_beta = np.zeros_like(Pi)
+    if norm == "row":
+        _, j = live_entries(graph)
+        d_beta[j] = Pi[j] * data[j]
+        return d_beta
     for start, end in zip(graph.start, graph.end, strict=True):
         p, pi = P[start:end], Pi[start:end]
         d_beta[start:end] = p * (pi - (p * pi).sum())
@@ -224,13 +231,17 @@ def entry_products(graph, G, H):
 def row_sums(graph, values):
     """Return the sum of each row's values, entry after entry."""
     sums = np.zeros(graph.n_dst, values.dtype)
-    np.add.at(sums, row_of_entries(graph), values)
+    u, j = live_entries(graph)
+    np.add.at(sums, u, values[j])
     return sums
 
 
-def row_of_entries(graph):
-    """Return the row of every entry."""
-    return np.repeat(np.arange(graph.n_dst), graph.end - graph.start)
+def live_entries(graph):
+    """Return the row and the position of every entry; a pruned block has others as well."""
+    lengths = graph.end - graph.start
+    rows = np.repeat(np.arange(graph.n_dst), lengths)
+    before = np.cumsum(lengths) - lengths
+    return rows, np.arange(len(rows)) + (graph.start - before)[rows]
 
 
 def gat_arguments(A, X, W, a_recv, a_send, norm, form, slope, b, relu, backward=False):

@@ -1,28 +1,10 @@
 """Saving a run so that it can go on to the same bits."""
 
-import json
-import os
-import zipfile
-import zlib
-from pathlib import Path
-
-import numpy as np
-
+from refimpl.training.npz import reading_npz, write_npz
 from refimpl.training.trainer import EpochRecord, TrainState
 
 FORMAT = "minibatch-gnn-checkpoint/1"
 GROUPS = ("weights", "m", "v", "best_weights")
-DAMAGE = (  # what NumPy, zipfile and json raise on a damaged file
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    EOFError,
-    OSError,
-    RuntimeError,  # and NotImplementedError, which is one
-    zipfile.BadZipFile,
-    zlib.error,
-)
 NUMBERS = {"best_val_f1": float, "best_epoch": int, "iterations": int}
 
 
@@ -38,7 +20,6 @@ def save_checkpoint(path, state, settings):
     settings : dict
         JSON data; given back by `load_checkpoint`.
     """
-    path = Path(path)
     arrays = {
         f"{group}/{name}": array
         for group in GROUPS
@@ -50,15 +31,7 @@ def save_checkpoint(path, state, settings):
         "history": [record._asdict() for record in state.history],
         **{name: getattr(state, name) for name in NUMBERS},
     }
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            np.savez(file, meta=json.dumps(meta), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_npz(path, meta, arrays)
 
 
 def load_checkpoint(path):
@@ -71,13 +44,7 @@ def load_checkpoint(path):
     ValueError
         If it is not a whole checkpoint.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"no checkpoint at {path}")
-    try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files if name != "meta"}
-            meta = json.loads(file["meta"].item())
+    with reading_npz(path, "checkpoint") as (meta, arrays):
         if meta["format"] != FORMAT:
             raise ValueError(f"format {meta['format']!r}, expected {FORMAT!r}")
         groups = {
@@ -97,5 +64,3 @@ def load_checkpoint(path):
         for name, kind in NUMBERS.items():
             setattr(state, name, kind(meta[name]))
         return state, dict(meta["settings"])
-    except DAMAGE as error:
-        raise ValueError(f"{path} is not a whole checkpoint: {error}") from error

@@ -72,7 +72,7 @@ class TrainConfig:
         MixHop's K: a layer has the powers 0 .. K of the adjacency side by side.
     heads : int
         GAT's attention heads, a divisor of `hidden`.
-    attention : {"row", "softmax", "none"}
+    attention : {"softmax", "row", "none"}
         How GAT's attention is normalised (E-E6). "row" does not depend on which neighbours a
         subgraph shows.
     batch : int
@@ -109,7 +109,7 @@ class TrainConfig:
     concat: str = "neigh_first"
     hops: int = 2
     heads: int = 1
-    attention: str = "row"
+    attention: str = "softmax"
     batch: int = 512
     fanouts: tuple[int, ...] | None = None
     background: bool = False

@@ -164,8 +164,9 @@ def test_the_thread_ends_with_the_pool():
     wait_for_the_end()
 
 
-def test_the_thread_ends_with_the_trainer(gnn, tmp_path):
-    config = gnn.TrainConfig(hidden=8, epochs=1, background=True)
+@pytest.mark.parametrize("method", ["graph", "layer"])
+def test_the_thread_ends_with_the_trainer(gnn, tmp_path, method):
+    config = gnn.TrainConfig(method=method, hidden=8, epochs=1, background=True)
     dataset = tiny_dataset(tmp_path)
     gnn.train(dataset, config)
     assert not pool_threads()

@@ -20,7 +20,7 @@ from refimpl.training.datasets.communities import communities
 from refimpl.training.trainer import EpochRecord
 
 PACKAGES = ("refimpl", "fastimpl")
-FILES = ["checkpoint.npz", "curve.png", "history.csv", "metrics.json"]
+FILES = ["checkpoint.npz", "curve.png", "history.csv", "metrics.json", "model.npz"]
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ def test_forward_keeps_projections_scores_and_attention(gnn, layer, pattern):
     assert out.P.shape == (layer.heads, A.graph.e)
     for got, (*_, want, _) in zip(out.P, heads, strict=True):
         assert_allclose(matrix(A.graph, got), want, rtol=1e-12, atol=1e-13)
+        assert_array_equal(got[np.isnan(A.data)], 0)  # dead entries
         if layer.norm == "softmax":
             nonempty = A.graph.end > A.graph.start
             assert_allclose(matrix(A.graph, got).sum(axis=1), nonempty, rtol=1e-14)

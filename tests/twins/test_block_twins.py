@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from blocks import blocks
-from comparison import assert_bits, assert_twins, read_only, threads
+from comparison import assert_twins, read_only
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import KEYS, directed_graphs, even_graph, graph_from_edges, graphs, power_law_graph
@@ -115,12 +115,3 @@ LARGE = {
         for block in (BIG_BLOCK, fastimpl.layer_sample(EVEN, np.arange(3000), (19,), 1).blocks[0])
     ],
 }
-
-
-@pytest.mark.parametrize("name", LARGE)
-def test_threads_change_no_bit_of_a_block(name):
-    with threads(1):
-        want = LARGE[name]()
-    for count in (2, 5):
-        with threads(count):
-            assert_bits(LARGE[name](), want)

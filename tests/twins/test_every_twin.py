@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+import test_block_twins
 import test_dense_twins
+import test_layer_twins
+import test_operation_twins
 import test_sampler_twins
 import test_structure_twins
 from comparison import assert_bits, assert_twins, threads
@@ -32,6 +35,9 @@ TWINS = {
     "spmm": test_dense_twins.test_spmm,
     "transpose_perm": test_structure_twins.test_transpose_perm,
     "uniform": test_structure_twins.test_uniform,
+    **test_block_twins.TWINS,
+    **test_layer_twins.TWINS,
+    **test_operation_twins.TWINS,
     **test_sampler_twins.TWINS,
 }
 
@@ -121,6 +127,9 @@ ERRORS = [
     ("adam_step", Z.copy(), Z, Z.copy(), Z.copy(), 1, {"lr": 0}),
     ("adam_step", Z.copy(), Z, Z.copy(), Z.copy(), 1, {"beta1": 1}),
     ("adam_step", np.zeros(6)[::2], Z, Z.copy(), Z.copy(), 1),
+    *test_block_twins.ERRORS,
+    *test_layer_twins.ERRORS,
+    *test_operation_twins.ERRORS,
     *test_sampler_twins.ERRORS,
 ]
 
@@ -206,6 +215,9 @@ LARGE = {
     "spmm": lambda: fastimpl.spmm(GRAPH, BIG_A.data, BIG_X),
     "transpose_perm": lambda: fastimpl.transpose_perm(HUBS),
     "uniform": lambda: fastimpl.uniform(3, COUNTERS),
+    **test_block_twins.LARGE,
+    **test_layer_twins.LARGE,
+    **test_operation_twins.LARGE,
     **test_sampler_twins.LARGE,
 }
 
