@@ -1,0 +1,83 @@
+"""A training step asks for no new memory once it was done; results keep theirs while they live."""
+
+import gc
+
+import numpy as np
+import pytest
+from strategies import even_graph
+
+import fastimpl
+from fastimpl import _buffers
+from refimpl import TrainConfig
+from refimpl.training.stack import Stack
+
+WIDTH, CLASSES = 96, 41
+
+# Different sizes, so that no model finds the memory of another waiting.
+NODES = {"sage": 2000, "gcn": 2900, "mixhop": 4100, "gat": 6000, "mlp": 9000}
+
+
+def training_step(model):
+    """Return a function that does a step of a model of two layers, always on one subgraph."""
+    config = TrainConfig(method="full", model=model, layers=2, hidden=WIDTH, bias=True)
+    stack = Stack(fastimpl, config, WIDTH, CLASSES, False)
+    n = NODES[model]
+    graph = even_graph(n, 8)
+    A = stack.adjacency(graph, fastimpl.transpose_perm(graph), dtype=np.float32)
+    operands = stack.operands(A)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, WIDTH)).astype(np.float32)
+    Y = np.eye(CLASSES, dtype=np.float32)[rng.integers(0, CLASSES, n)]
+    weights = stack.initial_weights(1, np.dtype(np.float32))
+    m, v = ({name: np.zeros_like(W) for name, W in weights.items()} for _ in range(2))
+
+    def step(t):
+        logits, kept = stack.forward(weights, operands, X)
+        gradients = stack.gradients(weights, operands, kept, stack.loss(logits, Y).gradient)
+        for name, W in weights.items():
+            fastimpl.adam_step(W, gradients[name], m[name], v[name], t)
+
+    return step
+
+
+@pytest.mark.parametrize("model", NODES)
+def test_a_step_after_the_first_asks_for_no_memory(model):
+    step = training_step(model)
+    before = _buffers.allocated()
+    step(1)
+    gc.collect()
+    first = _buffers.allocated()
+    assert first > before  # the arrays are large enough to be counted
+    for t in range(2, 6):
+        step(t)
+        assert _buffers.allocated() == first
+
+
+def test_memory_in_use_is_not_handed_out_again():
+    shape = 300, 200
+    kept = [_buffers.empty(shape, np.float64) for _ in range(3)]
+    for number, array in enumerate(kept):
+        array[:] = number
+    view = kept.pop()[7:, ::2]  # keeps the memory of the whole array
+    gone = kept.pop(0).ctypes.data
+    again = _buffers.empty(shape, np.float64)
+    assert again.ctypes.data == gone
+    again[:] = 9
+    assert (view == 2).all() and (kept[0] == 1).all()
+
+
+def test_arrays_of_one_size_class_share_memory_whatever_their_shape():
+    array = _buffers.empty((1000, 100), np.float32)
+    place = array.ctypes.data
+    del array
+    other = _buffers.empty((101, 500), np.float64)
+    assert other.ctypes.data == place
+    assert other.shape == (101, 500) and other.dtype == np.float64 and other.flags.c_contiguous
+    assert other.flags.writeable
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (0, 5), (3,), (40, 1000), (2, 3, 4000)])
+def test_any_shape(shape):
+    array = _buffers.empty(shape, np.float32)
+    array[...] = 1
+    assert array.shape == shape and array.sum() == np.prod(shape)
