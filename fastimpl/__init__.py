@@ -4,7 +4,7 @@ import sys
 
 from fastimpl import _openmp as _openmp  # isort: skip -- before any kernel loads OpenMP
 from fastimpl._build import build_info as build_info
-from fastimpl.adjacency import add_self_loops, loop_norm, row_norm, sym_norm
+from fastimpl.adjacency import add_self_loops, block_norm, loop_norm, row_norm, sym_norm
 from fastimpl.block import transpose_block
 from fastimpl.graph import induced_subgraph, transpose_perm
 from fastimpl.layers.dense import dense_backward, dense_forward
@@ -80,7 +80,6 @@ from refimpl import (
     alias_draw,
     as_graph,
     as_seed,
-    block_norm,
     chain_macs,
     chain_order,
     cleanups_from_graph,
@@ -140,6 +139,7 @@ compiled = (
     "add_self_loops",
     "alias_build",
     "below",
+    "block_norm",
     "bucket",
     "dashboard",
     "dense_backward",

@@ -75,3 +75,52 @@ cdef inline int64_t place_of(
         else:
             high = middle
     return low
+
+
+def block_starts(const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
+                 bint loops, int64_t[::1] starts):
+    """Where each row of the normalised block starts: with `loops`, itself and the others."""
+    cdef int64_t v, j, n = start.shape[0]
+    starts[0] = 0
+    for v in prange(n, nogil=True, schedule="static"):
+        starts[v + 1] = end[v] - start[v]
+        if loops:
+            starts[v + 1] += 1
+            for j in range(start[v], end[v]):
+                if indices[j] == v:
+                    starts[v + 1] -= 1
+    for v in range(n):
+        starts[v + 1] += starts[v]
+
+
+def block_values(
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
+    const int64_t[::1] degrees, bint loops, const int64_t[::1] starts, int32_t[::1] out,
+    floating[::1] data
+):
+    """Columns and values of the normalised block; `degrees` (None: the mean) makes it "sym"."""
+    cdef int64_t v, u, j, k, length
+    cdef double scale
+    for v in prange(start.shape[0], nogil=True, schedule="static"):
+        k = starts[v]
+        length = starts[v + 1] - starts[v]
+        if loops:
+            out[k] = <int32_t>v
+            if degrees is None:
+                data[k] = <floating>1 / <floating>length
+            else:
+                data[k] = <floating>(1 / <double>(degrees[v] + 1))
+            k = k + 1
+        for j in range(start[v], end[v]):
+            u = indices[j]
+            if loops and u == v:
+                continue
+            out[k] = <int32_t>u
+            if degrees is None:
+                data[k] = <floating>1 / <floating>length
+            else:
+                scale = <double>degrees[v] / <double>(length - 1)
+                data[k] = <floating>(
+                    scale / sqrt(<double>((degrees[u] + 1) * (degrees[v] + 1)))
+                )
+            k = k + 1

@@ -5,9 +5,11 @@ import numpy as np
 from fastimpl import _adjacency
 from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
+from fastimpl.block import transpose_block
 from fastimpl.graph import transpose_perm as _transpose_perm
 from refimpl import _check
-from refimpl.adjacency import Adjacency, norm_arguments
+from refimpl.adjacency import Adjacency, block_arguments, norm_arguments
+from refimpl.block import Block
 from refimpl.graph import Graph
 
 
@@ -46,6 +48,19 @@ def loop_norm(graph, *, dtype=np.float64):
     _adjacency.row_norm(looped.indptr, data)
     perm = _transpose_perm(looped)
     return Adjacency(looped, data, _permuted(data, perm), perm=perm)
+
+
+@twin
+def block_norm(kind, block, degrees=None, *, dtype=np.float64):
+    degrees, dtype = block_arguments(kind, block, degrees, dtype)
+    rows = block.start, block.end, block.indices
+    starts = np.empty(block.n_dst + 1, np.int64)
+    _adjacency.block_starts(*rows, kind != "row", starts)
+    indices, data = np.empty(starts[-1], np.int32), empty((int(starts[-1]),), dtype)
+    _adjacency.block_values(*rows, degrees, kind != "row", starts, indices, data)
+    pattern = Block._trusted(starts[:-1], starts[1:], indices, block.n_src)
+    transposed, perm = transpose_block(pattern)
+    return Adjacency(pattern, data, _permuted(data, perm), transposed, perm)
 
 
 def _permuted(data, perm):

@@ -192,10 +192,7 @@ def block_norm(kind, block, degrees=None, *, dtype=np.float64):
     TypeError, ValueError
         If an argument is of the wrong kind or shape, or `degrees` is missing.
     """
-    _check.choice("kind", kind, BLOCK_KINDS)
-    if not isinstance(block, Block):
-        raise TypeError(f"block must be a Block, got {type(block).__name__}")
-    dtype = _check.float_dtype("dtype", dtype)
+    degrees, dtype = block_arguments(kind, block, degrees, dtype)
     counts = block.end - block.start
     dst = np.repeat(np.arange(block.n_dst), counts)
     first = np.cumsum(counts) - counts
@@ -211,7 +208,7 @@ def block_norm(kind, block, degrees=None, *, dtype=np.float64):
         if kind == "loop":
             data = 1 / (counts[dst] + 1).astype(dtype)
         else:
-            data = _estimated_sym_norm(dst, src, counts, _degrees(degrees, block)).astype(dtype)
+            data = _estimated_sym_norm(dst, src, counts, degrees).astype(dtype)
         first, counts = first + np.arange(block.n_dst), counts + 1
     pattern = Block(first, first + counts, src, block.n_src)
     transposed, perm = transpose_block(pattern)
@@ -224,13 +221,24 @@ def _estimated_sym_norm(dst, src, counts, degrees):
     return np.where(dst == src, 1 / (d_dst + 1), scale)
 
 
-def _degrees(degrees, block):
+def block_arguments(kind, block, degrees, dtype):
+    """Check the arguments of `block_norm`; return (degrees, dtype), degrees for "sym" only."""
+    _check.choice("kind", kind, BLOCK_KINDS)
+    if not isinstance(block, Block):
+        raise TypeError(f"block must be a Block, got {type(block).__name__}")
+    dtype = _check.float_dtype("dtype", dtype)
+    if kind != "row" and block.n_dst > block.n_src:
+        raise ValueError(
+            f"block must have its {block.n_dst} destinations among its sources, got {block.n_src}"
+        )
+    if kind != "sym":
+        return None, dtype
     if degrees is None:
         raise ValueError('degrees must be given where kind is "sym"')
     degrees = _check.ids("degrees", degrees, 0, 2**31, np.int64)
     if degrees.size != block.n_src:
         raise ValueError(f"degrees must have shape ({block.n_src},), got {degrees.shape}")
-    return degrees
+    return degrees, dtype
 
 
 def norm_arguments(graph, transpose_perm, dtype):

@@ -70,6 +70,21 @@ def test_transposing_in_parts():
             assert_twins("transpose_block", pruned, count=count)
 
 
+@given(
+    block=blocks(),
+    kind=st.sampled_from(["row", "sym", "loop"]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    data=st.data(),
+    count=THREADS,
+)
+def test_block_norm(block, kind, dtype, data, count):
+    degrees = data.draw(
+        st.lists(st.integers(0, 50), min_size=block.n_src, max_size=block.n_src), label="degrees"
+    )
+    degrees = read_only(np.array(degrees, np.int64))
+    assert_twins("block_norm", kind, block, degrees, dtype=dtype, count=count)
+
+
 def test_a_relabelling_is_lent_to_one_at_a_time():
     """And thrown away after an error, which may have left nodes in it."""
     with _relabelling(PATH) as first, _relabelling(PATH) as second:
@@ -93,9 +108,23 @@ def layers():
     ]
 
 
-TWINS = {"layer_sample": test_layer_sample, "transpose_block": test_transpose_block}
+TWINS = {
+    "block_norm": test_block_norm,
+    "layer_sample": test_layer_sample,
+    "transpose_block": test_transpose_block,
+}
+
+NARROW = refimpl.Block(np.array([0, 0]), np.array([0, 1]), np.array([0], np.int32), 1)
+WIDE = refimpl.Block(np.array([0]), np.array([1]), np.array([1], np.int32), 2)
 
 ERRORS = [
+    ("block_norm", "mean", WIDE),
+    ("block_norm", "row", PATH),
+    ("block_norm", "sym", WIDE),
+    ("block_norm", "sym", WIDE, np.array([1])),
+    ("block_norm", "sym", WIDE, np.array([1, -1])),
+    ("block_norm", "sym", WIDE, np.array([0.5, 1])),
+    ("block_norm", "loop", NARROW),
     ("layer_sample", "graph", np.array([0]), (1,), 0),
     ("layer_sample", PATH, np.array([3]), (1,), 0),
     ("layer_sample", PATH, np.array([0, 0]), (1,), 0),
@@ -109,6 +138,10 @@ ERRORS = [
 ]
 
 LARGE = {
+    "block_norm": lambda: [
+        fastimpl.block_norm(kind, BIG_BLOCK, HUBS.degrees(), dtype=np.float32)
+        for kind in ("row", "sym", "loop")
+    ],
     "layer_sample": layers,
     "transpose_block": lambda: [
         fastimpl.transpose_block(block)
