@@ -179,6 +179,8 @@ CHANGES = {
         ("out", STANDARD._replace(scale=np.ones((3, 1)))),
     ],
     "dropout": [
+        ("key", np.zeros(2, np.uint64)),
+        ("key", np.zeros(3, np.int64)),
         *ROWS_X,
         *(("rate", bad) for bad in (-0.1, 1, 1.5, np.nan, "0.5", None)),
         *(("key", bad) for bad in (-1, 2**64, 0.5, None)),

@@ -108,3 +108,16 @@ def dropout(
     cdef Py_ssize_t c
     for c in prange(X.shape[0], nogil=True, schedule="static"):
         Y[c] = X[c] * scale if (mix(key + GOLD * <uint64_t>(c + 1)) >> 11) >= least else 0
+
+
+def dropout_rows(
+    const floating[:, ::1] X, uint64_t least, const uint64_t[::1] keys, floating scale,
+    floating[:, ::1] Y
+):
+    """The same with a key, and counters from 0, for each row."""
+    cdef Py_ssize_t i, c
+    for i in prange(X.shape[0], nogil=True, schedule="static"):
+        for c in range(X.shape[1]):
+            Y[i, c] = (
+                X[i, c] * scale if (mix(keys[i] + GOLD * <uint64_t>(c + 1)) >> 11) >= least else 0
+            )

@@ -57,5 +57,9 @@ def dropout(X, rate, key):
     X, rate, key = dropout_arguments(X, rate, key)
     Y = empty_like(X)
     least = math.ceil(rate * 2**53)  # u >= rate, in the 53 bits that u is made of
-    _rows.dropout(X.reshape(-1), least, key, 1 / (1 - rate), Y.reshape(-1))
+    scale = 1 / (1 - rate)
+    if isinstance(key, int):
+        _rows.dropout(X.reshape(-1), least, key, scale, Y.reshape(-1))
+    else:
+        _rows.dropout_rows(X, least, np.ascontiguousarray(key), scale, Y)
     return Y

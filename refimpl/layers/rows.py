@@ -137,14 +137,16 @@ def row_standardize_backward(out, gain, G):
 def dropout(X, rate, key):
     """Return X with each element set to 0 with probability `rate`, the others over 1 - rate.
 
-    Element (i, c) stays if draw i f + c of the stream is at least `rate`. The gradient of X is
-    the same function of the gradient of the result.
+    Element (i, c) stays if its draw is at least `rate`: draw i f + c of the stream `key`, or, if
+    each row has a key, draw c of its stream. With keys that belong to nodes, a row's mask does
+    not depend on which others there are. The gradient of X is the same function of the gradient
+    of the result.
 
     Parameters
     ----------
     X : (s, f) float32 or float64 array
     rate : float in [0, 1)
-    key : int in [0, 2**64)
+    key : int in [0, 2**64), or (s,) uint64 array
 
     Returns
     -------
@@ -156,7 +158,13 @@ def dropout(X, rate, key):
         If an argument is of the wrong kind or out of range.
     """
     X, rate, key = dropout_arguments(X, rate, key)
-    u = uniform(key, np.arange(X.size, dtype=np.uint64)).reshape(X.shape)
+    if isinstance(key, int):
+        u = uniform(key, np.arange(X.size, dtype=np.uint64)).reshape(X.shape)
+    else:
+        counters = np.arange(X.shape[1], dtype=np.uint64)
+        u = np.empty(X.shape)
+        for i, row_key in enumerate(key.tolist()):
+            u[i] = uniform(row_key, counters)
     return np.where(u >= rate, X * X.dtype.type(1 / (1 - rate)), 0)
 
 
@@ -194,4 +202,7 @@ def dropout_arguments(X, rate, key):
     rate = _check.real("rate", rate, 0)
     if rate >= 1:
         raise ValueError(f"rate must be below 1, got {rate}")
-    return X, rate, _check.word("key", key)
+    key = _check.word_or_words("key", key)
+    if not isinstance(key, int) and key.shape != X.shape[:1]:
+        raise ValueError(f"key must be an int or have shape ({len(X)},), got {key.shape}")
+    return X, rate, key

@@ -157,6 +157,16 @@ def test_dropout_at_the_published_draws(gnn):
     assert (gnn.dropout(np.ones((1, 3)), above, key) > 0).tolist() == [[False, False, True]]
 
 
+def test_dropout_with_a_key_for_each_row(gnn):
+    """A row's mask depends on its key alone: not on its place, nor on the other rows."""
+    X, keys = np.ones((5, 40)), np.array([7, 3, 2**64 - 1, 3, 0], np.uint64)
+    got = gnn.dropout(X, 0.4, keys)
+    for row, key in zip(got, keys.tolist(), strict=True):
+        assert_allclose(row, gnn.dropout(X[:1], 0.4, key)[0], rtol=0, atol=0)
+    assert (got[1] == got[3]).all() and not (got[0] == got[1]).all()
+    assert (gnn.dropout(X[2:], 0.4, keys[2:]) == got[2:]).all()
+
+
 def test_dropout_keeps_the_mean(gnn):
     """Of 40000 ones, with a rate of 0.2: four standard deviations are 0.01."""
     got = gnn.dropout(np.ones((200, 200)), 0.2, 5)

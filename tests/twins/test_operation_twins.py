@@ -112,6 +112,8 @@ def test_row_standardize(shape, dtype, eps, count):
 )
 def test_dropout(shape, rate, key, dtype, count):
     assert_twins("dropout", distinct(shape, dtype), rate, key, count=count)
+    keys = refimpl.mix(np.arange(shape[0], dtype=np.uint64) + np.uint64(key))
+    assert_twins("dropout", distinct(shape, dtype), rate, keys, count=count)
 
 
 TWINS = {
@@ -144,7 +146,9 @@ def standardized():
 
 LARGE = {
     "add_self_loops": lambda: fastimpl.add_self_loops(HUBS),
-    "dropout": lambda: fastimpl.dropout(BIG_X, 0.3, 5),
+    "dropout": lambda: [
+        fastimpl.dropout(BIG_X, 0.3, key) for key in (5, np.arange(len(BIG_X), dtype=np.uint64))
+    ],
     "feature_propagate": lambda: [
         fastimpl.feature_propagate(BIG, BIG_DATA, BIG_X, PLAN, 3, layout=layout)
         for layout in ("C", "F")

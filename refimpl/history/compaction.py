@@ -1,0 +1,70 @@
+"""What is left of a message-flow graph after pruning: rows to compute, rows that are read."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl.block import Block
+
+
+class LiveLayers(NamedTuple):
+    """The live rows of every layer, and blocks on these rows alone.
+
+    Attributes
+    ----------
+    order : tuple of L + 1 int64 arrays
+        Live rows of layers 0 .. L, by their place in ``mfg.nodes[l]``: those that the layer above
+        computes come first, in its order, so that each block's destinations are its first
+        sources.
+    computed : tuple of L bool arrays
+        For layers 1 .. L, in the order of `order`: computed, or read from the cache.
+    blocks : tuple of L Blocks
+        Block l - 1 has one row for each computed row of layer l, one column for each live row of
+        layer l - 1.
+    """
+
+    order: tuple[np.ndarray, ...]
+    computed: tuple[np.ndarray, ...]
+    blocks: tuple[Block, ...]
+
+
+def live_layers(pruned):
+    """Return the live part of a pruned message-flow graph.
+
+    Dead rows take no part in any product, and a cached row has no sources: what remains is what
+    an iteration of FreshGNN's Algorithm 1 computes. Without hits, the blocks are those that were
+    sampled. O(rows + live entries) time.
+
+    Parameters
+    ----------
+    pruned : PruneResult
+        From `prune_mfg`.
+
+    Returns
+    -------
+    LiveLayers
+    """
+    mfg, live, comp = pruned.mfg, pruned.live, pruned.comp
+    L = len(mfg.blocks)
+    order: list = [None] * L + [np.flatnonzero(live[L])]
+    computed: list = [None] * L
+    blocks: list = [None] * L
+    for layer in range(L, 0, -1):
+        computed[layer - 1] = comp[layer - 1][order[layer]]
+        rows = order[layer][computed[layer - 1]]
+        rest = live[layer - 1].copy()
+        rest[rows] = False
+        order[layer - 1] = np.concatenate([rows, np.flatnonzero(rest)])
+        blocks[layer - 1] = _rows_of(mfg.blocks[layer - 1], rows, order[layer - 1])
+    return LiveLayers(tuple(order), tuple(computed), tuple(blocks))
+
+
+def _rows_of(block, rows, sources):
+    """Return the Block of some rows of `block`, its columns numbered by their place in `sources`."""
+    place = np.full(block.n_src, -1, np.int32)
+    place[sources] = np.arange(len(sources), dtype=np.int32)
+    lengths = (block.end - block.start)[rows]
+    ends = np.cumsum(lengths)
+    entries = np.arange(ends[-1] if len(ends) else 0)
+    entries = entries + np.repeat(block.start[rows] - (ends - lengths), lengths)
+    return Block._trusted(ends - lengths, ends, place[block.indices[entries]], len(sources))
