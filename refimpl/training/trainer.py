@@ -146,29 +146,35 @@ class Trainer:
         JPDC'21 Algorithm 1, of which ``# n`` marks line n: what stands inside its loop.
         """
         begin, before = perf_counter(), sum(self.profile.seconds.values())
-        state = self.state
         with self.profile, one_blas_thread():
-            operands, X, Y, node_weights = next(self.minibatches)  # 3-6 A8:10
-            logits, kept = self.stack.forward(
-                state.weights, operands, X, state.iterations
-            )  # 7 9 A8:11
-            loss = self.stack.loss(logits, Y, node_weights)  # 13
-            gradients = self.stack.gradients(
-                state.weights, operands, kept, loss.gradient
-            )  # 15 A8:13
-            state.iterations += 1
-            for name, W in state.weights.items():
-                self.gnn.adam_step(
-                    W,
-                    gradients[name],
-                    state.m[name],
-                    state.v[name],
-                    state.iterations,
-                    lr=self.config.lr,
-                )  # 15
+            loss, gradients, nodes = self._passes()
+            self._update(gradients)
         recorded = sum(self.profile.seconds.values()) - before
         self.profile.seconds["other"] += perf_counter() - begin - recorded
-        return loss.value, len(Y)
+        return loss, nodes
+
+    def _passes(self):
+        """Go forward and back on the next minibatch; return loss, gradients, number of nodes."""
+        state = self.state
+        operands, X, Y, node_weights = next(self.minibatches)  # 3-6 A8:10
+        logits, kept = self.stack.forward(state.weights, operands, X, state.iterations)  # 7 9 A8:11
+        loss = self.stack.loss(logits, Y, node_weights)  # 13
+        gradients = self.stack.gradients(state.weights, operands, kept, loss.gradient)  # 15 A8:13
+        return loss.value, gradients, len(Y)
+
+    def _update(self, gradients):
+        """Let Adam move the weights."""
+        state = self.state
+        state.iterations += 1
+        for name, W in state.weights.items():
+            self.gnn.adam_step(
+                W,
+                gradients[name],
+                state.m[name],
+                state.v[name],
+                state.iterations,
+                lr=self.config.lr,
+            )  # 15
 
     def epoch(self, after_step=None):
         """Do iterations until as many nodes were seen as the training graph has (E-G3).
