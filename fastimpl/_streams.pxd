@@ -1,6 +1,6 @@
 """The keyed generator of refimpl/streams.py, for other kernels to cimport."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint64_t
 
 cdef extern from *:
     """
@@ -14,10 +14,20 @@ cdef extern from *:
     static inline double gnn_uniform(uint64_t k, uint64_t c) {
         return (double)(gnn_mix(k + GNN_GOLD * (c + 1)) >> 11) * 0x1p-53;
     }
+    #if defined(__GNUC__)
+    #define gnn_lowest_bit(x) __builtin_ctzll(x)
+    #else
+    static inline int gnn_lowest_bit(uint64_t x) {
+        int i = 0;
+        while (!(x & 1)) { x >>= 1; i++; }
+        return i;
+    }
+    #endif
     """
     uint64_t GOLD "GNN_GOLD"
     uint64_t mix "gnn_mix"(uint64_t x) noexcept nogil
     double uniform "gnn_uniform"(uint64_t k, uint64_t c) noexcept nogil
+    int lowest_bit "gnn_lowest_bit"(uint64_t x) noexcept nogil
 
 
 cdef inline int64_t below(uint64_t k, uint64_t c, int64_t n) noexcept nogil:
@@ -29,3 +39,73 @@ cdef int64_t displaced_size(int64_t m) noexcept nogil
 cdef void partial_shuffle(
     uint64_t k, uint64_t c, int64_t N, int64_t m, int32_t* picked, int32_t* displaced
 ) noexcept nogil
+
+cdef enum:
+    FEW = 64  # picks at most that are compared with each other, one by one
+
+
+cdef inline void floyd_few(
+    uint64_t k, int64_t n, int64_t f, int64_t first, int64_t* where
+) noexcept nogil:
+    """Floyd's f of n integers, ascending, each plus `first`; f is at most FEW and at most n."""
+    if f <= 16:
+        floyd_lanes(k, n, f, first, 16, where)
+    elif f <= 32:
+        floyd_lanes(k, n, f, first, 32, where)
+    else:
+        floyd_lanes(k, n, f, first, FEW, where)
+
+
+cdef inline void floyd_lanes(
+    uint64_t k, int64_t n, int64_t f, int64_t first, const int32_t lanes, int64_t* where
+) noexcept nogil:
+    """The same; loops over `lanes`, which the compiler knows, become a few vector instructions.
+
+    A pick is compared with all before: how many are smaller, and whether it is there already;
+    those that are larger move up. Empty lanes hold a number that no pick reaches.
+    """
+    cdef int32_t[FEW] drawn, chosen, rank
+    cdef int64_t c
+    cdef int32_t i, x, smaller, same
+    for i in range(lanes):
+        drawn[i] = <int32_t>below(k, <uint64_t>i, n - f + i + 1)
+        chosen[i] = INT32_MAX
+        rank[i] = 0
+    for c in range(f):
+        x = drawn[c]
+        smaller = 0
+        same = 0
+        for i in range(lanes):
+            smaller += chosen[i] < x
+            same += chosen[i] == x
+            rank[i] += chosen[i] > x
+        if same:  # the last is the largest so far
+            for i in range(lanes):
+                rank[i] -= chosen[i] > x
+            x = <int32_t>(n - f + c)
+            smaller = <int32_t>c
+        chosen[c] = x
+        rank[c] = smaller
+    for c in range(f):
+        where[rank[c]] = first + chosen[c]
+
+
+cdef inline void floyd_many(
+    uint64_t k, int64_t n, int64_t f, int64_t first, uint64_t* bits, int64_t* where
+) noexcept nogil:
+    """The same for any f, in O(f + n / 64); `bits` is a set of n numbers, empty, left empty."""
+    cdef int64_t c, x, word
+    cdef uint64_t left
+    for c in range(f):
+        x = below(k, <uint64_t>c, n - f + c + 1)
+        if bits[x >> 6] >> (x & 63) & 1:
+            x = n - f + c
+        bits[x >> 6] |= <uint64_t>1 << (x & 63)
+    c = 0
+    for word in range((n + 63) // 64):
+        left = bits[word]
+        bits[word] = 0
+        while left:
+            where[c] = first + 64 * word + lowest_bit(left)
+            left &= left - 1
+            c += 1

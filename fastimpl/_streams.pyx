@@ -4,6 +4,11 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from fastimpl._graph cimport prefetch
+
+cdef enum:
+    AHEAD = 16  # places between the one that is swapped and the one being fetched
+
 
 def mix_one(uint64_t x):
     return mix(x)
@@ -91,3 +96,45 @@ def pick_without_replacement(uint64_t k, uint64_t c, int64_t N, int32_t[::1] pic
     with nogil:
         partial_shuffle(k, c, N, m, &picked[0], displaced)
     free(displaced)
+
+
+def floyd(uint64_t k, int64_t n, int32_t[::1] chosen):
+    """Fill `chosen`, ascending where it holds at most FEW; return whether it does."""
+    cdef int64_t f = chosen.shape[0], c, i, at, mask
+    cdef int64_t[FEW] where
+    cdef int32_t* table
+    if f <= FEW:
+        floyd_few(k, n, f, 0, where)
+        for i in range(f):
+            chosen[i] = <int32_t>where[i]
+        return True
+    table = <int32_t*>malloc(<size_t>displaced_size(f) * sizeof(int32_t))
+    if table == NULL:
+        raise MemoryError()
+    with nogil:
+        memset(table, 0xFF, <size_t>displaced_size(f) * sizeof(int32_t))
+        mask = displaced_size(f) // 2 - 1
+        for c in range(f):
+            chosen[c] = <int32_t>below(k, <uint64_t>c, n - f + c + 1)
+            at = find(table, mask, chosen[c])
+            if table[2 * at] >= 0:
+                chosen[c] = <int32_t>(n - f + c)
+                at = find(table, mask, chosen[c])
+            table[2 * at] = chosen[c]
+        free(table)
+    return False
+
+
+def permute(uint64_t k, int32_t[::1] deck):
+    """Shuffle `deck` in place; a draw can be computed before its turn, and its place fetched."""
+    cdef int64_t n = deck.shape[0], i, j
+    cdef int64_t[AHEAD] coming
+    with nogil:
+        for i in range(n + AHEAD):
+            if i >= AHEAD:
+                j = coming[i % AHEAD]
+                deck[i - AHEAD], deck[j] = deck[j], deck[i - AHEAD]
+            if i < n:
+                j = i + below(k, <uint64_t>i, n - i)
+                coming[i % AHEAD] = j
+                prefetch(&deck[j])

@@ -51,6 +51,24 @@ def pick_without_replacement(k, c, N, m):
     return picked
 
 
+@twin
+def floyd(key, n, f):
+    key = _check.word("key", key)
+    n = _check.integer("n", n, 0, 2**31 - 1)
+    chosen = np.empty(_check.integer("f", f, 0, n), np.int32)
+    if not _streams.floyd(key, n, chosen):
+        chosen.sort()
+    return chosen
+
+
+@twin
+def permutation(key, n):
+    key = _check.word("key", key)
+    deck = np.arange(_check.integer("n", n, 0, 2**31 - 1), dtype=np.int32)
+    _streams.permute(key, deck)
+    return deck
+
+
 def _over_words(kernel, words, dtype, *leading):
     out = np.empty(words.shape, dtype)
     kernel(*leading, np.ascontiguousarray(words).reshape(-1), out.reshape(-1))

@@ -46,6 +46,36 @@ from refimpl.cost_models.theorem1 import (
 )
 from refimpl.cost_models.theorem2 import Theorem2, g_comm, g_comp, theorem2, theorem2_Qf
 from refimpl.graph import Counters, Graph, Subgraph, as_graph, induced_subgraph, transpose_perm
+from refimpl.history import cache, hotness, performance, policy
+from refimpl.history.entries import Entries, cache_admit, cache_fetch, cache_lookup, cache_read
+from refimpl.history.feature_files import IoCounters, io_counters, open_features, write_features
+from refimpl.history.features import (
+    FeatureStore,
+    Fetched,
+    FetchPlan,
+    Message,
+    Trace,
+    build_plan,
+    fetch_one_sided,
+    fetch_two_sided,
+    gather_rows,
+    one_sided_seconds,
+    two_sided_seconds,
+)
+from refimpl.history.hotness import SamplingProfile, degree_hotness, fair_share
+from refimpl.history.mpi import DistributedFeatures, MPIComm, SimComm
+from refimpl.history.performance import PerformancePlan
+from refimpl.history.policy import DictCache, PolicyCounts, row_norms, select_stable
+from refimpl.history.pruning import PruneResult, io_saving, prune_mfg
+from refimpl.history.rounds import (
+    Simulation,
+    Topology,
+    Transfer,
+    pairwise_exchange,
+    round_bound,
+    schedule,
+    simulate,
+)
 from refimpl.layers.dense import DenseGradients, dense_backward, dense_forward
 from refimpl.layers.gat import GatGradients, GatOutput, gat_backward, gat_forward
 from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_backward, gcn_forward
@@ -87,6 +117,7 @@ from refimpl.samplers.forest_fire import forest_fire
 from refimpl.samplers.frontier import frontier
 from refimpl.samplers.layer import layer_sample
 from refimpl.samplers.multiple_walks import multiple_walks
+from refimpl.samplers.neighbor import epoch_batches, sample_mfg, sample_mfg_many
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.normalization import SamplingCounts, aggregator, loss_weights
 from refimpl.samplers.pin_tile import pin_tile
@@ -102,8 +133,17 @@ from refimpl.scheduling import (
     mixhop_depth,
     mixhop_macs,
 )
-from refimpl.streams import as_seed, below, key, mix, pick_without_replacement, uniform
-from refimpl.training import model, pool, trainer
+from refimpl.streams import (
+    as_seed,
+    below,
+    floyd,
+    key,
+    mix,
+    permutation,
+    pick_without_replacement,
+    uniform,
+)
+from refimpl.training import methods, model, pool, prefetch
 from refimpl.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.training.config import TrainConfig, scaled_sampler
 from refimpl.training.datasets.dataset import Dataset
@@ -114,15 +154,23 @@ from refimpl.training.model import Model, load_model, save_model
 from refimpl.training.trainer import EpochRecord, TrainResult, TrainState
 
 calibrate = bind(calibration.calibrate, sys.modules[__name__])
+BidirectionalCache = bind(cache.BidirectionalCache, sys.modules[__name__])
+StaticSplitCache = bind(cache.StaticSplitCache, sys.modules[__name__])
+policy_update = bind(policy.policy_update, sys.modules[__name__])
+Prefetcher = bind(prefetch.Prefetcher, sys.modules[__name__])
+plan_performance = bind(performance.plan_performance, sys.modules[__name__])
+profile = bind(hotness.profile, sys.modules[__name__])
+reverse_pagerank = bind(hotness.reverse_pagerank, sys.modules[__name__])
 estimate_counts = bind(normalization.estimate_counts, sys.modules[__name__])
 predict = bind(model.predict, sys.modules[__name__])
 SubgraphPool = bind(pool.SubgraphPool, sys.modules[__name__])
-Trainer = bind(trainer.Trainer, sys.modules[__name__])
-train = bind(trainer.train, sys.modules[__name__])
+make_trainer = bind(methods.make_trainer, sys.modules[__name__])
+train = bind(methods.train, sys.modules[__name__])
 
 __all__ = [
     "Adjacency",
     "AliasTable",
+    "BidirectionalCache",
     "Block",
     "Calibration",
     "ChainOrder",
@@ -131,22 +179,35 @@ __all__ = [
     "Counters",
     "Dataset",
     "DenseGradients",
+    "DictCache",
+    "DistributedFeatures",
+    "Entries",
     "EpochRecord",
+    "FeatureStore",
+    "FetchPlan",
+    "Fetched",
     "GatGradients",
     "GatOutput",
     "GcnGradients",
     "GcnOutput",
     "Graph",
+    "IoCounters",
     "LayerSamplingCases",
     "Loss",
     "MFG",
+    "MPIComm",
     "Macs",
-    "Model",
+    "Message",
     "MixHopGradients",
     "MixHopOutput",
+    "Model",
     "NodeSample",
+    "PerformancePlan",
     "Plan",
+    "PolicyCounts",
+    "Prefetcher",
     "Profile",
+    "PruneResult",
     "RowL2Output",
     "RowStandardizeGradients",
     "RowStandardizeOutput",
@@ -155,14 +216,20 @@ __all__ = [
     "SampleCosts",
     "Sampler",
     "SamplingCounts",
+    "SamplingProfile",
+    "SimComm",
+    "Simulation",
+    "StaticSplitCache",
     "Subgraph",
     "SubgraphPool",
     "Theorem1Steps",
     "Theorem2",
+    "Topology",
+    "Trace",
     "TrainConfig",
     "TrainResult",
     "TrainState",
-    "Trainer",
+    "Transfer",
     "adam_step",
     "add_self_loops",
     "aggregator",
@@ -173,21 +240,32 @@ __all__ = [
     "below",
     "block_norm",
     "bucket",
+    "build_plan",
+    "cache_admit",
+    "cache_fetch",
+    "cache_lookup",
+    "cache_read",
     "calibrate",
     "chain_macs",
     "chain_order",
     "cleanups_from_graph",
     "clip_nodes",
     "dashboard",
+    "degree_hotness",
     "dense_backward",
     "dense_forward",
     "dense_macs",
     "dropout",
     "edge",
+    "epoch_batches",
     "estimate_counts",
     "expected_rounds",
     "f1_micro",
+    "fair_share",
     "feature_propagate",
+    "fetch_one_sided",
+    "fetch_two_sided",
+    "floyd",
     "forest_fire",
     "forward_work",
     "frontier",
@@ -196,10 +274,13 @@ __all__ = [
     "gat_backward",
     "gat_forward",
     "gat_macs",
+    "gather_rows",
     "gcn_backward",
     "gcn_forward",
     "graph_sampling_work",
     "induced_subgraph",
+    "io_counters",
+    "io_saving",
     "karate",
     "key",
     "kronecker",
@@ -211,6 +292,7 @@ __all__ = [
     "load_model",
     "loop_norm",
     "loss_weights",
+    "make_trainer",
     "memory_factor",
     "mix",
     "mixhop_backward",
@@ -218,18 +300,29 @@ __all__ = [
     "mixhop_forward",
     "mixhop_macs",
     "multiple_walks",
+    "one_sided_seconds",
+    "open_features",
+    "pairwise_exchange",
     "partition_order",
     "partition_plan",
+    "permutation",
     "pick_without_replacement",
     "pin_tile",
+    "plan_performance",
+    "policy_update",
     "power_law",
     "predict",
     "predicted_cleanups",
     "predicted_moves",
+    "profile",
+    "prune_mfg",
     "random_walk",
+    "reverse_pagerank",
+    "round_bound",
     "row_l2_backward",
     "row_l2_forward",
     "row_norm",
+    "row_norms",
     "row_standardize_backward",
     "row_standardize_forward",
     "sage_backward",
@@ -237,10 +330,15 @@ __all__ = [
     "sample_cost",
     "sample_cost_from_graph",
     "sample_many",
+    "sample_mfg",
+    "sample_mfg_many",
     "save_checkpoint",
     "save_model",
     "scaled_sampler",
+    "schedule",
+    "select_stable",
     "sigmoid_cross_entropy",
+    "simulate",
     "size_biased_degree",
     "softmax_cross_entropy",
     "spmm",
@@ -255,6 +353,8 @@ __all__ = [
     "train",
     "transpose_block",
     "transpose_perm",
+    "two_sided_seconds",
     "uniform",
     "unique_nodes",
+    "write_features",
 ]

@@ -14,6 +14,7 @@ MASK = 2**64 - 1
 
 # The first part of a key says what its draws are for.
 SAMPLE, SAINT, INIT, DROPOUT, LAYER, SHUFFLE, DATA = range(7)
+BATCHES = 0xBA7C4  # follows (seed, epoch): the order of an epoch's nodes
 
 
 def mix(x):
@@ -136,6 +137,70 @@ def pick_without_replacement(k, c, N, m):
         picked[i] = moved.get(j, j)
         moved[j] = moved.get(i, i)
     return picked
+
+
+def floyd(key, n, f):
+    """Return `f` distinct integers of [0, n), ascending: Floyd's algorithm.
+
+    Draw c of the stream `key` picks one of the first n - f + c + 1 integers, or the last of them
+    where that one is chosen already. Every subset has the same chance. O(f log f) time and O(f)
+    memory.
+
+    Parameters
+    ----------
+    key : int in [0, 2**64)
+    n, f : ints, 0 <= f <= n < 2**31
+
+    Returns
+    -------
+    (f,) int32 array
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not an integer, or not in range.
+
+    References
+    ----------
+    Bentley and Floyd 1987, "Programming pearls: a sample of brilliance".
+    """
+    key = _check.word("key", key)
+    n = _check.integer("n", n, 0, 2**31 - 1)
+    f = _check.integer("f", f, 0, n)
+    chosen: set[int] = set()
+    for c in range(f):
+        last = n - f + c
+        t = below(key, c, last + 1)
+        chosen.add(last if t in chosen else t)
+    return np.array(sorted(chosen), np.int32)
+
+
+def permutation(key, n):
+    """Return the integers of [0, n) shuffled, draw i of the stream `key` choosing the i-th.
+
+    Fisher and Yates, from the front: all of ``pick_without_replacement(key, 0, n, n)``. O(n)
+    time and memory.
+
+    Parameters
+    ----------
+    key : int in [0, 2**64)
+    n : int in [0, 2**31)
+
+    Returns
+    -------
+    (n,) int32 array
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not an integer, or not in range.
+    """
+    key = _check.word("key", key)
+    deck = list(range(_check.integer("n", n, 0, 2**31 - 1)))
+    for i in range(n):
+        j = i + below(key, i, n - i)
+        deck[i], deck[j] = deck[j], deck[i]
+    return np.array(deck, np.int32)
 
 
 class Stream:

@@ -11,8 +11,8 @@ from refimpl.app.run import check_sampler, facts_of, limited_threads, load_data
 from refimpl.app.settings import check_applicable, resolve
 from refimpl.block import Block
 from refimpl.graph import Graph
+from refimpl.training.methods import make_trainer
 from refimpl.training.minibatches import LayerSampler
-from refimpl.training.trainer import Trainer
 
 SLOW, FAST = "refimpl", "fastimpl"
 TOLERANCE = {"float32": 1e-3, "float64": 1e-9}  # largest relative difference of weights
@@ -55,7 +55,7 @@ def compare(given, *, defaults, rounds, out):
         for gnn in gnns:
             check_sampler(gnn, dataset, config)
         with user_errors():
-            trainers = [Trainer(gnn, dataset, config) for gnn in gnns]
+            trainers = [make_trainer(gnn, dataset, config) for gnn in gnns]
         same = _same_subgraphs(dataset, config, gnns, rounds * config.pool)
         before = _normalization(trainers)
         seconds, losses = _run_rounds(trainers, rounds, config.pool)

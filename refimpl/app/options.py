@@ -12,7 +12,6 @@ from refimpl.layers.gat import NORMS
 from refimpl.layers.sage import CONCAT
 from refimpl.samplers.sampling import KERNELS
 from refimpl.training.config import (
-    FANOUTS,
     METHODS,
     MODELS,
     WALK_LENGTH,
@@ -242,7 +241,7 @@ OPTIONS = {
     "fanouts": Option(
         "sample at most so many neighbours of each node in each hop, or all of them; as many "
         "numbers as layers, for MixHop layers times hops; --method layer only",
-        shown=f"{FANOUTS[0]} for the first hop, {FANOUTS[1]} for each other",
+        shown="25, then 10; with --method fresh and neighbor 20, 15, then 10",
         type=fanouts,
         metavar="N,all,..",
     ),

@@ -18,8 +18,8 @@ from refimpl.app.progress import Progress
 from refimpl.app.settings import check_applicable, resolve
 from refimpl.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.training.datasets.loading import load_dataset
+from refimpl.training.methods import make_trainer
 from refimpl.training.model import Model, save_model
-from refimpl.training.trainer import Trainer
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
 MODEL = "model.npz"
@@ -164,7 +164,7 @@ def _prepared(gnn, settings, state, facts):
     config, settings = resolve(settings, dataset.train_graph)
     check_sampler(gnn, dataset, config)
     with user_errors():
-        trainer = Trainer(gnn, dataset, config, state)
+        trainer = make_trainer(gnn, dataset, config, state)
     return trainer, settings, found
 
 

@@ -60,7 +60,7 @@ def live_layers(pruned):
 
 
 def _rows_of(block, rows, sources):
-    """Return the Block of some rows of `block`, its columns numbered by their place in `sources`."""
+    """Return some rows of `block`, its columns numbered by their place in `sources`."""
     place = np.full(block.n_src, -1, np.int32)
     place[sources] = np.arange(len(sources), dtype=np.int32)
     lengths = (block.end - block.start)[rows]

@@ -15,7 +15,7 @@ def save_checkpoint(path, state, settings):
     ----------
     path : str or Path
         An .npz file: arrays ``weights/NAME``, ``m/NAME``, ``v/NAME`` (Adam's means),
-        ``best_weights/NAME``, and the rest as JSON in ``meta``.
+        ``best_weights/NAME``, ``cache/NAME`` (if there is one), and the rest as JSON in ``meta``.
     state : TrainState
     settings : dict
         JSON data; given back by `load_checkpoint`.
@@ -25,10 +25,13 @@ def save_checkpoint(path, state, settings):
         for group in GROUPS
         for name, array in getattr(state, group).items()
     }
+    if state.cache is not None:
+        arrays |= {f"cache/{name}": array for name, array in state.cache.state_dict().items()}
     meta = {
         "format": FORMAT,
         "settings": settings,
         "history": [record._asdict() for record in state.history],
+        "loads": state.loads,
         **{name: getattr(state, name) for name in NUMBERS},
     }
     write_npz(path, meta, arrays)
@@ -47,20 +50,24 @@ def load_checkpoint(path):
     with reading_npz(path, "checkpoint") as (meta, arrays):
         if meta["format"] != FORMAT:
             raise ValueError(f"format {meta['format']!r}, expected {FORMAT!r}")
-        groups = {
-            group: {
-                name.removeprefix(group + "/"): array
-                for name, array in arrays.items()
-                if name.startswith(group + "/")
-            }
-            for group in GROUPS
-        }
+        groups = {group: _group(arrays, group) for group in GROUPS}
         shapes = [{name: a.shape for name, a in group.items()} for group in groups.values()]
         if any(other != shapes[0] for other in shapes):
             raise ValueError(f"{', '.join(GROUPS)} differ in names or shapes")
         history = [EpochRecord(**record) for record in meta["history"]]
         weights, m, v, best_weights = groups.values()
-        state = TrainState(weights, m, v, best_weights, history=history)
+        state = TrainState(weights, m, v, best_weights, history=history, loads=meta["loads"])
+        state.cache = _group(arrays, "cache") or None
         for name, kind in NUMBERS.items():
             setattr(state, name, kind(meta[name]))
         return state, dict(meta["settings"])
+
+
+def _group(arrays, group):
+    """Return the arrays whose names begin with ``group/``, by the rest of their names."""
+    prefix = group + "/"
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }

@@ -4,23 +4,39 @@ import inspect
 from dataclasses import dataclass, fields
 
 from refimpl import _check
+from refimpl.history.cache import OVERFLOWS
 from refimpl.layers.gat import NORMS
 from refimpl.layers.sage import CONCAT
 from refimpl.samplers.sampling import KERNELS, Sampler
 from refimpl.streams import as_seed
 
-METHODS = ("graph", "layer", "full")
+METHODS = ("graph", "layer", "full", "fresh", "neighbor")
+SAMPLED = ("layer", "fresh", "neighbor")  # neighbours of batches of nodes
+CONTROLS = ("gradient", "random", "anti")
+HOTNESS = ("none", "degree", "pagerank", "profile")
 MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
 MOST_NODES, WALK_LENGTH = 8000, 2  # a sampler's, where nobody says otherwise
-FANOUTS = (25, 10)  # of the roots' hop, and of all others (JPDC'21 section 7.7)
+FANOUTS = {  # of the roots' hop, the next, .. and, the last, of all others
+    "layer": (25, 10),  # JPDC'21 section 7.7
+    "fresh": (20, 15, 10),  # FreshGNN section 7.1
+    "neighbor": (20, 15, 10),
+}
 
 # With which values of other settings a setting applies; elsewhere it must keep its default.
 APPLIES: dict[str, dict[str, tuple]] = {
     "sampler": {"method": ("graph",)},
     "normalize": {"method": ("graph",), "model": ("sage", "mlp")},
     "background": {"method": ("graph", "layer")},
-    "batch": {"method": ("layer",)},
-    "fanouts": {"method": ("layer",), "model": ("sage", "gcn", "mixhop", "gat")},
+    "workers": {"method": ("fresh", "neighbor")},
+    "p_grad": {"method": ("fresh",)},
+    "t_stale": {"method": ("fresh",)},
+    "warmup": {"method": ("fresh",)},
+    "buffer": {"method": ("fresh",)},
+    "hotness": {"method": ("fresh",)},
+    "overflow": {"method": ("fresh",)},
+    "control": {"method": ("fresh",)},
+    "batch": {"method": SAMPLED},
+    "fanouts": {"method": SAMPLED, "model": ("sage", "gcn", "mixhop", "gat")},
     "concat": {"model": ("sage",)},
     "hops": {"model": ("mixhop",)},
     "heads": {"model": ("gat",)},
@@ -34,9 +50,10 @@ class TrainConfig:
 
     Parameters
     ----------
-    method : {"graph", "layer", "full"}
+    method : {"graph", "layer", "full", "fresh", "neighbor"}
         Train on sampled subgraphs; on batches of nodes with sampled neighbours, layer by layer
-        (GraphSAGE, a baseline); or on the whole training graph at once (another).
+        (GraphSAGE, a baseline); on the whole training graph at once (another); on batches with
+        sampled neighbours and a cache of embeddings (FreshGNN), or without the cache.
     sampler : Sampler, optional
         For method "graph"; default: `scaled_sampler` of the training graph.
     model : {"sage", "gcn", "mixhop", "gat", "mlp"}
@@ -83,7 +100,24 @@ class TrainConfig:
         Default: 25, then 10 for every other hop.
     background : bool
         Sample the next subgraphs or batches in a thread while training runs; it never changes a
-        result.
+        result. For methods "graph" and "layer".
+    workers : int
+        The same for methods "fresh" and "neighbor": threads that sample ahead; 0 for none.
+    p_grad : float in [0, 1]
+        For method "fresh", as what follows: the share of the live rows of a layer, those with the
+        smallest gradients, whose embeddings may be in the cache.
+    t_stale : int or None
+        The age, in iterations, up to which an embedding is used; None for any.
+    warmup : int
+        Iterations before the first embedding is cached.
+    buffer : int
+        Bytes for embeddings and features together.
+    hotness : {"degree", "pagerank", "profile", "none"}
+        Which features are cached first; "none" caches none.
+    overflow : {"wrap", "drop"}
+        What a full buffer does with another embedding: see `BidirectionalCache`.
+    control : {"gradient", "random", "anti"}
+        Rank rows by their gradients, or, to see what that is worth, at random or the other way.
 
     Raises
     ------
@@ -113,6 +147,14 @@ class TrainConfig:
     batch: int = 512
     fanouts: tuple[int, ...] | None = None
     background: bool = False
+    workers: int = 0
+    p_grad: float = 0.9
+    t_stale: int | None = 200
+    warmup: int = 0
+    buffer: int = 2**28
+    hotness: str = "degree"
+    overflow: str = "wrap"
+    control: str = "gradient"
 
     def __post_init__(self):
         _check.choice("method", self.method, METHODS)
@@ -138,8 +180,9 @@ class TrainConfig:
             raise ValueError(
                 f"hidden must be a multiple of heads ({self.heads}), got {self.hidden}"
             )
-        if self.method == "layer":
+        if self.method in SAMPLED:
             object.__setattr__(self, "fanouts", self._checked_fanouts())
+        self._check_cache()
         object.__setattr__(self, "rng", as_seed(self.rng))
 
     def _refuse_what_does_not_apply(self):
@@ -149,9 +192,24 @@ class TrainConfig:
                 if getattr(self, name) != default and found not in allowed:
                     raise ValueError(f'{name} must be {default!r} where {other} is "{found}"')
 
+    def _check_cache(self):
+        for name in ("workers", "warmup", "buffer"):
+            _check.integer(name, getattr(self, name), 0, 2**62)
+        if self.t_stale is not None:
+            _check.integer("t_stale", self.t_stale, 0, 2**31 - 1)
+        object.__setattr__(self, "p_grad", _check.real("p_grad", self.p_grad, 0, high=1))
+        _check.choice("hotness", self.hotness, HOTNESS)
+        _check.choice("overflow", self.overflow, OVERFLOWS)
+        _check.choice("control", self.control, CONTROLS)
+        if self.method in ("fresh", "neighbor") and self.model not in ("sage", "gcn", "gat"):
+            raise ValueError(
+                f'model must be "sage", "gcn" or "gat" where method is "{self.method}", '
+                f'got "{self.model}"'
+            )
+
     def _checked_fanouts(self):
         if self.fanouts is None:
-            return default_fanouts(self.reach)
+            return default_fanouts(self.reach, self.method)
         if not isinstance(self.fanouts, list | tuple):
             raise TypeError(f"fanouts must be a tuple of ints, got {type(self.fanouts).__name__}")
         if len(self.fanouts) != self.reach:
@@ -170,9 +228,10 @@ class TrainConfig:
         return {"mixhop": self.layers * self.hops, "mlp": 0}.get(self.model, self.layers)
 
 
-def default_fanouts(reach):
+def default_fanouts(reach, method="layer"):
     """Return the fan-outs of `reach` hops, the roots' first, where nobody says otherwise."""
-    return (FANOUTS[:1] + (reach - 1) * FANOUTS[1:])[:reach]
+    first = FANOUTS[method]
+    return (first + reach * first[-1:])[:reach]
 
 
 def scaled_sampler(graph, name="pin_tile", **options):

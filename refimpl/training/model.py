@@ -34,6 +34,14 @@ TRAINING_ONLY = {
     "coverage",
     "dropout",
     "rng",
+    "workers",
+    "p_grad",
+    "t_stale",
+    "warmup",
+    "buffer",
+    "hotness",
+    "overflow",
+    "control",
 }
 ARCHITECTURE = tuple(f.name for f in fields(TrainConfig) if f.name not in TRAINING_ONLY)
 

@@ -148,7 +148,7 @@ class Stack:
             if iteration is not None and self.config.dropout:
                 mask = key(self.config.rng, DROPOUT, iteration, number)
                 X = self.gnn.dropout(X, self.config.dropout, mask)
-            Y, needed = layer.forward(_part(weights, place), A, X)
+            Y, needed = layer.forward(weights_of(weights, place), A, X)
             kept[place] = X, needed, mask
             X = Y
         return X, kept
@@ -159,14 +159,14 @@ class Stack:
         places = list(zip(self.layers.items(), (*operands, None), strict=True))
         for (place, layer), A in reversed(places):
             X, needed, mask = kept[place]
-            dW, G = layer.backward(_part(weights, place), A, X, needed, G)
+            dW, G = layer.backward(weights_of(weights, place), A, X, needed, G)
             if mask is not None and G is not None:
                 G = self.gnn.dropout(G, self.config.dropout, mask)
             gradients.update({f"{place}.{name}": grad for name, grad in dW.items()})
         return gradients
 
 
-def _part(weights, place):
+def weights_of(weights, place):
     """Return one layer's weights by their short names."""
     prefix = place + "."
     return {name[len(prefix) :]: W for name, W in weights.items() if name.startswith(prefix)}

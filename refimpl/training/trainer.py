@@ -1,8 +1,9 @@
 """Training on sampled subgraphs, or on what else a method makes a minibatch of."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,8 @@ class TrainState:
     best_epoch: int = 0
     iterations: int = 0
     history: list[EpochRecord] = field(default_factory=list)
+    loads: list[dict] = field(default_factory=list)  # rows loaded and saved in each epoch
+    cache: Any = None  # of embeddings; in a state from a checkpoint, what its state_dict() gave
 
 
 class TrainResult(NamedTuple):
@@ -84,8 +87,8 @@ class Trainer:
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
         self.gnn, self.dataset, self.config = gnn, dataset, config
-        self.X, self.Y = dataset.features[dataset.train], dataset.labels[dataset.train]
-        f_in, classes = self.X.shape[1], self.Y.shape[1]
+        self.Y, self.dtype = dataset.labels[dataset.train], dataset.labels.dtype
+        f_in, classes = dataset.features.shape[1], self.Y.shape[1]
         self.stack = Stack(gnn, config, f_in, classes, dataset.multilabel)
         self.profile = Profile()
         self.state = self._initial_state() if state is None else state
@@ -106,8 +109,13 @@ class Trainer:
             self.minibatches = self._minibatches()
         self.A_full = None
 
+    @cached_property
+    def X(self):
+        """The features of the training nodes, in memory."""
+        return self.dataset.features[self.dataset.train]
+
     def _initial_state(self):
-        weights = self.stack.initial_weights(self.config.rng, self.X.dtype)
+        weights = self.stack.initial_weights(self.config.rng, self.dtype)
         zeros = {name: np.zeros_like(W) for name, W in weights.items()}
         return TrainState(weights, zeros, _copy(zeros), _copy(weights))
 
@@ -225,41 +233,6 @@ class Trainer:
             list(state.history),
             state,
         )
-
-
-def train(gnn, dataset, config, *, state=None, after_epoch=None):
-    """Train a model by minibatches; return the weights that do best on validation nodes.
-
-    JPDC'21 Algorithm 8, of which ``# n`` marks line n; see `Trainer` for an iteration and
-    `SubgraphPool` for the pool. The result does not depend on the number of threads, nor on
-    ``config.pool`` and ``config.background``.
-
-    Parameters
-    ----------
-    gnn : module
-        refimpl or fastimpl.
-    dataset : Dataset
-    config : TrainConfig
-    state : TrainState, optional
-        Where to go on, from ``TrainResult.state`` or a checkpoint; it changes in place.
-    after_epoch : callable, optional
-        Called with the TrainState after each epoch.
-
-    Returns
-    -------
-    TrainResult
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong kind or does not fit another.
-    """
-    with Trainer(gnn, dataset, config, state) as trainer:
-        while len(trainer.state.history) < config.epochs:  # 2 A1:2 E-F8
-            trainer.epoch()
-            if after_epoch is not None:
-                after_epoch(trainer.state)
-        return trainer.result()  # 15 A1:17
 
 
 def _copy(arrays):

@@ -170,13 +170,13 @@ def test_the_thread_ends_with_the_trainer(gnn, tmp_path, method):
     dataset = tiny_dataset(tmp_path)
     gnn.train(dataset, config)
     assert not pool_threads()
-    with gnn.Trainer(dataset, config) as trainer:
+    with gnn.make_trainer(dataset, config) as trainer:
         trainer.step()
         assert len(pool_threads()) == 1
     assert not pool_threads()
     with pytest.raises(ValueError, match="the pool is closed"):
         trainer.step()
-    trainer = gnn.Trainer(dataset, config)
+    trainer = gnn.make_trainer(dataset, config)
     trainer.step()
     del trainer
     gc.collect()

@@ -44,12 +44,12 @@ def test_twenty_iterations_in_float64_agree(sampler):
         assert a.edge_ids.tobytes() == b.edge_ids.tobytes()
         assert a.transpose_perm.tobytes() == b.transpose_perm.tobytes()
         assert a.counters == b.counters
-    slow, fast = (gnn.Trainer(dataset, config) for gnn in (refimpl, fastimpl))
+    slow, fast = (gnn.make_trainer(dataset, config) for gnn in (refimpl, fastimpl))
     for _ in range(20):
         (slow_loss, slow_nodes), (fast_loss, fast_nodes) = slow.step(), fast.step()
         assert slow_nodes == fast_nodes
         assert fast_loss == pytest.approx(slow_loss, rel=1e-9)
-    start = refimpl.Trainer(dataset, config).state.weights
+    start = refimpl.make_trainer(dataset, config).state.weights
     for name, W in slow.state.weights.items():
         assert not np.array_equal(W, start[name])
         np.testing.assert_allclose(fast.state.weights[name], W, rtol=1e-9, atol=0)

@@ -17,7 +17,7 @@ def small_data():
 
 def test_an_epoch_sees_as_many_nodes_as_the_training_graph(gnn):
     sampler = Sampler("frontier", m=3, n=12)
-    trainer = gnn.Trainer(small_data(), TrainConfig(sampler=sampler, hidden=4, rng=7))
+    trainer = gnn.make_trainer(small_data(), TrainConfig(sampler=sampler, hidden=4, rng=7))
     trainer.epoch()
     trainer.epoch()
     ends = [record.iterations for record in trainer.state.history]

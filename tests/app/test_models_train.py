@@ -64,7 +64,7 @@ def copied(state):
 def test_gradients_of_the_stack_are_differences_of_the_loss(gnn, dataset, model, options, method):
     """P-E1 for the whole: in a random direction, every weight moving at once."""
     config = config_of(model, method, **options)
-    with gnn.Trainer(dataset, config) as trainer:
+    with gnn.make_trainer(dataset, config) as trainer:
         operands, X, Y, node_weights = next(trainer.minibatches)
         stack = trainer.stack
         rng = np.random.default_rng(3)
@@ -91,7 +91,7 @@ def test_gradients_of_the_stack_are_differences_of_the_loss(gnn, dataset, model,
 def test_the_first_layer_computes_no_gradient_of_its_input(gnn, dataset):
     for model, dropout in product(MODELS, (0.0, 0.5)):
         config = config_of(model, "graph", dropout=dropout)
-        with gnn.Trainer(dataset, config) as trainer:
+        with gnn.make_trainer(dataset, config) as trainer:
             operands, X, _, _ = next(trainer.minibatches)
         W = trainer.state.weights
         _, kept = trainer.stack.forward(W, operands, X, 0)
@@ -106,7 +106,7 @@ def test_the_first_layer_computes_no_gradient_of_its_input(gnn, dataset):
 def test_the_first_batch_of_layer_sampling_in_dense_algebra(gnn, dataset):
     """Spec G.5: keys, roots and rows; the loss is the mean over the roots."""
     config = config_of("sage", "layer", fanouts=(3, 2))
-    with gnn.Trainer(dataset, config) as trainer:
+    with gnn.make_trainer(dataset, config) as trainer:
         W = copied(trainer.state)
         loss, nodes = trainer.step()
     n = dataset.train_graph.n
@@ -134,7 +134,7 @@ def test_dropout_has_the_masks_of_its_keys_and_evaluation_has_none(gnn, dataset,
     """An MLP by hand, every other model against a layer that is fed what was dropped."""
     rate = 0.4
     config = config_of(model, "full", dropout=rate, row_l2=True)
-    with gnn.Trainer(dataset, config) as trainer:
+    with gnn.make_trainer(dataset, config) as trainer:
         stack, W = trainer.stack, trainer.state.weights
         operands, X, _, _ = next(trainer.minibatches)
         logits, kept = stack.forward(W, operands, X, 3)
@@ -146,7 +146,7 @@ def test_dropout_has_the_masks_of_its_keys_and_evaluation_has_none(gnn, dataset,
             own = {n.partition(".")[2]: w for n, w in W.items() if n.startswith(place)}
             X, _ = stack.layers[place].forward(own, A, expected)
         np.testing.assert_array_equal(logits, X)
-        plain = gnn.Trainer(dataset, config_of(model, "full", row_l2=True))
+        plain = gnn.make_trainer(dataset, config_of(model, "full", row_l2=True))
         assert trainer.scores(W, dataset.val) == plain.scores(W, dataset.val)
         X = dataset.features
         A = stack.operands(trainer.A_full)
@@ -156,7 +156,7 @@ def test_dropout_has_the_masks_of_its_keys_and_evaluation_has_none(gnn, dataset,
 
 
 def test_steps_are_numbered_from_0_for_dropout(gnn, dataset):
-    with gnn.Trainer(dataset, config_of("gcn", "full", dropout=0.4)) as trainer:
+    with gnn.make_trainer(dataset, config_of("gcn", "full", dropout=0.4)) as trainer:
         operands, X, Y, _ = next(trainer.minibatches)
         for iteration in range(3):
             logits, _ = trainer.stack.forward(trainer.state.weights, operands, X, iteration)
@@ -165,7 +165,7 @@ def test_steps_are_numbered_from_0_for_dropout(gnn, dataset):
 
 def test_rows_reach_the_classifier_with_length_1(gnn, dataset):
     config = config_of("gcn", "full", row_l2=True)
-    trainer = gnn.Trainer(dataset, config)
+    trainer = gnn.make_trainer(dataset, config)
     operands, X, _, _ = next(trainer.minibatches)
     _, kept = trainer.stack.forward(trainer.state.weights, operands, X)
     lengths = np.linalg.norm(kept["classifier"][0], axis=1)
@@ -230,7 +230,7 @@ def test_bias_changes_no_other_initial_weight(gnn):
 
 def test_blocks_are_aggregated_before_the_weights_and_squares_by_the_rule(gnn, dataset):
     config = config_of("gcn", "layer", fanouts=(2, 2))
-    with gnn.Trainer(dataset, config) as trainer:
+    with gnn.make_trainer(dataset, config) as trainer:
         operands, *_ = next(trainer.minibatches)
     square = trainer.stack.adjacency(dataset.graph, dtype=np.float64)
     for A in operands:
@@ -307,7 +307,7 @@ def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model, meth
     poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
     poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
     config = config_of(model, method, background=method != "full")
-    with gnn.Trainer(poisoned, config) as bad, gnn.Trainer(clean, config) as good:
+    with gnn.make_trainer(poisoned, config) as bad, gnn.make_trainer(clean, config) as good:
         for _ in range(4):
             loss = bad.step()
             assert np.isfinite(loss[0])
@@ -353,11 +353,11 @@ def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path
 def test_a_layer_sampling_run_goes_on_in_the_middle_of_an_epoch(gnn, dataset):
     """An iteration depends on its number alone."""
     config = config_of("sage", "layer", dropout=0.2)
-    whole, first = gnn.Trainer(dataset, config), gnn.Trainer(dataset, config)
+    whole, first = gnn.make_trainer(dataset, config), gnn.make_trainer(dataset, config)
     losses = [whole.step()[0] for _ in range(9)]
     for _ in range(5):
         first.step()
-    second = gnn.Trainer(dataset, config, first.state)
+    second = gnn.make_trainer(dataset, config, first.state)
     assert [second.step()[0] for _ in range(4)] == losses[5:]
     assert bits(second.state) == bits(whole.state)
 
@@ -392,7 +392,7 @@ def test_the_key_of_a_batch_is_its_place_in_its_epoch(gnn, dataset):
 
 
 def test_an_epoch_of_layer_sampling_ends_with_its_nodes(gnn, dataset):
-    with gnn.Trainer(dataset, config_of("mlp", "layer", batch=40, epochs=3)) as trainer:
+    with gnn.make_trainer(dataset, config_of("mlp", "layer", batch=40, epochs=3)) as trainer:
         for epoch in (1, 2, 3):
             trainer.epoch()
             assert trainer.state.iterations == 4 * epoch  # 40 + 40 + 40 + 10 of 130

@@ -164,7 +164,7 @@ def test_first_iteration_is_the_weighted_one(gnn, tmp_path):
     """Loss and gradient of iteration 0, worked out in dense algebra."""
     dataset = tiny_dataset(tmp_path, "float64")
     config = config_of(gnn)
-    trainer = gnn.Trainer(dataset, config)
+    trainer = gnn.make_trainer(dataset, config)
     W = {name: array.copy() for name, array in trainer.state.weights.items()}
     loss, _ = trainer.step()
     omega, matrix = counted(gnn, dataset, trainer.sampler)
@@ -183,8 +183,8 @@ def test_first_iteration_is_the_weighted_one(gnn, tmp_path):
 
 def test_evaluation_is_plain(gnn, tmp_path):
     dataset = tiny_dataset(tmp_path, "float64")
-    normalised = gnn.Trainer(dataset, config_of(gnn))
-    plain = gnn.Trainer(dataset, gnn.TrainConfig(hidden=8, rng=4))
+    normalised = gnn.make_trainer(dataset, config_of(gnn))
+    plain = gnn.make_trainer(dataset, gnn.TrainConfig(hidden=8, rng=4))
     W = normalised.state.weights
     assert normalised.scores(W, dataset.val) == plain.scores(W, dataset.val)
     np.testing.assert_array_equal(normalised.A_full.data, plain.A_full.data)
@@ -206,7 +206,7 @@ def test_weights_do_not_depend_on_pool_or_threads(gnn, tmp_path):
 def test_counts_are_of_the_training_graph_alone(gnn, tmp_path):
     """P-G2."""
     dataset = tiny_dataset(tmp_path)
-    counts = gnn.Trainer(dataset, config_of(gnn)).counts
+    counts = gnn.make_trainer(dataset, config_of(gnn)).counts
     assert counts.nodes.shape == (dataset.train.size,)
     assert counts.edges.shape == (dataset.train_graph.e,)
 

@@ -254,7 +254,7 @@ def test_bad_checkpoints(argv, tmp_path, capfd):
         assert stdout == ""
         assert len(stderr.splitlines()) == 1
         assert "is not a whole checkpoint" in stderr
-    state = refimpl.Trainer(tiny_dataset(tmp_path / "d"), refimpl.TrainConfig(hidden=8)).state
+    state = refimpl.make_trainer(tiny_dataset(tmp_path / "d"), refimpl.TrainConfig(hidden=8)).state
     refimpl.save_checkpoint(saved(tmp_path, "out"), state, {"mine": 1})
     assert resume(tmp_path / "out") == 2
     assert "was not written by this version of the program" in capfd.readouterr().err
@@ -327,7 +327,7 @@ def test_training_never_sees_validation_or_test_features(gnn, tmp_path):
     config = gnn.TrainConfig(hidden=8)
     poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
     poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
-    trainers = [gnn.Trainer(dataset, config) for dataset in (poisoned, clean)]
+    trainers = [gnn.make_trainer(dataset, config) for dataset in (poisoned, clean)]
     for _ in range(12):
         losses = [trainer.step()[0] for trainer in trainers]
         assert np.isfinite(losses[0])

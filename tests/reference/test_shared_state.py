@@ -81,7 +81,7 @@ def test_a_state_must_be_a_state(gnn):
         "k3", TRIANGLE, TRIANGLE, np.eye(3), np.eye(3), False, nodes, nodes[:0], nodes[:0]
     )
     with pytest.raises(TypeError, match="TrainState"):
-        gnn.Trainer(data, TrainConfig(hidden=4), state=5)
+        gnn.make_trainer(data, TrainConfig(hidden=4), state=5)
 
 
 def test_a_budget_sizes_every_sampler():

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 import test_block_twins
 import test_dense_twins
+import test_features_twins
+import test_history_twins
 import test_layer_twins
+import test_neighbor_twins
 import test_operation_twins
+import test_pruning_twins
 import test_sampler_twins
 import test_structure_twins
 from comparison import assert_bits, assert_twins, threads
@@ -38,6 +42,10 @@ TWINS = {
     **test_block_twins.TWINS,
     **test_layer_twins.TWINS,
     **test_operation_twins.TWINS,
+    **test_features_twins.TWINS,
+    **test_neighbor_twins.TWINS,
+    **test_history_twins.TWINS,
+    **test_pruning_twins.TWINS,
     **test_sampler_twins.TWINS,
 }
 
@@ -130,6 +138,10 @@ ERRORS = [
     *test_block_twins.ERRORS,
     *test_layer_twins.ERRORS,
     *test_operation_twins.ERRORS,
+    *test_features_twins.ERRORS,
+    *test_neighbor_twins.ERRORS,
+    *test_history_twins.ERRORS,
+    *test_pruning_twins.ERRORS,
     *test_sampler_twins.ERRORS,
 ]
 
@@ -218,6 +230,10 @@ LARGE = {
     **test_block_twins.LARGE,
     **test_layer_twins.LARGE,
     **test_operation_twins.LARGE,
+    **test_features_twins.LARGE,
+    **test_neighbor_twins.LARGE,
+    **test_history_twins.LARGE,
+    **test_pruning_twins.LARGE,
     **test_sampler_twins.LARGE,
 }
 

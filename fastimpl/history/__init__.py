@@ -1,0 +1,1 @@
+"""refimpl/history on kernels."""

@@ -1,0 +1,108 @@
+"""Kernels of the cache. Arguments were checked by fastimpl/history/entries.py."""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from fastimpl._graph cimport prefetch
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define gnn_store(address, value) __atomic_store_n(address, value, __ATOMIC_RELAXED)
+    #else
+    #define gnn_store(address, value) (*(volatile int32_t *)(address) = (value))
+    #endif
+    """
+    void store "gnn_store"(int32_t* address, int32_t value) noexcept nogil
+
+cdef enum:
+    AHEAD = 16  # entries between the one looked up and the one being fetched
+    WORTH = 1 << 12  # entries below which a second thread costs more than it brings
+    BYTES = 1 << 17  # the same for bytes copied
+
+
+def lookup(
+    const int32_t[::1] slot_of, const int64_t[::1] back, const int32_t[::1] stamp,
+    const int32_t[::1] ids, int64_t first_key, int64_t oldest, int32_t[::1] slots
+):
+    """The slot of each node's valid entry, or -1. Two reads wait for memory, one for the other."""
+    cdef int64_t j, count = ids.shape[0], places = back.shape[0]
+    cdef int32_t s
+    for j in prange(count, nogil=True, schedule="static", use_threads_if=count > WORTH):
+        if j + 2 * AHEAD < count:
+            prefetch(&slot_of[ids[j + 2 * AHEAD]])
+        if j + AHEAD < count:
+            s = slot_of[ids[j + AHEAD]]
+            if 0 <= s < places:
+                prefetch(&back[s])
+                prefetch(&stamp[s])
+        s = slot_of[ids[j]]
+        slots[j] = -1
+        if 0 <= s < places and back[s] == first_key + ids[j] and stamp[s] >= oldest:
+            slots[j] = s
+
+
+def gather(const uint8_t[:, ::1] rows, const int32_t[::1] at, uint8_t[:, ::1] out):
+    cdef int64_t j, count = at.shape[0]
+    cdef size_t width = <size_t>rows.shape[1]
+    for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
+        if j + 2 < count:
+            prefetch(&rows[at[j + 2], 0])
+        memcpy(&out[j, 0], &rows[at[j], 0], width)
+
+
+def fetch(
+    const uint8_t[::1] features, const int32_t[::1] rank, const int32_t[::1] ids, int64_t held,
+    int64_t most, uint8_t[::1] rows, uint8_t[::1] hit
+):
+    """The rows of the ranks below `held`, from the end of `features`; zeros for the others."""
+    cdef int64_t j, count = ids.shape[0], r
+    cdef size_t width = <size_t>(rows.shape[0] // count) if count else 0
+    for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
+        if j + AHEAD < count:
+            prefetch(&rank[ids[j + AHEAD]])
+        r = rank[ids[j]]
+        hit[j] = 0 <= r < held
+        if width and hit[j]:
+            memcpy(&rows[j * width], &features[(most - 1 - r) * width], width)
+        elif width:
+            memset(&rows[j * width], 0, width)
+
+
+def scatter(
+    const uint8_t[:, ::1] values, const int64_t[::1] take, uint8_t[:, ::1] rows, int64_t first,
+    int64_t count
+):
+    """Row j of the list to slot first + j, round and round: `count` is at most the slots."""
+    cdef int64_t j, s, source, slots = rows.shape[0]
+    cdef size_t width = <size_t>rows.shape[1]
+    cdef bint taken = take is not None
+    for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
+        s = first + j if first + j < slots else first + j - slots
+        source = take[j] if taken else j
+        memcpy(&rows[s, 0], &values[source, 0], width)
+
+
+def enter(
+    int32_t[::1] slot_of, int64_t[::1] back, int32_t[::1] stamp, const int32_t[::1] ids,
+    int64_t first_key, int64_t first, int32_t i
+):
+    """Key, stamp and slot of each entry of the list.
+
+    Slots differ, so only a node that stands in the list twice is written to by two threads: any
+    may win, and then all are entered once more, in order.
+    """
+    cdef int64_t j, s, count = ids.shape[0], slots = back.shape[0], lost = 0
+    for j in prange(count, nogil=True, schedule="static", use_threads_if=count > WORTH):
+        s = first + j if first + j < slots else first + j - slots
+        back[s] = first_key + ids[j]
+        stamp[s] = i
+        store(&slot_of[ids[j]], <int32_t>s)
+    for j in prange(count, nogil=True, schedule="static", use_threads_if=count > WORTH):
+        s = first + j if first + j < slots else first + j - slots
+        lost += slot_of[ids[j]] != s
+    if lost:
+        for j in range(count):
+            s = first + j if first + j < slots else first + j - slots
+            slot_of[ids[j]] = <int32_t>s

@@ -1,0 +1,124 @@
+"""Kernels of the cache policy. Arguments were checked by fastimpl/history/policy.py."""
+
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.math cimport sqrt
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+cdef enum:
+    LANES = 8
+    DIGIT = 11  # bits of a value that a round tells apart
+    BUCKETS = 1 << DIGIT
+    WORTH = 1 << 14  # numbers below which a second thread costs more than it brings
+
+
+cdef double norm(const floating* row, Py_ssize_t f) noexcept nogil:
+    cdef double[LANES] lanes
+    cdef double x, total = 0
+    cdef Py_ssize_t _j, k
+    for k in range(LANES):
+        lanes[k] = 0
+    for _j in range(f // LANES):
+        for k in range(LANES):
+            x = row[k]
+            lanes[k] += x * x
+        row += LANES
+    for k in range(f % LANES):
+        x = row[k]
+        lanes[k] += x * x
+    for k in range(LANES):
+        total += lanes[k]
+    return sqrt(total)
+
+
+def row_norms(const floating[:, ::1] G, double[::1] norms):
+    cdef Py_ssize_t i, m = G.shape[0], f = G.shape[1]
+    cdef const floating* first = &G[0, 0] if m and f else NULL
+    for i in prange(m, nogil=True, schedule="static", use_threads_if=m * f > WORTH):
+        norms[i] = norm[floating](first + i * f, f) if f else 0
+
+
+cdef inline uint64_t in_order(double x) noexcept nogil:
+    """Return an integer that is as large among integers as x is among numbers; -0 is 0."""
+    cdef uint64_t bits
+    x = x + 0.0
+    memcpy(&bits, &x, sizeof(bits))
+    return ~bits if bits >> 63 else bits | (<uint64_t>1 << 63)
+
+
+cdef uint64_t smallest(
+    uint64_t* values, int64_t count, int64_t rank, int64_t* below
+) noexcept nogil:
+    """Return the value of a rank, from 0; count the values below it. Overwrites `values`.
+
+    Each round sorts by the highest bits in which the values differ and keeps the one bucket that
+    holds the rank: linear time for any input, at most six rounds.
+    """
+    cdef int64_t[BUCKETS] sizes
+    cdef uint64_t differing
+    cdef int64_t j, kept, bucket
+    cdef int shift
+    below[0] = 0
+    while True:
+        differing = 0
+        for j in range(1, count):
+            differing |= values[j] ^ values[0]
+        if differing == 0:
+            return values[0]
+        shift = 0
+        while differing >> shift >= BUCKETS:
+            shift += 1
+        memset(sizes, 0, sizeof(sizes))
+        for j in range(count):
+            sizes[(values[j] >> shift) & (BUCKETS - 1)] += 1
+        bucket = 0
+        while rank >= sizes[bucket]:
+            rank -= sizes[bucket]
+            below[0] += sizes[bucket]
+            bucket += 1
+        kept = 0
+        for j in range(count):
+            if <int64_t>((values[j] >> shift) & (BUCKETS - 1)) == bucket:
+                values[kept] = values[j]
+                kept += 1
+        count = kept
+
+
+cdef void mark(
+    const double* score, const int64_t* ids, int64_t m, int64_t k, uint64_t* scratch, uint8_t* low
+) noexcept nogil:
+    """Mark the k rows that are smallest by (score, id, position), for 0 < k < m."""
+    cdef int64_t i, below, ties = 0
+    cdef uint64_t last, last_id = 0
+    for i in range(m):
+        scratch[i] = in_order(score[i])
+    last = smallest(scratch, m, k - 1, &below)
+    k -= below  # of those with the last score
+    for i in range(m):
+        if in_order(score[i]) == last:
+            scratch[ties] = <uint64_t>ids[i]
+            ties += 1
+    last_id = smallest(scratch, ties, k - 1, &below)
+    k -= below  # of those with the last score and id
+    for i in range(m):
+        low[i] = in_order(score[i]) < last
+        if in_order(score[i]) == last:
+            low[i] = <uint64_t>ids[i] < last_id
+            if <uint64_t>ids[i] == last_id and k > 0:
+                low[i] = 1
+                k -= 1
+
+
+def select_stable(
+    const double[::1] score, const int64_t[::1] ids, int64_t k, uint64_t[::1] scratch,
+    uint8_t[::1] low
+):
+    cdef int64_t m = score.shape[0]
+    if m == 0:
+        return
+    if k == 0 or k == m:
+        memset(&low[0], k > 0, <size_t>m)
+        return
+    with nogil:
+        mark(&score[0], &ids[0], m, k, &scratch[0], &low[0])

@@ -1,0 +1,67 @@
+"""refimpl/history/entries.py on kernels."""
+
+import numpy as np
+
+from fastimpl._buffers import empty
+from fastimpl._twin import twin
+from fastimpl.history import _entries
+from refimpl.history.entries import (
+    admit_arguments,
+    fetch_arguments,
+    lookup_arguments,
+    read_arguments,
+)
+
+
+def as_bytes(array):
+    """Return the same memory as rows of bytes: a copy does not depend on the dtype."""
+    return array.view(np.uint8)
+
+
+@twin
+def cache_lookup(entries, layer, ids, oldest):
+    layer, ids, oldest = lookup_arguments(entries, layer, ids, oldest)
+    n, slots = entries.slot_of.shape[1], np.empty(len(ids), np.int32)
+    row = entries.slot_of[layer - 1]
+    _entries.lookup(row, entries.back, entries.stamp, ids, (layer - 1) * n, oldest, slots)
+    return slots
+
+
+@twin
+def cache_read(rows, slots):
+    rows, slots = read_arguments(rows, slots)
+    read = empty((len(slots), rows.shape[1]), rows.dtype)
+    if read.size:
+        _entries.gather(as_bytes(rows), slots, as_bytes(read))
+    return read
+
+
+@twin
+def cache_admit(entries, layer, ids, values, first, i, *, take=None):
+    layer, ids, values, first, i, take = admit_arguments(
+        entries, layer, ids, values, first, i, take
+    )
+    if len(ids) == 0:
+        return
+    rows, slot_of, back, stamp = entries
+    if rows.shape[1]:
+        _entries.scatter(as_bytes(values), take, as_bytes(rows), first, len(ids))
+    first_key = (layer - 1) * slot_of.shape[1]
+    _entries.enter(slot_of[layer - 1], back, stamp, ids, first_key, first, i)
+
+
+@twin
+def cache_fetch(features, rank, ids, held):
+    features, rank, ids, held = fetch_arguments(features, rank, ids, held)
+    rows = empty((len(ids), features.shape[1]), features.dtype)
+    hit = np.empty(len(ids), np.bool_)
+    _entries.fetch(
+        features.reshape(-1).view(np.uint8),
+        rank,
+        ids,
+        held,
+        len(features),
+        rows.reshape(-1).view(np.uint8),
+        hit.view(np.uint8),
+    )
+    return rows, hit

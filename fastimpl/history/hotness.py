@@ -1,0 +1,17 @@
+"""refimpl/history/hotness.py on a kernel."""
+
+import numpy as np
+
+from fastimpl._twin import twin
+from fastimpl.history import _hotness
+from refimpl.history.hotness import share_arguments
+
+
+@twin
+def fair_share(mfg, needed):
+    charges = [share_arguments(mfg, needed).astype(np.float64)]
+    for block in mfg.blocks:
+        charge = np.empty(block.n_dst)
+        _hotness.split(block.start, block.end, block.indices, charges[-1], charge)
+        charges.append(charge)
+    return tuple(charges)

@@ -1,0 +1,96 @@
+"""refimpl/history/pruning.py on kernels."""
+
+from typing import Any
+
+import numpy as np
+
+from fastimpl._twin import twin
+from fastimpl.history import _pruning
+from refimpl.block import MFG, Block
+from refimpl.history import pruning
+from refimpl.history.pruning import PruneResult, Work, io_saving, prune_arguments
+
+__all__ = ["LAYOUTS", "PruneResult", "io_saving", "prune_mfg"]
+NO_IDS = np.empty(0, np.int64)
+
+
+@twin
+def prune_mfg(mfg, hit, *, uses_self=True, layout="csr2"):
+    hit = prune_arguments(mfg, hit, uses_self, layout)
+    live = [np.ones(len(mfg.nodes[-1]), np.bool_)]
+    comp: list[np.ndarray] = []
+    blocks: list[Block] = []
+    ops = touched_bytes = 0
+    for block, cached in zip(mfg.blocks[::-1], hit[::-1], strict=True):
+        computed, end = np.empty(block.n_dst, np.bool_), np.empty(block.n_dst, np.int64)
+        needed = np.zeros(block.n_src, np.bool_)
+        rows = (block.start, block.end, block.indices)
+        masks = [mask.view(np.uint8) for mask in (live[0], cached, computed, needed)]
+        emptied = _pruning.prune_block(*rows, *masks, bool(uses_self), end)
+        if layout == "csr2":
+            pruned = Block._trusted(block.start, end, block.indices, block.n_src, block.edge_ids)
+            work = Work(emptied, 8 * emptied)
+        else:
+            edges = LAYOUTS[layout](block)
+            work = edges.empty(np.flatnonzero(end < block.end))
+            pruned = edges.block()
+        live.insert(0, needed)
+        comp.insert(0, computed)
+        blocks.insert(0, pruned)
+        ops, touched_bytes = ops + work.ops, touched_bytes + work.touched_bytes
+    mfg = MFG(tuple(mfg.nodes), tuple(blocks))
+    return PruneResult(mfg, tuple(live), tuple(comp), ops, touched_bytes)
+
+
+class Csr2(pruning.Csr2):
+    def empty(self, rows):
+        _pruning.empty_csr2(self.source.start, self.end, rows)
+        return Work(len(rows), 8 * len(rows))
+
+
+class Csr(pruning.Csr):
+    def empty(self, rows):
+        pointers, moved, e = _pruning.empty_csr(self.indptr, self.indices, self.ids(), rows)
+        self.cut(e)
+        return Work(pointers + moved, 8 * pointers + self.entry_bytes * moved)
+
+    def ids(self):
+        """Return `edge_ids`, or an empty array where there are none."""
+        return NO_IDS if self.edge_ids is None else self.edge_ids
+
+
+class CsrBatched(Csr):
+    def empty(self, rows):
+        self.indptr, self.indices, ids = _pruning.rebuild_csr(
+            self.indptr, self.indices, self.ids(), rows
+        )
+        self.edge_ids = None if self.edge_ids is None else ids
+        n, e = len(self.indptr) - 1, len(self.indices)
+        return Work(n + e, 8 * n + self.entry_bytes * e)
+
+
+class Coo(pruning.Coo):
+    def empty(self, rows):
+        compared, marked = _pruning.mark_coo(self.rows, self.stays.view(np.uint8), rows)
+        return Work(compared + marked, 4 * compared + marked)
+
+
+class CooCompact(pruning.CooCompact):
+    mark = Coo.empty
+
+    def compact(self):
+        ids = NO_IDS if self.edge_ids is None else self.edge_ids
+        self.rows, self.columns, ids = _pruning.compact_coo(
+            self.rows, self.columns, ids, self.stays.view(np.uint8)
+        )
+        self.edge_ids = None if self.edge_ids is None else ids
+        self.stays = np.ones(len(self.rows), np.bool_)
+
+
+LAYOUTS: dict[str, Any] = {
+    "csr2": Csr2,
+    "csr": Csr,
+    "csr_batched": CsrBatched,
+    "coo": Coo,
+    "coo_compact": CooCompact,
+}

@@ -1,0 +1,272 @@
+"""One hop of neighbour sampling for some batches at once. Arguments were checked by neighbor.py."""
+
+import numpy as np
+from cython.parallel cimport parallel, prange, threadid
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from fastimpl._buffers import empty
+from fastimpl._graph cimport prefetch
+from fastimpl._streams cimport FEW, GOLD, floyd_few, floyd_many, mix
+from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
+from fastimpl.samplers._walker cimport FOUND, Walker, release_buffers, room, sort_unique
+
+cdef enum:
+    AHEAD = 16  # entries between the one looked up and the one being fetched
+    ROWS = 64  # that a thread takes at a time
+    NEW = -1  # local id of a node that was not met
+
+# The hop of one batch; pointers into arrays that Python holds.
+ctypedef struct Hop:
+    const int32_t* rows  # the nodes that draw
+    int64_t count
+    int64_t n_dst  # all destinations, those that drew before among them
+    uint64_t key
+    int64_t* bounds  # count + 1
+    int32_t* ids  # bounds[count], as are the positions
+    int64_t* where
+    int32_t* local  # of the batch's relabelling
+    Walker* walker  # its memory for what is new
+    int64_t new
+    int32_t* src
+    int64_t first_part  # parts of ROWS rows in the batches before
+
+
+cdef class Relabelling:
+    """The local ids of the nodes that a batch has met so far.
+
+    Made once for a graph. Whoever has met nodes makes them new again, so that no batch does work
+    in proportion to the graph.
+    """
+
+    cdef int32_t* local
+    cdef Walker walker  # for its buffers
+
+    def __cinit__(self, int64_t graph_nodes):
+        memset(&self.walker, 0, sizeof(Walker))
+        self.local = <int32_t*>malloc(<size_t>graph_nodes * sizeof(int32_t) + 1)
+        if self.local == NULL:
+            raise MemoryError()
+        memset(self.local, 0xFF, <size_t>graph_nodes * sizeof(int32_t))
+
+    def __dealloc__(self):
+        release_buffers(&self.walker)
+        free(self.local)
+
+    def enter(self, const int32_t[::1] nodes):
+        """Number the nodes, before the first hop."""
+        cdef int64_t i
+        for i in range(nodes.shape[0]):
+            self.local[nodes[i]] = <int32_t>i
+
+    def leave(self, const int32_t[::1] nodes):
+        """Make the nodes new again, after the last hop."""
+        cdef int64_t i
+        with nogil:
+            for i in range(nodes.shape[0]):
+                self.local[nodes[i]] = NEW
+
+
+def threads():
+    """Return how many threads a loop has."""
+    return gnn_max_threads()
+
+
+def absorb(uint64_t key, uint64_t part):
+    """Return the key that has one more part."""
+    return mix(key + GOLD + part)
+
+
+def hop(
+    list known, const int64_t[::1] indptr, const int32_t[::1] indices, list dsts, list firsts,
+    int64_t fanout, int64_t max_degree, list keys
+):
+    """Return [(sources, (row bounds, local ids, positions))], of the rows dst[first:] of each."""
+    cdef int64_t batches = len(known), b, parts = 0, words = 0
+    cdef const int64_t* offsets = offsets_of(indptr)
+    cdef const int32_t* columns = ids_of(indices)
+    cdef uint64_t* bits = NULL
+    cdef int failed = 0
+    cdef list arrays = []
+    cdef Hop* hops = <Hop*>calloc(<size_t>batches, sizeof(Hop))
+    if hops == NULL:
+        raise MemoryError()
+    try:
+        for b in range(batches):
+            begin(&hops[b], known[b], dsts[b], firsts[b], keys[b], arrays)
+            hops[b].first_part = parts
+            parts += (hops[b].count + ROWS - 1) // ROWS
+        with nogil:
+            for b in prange(batches, schedule="dynamic", use_threads_if=batches > 1):
+                bound_rows(&hops[b], offsets, fanout)
+        for b in range(batches):
+            make_room(&hops[b], arrays[b])
+        if fanout > FEW and fanout < max_degree:
+            words = (max_degree + 63) // 64
+            bits = <uint64_t*>calloc(<size_t>(words * gnn_max_threads()), sizeof(uint64_t))
+            if bits == NULL:
+                raise MemoryError()
+        with nogil:
+            draw_parts(hops, batches, parts, offsets, columns, fanout, bits, words)
+            for b in prange(batches, schedule="dynamic", use_threads_if=batches > 1):
+                failed |= find_new(&hops[b], indptr.shape[0] - 1)
+        if failed:
+            raise MemoryError()
+        for b in range(batches):
+            make_sources(&hops[b], arrays[b])
+        with nogil:
+            for b in prange(batches, schedule="dynamic", use_threads_if=batches > 1):
+                number_new(&hops[b])
+            relabel_parts(hops, batches, parts)
+    finally:
+        free(bits)
+        free(hops)
+    return [(src, pattern) for _, src, pattern in arrays]
+
+
+cdef object begin(
+    Hop* self, Relabelling known, const int32_t[::1] dst, int64_t first, uint64_t key, list arrays
+):
+    """Describe the hop of a batch, and hold its arrays: [destinations, sources, pattern]."""
+    cdef int64_t[::1] bounds = np.empty(dst.shape[0] - first + 1, np.int64)
+    self.rows = ids_of(dst) + first
+    self.count = dst.shape[0] - first
+    self.n_dst = dst.shape[0]
+    self.key = key
+    self.bounds = &bounds[0]
+    self.local = known.local
+    self.walker = &known.walker
+    arrays.append([np.asarray(dst), None, np.asarray(bounds)])
+
+
+cdef object make_room(Hop* self, list held):
+    """Allocate what a hop draws, once the rows' lengths are known."""
+    cdef int64_t entries = self.bounds[self.count]
+    cdef int32_t[::1] ids = empty((entries,), np.int32)
+    cdef int64_t[::1] where = empty((entries,), np.int64)
+    self.ids = &ids[0] if entries else NULL
+    self.where = &where[0] if entries else NULL
+    held[2] = held[2], np.asarray(ids), np.asarray(where)
+
+
+cdef object make_sources(Hop* self, list held):
+    """Allocate the sources: the destinations, and behind them what is new."""
+    cdef int32_t[::1] src = empty((self.n_dst + self.new,), np.int32)
+    cdef const int32_t[::1] dst = held[0]
+    if src.shape[0]:
+        self.src = &src[0]
+        memcpy(self.src, ids_of(dst), <size_t>self.n_dst * sizeof(int32_t))
+    held[1] = np.asarray(src)
+
+
+cdef void bound_rows(Hop* self, const int64_t* indptr, int64_t fanout) noexcept nogil:
+    """Say where the entries of each row begin."""
+    cdef int64_t i
+    self.bounds[0] = 0
+    for i in range(self.count):
+        if i + AHEAD < self.count:
+            prefetch(indptr + self.rows[i + AHEAD])
+        self.bounds[i + 1] = self.bounds[i] + min(
+            indptr[self.rows[i] + 1] - indptr[self.rows[i]], fanout
+        )
+
+
+cdef void draw_parts(
+    Hop* hops, int64_t batches, int64_t parts, const int64_t* indptr, const int32_t* indices,
+    int64_t fanout, uint64_t* bits, int64_t words
+) noexcept nogil:
+    """Let all rows of all batches draw, a part at a time."""
+    cdef int64_t part
+    with parallel(use_threads_if=parts > 1):
+        for part in prange(parts, schedule="dynamic"):
+            draw_part(
+                hop_of(hops, batches, part), part, indptr, indices, fanout,
+                bits + threadid() * words,
+            )
+
+
+cdef Hop* hop_of(Hop* hops, int64_t batches, int64_t part) noexcept nogil:
+    """The hop that a part belongs to: the last that does not begin behind it."""
+    cdef int64_t b = batches - 1
+    while hops[b].first_part > part:
+        b -= 1
+    return &hops[b]
+
+
+cdef void draw_part(
+    const Hop* self, int64_t part, const int64_t* indptr, const int32_t* indices, int64_t fanout,
+    uint64_t* bits
+) noexcept nogil:
+    """Choose for some rows, then read what was chosen: those reads wait for memory together."""
+    cdef int64_t begin = (part - self.first_part) * ROWS
+    cdef int64_t end = min(begin + ROWS, self.count)
+    cdef int64_t i, j, degree, row
+    cdef int64_t* where
+    cdef uint64_t key
+    for i in range(begin, end):
+        row = indptr[self.rows[i]]
+        degree = indptr[self.rows[i] + 1] - row
+        where = self.where + self.bounds[i]
+        if degree <= fanout:
+            for j in range(degree):
+                where[j] = row + j
+            continue
+        key = mix(self.key + GOLD + <uint64_t>self.rows[i])
+        if fanout <= FEW:
+            floyd_few(key, degree, fanout, row, where)
+        else:
+            floyd_many(key, degree, fanout, row, bits, where)
+        for j in range(fanout):
+            prefetch(indices + where[j])
+    for j in range(self.bounds[begin], self.bounds[end]):
+        self.ids[j] = indices[self.where[j]]
+
+
+cdef int find_new(Hop* self, int64_t graph_nodes) noexcept nogil:
+    """Find the new nodes, ascending, and mark them as met; -1 when memory runs out."""
+    cdef Walker* walker = self.walker
+    cdef int64_t entries = self.bounds[self.count], k, count = 0
+    cdef int32_t* local = self.local
+    cdef const int32_t* ids = self.ids
+    cdef int32_t* found = <int32_t*>room(
+        walker, FOUND, <size_t>(min(entries, graph_nodes) + 1) * sizeof(int32_t)
+    )
+    cdef int32_t is_new
+    if found == NULL:
+        return -1
+    for k in range(entries):
+        if k + AHEAD < entries:
+            prefetch(local + ids[k + AHEAD])
+        is_new = local[ids[k]] == NEW
+        found[count] = ids[k]  # overwritten by the next where it is not new
+        count += is_new
+        local[ids[k]] -= is_new  # no longer: any other number will do until `number_new`
+    walker.found, walker.s = found, count
+    if sort_unique(walker):
+        return -1
+    self.new = count
+    return 0
+
+
+cdef void number_new(Hop* self) noexcept nogil:
+    """Number the new nodes behind the destinations."""
+    cdef int64_t i
+    cdef const int32_t* found = self.walker.found
+    for i in range(self.new):
+        self.src[self.n_dst + i] = found[i]
+        self.local[found[i]] = <int32_t>(self.n_dst + i)
+
+
+cdef void relabel_parts(Hop* hops, int64_t batches, int64_t parts) noexcept nogil:
+    """Make the ids of all rows local."""
+    cdef int64_t part
+    for part in prange(parts, schedule="static", use_threads_if=parts > 1):
+        relabel_part(hop_of(hops, batches, part), part)
+
+
+cdef void relabel_part(const Hop* self, int64_t part) noexcept nogil:
+    cdef int64_t begin = (part - self.first_part) * ROWS
+    cdef int64_t k, end = self.bounds[min(begin + ROWS, self.count)]
+    for k in range(self.bounds[begin], end):
+        self.ids[k] = self.local[self.ids[k]]

@@ -1,0 +1,86 @@
+"""refimpl/samplers/neighbor.py on kernels."""
+
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
+from fastimpl._twin import twin
+from fastimpl.samplers import _neighbor
+from fastimpl.samplers._neighbor import Relabelling
+from fastimpl.streams import key, permutation
+from refimpl import _check
+from refimpl.samplers.neighbor import (
+    as_mfg,
+    batches_arguments,
+    many_arguments,
+    neighbor_arguments,
+)
+
+_idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> relabellings that nobody is using
+
+
+@twin
+def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
+    seeds, fanouts = neighbor_arguments(graph, seeds, fanouts, mode)
+    name = [_check.word(*pair) for pair in (("seed", seed), ("epoch", epoch), ("batch", batch))]
+    return _sample(graph, [seeds], fanouts, [key(*name)], mode)[0]
+
+
+@twin
+def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode="layered"):
+    batches, fanouts, name, first = many_arguments(
+        graph, batches, fanouts, seed, epoch, first_batch, mode
+    )
+    keys = [key(*name, first + i) for i in range(len(batches))]
+    together = _neighbor.threads()  # as many relabellings; the rows of all are shared out
+    mfgs = []
+    for i in range(0, len(batches), together):
+        part = slice(i, i + together)
+        mfgs += _sample(graph, batches[part], fanouts, keys[part], mode)
+    return mfgs
+
+
+@twin
+def epoch_batches(ids, batch_size, seed, epoch):
+    ids, size, order_key = batches_arguments(ids, batch_size, seed, epoch)
+    shuffled = ids[permutation(order_key, len(ids))]
+    return [shuffled[i : i + size] for i in range(0, len(ids), size)]
+
+
+def _sample(graph, batches, fanouts, keys, mode):
+    """Return the MFGs of some batches whose draws the words `keys` name, all in step."""
+    nodes = [[seeds] for seeds in batches]
+    patterns: list[list] = [[] for _ in batches]
+    shared = mode == "shared"
+    with _relabellings(graph, len(batches)) as known:
+        for relabelling, seeds in zip(known, batches, strict=True):
+            relabelling.enter(seeds)
+        for hop, fanout in enumerate(fanouts):
+            # all neighbours, where no node has more: that also bounds the scratch memory
+            most = graph.max_degree if fanout < 0 else min(fanout, graph.max_degree)
+            layer = len(fanouts) - hop
+            words = keys if shared else [_neighbor.absorb(word, layer) for word in keys]
+            firsts = [len(met[1]) if shared and hop else 0 for met in nodes]
+            drawn = _neighbor.hop(
+                known, graph.indptr, graph.indices, [met[0] for met in nodes], firsts, most,
+                graph.max_degree, words,
+            )  # fmt: skip
+            for met, hops, (src, pattern) in zip(nodes, patterns, drawn, strict=True):
+                met.insert(0, src)
+                hops.append(pattern)
+        for relabelling, met in zip(known, nodes, strict=True):
+            relabelling.leave(met[0])
+    return [as_mfg(met, hops, mode) for met, hops in zip(nodes, patterns, strict=True)]
+
+
+@contextmanager
+def _relabellings(graph, count):
+    """Lend relabellings that no other Python thread is using; they have to come back empty."""
+    idle = _idle.setdefault(graph, [])
+    lent: list[Relabelling] = []
+    while len(lent) < count:
+        try:
+            lent.append(idle.pop())
+        except IndexError:
+            lent.append(Relabelling(graph.n))
+    yield lent
+    idle.extend(lent)  # not after an error, which may leave nodes in them

@@ -1,0 +1,206 @@
+"""Embeddings in slots: finding, reading and writing them, the kernels of FreshGNN's cache."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.history.policy import MOST, layer_ids, rows_taken
+
+
+class Entries(NamedTuple):
+    """Embeddings in slots, and which slot holds which node's; the kernels write to it.
+
+    The key of node v in layer l is ``(l - 1) n + v``. Its entry is in slot
+    ``s = slot_of[l - 1, v]`` only if ``back[s]`` is the key: nobody tells a key that its slot
+    went to another.
+
+    Attributes
+    ----------
+    rows : (slots, h) float32 or float64
+    slot_of : (layers, n) int32
+        -1: no entry.
+    back : (slots,) int64
+        Key of the entry; -1: none.
+    stamp : (slots,) int32
+        Iteration in which the entry was written.
+    """
+
+    rows: np.ndarray
+    slot_of: np.ndarray
+    back: np.ndarray
+    stamp: np.ndarray
+
+
+def cache_lookup(entries, layer, ids, oldest):
+    """Return the slots of the entries of some nodes that are valid. O(len(ids)) time.
+
+    Parameters
+    ----------
+    entries : Entries
+    layer : int
+        From 1.
+    ids : (k,) integer array
+    oldest : int
+        The lowest stamp of a valid entry.
+
+    Returns
+    -------
+    (k,) int32 array
+        -1 where there is no valid entry.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+    """
+    layer, ids, oldest = lookup_arguments(entries, layer, ids, oldest)
+    first_key = (layer - 1) * entries.slot_of.shape[1]
+    slots = np.full(len(ids), -1, np.int32)
+    for j, node in enumerate(ids.tolist()):
+        s = entries.slot_of[layer - 1, node]
+        known = 0 <= s < len(entries.back) and entries.back[s] == first_key + node
+        if known and entries.stamp[s] >= oldest:
+            slots[j] = s
+    return slots
+
+
+def cache_read(rows, slots):
+    """Return some rows of a matrix, copied. O(k h) time.
+
+    Parameters
+    ----------
+    rows : (slots, h) float32 or float64 array
+    slots : (k,) integer array
+
+    Returns
+    -------
+    (k, h) array of the same dtype
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+    """
+    rows, slots = read_arguments(rows, slots)
+    return rows[slots]
+
+
+def cache_admit(entries, layer, ids, values, first, i, *, take=None):
+    """Write entry j of a list to slot ``(first + j) % slots``. O(k h) time.
+
+    A node that stands in the list twice gets the later slot; the earlier entry is lost.
+
+    Parameters
+    ----------
+    entries : Entries
+        Changed in place.
+    layer : int
+        From 1.
+    ids : (k,) integer array
+        At most as many as there are slots.
+    values : (k, h) array of the dtype of ``entries.rows``, or (any, h) with `take`
+    first : int
+    i : int
+        The stamp.
+    take : (k,) integer array, optional
+        Row of `values` for each node.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+    """
+    layer, ids, values, first, i, take = admit_arguments(
+        entries, layer, ids, values, first, i, take
+    )
+    n, slots = entries.slot_of.shape[1], len(entries.back)
+    for j, node in enumerate(ids.tolist()):
+        s = (first + j) % slots
+        entries.rows[s] = values[j if take is None else take[j]]
+        entries.back[s] = (layer - 1) * n + node
+        entries.stamp[s] = i
+        entries.slot_of[layer - 1, node] = s
+
+
+def cache_fetch(features, rank, ids, held):
+    """Return the features of some nodes as far as they are held. O(k d) time.
+
+    Parameters
+    ----------
+    features : (most, d) float32 or float64 array
+        The row of rank r is row ``most - 1 - r``: the hottest stands last.
+    rank : (n,) int32 array
+    ids : (k,) integer array
+    held : int
+        Ranks below this are held; at most `most`.
+
+    Returns
+    -------
+    rows : (k, d) array of the same dtype
+        Zeros where the features are not held.
+    hit : (k,) bool array
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+    """
+    features, rank, ids, held = fetch_arguments(features, rank, ids, held)
+    at = rank[ids]
+    hit = (at >= 0) & (at < held)
+    rows = np.zeros((len(ids), features.shape[1]), features.dtype)
+    rows[hit] = features[len(features) - 1 - at[hit]]
+    return rows, hit
+
+
+def lookup_arguments(entries, layer, ids, oldest):
+    """Check the arguments of `cache_lookup`; return (layer, ids, oldest)."""
+    layers, n = checked(entries).slot_of.shape
+    layer, ids = layer_ids(layers, n, layer, ids)
+    return layer, ids, _check.integer("oldest", oldest, -(2**63), 2**63 - 1)
+
+
+def read_arguments(rows, slots):
+    """Check the arguments of `cache_read`; return both."""
+    rows = _check.floats("rows", rows, (None, None))
+    return rows, _check.ids("slots", slots, 0, min(len(rows), MOST), np.int32)
+
+
+def admit_arguments(entries, layer, ids, values, first, i, take):
+    """Check the arguments of `cache_admit`; return all but the first."""
+    layers, n = checked(entries).slot_of.shape
+    layer, ids = layer_ids(layers, n, layer, ids)
+    if not all(array.flags.writeable for array in entries):
+        raise ValueError("entries must be writeable: they are changed in place")
+    slots, h = entries.rows.shape
+    if len(ids) > slots:
+        raise ValueError(f"ids must be at most {slots}, one for each slot, got {len(ids)}")
+    values, take = rows_taken(values, (len(ids), h), entries.rows.dtype, take)
+    first = _check.integer("first", first, 0, max(slots - 1, 0))
+    return layer, ids, values, first, _check.integer("i", i, 0, MOST), take
+
+
+def fetch_arguments(features, rank, ids, held):
+    """Check the arguments of `cache_fetch`; return all."""
+    features = _check.floats("features", features, (None, None))
+    if not isinstance(rank, np.ndarray) or rank.dtype != np.int32 or rank.ndim != 1:
+        raise TypeError("rank must be a 1-D int32 array")
+    ids = _check.ids("ids", ids, 0, len(rank), np.int32)
+    held = _check.integer("held", held, 0, len(features))
+    return features, np.ascontiguousarray(rank), ids, held
+
+
+def checked(entries):
+    """Return `entries` if they are Entries that a kernel may index, or raise."""
+    if not isinstance(entries, Entries):
+        raise TypeError(f"entries must be Entries, got {type(entries).__name__}")
+    rows, slot_of, back, stamp = entries
+    kinds = ("rows", None, 2), ("slot_of", np.int32, 2), ("back", np.int64, 1)
+    for (name, dtype, ndim), array in zip((*kinds, ("stamp", np.int32, 1)), entries, strict=True):
+        wanted = array.dtype in _check.FLOATS if dtype is None else array.dtype == dtype
+        if not wanted or array.ndim != ndim or not array.flags.c_contiguous:
+            raise TypeError(f"entries.{name} is no array of the kind that Entries says")
+    if not len(rows) == len(back) == len(stamp) <= MOST:
+        raise ValueError("entries must have a row, a key and a stamp for each slot")
+    return entries

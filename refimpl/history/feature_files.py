@@ -1,0 +1,124 @@
+"""Features in files, mapped into memory, and how much of them the operating system reads."""
+
+import mmap
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+AT_REST = (np.dtype(np.float32), np.dtype(np.float16))
+
+
+class IoCounters(NamedTuple):
+    """Bytes that the operating system read for this process since it began.
+
+    Attributes
+    ----------
+    storage : int
+        Fetched from storage, page faults of memory-mapped files included; not what was in the
+        page cache.
+    calls : int
+        Returned by calls like read(2), from the page cache too; no page faults.
+    """
+
+    storage: int
+    calls: int
+
+
+def io_counters():
+    """Return the IoCounters of this process from /proc/self/io, None where there is no such file.
+
+    A system whose files are not on a disk of its own (some containers) may count nothing.
+    """
+    try:
+        lines = Path("/proc/self/io").read_text().splitlines()
+    except OSError:
+        return None
+    values = dict(line.split(": ") for line in lines)
+    return IoCounters(int(values["read_bytes"]), int(values["rchar"]))
+
+
+def write_features(path, array):
+    """Write features in NumPy's .npy format to `path`: whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        Taken as it is; no ending is added.
+    array : (n, d) float32 or float16 array
+        C-contiguous, d from 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `array` is no such array.
+    OSError
+        If the file cannot be written.
+    """
+    path, array = Path(path), matrix("array", array)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            np.save(file, array, allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def open_features(path, *, readahead=False):
+    """Map the features of a file of `write_features` into memory, read-only.
+
+    Parameters
+    ----------
+    path : str or Path
+    readahead : bool
+        Whether the system may read what stands around a row that is read: faster for most rows
+        of a file, many times the bytes for few.
+
+    Returns
+    -------
+    numpy.memmap
+        Or an array in memory, if the file has no rows.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError, TypeError
+        If it is damaged, or holds no features.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no features at {path}")
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        matrix("array", array)
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(f"{path} is not a whole file of features: {error}") from error
+    except TypeError as error:
+        raise TypeError(f"{path} holds no features: {error}") from error
+    if not readahead and isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
+        array.base.madvise(mmap.MADV_RANDOM)
+    return array
+
+
+def matrix(name, value, like=None, dtypes=AT_REST):
+    """Return `value` if it holds features, of the dtype and width of `like`, or raise."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{name} must be arrays, got {type(value).__name__}")
+    if value.dtype not in dtypes:
+        accepted = " or ".join(map(str, dtypes))
+        raise TypeError(f"{name} must be {accepted}, got {value.dtype}")
+    if value.ndim != 2 or value.shape[1] == 0:
+        raise ValueError(f"{name} must have shape (any, at least 1), got {value.shape}")
+    if not value.flags.c_contiguous:
+        raise ValueError(f"{name} must be C-contiguous")
+    if like is not None and (value.dtype, value.shape[1]) != (like.dtype, like.shape[1]):
+        raise ValueError(
+            f"{name} must be alike: {like.dtype} of width {like.shape[1]} and "
+            f"{value.dtype} of width {value.shape[1]}"
+        )
+    return value

@@ -1,0 +1,406 @@
+"""Features of nodes in parts, in memory or in files, and the fetching of some of them.
+
+VLDB'24 section 5, the data loader. `refimpl.history.mpi` does the same between processes.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.history.feature_files import AT_REST, matrix
+
+OWNERS = ("contiguous", "modulo")
+ID_BYTES = 8  # of a row's number in a message
+KINDS = ("idx", "data", "sync")
+
+
+class Ownership:
+    """Which part holds each of n nodes, and in which row.
+
+    Parameters
+    ----------
+    sizes : sequence of ints
+        Rows of each part.
+    owners : {"contiguous", "modulo"}
+        Part 0 holds the first nodes, part 1 the next; or node v is row v // P of part v % P.
+    """
+
+    def __init__(self, sizes, owners="contiguous"):
+        self.owners = _check.choice("owners", owners, OWNERS)
+        self.sizes = tuple(_check.integer("sizes", size, 0) for size in sizes)
+        if not self.sizes:
+            raise ValueError("parts must hold at least one array")
+        self.n = sum(self.sizes)
+        wanted = tuple((self.n - p + len(self.sizes) - 1) // len(self.sizes) for p in self.parts)
+        if owners == "modulo" and self.sizes != wanted:
+            raise ValueError(
+                f"parts must have {wanted} rows for {self.n} nodes by modulo, got {self.sizes}"
+            )
+        self._bounds = np.cumsum((0, *self.sizes))
+
+    @property
+    def parts(self):
+        """The numbers of the parts."""
+        return range(len(self.sizes))
+
+    def locate(self, ids):
+        """Return (part, row) of each id, two int64 arrays."""
+        if self.owners == "modulo":
+            return ids % len(self.sizes), ids // len(self.sizes)
+        part = np.searchsorted(self._bounds, ids, side="right") - 1
+        return part, ids - self._bounds[part]
+
+    def split(self, ids):
+        """Return (rows of each part, positions of each part, copies), as in a `FetchPlan`."""
+        ids, order = _sorted(ids, self.n)
+        new = np.ones(len(ids), bool)
+        new[1:] = ids[1:] != ids[:-1]
+        first = order[new]
+        part, row = self.locate(ids[new])
+        by_part = np.argsort(part, kind="stable")  # rows of a part stay ascending
+        cuts = np.searchsorted(part[by_part], self.parts[1:])
+        copies = np.stack([order[~new], first[(np.cumsum(new) - 1)[~new]]])
+        rows, positions = row[by_part], first[by_part]
+        return tuple(np.split(rows, cuts)), tuple(np.split(positions, cuts)), copies
+
+
+def _sorted(ids, n):
+    """Return (ids ascending, where each was), equal ids in the order in which they were."""
+    bits = len(ids).bit_length()
+    if n.bit_length() + bits > 63:
+        order = np.argsort(ids, kind="stable")
+        return ids[order], order
+    both = np.sort(ids << bits | np.arange(len(ids)))  # in one word: several times as fast
+    return both >> bits, both & ((1 << bits) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureStore:
+    """The features of n nodes, in parts that may be files mapped into memory.
+
+    Nothing is copied or read when a store is made.
+
+    Parameters
+    ----------
+    parts : list or tuple of (any, d) float32 or float16 arrays
+        C-contiguous, of one dtype and one width d, from 1; see `open_features`.
+    owners : {"contiguous", "modulo"}
+        "contiguous": part 0 holds the first nodes, part 1 the next, and so on. "modulo": node v
+        is row v // P of part v % P.
+
+    Attributes
+    ----------
+    ownership : Ownership
+        Where each node is.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no part, a part is not such an array, or the numbers of rows do not fit
+        `owners`.
+    """
+
+    parts: tuple
+    owners: str = "contiguous"
+    ownership: Ownership = field(init=False)
+
+    def __post_init__(self):
+        if not isinstance(self.parts, list | tuple):
+            raise TypeError(f"parts must be a list of arrays, got {type(self.parts).__name__}")
+        for part in self.parts:
+            matrix("parts", part, like=self.parts[0])
+        object.__setattr__(self, "parts", tuple(self.parts))
+        object.__setattr__(self, "ownership", Ownership(map(len, self.parts), self.owners))
+
+    @classmethod
+    def of(cls, X, parts, owners="contiguous"):
+        """Return a store of the rows of X in so many parts, as even as they can be.
+
+        "contiguous" parts are views of X, "modulo" parts are copies.
+        """
+        n, P = len(matrix("X", X)), _check.integer("parts", parts, 1)
+        if _check.choice("owners", owners, OWNERS) == "modulo":
+            return cls(tuple(np.ascontiguousarray(X[p::P]) for p in range(P)), owners)
+        return cls(tuple(X[n * p // P : n * (p + 1) // P] for p in range(P)), owners)
+
+    @property
+    def n(self):
+        """Number of nodes."""
+        return self.ownership.n
+
+    @property
+    def d(self):
+        """Number of features of a node."""
+        return self.parts[0].shape[1]
+
+    @property
+    def dtype(self):
+        """float32 or float16: how features are kept."""
+        return self.parts[0].dtype
+
+    @property
+    def row_bytes(self):
+        """Bytes of a node's features."""
+        return self.d * self.dtype.itemsize
+
+    def __repr__(self):
+        return f"FeatureStore(n={self.n}, d={self.d}, {self.dtype}, parts={len(self.parts)})"
+
+
+class FetchPlan(NamedTuple):
+    """Where the rows of a fetch are, and where they go.
+
+    Attributes
+    ----------
+    store : FeatureStore
+    me : int
+        The part that is at hand; the others are remote.
+    n : int
+        Rows of the result.
+    rows : tuple of int64 arrays
+        For each part the rows to read, each once, ascending.
+    positions : tuple of int64 arrays
+        Where each of them goes in the result.
+    copies : (2, any) int64 array
+        Row ``copies[0]`` of the result is row ``copies[1]`` again.
+    """
+
+    store: FeatureStore
+    me: int
+    n: int
+    rows: tuple
+    positions: tuple
+    copies: np.ndarray
+
+
+class Message(NamedTuple):
+    """`bytes` sent from `source` to `target`: "idx" row numbers, "data" rows, "sync" nothing."""
+
+    source: int
+    target: int
+    bytes: int
+    kind: str
+
+
+class Trace(NamedTuple):
+    """What a fetch moved.
+
+    Attributes
+    ----------
+    messages : tuple of Messages
+    packed : int
+        Bytes that owners gathered into buffers first: a pass over memory more.
+    rounds : int
+        How often the reader waited for a remote part.
+    """
+
+    messages: tuple
+    packed: int
+    rounds: int
+
+    def bytes(self, kind=None):
+        """Return the bytes of all messages, or of those of one kind."""
+        if kind is not None:
+            _check.choice("kind", kind, KINDS)
+        return sum(m.bytes for m in self.messages if kind in (None, m.kind))
+
+
+class Fetched(NamedTuple):
+    """Rows, (n, d) float32, and the trace of their way."""
+
+    rows: np.ndarray
+    trace: Trace
+
+
+def build_plan(store, ids, me=0):
+    """Say which rows a fetch reads from which part. O(n log n) time.
+
+    Parameters
+    ----------
+    store : FeatureStore
+    ids : (n,) integer array
+        Nodes in any order. A node named twice is read once.
+    me : int
+        The part that is at hand.
+
+    Returns
+    -------
+    FetchPlan
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `store` is no FeatureStore, an id is not in [0, store.n), or `me` is no part.
+    """
+    if not isinstance(store, FeatureStore):
+        raise TypeError(f"store must be a FeatureStore, got {type(store).__name__}")
+    ids = _check.ids("ids", ids, 0, store.n, np.int64)
+    me = _check.integer("me", me, 0, len(store.parts) - 1)
+    return FetchPlan(store, me, len(ids), *store.ownership.split(ids))
+
+
+def gather_rows(X, rows):
+    """Return ``X[rows]``; float16 becomes float32 exactly. O(n d) time.
+
+    Rows of a memory-mapped file are read in ascending order, each page at one time.
+
+    Parameters
+    ----------
+    X : (any, d) float32, float64 or float16 array
+        C-contiguous; may be a numpy.memmap.
+    rows : (n,) integer array
+        In any order, repeated or not.
+
+    Returns
+    -------
+    (n, d) float32 or float64 array
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X is no such array, or a row is not in it.
+    """
+    X, rows = gather_arguments(X, rows)
+    out = np.empty((len(rows), X.shape[1]), np.result_type(X, np.float32))
+    order = np.argsort(rows, kind="stable") if isinstance(X, np.memmap) else slice(None)
+    out[order] = X[rows[order]]
+    return out
+
+
+def fetch_one_sided(plan):
+    """Read rows straight from where they are: no row number is sent, no owner takes part.
+
+    VLDB'24 section 5, one-sided communication. O(n d) time.
+
+    Parameters
+    ----------
+    plan : FetchPlan
+
+    Returns
+    -------
+    Fetched
+        The same rows as `fetch_two_sided`, in a trace of r d b bytes for r remote rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `plan` is no FetchPlan, or names rows that are not there.
+    """
+    store, rows, positions, copies = plan_arguments(plan)
+    out = np.empty((plan.n, store.d), np.float32)
+    for p in store.ownership.parts:
+        out[positions[p]] = store.parts[p][rows[p]]
+    out[copies[0]] = out[copies[1]]
+    return Fetched(out, one_sided_trace(plan.me, rows, store.row_bytes))
+
+
+def fetch_two_sided(plan):
+    """Ask each owner for rows: it packs them into a buffer, and sends that.
+
+    VLDB'24 section 5, the naive way. This process plays the owners too. O(n d) time.
+
+    Parameters
+    ----------
+    plan : FetchPlan
+
+    Returns
+    -------
+    Fetched
+        The same rows as `fetch_one_sided`, in a trace of r (8 + d b) bytes for r remote rows,
+        with one more wait and one more pass over the rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `plan` is no FetchPlan, or names rows that are not there.
+    """
+    store, rows, positions, copies = plan_arguments(plan)
+    out = np.empty((plan.n, store.d), np.float32)
+    for p in store.ownership.parts:
+        packed = store.parts[p][rows[p]]  # by the owner
+        out[positions[p]] = packed  # by the reader
+    out[copies[0]] = out[copies[1]]
+    return Fetched(out, two_sided_trace(plan.me, rows, store.row_bytes))
+
+
+def one_sided_trace(me, rows, row_bytes, rounds=1):
+    """Return the trace of a fetch of so many rows from each part, without the owners' help."""
+    remote = [p for p in range(len(rows)) if p != me and len(rows[p])]
+    messages = tuple(Message(p, me, len(rows[p]) * row_bytes, "data") for p in remote)
+    return Trace(messages, 0, rounds if messages else 0)
+
+
+def two_sided_trace(me, rows, row_bytes):
+    """Return the trace of a fetch of so many rows from each part, with the owners' help."""
+    messages = []
+    for data in one_sided_trace(me, rows, row_bytes).messages:
+        asked = Message(me, data.source, len(rows[data.source]) * ID_BYTES, "idx")
+        messages += [asked, Message(data.source, me, 0, "sync"), data]
+    trace = Trace(tuple(messages), 0, 2 if messages else 0)
+    return trace._replace(packed=trace.bytes("data"))
+
+
+def one_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, half_row=256):
+    """Return the time of a model: latency + n s (s + half_row) / (s bandwidth) for rows of s bytes.
+
+    Small rows use a link badly: half of it where a row has `half_row` bytes. The defaults are
+    round numbers for a PCIe 3 link, fitted to nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `n` or `row_bytes` is no integer from 0 or 1, or another number is not above 0.
+    """
+    n, row_bytes = _check.integer("n", n, 0), _check.integer("row_bytes", row_bytes, 1)
+    latency = _check.real("latency", latency, 0)
+    bandwidth = _check.real("bandwidth", bandwidth, 0, strict=True)
+    efficiency = row_bytes / (row_bytes + _check.real("half_row", half_row, 0))
+    return latency + n * row_bytes / (efficiency * bandwidth)
+
+
+def two_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, memory=100e9):
+    """Return the time of a model: two latencies, 8-byte numbers there, packing, rows back.
+
+    `memory` is the rate at which an owner packs, in bytes a second. The defaults are round
+    numbers for a PCIe 3 link and a server's memory, fitted to nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `n` or `row_bytes` is no integer from 0 or 1, or another number is not above 0.
+    """
+    n, row_bytes = _check.integer("n", n, 0), _check.integer("row_bytes", row_bytes, 1)
+    latency = _check.real("latency", latency, 0)
+    bandwidth = _check.real("bandwidth", bandwidth, 0, strict=True)
+    packing = n * row_bytes / _check.real("memory", memory, 0, strict=True)
+    return 2 * latency + n * (ID_BYTES + row_bytes) / bandwidth + packing
+
+
+def gather_arguments(X, rows):
+    """Check the arguments of `gather_rows`; return (X, rows)."""
+    X = matrix("X", X, dtypes=(*AT_REST, np.dtype(np.float64)))
+    return X, _check.ids("rows", rows, 0, len(X), np.int64)
+
+
+def plan_arguments(plan):
+    """Check a plan; return (store, rows, positions, copies)."""
+    if not isinstance(plan, FetchPlan):
+        raise TypeError(f"plan must be a FetchPlan (see build_plan), got {type(plan).__name__}")
+    store, sizes = plan.store, plan.store.ownership.sizes
+    if not len(plan.rows) == len(plan.positions) == len(sizes):
+        raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")
+    rows = [
+        _check.ids("plan.rows", r, 0, k, np.int64) for r, k in zip(plan.rows, sizes, strict=True)
+    ]
+    positions = [_check.ids("plan.positions", p, 0, plan.n, np.int64) for p in plan.positions]
+    copies = np.stack([_check.ids("plan.copies", c, 0, plan.n, np.int64) for c in plan.copies])
+    if list(map(len, rows)) != list(map(len, positions)) or len(plan.copies) != 2:
+        raise ValueError("plan.positions must be as long as plan.rows, and copies two rows")
+    fetched = np.zeros(plan.n, bool)
+    fetched[np.concatenate(positions)] = True
+    count = sum(map(len, positions)) + len(copies[0])
+    if count != plan.n or fetched[copies[0]].any() or not fetched[copies[1]].all():
+        raise ValueError("plan must write each row of the result once")
+    return store, rows, positions, copies

@@ -1,0 +1,208 @@
+"""How often a node is needed: which features to keep, and what an embedding would save."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.block import Block
+from refimpl.graph import Graph
+from refimpl.history.pruning import checked_mfg, mask
+
+PROFILE_EPOCH = 2**31  # of the keys: no epoch of training has this number
+
+
+class SamplingProfile(NamedTuple):
+    """What one epoch of sampling met.
+
+    Attributes
+    ----------
+    rho : tuple of L float64 arrays of length n
+        ``rho[l][v]``: share of the batches that have node v at layer l.
+    sigma : tuple of L float64 arrays of length n
+        ``sigma[l][v]``: the node's `fair_share` at layer l, mean over the batches that have it
+        there; 0 where none has.
+    batches : int
+        In the epoch.
+    """
+
+    rho: tuple
+    sigma: tuple
+    batches: int
+
+
+def degree_hotness(graph):
+    """Return the in-degree of every node as its hotness: how many neighbours it has.
+
+    The degree-based policy of FreshGNN, Figure 14. Row v of `graph` lists whom v aggregates; on
+    an undirected graph that is also how many nodes aggregate v.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    (n,) int64 array
+
+    Raises
+    ------
+    TypeError
+        If `graph` is no Graph.
+    """
+    return _checked(graph).degrees()
+
+
+def reverse_pagerank(gnn, graph, train, *, alpha=0.95, iterations=20):
+    """Return the weighted reverse PageRank of every node, seen from the training nodes.
+
+    How often a walk is at a node that starts at a random training node, and in each step stops
+    with probability 1 - alpha or goes on to a random node that the present one aggregates:
+    ``x <- (1 - alpha) w + alpha A^T D^-1 x``, with w uniform on `train`. The PageRank-based
+    policy of FreshGNN, Figure 14, after Min et al. (KDD 2022); no alpha is printed, 0.95 is that
+    of the public code. A walk ends at a node without neighbours. O(iterations e) time.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    graph : Graph
+        Row v lists whom v aggregates.
+    train : (t,) integer array, t > 0
+        Distinct nodes.
+    alpha : float in [0, 1]
+    iterations : int
+        How often the step is taken, from x = w.
+
+    Returns
+    -------
+    (n,) float64 array
+        At least 0, with a sum of at most 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range, or `train` is empty or repeats a
+        node.
+    """
+    train = _check.ids("train", train, 0, _checked(graph).n, np.int64)
+    if not train.size or len(np.unique(train)) < train.size:
+        raise ValueError("train must hold at least one node, and each only once")
+    alpha = _check.real("alpha", alpha, 0, high=1)
+    w = np.zeros((graph.n, 1))
+    w[train] = 1 / train.size
+    degrees = np.maximum(graph.degrees(), 1)[:, None]
+    backwards = graph
+    if not graph.symmetric:
+        block = Block._trusted(graph.start, graph.end, graph.indices, graph.n)
+        backwards, _ = gnn.transpose_block(block)
+    ones, x = np.ones(graph.e), w
+    for _ in range(_check.integer("iterations", iterations, 0)):
+        x = (1 - alpha) * w + alpha * gnn.spmm(backwards, ones, x / degrees)
+    return x[:, 0]
+
+
+def profile(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, mode="layered"):
+    """Sample one epoch without training; return how often each node was met, and its share.
+
+    The pre-processing of FreshGNN, Figure 16(b), after GNNLab (Yang et al. 2022); the shares are
+    this project's own estimator. The epoch's number in the keys is 2**31, so that it draws other
+    neighbours than training. Time of sampling an epoch; O(L n) memory besides one batch.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    graph : Graph
+        With n nodes; row v lists whom v aggregates.
+    train : (t,) integer array
+        Distinct nodes.
+    fanouts : sequence of L ints
+        See `sample_mfg`.
+    batch_size : int
+    seed : int in [0, 2**64)
+    needed : (n,) bool array, optional
+        Which features would have to be loaded, see `fair_share` (default: all).
+    mode : "layered" or "shared"
+        See `sample_mfg`.
+
+    Returns
+    -------
+    SamplingProfile
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
+    """
+    n, depth = _checked(graph).n, len(tuple(fanouts))
+    needed = mask("needed", np.asarray(np.ones(n, np.bool_) if needed is None else needed), n)
+    visits = [np.zeros(n, np.int64) for _ in range(depth)]
+    shares = [np.zeros(n) for _ in range(depth)]
+    batches = gnn.epoch_batches(train, batch_size, seed, PROFILE_EPOCH)
+    for number, batch in enumerate(batches):
+        mfg = gnn.sample_mfg(
+            graph, batch, fanouts, seed=seed, epoch=PROFILE_EPOCH, batch=number, mode=mode
+        )
+        share = gnn.fair_share(mfg, needed[mfg.nodes[0]])
+        for layer in range(depth):
+            visits[layer][mfg.nodes[layer]] += 1
+            shares[layer][mfg.nodes[layer]] += share[layer]
+    return SamplingProfile(
+        tuple(count / max(len(batches), 1) for count in visits),
+        tuple(share / np.maximum(count, 1) for share, count in zip(shares, visits, strict=True)),
+        len(batches),
+    )
+
+
+def fair_share(mfg, needed):
+    """Charge every feature row that has to be loaded to those that need it, layer by layer.
+
+    This project's estimator of the memory access that a cached embedding saves; the paper gives
+    none. A node's charge is split evenly among its consumers: the nodes that aggregate it, and
+    its own next layer. So the charges of each layer add up to the number of rows. O(nodes +
+    entries) time.
+
+    Parameters
+    ----------
+    mfg : MFG
+        With L blocks; as sampled, so that every source has a consumer.
+    needed : (n_0,) bool array
+        Which of ``mfg.nodes[0]`` have to be loaded: those not in the feature cache.
+
+    Returns
+    -------
+    tuple of L + 1 float64 arrays
+        Entry l is the charge of each of ``mfg.nodes[l]``. A row is summed from the node's own
+        share on, in the order of its entries: there is one right answer to the last bit.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `mfg` is no message-flow graph, or `needed` does not fit it.
+    """
+    charges = [share_arguments(mfg, needed).astype(np.float64)]
+    for block in mfg.blocks:
+        row = np.repeat(np.arange(block.n_dst), block.degrees())
+        before = np.cumsum(block.degrees()) - block.degrees()
+        source = block.indices[np.arange(row.size) + (block.start - before)[row]]
+        consumers = np.bincount(source, minlength=block.n_src)
+        consumers[: block.n_dst] += 1
+        portion = charges[-1] / np.maximum(consumers, 1)
+        charge = portion[: block.n_dst].copy()
+        np.add.at(charge, row, portion[source])
+        charges.append(charge)
+    return tuple(charges)
+
+
+def share_arguments(mfg, needed):
+    """Check the arguments of `fair_share`; return `needed` as a C-contiguous array."""
+    needed = np.asarray(needed)
+    return np.ascontiguousarray(mask("needed", needed, len(checked_mfg(mfg).nodes[0])))
+
+
+def _checked(graph):
+    """Return `graph` if it is a Graph, or raise."""
+    if not isinstance(graph, Graph):
+        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+    return graph

@@ -1,0 +1,329 @@
+"""Pruning: a message-flow graph without what only cached embeddings would have needed."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.block import MFG, Block, checked
+
+
+class PruneResult(NamedTuple):
+    """A pruned message-flow graph, and which of its nodes are still needed.
+
+    Attributes
+    ----------
+    mfg : MFG
+        The nodes as before; in each block, rows that need not be computed are empty.
+    live : tuple of L + 1 bool arrays
+        ``live[l][i]``: something computed, or a root, needs ``mfg.nodes[l][i]`` at layer l.
+    comp : tuple of L bool arrays
+        ``comp[l - 1]``: nodes of layer l that are live and not cached, so are computed.
+    ops : int
+        Element operations of removing the entries, in the layout chosen: numbers compared or
+        stored. Finding out what is live takes the same time in every layout, and is not in it.
+    touched_bytes : int
+        Size of those numbers.
+    """
+
+    mfg: MFG
+    live: tuple
+    comp: tuple
+    ops: int
+    touched_bytes: int
+
+
+def prune_mfg(mfg, hit, *, uses_self=True, layout="csr2"):
+    """Drop whatever is needed only to compute embeddings that are cached.
+
+    FreshGNN, Algorithm 1 lines 6-9, and section 5. From the roots down: a node that is live and
+    not cached is computed, and needs its sources. So a node stays as long as one computed node
+    needs it, even below a cached one. O(nodes + live entries) time to find out; removing the
+    entries of m rows out of n, with k entries out of e, takes O(m) in "csr2", O(m (n + e)) in
+    "csr", O(n + e) in "csr_batched", O(m log e + k) in "coo" and O(m log e + e) in
+    "coo_compact".
+
+    Parameters
+    ----------
+    mfg : MFG
+        With L blocks; it is not changed.
+    hit : sequence of L bool arrays
+        ``hit[l - 1]``, as long as ``mfg.nodes[l]``: which embeddings of layer l are cached.
+        Those of dead nodes are ignored. Roots are never cached: the last array is all False.
+    uses_self : bool
+        Whether a node needs its own embedding of the layer below.
+    layout : "csr2", "csr", "csr_batched", "coo" or "coo_compact"
+        How the entries of a row are removed: by one new row end; by deleting them and correcting
+        the row pointers, row after row or for all rows at once; by marking them in a sorted list
+        of pairs, which may then be compacted. The answer is the same. All but "csr2" are for
+        comparison, and spend more time on changing to their layout and back.
+
+    Returns
+    -------
+    PruneResult
+        With layout "csr2", its blocks share `start`, `indices` and `edge_ids` with the blocks of
+        `mfg`; only `end` is new. Otherwise, they have no dead entries.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `mfg` is no message-flow graph, `hit` does not fit it or caches a root, or `layout`
+        is none of these.
+    """
+    hit = prune_arguments(mfg, hit, uses_self, layout)
+    live = [np.ones(len(mfg.nodes[-1]), np.bool_)]
+    comp: list[np.ndarray] = []
+    blocks: list[Block] = []
+    ops = touched_bytes = 0
+    for block, cached in zip(mfg.blocks[::-1], hit[::-1], strict=True):
+        computed = live[0] & ~cached
+        edges = LAYOUTS[layout](block)
+        work = edges.empty(np.flatnonzero(~computed & (block.start < block.end)))
+        pruned = edges.block()
+        needed = np.zeros(block.n_src, np.bool_)
+        if uses_self:
+            needed[: block.n_dst] = computed
+        for start, end in zip(pruned.start, pruned.end, strict=True):
+            needed[pruned.indices[start:end]] = True
+        live.insert(0, needed)
+        comp.insert(0, computed)
+        blocks.insert(0, pruned)
+        ops, touched_bytes = ops + work.ops, touched_bytes + work.touched_bytes
+    mfg = MFG(tuple(mfg.nodes), tuple(blocks))
+    return PruneResult(mfg, tuple(live), tuple(comp), ops, touched_bytes)
+
+
+class Work(NamedTuple):
+    """Numbers compared or stored, and their size in bytes."""
+
+    ops: int
+    touched_bytes: int
+
+
+class Csr2:
+    """Row bounds in two arrays: an empty row ends where it starts, and nothing moves."""
+
+    def __init__(self, block):
+        self.source = block
+        self.end = block.end.copy()
+
+    def empty(self, rows):
+        """Remove the entries of the ascending `rows`; return the Work."""
+        self.end[rows] = self.source.start[rows]
+        return Work(len(rows), 8 * len(rows))
+
+    def block(self):
+        """Return what is left as a Block."""
+        source = self.source
+        return Block._trusted(source.start, self.end, source.indices, source.n_src, source.edge_ids)
+
+
+class Csr:
+    """Row pointers in one array: entries behind a removed one move up, row after row."""
+
+    def __init__(self, block):
+        lengths = block.degrees()
+        self.n_src = block.n_src
+        self.indptr = np.concatenate(([0], np.cumsum(lengths)))
+        at = np.arange(self.indptr[-1]) + np.repeat(block.start - self.indptr[:-1], lengths)
+        self.indices = block.indices[at]
+        self.edge_ids = None if block.edge_ids is None else block.edge_ids[at]
+
+    @property
+    def entry_bytes(self):
+        """Bytes that move with an entry."""
+        return 4 if self.edge_ids is None else 12
+
+    def empty(self, rows):
+        e, pointers, moved = len(self.indices), 0, 0
+        for i in rows.tolist():
+            start, end = self.indptr[i : i + 2].tolist()
+            for array in self.arrays():
+                array[start : start + e - end] = array[end:e]
+            self.indptr[i + 1 :] -= end - start
+            e -= end - start
+            moved += e - start
+            pointers += len(self.indptr) - 1 - i
+        self.cut(e)
+        return Work(pointers + moved, 8 * pointers + self.entry_bytes * moved)
+
+    def arrays(self):
+        """Return the arrays that have a number for each entry."""
+        return [self.indices] if self.edge_ids is None else [self.indices, self.edge_ids]
+
+    def cut(self, e):
+        """Forget what stands behind the first `e` entries."""
+        self.indices = self.indices[:e]
+        self.edge_ids = None if self.edge_ids is None else self.edge_ids[:e]
+
+    def block(self):
+        return Block._trusted(
+            self.indptr[:-1], self.indptr[1:], self.indices, self.n_src, self.edge_ids
+        )
+
+
+class CsrBatched(Csr):
+    """Row pointers in one array, rewritten once with all entries that stay."""
+
+    def empty(self, rows):
+        stays = np.ones(len(self.indptr) - 1, np.bool_)
+        stays[rows] = False
+        lengths = np.diff(self.indptr)
+        at = np.repeat(stays, lengths)
+        self.indptr = np.concatenate(([0], np.cumsum(lengths * stays)))
+        self.indices = self.indices[at]
+        self.edge_ids = None if self.edge_ids is None else self.edge_ids[at]
+        n, e = len(stays), len(self.indices)
+        return Work(n + e, 8 * n + self.entry_bytes * e)
+
+
+class Coo:
+    """Pairs sorted by row: the entries of a row are searched for, and marked as gone."""
+
+    def __init__(self, block):
+        packed = Csr(block)
+        self.n_dst, self.n_src = block.n_dst, block.n_src
+        self.rows = np.repeat(np.arange(block.n_dst, dtype=np.int32), block.degrees())
+        self.columns, self.edge_ids = packed.indices, packed.edge_ids
+        self.stays = np.ones(len(self.rows), np.bool_)
+
+    def empty(self, rows):
+        compared = marked = 0
+        for i in rows.tolist():
+            first, steps = self.search(i)
+            last, more_steps = self.search(i + 1)
+            self.stays[first:last] = False
+            compared += steps + more_steps
+            marked += last - first
+        return Work(compared + marked, 4 * compared + marked)
+
+    def search(self, row):
+        """Return where the rows from `row` on begin, and how many numbers were compared."""
+        low, high, compared = 0, len(self.rows), 0
+        while low < high:
+            middle = (low + high) // 2
+            compared += 1
+            if self.rows[middle] < row:
+                low = middle + 1
+            else:
+                high = middle
+        return low, compared
+
+    def block(self):
+        lengths = np.bincount(self.rows[self.stays], minlength=self.n_dst)
+        indptr = np.concatenate(([0], np.cumsum(lengths)))
+        edge_ids = None if self.edge_ids is None else self.edge_ids[self.stays]
+        columns = self.columns[self.stays]
+        return Block._trusted(indptr[:-1], indptr[1:], columns, self.n_src, edge_ids)
+
+
+class CooCompact(Coo):
+    """The same; then the entries that stay move together."""
+
+    mark = Coo.empty
+
+    def empty(self, rows):
+        e, marking = len(self.rows), self.mark(rows)
+        self.compact()
+        left = len(self.rows)
+        entry_bytes = 8 if self.edge_ids is None else 16
+        return Work(marking.ops + e + left, marking.touched_bytes + e + entry_bytes * left)
+
+    def compact(self):
+        """Keep the entries that stay."""
+        self.rows, self.columns = self.rows[self.stays], self.columns[self.stays]
+        self.edge_ids = None if self.edge_ids is None else self.edge_ids[self.stays]
+        self.stays = np.ones(len(self.rows), np.bool_)
+
+
+LAYOUTS: dict[str, Any] = {
+    "csr2": Csr2,
+    "csr": Csr,
+    "csr_batched": CsrBatched,
+    "coo": Coo,
+    "coo_compact": CooCompact,
+}
+
+
+def prune_arguments(mfg, hit, uses_self, layout):
+    """Check the arguments of `prune_mfg`; return `hit` as a list of C-contiguous arrays."""
+    checked_mfg(mfg)
+    _check.choice("layout", layout, tuple(LAYOUTS))
+    if not isinstance(uses_self, bool | np.bool_):
+        raise TypeError(f"uses_self must be True or False, got {type(uses_self).__name__}")
+    if not np.iterable(hit):
+        raise TypeError(f"hit must be a sequence of bool arrays, got {type(hit).__name__}")
+    hit = [np.ascontiguousarray(array) for array in hit]
+    if len(hit) != len(mfg.blocks):
+        raise ValueError(
+            f"hit must have an array for each of the {len(mfg.blocks)} layers, got {len(hit)}"
+        )
+    for layer, (array, nodes) in enumerate(zip(hit, mfg.nodes[1:], strict=True), 1):
+        mask(f"hit of layer {layer}", array, len(nodes))
+    if hit and hit[-1].any():
+        raise ValueError("hit must be all False for the last layer: roots are never cached")
+    return hit
+
+
+def mask(name, array, size):
+    """Return `array` if it is a bool array of shape (size,), or raise."""
+    if array.dtype != np.bool_:
+        raise TypeError(f"{name} must hold bools, got dtype {array.dtype}")
+    if array.shape != (size,):
+        raise ValueError(f"{name} must have shape ({size},), got {array.shape}")
+    return array
+
+
+def checked_mfg(mfg):
+    """Return `mfg` if it is an MFG whose blocks fit its nodes, or raise."""
+    if not isinstance(mfg, MFG):
+        raise TypeError(f"mfg must be an MFG, got {type(mfg).__name__}")
+    sizes = [len(nodes) for nodes in mfg.nodes]
+    if len(sizes) != len(mfg.blocks) + 1:
+        raise ValueError(
+            f"mfg must have one array of nodes more than blocks, got {len(sizes)} "
+            f"and {len(mfg.blocks)}"
+        )
+    for layer, block in enumerate(mfg.blocks, 1):
+        n_src, n_dst = sizes[layer - 1 : layer + 1]
+        if (checked(block).n_dst, block.n_src) != (n_dst, n_src) or n_dst > n_src:
+            raise ValueError(
+                f"mfg must have {n_dst} destinations and {n_src} sources, no fewer, in the block "
+                f"of layer {layer}, got {block}"
+            )
+    return mfg
+
+
+def io_saving(loaded, needed):
+    """Return the share of feature rows that need not be loaded, over some iterations.
+
+    A ratio of sums, not a mean of ratios: 1 - sum(loaded) / sum(needed). In FreshGNN's Figures
+    13, 14, 16 and 17 it is against neighbour sampling on the same message-flow graphs.
+
+    Parameters
+    ----------
+    loaded : (iterations,) integer array
+        Rows loaded in each iteration.
+    needed : (iterations,) integer array
+        Rows that would have been loaded without any cache: ``len(mfg.nodes[0])``.
+
+    Returns
+    -------
+    float in [0, 1]
+        NaN where nothing was needed.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If these are no integers, differ in length, or more was loaded than needed.
+    """
+    loaded = _check.ids("loaded", loaded, 0, 2**63 - 1, np.int64)
+    needed = _check.ids("needed", needed, 0, 2**63 - 1, np.int64)
+    if loaded.shape != needed.shape:
+        raise ValueError(
+            f"loaded must be as long as needed, got {loaded.size} and {needed.size} iterations"
+        )
+    if np.any(loaded > needed):
+        raise ValueError("loaded must not be above needed in any iteration")
+    total = sum(needed.tolist())  # Python's integers do not wrap
+    return 1 - sum(loaded.tolist()) / total if total else float("nan")

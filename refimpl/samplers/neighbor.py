@@ -1,0 +1,193 @@
+"""FreshGNN's neighbour sampling: a key for every node of every batch, so order never matters."""
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.block import MFG, Block
+from refimpl.graph import Graph
+from refimpl.streams import BATCHES, floyd, key, permutation
+
+MODES = ("layered", "shared")
+
+
+def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
+    """Draw the message-flow graph of one batch by sampling neighbours on every layer.
+
+    The sampling under FreshGNN (VLDB'24 section 2; spec 1.4). Hop by hop, from the seeds: nodes
+    draw neighbours without replacement, and those not met before join them. What a node draws
+    depends on its own key alone, neither on the other nodes nor on their order: (seed, epoch,
+    batch, layer, node), without the layer if `mode` is "shared". Any batch can be drawn at any
+    time, on any thread. O(entries drawn x fan-out) time, O(entries drawn) memory.
+
+    Parameters
+    ----------
+    graph : Graph
+        Row v lists whom v aggregates; it need not be undirected.
+    seeds : (b,) integer array
+        Distinct nodes, in any order.
+    fanouts : sequence of ints
+        How many neighbours a node draws: one number a layer, the last layer's, which is the
+        seeds', first. -1 is all of them, and so is any number that is not below the degree. A
+        DGL sampler reads its list from the other end: pass ``fanouts[::-1]`` for that.
+    seed, epoch, batch : ints in [0, 2**64)
+        They name the draws.
+    mode : str
+        "layered": on every layer all destinations draw anew. "shared": a node draws once, in the
+        hop behind the one that met it, and its row is the same in all blocks; they are the
+        beginnings of one pattern, and share its memory.
+
+    Returns
+    -------
+    MFG
+        The sources of a block are its destinations, then the new nodes, ascending. The entries
+        of a row stand in the order of `graph.indices`; `edge_ids` says where.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `graph` is no Graph, `seeds` repeats a node or is out of range, `mode` is another, or
+        a number is not an integer, or not in range.
+    """
+    seeds, fanouts = neighbor_arguments(graph, seeds, fanouts, mode)
+    name = [_check.word(*pair) for pair in (("seed", seed), ("epoch", epoch), ("batch", batch))]
+    nodes, patterns = [seeds], []
+    for hop, fanout in enumerate(fanouts):
+        shared = mode == "shared"
+        first = len(nodes[1]) if shared and hop else 0  # rows above it are drawn already
+        words = name if shared else [*name, len(fanouts) - hop]
+        src, pattern = _hop(graph, nodes[0], first, fanout, words)
+        nodes.insert(0, src)
+        patterns.append(pattern)
+    return as_mfg(nodes, patterns, mode)
+
+
+def _hop(graph, dst, first, fanout, words):
+    """Return the sources of `dst`, and (row bounds, local ids, positions) of dst[first:]."""
+    rows = [_pick(graph, v, fanout, words) for v in dst[first:].tolist()]
+    edge_ids = np.array([j for row in rows for j in row], np.int64)
+    picked = graph.indices[edge_ids]
+    src = np.concatenate([dst, np.setdiff1d(picked, dst)])  # setdiff1d is sorted
+    local = {v: i for i, v in enumerate(src.tolist())}
+    indices = np.array([local[u] for u in picked.tolist()], np.int32)
+    return src, (np.cumsum([0, *map(len, rows)]), indices, edge_ids)
+
+
+def _pick(graph, v, fanout, words):
+    """Return where the neighbours that v draws stand in `graph.indices`, ascending."""
+    start, end = graph.indptr[v : v + 2].tolist()
+    if fanout < 0 or end - start <= fanout:
+        return range(start, end)
+    return (start + floyd(key(*words, v), end - start, fanout)).tolist()
+
+
+def as_mfg(nodes, patterns, mode):
+    """Return the MFG of `nodes`, inputs first, and hops (bounds, indices, edge_ids), seeds first.
+
+    In the shared mode a hop holds only the rows that it drew: they go behind those before.
+    """
+    if mode == "shared" and patterns:
+        bounds, indices, edge_ids = zip(*patterns, strict=True)
+        before = np.cumsum([0, *map(len, indices)])
+        tails = [b[1:] + shift for b, shift in zip(bounds, before[:-1], strict=True)]
+        indptr = np.concatenate([[0], *tails])
+        whole, where = np.concatenate(indices), np.concatenate(edge_ids)
+        rows = [len(dst) for dst in nodes[:0:-1]]
+        ends = zip(rows, before[1:].tolist(), strict=True)
+        patterns = [(indptr[: n + 1], whole[:e], where[:e]) for n, e in ends]
+    blocks = [
+        Block._trusted(bounds[:-1], bounds[1:], indices, len(src), edge_ids)
+        for (bounds, indices, edge_ids), src in zip(patterns[::-1], nodes, strict=False)
+    ]
+    return MFG(tuple(nodes), tuple(blocks))
+
+
+def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode="layered"):
+    """Draw the message-flow graphs of several batches, in parallel: `sample_mfg` for each.
+
+    Parameters
+    ----------
+    graph, fanouts, seed, epoch, mode
+        As in `sample_mfg`.
+    batches : sequence of integer arrays
+        The seeds of each batch.
+    first_batch : int
+        Number of the first batch; the others follow. All are below 2**64.
+
+    Returns
+    -------
+    list of MFG
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `sample_mfg`, before anything is drawn.
+    """
+    batches, fanouts, name, first = many_arguments(
+        graph, batches, fanouts, seed, epoch, first_batch, mode
+    )
+    common = {"seed": name[0], "epoch": name[1], "mode": mode}
+    return [
+        sample_mfg(graph, seeds, fanouts, batch=first + i, **common)
+        for i, seeds in enumerate(batches)
+    ]
+
+
+def epoch_batches(ids, batch_size, seed, epoch):
+    """Return the batches of an epoch: the nodes `ids` in a random order, cut in pieces.
+
+    The order is ``permutation(key(seed, epoch, BATCHES), len(ids))`` (spec 1.5). The last batch
+    may be short. O(len(ids)) time and memory.
+
+    Parameters
+    ----------
+    ids : (n,) integer array
+        Ids below 2**31.
+    batch_size : int, at least 1
+    seed, epoch : ints in [0, 2**64)
+
+    Returns
+    -------
+    list of int32 arrays
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
+    """
+    ids, size, order_key = batches_arguments(ids, batch_size, seed, epoch)
+    shuffled = ids[permutation(order_key, len(ids))]
+    return [shuffled[i : i + size] for i in range(0, len(ids), size)]
+
+
+def neighbor_arguments(graph, seeds, fanouts, mode):
+    """Check what describes the sampling of a batch; return (seeds, fanouts)."""
+    if not isinstance(graph, Graph):
+        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+    _check.choice("mode", mode, MODES)
+    seeds = _check.ids("seeds", seeds, 0, graph.n, np.int32)
+    if len(np.unique(seeds)) < len(seeds):
+        raise ValueError("seeds must be distinct")
+    if not np.iterable(fanouts):
+        raise TypeError(f"fanouts must be a sequence of integers, got {type(fanouts).__name__}")
+    fanouts = tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanouts)
+    return seeds.copy(), fanouts
+
+
+def many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
+    """Check the arguments of `sample_mfg_many`; return (batches, fanouts, names, first)."""
+    if not np.iterable(batches):
+        raise TypeError(f"batches must be a sequence of arrays, got {type(batches).__name__}")
+    if np.iterable(fanouts):
+        fanouts = tuple(fanouts)  # an iterator can be read once
+    _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
+    batches = [neighbor_arguments(graph, seeds, fanouts, mode)[0] for seeds in batches]
+    names = _check.word("seed", seed), _check.word("epoch", epoch)
+    highest = _check.WORD - max(len(batches), 1)
+    return batches, fanouts, names, _check.integer("first_batch", first_batch, 0, highest)
+
+
+def batches_arguments(ids, batch_size, seed, epoch):
+    """Check the arguments of `epoch_batches`; return (ids, batch size, key of the order)."""
+    ids = _check.ids("ids", ids, 0, 2**31 - 1, np.int32)
+    size = _check.integer("batch_size", batch_size, 1)
+    return ids, size, key(_check.word("seed", seed), _check.word("epoch", epoch), BATCHES)

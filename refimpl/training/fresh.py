@@ -1,0 +1,263 @@
+"""FreshGNN: training on sampled neighbours, with embeddings of earlier iterations (VLDB'24)."""
+
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl.history.compaction import live_layers
+from refimpl.profiling import timed
+from refimpl.streams import DROPOUT, GOLD, MASK, key
+from refimpl.training.stack import BLOCK_KINDS, weights_of
+from refimpl.training.trainer import Trainer
+
+CONTROL = 7  # domain of the keys that rank rows at random
+
+
+class LoadCounts(NamedTuple):
+    """Rows that iterations needed and loaded, in all.
+
+    Attributes
+    ----------
+    inputs : input nodes of the sampled graphs: what neighbour sampling alone loads
+    live : of these, needed after pruning
+    feature_hits : of these, read from the cache
+    loaded : the others, read from the features
+    lookups, hits : live rows of the cached layers, and of these those read from the cache
+    admitted, evicted : embeddings put into the cache, and taken out for their gradient
+    """
+
+    inputs: int = 0
+    live: int = 0
+    feature_hits: int = 0
+    loaded: int = 0
+    lookups: int = 0
+    hits: int = 0
+    admitted: int = 0
+    evicted: int = 0
+
+    def plus(self, other):
+        """Return the sum of both."""
+        return LoadCounts(*(a + b for a, b in zip(self, other, strict=True)))
+
+    @property
+    def io_saving(self):
+        """Share of the rows of neighbour sampling that were not loaded (spec 5.4); NaN for none."""
+        return 1 - self.loaded / self.inputs if self.inputs else float("nan")
+
+
+class MessageFlowGraphs:
+    """The sampled neighbours of iterations first, first + 1, ..: an iterator without end."""
+
+    def __init__(self, gnn, graph, config, first):
+        self.gnn, self.graph, self.config = gnn, graph, config
+        self.batches = -(-graph.n // config.batch)  # in an epoch
+        self._graphs = self._from(first)
+
+    def _from(self, first):
+        config = self.config
+        start, done = divmod(first, self.batches)
+        for epoch in count(start):
+            nodes = np.arange(self.graph.n, dtype=np.int32)
+            roots = self.gnn.epoch_batches(nodes, config.batch, config.rng, epoch)  # V1:3
+            with self.gnn.Prefetcher(
+                self.graph,
+                roots,
+                config.fanouts,
+                seed=config.rng,
+                epoch=epoch,
+                workers=config.workers,
+            ) as graphs:
+                for batch, mfg in graphs:  # V1:4
+                    if batch >= done:  # others were done before the run was interrupted
+                        yield mfg  # V1:5
+            done = 0
+
+    @timed("sampling")
+    def __next__(self):
+        return next(self._graphs)
+
+    def close(self):
+        """End the threads that sample ahead."""
+        self._graphs.close()
+
+
+class FreshTrainer(Trainer):
+    """One run of FreshGNN's Algorithm 1, an iteration at a time; see `Trainer`.
+
+    ``# V1:n`` marks line n. Layers 1 .. L - 1 of L are cached (E-V1). A row that is read from the
+    cache is a constant for the weights below it, but has a gradient, which says whether it stays
+    in the cache. With method "neighbor" nothing is cached: neighbour sampling, the baseline.
+    """
+
+    def __init__(self, gnn, dataset, config, state=None):
+        super().__init__(gnn, dataset, config, state)
+        self.features, self.rows = dataset.features, dataset.train
+        self.degrees = dataset.train_graph.degrees()
+        self.places = list(self.stack.layers.items())
+        with self.profile:
+            self.cache = self._cache() if config.method == "fresh" else None
+        if isinstance(self.state.cache, dict):  # from a checkpoint
+            self.cache.load_state_dict(self.state.cache)
+        self.state.cache = self.cache
+        self.counts_of_epoch = LoadCounts()
+
+    def epoch(self, after_step=None):
+        """As `Trainer.epoch`; the rows loaded and saved are added to ``state.loads``."""
+        self.counts_of_epoch = LoadCounts()
+        super().epoch(after_step)
+        self.state.loads.append(self.counts_of_epoch._asdict())
+
+    @timed("normalization")
+    def _cache(self):
+        """Return the cache, its hottest features filled in."""
+        config, graph = self.config, self.dataset.train_graph
+        cache = self.gnn.BidirectionalCache(
+            graph.n,
+            self.features.shape[1],
+            config.hidden,
+            config.layers - 1,
+            config.buffer // np.dtype(self.dtype).itemsize,
+            t_stale=config.t_stale,
+            dtype=self.dtype,
+            overflow=config.overflow,
+            start_iter=config.warmup,
+        )
+        if config.hotness != "none":
+            hottest = self._hotness(graph, np.arange(graph.n, dtype=np.int32))
+            cache.fill(self.X, hottest)
+        return cache
+
+    def _hotness(self, graph, nodes):
+        gnn, config = self.gnn, self.config
+        if config.hotness == "degree":
+            return gnn.degree_hotness(graph)
+        if config.hotness == "pagerank":
+            return gnn.reverse_pagerank(graph, nodes)
+        met = gnn.profile(graph, nodes, config.fanouts, config.batch, seed=config.rng)
+        return met.visits[0]
+
+    def _minibatches(self):
+        config, graph = self.config, self.dataset.train_graph
+        return MessageFlowGraphs(self.gnn, graph, config, self.state.iterations)
+
+    def _passes(self):
+        i = self.state.iterations  # V1:2 V1:18
+        mfg = next(self.minibatches)  # V1:5
+        slots = self._lookup(mfg, i)
+        pruned = self.gnn.prune_mfg(mfg, [found >= 0 for found in slots])  # V1:8-9
+        live = live_layers(pruned)
+        nodes = [ids[rows] for ids, rows in zip(mfg.nodes, live.order, strict=True)]
+        slots = [found[rows] for found, rows in zip(slots, live.order[1:], strict=True)]
+        X, held = self._load(nodes[0])  # V1:11
+        H, kept = self._forward(X, nodes, slots, live, i)
+        loss = self.stack.loss(H[-1], self.Y[nodes[-1]], None)  # V1:16
+        gradients, G = self._backward(kept, live, loss.gradient)  # V1:17
+        counts = self._update_cache(nodes, live, H, G, i)._replace(
+            inputs=len(mfg.nodes[0]), live=len(nodes[0]), feature_hits=held
+        )
+        counts = counts._replace(loaded=counts.live - held)
+        self.counts_of_epoch = self.counts_of_epoch.plus(counts)
+        return loss.value, gradients, len(nodes[-1])
+
+    def _cached_layers(self, i):
+        """Return the layers whose embeddings are looked up in iteration i, and then updated."""
+        config = self.config
+        if self.cache is None or i < config.warmup or not config.p_grad or config.t_stale == 0:
+            return range(0)
+        return range(config.layers - 1, 0, -1)
+
+    def _lookup(self, mfg, i):
+        """Return the cache's slot for every node of layers 1 .. L, -1 where it has none."""
+        slots = [np.full(len(ids), -1, np.int32) for ids in mfg.nodes[1:]]
+        for layer in self._cached_layers(i):  # V1:6
+            slots[layer - 1] = self.cache.lookup(layer, mfg.nodes[layer], i)  # V1:7
+        return slots
+
+    def _forward(self, X, nodes, slots, live, i):
+        """Return the rows of every layer, the logits last, and what `_backward` needs."""
+        state, kept, H = self.state, [], [X]
+        for number, (place, layer) in enumerate(self.places[:-1]):  # V1:12
+            X, masks = self._dropped(H[-1], nodes[number], number, i)
+            A = self._adjacency(live.blocks[number], nodes[number])
+            Y, needed = layer.forward(weights_of(state.weights, place), A, X)  # V1:14
+            kept.append((A, X, needed, masks))
+            computed = live.computed[number]
+            if not computed.all():
+                rows = np.empty((len(computed), Y.shape[1]), Y.dtype)
+                rows[computed] = Y
+                rows[~computed] = self.cache.read(slots[number][~computed])  # V1:13
+                Y = rows
+            H.append(Y)
+        place, classifier = self.places[-1]
+        X, masks = self._dropped(H[-1], nodes[-1], len(self.places) - 1, i)
+        logits, needed = classifier.forward(weights_of(state.weights, place), None, X)
+        kept.append((None, X, needed, masks))
+        return [*H, logits], kept
+
+    def _backward(self, kept, live, G):
+        """Return the gradients of the weights, and of the rows of layers 1 .. L."""
+        gradients, G_rows = {}, [G]
+        for number in reversed(range(len(self.places))):
+            place, layer = self.places[number]
+            A, X, needed, masks = kept[number]
+            if number < len(live.blocks):
+                computed = live.computed[number]
+                G = G if computed.all() else np.ascontiguousarray(G[computed])
+            dW, G = layer.backward(weights_of(self.state.weights, place), A, X, needed, G)
+            if G is not None and masks is not None:
+                G = self.gnn.dropout(G, self.config.dropout, masks)
+            gradients |= {f"{place}.{name}": grad for name, grad in dW.items()}
+            G_rows.append(G)
+        return gradients, G_rows[-2:0:-1]
+
+    def _update_cache(self, nodes, live, H, G, i):
+        """Admit what is stable, evict what is not; return the counts of this iteration."""
+        config, counts = self.config, LoadCounts()
+        layers = self._cached_layers(i)
+        if layers:
+            self.cache.begin_update(i)
+        for layer in layers:  # V1:19 V1:21
+            computed = live.computed[layer - 1]
+            policy = self.gnn.policy_update(
+                self.cache,
+                layer,
+                nodes[layer],
+                self.gnn.row_norms(G[layer - 1]),
+                computed,
+                H[layer],
+                i,
+                p=config.p_grad,
+                control=config.control,
+                key=key(config.rng, CONTROL, i, layer) if config.control == "random" else None,
+            )  # V1:20
+            counts = counts.plus(
+                LoadCounts(
+                    lookups=len(computed),
+                    hits=int((~computed).sum()),
+                    admitted=policy.admitted,
+                    evicted=policy.evicted,
+                )
+            )
+        return counts
+
+    def _load(self, ids):
+        """Return the features of `ids`, and how many of them were in the cache."""
+        if self.cache is None or self.config.hotness == "none":
+            return self.gnn.gather_rows(self.features, self.rows[ids]), 0
+        X, held = self.cache.fetch_features(ids)
+        X[~held] = self.gnn.gather_rows(self.features, self.rows[ids[~held]])
+        return X, int(held.sum())
+
+    def _dropped(self, X, nodes, number, i):
+        """Return X with dropout, and the key of each row: its node's, whatever the row."""
+        if not self.config.dropout:
+            return X, None
+        prefix = key(self.config.rng, DROPOUT, i, number)
+        keys = self.gnn.mix(nodes.astype(np.uint64) + np.uint64(prefix + GOLD & MASK))
+        return self.gnn.dropout(X, self.config.dropout, keys), keys
+
+    def _adjacency(self, block, nodes):
+        kind = BLOCK_KINDS[self.config.model]
+        degrees = self.degrees[nodes] if kind == "sym" else None
+        return self.gnn.block_norm(kind, block, degrees, dtype=self.dtype)

@@ -1,0 +1,72 @@
+"""Which trainer a method has, and the training loop that all of them share."""
+
+from refimpl.training.fresh import FreshTrainer
+from refimpl.training.trainer import Trainer
+
+TRAINERS = {"fresh": FreshTrainer, "neighbor": FreshTrainer}  # all others: Trainer
+
+
+def make_trainer(gnn, dataset, config, state=None):
+    """Return one run over an implementation, to be taken an iteration or an epoch at a time.
+
+    Its methods are ``step()``, ``epoch()``, ``scores(weights, *parts)``, ``result()`` and
+    ``close()``; a ``with`` block closes it as well.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    dataset : Dataset
+        Its dtype is the dtype of the run.
+    config : TrainConfig
+    state : TrainState, optional
+        Where to go on, and what then changes in place; default: the start.
+
+    Returns
+    -------
+    Trainer or FreshTrainer
+        By ``config.method``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind, or the state's weights do not fit the model.
+    """
+    kind = TRAINERS.get(getattr(config, "method", None), Trainer)
+    return kind(gnn, dataset, config, state)
+
+
+def train(gnn, dataset, config, *, state=None, after_epoch=None):
+    """Train a model by minibatches; return the weights that do best on validation nodes.
+
+    JPDC'21 Algorithm 8, of which ``# n`` marks line n; see `Trainer` for an iteration
+    (`FreshTrainer` for methods "fresh" and "neighbor") and `SubgraphPool` for the pool. The result
+    does not depend on the number of threads, nor on ``config.pool``, ``config.background`` and
+    ``config.workers``.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    dataset : Dataset
+    config : TrainConfig
+    state : TrainState, optional
+        Where to go on, from ``TrainResult.state`` or a checkpoint; it changes in place.
+    after_epoch : callable, optional
+        Called with the TrainState after each epoch.
+
+    Returns
+    -------
+    TrainResult
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or does not fit another.
+    """
+    with make_trainer(gnn, dataset, config, state) as trainer:
+        while len(trainer.state.history) < config.epochs:  # 2 A1:2 E-F8
+            trainer.epoch()
+            if after_epoch is not None:
+                after_epoch(trainer.state)
+        return trainer.result()  # 15 A1:17

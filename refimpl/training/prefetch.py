@@ -1,0 +1,124 @@
+"""Batches sampled ahead by threads, and delivered in order."""
+
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import Context
+from functools import partial
+
+from threadpoolctl import ThreadpoolController
+
+from refimpl import _check
+from refimpl.profiling import timed
+from refimpl.samplers.neighbor import many_arguments
+
+
+class Prefetcher:
+    """Pairs (b, MFG) of the batches 0, 1, .. of an epoch, in this order: an iterator.
+
+    FreshGNN's asynchronous sampling (VLDB'24 section 4; spec 7). What is drawn depends on the
+    batch's number alone, so neither `workers` nor `window` changes a bit. A batch may be begun
+    when it is fewer than `window` batches behind the one that is asked for next: that one always
+    may, so nothing can wait forever, and at most `window` finished graphs wait here.
+
+    An exception is raised where its batch is asked for, and closes the prefetcher. The threads
+    end with the last batch, with `close`, at the end of a ``with`` block, or with the prefetcher.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    graph, fanouts, seed, epoch, mode
+        As for `sample_mfg`.
+    batches : sequence of integer arrays
+        The seeds of each batch, as `epoch_batches` gives them.
+    workers : int
+        Threads; each samples with one OpenMP thread. 0 samples when a batch is asked for, in the
+        thread that asks, with as many OpenMP threads as it has.
+    window : int, at least 1
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
+    ValueError
+        If a batch is asked for after `close`, or after an exception.
+    """
+
+    def __init__(
+        self, gnn, graph, batches, fanouts, *, seed, epoch, workers=0, window=4, mode="layered"
+    ):
+        self.batches, fanouts, name, _ = many_arguments(
+            graph, batches, fanouts, seed, epoch, 0, mode
+        )
+        self._draw = partial(
+            gnn.sample_mfg, graph, fanouts=fanouts, seed=name[0], epoch=name[1], mode=mode
+        )
+        self.workers = _check.integer("workers", workers, 0)
+        self.window = _check.integer("window", window, 1)
+        self.next_out = 0
+        self.closed = False
+        self._begun: deque[Future] = deque()  # batches next_out, next_out + 1, ..
+        self._executor: ThreadPoolExecutor | None = None
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.next_out == len(self.batches):
+            self.close()
+            raise StopIteration
+        if self.closed:
+            raise ValueError("the prefetcher is closed")
+        try:
+            mfg = self._take()
+        except Exception:  # of the batch; if the wait was interrupted, it can be asked for again
+            self.close()
+            raise
+        self.next_out += 1
+        if self.workers:
+            self._begin()  # the window has moved on
+        return self.next_out - 1, mfg
+
+    @timed("sampling")
+    def _take(self):
+        """Return the next batch's MFG."""
+        if not self.workers:
+            return self._draw(self.batches[self.next_out], batch=self.next_out)
+        self._begin()
+        mfg = self._begun[0].result()
+        self._begun.popleft()
+        return mfg
+
+    def _begin(self):
+        """Let the threads draw all batches in the window; they take them in order."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(
+                self.workers,
+                "minibatch-gnn-prefetch",
+                _use_one_thread,
+                tuple(ThreadpoolController().select(user_api="openmp").lib_controllers),
+            )
+        last = min(self.next_out + self.window, len(self.batches))
+        for b in range(self.next_out + len(self._begun), last):
+            # no profile is in force in the call
+            task = partial(Context().run, self._draw, self.batches[b], batch=b)
+            self._begun.append(self._executor.submit(task))
+
+    def close(self):
+        """End the threads, once they have drawn what they are drawing; may be called again."""
+        self.closed = True
+        self._begun.clear()
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
+
+
+def _use_one_thread(*libraries):
+    """Limit OpenMP in the thread that calls this: the limit belongs to a thread."""
+    for library in libraries:
+        library.set_num_threads(1)

@@ -1,0 +1,63 @@
+"""Message-flow graphs for Hypothesis, and which of their embeddings are cached."""
+
+import numpy as np
+from hypothesis import strategies as st
+from strategies import block_chains
+
+from refimpl import MFG, Block
+
+
+def mfg_of(blocks, *, edge_ids=False):
+    """Return the MFG of these blocks, first layer first; node i of a layer has id 3 i + 1."""
+    sizes = [blocks[0].n_src, *(block.n_dst for block in blocks)]
+    if edge_ids:
+        blocks = [
+            Block(b.start, b.end, b.indices, b.n_src, np.arange(b.e)[::-1] * 5 + 2) for b in blocks
+        ]
+    nodes = tuple(np.arange(1, 3 * size + 1, 3, dtype=np.int32) for size in sizes)
+    return MFG(nodes, tuple(blocks))
+
+
+def mfg_from_rows(*layers):
+    """Return the MFG in which the rows of layer l are ``layers[l - 1]``: sources of each node.
+
+    The first entry is the number of inputs.
+    """
+    n_src, blocks = layers[0], []
+    for rows in layers[1:]:
+        start = np.cumsum([0, *map(len, rows)])
+        indices = np.array([u for row in rows for u in row], np.int32)
+        blocks.append(Block(start[:-1], start[1:], indices, n_src))
+        n_src = len(rows)
+    return mfg_of(blocks)
+
+
+@st.composite
+def mfgs(draw, max_layers=3):
+    """Draw an MFG: empty rows, sources that nothing needs, and dead entries are common."""
+    depth = draw(st.integers(1, max_layers), label="layers")
+    return mfg_of(draw(block_chains(depth)), edge_ids=draw(st.booleans(), label="edge_ids"))
+
+
+@st.composite
+def hits(draw, mfg):
+    """Draw which embeddings are cached: none of a root."""
+    mask = [
+        draw(st.lists(st.booleans(), min_size=len(nodes), max_size=len(nodes)), label="hit")
+        for nodes in mfg.nodes[1:-1]
+    ]
+    return [*(np.array(m, np.bool_) for m in mask), np.zeros(len(mfg.nodes[-1]), np.bool_)]
+
+
+def no_hits(mfg):
+    """Return that nothing is cached."""
+    return [np.zeros(len(nodes), np.bool_) for nodes in mfg.nodes[1:]]
+
+
+def edges(block):
+    """Return the live entries of each row: (source, position in the graph) in their order."""
+    ids = np.full(block.e, -1) if block.edge_ids is None else block.edge_ids
+    return [
+        list(zip(block.indices[a:b].tolist(), ids[a:b].tolist(), strict=True))
+        for a, b in zip(block.start, block.end, strict=True)
+    ]

@@ -1,0 +1,129 @@
+"""Fast against reference for the gathering of features."""
+
+import numpy as np
+import pytest
+from comparison import assert_twins, read_only
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import distinct
+
+import fastimpl
+import refimpl
+
+THREADS = st.sampled_from([1, 2, 5])
+BITS = np.arange(2**16, dtype=np.uint16)
+X = distinct((9, 3), float).astype(np.float32)
+STORE = refimpl.FeatureStore.of(X, 3)
+PLAN = refimpl.build_plan(STORE, [8, 0, 4, 8], 1)
+
+
+@st.composite
+def features(draw, n):
+    """Draw read-only features, of halves any bits: subnormal, infinite, not a number."""
+    d = draw(st.integers(1, 20))
+    dtype = draw(st.sampled_from([np.uint16, np.uint32]))
+    seed = draw(st.integers(0, 2**32 - 1))
+    bits = np.random.default_rng(seed).integers(0, np.iinfo(dtype).max, (n, d), dtype, True)
+    return read_only(bits.view(np.float16 if dtype == np.uint16 else np.float32))
+
+
+@given(data=st.data(), n=st.integers(0, 10), count=THREADS)
+def test_gather_rows(data, n, count):
+    rows = data.draw(st.lists(st.integers(0, n - 1), max_size=15) if n else st.just([]))
+    dtype = data.draw(st.sampled_from([np.int64, np.int32, np.uint8]))
+    rows = read_only(np.array(rows, dtype))
+    got = assert_twins("gather_rows", data.draw(features(n)), rows, count=count)
+    assert isinstance(got, np.ndarray)
+
+
+@given(
+    data=st.data(),
+    n=st.integers(0, 12),
+    parts=st.integers(1, 4),
+    owners=st.sampled_from(["contiguous", "modulo"]),
+    count=THREADS,
+)
+def test_fetches(data, n, parts, owners, count):
+    store = refimpl.FeatureStore.of(data.draw(features(n)), parts, owners)
+    ids = data.draw(st.lists(st.integers(0, n - 1), max_size=20) if n else st.just([]))
+    plan = refimpl.build_plan(store, ids, data.draw(st.integers(0, parts - 1)))
+    one = assert_twins("fetch_one_sided", plan, count=count)
+    two = assert_twins("fetch_two_sided", plan, count=count)
+    assert one.rows.tobytes() == two.rows.tobytes()
+
+
+@pytest.mark.parametrize("d", [1, 4, 7, 8, 33, 64])
+def test_every_half_keeps_its_value_and_every_nan_its_bits(d):
+    halves = np.resize(BITS, (len(BITS) // d + 1, d)).view(np.float16)
+    assert_twins("gather_rows", halves, np.arange(len(halves)))
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_rows_of_float64(count):
+    X = distinct((300, 7), float)
+    got = assert_twins("gather_rows", X, np.arange(299, -1, -3), count=count)
+    assert got.dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_thousands_of_rows_of_a_file(tmp_path, dtype, count):
+    """More rows than a thread takes at a time, more than a page, in any order."""
+    big = distinct((3000, 37), float).astype(dtype)
+    refimpl.write_features(tmp_path / "x", big)
+    mapped = refimpl.open_features(tmp_path / "x")
+    ids = np.random.default_rng(1).integers(0, 3000, 5000)
+    for X in (big, mapped):
+        assert_twins("gather_rows", X, ids, count=count)
+        assert_twins("gather_rows", X, np.sort(ids), count=count)
+        plan = refimpl.build_plan(refimpl.FeatureStore([X[:1000], X[1000:]]), ids)
+        assert_twins("fetch_one_sided", plan, count=count)
+        assert_twins("fetch_two_sided", plan, count=count)
+
+
+def test_rows_beyond_two_gigabytes(tmp_path):
+    """Row times width past 2**31: a sparse file, of which a few pages are touched."""
+    big = np.memmap(tmp_path / "x", np.float16, "w+", shape=(40_000_000, 32))
+    big[-1] = np.arange(32)
+    got = fastimpl.gather_rows(big, [len(big) - 1, 0])
+    assert got.tolist() == [list(range(32)), [0] * 32]
+    got = fastimpl.gather_rows(big.view(np.float32), [0, len(big) - 1])
+    assert got.tobytes() == bytes(64) + np.arange(32, dtype=np.float16).tobytes()
+
+
+TWINS = {
+    "fetch_one_sided": test_fetches,
+    "fetch_two_sided": test_fetches,
+    "gather_rows": test_gather_rows,
+}
+
+ERRORS = [
+    ("fetch_one_sided", STORE),
+    ("fetch_one_sided", PLAN._replace(n=7)),
+    ("fetch_one_sided", PLAN._replace(positions=[p + 2 for p in PLAN.positions])),
+    ("fetch_one_sided", PLAN._replace(positions=PLAN.positions[:2])),
+    ("fetch_two_sided", None),
+    ("fetch_two_sided", PLAN._replace(rows=(np.array([3]),) * 3)),
+    ("fetch_two_sided", PLAN._replace(copies=PLAN.copies[:, :0])),
+    ("gather_rows", X.astype(float), [0]),
+    ("gather_rows", X.tolist(), [0]),
+    ("gather_rows", X.T, [0]),
+    ("gather_rows", X[0], [0]),
+    ("gather_rows", X, [9]),
+    ("gather_rows", X, [-1]),
+    ("gather_rows", X, [0.5]),
+    ("gather_rows", X, [[0]]),
+]
+
+MANY = np.random.default_rng(2).integers(0, 4000, 9000)
+WIDE = distinct((4000, 41), float).astype(np.float32)
+PLANS = [
+    refimpl.build_plan(refimpl.FeatureStore.of(WIDE.astype(dtype), 3, "modulo"), MANY)
+    for dtype in (np.float32, np.float16)
+]
+
+LARGE = {
+    "fetch_one_sided": lambda: [fastimpl.fetch_one_sided(plan) for plan in PLANS],
+    "fetch_two_sided": lambda: [fastimpl.fetch_two_sided(plan) for plan in PLANS],
+    "gather_rows": lambda: [fastimpl.gather_rows(X, MANY) for X in (WIDE, WIDE.astype("f2"))],
+}

@@ -1,0 +1,125 @@
+"""Fast against reference for pruning, in all layouts, and for fair shares."""
+
+import numpy as np
+import pytest
+from comparison import assert_bits, assert_twins, read_only, threads
+from hypothesis import given
+from hypothesis import strategies as st
+from mfgs import hits, mfg_from_rows, mfg_of, mfgs, no_hits
+from strategies import even_graph, graph_from_edges, power_law_graph
+
+import fastimpl
+import refimpl
+from refimpl import MFG, Block
+
+THREADS = st.sampled_from([1, 2, 5])
+LAYOUTS = ("csr2", "csr", "csr_batched", "coo", "coo_compact")
+PATH = graph_from_edges(3, {(0, 1), (1, 2)})
+TREE = mfg_from_rows(5, [[4], [1, 4], []], [[1, 2]])
+CUT = MFG(TREE.nodes[1:], TREE.blocks)
+
+
+@given(mfg=mfgs(), data=st.data(), layout=st.sampled_from(LAYOUTS), count=THREADS)
+def test_prune_mfg(mfg, data, layout, count):
+    hit = [read_only(mask) for mask in data.draw(hits(mfg))]
+    uses_self = data.draw(st.booleans(), label="uses_self")
+    result = assert_twins("prune_mfg", mfg, hit, uses_self=uses_self, layout=layout, count=count)
+    assert isinstance(result, refimpl.PruneResult)
+    again = assert_twins(
+        "prune_mfg", result.mfg, hit, uses_self=uses_self, layout=layout, count=count
+    )
+    assert isinstance(again, refimpl.PruneResult)
+
+
+@given(mfg=mfgs(), data=st.data(), count=THREADS)
+def test_fair_share(mfg, data, count):
+    size = len(mfg.nodes[0])
+    needed = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    shares = assert_twins("fair_share", mfg, read_only(np.array(needed, np.bool_)), count=count)
+    assert len(shares) == len(mfg.nodes)
+
+
+def large_mfg(graph, fanouts=(19, 9)):
+    return fastimpl.layer_sample(graph, np.arange(0, graph.n, 2), fanouts, 3)
+
+
+def some_hits(mfg, share, seed=0):
+    """Return that each embedding is cached with this probability, but no root's."""
+    rng = np.random.default_rng(seed)
+    return [
+        *(rng.random(len(nodes)) < share for nodes in mfg.nodes[1:-1]),
+        np.zeros(len(mfg.nodes[-1]), np.bool_),
+    ]
+
+
+EVEN, HUBS = large_mfg(even_graph(3000, 20)), large_mfg(power_law_graph(5000), (-1, 25))
+NO_IDS = MFG(EVEN.nodes, tuple(Block(b.start, b.end, b.indices, b.n_src) for b in EVEN.blocks))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("share", [0, 0.03, 0.5, 1])
+def test_more_rows_than_a_thread_takes_at_a_time(share, layout):
+    for mfg in (EVEN, HUBS, NO_IDS):
+        assert min(block.e for block in mfg.blocks) > 8_000
+        hit = some_hits(mfg, share)
+        want = assert_twins("prune_mfg", mfg, hit, layout=layout, count=1)
+        assert isinstance(want, refimpl.PruneResult)
+        for count in (2, 5):
+            with threads(count):
+                assert_bits(fastimpl.prune_mfg(mfg, hit, layout=layout), want)
+
+
+def test_shares_of_thousands_of_nodes():
+    for mfg in (EVEN, HUBS):
+        needed = np.random.default_rng(1).random(len(mfg.nodes[0])) < 0.8
+        for count in (1, 2, 5):
+            shares = assert_twins("fair_share", mfg, needed, count=count)
+            assert shares[-1].sum() == pytest.approx(np.count_nonzero(needed), rel=1e-9)
+
+
+def test_orchestration_gives_the_same_bits():
+    """PageRank, on a graph and on a directed one, is written once on products with one answer."""
+    graph = even_graph(60, 5)
+    arrow = refimpl.as_graph(np.random.default_rng(0).integers(0, 60, (300, 2)), n=60)
+    assert graph.symmetric and not arrow.symmetric
+    for pattern in (graph, arrow):
+        x = assert_twins("reverse_pagerank", pattern, np.array([4, 7, 50]), iterations=5)
+        assert 0.9 < x.sum() < 1 + 1e-12
+
+
+def test_copies_of_masks_need_not_be_contiguous():
+    wide = np.zeros((3, 2), np.bool_)
+    wide[1, 0] = True
+    result = assert_twins("prune_mfg", TREE, [wide[:, 0], np.zeros(1, np.bool_)])
+    assert result.comp[0].tolist() == [True, False, True]
+    shares = assert_twins("fair_share", TREE, np.ones((5, 2), np.bool_)[:, 1])
+    assert shares[-1].tolist() == [4.0]
+
+
+TWINS = {"fair_share": test_fair_share, "prune_mfg": test_prune_mfg}
+
+ERRORS = [
+    ("fair_share", PATH, np.ones(3, np.bool_)),
+    ("fair_share", TREE, np.ones(4, np.bool_)),
+    ("fair_share", TREE, np.ones(5)),
+    ("fair_share", CUT, np.ones(3, np.bool_)),
+    ("prune_mfg", PATH, []),
+    ("prune_mfg", CUT, no_hits(TREE)),
+    ("prune_mfg", TREE, no_hits(TREE)[1:]),
+    ("prune_mfg", TREE, None),
+    ("prune_mfg", TREE, [np.ones(3, np.bool_), np.ones(1, np.bool_)]),
+    ("prune_mfg", TREE, [np.ones(3, np.int8), np.zeros(1, np.bool_)]),
+    ("prune_mfg", TREE, [np.ones((3, 1), np.bool_), np.zeros(1, np.bool_)]),
+    ("prune_mfg", TREE, no_hits(TREE), {"layout": "csc"}),
+    ("prune_mfg", TREE, no_hits(TREE), {"uses_self": None}),
+    ("prune_mfg", mfg_of([Block([0, 0], [0, 0], [], 1)]), [np.zeros(2, np.bool_)]),
+]
+
+LARGE = {
+    "fair_share": lambda: fastimpl.fair_share(EVEN, np.ones(len(EVEN.nodes[0]), np.bool_)),
+    "prune_mfg": lambda: [
+        fastimpl.prune_mfg(mfg, some_hits(mfg, 0.3), layout=layout)
+        for mfg in (EVEN, HUBS)
+        for layout in LAYOUTS
+    ],
+}
