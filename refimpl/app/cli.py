@@ -3,12 +3,12 @@
 import argparse
 import sys
 
-from refimpl.app.compare import compare
+from refimpl.app.compare import UNUSED, compare
 from refimpl.app.errors import Interrupted, UserError
 from refimpl.app.info import info
-from refimpl.app.options import OPTIONS, add_options
+from refimpl.app.options import OPTIONS, add_options, flag
 from refimpl.app.predict import PREDICT_OPTIONS, predict
-from refimpl.app.run import train
+from refimpl.app.run import FREE, train
 from refimpl.app.sample import SAMPLE_OPTIONS, sample
 
 COMPARE_POOL = 2
@@ -58,8 +58,9 @@ def _add_train(commands, impl):
         "--resume",
         action="store_true",
         help="go on from the checkpoint in the folder, with its settings, to the same bits as "
-        "an uninterrupted run; --epochs may be raised, --threads, --pool and --background "
-        "changed (default: off, start over)",
+        "an uninterrupted run; --epochs may be raised, "
+        f"{', '.join(map(flag, FREE[:-1]))} and {flag(FREE[-1])} changed "
+        "(default: off, start over)",
     )
 
 
@@ -130,8 +131,8 @@ def _add_info(commands, impl):
 
 
 def _compared():
-    """Return the options of `compare`; a thread that samples would run in the other's turn."""
-    return [name for name in OPTIONS if name not in ("impl", "epochs", "background")]
+    """Return the options of `compare`."""
+    return [name for name in OPTIONS if name not in UNUSED]
 
 
 def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):

@@ -11,12 +11,17 @@ from refimpl.app.run import check_sampler, facts_of, limited_threads, load_data
 from refimpl.app.settings import check_applicable, resolve
 from refimpl.block import Block
 from refimpl.graph import Graph
+from refimpl.training.config import APPLIES
+from refimpl.training.fresh import MessageFlowGraphs
 from refimpl.training.methods import make_trainer
 from refimpl.training.minibatches import LayerSampler
 
 SLOW, FAST = "refimpl", "fastimpl"
 TOLERANCE = {"float32": 1e-3, "float64": 1e-9}  # largest relative difference of weights
 WHOLE = "whole iteration"
+# Options of `train` that are none here: a thread that samples would run in the other's turn, and
+# features stay in memory as they are.
+UNUSED = ("impl", "epochs", "background", "workers", "features", "half_features")
 PARTS = tuple(part for part in report.TRAINING if part != "normalization")  # of an iteration
 
 
@@ -50,7 +55,7 @@ def compare(given, *, defaults, rounds, out):
     with limited_threads(settings["threads"]):
         dataset = load_data(settings)
         config, settings = resolve(settings, dataset.train_graph)
-        for unused in ("impl", "epochs", "background"):
+        for unused in UNUSED:
             del settings[unused]
         for gnn in gnns:
             check_sampler(gnn, dataset, config)
@@ -59,12 +64,14 @@ def compare(given, *, defaults, rounds, out):
         same = _same_subgraphs(dataset, config, gnns, rounds * config.pool)
         before = _normalization(trainers)
         seconds, losses = _run_rounds(trainers, rounds, config.pool)
+        loads = [getattr(trainer, "counts_of_epoch", None) for trainer in trainers]
         result = {
             "parts": _speeds(seconds, config.pool),
             "normalization": before,
             "rounds": rounds,
             "iterations": rounds * config.pool,
             "same_subgraphs": same,
+            "same_loads": None if loads[0] is None else loads[0] == loads[1],
             "loss_difference": _difference(*map(np.array, losses)),
             "weights_difference": max(
                 _difference(W, trainers[1].state.weights[name])
@@ -92,6 +99,9 @@ def _same_subgraphs(dataset, config, gnns, count):
     graph = dataset.train_graph
     if config.method == "full":
         return _equal(*(gnn.transpose_perm(graph) for gnn in gnns))
+    if config.method in APPLIES["workers"]["method"]:
+        graphs = [MessageFlowGraphs(gnn, graph, config, 0) for gnn in gnns]
+        return all(_equal(*map(next, graphs)) for _ in range(count))
     if config.method == "layer":
         samplers = [LayerSampler(gnn, graph, config) for gnn in gnns]
         return all(_equal(*(sampler.sample(i) for sampler in samplers)) for i in range(count))
@@ -183,6 +193,8 @@ def _show(result):
     if before is not None:
         counts = f"counts of {before['subgraphs']} subgraphs identical"
         print(f"{counts}: {_yes(before['same_counts'])}")
+    if result["same_loads"] is not None:  # which embeddings are cached depends on the rounding
+        print(f"counts of rows loaded and cached identical: {_yes(result['same_loads'])}")
     print(f"largest relative difference of losses: {result['loss_difference']:.1e}")
     difference, tolerance = result["weights_difference"], result["tolerance"]
     print(

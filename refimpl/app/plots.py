@@ -1,14 +1,17 @@
 """The pictures of a run and of a sample."""
 
+from typing import Any
+
 import numpy as np
 
 from refimpl.app.files import replacing
-from refimpl.app.report import TRAINING
+from refimpl.app.report import TRAINING, totals
 
 
-def draw_curves(path, history, title):
+def draw_curves(path, history, title, loads=()):
     """Draw loss and validation F1 against epochs and against seconds of training.
 
+    If `loads`, the counts of what each epoch loaded, tell of a cache, draw what it saved too.
     Returns False, and draws nothing, where matplotlib is not installed.
     """
     try:
@@ -18,16 +21,28 @@ def draw_curves(path, history, title):
     epochs = [record.epoch for record in history]
     seconds = [sum(getattr(record, part) for part in TRAINING) for record in history]
     figure = Figure(figsize=(9, 6), layout="constrained")
-    grid = figure.subplots(2, 2, sharex="col", sharey="row")
-    for row, name, label in ((0, "loss", "training loss"), (1, "val_f1", "validation F1-micro")):
-        values = [getattr(record, name) for record in history]
-        for axes, x in zip(grid[row], (epochs, seconds), strict=True):
-            axes.plot(x, values, marker=".")
+    curves: list[tuple[str, dict[str, Any]]] = [
+        ("training loss", {"": [record.loss for record in history]}),
+        ("validation F1-micro", {"": [record.val_f1 for record in history]}),
+    ]
+    shares = [totals([counts]) for counts in loads]
+    if any(share["lookups"] or share["feature_hits"] for share in shares):
+        names = {"io_saving": "I/O saved", "hit_rate": "hit rate"}
+        # None, for 0 / 0, becomes NaN: a gap
+        saved = {names[k]: np.array([share[k] for share in shares], float) for k in names}
+        curves.append(("share", saved))
+    grid = figure.subplots(len(curves), 2, sharex="col", sharey="row")
+    for row, (label, values_by_name) in zip(grid, curves, strict=True):
+        for axes, x in zip(row, (epochs, seconds), strict=True):
+            for name, values in values_by_name.items():
+                axes.plot(x, values, marker=".", label=name)
             axes.grid(alpha=0.3)
-        grid[row][0].set_ylabel(label)
-    grid[1][0].set_xlabel("epochs")
-    grid[1][1].set_xlabel("seconds of training, without evaluation")
-    figure.suptitle(title)
+        row[0].set_ylabel(label)
+        if len(values_by_name) > 1:
+            row[0].legend()
+    grid[-1][0].set_xlabel("epochs")
+    grid[-1][1].set_xlabel("seconds of training, without evaluation")
+    figure.suptitle(title, wrap=True)
     with replacing(path) as temporary:
         figure.savefig(temporary, format="png", dpi=120)
     return True

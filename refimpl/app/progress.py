@@ -1,5 +1,6 @@
 """The progress bar of a run."""
 
+import math
 import sys
 
 from tqdm import tqdm
@@ -8,13 +9,18 @@ FORMAT = "{l_bar}{bar}| epoch {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"
 
 
 class Progress:
-    """A bar on stderr with loss and validation F1; silent where stderr is not a terminal."""
+    """A bar on stderr with loss and validation F1, and what a cache of embeddings saves.
+
+    Silent where stderr is not a terminal.
+    """
 
     def __init__(self, epochs, done):
         self.bar = tqdm(
             total=epochs, initial=done, bar_format=FORMAT, file=sys.stderr, disable=None
         )
         self.done = done
+        self.scores: dict[str, str] = {}
+        self.saved: dict[str, str] = {}
 
     def __enter__(self):
         return self
@@ -22,14 +28,17 @@ class Progress:
     def __exit__(self, *exc_info):
         self.bar.close()
 
-    def within_epoch(self, share):
-        """Show that `share` of the epoch under way is done."""
+    def within_epoch(self, share, loads=None):
+        """Show that `share` of the epoch under way is done, and the LoadCounts of that share."""
+        if loads is not None and not self.bar.disable:
+            shares = {"hits": loads.hit_rate, "I/O_saved": loads.io_saving}
+            self.saved = {name: f"{x:.1%}" for name, x in shares.items() if not math.isnan(x)}
+            self.bar.set_postfix(self.scores | self.saved, refresh=False)
         self.bar.update(self.done + share - self.bar.n)
 
     def after_epoch(self, record):
         """Show an epoch's loss and score."""
         self.done = record.epoch
-        self.bar.set_postfix(
-            loss=f"{record.loss:.4f}", val_f1=f"{record.val_f1:.4f}", refresh=False
-        )
+        self.scores = {"loss": f"{record.loss:.4f}", "val_f1": f"{record.val_f1:.4f}"}
+        self.bar.set_postfix(self.scores | self.saved, refresh=False)
         self.bar.update(self.done - self.bar.n)

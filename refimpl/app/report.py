@@ -2,12 +2,15 @@
 
 import csv
 import json
+import math
 
 from refimpl.app.files import replacing
 from refimpl.profiling import PARTS
+from refimpl.training.fresh import LoadCounts
 from refimpl.training.trainer import EpochRecord
 
 MODELS = {"sage": "GraphSAGE", "gcn": "GCN", "mixhop": "MixHop", "gat": "GAT", "mlp": "MLP"}
+NAMES = {"normalization": "filling the cache"}  # of a part, where nothing is normalised
 TRAINING = tuple(part for part in PARTS if part != "evaluation")
 
 
@@ -32,13 +35,51 @@ def summary(metrics):
     ]
     times = [("part", "seconds", "share of training")]
     for part in TRAINING:
-        if part == "normalization" and not metrics["settings"]["normalize"]:
+        if part == "normalization" and not seconds[part]:
             continue
         share = seconds[part] / whole if whole else 0
-        times.append((part, f"{seconds[part]:.3f}", f"{share:.1%}"))
+        name = part if metrics["settings"]["normalize"] else NAMES.get(part, part)
+        times.append((name, f"{seconds[part]:.3f}", f"{share:.1%}"))
     times.append(("training", f"{whole:.3f}", ""))
     times.append(("evaluation", f"{seconds['evaluation']:.3f}", ""))
-    return f"{table(results)}\n\n{table(times)}"
+    tables = [table(results), table(times)]
+    if metrics.get("loads"):
+        tables.insert(1, table(_loads(metrics["loads"], metrics["cache"])))
+    return "\n\n".join(tables)
+
+
+def totals(loads):
+    """Return the counts of all epochs together, and what they mean; None for 0 / 0."""
+    counts = LoadCounts()
+    for epoch in loads:
+        counts = counts.plus(LoadCounts(**epoch))
+    shares = {"io_saving": counts.io_saving, "hit_rate": counts.hit_rate}
+    return counts._asdict() | {k: None if math.isnan(x) else x for k, x in shares.items()}
+
+
+def _loads(loads, cache):
+    """Return the rows of a table of what was loaded, in the whole run."""
+    rows = [
+        ("features sampled", f"{loads['inputs']:,}"),
+        ("features loaded", f"{loads['loaded']:,}"),
+        ("bytes loaded", f"{loads['bytes']:,}"),
+    ]
+    if cache is None:
+        return rows
+    embeddings = ("hits", "admitted", "evicted", "wrapped", "dropped")
+    return [
+        *rows,
+        ("I/O saved", _percent(loads["io_saving"])),
+        ("features from the cache", f"{loads['feature_hits']:,}"),
+        ("embeddings looked up", f"{loads['lookups']:,}"),
+        *((name, f"{loads[name]:,}") for name in embeddings),
+        ("hit rate", _percent(loads["hit_rate"])),
+        ("bytes of the cache", f"{cache['bytes']:,}"),
+    ]
+
+
+def _percent(share):
+    return "-" if share is None else f"{share:.1%}"
 
 
 def title(settings, dataset):
@@ -47,12 +88,16 @@ def title(settings, dataset):
         "graph": f"{settings['sampler']} subgraphs",
         "layer": f"batches of {settings['batch']} nodes{_fanouts(settings)}",
         "full": "the full graph",
+        "fresh": f"batches of {settings['batch']} nodes{_fanouts(settings)}",
+        "neighbor": f"batches of {settings['batch']} nodes{_fanouts(settings)}",
     }[settings["method"]]
     if settings["normalize"]:
         way = f"normalised {way}"
+    cached = " with cached embeddings" if settings["method"] == "fresh" else ""
     return (
-        f"{MODELS[settings['model']]} on {way} of {dataset['name']} ({dataset['nodes']} nodes, "
-        f"{dataset['edges']} directed edges), {settings['impl']}, {settings['dtype']}"
+        f"{MODELS[settings['model']]}{cached} on {way} of {dataset['name']} "
+        f"({dataset['nodes']} nodes, {dataset['edges']} directed edges), "
+        f"{settings['impl']}, {settings['dtype']}"
     )
 
 
@@ -70,9 +115,12 @@ def write_json(path, data):
         temporary.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def write_history(path, history):
-    """Write a line an epoch, every digit kept."""
+def write_history(path, history, loads=()):
+    """Write a line an epoch, every digit kept; with what was loaded in it, if that is known."""
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(EpochRecord._fields)
-        writer.writerows(history)
+        writer.writerow(EpochRecord._fields + (LoadCounts._fields if loads else ()))
+        if not loads:
+            writer.writerows(history)
+        for record, counts in zip(history, loads, strict=False):
+            writer.writerow((*record, *LoadCounts(**counts)))

@@ -3,7 +3,7 @@
 import hashlib
 import math
 import shlex
-from contextlib import nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +16,20 @@ from refimpl.app.files import remove_leftovers
 from refimpl.app.options import OPTIONS, flag, load_implementation
 from refimpl.app.progress import Progress
 from refimpl.app.settings import check_applicable, resolve
+from refimpl.history.feature_files import open_features, write_features
 from refimpl.training.checkpoints import load_checkpoint, save_checkpoint
+from refimpl.training.config import APPLIES
 from refimpl.training.datasets.loading import load_dataset
 from refimpl.training.methods import make_trainer
 from refimpl.training.model import Model, save_model
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
 MODEL = "model.npz"
-FREE = ("threads", "pool", "background")  # --resume may change them: they change no result
+FEATURES = "training_features.npy"
+# --resume may change these: they change no result.
+FREE = ("threads", "pool", "background", "workers", "features")
 MOST_THREADS = 1024
+LOADING = APPLIES["workers"]["method"]  # methods that count what they load
 
 
 def train(given, *, defaults, out, resume, prog):
@@ -61,8 +66,11 @@ def train(given, *, defaults, out, resume, prog):
     saved = resume
     try:
         gnn = load_implementation(settings["impl"])
-        with limited_threads(settings["threads"]):
-            trainer, settings, facts = _prepared(gnn, settings, state, facts)
+        with limited_threads(settings["threads"]), ExitStack() as until_the_end:
+            dataset, config, settings, facts = _prepared(gnn, settings, facts)
+            features = until_the_end.enter_context(_features(folder, dataset, settings))
+            with user_errors():
+                trainer = make_trainer(gnn, dataset, config, state, features=features)
             with trainer:
                 _start(folder, trainer.state, settings, facts, resume)
                 saved = True
@@ -151,8 +159,8 @@ def _resumed(checkpoint, given):
     return state, {**stored, **given}, facts
 
 
-def _prepared(gnn, settings, state, facts):
-    """Return (Trainer, settings, facts), everything about the input checked."""
+def _prepared(gnn, settings, facts):
+    """Return (Dataset, TrainConfig, settings, facts), everything about the input checked."""
     dataset = load_data(settings)
     found = facts_of(dataset)
     if facts is not None and found != facts:
@@ -163,18 +171,53 @@ def _prepared(gnn, settings, state, facts):
         )
     config, settings = resolve(settings, dataset.train_graph)
     check_sampler(gnn, dataset, config)
-    with user_errors():
-        trainer = make_trainer(gnn, dataset, config, state)
-    return trainer, settings, found
+    return dataset, config, settings, found
 
 
-def _start(folder, state, settings, facts, resume):
-    """Make the folder ready; a new run replaces an old one in it."""
+@contextmanager
+def _features(folder, dataset, settings):
+    """Give the array where training reads features; None: those of the data set.
+
+    With "mmap" they are in a file as long as the block runs. A run that goes on writes it anew:
+    the data set is read into memory anyway.
+    """
+    X, path = None, folder / FEATURES
+    if settings["half_features"]:
+        X = _in_float16(dataset.features[dataset.train])
+    if settings["features"] != "mmap":
+        yield X
+        return
+    _make(folder)
+    try:
+        with user_errors():
+            write_features(path, dataset.features[dataset.train] if X is None else X)
+            X = open_features(path)
+        yield X
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _in_float16(X):
+    if np.abs(X).max(initial=0) > np.finfo(np.float16).max:
+        raise UserError("--half-features: a feature is too large for float16")
+    return X.astype(np.float16)
+
+
+def _make(folder):
+    """Make the folder, and remove what killed runs left in it."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"--out must be a folder, but {folder} is a file")
     with user_errors():
         folder.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(folder, (CHECKPOINT, METRICS, HISTORY, CURVE, MODEL))
+        remove_leftovers(folder, (CHECKPOINT, METRICS, HISTORY, CURVE, MODEL, FEATURES))
+
+
+def _start(folder, state, settings, facts, resume):
+    """Make the folder ready; a new run replaces an old one in it."""
+    _make(folder)
+    with user_errors():
+        if settings["features"] != "mmap":  # a killed run's
+            (folder / FEATURES).unlink(missing_ok=True)
         if not resume:
             # The checkpoint first: a run killed in its first epoch must not resume an old one.
             _save(folder, state, settings, facts)
@@ -189,9 +232,14 @@ def _save(folder, state, settings, facts):
 def _run_epochs(folder, trainer, settings, facts):
     """Train to the last epoch; after each, save the position and the history."""
     state = trainer.state
+    counting = settings["method"] in LOADING
     with Progress(settings["epochs"], len(state.history)) as progress:
+
+        def show(share):
+            progress.within_epoch(share, trainer.counts_of_epoch if counting else None)
+
         while len(state.history) < settings["epochs"]:
-            trainer.epoch(progress.within_epoch)
+            trainer.epoch(show)
             record = state.history[-1]
             if not math.isfinite(record.loss):
                 raise UserError(
@@ -199,7 +247,7 @@ def _run_epochs(folder, trainer, settings, facts):
                     f"than {settings['lr']}"
                 )
             _save(folder, state, settings, facts)
-            report.write_history(folder / HISTORY, state.history)
+            report.write_history(folder / HISTORY, state.history, state.loads)
             progress.after_epoch(record)
 
 
@@ -208,6 +256,17 @@ def _save_model(folder, trainer, weights):
     if not all(np.isfinite(W).all() for W in weights.values()):
         raise UserError("the training diverged: try a smaller --lr")
     save_model(folder / MODEL, Model.trained(trainer.dataset, trainer.config, weights))
+
+
+def _loads(trainer):
+    """Return what was loaded in the whole run, and the cache at its end, where there are such."""
+    if trainer.config.method not in LOADING:
+        return {}
+    cache = trainer.state.cache
+    return {
+        "loads": report.totals(trainer.state.loads),
+        "cache": None if cache is None else {"bytes": cache.nbytes, "features": cache.feature_rows},
+    }
 
 
 def _finish(folder, trainer, settings, facts):
@@ -221,6 +280,7 @@ def _finish(folder, trainer, settings, facts):
         "epochs": len(result.history),
         "iterations": result.iterations,
         "seconds": trainer.profile.seconds,
+        **_loads(trainer),
         "settings": settings,
         "dataset": facts,
         "versions": info.versions(),
@@ -228,9 +288,10 @@ def _finish(folder, trainer, settings, facts):
         "threads": info.threads_of(trainer.gnn),
     }
     report.write_json(folder / METRICS, metrics)
-    report.write_history(folder / HISTORY, result.history)
+    loads = trainer.state.loads
+    report.write_history(folder / HISTORY, result.history, loads)
     title = report.title(settings, facts)
-    drawn = plots.draw_curves(folder / CURVE, result.history, title)
+    drawn = plots.draw_curves(folder / CURVE, result.history, title, loads)
     print(f"{title}\n\n{report.summary(metrics)}\n")
     for name in (METRICS, HISTORY, CHECKPOINT, MODEL):
         print(f"wrote {folder / name}")

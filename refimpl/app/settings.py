@@ -13,6 +13,7 @@ from refimpl.app.options import (
     flag,
     takers_of,
 )
+from refimpl.app.values import NO_LIMIT
 from refimpl.training.config import APPLIES, TrainConfig, scaled_sampler
 
 # What TrainConfig takes as it is, where it applies.
@@ -34,12 +35,21 @@ AS_THEY_ARE = (
     "attention",
     "batch",
     "background",
+    "workers",
+    "p_grad",
+    "warmup",
+    "buffer",
+    "hotness",
+    "control",
 )
 
 # With which values of other settings an option applies.
 CONDITIONS: dict[str, dict[str, tuple]] = {
-    **APPLIES,
+    **{name: conditions for name, conditions in APPLIES.items() if name in OPTIONS},
     "fanout_order": APPLIES["fanouts"],
+    "features": {**APPLIES["workers"], "dtype": ("float32",)},
+    "half_features": {**APPLIES["workers"], "dtype": ("float32",)},
+    "buffer_overflow": APPLIES["overflow"],
     "pool": {"method": ("graph", "layer")},
     "coverage": {**APPLIES["normalize"], "normalize": (True,)},
     **{name: {**APPLIES["sampler"], "sampler": tuple(takers_of(name))} for name in PARAMETERS},
@@ -95,6 +105,9 @@ def resolve(settings, train_graph):
             resolved["coverage"] = DEFAULTS.coverage
         if resolved["concat"] is not None:
             taken["concat"] = CONCATS[resolved["concat"]]
+        if resolved["t_stale"] is not None:
+            taken["t_stale"] = None if resolved["t_stale"] == NO_LIMIT else resolved["t_stale"]
+            taken["overflow"] = resolved["buffer_overflow"]
         config = TrainConfig(rng=settings["seed"], fanouts=resolved["fanouts"], **taken)
         if config.fanouts is not None and resolved["fanout_order"] is not None:
             resolved["fanouts"] = list(config.fanouts)

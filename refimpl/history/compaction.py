@@ -38,11 +38,16 @@ def live_layers(pruned):
     Parameters
     ----------
     pruned : PruneResult
-        From `prune_mfg`.
+        From `prune_mfg` with `uses_self`.
 
     Returns
     -------
     LiveLayers
+
+    Raises
+    ------
+    ValueError
+        If a computed node is not live in the layer below.
     """
     mfg, live, comp = pruned.mfg, pruned.live, pruned.comp
     L = len(mfg.blocks)
@@ -52,6 +57,8 @@ def live_layers(pruned):
     for layer in range(L, 0, -1):
         computed[layer - 1] = comp[layer - 1][order[layer]]
         rows = order[layer][computed[layer - 1]]
+        if not live[layer - 1][rows].all():
+            raise ValueError("pruned must be what prune_mfg returns with uses_self=True")
         rest = live[layer - 1].copy()
         rest[rows] = False
         order[layer - 1] = np.concatenate([rows, np.flatnonzero(rest)])

@@ -4,17 +4,29 @@ import inspect
 from dataclasses import dataclass, fields
 
 from refimpl import _check
-from refimpl.history.cache import OVERFLOWS
+from refimpl.history.cache import OVERFLOWS, STALENESS
+from refimpl.history.policy import CONTROLS
 from refimpl.layers.gat import NORMS
 from refimpl.layers.sage import CONCAT
+from refimpl.samplers.neighbor import MODES as SAMPLE_MODES
 from refimpl.samplers.sampling import KERNELS, Sampler
 from refimpl.streams import as_seed
 
 METHODS = ("graph", "layer", "full", "fresh", "neighbor")
 SAMPLED = ("layer", "fresh", "neighbor")  # neighbours of batches of nodes
-CONTROLS = ("gradient", "random", "anti")
+RANK_BASES = ("all", "new")
 HOTNESS = ("none", "degree", "pagerank", "profile")
 MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
+SWITCHES = (
+    "normalize",
+    "classifier_relu",
+    "bias",
+    "row_l2",
+    "background",
+    "lookup_roots",
+    "gradient_evict",
+    "performance",
+)
 MOST_NODES, WALK_LENGTH = 8000, 2  # a sampler's, where nobody says otherwise
 FANOUTS = {  # of the roots' hop, the next, .. and, the last, of all others
     "layer": (25, 10),  # JPDC'21 section 7.7
@@ -35,6 +47,13 @@ APPLIES: dict[str, dict[str, tuple]] = {
     "hotness": {"method": ("fresh",)},
     "overflow": {"method": ("fresh",)},
     "control": {"method": ("fresh",)},
+    "cache_layers": {"method": ("fresh",)},
+    "lookup_roots": {"method": ("fresh",)},
+    "rank_base": {"method": ("fresh",)},
+    "gradient_evict": {"method": ("fresh",)},
+    "staleness": {"method": ("fresh",)},
+    "performance": {"method": ("fresh",), "hotness": ("profile",)},
+    "sample_mode": {"method": ("fresh", "neighbor")},
     "batch": {"method": SAMPLED},
     "fanouts": {"method": SAMPLED, "model": ("sage", "gcn", "mixhop", "gat")},
     "concat": {"model": ("sage",)},
@@ -118,6 +137,21 @@ class TrainConfig:
         What a full buffer does with another embedding: see `BidirectionalCache`.
     control : {"gradient", "random", "anti"}
         Rank rows by their gradients, or, to see what that is worth, at random or the other way.
+    cache_layers : sequence of ints in [1, layers - 1], optional
+        The layers whose embeddings are cached; default: all of them.
+    lookup_roots : bool
+        Whether the roots' own rows, too, may be read from the cache.
+    rank_base : {"all", "new"}
+        The live rows that `p_grad` is a share of: all, or those that were computed.
+    gradient_evict : bool
+        False leaves embeddings in the cache when their gradients grow.
+    staleness : {"stamp", "header_only"}
+        "header_only" bounds no age, as the public code: see `BidirectionalCache`.
+    performance : bool
+        Admit only embeddings that save more memory access than the features that they displace:
+        see `plan_performance`. With `hotness` "profile" only.
+    sample_mode : {"layered", "shared"}
+        For methods "fresh" and "neighbor": see `sample_mfg`.
 
     Raises
     ------
@@ -155,6 +189,13 @@ class TrainConfig:
     hotness: str = "degree"
     overflow: str = "wrap"
     control: str = "gradient"
+    cache_layers: tuple[int, ...] | None = None
+    lookup_roots: bool = True
+    rank_base: str = "all"
+    gradient_evict: bool = True
+    staleness: str = "stamp"
+    performance: bool = False
+    sample_mode: str = "layered"
 
     def __post_init__(self):
         _check.choice("method", self.method, METHODS)
@@ -172,7 +213,7 @@ class TrainConfig:
         if self.dropout >= 1:
             raise ValueError(f"dropout must be below 1, got {self.dropout}")
         _check.real("coverage", self.coverage, 0, strict=True)
-        for name in ("normalize", "classifier_relu", "bias", "row_l2", "background"):
+        for name in SWITCHES:
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False")
         self._refuse_what_does_not_apply()
@@ -201,11 +242,29 @@ class TrainConfig:
         _check.choice("hotness", self.hotness, HOTNESS)
         _check.choice("overflow", self.overflow, OVERFLOWS)
         _check.choice("control", self.control, CONTROLS)
+        _check.choice("rank_base", self.rank_base, RANK_BASES)
+        _check.choice("staleness", self.staleness, STALENESS)
+        _check.choice("sample_mode", self.sample_mode, SAMPLE_MODES)
+        if self.cache_layers is not None:
+            object.__setattr__(self, "cache_layers", self._checked_cache_layers())
         if self.method in ("fresh", "neighbor") and self.model not in ("sage", "gcn", "gat"):
             raise ValueError(
                 f'model must be "sage", "gcn" or "gat" where method is "{self.method}", '
                 f'got "{self.model}"'
             )
+
+    def _checked_cache_layers(self):
+        layers = self.cache_layers
+        if not isinstance(layers, list | tuple):
+            raise TypeError(f"cache_layers must be a tuple of ints, got {type(layers).__name__}")
+        for layer in layers:
+            if _check.integer("cache_layers", layer, 1) >= self.layers:
+                raise ValueError(
+                    f"cache_layers must be below the last of {self.layers} layers, got {layer}"
+                )
+        if len(set(layers)) < len(layers):
+            raise ValueError("cache_layers must be distinct")
+        return tuple(sorted(int(layer) for layer in layers))
 
     def _checked_fanouts(self):
         if self.fanouts is None:

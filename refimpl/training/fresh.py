@@ -1,7 +1,7 @@
 """FreshGNN: training on sampled neighbours, with embeddings of earlier iterations (VLDB'24)."""
 
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,19 +22,23 @@ class LoadCounts(NamedTuple):
     inputs : input nodes of the sampled graphs: what neighbour sampling alone loads
     live : of these, needed after pruning
     feature_hits : of these, read from the cache
-    loaded : the others, read from the features
+    loaded, bytes : the others, read from the features, and their size there
     lookups, hits : live rows of the cached layers, and of these those read from the cache
     admitted, evicted : embeddings put into the cache, and taken out for their gradient
+    wrapped, dropped : how often a full buffer began anew, and embeddings that it refused
     """
 
     inputs: int = 0
     live: int = 0
     feature_hits: int = 0
     loaded: int = 0
+    bytes: int = 0
     lookups: int = 0
     hits: int = 0
     admitted: int = 0
     evicted: int = 0
+    wrapped: int = 0
+    dropped: int = 0
 
     def plus(self, other):
         """Return the sum of both."""
@@ -44,6 +48,11 @@ class LoadCounts(NamedTuple):
     def io_saving(self):
         """Share of the rows of neighbour sampling that were not loaded (spec 5.4); NaN for none."""
         return 1 - self.loaded / self.inputs if self.inputs else float("nan")
+
+    @property
+    def hit_rate(self):
+        """Share of the live rows of cached layers that were read from the cache; NaN for none."""
+        return self.hits / self.lookups if self.lookups else float("nan")
 
 
 class MessageFlowGraphs:
@@ -59,7 +68,8 @@ class MessageFlowGraphs:
         start, done = divmod(first, self.batches)
         for epoch in count(start):
             nodes = np.arange(self.graph.n, dtype=np.int32)
-            roots = self.gnn.epoch_batches(nodes, config.batch, config.rng, epoch)  # V1:3
+            with timed("sampling"):  # the prefetcher records the rest
+                roots = self.gnn.epoch_batches(nodes, config.batch, config.rng, epoch)  # V1:3
             with self.gnn.Prefetcher(
                 self.graph,
                 roots,
@@ -67,13 +77,13 @@ class MessageFlowGraphs:
                 seed=config.rng,
                 epoch=epoch,
                 workers=config.workers,
+                mode=config.sample_mode,
             ) as graphs:
                 for batch, mfg in graphs:  # V1:4
                     if batch >= done:  # others were done before the run was interrupted
                         yield mfg  # V1:5
             done = 0
 
-    @timed("sampling")
     def __next__(self):
         return next(self._graphs)
 
@@ -82,25 +92,69 @@ class MessageFlowGraphs:
         self._graphs.close()
 
 
+def cached_layers(config):
+    """Return the layers whose embeddings are cached, the last first (V1:6)."""
+    if config.method != "fresh" or not config.p_grad or config.t_stale == 0:
+        return ()
+    if config.cache_layers is None:
+        return tuple(range(config.layers - 1, 0, -1))
+    return config.cache_layers[::-1]
+
+
 class FreshTrainer(Trainer):
     """One run of FreshGNN's Algorithm 1, an iteration at a time; see `Trainer`.
 
     ``# V1:n`` marks line n. Layers 1 .. L - 1 of L are cached (E-V1). A row that is read from the
     cache is a constant for the weights below it, but has a gradient, which says whether it stays
     in the cache. With method "neighbor" nothing is cached: neighbour sampling, the baseline.
+
+    Parameters
+    ----------
+    gnn, dataset, config, state
+        As for `Trainer`.
+    features : (number of training nodes, f) array, optional
+        Where training reads the features of node ``dataset.train[i]`` as row i: a memory map,
+        say. In the data set's dtype, or in float16 where that is float32. Default:
+        ``dataset.features``. Evaluation always reads those.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or does not fit another.
     """
 
-    def __init__(self, gnn, dataset, config, state=None):
+    def __init__(self, gnn, dataset, config, state=None, features=None):
         super().__init__(gnn, dataset, config, state)
         self.features, self.rows = dataset.features, dataset.train
+        if features is not None:
+            self.features, self.rows = self._checked(features), np.arange(dataset.train.size)
         self.degrees = dataset.train_graph.degrees()
         self.places = list(self.stack.layers.items())
+        self.cached_layers = cached_layers(config)
         with self.profile:
-            self.cache = self._cache() if config.method == "fresh" else None
-        if isinstance(self.state.cache, dict):  # from a checkpoint
-            self.cache.load_state_dict(self.state.cache)
+            self.plan = self._plan() if config.performance and self.cached_layers else None
+            self.cache: Any = self._cache() if config.method == "fresh" else None
+        if self.state.cache is not None:
+            self._take_over(self.state.cache)
         self.state.cache = self.cache
         self.counts_of_epoch = LoadCounts()
+
+    def _take_over(self, cache):
+        """Go on with the content of a cache, or with what its state_dict() gave."""
+        if self.cache is None:
+            raise ValueError(f'state.cache must be None where method is "{self.config.method}"')
+        self.cache.load_state_dict(cache if isinstance(cache, dict) else cache.state_dict())
+
+    def _checked(self, features):
+        """Return `features` if training can read its rows from there, or raise."""
+        shape = (self.dataset.train.size, self.dataset.features.shape[1])
+        if not isinstance(features, np.ndarray):
+            raise TypeError(f"features must be an array, got {type(features).__name__}")
+        if features.shape != shape or not features.flags.c_contiguous:
+            raise ValueError(f"features must be C-contiguous {shape}, got {features.shape}")
+        if np.result_type(features, np.float32) != self.dtype:
+            raise TypeError(f"features must be {self.dtype} as the data set, got {features.dtype}")
+        return features
 
     def epoch(self, after_step=None):
         """As `Trainer.epoch`; the rows loaded and saved are added to ``state.loads``."""
@@ -110,7 +164,7 @@ class FreshTrainer(Trainer):
 
     @timed("normalization")
     def _cache(self):
-        """Return the cache, its hottest features filled in."""
+        """Return the cache: with the hottest features, unless there is one to go on with."""
         config, graph = self.config, self.dataset.train_graph
         cache = self.gnn.BidirectionalCache(
             graph.n,
@@ -121,11 +175,13 @@ class FreshTrainer(Trainer):
             t_stale=config.t_stale,
             dtype=self.dtype,
             overflow=config.overflow,
+            staleness=config.staleness,
             start_iter=config.warmup,
         )
-        if config.hotness != "none":
+        if config.hotness != "none" and self.state.cache is None:
             hottest = self._hotness(graph, np.arange(graph.n, dtype=np.int32))
-            cache.fill(self.X, hottest)
+            X = self.features
+            cache.fill(X if len(X) == graph.n else X[self.rows], hottest)
         return cache
 
     def _hotness(self, graph, nodes):
@@ -134,8 +190,36 @@ class FreshTrainer(Trainer):
             return gnn.degree_hotness(graph)
         if config.hotness == "pagerank":
             return gnn.reverse_pagerank(graph, nodes)
-        met = gnn.profile(graph, nodes, config.fanouts, config.batch, seed=config.rng)
-        return met.visits[0]
+        if self.plan is not None:
+            return self.plan.hotness
+        met = gnn.profile(
+            graph,
+            nodes,
+            config.fanouts,
+            config.batch,
+            seed=config.rng,
+            mode=config.sample_mode,
+        )
+        return met.rho[0]
+
+    @timed("normalization")
+    def _plan(self):
+        """Return which embeddings save most memory access for the room they take."""
+        config, graph = self.config, self.dataset.train_graph
+        return self.gnn.plan_performance(
+            graph,
+            np.arange(graph.n, dtype=np.int32),
+            config.fanouts,
+            config.batch,
+            seed=config.rng,
+            floats=config.buffer // np.dtype(self.dtype).itemsize,
+            d=self.features.shape[1],
+            h=config.hidden,
+            p=config.p_grad,
+            t_stale=config.t_stale,
+            cache_layers=config.cache_layers,
+            mode=config.sample_mode,
+        )
 
     def _minibatches(self):
         config, graph = self.config, self.dataset.train_graph
@@ -156,22 +240,23 @@ class FreshTrainer(Trainer):
         counts = self._update_cache(nodes, live, H, G, i)._replace(
             inputs=len(mfg.nodes[0]), live=len(nodes[0]), feature_hits=held
         )
-        counts = counts._replace(loaded=counts.live - held)
+        loaded = counts.live - held
+        row_bytes = self.features.shape[1] * self.features.itemsize
+        counts = counts._replace(loaded=loaded, bytes=loaded * row_bytes)
         self.counts_of_epoch = self.counts_of_epoch.plus(counts)
         return loss.value, gradients, len(nodes[-1])
 
     def _cached_layers(self, i):
         """Return the layers whose embeddings are looked up in iteration i, and then updated."""
-        config = self.config
-        if self.cache is None or i < config.warmup or not config.p_grad or config.t_stale == 0:
-            return range(0)
-        return range(config.layers - 1, 0, -1)
+        return self.cached_layers if i >= self.config.warmup else ()
 
     def _lookup(self, mfg, i):
         """Return the cache's slot for every node of layers 1 .. L, -1 where it has none."""
         slots = [np.full(len(ids), -1, np.int32) for ids in mfg.nodes[1:]]
         for layer in self._cached_layers(i):  # V1:6
             slots[layer - 1] = self.cache.lookup(layer, mfg.nodes[layer], i)  # V1:7
+            if not self.config.lookup_roots:
+                slots[layer - 1][: len(mfg.nodes[-1])] = -1  # they stand first in every layer
         return slots
 
     def _forward(self, X, nodes, slots, live, i):
@@ -197,7 +282,8 @@ class FreshTrainer(Trainer):
 
     def _backward(self, kept, live, G):
         """Return the gradients of the weights, and of the rows of layers 1 .. L."""
-        gradients, G_rows = {}, [G]
+        gradients: dict[str, np.ndarray] = {}
+        G_rows = [G]
         for number in reversed(range(len(self.places))):
             place, layer = self.places[number]
             A, X, needed, masks = kept[number]
@@ -213,33 +299,46 @@ class FreshTrainer(Trainer):
 
     def _update_cache(self, nodes, live, H, G, i):
         """Admit what is stable, evict what is not; return the counts of this iteration."""
-        config, counts = self.config, LoadCounts()
-        layers = self._cached_layers(i)
-        if layers:
-            self.cache.begin_update(i)
+        counts, layers, cache = LoadCounts(), self._cached_layers(i), self.cache
+        if not layers:
+            return counts
+        wrapped, dropped = cache.wrapped, cache.dropped
+        cache.begin_update(i)
         for layer in layers:  # V1:19 V1:21
-            computed = live.computed[layer - 1]
-            policy = self.gnn.policy_update(
-                self.cache,
-                layer,
-                nodes[layer],
-                self.gnn.row_norms(G[layer - 1]),
-                computed,
-                H[layer],
-                i,
-                p=config.p_grad,
-                control=config.control,
-                key=key(config.rng, CONTROL, i, layer) if config.control == "random" else None,
-            )  # V1:20
+            score, computed = self.gnn.row_norms(G[layer - 1]), live.computed[layer - 1]
+            done = self._update_layer(layer, nodes[layer], score, computed, H[layer], i)  # V1:20
             counts = counts.plus(
                 LoadCounts(
                     lookups=len(computed),
                     hits=int((~computed).sum()),
-                    admitted=policy.admitted,
-                    evicted=policy.evicted,
+                    admitted=done.admitted,
+                    evicted=done.evicted,
                 )
             )
-        return counts
+        return counts._replace(wrapped=cache.wrapped - wrapped, dropped=cache.dropped - dropped)
+
+    def _update_layer(self, layer, ids, score, computed, values, i):
+        """Update the cache of one layer; with a plan, first what it holds to be densest."""
+        config, allow = self.config, None
+        if self.plan is not None:
+            order = np.lexsort((ids, -self.plan.density[layer - 1, ids]))
+            ids, score, computed, values = (a[order] for a in (ids, score, computed, values))
+            allow = self.plan.ok[layer - 1, ids]
+        return self.gnn.policy_update(
+            self.cache,
+            layer,
+            ids,
+            score,
+            computed,
+            values,
+            i,
+            p=config.p_grad,
+            rank_base=config.rank_base,
+            gradient_evict=config.gradient_evict,
+            control=config.control,
+            key=key(config.rng, CONTROL, i, layer) if config.control == "random" else None,
+            allow=allow,
+        )
 
     def _load(self, ids):
         """Return the features of `ids`, and how many of them were in the cache."""

@@ -3,10 +3,11 @@
 from refimpl.training.fresh import FreshTrainer
 from refimpl.training.trainer import Trainer
 
-TRAINERS = {"fresh": FreshTrainer, "neighbor": FreshTrainer}  # all others: Trainer
+# All other methods: Trainer.
+TRAINERS: dict[str | None, type[Trainer]] = {"fresh": FreshTrainer, "neighbor": FreshTrainer}
 
 
-def make_trainer(gnn, dataset, config, state=None):
+def make_trainer(gnn, dataset, config, state=None, *, features=None):
     """Return one run over an implementation, to be taken an iteration or an epoch at a time.
 
     Its methods are ``step()``, ``epoch()``, ``scores(weights, *parts)``, ``result()`` and
@@ -21,6 +22,8 @@ def make_trainer(gnn, dataset, config, state=None):
     config : TrainConfig
     state : TrainState, optional
         Where to go on, and what then changes in place; default: the start.
+    features : array, optional
+        For methods "fresh" and "neighbor": where training reads features, see `FreshTrainer`.
 
     Returns
     -------
@@ -30,13 +33,17 @@ def make_trainer(gnn, dataset, config, state=None):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind, or the state's weights do not fit the model.
+        If an argument is of the wrong kind, or does not fit another.
     """
     kind = TRAINERS.get(getattr(config, "method", None), Trainer)
-    return kind(gnn, dataset, config, state)
+    if features is None:
+        return kind(gnn, dataset, config, state)
+    if not issubclass(kind, FreshTrainer):
+        raise ValueError(f'features must be None where method is "{config.method}"')
+    return kind(gnn, dataset, config, state, features)
 
 
-def train(gnn, dataset, config, *, state=None, after_epoch=None):
+def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None):
     """Train a model by minibatches; return the weights that do best on validation nodes.
 
     JPDC'21 Algorithm 8, of which ``# n`` marks line n; see `Trainer` for an iteration
@@ -54,6 +61,8 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None):
         Where to go on, from ``TrainResult.state`` or a checkpoint; it changes in place.
     after_epoch : callable, optional
         Called with the TrainState after each epoch.
+    features : array, optional
+        As for `make_trainer`.
 
     Returns
     -------
@@ -64,7 +73,7 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None):
     TypeError, ValueError
         If an argument is of the wrong kind or does not fit another.
     """
-    with make_trainer(gnn, dataset, config, state) as trainer:
+    with make_trainer(gnn, dataset, config, state, features=features) as trainer:
         while len(trainer.state.history) < config.epochs:  # 2 A1:2 E-F8
             trainer.epoch()
             if after_epoch is not None:

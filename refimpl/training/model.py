@@ -42,6 +42,13 @@ TRAINING_ONLY = {
     "hotness",
     "overflow",
     "control",
+    "cache_layers",
+    "lookup_roots",
+    "rank_base",
+    "gradient_evict",
+    "staleness",
+    "performance",
+    "sample_mode",
 }
 ARCHITECTURE = tuple(f.name for f in fields(TrainConfig) if f.name not in TRAINING_ONLY)
 

@@ -172,3 +172,11 @@ def test_communities_dtype():
         communities(2, dtype="int32")
     with pytest.raises(ValueError, match="rng must be in"):
         communities(-1)
+
+
+def test_communities_of_another_size():
+    dataset = communities(4, nodes=3000)
+    assert dataset.graph.n == 3000 and 14 < dataset.graph.e / 3000 < 18
+    assert (len(dataset.train), len(dataset.val), len(dataset.test)) == (1980, 360, 660)
+    with pytest.raises(ValueError, match="nodes"):
+        communities(nodes=99)

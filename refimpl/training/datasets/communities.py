@@ -12,7 +12,7 @@ FEATURES = 50
 SHARES = (18, 15, 13, 11, 10, 9, 8, 6, 6, 4)  # % of the nodes, about, in each community
 SPLIT = (66, 12, 22)  # % of the nodes for training, validation and test
 
-EDGES = 90_000  # drawn; a twentieth is lost as repetitions and self-loops: mean degree about 17
+EDGES_A_NODE = 9  # drawn; a twentieth is lost as repetitions and self-loops: mean degree about 17
 MAX_WEIGHT = 60  # expected degrees follow a power law, up to this multiple of the least
 
 # These two were tuned on seeds 0 to 2, so that a network without the graph reaches 60% of the test
@@ -31,10 +31,10 @@ FLIPPED = 0.02  # share of the (node, label) pairs that are turned over
 MEMBERSHIP, WEIGHT, EDGE, MEAN, NOISE, ROLE, LABEL, FLIP = range(8)
 
 
-def communities(rng=0, *, multilabel=False, dtype="float32", scaling=None):
+def communities(rng=0, *, nodes=NODES, multilabel=False, dtype="float32", scaling=None):
     """Return a degree-corrected planted partition with noisy features, the same for each seed.
 
-    10,000 nodes in 10 communities of unequal size, mean degree about 17, degrees from a power
+    Nodes in 10 communities of unequal size, mean degree about 17, degrees from a power
     law with exponent 7/3, a few isolated nodes; 50 features, each the mean of the node's
     community plus noise; a random split into 66% training, 12% validation and 22% test nodes.
     The class of a node is its community. In the multi-label variant, on the same graph and
@@ -45,6 +45,7 @@ def communities(rng=0, *, multilabel=False, dtype="float32", scaling=None):
     ----------
     rng : int in [0, 2**64), numpy.random.Generator or None
         See `refimpl.streams.as_seed`.
+    nodes : int, at least 100
     multilabel : bool
     dtype : float32 or float64
     scaling : (mean, std), optional
@@ -65,9 +66,10 @@ def communities(rng=0, *, multilabel=False, dtype="float32", scaling=None):
     """
     dtype = _check.float_dtype("dtype", dtype)
     seed = streams.as_seed(rng)
-    member = _pick(np.cumsum(SHARES), _draws(seed, MEMBERSHIP, NODES))
+    nodes = _check.integer("nodes", nodes, 100, 2**31 - 1)
+    member = _pick(np.cumsum(SHARES), _draws(seed, MEMBERSHIP, nodes))
     graph = _planted_partition(seed, member)
-    train, val, test = _random_split(seed)
+    train, val, test = _random_split(seed, nodes)
     if multilabel:
         labels = _overlapping_labels(seed, member)
     else:
@@ -108,31 +110,32 @@ def _planted_partition(seed, member):
     nodes otherwise.
     """
     # (1 - u)^(-3/4) by square roots, which every machine rounds alike; then in thousandths.
-    root = np.sqrt(1 - _draws(seed, WEIGHT, NODES))
+    n = len(member)
+    root = np.sqrt(1 - _draws(seed, WEIGHT, n))
     weight = np.minimum(1 / (root * np.sqrt(root)), MAX_WEIGHT)
     order = np.argsort(member, kind="stable")  # communities lie side by side
     ends = np.cumsum((1000 * weight[order]).astype(np.int64))
     first = np.searchsorted(member[order], np.arange(len(SHARES) + 1))
     bound = np.concatenate([[0], ends])[first]
-    u, same, v = _draws(seed, EDGE, 3, EDGES)
+    u, same, v = _draws(seed, EDGE, 3, EDGES_A_NODE * n)
     one = order[_pick(ends, u)]
     same = same < WITHIN
     low = np.where(same, bound[member[one]], 0)
     high = np.where(same, bound[member[one] + 1], ends[-1])
     other = order[_pick(ends, v, low, high)]
-    return as_graph(np.stack([one, other], 1), n=NODES, symmetrize=True, self_loops=False)
+    return as_graph(np.stack([one, other], 1), n=n, symmetrize=True, self_loops=False)
 
 
 def _noisy_means(seed, member):
     """Return features: the mean of the node's community plus a sum of four uniforms."""
     mean = SPREAD * (2 * _draws(seed, MEAN, len(SHARES), FEATURES) - 1)
-    noise = _draws(seed, NOISE, 4, NODES, FEATURES).sum(axis=0) - 2  # close to normal
+    noise = _draws(seed, NOISE, 4, len(member), FEATURES).sum(axis=0) - 2  # close to normal
     return mean[member] + noise
 
 
-def _random_split(seed):
-    shuffled = np.argsort(_draws(seed, ROLE, NODES), kind="stable")
-    cuts = np.cumsum(SPLIT)[:2] * NODES // 100
+def _random_split(seed, nodes):
+    shuffled = np.argsort(_draws(seed, ROLE, nodes), kind="stable")
+    cuts = np.cumsum(SPLIT)[:2] * nodes // 100
     return [np.sort(part) for part in np.split(shuffled, cuts)]
 
 
@@ -141,4 +144,4 @@ def _overlapping_labels(seed, member):
     shuffled = np.argsort(_draws(seed, LABEL, LABELS, len(SHARES)), axis=1, kind="stable")
     holds = np.zeros((len(SHARES), LABELS), np.bool_)
     holds[shuffled[:, :COMMUNITIES_PER_LABEL].T, np.arange(LABELS)] = True
-    return holds[member] ^ (_draws(seed, FLIP, NODES, LABELS) < FLIPPED)
+    return holds[member] ^ (_draws(seed, FLIP, len(member), LABELS) < FLIPPED)

@@ -1,0 +1,37 @@
+"""Values of options as the user writes them; what they are called is shown in errors."""
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+from refimpl.training.datasets.loading import BUILT_IN
+
+NO_LIMIT = "inf"
+BYTES = {"": 1, "B": 1} | {
+    prefix + unit: base**power
+    for unit, base in (("B", 1000), ("iB", 1024))
+    for power, prefix in enumerate("KMGT", 1)
+}
+
+
+def data_source(text):
+    """Return a built-in name as it is, and a folder as an absolute path."""
+    return text if text in BUILT_IN else str(Path(text).resolve())
+
+
+def fanouts(text):
+    """Return numbers separated by commas as a list, "all" as -1."""
+    return [-1 if number == "all" else int(number) for number in text.split(",")]
+
+
+def size(text):
+    """Return bytes: a number alone, or with a unit as in 256MB (10^6) or 1.5GiB (2^30)."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text, re.ASCII)
+    if found is None or found[2] not in BYTES:
+        raise ValueError(text)
+    return int(Fraction(found[1]) * BYTES[found[2]])
+
+
+def age(text):
+    """Return a number, or `NO_LIMIT` as it is."""
+    return text if text == NO_LIMIT else int(text)

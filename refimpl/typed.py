@@ -1,0 +1,225 @@
+"""Typed graphs: every entry belongs to a relation, and every node may have a type.
+
+The model for them is R-GCN (`rgcn_forward`), which takes a mean over each relation by itself.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.block import Block, _live
+from refimpl.graph import Graph
+
+MOST_TYPES = 2**15  # of edges or nodes: types are int16
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class TypedGraph(Graph):
+    """A Graph whose entries have types, checked, copied and frozen once, when it is built.
+
+    Wherever a Graph is asked for, this is one. What a relation says may depend on the direction
+    ("writes", "is written by"): then (u, v) and (v, u) have two types.
+
+    Parameters
+    ----------
+    graph : Graph
+        With n nodes and e entries.
+    edge_types : (e,) integer array
+        The relation of each entry of ``graph.indices``, in [0, relations). Stored as int16,
+        read-only.
+    relations : int in [1, 2**15]
+    node_types : (n,) integer array, optional
+        From 0 on. Stored as int16, read-only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or shape, or a type is out of range.
+    """
+
+    edge_types: np.ndarray
+    relations: int
+    node_types: np.ndarray | None
+
+    def __init__(self, graph, edge_types, relations, node_types=None):
+        if not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+        relations = _check.integer("relations", relations, 1, MOST_TYPES)
+        edge_types = types_of("edge_types", edge_types, graph.e, relations).copy()
+        if node_types is not None:
+            node_types = types_of("node_types", node_types, graph.n, MOST_TYPES).copy()
+        self._freeze(graph.indptr, graph.indices, graph.symmetric)
+        for array in (edge_types, node_types):
+            if array is not None:
+                array.flags.writeable = False
+        values = {"edge_types": edge_types, "relations": relations, "node_types": node_types}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self):  # checked again: copies of typed graphs are rare
+        graph = Graph._trusted(self.indptr, self.indices, self.symmetric)
+        return TypedGraph, (graph, self.edge_types, self.relations, self.node_types)
+
+    def __repr__(self):
+        return f"Typed{super().__repr__()[:-1]}, relations={self.relations})"
+
+    @property
+    def kinds(self):
+        """Number of types of nodes: the largest plus 1, or 0 where nodes have no types."""
+        return 0 if self.node_types is None else int(self.node_types.max(initial=-1)) + 1
+
+    def typed(self, sub):
+        """Return a Subgraph of this graph with its own graph typed. O(n + e) time for its sizes."""
+        types = self.edge_types[sub.edge_ids]
+        node_types = None if self.node_types is None else self.node_types[sub.nodes]
+        return sub._replace(graph=TypedGraph(sub.graph, types, self.relations, node_types))
+
+    def on(self, nodes, graph):
+        """Return `graph` as a TypedGraph: node i of it is ``nodes[i]`` here, with its types.
+
+        O((n + e) log e) time for n nodes and e entries of `graph`.
+
+        Parameters
+        ----------
+        nodes : (n,) integer array
+        graph : Graph
+            With n nodes, and no entry that this graph does not have.
+
+        Returns
+        -------
+        TypedGraph
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is of the wrong kind, or an entry of `graph` has no type here.
+        """
+        nodes = _check.ids("nodes", nodes, 0, self.n, np.int64)
+        if not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+        if graph.n != nodes.size:
+            raise ValueError(f"graph must have {nodes.size} nodes like nodes, got {graph.n}")
+        wanted = nodes[_rows(graph)] * self.n + nodes[graph.indices]
+        held = _rows(self) * self.n + self.indices  # ascends
+        at = np.searchsorted(held, wanted)
+        known = at < held.size
+        known[known] = held[at[known]] == wanted[known]
+        if not known.all():
+            u, v = divmod(int(wanted[known.argmin()]), self.n)
+            raise ValueError(f"graph must have typed entries only, but ({u}, {v}) has no type")
+        node_types = None if self.node_types is None else self.node_types[nodes]
+        return TypedGraph(graph, self.edge_types[at], self.relations, node_types)
+
+
+def relation_blocks(pattern, edge_types, relations):
+    """Return the entries of each relation, as a Block of the same shape.
+
+    Entries of a row keep their order; a row without a source in a relation is empty in its Block.
+    O(e + R n_dst) time for R relations and e entries.
+
+    Parameters
+    ----------
+    pattern : Graph or Block
+        A Block has `edge_ids`; its dead entries are left out.
+    edge_types : integer array
+        Of every entry of the graph: of `pattern` itself where it is a Graph, of the graph that
+        it was sampled from where it is a Block. In [0, relations).
+    relations : int in [1, 2**15]
+
+    Returns
+    -------
+    tuple of Blocks
+        One a relation, with `edge_ids`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or shape, a type is out of range, or a Block has no
+        `edge_ids`.
+    """
+    edge_types, relations, edge_ids = relation_arguments(pattern, edge_types, relations)
+    live = _live(pattern.start, pattern.end)
+    ids = live if edge_ids is None else edge_ids[live]
+    kind = _check.ids("edge_types", edge_types[ids], 0, relations, np.int16)
+    n_dst = pattern.n_dst
+    row = np.repeat(np.arange(n_dst), pattern.end - pattern.start)
+    order = np.argsort(kind, kind="stable")  # by (relation, row), and in a row as they were
+    lengths = np.bincount(kind.astype(np.int64) * n_dst + row, minlength=relations * n_dst)
+    lengths = lengths.reshape(relations, n_dst)
+    sources, ids = pattern.indices[live[order]], ids[order]
+    cuts = np.cumsum(lengths.sum(axis=1))[:-1]
+    parts = zip(lengths, np.split(sources, cuts), np.split(ids, cuts), strict=True)
+    blocks = []
+    for length, indices, own_ids in parts:
+        end = np.cumsum(length)
+        blocks.append(Block._trusted(end - length, end, indices, pattern.n_src, own_ids))
+    return tuple(blocks)
+
+
+def relation_norms(gnn, pattern, edge_types, relations, *, dtype=np.float64):
+    """Return the matrices that take the mean over each node's sources in each relation.
+
+    O(e + R (n_dst + n_src)) time for R relations and e entries.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    pattern, edge_types, relations
+        As for `relation_blocks`.
+    dtype : float32 or float64
+
+    Returns
+    -------
+    tuple of Adjacency
+        One a relation, each as `block_norm` makes it: with `graph_t` and `perm`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or shape.
+    """
+    dtype = _check.float_dtype("dtype", dtype)
+    blocks = relation_blocks(pattern, edge_types, relations)
+    return tuple(gnn.block_norm("row", block, dtype=dtype) for block in blocks)
+
+
+def types_of(name, value, count, kinds):
+    """Check the types of `count` edges or nodes, each in [0, kinds); return them as int16."""
+    types = _check.ids(name, value, 0, kinds, np.int16)
+    if types.size != count:
+        raise ValueError(f"{name} must have shape ({count},), got {types.shape}")
+    return types
+
+
+def relation_arguments(pattern, edge_types, relations):
+    """Check the arguments of `relation_blocks`; return (edge_types, relations, edge_ids).
+
+    All but the range of the types: those of a whole graph are too many to look at for a block.
+    """
+    relations = _check.integer("relations", relations, 1, MOST_TYPES)
+    if not isinstance(pattern, Graph | Block):
+        raise TypeError(f"pattern must be a Graph or a Block, got {type(pattern).__name__}")
+    edge_types = np.asarray(edge_types)
+    if edge_types.ndim != 1 or (edge_types.size and edge_types.dtype.kind not in "iu"):
+        raise TypeError(
+            f"edge_types must be 1-D and hold integers, got {edge_types.ndim}-D {edge_types.dtype}"
+        )
+    if isinstance(pattern, Graph):
+        if edge_types.size != pattern.e:
+            raise ValueError(f"edge_types must have shape ({pattern.e},), got {edge_types.shape}")
+        return edge_types, relations, None
+    if pattern.edge_ids is None:
+        raise ValueError("pattern must have edge_ids: they say which types its entries have")
+    last = pattern.edge_ids.max(initial=-1)
+    if last >= edge_types.size:
+        raise ValueError(
+            f"edge_types must have a type for every edge id up to {last}, got {edge_types.size}"
+        )
+    return edge_types, relations, pattern.edge_ids
+
+
+def _rows(graph):
+    """Return the row of every entry."""
+    return np.repeat(np.arange(graph.n), graph.degrees())

@@ -1,0 +1,328 @@
+"""FreshGNN's step: what a cache changes and what it must not, its gradients, what it counts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from comparison import threads
+from fresh_cases import (
+    COUNTED,
+    LAYERS,
+    Watched,
+    config_of,
+    dense_forward,
+    trajectory,
+    watched,
+)
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import differences
+from tiny_data import tiny_dataset
+
+from refimpl.streams import DROPOUT, key
+from refimpl.training.fresh import LoadCounts
+
+EACH_MODEL = pytest.mark.parametrize("model", sorted(LAYERS))
+LIVE_HITS = "no live row was read from the cache: this shows nothing"
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return tiny_dataset(tmp_path_factory.mktemp("tiny"), "float64")
+
+
+def counted_step(trainer):
+    """Do a step; return what it added to the counts."""
+    before = trainer.counts_of_epoch
+    trainer.step()
+    return LoadCounts(*(b - a for a, b in zip(before, trainer.counts_of_epoch, strict=True)))
+
+
+# A1: a cache of what would be computed anyway.
+
+
+@EACH_MODEL
+@pytest.mark.parametrize("layers", [2, 3])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_a_cache_of_the_exact_rows_changes_no_logit(gnn, dataset, model, layers, dropout):
+    """A1: same logits, same gradients above, others below. Masks go by node, not by row."""
+    options = {"model": model, "layers": layers, "dropout": dropout, "p_grad": 1.0}
+    plain = watched(gnn, dataset, config_of("neighbor", **{**options, "p_grad": 0.9}), 1)
+    trainer = watched(gnn, dataset, config_of(**options))
+    rng = np.random.default_rng(2)
+    for layer in range(1, layers):
+        ids, order = plain.nodes[layer], plain.live.order[layer]
+        some = np.flatnonzero(rng.random(len(ids)) < 0.5)
+        assert_array_equal(order, np.arange(len(ids)))
+        trainer.cache.admit(layer, ids[some], plain.H[layer][some], 0)
+    trainer.step()
+    assert trainer.live_hits(layers - 1), LIVE_HITS
+    assert len(trainer.nodes[0]) < len(plain.nodes[0])
+    for layer in range(layers + 1):
+        assert_allclose(trainer.H[layer], plain.H[layer][trainer.live.order[layer]], rtol=1e-9)
+    assert_allclose(trainer.H[-1], plain.H[-1], rtol=1e-9, atol=1e-12)
+    top = trainer.live.order[layers - 1]
+    assert_allclose(trainer.G[layers - 2], plain.G[layers - 2][top], rtol=1e-9, atol=1e-14)
+    for name, want in plain.gradients.items():
+        same = np.allclose(trainer.gradients[name], want, rtol=1e-9, atol=1e-13)
+        assert same == (name.startswith((f"layer{layers}.", "classifier."))), name
+
+
+def test_dropout_masks_go_by_node(gnn, dataset):
+    """Node v's mask before layer l + 1 is the stream key(seed, 3, iteration, l, v)."""
+    with watched(gnn, dataset, config_of(dropout=0.4), 3) as trainer:
+        ids = np.array([5, 100, 7], np.int32)
+        X = np.ones((3, 4))
+        masked, _ = trainer._dropped(X, ids, 1, 8)
+        for row, v in zip(masked, ids.tolist(), strict=True):
+            u = gnn.uniform(key(6, DROPOUT, 8, 1, v), np.arange(4, dtype=np.uint64))
+            assert_allclose(row, (u >= 0.4) / 0.6)
+
+
+# A2: the gradients.
+
+
+@EACH_MODEL
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_gradients_with_cached_rows_held_constant(gnn, dataset, model, layers):
+    """A2, and the compact forward pass: all by dense algebra on the graph before pruning."""
+    config = config_of(model=model, layers=layers, batch=6, p_grad=0.8)
+    with watched(gnn, dataset, config, 30) as trainer:
+        weights = trainer.weights
+        H, loss = dense_forward(trainer, weights)
+    for layer in range(1, layers):
+        assert trainer.live_hits(layer) and trainer.live.computed[layer - 1].any(), LIVE_HITS
+    for layer in range(layers + 1):
+        assert_allclose(trainer.H[layer], H[layer][trainer.live.order[layer]], rtol=1e-9)
+    assert_allclose(trainer.H[-1], H[-1], rtol=1e-9, atol=1e-12)
+    for name, W in weights.items():
+        slopes = differences(lambda: dense_forward(trainer, weights)[1], W)
+        assert_allclose(trainer.gradients[name], slopes, rtol=1e-5, atol=1e-8, err_msg=name)
+    shift = [np.zeros_like(rows) for rows in H]
+    for layer in range(1, layers):
+        slopes = differences(lambda: dense_forward(trainer, weights, shift)[1], shift[layer])
+        order = trainer.live.order[layer]
+        assert_allclose(trainer.G[layer - 1], slopes[order], rtol=1e-5, atol=1e-8)
+        cached = ~trainer.live.computed[layer - 1]
+        assert trainer.G[layer - 1][cached].any(), "the gradient of cached rows is lost"
+
+
+# A3, A4: what must not be read.
+
+
+@EACH_MODEL
+def test_features_of_dead_nodes_are_never_read(gnn, dataset, model):
+    """A3: NaN in every feature that the next step does not need."""
+    config = config_of(model=model)
+    clean, poisoned = (watched(gnn, dataset, config, 8) for _ in range(2))
+    want = trajectory(clean, 1)
+    needed = np.zeros(dataset.graph.n, np.bool_)
+    needed[dataset.train[clean.nodes[0]]] = True
+    dead = clean.mfg.nodes[0][~needed[dataset.train[clean.mfg.nodes[0]]]]
+    assert len(dead), "no node is dead: this shows nothing"
+    poisoned.features = np.where(needed[:, None], dataset.features, np.nan)
+    assert trajectory(poisoned, 1) == want
+
+
+def test_contents_of_invalid_slots_are_never_used(gnn, dataset):
+    """A4: NaN in every slot that no lookup of this iteration may give."""
+    config = config_of(t_stale=4)
+    clean, poisoned = (watched(gnn, dataset, config, 12) for _ in range(2))
+    nodes = np.arange(dataset.train_graph.n, dtype=np.int32)
+    valid = np.concatenate([poisoned.cache.lookup(layer, nodes, 12) for layer in (1, 2)])
+    rows = poisoned.cache.entries.rows
+    invalid = np.setdiff1d(np.arange(len(rows)), valid[valid >= 0])
+    assert len(np.intersect1d(invalid, np.arange(poisoned.cache.hwm)))
+    rows[invalid] = np.nan
+    want = trajectory(clean, 1)
+    assert clean.live_hits(1) and clean.live_hits(2), LIVE_HITS
+    assert trajectory(poisoned, 1) == want
+
+
+def test_every_row_is_computed_cached_or_dead(gnn, dataset):
+    """A5, and what is counted of it."""
+    with watched(gnn, dataset, config_of(), 10) as trainer:
+        for _ in range(5):
+            counts = counted_step(trainer)
+            hits = lookups = 0
+            for layer in range(1, 4):
+                order, computed = trainer.live.order[layer], trainer.live.computed[layer - 1]
+                assert len(np.unique(order)) == len(order) <= len(trainer.mfg.nodes[layer])
+                assert_array_equal(computed, ~trainer.hit[layer - 1][order])
+                hits += (~computed).sum()
+                lookups += len(order) if layer < 3 else 0
+            assert (counts.hits, counts.lookups) == (hits, lookups)
+            assert_array_equal(trainer.nodes[3], trainer.mfg.nodes[3])
+            assert not trainer.hit[2].any()
+
+
+# What is counted.
+
+
+def test_loads_are_counted_before_the_update(gnn, dataset):
+    """Spec 5.4, with embeddings that grow over the features meanwhile."""
+    config = config_of(hotness="degree", buffer=8 * 12 * 100, t_stale=6)
+    every = np.arange(dataset.train_graph.n, dtype=np.int32)
+    loaded, inputs, displaced = [], [], 0
+    with watched(gnn, dataset, config) as trainer:
+        for _ in range(20):
+            held = trainer.cache.feature_mask(every)
+            counts = counted_step(trainer)
+            ids = trainer.nodes[0]
+            assert counts.inputs == len(trainer.mfg.nodes[0])
+            assert counts.live == len(ids) and counts.feature_hits == held[ids].sum()
+            assert counts.loaded == (~held[ids]).sum() <= counts.live <= counts.inputs
+            displaced += (held != trainer.cache.feature_mask(every)).sum()
+            loaded.append(counts.loaded)
+            inputs.append(counts.inputs)
+        assert displaced and 0 < sum(loaded) < sum(inputs)
+        total = trainer.counts_of_epoch
+    assert total.io_saving == gnn.io_saving(np.array(loaded), np.array(inputs))
+    assert np.isnan(LoadCounts().io_saving)
+
+
+def test_an_epoch_records_its_own_loads(gnn, dataset):
+    with watched(gnn, dataset, config_of()) as trainer:
+        trainer.epoch()
+        trainer.epoch()
+        first, second = trainer.state.loads
+        assert second == trainer.counts_of_epoch._asdict()
+    assert first["hits"] < second["hits"] and set(COUNTED) <= second.keys()
+
+
+def test_gradients_evict(gnn, dataset):
+    """Trap 2: if cached rows lost their gradients, nothing would ever be evicted."""
+    by_share = {}
+    for p in (0.5, 1.0):
+        with watched(gnn, dataset, config_of(p_grad=p), 20) as trainer:
+            by_share[p] = trainer.counts_of_epoch.evicted
+    assert by_share[0.5] > 0 == by_share[1.0]
+
+
+# What never changes a result.
+
+
+@pytest.mark.parametrize("method", ["fresh", "neighbor"])
+def test_workers_change_no_bit(gnn, dataset, method):
+    """T1: two epochs, losses and weights."""
+    runs = []
+    for workers in (0, 1, 2, 4):
+        with watched(gnn, dataset, config_of(method, workers=workers, dropout=0.2)) as trainer:
+            runs.append((trajectory(trainer, 12), trainer.counts_of_epoch))
+    assert runs[1:] == runs[:-1]
+
+
+@EACH_MODEL
+def test_threads_change_no_bit(gnn, dataset, model):
+    runs = []
+    for count in (1, 2, 5):
+        with threads(count), watched(gnn, dataset, config_of(model=model)) as trainer:
+            runs.append((trajectory(trainer, 8), trainer.counts_of_epoch))
+    assert runs[1:] == runs[:-1]
+    assert runs[0][1].hits
+
+
+def test_a_run_goes_on_from_its_own_state(gnn, dataset):
+    """The state of a run holds its cache: what goes on has the same bits as what never stopped."""
+    config = config_of(hotness="degree", buffer=8 * 12 * 100, t_stale=6)
+    with watched(gnn, dataset, config) as whole:
+        want = trajectory(whole, 9)
+    with watched(gnn, dataset, config, 5) as first:
+        pass
+    with Watched(gnn, dataset, config, first.state) as second:
+        assert trajectory(second, 4) == want[5:]
+        assert second.live_hits(2), LIVE_HITS
+    with pytest.raises(ValueError, match="state.cache must be None"):
+        Watched(gnn, dataset, config_of("neighbor"), second.state)
+
+
+# Settings.
+
+
+def test_roots_are_looked_up_or_not(gnn, dataset):
+    """The roots stand first in every layer."""
+    hits = {}
+    for lookup_roots in (True, False):
+        config = config_of(lookup_roots=lookup_roots, p_grad=1.0)
+        with watched(gnn, dataset, config, 14) as trainer:
+            roots = len(trainer.mfg.nodes[-1])
+            hits[lookup_roots] = [found[:roots].sum() for found in trainer.hit[:-1]]
+            assert trainer.live_hits(2), LIVE_HITS
+    assert min(hits[True]) > 0 == max(hits[False])
+
+
+def test_only_the_layers_asked_for_are_cached(gnn, dataset):
+    for chosen, want in (((1,), {1}), ([2], {2}), (None, {1, 2}), ((2, 1), {1, 2}), ((), set())):
+        with watched(gnn, dataset, config_of(cache_layers=chosen), 14) as trainer:
+            assert {layer for layer in (1, 2) if trainer.hit[layer - 1].any()} == want
+
+
+def test_settings_of_the_policy_reach_it(gnn, dataset):
+    """Each of them changes the run, and `gradient_evict=False` evicts nothing."""
+    runs = {}
+    for name, value in (
+        ("control", "gradient"),
+        ("control", "anti"),
+        ("control", "random"),
+        ("rank_base", "new"),
+        ("gradient_evict", False),
+        ("sample_mode", "shared"),
+    ):
+        with watched(gnn, dataset, config_of(**{name: value, "p_grad": 0.5}), 12) as trainer:
+            runs[name, value] = trainer.counts_of_epoch
+    assert runs["gradient_evict", False].evicted == 0 < runs["control", "gradient"].evicted
+    assert len(set(runs.values())) == len(runs)
+
+
+def test_the_header_alone_serves_entries_of_any_age(gnn, dataset):
+    """Spec 4.4, in a run: with stamps nothing is older than t_stale."""
+    oldest = {}
+    for staleness in ("stamp", "header_only"):
+        with watched(gnn, dataset, config_of(staleness=staleness, t_stale=3)) as trainer:
+            ages = [0]
+            for i in range(40):
+                for layer in (1, 2):
+                    nodes = np.arange(dataset.train_graph.n, dtype=np.int32)
+                    slots = trainer.cache.lookup(layer, nodes, i)
+                    ages += (i - trainer.cache.entries.stamp[slots[slots >= 0]]).tolist()
+                trainer.step()
+            oldest[staleness] = max(ages)
+    assert oldest["stamp"] == 3 < oldest["header_only"]
+
+
+def test_the_plan_for_performance_only_admits_less(gnn, dataset):
+    """Spec 4.8, W1: what it does not allow is never cached."""
+    options = {"hotness": "profile", "buffer": 8 * 12 * 60, "t_stale": 5, "overflow": "drop"}
+    with watched(gnn, dataset, config_of(performance=True, **options), 20) as trainer:
+        ok, cached = trainer.plan.ok, trainer.cache.entries.slot_of >= 0
+        assert trainer.counts_of_epoch.hits and ok.any() and not ok.all()
+        assert not (cached & ~ok).any()
+        assert_array_equal(
+            trainer.cache.rank[np.argsort(-trainer.plan.hotness, kind="stable")],
+            np.arange(dataset.train_graph.n),
+        )
+    with watched(gnn, dataset, config_of(**options), 20) as trainer:
+        assert ((trainer.cache.entries.slot_of >= 0) & ~ok).any()
+    with watched(gnn, dataset, config_of(performance=True, **options, p_grad=0.0), 1) as trainer:
+        assert trainer.plan is None
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"cache_layers": (0,)}, ValueError, "cache_layers"),
+        ({"cache_layers": (3,)}, ValueError, "below the last of 3 layers, got 3"),
+        ({"cache_layers": (1, 1)}, ValueError, "distinct"),
+        ({"cache_layers": 1}, TypeError, "tuple of ints, got int"),
+        ({"cache_layers": (1.5,)}, TypeError, "cache_layers"),
+        ({"lookup_roots": 1}, TypeError, "lookup_roots must be True or False"),
+        ({"gradient_evict": None}, TypeError, "gradient_evict must be True or False"),
+        ({"rank_base": "old"}, ValueError, "rank_base"),
+        ({"staleness": "never"}, ValueError, "staleness"),
+        ({"sample_mode": "both"}, ValueError, "sample_mode"),
+        ({"performance": True}, ValueError, 'performance must be False where hotness is "none"'),
+        ({"method": "neighbor", "hotness": "degree"}, ValueError, "where method"),
+    ],
+)
+def test_refused(change, error, message):
+    with pytest.raises(error, match=message):
+        replace(config_of(), **change)
