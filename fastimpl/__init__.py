@@ -16,6 +16,7 @@ from fastimpl.layers.dense import dense_backward, dense_forward
 from fastimpl.layers.gat import gat_backward, gat_forward
 from fastimpl.layers.gcn import gcn_backward, gcn_forward
 from fastimpl.layers.mixhop import mixhop_backward, mixhop_forward
+from fastimpl.layers.rgcn import rgcn_backward, rgcn_forward
 from fastimpl.layers.rows import (
     dropout,
     row_l2_backward,
@@ -80,6 +81,8 @@ from refimpl import (
     PolicyCounts,
     Profile,
     PruneResult,
+    RgcnGradients,
+    RgcnOutput,
     RowL2Output,
     RowStandardizeGradients,
     RowStandardizeOutput,
@@ -100,6 +103,7 @@ from refimpl import (
     TrainResult,
     TrainState,
     Transfer,
+    TypedGraph,
     aggregator,
     alias_draw,
     as_graph,
@@ -139,6 +143,7 @@ from refimpl import (
     power_law,
     predicted_cleanups,
     predicted_moves,
+    relation_blocks,
     round_bound,
     sample_cost,
     sample_cost_from_graph,
@@ -155,6 +160,7 @@ from refimpl import (
     theorem2,
     theorem2_Qf,
     two_sided_seconds,
+    typed,
     unique_nodes,
     write_features,
 )
@@ -174,6 +180,7 @@ profile = bind(hotness.profile, sys.modules[__name__])
 reverse_pagerank = bind(hotness.reverse_pagerank, sys.modules[__name__])
 estimate_counts = bind(normalization.estimate_counts, sys.modules[__name__])
 predict = bind(model.predict, sys.modules[__name__])
+relation_norms = bind(typed.relation_norms, sys.modules[__name__])
 SubgraphPool = bind(pool.SubgraphPool, sys.modules[__name__])
 make_trainer = bind(methods.make_trainer, sys.modules[__name__])
 train = bind(methods.train, sys.modules[__name__])
@@ -220,6 +227,8 @@ compiled = (
     "pin_tile",
     "prune_mfg",
     "random_walk",
+    "rgcn_backward",
+    "rgcn_forward",
     "row_l2_backward",
     "row_l2_forward",
     "row_norm",
@@ -283,6 +292,8 @@ __all__ = [
     "Prefetcher",
     "Profile",
     "PruneResult",
+    "RgcnGradients",
+    "RgcnOutput",
     "RowL2Output",
     "RowStandardizeGradients",
     "RowStandardizeOutput",
@@ -305,6 +316,7 @@ __all__ = [
     "TrainResult",
     "TrainState",
     "Transfer",
+    "TypedGraph",
     "adam_step",
     "add_self_loops",
     "aggregator",
@@ -392,7 +404,11 @@ __all__ = [
     "profile",
     "prune_mfg",
     "random_walk",
+    "relation_blocks",
+    "relation_norms",
     "reverse_pagerank",
+    "rgcn_backward",
+    "rgcn_forward",
     "round_bound",
     "row_l2_backward",
     "row_l2_forward",

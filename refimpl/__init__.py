@@ -2,6 +2,7 @@
 
 import sys
 
+from refimpl import typed
 from refimpl._bind import bind
 from refimpl.adjacency import (
     Adjacency,
@@ -85,6 +86,7 @@ from refimpl.layers.mixhop import (
     mixhop_backward,
     mixhop_forward,
 )
+from refimpl.layers.rgcn import RgcnGradients, RgcnOutput, rgcn_backward, rgcn_forward
 from refimpl.layers.rows import (
     RowL2Output,
     RowStandardizeGradients,
@@ -152,6 +154,7 @@ from refimpl.training.datasets.karate import karate
 from refimpl.training.datasets.loading import load_dataset
 from refimpl.training.model import Model, load_model, save_model
 from refimpl.training.trainer import EpochRecord, TrainResult, TrainState
+from refimpl.typed import TypedGraph, relation_blocks
 
 calibrate = bind(calibration.calibrate, sys.modules[__name__])
 BidirectionalCache = bind(cache.BidirectionalCache, sys.modules[__name__])
@@ -163,6 +166,7 @@ profile = bind(hotness.profile, sys.modules[__name__])
 reverse_pagerank = bind(hotness.reverse_pagerank, sys.modules[__name__])
 estimate_counts = bind(normalization.estimate_counts, sys.modules[__name__])
 predict = bind(model.predict, sys.modules[__name__])
+relation_norms = bind(typed.relation_norms, sys.modules[__name__])
 SubgraphPool = bind(pool.SubgraphPool, sys.modules[__name__])
 make_trainer = bind(methods.make_trainer, sys.modules[__name__])
 train = bind(methods.train, sys.modules[__name__])
@@ -208,6 +212,8 @@ __all__ = [
     "Prefetcher",
     "Profile",
     "PruneResult",
+    "RgcnGradients",
+    "RgcnOutput",
     "RowL2Output",
     "RowStandardizeGradients",
     "RowStandardizeOutput",
@@ -230,6 +236,7 @@ __all__ = [
     "TrainResult",
     "TrainState",
     "Transfer",
+    "TypedGraph",
     "adam_step",
     "add_self_loops",
     "aggregator",
@@ -317,7 +324,11 @@ __all__ = [
     "profile",
     "prune_mfg",
     "random_walk",
+    "relation_blocks",
+    "relation_norms",
     "reverse_pagerank",
+    "rgcn_backward",
+    "rgcn_forward",
     "round_bound",
     "row_l2_backward",
     "row_l2_forward",

@@ -14,7 +14,7 @@ def config_of(method="fresh", **options):
     layers = options.get("layers", 3)
     usual = {"layers": 3, "hidden": 4, "batch": 24, "rng": 6, "fanouts": (3, 2, 2)[:layers]}
     if method == "fresh":
-        usual |= {"hotness": "none", "t_stale": None, "p_grad": 0.7}
+        usual |= {"hotness": "none", "t_stale": None, "p_grad": 0.7, "buffer": 2**20}
     return refimpl.TrainConfig(method=method, **{**usual, **options})
 
 
@@ -79,10 +79,11 @@ def dense_forward(trainer, weights, shift=None):
         own = {n.split(".")[1]: W for n, W in weights.items() if n.startswith(f"layer{layer}.")}
         degrees = dataset.train_graph.degrees()[mfg.nodes[layer - 1]]
         S = matrix(block)
-        rows = np.maximum(LAYERS[trainer.config.model](S, H[-1], own, degrees), 0)
+        rows = LAYERS[trainer.config.model](S, H[-1], own, degrees)
+        rows = np.maximum(rows + own.get("b", 0), 0)
         rows = np.where(trainer.hit[layer - 1][:, None], trainer.cached[layer - 1], rows)
         H.append(rows if shift is None else rows + shift[layer])
-    logits = H[-1] @ weights["classifier.W"]
+    logits = H[-1] @ weights["classifier.W"] + weights.get("classifier.b", 0)
     chances = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
     Y = dataset.labels[dataset.train][mfg.nodes[-1]]
     return [*H, logits], -(Y * chances).sum(axis=1).mean()

@@ -74,4 +74,6 @@ def _rows_of(block, rows, sources):
     ends = np.cumsum(lengths)
     entries = np.arange(ends[-1] if len(ends) else 0)
     entries = entries + np.repeat(block.start[rows] - (ends - lengths), lengths)
-    return Block._trusted(ends - lengths, ends, place[block.indices[entries]], len(sources))
+    edge_ids = None if block.edge_ids is None else block.edge_ids[entries]
+    indices = place[block.indices[entries]]
+    return Block._trusted(ends - lengths, ends, indices, len(sources), edge_ids)

@@ -11,12 +11,19 @@ from refimpl.layers.sage import CONCAT
 from refimpl.samplers.neighbor import MODES as SAMPLE_MODES
 from refimpl.samplers.sampling import KERNELS, Sampler
 from refimpl.streams import as_seed
+from refimpl.typed import MOST_TYPES
 
-METHODS = ("graph", "layer", "full", "fresh", "neighbor")
-SAMPLED = ("layer", "fresh", "neighbor")  # neighbours of batches of nodes
+METHODS = ("graph", "layer", "full", "fresh", "neighbor", "gas", "graphfm", "vrgcn")
+SAMPLED = ("layer", "fresh", "neighbor", "vrgcn")  # neighbours of batches of nodes
+CLUSTERED = ("gas", "graphfm")  # batches are clusters
+MODELS_OF = {  # where it is not all
+    **dict.fromkeys(("fresh", "neighbor"), ("sage", "gcn", "gat", "rgcn")),
+    **dict.fromkeys(CLUSTERED, ("sage", "gcn", "gat")),
+    "vrgcn": ("sage", "gcn"),
+}
 RANK_BASES = ("all", "new")
 HOTNESS = ("none", "degree", "pagerank", "profile")
-MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
+MODELS = ("sage", "gcn", "mixhop", "gat", "rgcn", "mlp")
 SWITCHES = (
     "normalize",
     "classifier_relu",
@@ -32,6 +39,7 @@ FANOUTS = {  # of the roots' hop, the next, .. and, the last, of all others
     "layer": (25, 10),  # JPDC'21 section 7.7
     "fresh": (20, 15, 10),  # FreshGNN section 7.1
     "neighbor": (20, 15, 10),
+    "vrgcn": (2,),  # "only two neighbors per node", Chen, Zhu and Song
 }
 
 # With which values of other settings a setting applies; elsewhere it must keep its default.
@@ -39,7 +47,7 @@ APPLIES: dict[str, dict[str, tuple]] = {
     "sampler": {"method": ("graph",)},
     "normalize": {"method": ("graph",), "model": ("sage", "mlp")},
     "background": {"method": ("graph", "layer")},
-    "workers": {"method": ("fresh", "neighbor")},
+    "workers": {"method": ("fresh", "neighbor", "vrgcn")},
     "p_grad": {"method": ("fresh",)},
     "t_stale": {"method": ("fresh",)},
     "warmup": {"method": ("fresh",)},
@@ -54,12 +62,16 @@ APPLIES: dict[str, dict[str, tuple]] = {
     "staleness": {"method": ("fresh",)},
     "performance": {"method": ("fresh",), "hotness": ("profile",)},
     "sample_mode": {"method": ("fresh", "neighbor")},
-    "batch": {"method": SAMPLED},
-    "fanouts": {"method": SAMPLED, "model": ("sage", "gcn", "mixhop", "gat")},
+    "beta": {"method": ("graphfm",)},
+    "batch": {"method": SAMPLED + CLUSTERED},
+    "fanouts": {"method": SAMPLED, "model": ("sage", "gcn", "mixhop", "gat", "rgcn")},
     "concat": {"model": ("sage",)},
     "hops": {"model": ("mixhop",)},
     "heads": {"model": ("gat",)},
     "attention": {"model": ("gat",)},
+    "relations": {"model": ("rgcn",)},
+    "bases": {"model": ("rgcn",)},
+    "node_types": {"model": ("rgcn",)},
 }
 
 
@@ -69,14 +81,17 @@ class TrainConfig:
 
     Parameters
     ----------
-    method : {"graph", "layer", "full", "fresh", "neighbor"}
+    method : {"graph", "layer", "full", "fresh", "neighbor", "gas", "graphfm", "vrgcn"}
         Train on sampled subgraphs; on batches of nodes with sampled neighbours, layer by layer
         (GraphSAGE, a baseline); on the whole training graph at once (another); on batches with
-        sampled neighbours and a cache of embeddings (FreshGNN), or without the cache.
+        sampled neighbours and a cache of embeddings (FreshGNN), or without the cache; on clusters
+        with all neighbours, those outside from histories (GNNAutoScale), which then have momentum
+        (GraphFM); on batches with few sampled neighbours, corrected by histories (VR-GCN).
     sampler : Sampler, optional
         For method "graph"; default: `scaled_sampler` of the training graph.
-    model : {"sage", "gcn", "mixhop", "gat", "mlp"}
-        The kind of all layers; "mlp" does not look at the graph (a control).
+    model : {"sage", "gcn", "mixhop", "gat", "rgcn", "mlp"}
+        The kind of all layers; "rgcn" is for typed graphs, "mlp" does not look at the graph (a
+        control).
     layers, hidden : ints
         Depth, and width of each layer's output: after concatenation, all heads together.
     epochs : int
@@ -111,6 +126,14 @@ class TrainConfig:
     attention : {"softmax", "row", "none"}
         How GAT's attention is normalised (E-E6). "row" does not depend on which neighbours a
         subgraph shows.
+    relations : int
+        For model "rgcn": of the data set, as ``train_graph.relations``.
+    bases : int
+        R-GCN's basis matrices in each layer, of which those of all relations are mixtures; 0
+        gives every relation a matrix of its own.
+    node_types : int
+        For model "rgcn": how many types of nodes have a matrix of their own that the features
+        are multiplied by before the first layer; 0 for none.
     batch : int
         Roots of a batch, for method "layer".
     fanouts : sequence of ints, optional
@@ -137,6 +160,9 @@ class TrainConfig:
         What a full buffer does with another embedding: see `BidirectionalCache`.
     control : {"gradient", "random", "anti"}
         Rank rows by their gradients, or, to see what that is worth, at random or the other way.
+    beta : float in [0, 1]
+        For method "graphfm": the weight of what a batch says about a node outside it, against
+        the node's history; 0 is method "gas".
     cache_layers : sequence of ints in [1, layers - 1], optional
         The layers whose embeddings are cached; default: all of them.
     lookup_roots : bool
@@ -178,6 +204,9 @@ class TrainConfig:
     hops: int = 2
     heads: int = 1
     attention: str = "softmax"
+    relations: int = 1
+    bases: int = 0
+    node_types: int = 0
     batch: int = 512
     fanouts: tuple[int, ...] | None = None
     background: bool = False
@@ -189,6 +218,7 @@ class TrainConfig:
     hotness: str = "degree"
     overflow: str = "wrap"
     control: str = "gradient"
+    beta: float = 0.5
     cache_layers: tuple[int, ...] | None = None
     lookup_roots: bool = True
     rank_base: str = "all"
@@ -223,6 +253,9 @@ class TrainConfig:
             )
         if self.method in SAMPLED:
             object.__setattr__(self, "fanouts", self._checked_fanouts())
+        _check.integer("relations", self.relations, 1, MOST_TYPES)
+        for name in ("bases", "node_types"):
+            _check.integer(name, getattr(self, name), 0, MOST_TYPES)
         self._check_cache()
         object.__setattr__(self, "rng", as_seed(self.rng))
 
@@ -247,9 +280,11 @@ class TrainConfig:
         _check.choice("sample_mode", self.sample_mode, SAMPLE_MODES)
         if self.cache_layers is not None:
             object.__setattr__(self, "cache_layers", self._checked_cache_layers())
-        if self.method in ("fresh", "neighbor") and self.model not in ("sage", "gcn", "gat"):
+        object.__setattr__(self, "beta", _check.real("beta", self.beta, 0, high=1))
+        models = MODELS_OF.get(self.method, MODELS)
+        if self.model not in models:
             raise ValueError(
-                f'model must be "sage", "gcn" or "gat" where method is "{self.method}", '
+                f'model must be one of {", ".join(models)} where method is "{self.method}", '
                 f'got "{self.model}"'
             )
 
@@ -268,18 +303,23 @@ class TrainConfig:
 
     def _checked_fanouts(self):
         if self.fanouts is None:
-            return default_fanouts(self.reach, self.method)
+            return default_fanouts(self.hops_sampled, self.method)
         if not isinstance(self.fanouts, list | tuple):
             raise TypeError(f"fanouts must be a tuple of ints, got {type(self.fanouts).__name__}")
-        if len(self.fanouts) != self.reach:
+        if len(self.fanouts) != self.hops_sampled:
             raise ValueError(
-                f"fanouts must have {self.reach} numbers, one for each hop of the model, "
+                f"fanouts must have {self.hops_sampled} numbers, one for each hop sampled, "
                 f"got {len(self.fanouts)}"
             )
         fanouts = tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in self.fanouts)
         if 0 in fanouts:
             raise ValueError("fanouts must be -1 or at least 1, got 0")
         return fanouts
+
+    @property
+    def hops_sampled(self):
+        """How many hops are sampled: VR-GCN's first layer has the features of all neighbours."""
+        return self.reach - (self.method == "vrgcn")
 
     @property
     def reach(self):

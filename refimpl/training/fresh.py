@@ -8,7 +8,7 @@ import numpy as np
 from refimpl.history.compaction import live_layers
 from refimpl.profiling import timed
 from refimpl.streams import DROPOUT, GOLD, MASK, key
-from refimpl.training.stack import BLOCK_KINDS, weights_of
+from refimpl.training.stack import weights_of
 from refimpl.training.trainer import Trainer
 
 CONTROL = 7  # domain of the keys that rank rows at random
@@ -357,6 +357,5 @@ class FreshTrainer(Trainer):
         return self.gnn.dropout(X, self.config.dropout, keys), keys
 
     def _adjacency(self, block, nodes):
-        kind = BLOCK_KINDS[self.config.model]
-        degrees = self.degrees[nodes] if kind == "sym" else None
-        return self.gnn.block_norm(kind, block, degrees, dtype=self.dtype)
+        graph = self.dataset.train_graph
+        return self.stack.block_operand(block, nodes, self.degrees, graph, dtype=self.dtype)

@@ -1,13 +1,20 @@
 """The layers that a stack is made of: each kind's weights, and its two passes by name.
 
 A layer's operand is what it aggregates with: an Adjacency, for MixHop a tuple of one each hop,
-None for a layer without a graph. Its patterns are square (a subgraph) or blocks (layer sampling).
+for R-GCN a `Relations`, None for a layer without a graph. Its patterns are square (a subgraph) or
+blocks (layer sampling).
 
 The order of a layer's products is chosen once, from its widths (section 6.1). It is for square
 patterns, where both orders have the same dense work. A block has fewer rows than columns, so
 there the layer aggregates first, and multiplies the fewer rows by the weights.
 """
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from refimpl.adjacency import Adjacency
 from refimpl.scheduling import ChainOrder, chain_order, mixhop_depth
 
 
@@ -139,6 +146,90 @@ class GatLayer:
         return by_name(self, gradients), gradients.X
 
 
+class Relations(NamedTuple):
+    """The operand of an R-GCN layer.
+
+    Attributes
+    ----------
+    norms : tuple of R Adjacency
+        One a relation.
+    node_types : (n_src,) integer array or None
+        Of the rows of the layer's input.
+    """
+
+    norms: tuple[Adjacency, ...]
+    node_types: np.ndarray | None
+
+
+class RgcnLayer:
+    """R-GCN: a matrix for every relation, or `bases` for all of them, and one for the node."""
+
+    def __init__(self, gnn, config, f_in, f_out, first):
+        self.gnn, self.first = gnn, first
+        self.names = [f"W{i}" for i in range(1, (config.bases or config.relations) + 1)]
+        self.shapes = dict.fromkeys(["W_self", *self.names], (f_in, f_out))
+        if config.bases:
+            self.shapes["coefficients"] = config.relations, config.bases
+        self.shapes |= bias_shape(config, f_out)
+
+    def forward(self, W, A, X):
+        """Return the layer's output, and what `backward` needs of this pass."""
+        args, options = self._weights(W)
+        out = self.gnn.rgcn_forward(A.norms, X, *args, **options)
+        return out.X_out, out
+
+    def backward(self, W, A, X, out, G_out):
+        """Return the gradients of the weights by name, and of X (None in the first layer)."""
+        args, options = self._weights(W)
+        gradients = self.gnn.rgcn_backward(
+            A.norms, X, *args, out, G_out, **options, need_dx=not self.first
+        )
+        named = dict(zip(self.names, gradients.W, strict=True))
+        rest = self.shapes.keys() - named.keys()
+        return named | {name: getattr(gradients, name) for name in rest}, gradients.X
+
+    def _weights(self, W):
+        options = {name: W.get(name) for name in ("coefficients", "b")}
+        return ([W[name] for name in self.names], W["W_self"]), options
+
+
+class WithProjections:
+    """The first R-GCN layer, its input multiplied by the matrix of each row's type before."""
+
+    def __init__(self, gnn, config, f_in, layer):
+        self.gnn, self.layer = gnn, layer
+        self.names = [f"P{kind}" for kind in range(config.node_types)]
+        self.shapes = {**dict.fromkeys(self.names, (f_in, config.hidden)), **layer.shapes}
+
+    def forward(self, W, A, X):
+        """Return the layer's output, and what `backward` needs of this pass."""
+        rows = [np.flatnonzero(A.node_types == kind) for kind in range(len(self.names))]
+        H = np.empty((len(X), W["W_self"].shape[0]), X.dtype)
+        for name, at in zip(self.names, rows, strict=True):
+            H[at] = self.gnn.dense_forward(X[at], W[name], relu=False)
+        Y, needed = self.layer.forward(W, A, H)
+        return Y, (rows, H, needed)
+
+    def backward(self, W, A, X, kept, G_out):
+        """Return the gradients of the weights by name, and None: there is no layer below."""
+        rows, H, needed = kept
+        gradients, G = self.layer.backward(W, A, H, needed, G_out)
+        for name, at in zip(self.names, rows, strict=True):
+            of_type = self.gnn.dense_backward(
+                X[at], W[name], H[at], G[at], relu=False, need_dx=False
+            )
+            gradients[name] = of_type.W
+        return gradients, None
+
+
+def rgcn_layer(gnn, config, f_in, f_out, first):
+    """Return an R-GCN layer, the first with projections where the configuration has them."""
+    if not first or not config.node_types:
+        return RgcnLayer(gnn, config, f_in, f_out, first)
+    layer = RgcnLayer(gnn, config, config.hidden, f_out, first=False)
+    return WithProjections(gnn, config, f_in, layer)
+
+
 class DenseLayer:
     """ReLU(X W): a layer that does not look at the graph; without `relu`, a classifier."""
 
@@ -177,11 +268,12 @@ class WithRowL2:
         return self.layer.backward(W, A, X, needed, self.gnn.row_l2_backward(out, G_out))
 
 
-LAYERS = {
+LAYERS: dict[str, Callable[..., Any]] = {
     "sage": SageLayer,
     "gcn": GcnLayer,
     "mixhop": MixHopLayer,
     "gat": GatLayer,
+    "rgcn": rgcn_layer,
     "mlp": DenseLayer,
 }
 

@@ -1,10 +1,18 @@
 """Which trainer a method has, and the training loop that all of them share."""
 
 from refimpl.training.fresh import FreshTrainer
+from refimpl.training.gas import GasTrainer
+from refimpl.training.graphfm import GraphFmTrainer
 from refimpl.training.trainer import Trainer
+from refimpl.training.vrgcn import VrGcnTrainer
 
-# All other methods: Trainer.
-TRAINERS: dict[str | None, type[Trainer]] = {"fresh": FreshTrainer, "neighbor": FreshTrainer}
+TRAINERS: dict[str | None, type[Trainer]] = {  # all others: Trainer
+    "fresh": FreshTrainer,
+    "neighbor": FreshTrainer,
+    "gas": GasTrainer,
+    "graphfm": GraphFmTrainer,
+    "vrgcn": VrGcnTrainer,
+}
 
 
 def make_trainer(gnn, dataset, config, state=None, *, features=None):

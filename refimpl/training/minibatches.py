@@ -7,6 +7,7 @@ import numpy as np
 
 from refimpl.streams import LAYER, SHUFFLE, key
 from refimpl.training.pool import Pool, SubgraphPool
+from refimpl.typed import TypedGraph
 
 
 class Minibatch(NamedTuple):
@@ -65,6 +66,8 @@ class Subgraphs:
         sub = next(self.pool)  # A1:3 A8:10
         if not len(sub.nodes):
             raise ValueError(f"sampler must draw nodes, but {self.sampler} drew none")
+        if isinstance(self.graph, TypedGraph):
+            sub = self.graph.typed(sub)
         A, weights = self._normalised(sub)  # A1:4 E-A4
         X, Y = self.X[sub.nodes], self.Y[sub.nodes]  # A1:5-6
         return Minibatch(self.stack.operands(A), X, Y, weights)
@@ -105,7 +108,8 @@ class LayerBatches:
 def _draw(sampler, stack, dtype, first, count):
     """Return (MFG, operands) of iterations first, .., first + count - 1."""
     drawn = (sampler.sample(iteration) for iteration in range(first, first + count))
-    return [(mfg, stack.block_operands(mfg, sampler.degrees, dtype=dtype)) for mfg in drawn]
+    options = {"graph": sampler.graph, "dtype": dtype}
+    return [(mfg, stack.block_operands(mfg, sampler.degrees, **options)) for mfg in drawn]
 
 
 class LayerSampler:

@@ -42,6 +42,7 @@ TRAINING_ONLY = {
     "hotness",
     "overflow",
     "control",
+    "beta",
     "cache_layers",
     "lookup_roots",
     "rank_base",

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from refimpl.streams import DROPOUT, INIT, key
-from refimpl.training.layers import LAYERS, DenseLayer, WithRowL2
+from refimpl.training.layers import LAYERS, DenseLayer, Relations, WithRowL2
+from refimpl.typed import TypedGraph
 
 BLOCK_KINDS = {"sage": "row", "gcn": "sym", "mixhop": "sym", "gat": "loop"}
 ATTENTION = ("a_recv", "a_send")
@@ -69,15 +70,23 @@ class Stack:
         Parameters
         ----------
         graph : Graph
-            Undirected.
+            Undirected; a TypedGraph for R-GCN.
         transpose_perm : (e,) int64 array, optional
             From `transpose_perm`; without it there may be no backward pass.
         dtype : float32 or float64
 
         Returns
         -------
-        Adjacency or None
+        Adjacency, Relations or None
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the graph does not have the types that the model is for.
         """
+        if self.config.model == "rgcn":
+            self.check_types(graph)
+            return self._relations(graph, graph, None, dtype)
         if self.config.model == "sage":
             return self.gnn.row_norm(graph, transpose_perm, dtype=dtype)
         if self.config.model == "gat":
@@ -88,7 +97,7 @@ class Stack:
         """Return the operand of each layer where all aggregate with A."""
         return self._shared_out((A,) * self.config.reach)
 
-    def block_operands(self, mfg, degrees, *, dtype):
+    def block_operands(self, mfg, degrees, graph=None, *, dtype):
         """Return the operand of each layer on a message-flow graph.
 
         Parameters
@@ -97,21 +106,53 @@ class Stack:
             With as many blocks as ``config.reach``.
         degrees : (n,) integer array
             Of all nodes in the graph that it was sampled from.
+        graph : TypedGraph, optional
+            That graph, for R-GCN.
         dtype : float32 or float64
 
         Returns
         -------
         tuple
         """
-        kind = BLOCK_KINDS.get(self.config.model)
         return self._shared_out(
             tuple(
-                self.gnn.block_norm(
-                    kind, block, degrees[sources] if kind == "sym" else None, dtype=dtype
-                )
+                self.block_operand(block, sources, degrees, graph, dtype=dtype)
                 for sources, block in zip(mfg.nodes, mfg.blocks, strict=False)
             )
         )
+
+    def block_operand(self, block, sources, degrees, graph=None, *, dtype):
+        """Return what one hop aggregates with on a Block, whose sources are these nodes."""
+        if self.config.model == "rgcn":
+            return self._relations(block, graph, sources, dtype)
+        kind = BLOCK_KINDS.get(self.config.model)
+        degrees = degrees[sources] if kind == "sym" else None
+        return self.gnn.block_norm(kind, block, degrees, dtype=dtype)
+
+    def _relations(self, pattern, graph, sources, dtype):
+        """Return the operand of an R-GCN layer; the types are those of `graph`."""
+        norms = self.gnn.relation_norms(pattern, graph.edge_types, graph.relations, dtype=dtype)
+        types = graph.node_types
+        return Relations(norms, types if sources is None or types is None else types[sources])
+
+    def check_types(self, graph):
+        """Raise unless the graph has the types that the model is for; any has, but for R-GCN."""
+        config = self.config
+        if config.model != "rgcn":
+            return
+        if not isinstance(graph, TypedGraph):
+            raise TypeError(
+                f'graph must be a TypedGraph where model is "rgcn", got {type(graph).__name__}'
+            )
+        if graph.relations != config.relations:
+            raise ValueError(
+                f"relations must be {graph.relations} as in the graph, got {config.relations}"
+            )
+        if config.node_types and not 0 < graph.kinds <= config.node_types:
+            raise ValueError(
+                f"node_types must be 0, or at least the {graph.kinds} of a graph that has types "
+                f"of nodes, got {config.node_types}"
+            )
 
     def _shared_out(self, hops):
         """Return each layer's part of the matrices of all hops."""

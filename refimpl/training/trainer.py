@@ -90,6 +90,8 @@ class Trainer:
         self.Y, self.dtype = dataset.labels[dataset.train], dataset.labels.dtype
         f_in, classes = dataset.features.shape[1], self.Y.shape[1]
         self.stack = Stack(gnn, config, f_in, classes, dataset.multilabel)
+        for graph in (dataset.graph, dataset.train_graph):
+            self.stack.check_types(graph)
         self.profile = Profile()
         self.state = self._initial_state() if state is None else state
         if not isinstance(self.state, TrainState):

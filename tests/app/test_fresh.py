@@ -84,9 +84,16 @@ def test_dropout_masks_go_by_node(gnn, dataset):
 @EACH_MODEL
 @pytest.mark.parametrize("layers", [1, 2, 3])
 def test_gradients_with_cached_rows_held_constant(gnn, dataset, model, layers):
-    """A2, and the compact forward pass: all by dense algebra on the graph before pruning."""
-    config = config_of(model=model, layers=layers, batch=6, p_grad=0.8)
-    with watched(gnn, dataset, config, 30) as trainer:
+    """A2, and the compact forward pass: all by dense algebra on the graph before pruning.
+
+    Biases keep rows of zeros away from the kink of the ReLU.
+    """
+    config = config_of(model=model, layers=layers, batch=6, p_grad=0.8, bias=True, hidden=6)
+    rng = np.random.default_rng(4)
+    with watched(gnn, dataset, config) as trainer:
+        for W in trainer.state.weights.values():
+            W += 0.3 * rng.normal(size=W.shape)
+        trajectory(trainer, 30)
         weights = trainer.weights
         H, loss = dense_forward(trainer, weights)
     for layer in range(1, layers):
@@ -97,13 +104,13 @@ def test_gradients_with_cached_rows_held_constant(gnn, dataset, model, layers):
     for name, W in weights.items():
         slopes = differences(lambda: dense_forward(trainer, weights)[1], W)
         assert_allclose(trainer.gradients[name], slopes, rtol=1e-5, atol=1e-8, err_msg=name)
-    shift = [np.zeros_like(rows) for rows in H]
+    shift, of_cached = [np.zeros_like(rows) for rows in H], 0.0
     for layer in range(1, layers):
         slopes = differences(lambda: dense_forward(trainer, weights, shift)[1], shift[layer])
         order = trainer.live.order[layer]
         assert_allclose(trainer.G[layer - 1], slopes[order], rtol=1e-5, atol=1e-8)
-        cached = ~trainer.live.computed[layer - 1]
-        assert trainer.G[layer - 1][cached].any(), "the gradient of cached rows is lost"
+        of_cached += np.abs(trainer.G[layer - 1][~trainer.live.computed[layer - 1]]).sum()
+    assert of_cached or layers == 1, "the gradient of cached rows is lost"
 
 
 # A3, A4: what must not be read.

@@ -10,6 +10,7 @@ import test_layer_twins
 import test_neighbor_twins
 import test_operation_twins
 import test_pruning_twins
+import test_rgcn_twins
 import test_sampler_twins
 import test_structure_twins
 from comparison import assert_bits, assert_twins, threads
@@ -46,6 +47,7 @@ TWINS = {
     **test_neighbor_twins.TWINS,
     **test_history_twins.TWINS,
     **test_pruning_twins.TWINS,
+    **test_rgcn_twins.TWINS,
     **test_sampler_twins.TWINS,
 }
 
@@ -142,6 +144,7 @@ ERRORS = [
     *test_neighbor_twins.ERRORS,
     *test_history_twins.ERRORS,
     *test_pruning_twins.ERRORS,
+    *test_rgcn_twins.ERRORS,
     *test_sampler_twins.ERRORS,
 ]
 
@@ -234,6 +237,7 @@ LARGE = {
     **test_neighbor_twins.LARGE,
     **test_history_twins.LARGE,
     **test_pruning_twins.LARGE,
+    **test_rgcn_twins.LARGE,
     **test_sampler_twins.LARGE,
 }
 

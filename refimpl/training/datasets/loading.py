@@ -10,11 +10,13 @@ from refimpl.training.datasets.dataset import Dataset
 from refimpl.training.datasets.graphsaint import load_graphsaint
 from refimpl.training.datasets.karate import karate_dataset
 from refimpl.training.datasets.planetoid import load_planetoid, planetoid_names
+from refimpl.training.datasets.typed import FILES, load_typed, typed_communities
 
 BUILT_IN: dict[str, Callable[..., Dataset]] = {
     "communities": communities,
     "communities-multilabel": partial(communities, multilabel=True),
     "karate": karate_dataset,
+    "typed": typed_communities,
 }
 HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
 
@@ -25,12 +27,13 @@ def load_dataset(source, *, rng=0, dtype="float32", scaling=None):
     Parameters
     ----------
     source : str or Path
-        ``communities`` or ``communities-multilabel`` (made on the spot), ``karate`` (a real
-        graph of 34 nodes), or a folder: with ``adj_full.npz`` in GraphSAINT's format, with
+        ``communities``, ``communities-multilabel`` or ``typed`` (made on the spot; the last has
+        relations), ``karate`` (a real graph of 34 nodes), or a folder: with ``adj_full.npz`` in
+        GraphSAINT's format, and ``edge_types.npy`` where it has relations (see `load_typed`), with
         ``ind.NAME.x`` in Planetoid's. A folder called like a built-in data set is reached as
         ``./communities``.
     rng : int in [0, 2**64), numpy.random.Generator or None
-        For the two made on the spot; the others have nothing random.
+        For the three made on the spot; the others have nothing random.
     dtype : float32 or float64
         Of features and labels.
     scaling : (mean, std), optional
@@ -59,7 +62,8 @@ def load_dataset(source, *, rng=0, dtype="float32", scaling=None):
     if not folder.exists():
         raise FileNotFoundError(f"no folder {str(source)!r}, and no data set of that name{HINT}")
     if (folder / "adj_full.npz").exists():
-        return load_graphsaint(folder, dtype, scaling=scaling)
+        load = load_typed if (folder / FILES[0]).exists() else load_graphsaint
+        return load(folder, dtype, scaling=scaling)
     names = planetoid_names(folder)
     if len(names) > 1:
         raise ValueError(f"{folder} must hold one data set, got files of {', '.join(names)}")

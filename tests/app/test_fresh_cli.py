@@ -1,0 +1,501 @@
+"""FreshGNN on the command line: options, counts, features in a file, comparison."""
+
+import argparse
+import csv
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+from tiny_data import FEATURES, arrays_of, same_run, tiny_dataset, write_graphsaint
+
+import fastimpl
+import refimpl
+from refimpl.app import run as run_module
+from refimpl.app.cli import build_parser, main
+from refimpl.app.values import age, size
+from refimpl.training.fresh import LoadCounts
+from refimpl.training.trainer import EpochRecord
+
+HIDDEN, TRAIN, EPOCHS = 8, 130, 3
+NEIGHBOR = ("--method", "neighbor", "--batch", "22", "--fanouts", "4,3")
+FRESH = ("--method", "fresh", *NEIGHBOR[2:], "--buffer", "6000")  # 187 embeddings of 2 x 130
+UNLIMITED = (*FRESH[:-1], "1MB")
+FREE = ("pool", "threads", "background", "workers", "features")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_graphsaint(tmp_path_factory.mktemp("data") / "tiny")
+
+
+@pytest.fixture
+def run(folder, tmp_path, capfd):
+    """Run `train` on the tiny folder; return (status, stdout, stderr, metrics)."""
+
+    def run(*options, out="out", impl="fastimpl"):
+        argv = ["train", "--data", folder, "--out", tmp_path / out, "--hidden", HIDDEN]
+        status = main([*map(str, (*argv, "--epochs", EPOCHS, "--impl", impl, *options))])
+        text = capfd.readouterr()
+        metrics = tmp_path / out / "metrics.json"
+        return status, *text, json.loads(metrics.read_text()) if metrics.exists() else None
+
+    return run
+
+
+@pytest.fixture
+def state(tmp_path):
+    """Return the checkpoint of a run, as arrays and meta data; or with "weights" those alone."""
+
+    def state(out="out", only=""):
+        arrays, meta = arrays_of(tmp_path / out / "checkpoint.npz")
+        return {name: a for name, a in arrays.items() if name.startswith(only)}, meta
+
+    return state
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "title"),
+    [
+        (
+            FRESH,
+            {"p_grad": 0.9, "t_stale": 200, "warmup": 0, "buffer": 6000, "hotness": "degree"},
+            "GraphSAGE with cached embeddings on batches of 22 nodes with fan-outs 4,3 of tiny",
+        ),
+        (
+            (*FRESH, "--p-grad", "0.5", "--t-stale", "inf", "--control", "random"),
+            {"p_grad": 0.5, "t_stale": "inf", "control": "random", "sampler": None, "pool": None},
+            "GraphSAGE with cached embeddings",
+        ),
+        (
+            (*FRESH, "--model", "gat", "--heads", "2", "--t-stale", "5", "--control", "anti"),
+            {"t_stale": 5, "control": "anti", "heads": 2},
+            "GAT with cached embeddings on batches",
+        ),
+        (
+            (*FRESH, "--model", "gcn", "--warmup", "7", "--hotness", "pagerank", "--bias"),
+            {"warmup": 7, "hotness": "pagerank", "buffer_overflow": "wrap", "bias": True},
+            "GCN with cached embeddings on batches",
+        ),
+        (
+            (*FRESH, "--layers", "3", "--fanouts", "4,3,all", "--buffer", "3kB", "--dropout", ".2"),
+            {"layers": 3, "fanouts": [4, 3, -1], "buffer": 3000, "fanout_order": "roots-first"},
+            "GraphSAGE with cached embeddings on batches of 22 nodes with fan-outs 4,3,all of",
+        ),
+        (
+            (*FRESH, "--hotness", "profile", "--buffer-overflow", "drop", "--workers", "2"),
+            {"hotness": "profile", "buffer_overflow": "drop", "overflow": None, "workers": 2},
+            "GraphSAGE with cached embeddings",
+        ),
+        (
+            ("--method", "fresh", "--hotness", "none", "--buffer", "0"),
+            {"hotness": "none", "buffer": 0, "batch": 512, "fanouts": [20, 15]},
+            "GraphSAGE with cached embeddings on batches of 512 nodes with fan-outs 20,15",
+        ),
+        (
+            (*NEIGHBOR, "--fanout-order", "code"),
+            {"fanouts": [4, 3], "workers": 0, "p_grad": None, "t_stale": None, "buffer": None},
+            "GraphSAGE on batches of 22 nodes with fan-outs 4,3, read backwards, of tiny",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options, settings, title):
+    metrics = {}
+    for name in ("refimpl", "fastimpl"):
+        command = ("--dtype", "float64", *options)
+        status, stdout, stderr, metrics[name] = run(*command, impl=name, out=name)
+        assert (status, stderr) == (0, "")
+        assert stdout.startswith(title)
+        assert {key: metrics[name]["settings"][key] for key in settings} == settings
+    for key in ("loads", "cache", "iterations"):
+        assert metrics["refimpl"][key] == metrics["fastimpl"][key]
+    slow, fast = (
+        refimpl.load_checkpoint(tmp_path / name / "checkpoint.npz")[0]
+        for name in ("refimpl", "fastimpl")
+    )
+    for name, W in slow.weights.items():
+        largest = np.abs(W).max(initial=0)
+        np.testing.assert_allclose(fast.weights[name], W, rtol=0, atol=1e-9 * largest)
+
+
+@pytest.mark.parametrize(
+    ("options", "without", "what"),
+    [
+        (FRESH, NEIGHBOR, "weights"),
+        ((*FRESH, "--p-grad", "0.3"), FRESH, "weights"),
+        ((*FRESH, "--t-stale", "4"), FRESH, "weights"),
+        ((*UNLIMITED, "--t-stale", "inf"), (*UNLIMITED, "--t-stale", "9"), "weights"),
+        ((*FRESH, "--warmup", "3"), FRESH, "weights"),
+        (UNLIMITED, FRESH, "weights"),
+        ((*FRESH, "--buffer-overflow", "drop"), FRESH, "weights"),
+        ((*FRESH, "--control", "random"), FRESH, "weights"),
+        ((*FRESH, "--control", "anti"), FRESH, "weights"),
+        ((*FRESH, "--hotness", "pagerank"), FRESH, "cache/rank"),
+        ((*FRESH, "--hotness", "profile"), FRESH, "cache/rank"),
+        ((*FRESH, "--hotness", "none"), FRESH, "cache/rank"),
+        ((*FRESH, "--half-features"), FRESH, "weights"),
+        ((*NEIGHBOR[:4], "--fanouts", "2,2"), NEIGHBOR, "weights"),
+    ],
+    ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else "",
+)
+def test_every_option_changes_what_it_should(run, state, options, without, what):
+    run(*options)
+    run(*without, out="without")
+    a, b = state(only=what)[0], state("without", only=what)[0]
+    assert a.keys() == b.keys() != set()
+    assert a != b
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--workers", "2"), ("--features", "mmap"), ("--threads", "1")],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("method", [FRESH, NEIGHBOR], ids=["fresh", "neighbor"])
+def test_what_changes_no_bit(run, tmp_path, gnn, method, options):
+    run(*method, impl=gnn.__name__)
+    assert run(*method, *options, impl=gnn.__name__, out="other")[0] == 0
+    a, b = (tmp_path / out / "checkpoint.npz" for out in ("out", "other"))
+    same_run(a, b, but=FREE)
+
+
+def test_nothing_cached_is_neighbour_sampling(run, state):
+    """E1: to the bit; a cache that is never asked counts nothing."""
+    run(*NEIGHBOR, out="neighbor")
+    for number, options in enumerate([("--p-grad", "0"), ("--t-stale", "0"), ("--warmup", "999")]):
+        loads = run(*FRESH, *options, out=str(number))[3]["loads"]
+        assert state(str(number), "weights")[0] == state("neighbor", "weights")[0]
+        assert (loads["lookups"], loads["hits"], loads["admitted"]) == (0, 0, 0)
+
+
+def test_counts(run, tmp_path, state, gnn):
+    """metrics.json has the sums of history.csv, which are those of the trainer."""
+    status, stdout, _, metrics = run(*FRESH, "--t-stale", "9", impl=gnn.__name__)
+    with (tmp_path / "out" / "history.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert status == 0
+    assert tuple(rows[0]) == EpochRecord._fields + LoadCounts._fields
+    assert len(rows) == EPOCHS
+    loads = metrics["loads"]
+    for name in LoadCounts._fields:
+        assert loads[name] == sum(int(row[name]) for row in rows)
+        assert [int(row[name]) for row in rows] == [one[name] for one in state()[1]["loads"]]
+    assert loads["live"] == loads["loaded"] + loads["feature_hits"]
+    assert loads["bytes"] == loads["loaded"] * FEATURES * 4
+    assert 0 < loads["loaded"] < loads["live"] < loads["inputs"]
+    assert 0 < loads["evicted"] < loads["admitted"]
+    assert loads["io_saving"] == 1 - loads["loaded"] / loads["inputs"]
+    assert loads["hit_rate"] == loads["hits"] / loads["lookups"] > 0
+    with np.load(tmp_path / "out" / "checkpoint.npz") as file:
+        arrays = {name: file[name] for name in file.files if name.startswith("cache/")}
+    *_, admitted, evicted, wrapped, dropped, _ = arrays["cache/numbers"]
+    assert (loads["admitted"], loads["evicted"]) == (admitted, evicted)
+    assert (loads["wrapped"], loads["dropped"]) == (wrapped, dropped)
+    kept = [a.nbytes for k, a in arrays.items() if k not in ("cache/numbers", "cache/options")]
+    assert metrics["cache"]["bytes"] == sum(kept) > 6000
+    for shown in (loads["bytes"], loads["hits"], loads["admitted"], metrics["cache"]["bytes"]):
+        assert f" {shown:,}\n" in stdout
+    assert f" {loads['io_saving']:.1%}\n" in stdout
+    assert f" {loads['hit_rate']:.1%}\n" in stdout
+    assert "filling the cache" in stdout
+    assert "normalization" not in stdout
+
+
+def test_a_small_buffer_wraps_or_drops(run):
+    wrap = run(*FRESH, "--t-stale", "inf")[3]["loads"]
+    drop = run(*FRESH, "--t-stale", "inf", "--buffer-overflow", "drop")[3]["loads"]
+    ample = run(*UNLIMITED, "--t-stale", "inf")[3]["loads"]
+    assert wrap["wrapped"] > 0 == wrap["dropped"]
+    assert drop["dropped"] > 0 == drop["wrapped"]
+    assert (ample["wrapped"], ample["dropped"]) == (0, 0)
+    assert ample["feature_hits"] == ample["live"]  # there is room for all of them
+
+
+def test_neighbour_sampling_loads_every_input(run, folder, state):
+    status, stdout, _, metrics = run(*NEIGHBOR, "--seed", 5)
+    dataset = tiny_dataset(folder)
+    nodes = np.arange(TRAIN, dtype=np.int32)
+    for epoch, loads in enumerate(state()[1]["loads"]):
+        batches = refimpl.epoch_batches(nodes, 22, 5, epoch)
+        sampled = [
+            refimpl.sample_mfg(dataset.train_graph, roots, (4, 3), seed=5, epoch=epoch, batch=b)
+            for b, roots in enumerate(batches)
+        ]
+        inputs = sum(len(mfg.nodes[0]) for mfg in sampled)
+        assert loads["inputs"] == loads["live"] == loads["loaded"] == inputs
+    assert status == 0
+    assert metrics["cache"] is None
+    assert metrics["loads"]["io_saving"] == 0
+    assert metrics["loads"]["hit_rate"] is None
+    assert f" {metrics['loads']['bytes']:,}\n" in stdout
+    assert "hit rate" not in stdout
+
+
+def test_other_methods_count_nothing(run, tmp_path):
+    metrics = run("--method", "layer")[3]
+    assert not {"loads", "cache"} & metrics.keys()
+    header = (tmp_path / "out" / "history.csv").read_text().splitlines()[0]
+    assert header == ",".join(EpochRecord._fields)
+
+
+def test_no_epochs(run):
+    status, stdout, stderr, metrics = run(*FRESH, "--epochs", 0)
+    assert (status, stderr) == (0, "")
+    assert metrics["loads"]["io_saving"] is None
+    assert "I/O saved" in stdout
+
+
+def test_progress_shows_hits_and_what_they_save(run, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("tqdm.std.tqdm.monitor_interval", 0)
+    monkeypatch.setattr("refimpl.app.progress.tqdm", _eager(run_module))
+    loads = run(*FRESH)[3]["loads"]
+    lines = terminal.getvalue().split("\r")
+    first = [line for line in lines if "epoch 0." in line and "I/O_saved=" in line]
+    assert first
+    assert "hits=" in lines[-1]
+    assert "loss=" in lines[-1]
+    assert loads["hits"] > 0
+    terminal.truncate(0)
+    run(*NEIGHBOR)
+    assert "I/O_saved=0.0%" in terminal.getvalue()
+    assert "hits=" not in terminal.getvalue()
+
+
+def _eager(_module):
+    """Return a tqdm that draws at every update."""
+    from tqdm import tqdm
+
+    return lambda **options: tqdm(**options, mininterval=0, miniters=0)
+
+
+# Features in a file.
+
+
+def test_features_are_mapped_while_training_runs_and_the_file_is_gone_then(
+    run, tmp_path, monkeypatch
+):
+    seen = []
+    epoch = refimpl.training.fresh.FreshTrainer.epoch
+
+    def spy(self, after_step=None):
+        file = tmp_path / "out" / "training_features.npy"
+        X = np.load(file)
+        assert isinstance(self.features, np.memmap)
+        assert X.tobytes() == self.dataset.features[self.dataset.train].tobytes()
+        self.dataset.features[...] += 0  # evaluation reads these; training below must not
+        seen.append(file.stat().st_size)
+        return epoch(self, after_step)
+
+    monkeypatch.setattr(refimpl.training.fresh.FreshTrainer, "epoch", spy)
+    assert run(*FRESH, "--features", "mmap")[0] == 0
+    assert seen == [128 + TRAIN * FEATURES * 4] * EPOCHS
+    assert not list((tmp_path / "out").glob("*features*"))
+
+
+def test_training_reads_the_features_that_it_is_given(gnn, folder):
+    """Poisoned features of the data set are not met, neither by the loader nor by the cache."""
+    for options in ({"method": "neighbor"}, {"method": "fresh", "buffer": 6000}):
+        config = gnn.TrainConfig(hidden=8, batch=22, fanouts=(4, 3), **options)
+        dataset, poisoned = tiny_dataset(folder), tiny_dataset(folder)
+        X = dataset.features[dataset.train]
+        poisoned.features[...] = np.nan
+        plain = gnn.make_trainer(dataset, config)
+        given = gnn.make_trainer(poisoned, config, features=X)
+        for _ in range(8):
+            loss, _ = plain.step()
+            assert np.isfinite(loss)
+            assert given.step()[0] == loss
+
+
+def test_the_file_goes_even_if_the_run_fails(run, tmp_path):
+    status, _, stderr, _ = run(*FRESH, "--features", "mmap", "--lr", "1e30", "--layers", 2)
+    assert status == 2, stderr
+    assert not list((tmp_path / "out").glob("*features*"))
+
+
+def test_half_features(run, tmp_path, gnn):
+    runs = {
+        out: run(*FRESH, *options, impl=gnn.__name__, out=out)[3]
+        for out, options in {
+            "whole": (),
+            "half": ("--half-features",),
+            "mapped": ("--half-features", "--features", "mmap"),
+        }.items()
+    }
+    a, b = (tmp_path / out / "checkpoint.npz" for out in ("half", "mapped"))
+    same_run(a, b, but=FREE)
+    half = runs["half"]["loads"]
+    assert half["bytes"] == half["loaded"] * FEATURES * 2
+    assert abs(runs["half"]["val_f1"] - runs["whole"]["val_f1"]) < 0.2
+
+
+def test_features_too_large_for_float16(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module, "load_dataset", _with_an_outlier(run_module.load_dataset))
+    status, _, stderr, _ = run(*FRESH, "--half-features")
+    assert (status, "too large for float16" in stderr) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
+def _with_an_outlier(load):
+    def changed(*args, **kwargs):
+        dataset = load(*args, **kwargs)
+        dataset.features[dataset.train[3], 2] = 65536
+        return dataset
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("options", "features", "error", "message"),
+    [
+        ({}, [[1.0]], TypeError, "features must be an array, got list"),
+        ({}, np.zeros((4, 3), "f4"), ValueError, r"features must be C-contiguous \(130, 12\)"),
+        ({}, np.zeros((130, 12), "f8"), TypeError, "features must be float32 as the data set"),
+        ({}, np.zeros((12, 130), "f4").T, ValueError, "features must be C-contiguous"),
+        ({"method": "layer"}, np.zeros((130, 12), "f4"), ValueError, 'None where method is "lay'),
+    ],
+)
+def test_features_that_do_not_fit(gnn, folder, options, features, error, message):
+    config = gnn.TrainConfig(**{"method": "fresh", "hidden": 8, **options})
+    with pytest.raises(error, match=message):
+        gnn.make_trainer(tiny_dataset(folder), config, features=features)
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(
+            ((*method, *option), f"{option[0]} does not apply with --method {name}")
+            for name, method in {"graph": (), "full": ("--method", "full")}.items()
+            for option in [
+                ("--p-grad", "0.9"),
+                ("--t-stale", "inf"),
+                ("--warmup", "0"),
+                ("--buffer", "256MiB"),
+                ("--hotness", "degree"),
+                ("--buffer-overflow", "wrap"),
+                ("--control", "gradient"),
+                ("--workers", "0"),
+                ("--features", "memory"),
+                ("--half-features",),
+            ]
+        ),
+        ((*NEIGHBOR, "--p-grad", "0.9"), "--p-grad does not apply with --method neighbor"),
+        ((*NEIGHBOR, "--buffer", "1GB"), "--buffer does not apply with --method neighbor"),
+        (("--method", "layer", "--workers", "1"), "--workers does not apply with --method layer"),
+        ((*FRESH, "--background"), "--background does not apply with --method fresh"),
+        ((*FRESH, "--pool", "2"), "--pool does not apply with --method fresh"),
+        ((*FRESH, "--sampler", "edge"), "--sampler does not apply with --method fresh"),
+        ((*FRESH, "--overflow", "grow"), "--overflow does not apply with --method fresh"),
+        ((*FRESH, "--normalize"), "--normalize does not apply with --method fresh"),
+        ((*FRESH, "--dtype", "float64", "--features", "mmap"), "with --dtype float64"),
+        ((*FRESH, "--dtype", "float64", "--half-features"), "with --dtype float64"),
+        (("--method", "fresh", "--model", "mlp"), 'model must be "sage", "gcn" or "gat"'),
+        (("--method", "neighbor", "--model", "mixhop"), 'model must be "sage", "gcn" or "gat"'),
+        ((*FRESH, "--p-grad", "1.5"), "p_grad must be"),
+        ((*FRESH, "--t-stale", "-1"), "t_stale must be in [0, "),
+        ((*FRESH, "--t-stale", "never"), "--t-stale: invalid age value: 'never'"),
+        ((*FRESH, "--buffer", "lots"), "--buffer: invalid size value: 'lots'"),
+        ((*FRESH, "--buffer", "9999TiB"), "buffer"),
+        ((*FRESH, "--warmup", "-1"), "warmup must be"),
+        ((*FRESH, "--workers", "-1"), "workers must be"),
+        ((*FRESH, "--hotness", "fame"), "--hotness: invalid choice: 'fame'"),
+        ((*FRESH, "--control", "none"), "--control: invalid choice: 'none'"),
+        ((*FRESH, "--fanouts", "4"), "fanouts must have 2 numbers"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_bad_options_are_one_line_and_status_2(run, tmp_path, options, message):
+    status, stdout, stderr, metrics = run(*options)
+    assert (status, stdout, metrics) == (2, "", None)
+    assert len(stderr.splitlines()) == 1
+    assert message in stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("0", 0),
+        ("65536", 65536),
+        ("12B", 12),
+        ("3KB", 3000),
+        ("3KiB", 3072),
+        ("256MB", 256_000_000),
+        ("256 MiB", 1 << 28),
+        ("1.5GiB", 3 << 29),
+        ("2TB", 2 * 10**12),
+        ("0.1MB", 100_000),
+    ],
+)
+def test_sizes(text, found):
+    assert size(text) == found
+
+
+@pytest.mark.parametrize(
+    "text", ["", "MB", "-1", "1e6", "3XB", "1 2", "0x10", "1.MB", "٣MB", "inf"]
+)
+def test_no_sizes(text):
+    with pytest.raises(ValueError):
+        size(text)
+
+
+def test_ages():
+    assert (age("inf"), age("0"), age("200")) == ("inf", 0, 200)
+    with pytest.raises(ValueError):
+        age("infinite")
+
+
+def test_help_says_where_an_option_applies():
+    (commands,) = [a for a in build_parser()._actions if isinstance(a, argparse._SubParsersAction)]
+    helps = {a.dest: a.help for a in commands.choices["train"]._actions}
+    for name in ("p_grad", "t_stale", "warmup", "buffer", "hotness", "buffer_overflow", "control"):
+        assert "--method fresh only (default: " in helps[name]
+    assert "--method layer, fresh and neighbor only (default: 512)" in helps["batch"]
+    assert "(default: 256MiB)" in helps["buffer"]
+    assert "--workers and --features changed" in " ".join(helps["resume"].split())
+
+
+# Both packages side by side.
+
+
+@pytest.mark.parametrize("method", [FRESH, NEIGHBOR], ids=["fresh", "neighbor"])
+@pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
+def test_compare(folder, tmp_path, capfd, model, method):
+    out = tmp_path / "table.json"
+    argv = ["compare", "--data", folder, "--out", out, "--hidden", HIDDEN, "--rounds", 4]
+    argv += ["--model", model, "--dtype", "float64", "--dropout", 0.2, *method]
+    assert main([*map(str, argv)]) == 0
+    result = json.loads(out.read_text())
+    assert result["iterations"] == 8  # an epoch has 6
+    assert (result["same_subgraphs"], result["same_loads"]) == (True, True)
+    assert result["agree"] is True
+    shown = capfd.readouterr().out
+    assert "counts of rows loaded and cached identical: yes" in shown
+
+
+@pytest.mark.parametrize("option", ["--workers", "--features", "--half-features"])
+def test_compare_has_no_threads_that_sample_and_no_files(folder, capfd, option):
+    assert main(["compare", "--data", str(folder), *FRESH, option]) == 2
+    assert f"unrecognized arguments: {option}" in capfd.readouterr().err
+
+
+def test_compare_finds_other_neighbours(folder, capfd, monkeypatch):
+    def other_seed(*args, seed, sample=fastimpl.sample_mfg, **options):
+        return sample(*args, seed=seed + 1, **options)
+
+    monkeypatch.setattr(fastimpl, "sample_mfg", other_seed)
+    argv = ["compare", "--data", str(folder), "--hidden", "8", "--rounds", "1", *NEIGHBOR]
+    assert main(argv) == 1
+    assert "subgraphs identical: NO" in capfd.readouterr().out

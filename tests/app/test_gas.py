@@ -1,0 +1,358 @@
+"""GNNAutoScale against dense algebra; its batches; histories in checkpoints."""
+
+import numpy as np
+import pytest
+from dense_histories import (
+    ISOLATED,
+    bits,
+    check_gradients,
+    copied,
+    last_gradients,
+    layer,
+    logits,
+    mask,
+    matrix,
+    mean_loss,
+    pattern,
+    small_dataset,
+    weights_of,
+)
+from threadpoolctl import threadpool_limits
+from tiny_data import tiny_dataset
+
+import fastimpl
+import refimpl
+from refimpl.streams import SHUFFLE, key
+from refimpl.training.datasets.communities import communities
+from refimpl.training.gas import ClusterBatches, GasTrainer, Histories, neighborhood
+
+CASES = [
+    ("sage", {}),
+    ("sage", {"layers": 3, "bias": True, "dropout": 0.3}),
+    ("sage", {"layers": 1}),
+    ("gcn", {}),
+    ("gcn", {"layers": 3, "dropout": 0.2}),
+    ("gcn", {"layers": 1, "bias": True}),
+    ("gcn", {"row_l2": True}),
+    ("gat", {"heads": 2}),
+    ("gat", {"layers": 3, "bias": True, "dropout": 0.2}),
+]
+
+
+def config_of(model="sage", **options):
+    return refimpl.TrainConfig(
+        **{"method": "gas", "model": model, "hidden": 6, "rng": 6, "batch": 10, "lr": 0.05}
+        | options
+    )
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return small_dataset()
+
+
+def clusters(n=36, k=5):
+    """Return a partition into clusters that are not contiguous."""
+    return np.random.default_rng(1).integers(0, k, n)
+
+
+class Dense:
+    """One iteration of GNNAutoScale, on arrays of all nodes."""
+
+    def __init__(self, gnn, dataset, config):
+        self.gnn, self.config = gnn, config
+        self.A = pattern(dataset.train_graph)
+        self.degrees = self.A.sum(axis=1)
+        self.M = matrix(config.model, self.A, self.degrees)
+        self.X, self.Y = dataset.features[dataset.train], dataset.labels[dataset.train]
+        self.iteration = 0
+
+    def mask(self, number, width):
+        return mask(self.gnn, self.config, len(self.X), width, number, self.iteration)
+
+    def forward(self, weights, batch, histories):
+        """Return the loss, and the histories afterwards."""
+        Z, histories = self.X, histories.copy()
+        for number in range(self.config.layers):
+            W = weights_of(weights, f"layer{number + 1}")
+            H = layer(self.config.model, self.M, W, Z * self.mask(number, Z.shape[1]))
+            if number + 1 < self.config.layers:
+                histories[number, batch] = H[batch].real
+                Z = histories[number].astype(H.dtype)
+                Z[batch] = H[batch]
+        last = self.mask(self.config.layers, H.shape[1])[batch]
+        return mean_loss(logits(self.config, weights, H[batch], last), self.Y[batch]), histories
+
+
+@pytest.mark.parametrize(("model", "options"), CASES)
+def test_every_step_in_dense_algebra(gnn, dataset, model, options):
+    """Losses, gradients and histories of two epochs."""
+    config = config_of(model, **options)
+    trainer = GasTrainer(gnn, dataset, config, partition=clusters())
+    dense, state = Dense(gnn, dataset, config), trainer.state
+    batches = ClusterBatches(gnn, clusters(), config.rng, 0)
+    assert state.cache.rows.shape == (config.layers - 1, 36, 6)
+    assert not state.cache.rows.any()
+    for dense.iteration in range(10):
+        batch = next(batches)
+        W, m, before = copied(state.weights), copied(state.m), state.cache.rows.copy()
+        loss, nodes = trainer.step()
+        expected, after = dense.forward(W, batch, before)
+        assert nodes == len(batch)
+        assert loss == pytest.approx(expected, rel=1e-12)
+        np.testing.assert_allclose(state.cache.rows, after, rtol=1e-11, atol=1e-14)
+        gradients = last_gradients(m, state.m)
+        check_gradients(lambda W, b=batch, h=before: dense.forward(W, b, h)[0], W, gradients)
+    assert config.layers == 1 or np.all(state.cache.rows.any(axis=(0, 2)))
+
+
+@pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
+def test_one_cluster_is_full_batch_training(gnn, dataset, model):
+    """Nothing is outside the batch."""
+    one = config_of(model, batch=36, epochs=4, layers=3)
+    full = refimpl.TrainConfig(
+        method="full", model=model, hidden=6, rng=6, lr=0.05, epochs=4, layers=3
+    )
+    a, b = gnn.train(dataset, one), gnn.train(dataset, full)
+    assert a.iterations == b.iterations == 4
+    for record, other in zip(a.history, b.history, strict=True):
+        assert record.loss == pytest.approx(other.loss, rel=1e-9)
+    for name, W in a.state.weights.items():
+        np.testing.assert_allclose(W, b.state.weights[name], rtol=0, atol=1e-8)
+
+
+def test_only_histories_next_to_the_batch_are_read(gnn, dataset):
+    """All others are poisoned: they are neither used nor changed."""
+    config = config_of(layers=3)
+    batch = np.arange(4, 9)
+    near = neighborhood(dataset.train_graph, batch).nodes
+    trainer = GasTrainer(gnn, dataset, config)
+    trainer.minibatches = iter([batch])
+    rows = trainer.state.cache.rows
+    far = np.setdiff1d(np.arange(36), near)
+    rows[:, far] = np.nan
+    loss, _ = trainer.step()
+    assert len(far) > 0
+    assert np.isfinite(loss)
+    assert np.isnan(rows[:, far]).all()
+    assert np.isfinite(rows[:, near]).all()
+    assert rows[:, batch].any()
+    assert not rows[:, np.setdiff1d(near, batch)].any()
+
+
+@pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
+def test_a_batch_of_nodes_without_neighbors(gnn, dataset, model):
+    """They have their own rows alone."""
+    config = config_of(model, layers=2)
+    trainer, batch = GasTrainer(gnn, dataset, config), np.array(ISOLATED, np.int32)
+    trainer.minibatches = iter([batch])
+    W, dense = copied(trainer.state.weights), Dense(gnn, dataset, config)
+    loss, nodes = trainer.step()
+    assert nodes == 3
+    expected, after = dense.forward(W, batch, np.zeros((1, 36, 6)))
+    assert loss == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(trainer.state.cache.rows, after, rtol=1e-12)
+
+
+def test_a_neighborhood_has_all_edges_of_its_batch(gnn, dataset):
+    graph, A = dataset.train_graph, pattern(dataset.train_graph)
+    for batch in ([5, 2, 30], [9], [], np.arange(36)):
+        batch = np.array(batch, np.int32)
+        nodes, block = neighborhood(graph, batch)
+        outside = np.setdiff1d(np.flatnonzero(A[batch].any(axis=0)), batch)
+        assert nodes.tolist() == [*batch.tolist(), *outside.tolist()]
+        assert nodes.dtype == block.indices.dtype == np.int32
+        assert (block.n_dst, block.n_src) == (len(batch), len(nodes))
+        for v, start, end in zip(batch, block.start, block.end, strict=True):
+            np.testing.assert_array_equal(nodes[block.indices[start:end]], np.flatnonzero(A[v]))
+        refimpl.Block(block.start, block.end, block.indices, block.n_src)  # checks it
+
+
+# Batches.
+
+
+@pytest.mark.parametrize("together", [1, 2, 7, 30])
+def test_every_node_once_an_epoch(gnn, together):
+    partition = clusters(100, 15) * 6  # most numbers have no nodes
+    present = len(np.unique(partition))
+    batches = ClusterBatches(gnn, partition, 3, 0, together)
+    assert batches.batches == -(-present // together)
+    orders = []
+    for _ in range(2):
+        found = [next(batches) for _ in range(batches.batches)]
+        for batch in found:
+            assert np.all(np.diff(batch) > 0)
+            assert batch.dtype == np.int32
+            np.testing.assert_array_equal(
+                batch, np.flatnonzero(np.isin(partition, np.unique(partition[batch])))
+            )
+            assert len(np.unique(partition[batch])) == min(together, present) or (
+                batch is found[-1]
+            )
+        orders.append(np.concatenate(found))
+        np.testing.assert_array_equal(np.sort(orders[-1]), np.arange(100))
+    assert together >= present or not np.array_equal(*orders)
+
+
+def test_a_batch_depends_on_its_number_alone(gnn):
+    partition = clusters(50, 6)
+    batches = ClusterBatches(gnn, partition, 9, 0)
+    found = [next(batches) for _ in range(20)]
+    for first in (1, 5, 6, 19):
+        np.testing.assert_array_equal(next(ClusterBatches(gnn, partition, 9, first)), found[first])
+    order = gnn.pick_without_replacement(key(9, SHUFFLE, 1), 0, 6, 6)
+    np.testing.assert_array_equal(found[6], np.flatnonzero(partition == order[0]))
+
+
+def test_the_default_batches_are_ranges_of_nodes(gnn, dataset):
+    with gnn.make_trainer(dataset, config_of(batch=10)) as trainer:
+        found = sorted(next(trainer.minibatches).tolist() for _ in range(4))
+    assert found == [list(range(i, min(i + 10, 36))) for i in (0, 10, 20, 30)]
+
+
+def test_an_epoch_ends_with_its_clusters(gnn, dataset):
+    trainer = GasTrainer(gnn, dataset, config_of(), partition=clusters())
+    for epoch in (1, 2, 3):
+        trainer.epoch()
+        assert trainer.state.iterations == 5 * epoch
+    assert np.array_equal(np.unique(clusters()), np.arange(5))
+
+
+@pytest.mark.parametrize(
+    ("partition", "error", "message"),
+    [
+        (np.zeros(35, int), ValueError, "partition must have shape"),
+        (np.full(36, 36), ValueError, "partition must"),
+        (np.full(36, -1), ValueError, "partition must"),
+        (np.zeros(36), TypeError, "partition must"),
+    ],
+)
+def test_bad_partitions(gnn, dataset, partition, error, message):
+    with pytest.raises(error, match=message):
+        GasTrainer(gnn, dataset, config_of(), partition=partition)
+
+
+# What is loaded.
+
+
+def test_rows_loaded_read_and_written_are_counted(gnn, dataset):
+    trainer = GasTrainer(gnn, dataset, config_of(layers=3), partition=clusters())
+    trainer.epoch()
+    trainer.epoch()
+    near = [
+        len(neighborhood(dataset.train_graph, np.flatnonzero(clusters() == c)).nodes)
+        for c in range(5)
+    ]
+    assert len(trainer.state.loads) == 2
+    for load in trainer.state.loads:
+        assert load["loaded"] == load["inputs"] == sum(near) > 36
+        assert load["hits"] == 2 * (sum(near) - 36)
+        assert load["admitted"] == 2 * 36
+
+
+def test_evaluation_reads_no_histories(gnn, dataset):
+    trainer = GasTrainer(gnn, dataset, config_of(), partition=clusters())
+    for _ in range(3):
+        trainer.step()
+    trainer.state.cache.rows[...] = np.nan
+    plain = gnn.make_trainer(dataset, refimpl.TrainConfig(method="full", hidden=6))
+    scores = trainer.scores(trainer.state.weights, dataset.train, dataset.val)
+    assert scores == plain.scores(trainer.state.weights, dataset.train, dataset.val)
+
+
+@pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
+def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model):
+    poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
+    poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
+    config = config_of(model, batch=40)
+    bad, good = (gnn.make_trainer(data, config) for data in (poisoned, clean))
+    for _ in range(6):
+        loss = bad.step()
+        assert np.isfinite(loss[0])
+        assert loss == good.step()
+    assert bits(bad.state) == bits(good.state)
+
+
+@pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
+def test_the_loss_falls(gnn, tmp_path, model):
+    data = tiny_dataset(tmp_path)
+    history = gnn.train(data, config_of(model, batch=40, epochs=12, lr=0.02)).history
+    assert history[-1].loss < 0.9 * history[0].loss
+
+
+# The same bits.
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
+def test_weights_and_histories_do_not_depend_on_threads(gnn, tmp_path, model, dtype):
+    large = gnn is fastimpl
+    data = communities(0, dtype=dtype) if large else tiny_dataset(tmp_path, dtype)
+    options = {"hidden": 32, "batch": 2048, "epochs": 1} if large else {"epochs": 2}
+    results = set()
+    for threads in (1, 2, 5):
+        with threadpool_limits(threads):
+            results.add(bits(gnn.train(data, config_of(model, **options)).state))
+    assert len(results) == 1
+
+
+@pytest.mark.parametrize(("model", "options"), CASES)
+def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path, model, options):
+    whole = gnn.train(dataset, config_of(model, epochs=3, **options))
+    part = gnn.train(dataset, config_of(model, epochs=1, **options))
+    gnn.save_checkpoint(tmp_path / "c.npz", part.state, {})
+    state, _ = gnn.load_checkpoint(tmp_path / "c.npz")
+    last = gnn.train(dataset, config_of(model, epochs=3, **options), state=state)
+    assert bits(last.state) == bits(whole.state)
+    assert [r[:4] for r in last.history] == [r[:4] for r in whole.history]
+    assert last.state.loads == whole.state.loads
+    assert (last.test_f1, last.best_epoch) == (whole.test_f1, whole.best_epoch)
+
+
+def test_a_run_goes_on_in_the_middle_of_an_epoch(gnn, dataset):
+    config = config_of(layers=3, dropout=0.2)
+    whole, first = gnn.make_trainer(dataset, config), gnn.make_trainer(dataset, config)
+    losses = [whole.step()[0] for _ in range(9)]
+    for _ in range(5):
+        first.step()
+    second = gnn.make_trainer(dataset, config, first.state)
+    assert second.state.cache is first.state.cache
+    assert [second.step()[0] for _ in range(4)] == losses[5:]
+    assert bits(second.state) == bits(whole.state)
+
+
+def test_histories_of_another_model_are_refused(gnn, dataset):
+    trainer = gnn.make_trainer(dataset, config_of())
+    trainer.step()
+    state = trainer.state
+    for cache, message in (
+        (None, "must have the histories of a run that has begun"),
+        (Histories(2, 36, 6, np.float64), "must have the histories of this model"),
+        (Histories(1, 36, 6, np.float32), "must have the histories of this model"),
+        ({"layer2": np.zeros((36, 6))}, "arrays must be a dict of layer1"),
+        ({"layer1": np.zeros((35, 6))}, "layer1 must have shape"),
+        (3, "arrays must be a dict of layer1"),
+    ):
+        state.cache = cache
+        with pytest.raises(ValueError, match=message):
+            gnn.make_trainer(dataset, config_of(), state)
+    state.cache = {"layer1": np.zeros((36, 6), np.float32)}
+    with pytest.raises(TypeError, match="layer1 must be float64"):
+        gnn.make_trainer(dataset, config_of(), state)
+
+
+def test_saved_histories_are_copied(gnn, dataset):
+    one, other = Histories(2, 4, 3, np.float64), Histories(2, 4, 3, np.float64)
+    one.write(2, np.array([3, 1]), np.array([[1.0, 2, 3], [4, 5, 6]]))
+    np.testing.assert_array_equal(one.read(2, np.array([1, 0])), [[4, 5, 6], [0, 0, 0]])
+    other.load_state_dict(one.state_dict())
+    one.rows[...] = 7
+    assert other.rows.sum() == 21
+    assert list(one.state_dict()) == ["layer1", "layer2"]
+    assert Histories(0, 4, 3, np.float64).state_dict() == {}
+
+
+@pytest.mark.parametrize("model", ["mixhop", "mlp"])
+def test_models_without_histories(model):
+    with pytest.raises(ValueError, match="model must be"):
+        config_of(model)

@@ -1,0 +1,323 @@
+"""VR-GCN: its aggregate against the formula in dense algebra, exact and unbiased as it claims."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from dense_histories import (
+    bits,
+    check_gradients,
+    copied,
+    last_gradients,
+    logits,
+    mask,
+    matrix,
+    mean_loss,
+    pattern,
+    relu,
+    small_dataset,
+    weights_of,
+)
+from threadpoolctl import threadpool_limits
+from tiny_data import tiny_dataset
+
+import fastimpl
+import refimpl
+from refimpl.training.datasets.communities import communities
+from refimpl.training.vrgcn import edge_values, with_histories
+
+MODELS = ("sage", "gcn")
+CASES = [
+    ("sage", {}),
+    ("sage", {"layers": 3, "bias": True, "dropout": 0.3, "fanouts": (1, 3)}),
+    ("sage", {"layers": 1, "dropout": 0.2}),
+    ("sage", {"layers": 3, "fanouts": (-1, 2), "row_l2": True}),
+    ("gcn", {}),
+    ("gcn", {"layers": 3, "dropout": 0.2, "fanouts": (3, 1)}),
+    ("gcn", {"layers": 1, "bias": True}),
+    ("gcn", {"layers": 3, "fanouts": (2, -1)}),
+]
+
+
+def config_of(model="sage", **options):
+    return refimpl.TrainConfig(
+        **{"method": "vrgcn", "model": model, "hidden": 6, "rng": 6, "batch": 10, "lr": 0.05}
+        | options
+    )
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return small_dataset()
+
+
+def graph_of(gnn, dataset, config, iteration):
+    """Return what is sampled in an iteration: hops of the layers 2 .. L alone."""
+    graph = dataset.train_graph
+    epoch, b = divmod(iteration, -(-graph.n // config.batch))
+    roots = gnn.epoch_batches(np.arange(graph.n, dtype=np.int32), config.batch, config.rng, epoch)
+    return gnn.sample_mfg(graph, roots[b], config.fanouts, seed=config.rng, epoch=epoch, batch=b)
+
+
+def layer(model, W, aggregate, own):
+    """Return a layer's output, from what it aggregates for every node."""
+    if model == "sage":
+        out = np.hstack([aggregate @ W["W_neigh"], own @ W["W_self"]])
+    else:
+        out = aggregate @ W["W"]
+    return relu(out + W.get("b", 0))
+
+
+def exact_pass(dataset, config, weights):
+    """Return the outputs of all layers for every node, from all neighbours, without dropout."""
+    A = pattern(dataset.train_graph)
+    P, H = matrix(config.model, A, A.sum(axis=1)), [dataset.features[dataset.train]]
+    for number in range(1, config.layers + 1):
+        H.append(layer(config.model, weights_of(weights, f"layer{number}"), P @ H[-1], H[-1]))
+    return H[1:]
+
+
+def dense_pass(gnn, dataset, config, weights, mfg, histories, iteration):
+    """Return the loss of an iteration, and the histories afterwards, by the formula."""
+    A = pattern(dataset.train_graph)
+    n, degrees = len(A), A.sum(axis=1)
+    P = matrix(config.model, A, degrees)
+    own_weight, P = np.diag(P)[:, None] * np.eye(n), P * A
+    X, histories = dataset.features[dataset.train], histories.copy()
+    first = mask(gnn, config, *X.shape, 0, iteration)
+    aggregate, own = ((P + own_weight) @ X) * first, X * first
+    for number in range(1, config.layers + 1):
+        computed = mfg.nodes[number - 1]
+        H = np.full((n, config.hidden), 7j)  # a row that is not computed must not matter
+        H[computed] = layer(config.model, weights_of(weights, f"layer{number}"), aggregate, own)[
+            computed
+        ]
+        if number == config.layers:
+            break
+        dropped = mask(gnn, config, *H.shape, number, iteration)
+        h, known = H * dropped, histories[number - 1] * dropped
+        block, above = mfg.blocks[number - 1], mfg.nodes[number]
+        sampled = np.zeros((n, n))
+        sampled[np.ix_(above, computed)] = block.to_scipy().toarray()
+        scale = degrees / np.maximum(sampled.sum(axis=1), 1)
+        aggregate = P @ known + scale[:, None] * ((P * sampled) @ (h - known)) + own_weight @ h
+        own = h
+        histories[number - 1, computed] = H[computed].real
+    roots, last = mfg.nodes[-1], mask(gnn, config, *H.shape, config.layers, iteration)
+    Y = dataset.labels[dataset.train][roots]
+    return mean_loss(logits(config, weights, H[roots], last[roots]), Y), histories
+
+
+@pytest.mark.parametrize(("model", "options"), CASES)
+def test_every_step_by_the_formula(gnn, dataset, model, options):
+    """Losses, gradients and histories of two epochs and a half; h' is a constant."""
+    config = config_of(model, **options)
+    trainer = gnn.make_trainer(dataset, config)
+    state = trainer.state
+    assert state.cache.rows.shape == (config.layers - 1, 36, 6)
+    assert not state.cache.rows.any()
+    for iteration in range(10):
+        mfg = graph_of(gnn, dataset, config, iteration)
+        W, m, before = copied(state.weights), copied(state.m), state.cache.rows.copy()
+        loss, nodes = trainer.step()
+
+        def dense(W, mfg=mfg, before=before, i=iteration):
+            return dense_pass(gnn, dataset, config, W, mfg, before, i)
+
+        expected, after = dense(W)
+        assert nodes == len(mfg.nodes[-1])
+        assert loss == pytest.approx(expected.real, rel=1e-12)
+        np.testing.assert_allclose(state.cache.rows, after, rtol=1e-10, atol=1e-13)
+        check_gradients(lambda W, dense=dense: dense(W)[0], W, last_gradients(m, state.m))
+
+
+@pytest.mark.parametrize("fanout", [1, 2, 30, -1])
+@pytest.mark.parametrize("model", MODELS)
+def test_it_is_exact_where_the_histories_are(gnn, dataset, model, fanout):
+    """Whatever is sampled."""
+    config = config_of(model, layers=3, fanouts=(fanout,) * 2)
+    for rng in range(3):
+        trainer = gnn.make_trainer(dataset, refimpl.TrainConfig(**{**vars(config), "rng": rng}))
+        W = trainer.state.weights
+        exact = exact_pass(dataset, config, W)
+        trainer.state.cache.rows[...] = exact[:2]
+        roots = graph_of(gnn, dataset, trainer.config, 0).nodes[-1]
+        X = exact[2][roots] @ W["classifier.W"]
+        expected = mean_loss(X, dataset.labels[dataset.train][roots])
+        assert trainer.step()[0] == pytest.approx(expected, rel=1e-12)
+        np.testing.assert_allclose(trainer.state.cache.rows, exact[:2], rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("taken", [1, 2, 3])
+@pytest.mark.parametrize("model", MODELS)
+def test_it_is_unbiased_for_any_histories(gnn, dataset, model, taken):
+    """The mean over all subsets of a node's neighbours is P for h, and 0 for h'."""
+    graph, A = dataset.train_graph, pattern(dataset.train_graph)
+    n, degrees = graph.n, graph.degrees()
+    exact, P = matrix(model, A, degrees), edge_values(graph, model, np.float64)
+    kind, tried = {"sage": "row", "gcn": "sym"}[model], 0
+    for v in np.flatnonzero(degrees >= taken):
+        total, count = np.zeros(2 * n), 0
+        for chosen in combinations(range(degrees[v]), taken):
+            edge_ids = graph.start[v] + np.array(chosen)
+            computed = np.concatenate([[v], graph.indices[edge_ids]]).astype(np.int32)
+            block = refimpl.Block([0], [taken], np.arange(1, taken + 1), taken + 1, edge_ids)
+            sampled = gnn.block_norm(kind, block, degrees[computed], dtype=np.float64)
+            both, nodes = with_histories(sampled, block, computed, computed[:1], graph, P)
+            row = both.graph.to_scipy(both.data).toarray()[0]
+            columns = nodes + n * (np.arange(len(nodes)) > taken)
+            assert len(np.unique(columns)) == len(columns)
+            total[columns] += row
+            count += 1
+            tried += degrees[v] > taken
+            assert len(nodes) == taken + 1 + (degrees[v] if degrees[v] > taken else 0)
+        np.testing.assert_allclose(total[:n] / count, exact[v], atol=1e-15)
+        np.testing.assert_allclose(total[n:] / count, 0, atol=1e-15)
+    assert tried > 50
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_with_all_neighbors_it_is_neighbor_sampling(gnn, dataset, model):
+    """Nothing is read from histories, which may then hold anything."""
+    config = config_of(model, layers=3, fanouts=(-1, -1))
+    trainer = gnn.make_trainer(dataset, config)
+    plain = gnn.make_trainer(
+        dataset, refimpl.TrainConfig(**{**vars(config), "method": "neighbor", "fanouts": (-1,) * 3})
+    )
+    for _ in range(6):
+        trainer.state.cache.rows[...] = np.nan
+        assert trainer.step()[0] == pytest.approx(plain.step()[0], rel=1e-9)
+    for name, W in plain.state.weights.items():
+        np.testing.assert_allclose(trainer.state.weights[name], W, rtol=0, atol=1e-8)
+
+
+def test_only_histories_of_neighbors_are_read(gnn, dataset):
+    config = config_of(layers=3, fanouts=(1, 1))
+    trainer, A = gnn.make_trainer(dataset, config), pattern(dataset.train_graph)
+    mfg, rows = graph_of(gnn, dataset, config, 0), trainer.state.cache.rows
+    far = []
+    for layer in (1, 2):
+        near = A[mfg.nodes[layer]].any(axis=0)
+        far.append(np.setdiff1d(np.flatnonzero(~near), mfg.nodes[layer - 1]))
+        rows[layer - 1, ~near] = np.nan
+    assert len(far[0]) + len(far[1]) > 0
+    assert np.isfinite(trainer.step()[0])
+    for layer in (1, 2):
+        assert np.isnan(rows[layer - 1, far[layer - 1]]).all()
+        assert np.isfinite(rows[layer - 1, mfg.nodes[layer - 1]]).all()
+
+
+def test_the_gradient_has_no_rows_for_histories(gnn, dataset):
+    graph = dataset.train_graph
+    mfg = gnn.sample_mfg(graph, np.arange(9, dtype=np.int32), (2,), seed=0, epoch=0, batch=0)
+    (computed, receiving), (block,) = mfg
+    sampled = gnn.block_norm("row", block, dtype=np.float64)
+    P = edge_values(graph, "sage", np.float64)
+    both, nodes = with_histories(sampled, block, computed, receiving, graph, P)
+    assert len(nodes) > len(computed)
+    refimpl.Block(both.graph.start, both.graph.end, both.graph.indices, len(nodes))  # checks it
+    t = both.graph_t
+    refimpl.Block(t.start, t.end, t.indices, t.n_src)  # checks it
+    transpose = t.to_scipy(both.data_t).toarray()
+    forward = both.graph.to_scipy(both.data).toarray()
+    assert transpose.shape == forward.T.shape
+    np.testing.assert_array_equal(transpose[: len(computed)], forward.T[: len(computed)])
+    assert not transpose[len(computed) :].any()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_edge_values_are_the_matrix(gnn, dataset, model):
+    """Off its diagonal; a self-loop is no edge of its own for GCN."""
+    A = pattern(dataset.train_graph)
+    exact = matrix(model, A, A.sum(axis=1)) * A
+    values = edge_values(dataset.train_graph, model, np.float64)
+    np.testing.assert_allclose(dataset.train_graph.to_scipy(values).toarray(), exact, rtol=1e-15)
+    looped = gnn.as_graph([(0, 1), (1, 0), (1, 1)], n=3)
+    values = edge_values(looped, model, np.float32)
+    assert values.dtype == np.float32
+    if model == "sage":
+        assert values.tolist() == [1, 0.5, 0.5]
+    else:
+        np.testing.assert_allclose(values, [1 / np.sqrt(6), 1 / np.sqrt(6), 0], rtol=1e-6)
+
+
+def test_fanouts_are_of_the_layers_above_the_first():
+    assert config_of(layers=3).fanouts == (2, 2)
+    assert config_of(layers=1).fanouts == ()
+    with pytest.raises(ValueError, match="fanouts must have 1 numbers"):
+        config_of(layers=2, fanouts=(2, 2))
+    for model in ("gat", "mixhop", "mlp"):
+        with pytest.raises(ValueError, match="model must be"):
+            config_of(model)
+
+
+def test_rows_loaded_read_and_written_are_counted(gnn, dataset):
+    config = config_of(layers=3)
+    trainer = gnn.make_trainer(dataset, config)
+    trainer.epoch()
+    A, degrees = pattern(dataset.train_graph), dataset.train_graph.degrees()
+    loaded = read = written = 0
+    for iteration in range(4):
+        mfg = graph_of(gnn, dataset, config, iteration)
+        loaded += 2 * len(mfg.nodes[0])
+        written += len(mfg.nodes[0]) + len(mfg.nodes[1])
+        for above in mfg.nodes[1:]:
+            read += A[above[degrees[above] > 2]].any(axis=0).sum()
+    (load,) = trainer.state.loads
+    assert (load["loaded"], load["hits"], load["admitted"]) == (loaded, read, written)
+    assert read > 0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model):
+    poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
+    poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
+    bad, good = (gnn.make_trainer(data, config_of(model, batch=40)) for data in (poisoned, clean))
+    for _ in range(6):
+        loss = bad.step()
+        assert np.isfinite(loss[0])
+        assert loss == good.step()
+    assert bits(bad.state) == bits(good.state)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_loss_falls(gnn, tmp_path, model):
+    data = tiny_dataset(tmp_path)
+    history = gnn.train(data, config_of(model, batch=40, epochs=12, lr=0.02)).history
+    assert history[-1].loss < 0.9 * history[0].loss
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("model", MODELS)
+def test_weights_and_histories_do_not_depend_on_threads_or_workers(gnn, tmp_path, model, dtype):
+    large = gnn is fastimpl
+    data = communities(0, dtype=dtype) if large else tiny_dataset(tmp_path, dtype)
+    options = {"hidden": 32, "batch": 2048, "epochs": 1} if large else {"epochs": 2}
+    results = set()
+    for threads, workers in ((1, 0), (2, 1), (5, 0), (1, 2)):
+        with threadpool_limits(threads):
+            config = config_of(model, workers=workers, **options)
+            results.add(bits(gnn.train(data, config).state))
+    assert len(results) == 1
+
+
+@pytest.mark.parametrize(("model", "options"), CASES)
+def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path, model, options):
+    whole = gnn.train(dataset, config_of(model, epochs=3, **options))
+    part = gnn.train(dataset, config_of(model, epochs=1, workers=1, **options))
+    gnn.save_checkpoint(tmp_path / "c.npz", part.state, {})
+    state, _ = gnn.load_checkpoint(tmp_path / "c.npz")
+    last = gnn.train(dataset, config_of(model, epochs=3, **options), state=state)
+    assert bits(last.state) == bits(whole.state)
+    assert [r[:4] for r in last.history] == [r[:4] for r in whole.history]
+
+
+def test_a_run_goes_on_in_the_middle_of_an_epoch(gnn, dataset):
+    config = config_of(layers=3, dropout=0.2)
+    whole, first = gnn.make_trainer(dataset, config), gnn.make_trainer(dataset, config)
+    losses = [whole.step()[0] for _ in range(9)]
+    for _ in range(6):
+        first.step()
+    second = gnn.make_trainer(dataset, config, first.state)
+    assert [second.step()[0] for _ in range(3)] == losses[6:]
+    assert bits(second.state) == bits(whole.state)
