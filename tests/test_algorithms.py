@@ -23,17 +23,18 @@ DOCS = Path(__file__).parents[1] / "docs"
 ALGORITHMS = tomllib.loads((DOCS / "algorithms.toml").read_text())["algorithm"]
 BUILT = [a for a in ALGORITHMS if "functions" in a]
 TOKEN = re.compile(
-    r"(?:(?P<prefix>[AI]\d+):)?(?P<first>\d+)(?:-(?P<last>\d+))?|(?P<erratum>E-[A-Z]\d+)"
+    r"(?:(?P<prefix>[AIV]\d+):)?(?P<first>\d+)(?:-(?P<last>\d+))?|(?P<erratum>E-[A-Z]\d+)"
 )
-PREFIXES = {"ipdps19": "I", "jpdc21": "A"}
+PREFIXES = {"ipdps19": "I", "jpdc21": "A", "vldb24": "V"}
 PAPERS = {"ipdps19": 6, "jpdc21": 8, "vldb24": 1}  # how many numbered algorithms each has
 
 
 def marks(source):
     """Yield (prefix or None, lines, errata) for each comment that is nothing but marks.
 
-    The prefix "A8" stands for JPDC'21 Algorithm 8, "I3" for IPDPS'19 Algorithm 3. Several bare
-    marks in one comment may follow a prefix: it holds until the next prefix.
+    The prefix "A8" stands for JPDC'21 Algorithm 8, "I3" for IPDPS'19 Algorithm 3, "V1" for
+    VLDB'24 Algorithm 1. Several bare marks in one comment may follow a prefix: it holds until
+    the next prefix.
     """
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         words = token.string.lstrip("# ").split() if token.type == tokenize.COMMENT else []

@@ -1,6 +1,7 @@
 """Both implementations on the same data, seed and settings: results and speed."""
 
 import statistics
+from contextlib import ExitStack, closing
 
 import numpy as np
 
@@ -11,9 +12,7 @@ from refimpl.app.run import check_sampler, facts_of, limited_threads, load_data
 from refimpl.app.settings import check_applicable, resolve
 from refimpl.block import Block
 from refimpl.graph import Graph
-from refimpl.training.config import APPLIES
-from refimpl.training.fresh import MessageFlowGraphs
-from refimpl.training.methods import make_trainer
+from refimpl.training.methods import TRAINERS, make_trainer
 from refimpl.training.minibatches import LayerSampler
 
 SLOW, FAST = "refimpl", "fastimpl"
@@ -61,7 +60,10 @@ def compare(given, *, defaults, rounds, out):
             check_sampler(gnn, dataset, config)
         with user_errors():
             trainers = [make_trainer(gnn, dataset, config) for gnn in gnns]
-        same = _same_subgraphs(dataset, config, gnns, rounds * config.pool)
+        if config.method in TRAINERS:
+            same = _same_minibatches(trainers, rounds * config.pool)
+        else:
+            same = _same_subgraphs(dataset, config, gnns, rounds * config.pool)
         before = _normalization(trainers)
         seconds, losses = _run_rounds(trainers, rounds, config.pool)
         loads = [getattr(trainer, "counts_of_epoch", None) for trainer in trainers]
@@ -94,14 +96,20 @@ def compare(given, *, defaults, rounds, out):
     return 0 if result["agree"] else 1
 
 
+def _same_minibatches(trainers, count):
+    """Whether both packages sample the same for iterations 0, .., count - 1, from new iterators."""
+    with ExitStack() as until_the_end:
+        minibatches = [
+            until_the_end.enter_context(closing(trainer._minibatches())) for trainer in trainers
+        ]
+        return all(_equal(*map(next, minibatches)) for _ in range(count))
+
+
 def _same_subgraphs(dataset, config, gnns, count):
     """Whether both packages sample the same for iterations 0, .., count - 1, to the last edge."""
     graph = dataset.train_graph
     if config.method == "full":
         return _equal(*(gnn.transpose_perm(graph) for gnn in gnns))
-    if config.method in APPLIES["workers"]["method"]:
-        graphs = [MessageFlowGraphs(gnn, graph, config, 0) for gnn in gnns]
-        return all(_equal(*map(next, graphs)) for _ in range(count))
     if config.method == "layer":
         samplers = [LayerSampler(gnn, graph, config) for gnn in gnns]
         return all(_equal(*(sampler.sample(i) for sampler in samplers)) for i in range(count))

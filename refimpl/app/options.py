@@ -275,12 +275,12 @@ OPTIONS = {
     "features": Option(
         "training reads features in memory, or in a file in the folder, mapped into memory, that "
         "lasts as long as the run; evaluation reads them in memory; never changes a result; "
-        f"{_methods('workers')} and --dtype float32 only",
+        f"{_methods('sample_mode')} and --dtype float32 only",
         PLACES[0],
         choices=PLACES,
     ),
     "half_features": Option(
-        f"training reads features in float16; {_methods('workers')} and --dtype float32 only",
+        f"training reads features in float16; {_methods('sample_mode')} and --dtype float32 only",
         False,
         type=bool,
     ),

@@ -10,6 +10,12 @@ from refimpl.training.fresh import LoadCounts
 from refimpl.training.trainer import EpochRecord
 
 MODELS = {"sage": "GraphSAGE", "gcn": "GCN", "mixhop": "MixHop", "gat": "GAT", "mlp": "MLP"}
+KEPT = {  # what a method has of earlier iterations
+    "fresh": "cached embeddings",
+    "gas": "histories",
+    "graphfm": "histories with momentum",
+    "vrgcn": "histories for variance reduction",
+}
 NAMES = {"normalization": "filling the cache"}  # of a part, where nothing is normalised
 TRAINING = tuple(part for part in PARTS if part != "evaluation")
 
@@ -86,14 +92,11 @@ def title(settings, dataset):
     """Return one line that says what a run trains, on what."""
     way = {
         "graph": f"{settings['sampler']} subgraphs",
-        "layer": f"batches of {settings['batch']} nodes{_fanouts(settings)}",
         "full": "the full graph",
-        "fresh": f"batches of {settings['batch']} nodes{_fanouts(settings)}",
-        "neighbor": f"batches of {settings['batch']} nodes{_fanouts(settings)}",
-    }[settings["method"]]
+    }.get(settings["method"], f"batches of {settings['batch']} nodes{_fanouts(settings)}")
     if settings["normalize"]:
         way = f"normalised {way}"
-    cached = " with cached embeddings" if settings["method"] == "fresh" else ""
+    cached = f" with {KEPT[settings['method']]}" if settings["method"] in KEPT else ""
     return (
         f"{MODELS[settings['model']]}{cached} on {way} of {dataset['name']} "
         f"({dataset['nodes']} nodes, {dataset['edges']} directed edges), "

@@ -16,9 +16,9 @@ from refimpl.app.files import remove_leftovers
 from refimpl.app.options import OPTIONS, flag, load_implementation
 from refimpl.app.progress import Progress
 from refimpl.app.settings import check_applicable, resolve
+from refimpl.history.cache import BidirectionalCache
 from refimpl.history.feature_files import open_features, write_features
 from refimpl.training.checkpoints import load_checkpoint, save_checkpoint
-from refimpl.training.config import APPLIES
 from refimpl.training.datasets.loading import load_dataset
 from refimpl.training.methods import make_trainer
 from refimpl.training.model import Model, save_model
@@ -29,7 +29,6 @@ FEATURES = "training_features.npy"
 # --resume may change these: they change no result.
 FREE = ("threads", "pool", "background", "workers", "features")
 MOST_THREADS = 1024
-LOADING = APPLIES["workers"]["method"]  # methods that count what they load
 
 
 def train(given, *, defaults, out, resume, prog):
@@ -232,11 +231,10 @@ def _save(folder, state, settings, facts):
 def _run_epochs(folder, trainer, settings, facts):
     """Train to the last epoch; after each, save the position and the history."""
     state = trainer.state
-    counting = settings["method"] in LOADING
     with Progress(settings["epochs"], len(state.history)) as progress:
 
         def show(share):
-            progress.within_epoch(share, trainer.counts_of_epoch if counting else None)
+            progress.within_epoch(share, getattr(trainer, "counts_of_epoch", None))
 
         while len(state.history) < settings["epochs"]:
             trainer.epoch(show)
@@ -259,14 +257,13 @@ def _save_model(folder, trainer, weights):
 
 
 def _loads(trainer):
-    """Return what was loaded in the whole run, and the cache at its end, where there are such."""
-    if trainer.config.method not in LOADING:
+    """Return what was loaded in the whole run, and the cache at its end, if that is counted."""
+    if not hasattr(trainer, "counts_of_epoch"):
         return {}
-    cache = trainer.state.cache
-    return {
-        "loads": report.totals(trainer.state.loads),
-        "cache": None if cache is None else {"bytes": cache.nbytes, "features": cache.feature_rows},
-    }
+    cache, found = trainer.state.cache, None
+    if isinstance(cache, BidirectionalCache):
+        found = {"bytes": cache.nbytes, "features": cache.feature_rows}
+    return {"loads": report.totals(trainer.state.loads), "cache": found}
 
 
 def _finish(folder, trainer, settings, facts):

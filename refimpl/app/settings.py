@@ -15,6 +15,8 @@ from refimpl.app.options import (
 )
 from refimpl.app.values import NO_LIMIT
 from refimpl.training.config import APPLIES, TrainConfig, scaled_sampler
+from refimpl.training.fresh import FreshTrainer
+from refimpl.training.methods import TRAINERS
 
 # What TrainConfig takes as it is, where it applies.
 AS_THEY_ARE = (
@@ -43,12 +45,17 @@ AS_THEY_ARE = (
     "control",
 )
 
+READS_FEATURES = {
+    "method": tuple(method for method, kind in TRAINERS.items() if issubclass(kind, FreshTrainer)),
+    "dtype": ("float32",),
+}
+
 # With which values of other settings an option applies.
 CONDITIONS: dict[str, dict[str, tuple]] = {
     **{name: conditions for name, conditions in APPLIES.items() if name in OPTIONS},
     "fanout_order": APPLIES["fanouts"],
-    "features": {**APPLIES["workers"], "dtype": ("float32",)},
-    "half_features": {**APPLIES["workers"], "dtype": ("float32",)},
+    "features": READS_FEATURES,
+    "half_features": READS_FEATURES,
     "buffer_overflow": APPLIES["overflow"],
     "pool": {"method": ("graph", "layer")},
     "coverage": {**APPLIES["normalize"], "normalize": (True,)},

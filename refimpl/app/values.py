@@ -7,10 +7,10 @@ from pathlib import Path
 from refimpl.training.datasets.loading import BUILT_IN
 
 NO_LIMIT = "inf"
-BYTES = {"": 1, "B": 1} | {
+BYTES = {"": 1, "b": 1} | {
     prefix + unit: base**power
-    for unit, base in (("B", 1000), ("iB", 1024))
-    for power, prefix in enumerate("KMGT", 1)
+    for unit, base in (("b", 1000), ("ib", 1024))
+    for power, prefix in enumerate("kmgt", 1)
 }
 
 
@@ -27,9 +27,9 @@ def fanouts(text):
 def size(text):
     """Return bytes: a number alone, or with a unit as in 256MB (10^6) or 1.5GiB (2^30)."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text, re.ASCII)
-    if found is None or found[2] not in BYTES:
+    if found is None or found[2].lower() not in BYTES:
         raise ValueError(text)
-    return int(Fraction(found[1]) * BYTES[found[2]])
+    return int(Fraction(found[1]) * BYTES[found[2].lower()])
 
 
 def age(text):

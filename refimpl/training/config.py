@@ -211,7 +211,7 @@ class TrainConfig:
     fanouts: tuple[int, ...] | None = None
     background: bool = False
     workers: int = 0
-    p_grad: float = 0.9
+    p_grad: float = 0.9  # V1:1 E-V3
     t_stale: int | None = 200
     warmup: int = 0
     buffer: int = 2**28

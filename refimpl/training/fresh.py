@@ -93,7 +93,7 @@ class MessageFlowGraphs:
 
 
 def cached_layers(config):
-    """Return the layers whose embeddings are cached, the last first (V1:6)."""
+    """Return the layers whose embeddings are cached, the last first (E-V1)."""
     if config.method != "fresh" or not config.p_grad or config.t_stale == 0:
         return ()
     if config.cache_layers is None:
@@ -226,10 +226,10 @@ class FreshTrainer(Trainer):
         return MessageFlowGraphs(self.gnn, graph, config, self.state.iterations)
 
     def _passes(self):
-        i = self.state.iterations  # V1:2 V1:18
+        i = self.state.iterations  # V1:2 V1:18 E-V6
         mfg = next(self.minibatches)  # V1:5
         slots = self._lookup(mfg, i)
-        pruned = self.gnn.prune_mfg(mfg, [found >= 0 for found in slots])  # V1:8-9
+        pruned = self.gnn.prune_mfg(mfg, [found >= 0 for found in slots])  # V1:8-9 E-V2
         live = live_layers(pruned)
         nodes = [ids[rows] for ids, rows in zip(mfg.nodes, live.order, strict=True)]
         slots = [found[rows] for found, rows in zip(slots, live.order[1:], strict=True)]
@@ -253,7 +253,7 @@ class FreshTrainer(Trainer):
     def _lookup(self, mfg, i):
         """Return the cache's slot for every node of layers 1 .. L, -1 where it has none."""
         slots = [np.full(len(ids), -1, np.int32) for ids in mfg.nodes[1:]]
-        for layer in self._cached_layers(i):  # V1:6
+        for layer in self._cached_layers(i):  # V1:6 E-V1
             slots[layer - 1] = self.cache.lookup(layer, mfg.nodes[layer], i)  # V1:7
             if not self.config.lookup_roots:
                 slots[layer - 1][: len(mfg.nodes[-1])] = -1  # they stand first in every layer
@@ -306,7 +306,8 @@ class FreshTrainer(Trainer):
         cache.begin_update(i)
         for layer in layers:  # V1:19 V1:21
             score, computed = self.gnn.row_norms(G[layer - 1]), live.computed[layer - 1]
-            done = self._update_layer(layer, nodes[layer], score, computed, H[layer], i)  # V1:20
+            rows = nodes[layer], score, computed, H[layer]
+            done = self._update_layer(layer, *rows, i)  # V1:20 E-V7
             counts = counts.plus(
                 LoadCounts(
                     lookups=len(computed),

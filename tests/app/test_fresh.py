@@ -205,6 +205,16 @@ def test_gradients_evict(gnn, dataset):
     assert by_share[0.5] > 0 == by_share[1.0]
 
 
+def test_evaluation_reads_no_cache(gnn, dataset):
+    with watched(gnn, dataset, config_of(), 10) as trainer:
+        parts = dataset.val, dataset.test
+        want = trainer.scores(trainer.state.weights, *parts)
+        trainer.cache.arena[:] = np.nan
+        assert trainer.scores(trainer.state.weights, *parts) == want
+    with watched(gnn, dataset, config_of("neighbor")) as trainer_without:
+        assert trainer_without.scores(trainer.state.weights, *parts) == want
+
+
 # What never changes a result.
 
 

@@ -72,8 +72,8 @@ def test_rows_and_columns(gnn, case):
         assert (np.diff(below[len(rows) :]) > 0).all()
         assert (block.n_dst, block.n_src) == (len(rows), len(below))
         before = edges(mfg.blocks[layer - 1])
-        want = [[u for u, _ in before[v]] for v in rows]
-        assert [[below[u] for u, _ in row] for row in edges(block)] == want
+        found = [[(below[u], position) for u, position in row] for row in edges(block)]
+        assert found == [before[v] for v in rows]
 
 
 @given(graph=graphs(min_nodes=1), seed=KEYS, fanouts=st.lists(st.integers(1, 3), max_size=3))
