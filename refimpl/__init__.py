@@ -117,6 +117,13 @@ from refimpl.samplers.dashboard import dashboard
 from refimpl.samplers.edge import edge
 from refimpl.samplers.forest_fire import forest_fire
 from refimpl.samplers.frontier import frontier
+from refimpl.samplers.importance import (
+    ImportanceLaw,
+    ImportanceSample,
+    fastgcn_sample,
+    importance_law,
+    ladies_sample,
+)
 from refimpl.samplers.layer import layer_sample
 from refimpl.samplers.multiple_walks import multiple_walks
 from refimpl.samplers.neighbor import epoch_batches, sample_mfg, sample_mfg_many
@@ -147,6 +154,7 @@ from refimpl.streams import (
 )
 from refimpl.training import methods, model, pool, prefetch
 from refimpl.training.checkpoints import load_checkpoint, save_checkpoint
+from refimpl.training.clusters import grow_clusters
 from refimpl.training.config import TrainConfig, scaled_sampler
 from refimpl.training.datasets.dataset import Dataset
 from refimpl.training.datasets.generators import kronecker, power_law
@@ -196,6 +204,8 @@ __all__ = [
     "GcnOutput",
     "Graph",
     "IoCounters",
+    "ImportanceLaw",
+    "ImportanceSample",
     "LayerSamplingCases",
     "Loss",
     "MFG",
@@ -269,6 +279,7 @@ __all__ = [
     "expected_rounds",
     "f1_micro",
     "fair_share",
+    "fastgcn_sample",
     "feature_propagate",
     "fetch_one_sided",
     "fetch_two_sided",
@@ -285,12 +296,15 @@ __all__ = [
     "gcn_backward",
     "gcn_forward",
     "graph_sampling_work",
+    "grow_clusters",
+    "importance_law",
     "induced_subgraph",
     "io_counters",
     "io_saving",
     "karate",
     "key",
     "kronecker",
+    "ladies_sample",
     "layer_sample",
     "layer_sampling_cases",
     "layer_sampling_work",

@@ -13,13 +13,17 @@ from refimpl.samplers.sampling import KERNELS, Sampler
 from refimpl.streams import as_seed
 from refimpl.typed import MOST_TYPES
 
-METHODS = ("graph", "layer", "full", "fresh", "neighbor", "gas", "graphfm", "vrgcn")
+IMPORTANCE = ("fastgcn", "ladies")  # layers are drawn by importance
+METHODS = (
+    *("graph", "layer", "full", "fresh", "neighbor", "gas", "graphfm", "vrgcn", "cluster"),
+    *IMPORTANCE,
+)
 SAMPLED = ("layer", "fresh", "neighbor", "vrgcn")  # neighbours of batches of nodes
 CLUSTERED = ("gas", "graphfm")  # batches are clusters
 MODELS_OF = {  # where it is not all
     **dict.fromkeys(("fresh", "neighbor"), ("sage", "gcn", "gat", "rgcn")),
     **dict.fromkeys(CLUSTERED, ("sage", "gcn", "gat")),
-    "vrgcn": ("sage", "gcn"),
+    **dict.fromkeys(("vrgcn", *IMPORTANCE), ("sage", "gcn")),
 }
 RANK_BASES = ("all", "new")
 HOTNESS = ("none", "degree", "pagerank", "profile")
@@ -34,6 +38,7 @@ SWITCHES = (
     "gradient_evict",
     "performance",
 )
+LAYER_SIZE = 512  # of FastGCN and LADIES, where nobody says otherwise
 MOST_NODES, WALK_LENGTH = 8000, 2  # a sampler's, where nobody says otherwise
 FANOUTS = {  # of the roots' hop, the next, .. and, the last, of all others
     "layer": (25, 10),  # JPDC'21 section 7.7
@@ -46,7 +51,7 @@ FANOUTS = {  # of the roots' hop, the next, .. and, the last, of all others
 APPLIES: dict[str, dict[str, tuple]] = {
     "sampler": {"method": ("graph",)},
     "normalize": {"method": ("graph",), "model": ("sage", "mlp")},
-    "background": {"method": ("graph", "layer")},
+    "background": {"method": ("graph", "layer", "cluster", *IMPORTANCE)},
     "workers": {"method": ("fresh", "neighbor", "vrgcn")},
     "p_grad": {"method": ("fresh",)},
     "t_stale": {"method": ("fresh",)},
@@ -63,8 +68,11 @@ APPLIES: dict[str, dict[str, tuple]] = {
     "performance": {"method": ("fresh",), "hotness": ("profile",)},
     "sample_mode": {"method": ("fresh", "neighbor")},
     "beta": {"method": ("graphfm",)},
-    "batch": {"method": SAMPLED + CLUSTERED},
+    "batch": {"method": SAMPLED + CLUSTERED + IMPORTANCE},
     "fanouts": {"method": SAMPLED, "model": ("sage", "gcn", "mixhop", "gat", "rgcn")},
+    "layer_sizes": {"method": IMPORTANCE},
+    "clusters": {"method": ("cluster",)},
+    "clusters_per_batch": {"method": ("cluster",)},
     "concat": {"model": ("sage",)},
     "hops": {"model": ("mixhop",)},
     "heads": {"model": ("gat",)},
@@ -81,12 +89,15 @@ class TrainConfig:
 
     Parameters
     ----------
-    method : {"graph", "layer", "full", "fresh", "neighbor", "gas", "graphfm", "vrgcn"}
+    method : {"graph", "layer", "full", "fresh", "neighbor", "gas", "graphfm", "vrgcn", "cluster", \
+            "fastgcn", "ladies"}
         Train on sampled subgraphs; on batches of nodes with sampled neighbours, layer by layer
         (GraphSAGE, a baseline); on the whole training graph at once (another); on batches with
         sampled neighbours and a cache of embeddings (FreshGNN), or without the cache; on clusters
         with all neighbours, those outside from histories (GNNAutoScale), which then have momentum
-        (GraphFM); on batches with few sampled neighbours, corrected by histories (VR-GCN).
+        (GraphFM); on batches with few sampled neighbours, corrected by histories (VR-GCN); on
+        unions of clusters (Cluster-GCN); on batches whose layers are drawn by importance, from
+        all nodes (FastGCN) or from the neighbours of the layer above (LADIES).
     sampler : Sampler, optional
         For method "graph"; default: `scaled_sampler` of the training graph.
     model : {"sage", "gcn", "mixhop", "gat", "rgcn", "mlp"}
@@ -140,9 +151,15 @@ class TrainConfig:
         For method "layer": at most so many neighbours of each node are sampled in each hop, the
         roots' hop first; -1 for all. One a hop, so `layers` in all, for MixHop layers x hops.
         Default: 25, then 10 for every other hop.
+    layer_sizes : sequence of ints, optional
+        For methods "fastgcn" and "ladies": how many nodes each layer draws, the roots' first;
+        `layers` in all. Default: 512 each.
+    clusters, clusters_per_batch : ints
+        For method "cluster": into how many clusters the training graph is cut, at most one a
+        node, and how many of them a batch has, at most all.
     background : bool
         Sample the next subgraphs or batches in a thread while training runs; it never changes a
-        result. For methods "graph" and "layer".
+        result. For methods "graph", "layer", "cluster", "fastgcn" and "ladies".
     workers : int
         The same for methods "fresh" and "neighbor": threads that sample ahead; 0 for none.
     p_grad : float in [0, 1]
@@ -209,6 +226,9 @@ class TrainConfig:
     node_types: int = 0
     batch: int = 512
     fanouts: tuple[int, ...] | None = None
+    layer_sizes: tuple[int, ...] | None = None
+    clusters: int = 50
+    clusters_per_batch: int = 5
     background: bool = False
     workers: int = 0
     p_grad: float = 0.9  # V1:1 E-V3
@@ -234,7 +254,8 @@ class TrainConfig:
         _check.choice("attention", self.attention, NORMS)
         if self.sampler is not None and not isinstance(self.sampler, Sampler):
             raise TypeError(f"sampler must be a Sampler, got {type(self.sampler).__name__}")
-        for name in ("layers", "hidden", "pool", "heads", "batch"):
+        counts = ("layers", "hidden", "pool", "heads", "batch", "clusters", "clusters_per_batch")
+        for name in counts:
             _check.integer(name, getattr(self, name), 1, 2**31 - 1)
         for name in ("epochs", "hops"):
             _check.integer(name, getattr(self, name), 0)
@@ -257,6 +278,13 @@ class TrainConfig:
         for name in ("bases", "node_types"):
             _check.integer(name, getattr(self, name), 0, MOST_TYPES)
         self._check_cache()
+        if self.clusters_per_batch > self.clusters:
+            raise ValueError(
+                f"clusters_per_batch must be at most clusters ({self.clusters}), "
+                f"got {self.clusters_per_batch}"
+            )
+        if self.method in IMPORTANCE:
+            object.__setattr__(self, "layer_sizes", self._checked_layer_sizes())
         object.__setattr__(self, "rng", as_seed(self.rng))
 
     def _refuse_what_does_not_apply(self):
@@ -304,17 +332,27 @@ class TrainConfig:
     def _checked_fanouts(self):
         if self.fanouts is None:
             return default_fanouts(self.hops_sampled, self.method)
-        if not isinstance(self.fanouts, list | tuple):
-            raise TypeError(f"fanouts must be a tuple of ints, got {type(self.fanouts).__name__}")
-        if len(self.fanouts) != self.hops_sampled:
-            raise ValueError(
-                f"fanouts must have {self.hops_sampled} numbers, one for each hop sampled, "
-                f"got {len(self.fanouts)}"
-            )
-        fanouts = tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in self.fanouts)
+        fanouts = self._one_a_hop("fanouts", -1)
         if 0 in fanouts:
             raise ValueError("fanouts must be -1 or at least 1, got 0")
         return fanouts
+
+    def _checked_layer_sizes(self):
+        if self.layer_sizes is None:
+            return (LAYER_SIZE,) * self.hops_sampled
+        return self._one_a_hop("layer_sizes", 1)
+
+    def _one_a_hop(self, name, low):
+        """Return the setting `name` as a tuple of ints from `low`, one for each hop sampled."""
+        numbers = getattr(self, name)
+        if not isinstance(numbers, list | tuple):
+            raise TypeError(f"{name} must be a tuple of ints, got {type(numbers).__name__}")
+        if len(numbers) != self.hops_sampled:
+            raise ValueError(
+                f"{name} must have {self.hops_sampled} numbers, one for each hop sampled, "
+                f"got {len(numbers)}"
+            )
+        return tuple(_check.integer(name, number, low, 2**31 - 1) for number in numbers)
 
     @property
     def hops_sampled(self):

@@ -112,27 +112,44 @@ def _draw(sampler, stack, dtype, first, count):
     return [(mfg, stack.block_operands(mfg, sampler.degrees, **options)) for mfg in drawn]
 
 
+class Shuffle:
+    """Numbers 0, .., count - 1, `size` of them an iteration, so that an epoch has each once.
+
+    An epoch is all of them in the order of a Fisher-Yates shuffle with the key (seed, SHUFFLE,
+    epoch), cut into batches; the last one of an epoch may be smaller.
+    """
+
+    def __init__(self, gnn, count, size, seed):
+        self.gnn, self.count, self.size, self.seed = gnn, count, size, seed
+        self.batches = -(-count // size)  # in an epoch
+        self._shuffled: dict[int, np.ndarray] = {}  # the order of the latest epoch
+
+    def batch(self, iteration):
+        """Return the numbers of an iteration, in their order."""
+        epoch, b = divmod(iteration, self.batches)
+        if epoch not in self._shuffled:
+            stream = key(self.seed, SHUFFLE, epoch)
+            order = self.gnn.pick_without_replacement(stream, 0, self.count, self.count)
+            self._shuffled = {epoch: order}
+        return self._shuffled[epoch][b * self.size : (b + 1) * self.size]
+
+
 class LayerSampler:
     """Which nodes iteration i of a run is about, and what it samples for them.
 
-    An epoch is all nodes in the order of a Fisher-Yates shuffle with the key (seed, SHUFFLE,
-    epoch), cut into batches; the last one of an epoch may be smaller. What batch b of the epoch
-    samples has the key (seed, LAYER, epoch, b). So an iteration depends on its number alone.
+    Its nodes are a batch of a `Shuffle` of all. What batch b of an epoch samples has the key
+    (seed, LAYER, epoch, b). So an iteration depends on its number alone.
     """
 
     def __init__(self, gnn, graph, config):
         self.gnn, self.graph, self.config = gnn, graph, config
         self.degrees = graph.degrees()
-        self.batches = -(-graph.n // config.batch)  # in an epoch
-        self._shuffled: dict[int, np.ndarray] = {}  # the order of the latest epoch
+        self.shuffle = Shuffle(gnn, graph.n, config.batch, config.rng)
+        self.batches = self.shuffle.batches  # in an epoch
 
     def roots(self, iteration):
         """Return the nodes of an iteration, in their order."""
-        epoch, b = divmod(iteration, self.batches)
-        if epoch not in self._shuffled:
-            n, stream = self.graph.n, key(self.config.rng, SHUFFLE, epoch)
-            self._shuffled = {epoch: self.gnn.pick_without_replacement(stream, 0, n, n)}
-        return self._shuffled[epoch][b * self.config.batch : (b + 1) * self.config.batch]
+        return self.shuffle.batch(iteration)
 
     def sample(self, iteration):
         """Return the MFG of an iteration."""

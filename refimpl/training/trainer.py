@@ -10,11 +10,20 @@ import numpy as np
 from refimpl._threads import one_blas_thread
 from refimpl.metrics import decide, f1_micro
 from refimpl.profiling import PARTS, Profile, timed
+from refimpl.training.clusters import ClusterBatches
 from refimpl.training.config import TrainConfig, scaled_sampler
 from refimpl.training.datasets.dataset import Dataset
 from refimpl.training.evaluation import full_graph_forward
+from refimpl.training.importance_batches import FastGcnBatches, LadiesBatches
 from refimpl.training.minibatches import LayerBatches, Subgraphs, WholeGraph
 from refimpl.training.stack import Stack
+
+SOURCES = {  # of minibatches, by method
+    "layer": LayerBatches,
+    "cluster": ClusterBatches,
+    "fastgcn": FastGcnBatches,
+    "ladies": LadiesBatches,
+}
 
 
 class EpochRecord(NamedTuple):
@@ -136,8 +145,8 @@ class Trainer:
         parts = self.gnn, self.stack, self.dataset.train_graph, self.X, self.Y
         if self.config.method == "full":
             return WholeGraph(*parts)
-        if self.config.method == "layer":
-            return LayerBatches(*parts, self.state.iterations)
+        if self.config.method in SOURCES:
+            return SOURCES[self.config.method](*parts, self.state.iterations)
         return Subgraphs(*parts, self.sampler, self.counts, self.state.iterations)
 
     def close(self):

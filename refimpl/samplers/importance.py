@@ -1,0 +1,256 @@
+"""Importance sampling of whole layers: FastGCN's independent ones, and LADIES' dependent ones.
+
+A layer is estimated from a few columns of the matrix P that it aggregates with, drawn with
+replacement: column u with probability q(u), in proportion to the sum of its squares, over all
+rows (FastGCN) or over the rows to be computed (LADIES). Sums run from left to right and every
+draw is a number of a keyed stream, so a sample has one right answer to the last bit. The papers
+are silent or differ on what is marked "here" below.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.block import MFG, Block, _live
+from refimpl.samplers.layer import layer_arguments
+from refimpl.streams import uniform
+
+
+class ImportanceSample(NamedTuple):
+    """A message-flow graph, and what its entries are worth.
+
+    Attributes
+    ----------
+    mfg : MFG
+        Its sources are the destinations, then the new nodes, ascending: here, those drawn that a
+        destination has an entry for. `edge_ids` says where an entry stands in ``graph.indices``.
+    values : tuple of L float arrays
+        One for each block, of the dtype of P: the value of each of its entries.
+    """
+
+    mfg: MFG
+    values: tuple
+
+
+class ImportanceLaw(NamedTuple):
+    """With what probability each column is drawn.
+
+    Attributes
+    ----------
+    q : (k,) float64
+        The probabilities; all zero where no column can be drawn.
+    cumulative : (k,) float64
+        Running sums of the masses that they are in proportion to.
+    """
+
+    q: np.ndarray
+    cumulative: np.ndarray
+
+
+def importance_law(graph, data):
+    """Return the law of FastGCN: q(u) in proportion to the sum of P[v, u]^2 over all rows v.
+
+    O(n + e) time.
+
+    Parameters
+    ----------
+    graph : Graph
+        The pattern of P, with n nodes and e entries.
+    data : (e,) float array
+        Its values, finite and not negative.
+
+    Returns
+    -------
+    ImportanceLaw
+        Over the n nodes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `graph` is no Graph, or `data` is not as above.
+
+    References
+    ----------
+    Chen, Ma and Xiao 2018, "FastGCN", Proposition 4 and Algorithm 2.
+    """
+    layer_arguments(graph, (), (), 0)
+    data = _check.floats("data", data, (graph.e,))
+    return _law(graph.indices, _checked_values(data), graph.n)
+
+
+def fastgcn_sample(graph, data, roots, sizes, key, *, law=None):
+    """Draw the message-flow graph of one minibatch with FastGCN's layers.
+
+    Every layer draws t nodes from the law of all columns, whatever the rows. Entry (v, u) is
+    worth c P[v, u] / (t q(u)) where u was drawn c times, so a row of a block estimates the row of
+    P without bias; one with no node drawn is empty, and estimates 0. O(k + n + t log n) time for
+    each layer, whose rows of P have k entries, on top of sorting its new nodes.
+
+    Parameters
+    ----------
+    graph : Graph
+        The pattern of P: row v lists whom v aggregates. It need not be undirected.
+    data : (e,) float array
+        The values of P, finite and not negative.
+    roots : (r,) integer array
+        Distinct nodes, in any order.
+    sizes : sequence of ints, each at least 1
+        Draws of each layer, the roots' first. Drawn with replacement: a layer meets fewer nodes.
+    key : int in [0, 2**64)
+        Key of the stream; the layers take its numbers one after another.
+    law : ImportanceLaw, optional
+        ``importance_law(graph, data)``, where the caller has kept it; else O(n + e) time more.
+
+    Returns
+    -------
+    ImportanceSample
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind, or not as above.
+
+    References
+    ----------
+    Chen, Ma and Xiao 2018, "FastGCN", Equation 10 and Algorithm 2.
+    """
+    roots, sizes, data, key = _arguments(graph, data, roots, sizes, key)
+    law = importance_law(graph, data) if law is None else _checked_law(law, graph.n)
+
+    def hop(dst, u):
+        row, at = _entries(graph, dst)
+        weights = _checked_values(data[at]) * _scale(law, u)[graph.indices[at]]
+        hit = weights > 0
+        return row[hit], at[hit], weights[hit]
+
+    return _top_down(graph, data, roots, sizes, key, hop)
+
+
+def ladies_sample(graph, data, roots, sizes, key):
+    """Draw the message-flow graph of one minibatch with the layers of LADIES.
+
+    From the roots down, s nodes are drawn for the rows S of a layer, with q(u) in proportion to
+    the sum of P[v, u]^2 over v in S: only neighbours of S are met. Entry (v, u) is worth
+    c P[v, u] / (s q(u)) where u was drawn c times, and each row is then divided by its sum. The
+    rows S are among the sources, and here an entry (v, v) of P is not left to chance: it is in
+    row v with its own value before the division, so no row of a P with a full diagonal is empty
+    (the authors' code adds the batch to every layer for that). Without the division, a row
+    estimates the row of P without bias. O(k log k + s log k) time for each layer, whose rows of
+    P have k entries.
+
+    Parameters
+    ----------
+    graph : Graph
+        The pattern of P: row v lists whom v aggregates. It need not be undirected.
+    data : (e,) float array
+        The values of P, finite and not negative.
+    roots : (r,) integer array
+        Distinct nodes, in any order.
+    sizes : sequence of ints, each at least 1
+        Draws of each layer, the roots' first; here with replacement, as the weights suppose.
+    key : int in [0, 2**64)
+        Key of the stream; the layers take its numbers one after another.
+
+    Returns
+    -------
+    ImportanceSample
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind, or not as above.
+
+    References
+    ----------
+    Zou et al. 2019, "Layer-Dependent Importance Sampling for Training Deep and Large Graph
+    Convolutional Networks", Algorithm 1.
+    """
+    roots, sizes, data, key = _arguments(graph, data, roots, sizes, key)
+
+    def hop(dst, u):
+        row, at = _entries(graph, dst)
+        near, column = np.unique(graph.indices[at], return_inverse=True)
+        values = _checked_values(data[at])
+        scale = _scale(_law(column, values, len(near)), u)[column]
+        scale[graph.indices[at] == dst[row]] = 1
+        weights = values * scale
+        hit = weights > 0
+        row, weights = row[hit], weights[hit]
+        sums = np.bincount(row, weights=weights, minlength=len(dst))
+        return row, at[hit], weights / sums[row]
+
+    return _top_down(graph, data, roots, sizes, key, hop)
+
+
+def _top_down(graph, data, roots, sizes, key, hop):
+    """Return the sample whose layers, the roots' first, have the entries that `hop` returns."""
+    nodes, first = [roots], 0
+    blocks: list[Block] = []
+    values: list[np.ndarray] = []
+    for size in sizes:
+        u = uniform(key, np.arange(first, first + size, dtype=np.uint64))
+        row, at, weights = hop(nodes[0], u)
+        src, block = _block(graph, nodes[0], row, at)
+        nodes.insert(0, src)
+        blocks.insert(0, block)
+        values.insert(0, weights.astype(data.dtype))
+        first += size
+    return ImportanceSample(MFG(tuple(nodes), tuple(blocks)), tuple(values))
+
+
+def _law(columns, values, k):
+    """Return the law over k columns, given the column and the value of every entry."""
+    mass = np.bincount(columns, weights=values.astype(np.float64) ** 2, minlength=k)
+    cumulative = np.cumsum(mass)
+    total = cumulative[-1] if k else 0
+    return ImportanceLaw(mass / total if total > 0 else np.zeros(k), cumulative)
+
+
+def _scale(law, u):
+    """Return c / (t q) for every column, c how often the t uniform numbers `u` draw it."""
+    scale = np.zeros(len(law.q))
+    if law.q.any():
+        x = u * law.cumulative[-1]  # below the last sum, as u <= 1 - 2**-53
+        drawn, count = np.unique(np.searchsorted(law.cumulative, x, "right"), return_counts=True)
+        scale[drawn] = count / (len(u) * law.q[drawn])
+    return scale
+
+
+def _entries(graph, dst):
+    """Return (row, position in `graph.indices`) of every entry of the rows `dst` of P."""
+    start, end = graph.start[dst], graph.end[dst]
+    return np.repeat(np.arange(len(dst)), end - start), _live(start, end)
+
+
+def _block(graph, dst, row, at):
+    """Return the sources of the entries `at`, which stand in the given rows, and their Block."""
+    columns = graph.indices[at]
+    src = np.concatenate([dst, np.setdiff1d(columns, dst)])
+    order = np.argsort(src)
+    local = order[np.searchsorted(src, columns, sorter=order)].astype(np.int32)
+    lengths = np.bincount(row, minlength=len(dst))
+    end = np.cumsum(lengths)
+    return src, Block._trusted(end - lengths, end, local, len(src), at)
+
+
+def _arguments(graph, data, roots, sizes, key):
+    roots, _, key = layer_arguments(graph, roots, (), key)
+    if not np.iterable(sizes):
+        raise TypeError(f"sizes must be a sequence of integers, got {type(sizes).__name__}")
+    sizes = tuple(_check.integer("sizes", size, 1, 2**31 - 1) for size in sizes)
+    return roots, sizes, _check.floats("data", data, (graph.e,)), key
+
+
+def _checked_values(values):
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError("data must be finite and not negative")
+    return values
+
+
+def _checked_law(law, n):
+    if not isinstance(law, ImportanceLaw):
+        raise TypeError(f"law must be an ImportanceLaw, got {type(law).__name__}")
+    if len(law.q) != n or len(law.cumulative) != n:
+        raise ValueError(f"law must be over the graph's {n} nodes, got {len(law.q)}")
+    return law
