@@ -14,6 +14,7 @@ from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.profiling import timed
 from refimpl.streams import DROPOUT, GOLD, MASK, SHUFFLE, key
+from refimpl.training.clusters import CLUSTERS, grow_clusters
 from refimpl.training.fresh import LoadCounts
 from refimpl.training.stack import BLOCK_KINDS, weights_of
 from refimpl.training.trainer import Trainer
@@ -267,8 +268,8 @@ class GasTrainer(HistoryTrainer):
     gnn, dataset, config, state
         As for `Trainer`; the model is "sage", "gcn" or "gat".
     partition : (n,) integer array, optional
-        The cluster of each training node, numbers below n. Default: the first ``config.batch``
-        nodes, the next, and so on.
+        The cluster of each training node, numbers below n. Default: `grow_clusters`, as many as
+        batches of ``config.batch`` nodes would be.
 
     Raises
     ------
@@ -284,7 +285,9 @@ class GasTrainer(HistoryTrainer):
     def _minibatches(self):
         n, partition = self.dataset.train_graph.n, self.partition
         if partition is None:
-            partition = np.arange(n) // self.config.batch
+            parts = max(-(-n // self.config.batch), 1)
+            stream = key(self.config.rng, CLUSTERS)
+            partition = grow_clusters(self.dataset.train_graph, parts, stream)
         partition = _check.ids("partition", partition, 0, n, np.int64)
         if partition.size != n:
             raise ValueError(f"partition must have shape ({n},), got {partition.shape}")

@@ -23,6 +23,7 @@ from tiny_data import tiny_dataset
 import fastimpl
 import refimpl
 from refimpl.streams import SHUFFLE, key
+from refimpl.training.clusters import CLUSTERS, grow_clusters
 from refimpl.training.datasets.communities import communities
 from refimpl.training.gas import ClusterBatches, GasTrainer, Histories, neighborhood
 
@@ -204,10 +205,13 @@ def test_a_batch_depends_on_its_number_alone(gnn):
     np.testing.assert_array_equal(found[6], np.flatnonzero(partition == order[0]))
 
 
-def test_the_default_batches_are_ranges_of_nodes(gnn, dataset):
-    with gnn.make_trainer(dataset, config_of(batch=10)) as trainer:
+def test_the_default_batches_are_grown_clusters(gnn, dataset):
+    config = config_of(batch=10)
+    partition = grow_clusters(dataset.train_graph, 4, key(config.rng, CLUSTERS))
+    with gnn.make_trainer(dataset, config) as trainer:
         found = sorted(next(trainer.minibatches).tolist() for _ in range(4))
-    assert found == [list(range(i, min(i + 10, 36))) for i in (0, 10, 20, 30)]
+    assert found == sorted(np.flatnonzero(partition == c).tolist() for c in range(4))
+    assert max(map(len, found)) <= 10
 
 
 def test_an_epoch_ends_with_its_clusters(gnn, dataset):

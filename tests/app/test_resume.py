@@ -1,5 +1,6 @@
 """Runs that stop and go on; runs on other pools and threads: the same bits."""
 
+import json
 import os
 import signal
 import subprocess
@@ -21,10 +22,10 @@ EPOCHS = 6
 # A process that sends itself a signal at a chosen point, then goes on as python -m PACKAGE.
 # SIGINT gets Python's handler even if whoever runs the tests has it ignored.
 DRIVER = """
-import os, pathlib, runpy, signal, sys
+import os, pathlib, runpy, signal, sys, zipfile
 from refimpl.training.trainer import Trainer
 signal.signal(signal.SIGINT, signal.default_int_handler)
-package, signum, steps, renames = sys.argv[1], *map(int, sys.argv[2:5])
+package, signum, steps, renames, entries = sys.argv[1], *map(int, sys.argv[2:6])
 def counted(function, limit):
     calls = 0
     def call(*args, **kwargs):
@@ -36,11 +37,21 @@ def counted(function, limit):
     return call
 Trainer.step = counted(Trainer.step, steps)
 pathlib.Path.replace = counted(pathlib.Path.replace, renames)
-sys.argv[1:] = sys.argv[5:]
+class Archive(zipfile.ZipFile):  # an entry is an array of a checkpoint or a model
+    _write = counted(zipfile.ZipFile.open, entries)
+    def open(self, name, mode="r", *args, **kwargs):
+        function = self._write if mode == "w" else super().open
+        return function(name, mode, *args, **kwargs)
+zipfile.ZipFile = Archive
+sys.argv[1:] = sys.argv[6:]
 runpy.run_module(package, run_name="__main__", alter_sys=True)
 """
 STEPS_AN_EPOCH = 6  # of the tiny data set, at least
 NEVER = -1
+
+# A small buffer wraps; 22 nodes in a batch make 6 steps an epoch.
+FREE = ("pool", "threads", "background", "workers", "features")
+FRESH = ("--method", "fresh", "--batch", 22, "--fanouts", "4,3", "--buffer", 6000)
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +78,20 @@ def saved(tmp_path, out):
     return tmp_path / out / "checkpoint.npz"
 
 
-@pytest.mark.parametrize("method", ["graph", "layer", "full"])
+def stopped(
+    *argv, package="fastimpl", signum=signal.SIGKILL, step=NEVER, rename=NEVER, entry=NEVER
+):
+    """Run a command in a process that stops itself in front of one of these, counted from 1."""
+    counts = [package, *map(str, (int(signum), step, rename, entry))]
+    return subprocess.run(
+        [sys.executable, "-c", DRIVER, *counts, *argv],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("method", ["graph", "layer", "full", "fresh", "neighbor"])
 def test_stopped_between_epochs(argv, tmp_path, gnn, method):
     options = ("--impl", gnn.__name__, "--method", method)
     assert main(argv("whole", *options, "--epochs", EPOCHS)) == 0
@@ -75,6 +99,17 @@ def test_stopped_between_epochs(argv, tmp_path, gnn, method):
     assert resume(tmp_path / "parts", "--epochs", 3) == 0
     assert resume(tmp_path / "parts", "--epochs", EPOCHS, "--threads", 1) == 0
     same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
+
+
+@pytest.mark.parametrize("method", ["fresh", "neighbor"])
+def test_resume_may_change_the_workers_and_where_features_are(argv, tmp_path, method):
+    options = (*FRESH[:-2], "--method", method)
+    assert main(argv("whole", *options, "--epochs", 4)) == 0
+    assert main(argv("parts", *options, "--epochs", 1, "--workers", 2)) == 0
+    free = ("--workers", 0, "--features", "mmap")
+    assert resume(tmp_path / "parts", "--epochs", 2, *free) == 0
+    assert resume(tmp_path / "parts", "--epochs", 4, "--features", "memory") == 0
+    same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"), but=FREE)
 
 
 def test_resume_may_change_the_pool(argv, tmp_path):
@@ -90,21 +125,23 @@ def test_resume_may_change_the_pool(argv, tmp_path):
         (),
         ("--background", "--model", "gat", "--dropout", 0.2, "--bias"),
         ("--background", "--model", "gcn", "--method", "layer", "--batch", 20, "--pool", 3),
+        (*FRESH, "--t-stale", 7, "--warmup", 2, "--features", "mmap"),
+        (*FRESH, "--t-stale", "inf", "--model", "gat", "--workers", 2, "--control", "random"),
+        ("--method", "neighbor", "--batch", 22, "--workers", 1, "--dropout", 0.2),
     ],
-    ids=["plain", "gat", "layer"],
+    ids=["plain", "gat", "layer", "fresh", "fresh gat", "neighbor"],
 )
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGKILL])
 def test_stopped_in_the_middle_of_an_epoch(argv, tmp_path, gnn, signum, more):
     options = ("--impl", gnn.__name__, "--epochs", EPOCHS, *more)
     assert main(argv("whole", *options)) == 0
-    kill = [gnn.__name__, str(int(signum)), str(3 * STEPS_AN_EPOCH + 3), str(NEVER)]
-    stopped = subprocess.run(
-        [sys.executable, "-c", DRIVER, *kill, *argv("parts", *options)],
-        capture_output=True,
-        text=True,
-        check=False,
+    done = stopped(
+        *argv("parts", *options),
+        package=gnn.__name__,
+        signum=signum,
+        step=3 * STEPS_AN_EPOCH + 3,
     )
-    check_stopped(stopped.returncode, stopped.stderr, signum, tmp_path / "parts", gnn.__name__)
+    check_stopped(done.returncode, done.stderr, signum, tmp_path / "parts", gnn.__name__)
     meta = arrays_of(saved(tmp_path, "parts"))[1]
     assert 1 <= len(meta["history"]) < EPOCHS
     assert meta["iterations"] < 3 * STEPS_AN_EPOCH + 2  # the killed epoch had begun
@@ -128,19 +165,72 @@ def check_stopped(status, stderr, signum, out, package):
 def test_killed_while_a_temporary_file_lies_about(argv, tmp_path, rename):
     # renames: checkpoint at the start, then checkpoint and history.csv after each epoch
     assert main(argv("whole", "--epochs", EPOCHS)) == 0
-    kill = ["fastimpl", str(int(signal.SIGKILL)), str(NEVER), str(rename)]
-    stopped = subprocess.run(
-        [sys.executable, "-c", DRIVER, *kill, *argv("parts", "--epochs", EPOCHS)],
-        capture_output=True,
-        check=False,
-    )
-    assert stopped.returncode == -signal.SIGKILL
+    done = stopped(*argv("parts", "--epochs", EPOCHS), rename=rename)
+    assert done.returncode == -signal.SIGKILL
     left = [path.name for path in (tmp_path / "parts").glob("*.tmp")]
     assert len(left) == 1
     assert left[0].startswith("history.csv." if rename == 3 else "checkpoint.npz.")
     assert resume(tmp_path / "parts") == 0
     same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
     assert not list((tmp_path / "parts").glob("*.tmp"))
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_killed_in_the_middle_of_a_checkpoint_with_a_cache(argv, tmp_path, gnn, number):
+    """Some of its arrays are written, others not; the one before it is what counts."""
+    options = (*FRESH, "--t-stale", 9, "--epochs", 3, "--impl", gnn.__name__)
+    assert main(argv("whole", *options)) == 0
+    with np.load(saved(tmp_path, "whole")) as file:
+        arrays = len(file.files)
+        of_cache = file.files.index("cache/arena")
+    assert of_cache + 4 <= arrays
+    entry = 2 * arrays + of_cache + 1 + number  # of the third checkpoint: epoch 2 is over
+    done = stopped(*argv("parts", *options), package=gnn.__name__, entry=entry)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = (tmp_path / "parts").glob("*.tmp")
+    assert left.name.startswith("checkpoint.npz.")
+    assert len(arrays_of(saved(tmp_path, "parts"))[1]["history"]) == 1
+    assert resume(tmp_path / "parts") == 0
+    same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
+    assert not list((tmp_path / "parts").glob("*.tmp"))
+
+
+def test_killed_while_features_are_written(argv, tmp_path):
+    """A run that goes on writes them again; one that goes on in memory removes them."""
+    options = (*FRESH, "--epochs", 2)
+    assert main(argv("whole", *options)) == 0
+    killed = stopped(*argv("parts", *options, "--features", "mmap"), rename=1)
+    assert killed.returncode == -signal.SIGKILL
+    assert [path.name[:22] for path in (tmp_path / "parts").iterdir()] == ["training_features.npy."]
+    assert resume(tmp_path / "parts") == 2  # there was no checkpoint yet
+    killed = stopped(*argv("parts", *options, "--features", "mmap"), rename=4)
+    assert killed.returncode == -signal.SIGKILL  # features, checkpoint, checkpoint, history.csv
+    assert (tmp_path / "parts" / "training_features.npy").exists()
+    again = ("train", "--resume", "--out", str(tmp_path / "parts"))
+    killed = stopped(*again, rename=1)
+    assert killed.returncode == -signal.SIGKILL
+    assert resume(tmp_path / "parts", "--features", "memory") == 0
+    same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"), but=FREE)
+    assert not list((tmp_path / "parts").glob("*features*"))
+
+
+def test_counts_go_on(argv, tmp_path):
+    """metrics.json and history.csv of a resumed run have the counts of all epochs."""
+    options = (*FRESH, "--t-stale", 9)
+    assert main(argv("whole", *options, "--epochs", 4)) == 0
+    assert main(argv("parts", *options, "--epochs", 2)) == 0
+    assert resume(tmp_path / "parts", "--epochs", 4) == 0
+    whole, parts = (
+        json.loads((tmp_path / out / "metrics.json").read_text()) for out in ("whole", "parts")
+    )
+    assert whole["loads"]["hits"] > 0
+    assert (whole["loads"], whole["cache"]) == (parts["loads"], parts["cache"])
+    whole, parts = (
+        [line.split(",")[10:] for line in (tmp_path / out / "history.csv").read_text().split()]
+        for out in ("whole", "parts")
+    )
+    assert whole == parts
+    assert len(whole) == 5
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGKILL])
@@ -150,7 +240,7 @@ def test_stopped_from_outside(tmp_path, capfd, signum):
         return ["train", "--out", str(tmp_path / out), *size]
 
     assert main(command("whole")) == 0
-    kill = ["fastimpl", str(int(signum)), str(NEVER), str(NEVER)]
+    kill = ["fastimpl", str(int(signum)), *[str(NEVER)] * 3]
     process = subprocess.Popen(
         [sys.executable, "-c", DRIVER, *kill, *command("parts")],
         stdout=subprocess.DEVNULL,
@@ -227,6 +317,33 @@ def test_resume_refuses_other_settings(argv, tmp_path, capfd, options, message):
     expected = message.format(checkpoint=saved(tmp_path, "out"))
     assert expected in capfd.readouterr().err
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--p-grad", 0.5),
+        ("--t-stale", "inf"),
+        ("--warmup", 1),
+        ("--buffer", "6001"),
+        ("--hotness", "none"),
+        ("--buffer-overflow", "drop"),
+        ("--control", "anti"),
+        ("--half-features",),
+    ],
+    ids=lambda options: options[0],
+)
+def test_resume_refuses_another_cache(argv, tmp_path, capfd, options):
+    assert main(argv("out", *FRESH, "--epochs", 1)) == 0
+    capfd.readouterr()
+    assert resume(tmp_path / "out", *options) == 2
+    assert f"{options[0]} is " in capfd.readouterr().err
+
+
+def test_resume_accepts_the_same_cache(argv, tmp_path):
+    assert main(argv("out", *FRESH, "--t-stale", "inf", "--epochs", 1)) == 0
+    same = ("--t-stale", "inf", "--buffer", "6KB", "--buffer-overflow", "wrap")
+    assert resume(tmp_path / "out", *same) == 0
 
 
 def test_resume_accepts_the_same_settings(argv, tmp_path):
