@@ -4,6 +4,7 @@ import numpy as np
 from oracles import matrix
 
 import refimpl
+from refimpl.streams import DROPOUT
 from refimpl.training.fresh import FreshTrainer
 
 COUNTED = ("inputs", "live", "feature_hits", "loaded", "lookups", "hits", "admitted", "evicted")
@@ -67,11 +68,11 @@ def trajectory(trainer, steps):
     return result
 
 
-def dense_forward(trainer, weights, shift=None):
+def dense_forward(trainer, weights, masks, shift=None):
     """Return (H, loss) of the last step in dense algebra, on the graph that was not pruned.
 
     Rows that were read from the cache are constants; ``shift[l]`` is added to the rows of layer
-    l. Without dropout.
+    l. For `masks` see `masks_of`.
     """
     dataset, mfg = trainer.dataset, trainer.mfg
     H = [dataset.features[dataset.train][mfg.nodes[0]]]
@@ -79,14 +80,26 @@ def dense_forward(trainer, weights, shift=None):
         own = {n.split(".")[1]: W for n, W in weights.items() if n.startswith(f"layer{layer}.")}
         degrees = dataset.train_graph.degrees()[mfg.nodes[layer - 1]]
         S = matrix(block)
-        rows = LAYERS[trainer.config.model](S, H[-1], own, degrees)
+        X = H[-1] * masks[layer - 1]
+        rows = LAYERS[trainer.config.model](S, X, own, degrees)
         rows = np.maximum(rows + own.get("b", 0), 0)
         rows = np.where(trainer.hit[layer - 1][:, None], trainer.cached[layer - 1], rows)
         H.append(rows if shift is None else rows + shift[layer])
-    logits = H[-1] @ weights["classifier.W"] + weights.get("classifier.b", 0)
+    logits = H[-1] * masks[-1] @ weights["classifier.W"] + weights.get("classifier.b", 0)
     chances = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
     Y = dataset.labels[dataset.train][mfg.nodes[-1]]
     return [*H, logits], -(Y * chances).sum(axis=1).mean()
+
+
+def masks_of(trainer):
+    """Return what the rows of layers 0 .. L are multiplied by in the last step: dropout by node."""
+    config, i, masks = trainer.config, trainer.state.iterations - 1, []
+    for layer, (ids, rows) in enumerate(zip(trainer.mfg.nodes, trainer.H, strict=False)):
+        columns = np.arange(rows.shape[1], dtype=np.uint64)
+        keys = [refimpl.key(config.rng, DROPOUT, i, layer, v) for v in ids.tolist()]
+        kept = np.array([refimpl.uniform(k, columns) >= config.dropout for k in keys])
+        masks.append(kept / (1 - config.dropout))
+    return masks
 
 
 def _sage(S, X, W, degrees):

@@ -11,6 +11,7 @@ from fresh_cases import (
     Watched,
     config_of,
     dense_forward,
+    masks_of,
     trajectory,
     watched,
 )
@@ -82,31 +83,32 @@ def test_dropout_masks_go_by_node(gnn, dataset):
 
 
 @EACH_MODEL
-@pytest.mark.parametrize("layers", [1, 2, 3])
-def test_gradients_with_cached_rows_held_constant(gnn, dataset, model, layers):
+@pytest.mark.parametrize(("layers", "dropout"), [(1, 0.0), (2, 0.0), (3, 0.0), (3, 0.2)])
+def test_gradients_with_cached_rows_held_constant(gnn, dataset, model, layers, dropout):
     """A2, and the compact forward pass: all by dense algebra on the graph before pruning.
 
     Biases keep rows of zeros away from the kink of the ReLU.
     """
-    config = config_of(model=model, layers=layers, batch=6, p_grad=0.8, bias=True, hidden=6)
+    options = {"batch": 6, "p_grad": 0.8, "bias": True, "hidden": 6}
+    config = config_of(model=model, layers=layers, dropout=dropout, **options)
     rng = np.random.default_rng(4)
     with watched(gnn, dataset, config) as trainer:
         for W in trainer.state.weights.values():
             W += 0.3 * rng.normal(size=W.shape)
         trajectory(trainer, 30)
-        weights = trainer.weights
-        H, loss = dense_forward(trainer, weights)
+        weights, masks = trainer.weights, masks_of(trainer)
+        H, _ = dense_forward(trainer, weights, masks)
     for layer in range(1, layers):
         assert trainer.live_hits(layer) and trainer.live.computed[layer - 1].any(), LIVE_HITS
     for layer in range(layers + 1):
         assert_allclose(trainer.H[layer], H[layer][trainer.live.order[layer]], rtol=1e-9)
     assert_allclose(trainer.H[-1], H[-1], rtol=1e-9, atol=1e-12)
     for name, W in weights.items():
-        slopes = differences(lambda: dense_forward(trainer, weights)[1], W)
+        slopes = differences(lambda: dense_forward(trainer, weights, masks)[1], W)
         assert_allclose(trainer.gradients[name], slopes, rtol=1e-5, atol=1e-8, err_msg=name)
     shift, of_cached = [np.zeros_like(rows) for rows in H], 0.0
     for layer in range(1, layers):
-        slopes = differences(lambda: dense_forward(trainer, weights, shift)[1], shift[layer])
+        slopes = differences(lambda: dense_forward(trainer, weights, masks, shift)[1], shift[layer])
         order = trainer.live.order[layer]
         assert_allclose(trainer.G[layer - 1], slopes[order], rtol=1e-5, atol=1e-8)
         of_cached += np.abs(trainer.G[layer - 1][~trainer.live.computed[layer - 1]]).sum()
@@ -306,6 +308,16 @@ def test_the_header_alone_serves_entries_of_any_age(gnn, dataset):
     assert oldest["stamp"] == 3 < oldest["header_only"]
 
 
+def test_a_cycle_begins_with_the_warm_up_and_every_t_stale_iterations(gnn, dataset):
+    head = 0
+    with watched(gnn, dataset, config_of(warmup=2, t_stale=3)) as trainer:
+        for i in range(12):
+            admitted = counted_step(trainer).admitted
+            assert (admitted > 0) == (i >= 2)
+            head = admitted if i % 3 == 2 else head + admitted
+            assert trainer.cache.head == head
+
+
 def test_the_plan_for_performance_only_admits_less(gnn, dataset):
     """Spec 4.8, W1: what it does not allow is never cached."""
     options = {"hotness": "profile", "buffer": 8 * 12 * 60, "t_stale": 5, "overflow": "drop"}
@@ -313,6 +325,11 @@ def test_the_plan_for_performance_only_admits_less(gnn, dataset):
         ok, cached = trainer.plan.ok, trainer.cache.entries.slot_of >= 0
         assert trainer.counts_of_epoch.hits and ok.any() and not ok.all()
         assert not (cached & ~ok).any()
+        for layer, density in enumerate(trainer.plan.density, start=1):
+            slots = trainer.cache.lookup(layer, np.arange(130), 20)
+            new = np.flatnonzero((slots >= 0) & (trainer.cache.entries.stamp[slots] == 19))
+            assert len(new) > 2
+            assert (np.diff(density[new[np.argsort(slots[new])]]) <= 0).all()  # densest first
         assert_array_equal(
             trainer.cache.rank[np.argsort(-trainer.plan.hotness, kind="stable")],
             np.arange(dataset.train_graph.n),

@@ -93,7 +93,7 @@ def stopped(
 
 @pytest.mark.parametrize("method", ["graph", "layer", "full", "fresh", "neighbor"])
 def test_stopped_between_epochs(argv, tmp_path, gnn, method):
-    options = ("--impl", gnn.__name__, "--method", method)
+    options = ("--impl", gnn.__name__, *(FRESH if method == "fresh" else ("--method", method)))
     assert main(argv("whole", *options, "--epochs", EPOCHS)) == 0
     assert main(argv("parts", *options, "--epochs", 2)) == 0
     assert resume(tmp_path / "parts", "--epochs", 3) == 0
@@ -101,9 +101,8 @@ def test_stopped_between_epochs(argv, tmp_path, gnn, method):
     same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
 
 
-@pytest.mark.parametrize("method", ["fresh", "neighbor"])
-def test_resume_may_change_the_workers_and_where_features_are(argv, tmp_path, method):
-    options = (*FRESH[:-2], "--method", method)
+@pytest.mark.parametrize("options", [FRESH, ("--method", "neighbor")], ids=["fresh", "neighbor"])
+def test_resume_may_change_the_workers_and_where_features_are(argv, tmp_path, options):
     assert main(argv("whole", *options, "--epochs", 4)) == 0
     assert main(argv("parts", *options, "--epochs", 1, "--workers", 2)) == 0
     free = ("--workers", 0, "--features", "mmap")
