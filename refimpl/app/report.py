@@ -93,6 +93,7 @@ def title(settings, dataset):
     way = {
         "graph": f"{settings['sampler']} subgraphs",
         "full": "the full graph",
+        "cluster": "clusters",
     }.get(settings["method"], f"batches of {settings['batch']} nodes{_fanouts(settings)}")
     if settings["normalize"]:
         way = f"normalised {way}"

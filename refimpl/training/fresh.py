@@ -304,7 +304,7 @@ class FreshTrainer(Trainer):
             return counts
         wrapped, dropped = cache.wrapped, cache.dropped
         cache.begin_update(i)
-        for layer in layers:  # V1:19 V1:21
+        for layer in layers:  # V1:19
             score, computed = self.gnn.row_norms(G[layer - 1]), live.computed[layer - 1]
             rows = nodes[layer], score, computed, H[layer]
             done = self._update_layer(layer, *rows, i)  # V1:20 E-V7

@@ -201,12 +201,11 @@ def test_counts(run, tmp_path, state, gnn):
     assert loads["io_saving"] == 1 - loads["loaded"] / loads["inputs"]
     assert loads["hit_rate"] == loads["hits"] / loads["lookups"] > 0
     with np.load(tmp_path / "out" / "checkpoint.npz") as file:
-        arrays = {name: file[name] for name in file.files if name.startswith("cache/")}
-    *_, admitted, evicted, wrapped, dropped, _ = arrays["cache/numbers"]
+        *_, admitted, evicted, wrapped, dropped, _ = file["cache/numbers"]
     assert (loads["admitted"], loads["evicted"]) == (admitted, evicted)
     assert (loads["wrapped"], loads["dropped"]) == (wrapped, dropped)
-    kept = [a.nbytes for k, a in arrays.items() if k not in ("cache/numbers", "cache/options")]
-    assert metrics["cache"]["bytes"] == sum(kept) > 6000
+    slots = 6000 // 4 // HIDDEN
+    assert metrics["cache"]["bytes"] == 6000 + 4 * TRAIN + 12 * slots + 4 * TRAIN
     for shown in (loads["bytes"], loads["hits"], loads["admitted"], metrics["cache"]["bytes"]):
         assert f" {shown:,}\n" in stdout
     assert f" {loads['io_saving']:.1%}\n" in stdout

@@ -31,7 +31,7 @@ from refimpl.app.cli import main
         ({"method": "layer", "fanouts": (5, -2)}, ValueError, r"fanouts must be in \[-1, "),
         ({"method": "layer", "fanouts": (5, 2.5)}, TypeError, "fanouts must be an integer"),
         ({"method": "layer", "fanouts": 5}, TypeError, "fanouts must be a tuple of ints"),
-        ({"method": "fresh", "p_grad": 1.1}, ValueError, "p_grad must be finite and in"),
+        ({"method": "fresh", "p_grad": 1.1}, ValueError, "p_grad .* at most 1, got 1.1"),
         ({"method": "fresh", "p_grad": "all"}, TypeError, "p_grad must be a real number"),
         ({"method": "fresh", "t_stale": -1}, ValueError, r"t_stale must be in \[0, "),
         ({"method": "fresh", "t_stale": "inf"}, TypeError, "t_stale must be an integer"),
