@@ -30,7 +30,7 @@ MODULES = {
     "torch": "bench.peers.theirs",
     "PyG": "bench.peers.theirs",
 }
-CLOSE = 1e-3  # of an array's norm
+CLOSE = 5e-3  # of an array's norm: in float32 a ReLU near 0 may fall on either side
 
 
 class Plan:
@@ -128,7 +128,7 @@ class Run:
         """Return a new process of a contestant."""
         return Contestant(self.pythons[who], MODULES[who], self.threads)
 
-    def compare(self, tasks, rtol=1e-3):
+    def compare(self, tasks, rtol=CLOSE):
         """Check that every task of a dict {name: contestant} has the same answer as the first.
 
         Arrays are compared by the norm of their difference, tiny ones beside the largest.
