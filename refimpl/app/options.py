@@ -3,32 +3,22 @@
 import argparse
 import importlib
 import inspect
-from typing import Any, NamedTuple
 
 from refimpl import __all__ as contract
 from refimpl.app.errors import UserError
-from refimpl.app.values import NO_LIMIT, age, data_source, fanouts, size
-from refimpl.history.cache import OVERFLOWS
+from refimpl.app.history_options import HISTORY_OPTIONS
+from refimpl.app.option import DEFAULTS, Option, methods_of
+from refimpl.app.values import data_source, fanouts
 from refimpl.layers.gat import NORMS
 from refimpl.layers.sage import CONCAT
 from refimpl.samplers.sampling import KERNELS
-from refimpl.training.config import (
-    APPLIES,
-    CONTROLS,
-    HOTNESS,
-    METHODS,
-    MODELS,
-    WALK_LENGTH,
-    TrainConfig,
-)
+from refimpl.training.config import METHODS, MODELS, WALK_LENGTH
 from refimpl.training.datasets.loading import BUILT_IN
 
-DEFAULTS = TrainConfig()
 DTYPES = ("float32", "float64")
 FANOUT_ORDERS = ("roots-first", "code")
 SAMPLERS = {name.replace("_", "-"): name for name in KERNELS}
 CONCATS = {name.replace("_", "-"): name for name in CONCAT}
-PLACES = ("memory", "mmap")  # of features
 
 # The sampler's parameter behind an option; `clip` works on what any sampler draws.
 PARAMETERS = {
@@ -47,23 +37,6 @@ PARAMETERS = {
     "burn": "p_f",
     "clip": "clip",
 }
-
-
-class Option(NamedTuple):
-    """An option of a run; `shown` describes a default that depends on the data."""
-
-    help: str
-    default: Any = None
-    shown: str | None = None
-    type: Any = str
-    choices: tuple[str, ...] | None = None
-    metavar: str | None = None
-
-
-def _methods(setting):
-    """Return the methods that a setting of `TrainConfig` applies to, for the help."""
-    *others, last = APPLIES[setting]["method"]
-    return f"--method {', '.join(others)} and {last}" if others else f"--method {last}"
 
 
 def takers_of(name):
@@ -239,18 +212,18 @@ OPTIONS = {
     ),
     "lr": Option("learning rate of Adam", DEFAULTS.lr, type=float, metavar="RATE"),
     "batch": Option(
-        f"nodes in a batch; {_methods('batch')} only", DEFAULTS.batch, type=int, metavar="COUNT"
+        f"nodes in a batch; {methods_of('batch')} only", DEFAULTS.batch, type=int, metavar="COUNT"
     ),
     "fanouts": Option(
         "sample at most so many neighbours of each node in each hop, or all of them; as many "
-        f"numbers as layers, for MixHop layers times hops; {_methods('fanouts')} only",
+        f"numbers as layers, for MixHop layers times hops; {methods_of('fanouts')} only",
         shown="25, then 10; with --method fresh and neighbor 20, 15, then 10",
         type=fanouts,
         metavar="N,all,..",
     ),
     "fanout_order": Option(
         "how --fanouts is read: the hop from the batch's own nodes first, as papers print it, or "
-        f"last, as GraphSAGE's code does; {_methods('fanouts')} only",
+        f"last, as GraphSAGE's code does; {methods_of('fanouts')} only",
         FANOUT_ORDERS[0],
         choices=FANOUT_ORDERS,
     ),
@@ -265,72 +238,7 @@ OPTIONS = {
         DEFAULTS.background,
         type=bool,
     ),
-    "workers": Option(
-        "threads that sample the next batches while training runs, 0 for none; never changes a "
-        f"result; {_methods('workers')} only",
-        DEFAULTS.workers,
-        type=int,
-        metavar="COUNT",
-    ),
-    "features": Option(
-        "training reads features in memory, or in a file in the folder, mapped into memory, that "
-        "lasts as long as the run; evaluation reads them in memory; never changes a result; "
-        f"{_methods('sample_mode')} and --dtype float32 only",
-        PLACES[0],
-        choices=PLACES,
-    ),
-    "half_features": Option(
-        f"training reads features in float16; {_methods('sample_mode')} and --dtype float32 only",
-        False,
-        type=bool,
-    ),
-    "p_grad": Option(
-        "share of a layer's nodes, those with the smallest gradients, whose embeddings may be "
-        f"in the cache; {_methods('p_grad')} only",
-        DEFAULTS.p_grad,
-        type=float,
-        metavar="SHARE",
-    ),
-    "t_stale": Option(
-        f"use an embedding for at most so many iterations, {NO_LIMIT} for any number; "
-        f"{_methods('t_stale')} only",
-        DEFAULTS.t_stale,
-        type=age,
-        metavar=f"AGE|{NO_LIMIT}",
-    ),
-    "warmup": Option(
-        f"iterations before the first embedding is cached; {_methods('warmup')} only",
-        DEFAULTS.warmup,
-        type=int,
-        metavar="COUNT",
-    ),
-    "buffer": Option(
-        "bytes for cached embeddings and features together, as 65536, 256MB or 1GiB; "
-        f"{_methods('buffer')} only",
-        DEFAULTS.buffer,
-        shown=f"{DEFAULTS.buffer >> 20}MiB",
-        type=size,
-        metavar="SIZE",
-    ),
-    "hotness": Option(
-        "which nodes' features are cached at the start: those with most neighbours, with the "
-        "highest reverse PageRank, those that a trial run of the sampling loads most often, or "
-        f"none; {_methods('hotness')} only",
-        DEFAULTS.hotness,
-        choices=HOTNESS,
-    ),
-    "buffer_overflow": Option(
-        "an embedding that does not fit into the buffer replaces the oldest (wrap), or is not "
-        f"cached (drop); {_methods('overflow')} only",
-        DEFAULTS.overflow,
-        choices=OVERFLOWS,
-    ),
-    "control": Option(
-        "cache embeddings by their gradients, at random, or those with the largest gradients, to "
-        f"see what the gradients are worth; {_methods('control')} only",
-        DEFAULTS.control,
-        choices=CONTROLS,
-    ),
+    **HISTORY_OPTIONS,
     "normalize": Option(
         "weight loss and aggregation by how often the sampler picks each node and edge, "
         "estimated before training",

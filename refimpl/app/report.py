@@ -9,7 +9,14 @@ from refimpl.profiling import PARTS
 from refimpl.training.fresh import LoadCounts
 from refimpl.training.trainer import EpochRecord
 
-MODELS = {"sage": "GraphSAGE", "gcn": "GCN", "mixhop": "MixHop", "gat": "GAT", "mlp": "MLP"}
+MODELS = {
+    "sage": "GraphSAGE",
+    "gcn": "GCN",
+    "mixhop": "MixHop",
+    "gat": "GAT",
+    "rgcn": "R-GCN",
+    "mlp": "MLP",
+}
 KEPT = {  # what a method has of earlier iterations
     "fresh": "cached embeddings",
     "gas": "histories",

@@ -43,6 +43,15 @@ AS_THEY_ARE = (
     "buffer",
     "hotness",
     "control",
+    "cache_layers",
+    "rank_base",
+    "performance",
+    "sample_mode",
+    "beta",
+    "clusters",
+    "clusters_per_batch",
+    "layer_sizes",
+    "bases",
 )
 
 READS_FEATURES = {
@@ -57,6 +66,9 @@ CONDITIONS: dict[str, dict[str, tuple]] = {
     "features": READS_FEATURES,
     "half_features": READS_FEATURES,
     "buffer_overflow": APPLIES["overflow"],
+    "no_lookup_roots": APPLIES["lookup_roots"],
+    "no_gradient_evict": APPLIES["gradient_evict"],
+    "typed_input": APPLIES["node_types"],
     "pool": {"method": ("graph", "layer")},
     "coverage": {**APPLIES["normalize"], "normalize": (True,)},
     **{name: {**APPLIES["sampler"], "sampler": tuple(takers_of(name))} for name in PARAMETERS},
@@ -115,6 +127,13 @@ def resolve(settings, train_graph):
         if resolved["t_stale"] is not None:
             taken["t_stale"] = None if resolved["t_stale"] == NO_LIMIT else resolved["t_stale"]
             taken["overflow"] = resolved["buffer_overflow"]
+            taken["staleness"] = resolved["staleness"].replace("-", "_")
+            taken["lookup_roots"] = not resolved["no_lookup_roots"]
+            taken["gradient_evict"] = not resolved["no_gradient_evict"]
+        if settings["model"] == "rgcn":
+            taken["relations"] = getattr(train_graph, "relations", 1)
+            if resolved["typed_input"]:
+                taken["node_types"] = getattr(train_graph, "kinds", 1)
         config = TrainConfig(rng=settings["seed"], fanouts=resolved["fanouts"], **taken)
         if config.fanouts is not None and resolved["fanout_order"] is not None:
             resolved["fanouts"] = list(config.fanouts)

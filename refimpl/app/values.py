@@ -24,6 +24,11 @@ def fanouts(text):
     return [-1 if number == "all" else int(number) for number in text.split(",")]
 
 
+def numbers(text):
+    """Return numbers separated by commas as a tuple."""
+    return tuple(int(number) for number in text.split(","))
+
+
 def size(text):
     """Return bytes: a number alone, or with a unit as in 256MB (10^6) or 1.5GiB (2^30)."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text, re.ASCII)

@@ -250,7 +250,7 @@ class BidirectionalCache:
         return {
             "options": self._options(),
             "numbers": np.array(numbers, np.int64),
-            **{name: array.copy() for name, array in self._arrays().items()},
+            **{name: array.copy() for name, array in self._arrays_in_use().items()},
         }
 
     def load_state_dict(self, state):
@@ -261,14 +261,14 @@ class BidirectionalCache:
         KeyError, ValueError
             If it is not that: nothing was taken over then.
         """
-        arrays = self._arrays()
         if not np.array_equal(state["options"], self._options()):
             raise ValueError("state must be of a cache with the same options")
+        names, numbers = (*NUMBERS, *COUNTS), [int(number) for number in state["numbers"]]
+        arrays = self._arrays_in_use(dict(zip(names, numbers, strict=True))["hwm"])
         for name, array in arrays.items():
             if state[name].shape != array.shape or state[name].dtype != array.dtype:
                 raise ValueError(f"state must hold {name} as {array.shape} {array.dtype}")
-        numbers = [int(number) for number in state["numbers"]]
-        for name, number in zip((*NUMBERS, *COUNTS), numbers, strict=True):
+        for name, number in zip(names, numbers, strict=True):
             setattr(self, name, number)
         for name, array in arrays.items():
             array[...] = state[name]
@@ -277,11 +277,20 @@ class BidirectionalCache:
         maps = {name: getattr(self.entries, name) for name in Entries._fields[1:]}
         return {"arena": self.arena, **maps, "rank": self.rank}
 
+    def _arrays_in_use(self, hwm=None):
+        """Return views of what is ever read again, where `hwm` slots were ever written."""
+        hwm = self.hwm if hwm is None else hwm
+        rows = min(len(self.features), (self.arena.size - hwm * self.h) // self.d)
+        maps = {name: array for name, array in self._arrays().items() if name != "arena"}
+        features = self.features[len(self.features) - rows :]
+        return {"embeddings": self.entries.rows[:hwm], "features": features, **maps}
+
     def _options(self):
         t_stale = -1 if self.t_stale is None else self.t_stale
-        sizes = [self.n, self.d, self.h, self.layers, len(self.entries.back), len(self.features)]
+        shares = [self.arena.size, len(self.entries.back), len(self.features)]
         choices = [OVERFLOWS.index(self.overflow), STALENESS.index(self.staleness), self.refill]
-        return np.array([*sizes, t_stale, self.start_iter, *choices], np.int64)
+        sizes = [self.n, self.d, self.h, self.layers]
+        return np.array([*sizes, *shares, t_stale, self.start_iter, *choices], np.int64)
 
 
 class StaticSplitCache(BidirectionalCache):
