@@ -14,7 +14,7 @@ from refimpl.profiling import count, record, timed
 from refimpl.propagation import product_arguments, transposed_arguments
 
 PRIVATE_CACHE = 2**20  # bytes of a core's second-level cache; larger ones are as good
-ENTRIES_A_ROW = 24  # from here on it pays to copy a part of the columns before its rows are read
+ENTRIES_A_ROW = 8  # from here on it pays to copy a part of the columns before its rows are read
 
 blas_was_loaded()
 
@@ -49,7 +49,7 @@ def spmm_into(graph, data, X, Y, *, bias=None, relu=False):
 
 
 def in_parts(graph, X):
-    """Whether a sparse product copies parts of the columns: see docs/measurements.md."""
+    """Whether a sparse product copies parts of the columns: see docs/propagation.md."""
     parts = X.shape[1] * X.itemsize // _propagation.part_bytes
     return (
         parts >= max_threads()

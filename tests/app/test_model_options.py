@@ -302,3 +302,30 @@ def test_compare_finds_other_neighbours(folder, capfd, monkeypatch):
     argv = ["compare", "--data", str(folder), "--hidden", "8", "--rounds", "1", *LAYER]
     assert main([*argv, "--fanouts", "2,2"]) == 1
     assert "subgraphs identical: NO" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--method cluster --clusters 6 --clusters-per-batch 2",
+        "--method fastgcn --layer-sizes 20,20",
+        "--method ladies --model gcn --layer-sizes 20,20",
+        "--method gas --batch 40",
+        "--method graphfm --batch 40 --beta 0.3",
+        "--method vrgcn --batch 40",
+        "--method fresh --batch 40 --rank-base new --no-gradient-evict --staleness header-only",
+        "--method fresh --batch 40 --hotness profile --performance --buffer 20000",
+        "--method fresh --layers 3 --batch 40 --cache-layers 2 --no-lookup-roots",
+        "--method neighbor --batch 40 --sample-mode shared",
+        "--model rgcn --method neighbor --batch 40 --bases 2 --typed-input",
+    ],
+)
+def test_the_options_of_baselines_and_ablations(options, tmp_path, capsys):
+    if "rgcn" in options:
+        words = ["train", "--data", "typed"]
+    else:
+        write_graphsaint(tmp_path / "data")
+        words = ["train", "--data", str(tmp_path / "data")]
+    words += ["--out", str(tmp_path / "run"), "--epochs", "1"]
+    assert main([*words, "--hidden", "8", *options.split()]) == 0
+    assert "test F1-micro" in capsys.readouterr().out

@@ -105,7 +105,7 @@ ERRORS = [
     ("fetch_two_sided", None),
     ("fetch_two_sided", PLAN._replace(rows=(np.array([3]),) * 3)),
     ("fetch_two_sided", PLAN._replace(copies=PLAN.copies[:, :0])),
-    ("gather_rows", X.astype(float), [0]),
+    ("gather_rows", X.astype(int), [0]),
     ("gather_rows", X.tolist(), [0]),
     ("gather_rows", X.T, [0]),
     ("gather_rows", X[0], [0]),
