@@ -57,7 +57,7 @@ def grid(dataset, shared, fresh, seeds, shares, ages, controls):
     yield "| p_grad | t_stale | ranked by | I/O saved | F1, points | range |"
     yield "| ---: | ---: | --- | ---: | ---: | --- |"
     cells = [(p, t, "gradient") for p in shares for t in ages]
-    cells += [(shares[-2], ages[-2], control) for control in controls]
+    cells += [(shares[-2:][0], ages[-2:][0], control) for control in controls]
     for p, t, control in cells:
         age = None if t == INFINITE else t
         saved, mean, low, high = row(

@@ -99,11 +99,11 @@ def ids(name, value, low, high, dtype):
     return np.ascontiguousarray(array, dtype=dtype)
 
 
-def positions(name, value, e):
-    """Return `value` as e int64 positions in [0, e), or raise."""
-    array = ids(name, value, 0, e, np.int64)
-    if array.size != e:
-        raise ValueError(f"{name} must have shape ({e},), got {array.shape}")
+def positions(name, value, count, e=None):
+    """Return `value` as `count` int64 positions in [0, e), e being `count` by default, or raise."""
+    array = ids(name, value, 0, count if e is None else e, np.int64)
+    if array.size != count:
+        raise ValueError(f"{name} must have shape ({count},), got {array.shape}")
     return array
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import Block, transpose_block
+from refimpl.block import Block, entries_of_rows, transpose_block
 from refimpl.graph import Graph, transpose_perm
 
 BLOCK_KINDS = ("row", "sym", "loop")
@@ -196,7 +196,7 @@ def block_norm(kind, block, degrees=None, *, dtype=np.float64):
     counts = block.end - block.start
     dst = np.repeat(np.arange(block.n_dst), counts)
     first = np.cumsum(counts) - counts
-    src = block.indices[np.arange(counts.sum()) - np.repeat(first - block.start, counts)]
+    src = block.indices[entries_of_rows(block.start, block.end)]
     if kind == "row":
         data = 1 / counts[dst].astype(dtype)
     else:

@@ -55,7 +55,7 @@ class Block:
             )
         if np.any(start > end) or np.any(end[:-1] > start[1:]):
             raise ValueError("end must be in [start[i], start[i + 1]] for every row i")
-        row, at = np.repeat(np.arange(start.size), end - start), _live(start, end)
+        row, at = np.repeat(np.arange(start.size), end - start), entries_of_rows(start, end)
         order = np.lexsort((indices[at], row))
         row, source = row[order], indices[at][order]
         if np.any((source[1:] == source[:-1]) & (row[1:] == row[:-1])):
@@ -103,7 +103,7 @@ class Block:
 
     def to_scipy(self, data=None):
         """Return a scipy.sparse.csr_array of the live entries of `data` (default: ones)."""
-        live = _live(self.start, self.end)
+        live = entries_of_rows(self.start, self.end)
         data = np.ones(live.size) if data is None else np.asarray(data)[live]
         indptr = np.concatenate(([0], np.cumsum(self.degrees())))
         return sp.csr_array((data, self.indices[live], indptr), shape=(self.n_dst, self.n_src))
@@ -112,7 +112,7 @@ class Block:
         return f"Block(n_dst={self.n_dst}, n_src={self.n_src}, e={self.e})"
 
 
-def _live(start, end):
+def entries_of_rows(start, end):
     """Return the positions of all entries of all rows, in order."""
     length = end - start
     before = np.cumsum(length) - length  # entries of the rows above

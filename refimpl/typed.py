@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import Block, _live
+from refimpl.block import Block, entries_of_rows
 from refimpl.graph import Graph
 
 MOST_TYPES = 2**15  # of edges or nodes: types are int16
@@ -139,7 +139,7 @@ def relation_blocks(pattern, edge_types, relations):
         `edge_ids`.
     """
     edge_types, relations, edge_ids = relation_arguments(pattern, edge_types, relations)
-    live = _live(pattern.start, pattern.end)
+    live = entries_of_rows(pattern.start, pattern.end)
     ids = live if edge_ids is None else edge_ids[live]
     kind = _check.ids("edge_types", edge_types[ids], 0, relations, np.int16)
     n_dst = pattern.n_dst

@@ -14,6 +14,9 @@ SINGLE = Adjacency(PATH, np.ones(4, np.float32), np.ones(4, np.float32), None, n
 FLAT = Adjacency(PATH, np.ones((4, 1)), np.ones(4), None, np.arange(4))
 FORWARD_ONLY = refimpl.row_norm(PATH)
 LOOPS = refimpl.loop_norm(PATH)
+ELSEWHERE = Adjacency(PATH, np.ones(4), np.ones(4), graph_from_edges(9, {(7, 8), (5, 8)}))
+NO_PATTERN = Adjacency("graph", np.ones(4), np.ones(4), PATH)
+LOST = Adjacency(LOOPS.graph, LOOPS.data, LOOPS.data_t, perm=LOOPS.perm + 10**9)
 WIDE = refimpl.block_norm("row", block_from_rows([[3], [1, 2]], 4))
 ORDER = ChainOrder(1, 1, 1)
 X, W, B = np.ones((3, 2)), np.ones((2, 4)), np.ones(4)
@@ -84,7 +87,7 @@ BAD_VECTORS = [
     for bad in (*bad_floats(name, VECTORS), (name, np.ones((2, 1))), (name, np.ones((4, 2))))
 ]
 BAD_HOPS = [(A,), (A, A, A), A, None, (A, "A"), (A, SHORT), (SINGLE, A), (WIDE, A)]
-NO_TRANSPOSE = [("A", FORWARD_ONLY)]
+NO_TRANSPOSE = [("A", FORWARD_ONLY), ("A", ELSEWHERE), ("A", NO_PATTERN)]
 
 
 BAD_GRAPH = [("graph", bad) for bad in (ARROW, "graph", None)]
@@ -130,10 +133,11 @@ CHANGES = {
         ("G_out", np.ones((3, 4))),
         ("G_out", np.ones((3, 5), np.float32)),
         ("hops", (A, FORWARD_ONLY)),
+        ("hops", (A, ELSEWHERE)),
         ("depth", 2),
     ],
     "gat_forward": GAT,
-    "gat_backward": [*GAT, *BAD_G, ("A", refimpl.sym_norm(PATH))],
+    "gat_backward": [*GAT, *BAD_G, ("A", refimpl.sym_norm(PATH)), ("A", LOST)],
     "dense_forward": [*BAD_BIAS],
     "dense_backward": [*BAD_BIAS],
     "sym_norm": [*BAD_GRAPH, ("dtype", np.float16), ("dtype", int)],

@@ -37,9 +37,9 @@ class Watched(FreshTrainer):
                 rows[found >= 0] = self.cache.read(found[found >= 0])
         return slots
 
-    def _forward(self, X, nodes, slots, live, i):
+    def _forward(self, X, nodes, slots, live):
         self.nodes, self.live = nodes, live
-        self.H, kept = super()._forward(X, nodes, slots, live, i)
+        self.H, kept = super()._forward(X, nodes, slots, live)
         return self.H, kept
 
     def _backward(self, kept, live, G):

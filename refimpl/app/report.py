@@ -6,7 +6,7 @@ import math
 
 from refimpl.app.files import replacing
 from refimpl.profiling import PARTS
-from refimpl.training.fresh import LoadCounts
+from refimpl.training.node_batches import LoadCounts
 from refimpl.training.trainer import EpochRecord
 
 MODELS = {

@@ -69,7 +69,7 @@ CONDITIONS: dict[str, dict[str, tuple]] = {
     "no_lookup_roots": APPLIES["lookup_roots"],
     "no_gradient_evict": APPLIES["gradient_evict"],
     "typed_input": APPLIES["node_types"],
-    "pool": {"method": ("graph", "layer")},
+    "pool": APPLIES["background"],
     "coverage": {**APPLIES["normalize"], "normalize": (True,)},
     **{name: {**APPLIES["sampler"], "sampler": tuple(takers_of(name))} for name in PARAMETERS},
 }

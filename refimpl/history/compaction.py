@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl.block import Block
+from refimpl.block import Block, entries_of_rows
 
 
 class LiveLayers(NamedTuple):
@@ -72,8 +72,7 @@ def _rows_of(block, rows, sources):
     place[sources] = np.arange(len(sources), dtype=np.int32)
     lengths = (block.end - block.start)[rows]
     ends = np.cumsum(lengths)
-    entries = np.arange(ends[-1] if len(ends) else 0)
-    entries = entries + np.repeat(block.start[rows] - (ends - lengths), lengths)
+    entries = entries_of_rows(block.start[rows], block.end[rows])
     edge_ids = None if block.edge_ids is None else block.edge_ids[entries]
     indices = place[block.indices[entries]]
     return Block._trusted(ends - lengths, ends, indices, len(sources), edge_ids)

@@ -4,6 +4,8 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.adjacency import Adjacency
+from refimpl.block import Block
+from refimpl.graph import Graph
 from refimpl.scheduling import ChainOrder
 
 
@@ -11,6 +13,14 @@ def adjacency(name, A, X, backward):
     """Check A and X together; return X."""
     if not isinstance(A, Adjacency):
         raise TypeError(f"{name} must be an Adjacency (see row_norm), got {type(A).__name__}")
+    for pattern in (A.graph, A.graph_t):
+        if not isinstance(pattern, Graph | Block):
+            raise TypeError(f"{name} must be on a Graph or a Block, got {type(pattern).__name__}")
+    if (A.graph_t.n_dst, A.graph_t.n_src) != (A.graph.n_src, A.graph.n_dst):
+        raise ValueError(
+            f"{name}.graph_t must have {A.graph.n_src} rows and {A.graph.n_dst} columns, "
+            f"got {A.graph_t!r}"
+        )
     data = _check.floats(f"{name}.data", A.data, (A.graph.e,))
     if A.data_t is not None:
         _check.floats(f"{name}.data_t", A.data_t, (A.graph_t.e,), data.dtype)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl.block import entries_of_rows
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.profiling import count, timed
@@ -238,10 +239,8 @@ def row_sums(graph, values):
 
 def live_entries(graph):
     """Return the row and the position of every entry; a pruned block has others as well."""
-    lengths = graph.end - graph.start
-    rows = np.repeat(np.arange(graph.n_dst), lengths)
-    before = np.cumsum(lengths) - lengths
-    return rows, np.arange(len(rows)) + (graph.start - before)[rows]
+    rows = np.repeat(np.arange(graph.n_dst), graph.end - graph.start)
+    return rows, entries_of_rows(graph.start, graph.end)
 
 
 def gat_arguments(A, X, W, a_recv, a_send, norm, form, slope, b, relu, backward=False):
@@ -261,6 +260,8 @@ def gat_arguments(A, X, W, a_recv, a_send, norm, form, slope, b, relu, backward=
         )
     if backward and A.perm is None:
         raise ValueError("A must have perm: see loop_norm")
+    if backward:
+        _check.positions("A.perm", A.perm, A.graph_t.e, A.graph.e)
     return X, W, a_recv, a_send, _arguments.bias(b, W.shape[1], X.dtype)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import MFG, Block, _live
+from refimpl.block import MFG, Block, entries_of_rows
 from refimpl.samplers.layer import layer_arguments
 from refimpl.streams import uniform
 
@@ -220,7 +220,7 @@ def _scale(law, u):
 def _entries(graph, dst):
     """Return (row, position in `graph.indices`) of every entry of the rows `dst` of P."""
     start, end = graph.start[dst], graph.end[dst]
-    return np.repeat(np.arange(len(dst)), end - start), _live(start, end)
+    return np.repeat(np.arange(len(dst)), end - start), entries_of_rows(start, end)
 
 
 def _block(graph, dst, row, at):

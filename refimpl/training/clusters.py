@@ -117,7 +117,7 @@ class ClusterBatches:
     """Unions of random clusters, normalised by their own degrees (Cluster-GCN, Algorithm 1)."""
 
     def __init__(self, gnn, stack, graph, X, Y, first):
-        self.stack, self.X, self.Y = stack, X, Y
+        self.gnn, self.stack, self.X, self.Y = gnn, stack, X, Y
         config = stack.config
         draw = partial(_draw, ClusterSampler(gnn, graph, config))
         self.pool = Pool(draw, size=config.pool, first=first, background=config.background)
@@ -125,7 +125,8 @@ class ClusterBatches:
     def __next__(self):
         sub = next(self.pool)
         A = self.stack.adjacency(sub.graph, sub.transpose_perm, dtype=self.X.dtype)
-        return Minibatch(self.stack.operands(A), self.X[sub.nodes], self.Y[sub.nodes], None)
+        X = self.gnn.gather_rows(self.X, sub.nodes)
+        return Minibatch(self.stack.operands(A), X, self.Y[sub.nodes], None)
 
     def close(self):
         """End the pool's thread."""

@@ -1,58 +1,17 @@
 """FreshGNN: training on sampled neighbours, with embeddings of earlier iterations (VLDB'24)."""
 
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from refimpl.history.compaction import live_layers
 from refimpl.profiling import timed
-from refimpl.streams import DROPOUT, GOLD, MASK, key
+from refimpl.streams import key
+from refimpl.training.node_batches import LoadCounts, NodeTrainer
 from refimpl.training.stack import weights_of
-from refimpl.training.trainer import Trainer
 
 CONTROL = 7  # domain of the keys that rank rows at random
-
-
-class LoadCounts(NamedTuple):
-    """Rows that iterations needed and loaded, in all.
-
-    Attributes
-    ----------
-    inputs : input nodes of the sampled graphs: what neighbour sampling alone loads
-    live : of these, needed after pruning
-    feature_hits : of these, read from the cache
-    loaded, bytes : the others, read from the features, and their size there
-    lookups, hits : live rows of the cached layers, and of these those read from the cache
-    admitted, evicted : embeddings put into the cache, and taken out for their gradient
-    wrapped, dropped : how often a full buffer began anew, and embeddings that it refused
-    """
-
-    inputs: int = 0
-    live: int = 0
-    feature_hits: int = 0
-    loaded: int = 0
-    bytes: int = 0
-    lookups: int = 0
-    hits: int = 0
-    admitted: int = 0
-    evicted: int = 0
-    wrapped: int = 0
-    dropped: int = 0
-
-    def plus(self, other):
-        """Return the sum of both."""
-        return LoadCounts(*(a + b for a, b in zip(self, other, strict=True)))
-
-    @property
-    def io_saving(self):
-        """Share of the rows of neighbour sampling that were not loaded (spec 5.4); NaN for none."""
-        return 1 - self.loaded / self.inputs if self.inputs else float("nan")
-
-    @property
-    def hit_rate(self):
-        """Share of the live rows of cached layers that were read from the cache; NaN for none."""
-        return self.hits / self.lookups if self.lookups else float("nan")
 
 
 class MessageFlowGraphs:
@@ -101,7 +60,7 @@ def cached_layers(config):
     return config.cache_layers[::-1]
 
 
-class FreshTrainer(Trainer):
+class FreshTrainer(NodeTrainer):
     """One run of FreshGNN's Algorithm 1, an iteration at a time; see `Trainer`.
 
     ``# V1:n`` marks line n. Layers 1 .. L - 1 of L are cached (E-V1). A row that is read from the
@@ -125,11 +84,8 @@ class FreshTrainer(Trainer):
 
     def __init__(self, gnn, dataset, config, state=None, features=None):
         super().__init__(gnn, dataset, config, state)
-        self.features, self.rows = dataset.features, dataset.train
         if features is not None:
             self.features, self.rows = self._checked(features), np.arange(dataset.train.size)
-        self.degrees = dataset.train_graph.degrees()
-        self.places = list(self.stack.layers.items())
         self.cached_layers = cached_layers(config)
         with self.profile:
             self.plan = self._plan() if config.performance and self.cached_layers else None
@@ -137,7 +93,6 @@ class FreshTrainer(Trainer):
         if self.state.cache is not None:
             self._take_over(self.state.cache)
         self.state.cache = self.cache
-        self.counts_of_epoch = LoadCounts()
 
     def _take_over(self, cache):
         """Go on with the content of a cache, or with what its state_dict() gave."""
@@ -155,12 +110,6 @@ class FreshTrainer(Trainer):
         if np.result_type(features, np.float32) != self.dtype:
             raise TypeError(f"features must be {self.dtype} as the data set, got {features.dtype}")
         return features
-
-    def epoch(self, after_step=None):
-        """As `Trainer.epoch`; the rows loaded and saved are added to ``state.loads``."""
-        self.counts_of_epoch = LoadCounts()
-        super().epoch(after_step)
-        self.state.loads.append(self.counts_of_epoch._asdict())
 
     @timed("normalization")
     def _cache(self):
@@ -234,15 +183,14 @@ class FreshTrainer(Trainer):
         nodes = [ids[rows] for ids, rows in zip(mfg.nodes, live.order, strict=True)]
         slots = [found[rows] for found, rows in zip(slots, live.order[1:], strict=True)]
         X, held = self._load(nodes[0])  # V1:11
-        H, kept = self._forward(X, nodes, slots, live, i)
+        H, kept = self._forward(X, nodes, slots, live)
         loss = self.stack.loss(H[-1], self.Y[nodes[-1]], None)  # V1:16
         gradients, G = self._backward(kept, live, loss.gradient)  # V1:17
         counts = self._update_cache(nodes, live, H, G, i)._replace(
             inputs=len(mfg.nodes[0]), live=len(nodes[0]), feature_hits=held
         )
         loaded = counts.live - held
-        row_bytes = self.features.shape[1] * self.features.itemsize
-        counts = counts._replace(loaded=loaded, bytes=loaded * row_bytes)
+        counts = counts._replace(loaded=loaded, bytes=loaded * self.row_bytes)
         self.counts_of_epoch = self.counts_of_epoch.plus(counts)
         return loss.value, gradients, len(nodes[-1])
 
@@ -259,11 +207,11 @@ class FreshTrainer(Trainer):
                 slots[layer - 1][: len(mfg.nodes[-1])] = -1  # they stand first in every layer
         return slots
 
-    def _forward(self, X, nodes, slots, live, i):
+    def _forward(self, X, nodes, slots, live):
         """Return the rows of every layer, the logits last, and what `_backward` needs."""
         state, kept, H = self.state, [], [X]
         for number, (place, layer) in enumerate(self.places[:-1]):  # V1:12
-            X, masks = self._dropped(H[-1], nodes[number], number, i)
+            X, masks = self._dropped(H[-1], nodes[number], number)
             A = self._adjacency(live.blocks[number], nodes[number])
             Y, needed = layer.forward(weights_of(state.weights, place), A, X)  # V1:14
             kept.append((A, X, needed, masks))
@@ -275,7 +223,7 @@ class FreshTrainer(Trainer):
                 Y = rows
             H.append(Y)
         place, classifier = self.places[-1]
-        X, masks = self._dropped(H[-1], nodes[-1], len(self.places) - 1, i)
+        X, masks = self._dropped(H[-1], nodes[-1], len(self.places) - 1)
         logits, needed = classifier.forward(weights_of(state.weights, place), None, X)
         kept.append((None, X, needed, masks))
         return [*H, logits], kept
@@ -348,15 +296,3 @@ class FreshTrainer(Trainer):
         X, held = self.cache.fetch_features(ids)
         X[~held] = self.gnn.gather_rows(self.features, self.rows[ids[~held]])
         return X, int(held.sum())
-
-    def _dropped(self, X, nodes, number, i):
-        """Return X with dropout, and the key of each row: its node's, whatever the row."""
-        if not self.config.dropout:
-            return X, None
-        prefix = key(self.config.rng, DROPOUT, i, number)
-        keys = self.gnn.mix(nodes.astype(np.uint64) + np.uint64(prefix + GOLD & MASK))
-        return self.gnn.dropout(X, self.config.dropout, keys), keys
-
-    def _adjacency(self, block, nodes):
-        graph = self.dataset.train_graph
-        return self.stack.block_operand(block, nodes, self.degrees, graph, dtype=self.dtype)

@@ -11,13 +11,13 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.adjacency import Adjacency
-from refimpl.block import Block
+from refimpl.block import Block, entries_of_rows
 from refimpl.profiling import timed
-from refimpl.streams import DROPOUT, GOLD, MASK, SHUFFLE, key
+from refimpl.streams import key
 from refimpl.training.clusters import CLUSTERS, grow_clusters
-from refimpl.training.fresh import LoadCounts
-from refimpl.training.stack import BLOCK_KINDS, weights_of
-from refimpl.training.trainer import Trainer
+from refimpl.training.minibatches import Shuffle
+from refimpl.training.node_batches import LoadCounts, NodeTrainer
+from refimpl.training.stack import weights_of
 
 
 class Histories:
@@ -87,20 +87,15 @@ class ClusterBatches:
     """
 
     def __init__(self, gnn, partition, seed, first, together=1):
-        self.gnn, self.seed, self.iteration, self.together = gnn, seed, first, together
-        self._shuffled: dict[int, np.ndarray] = {}  # the order of the latest epoch
+        self.iteration = first
         by_cluster = np.argsort(partition, kind="stable").astype(np.int32)
         bounds = np.flatnonzero(np.diff(np.sort(partition))) + 1
         self.clusters = np.split(by_cluster, bounds)  # each ascending
-        self.batches = -(-len(self.clusters) // together)  # in an epoch
+        self.shuffle = Shuffle(gnn, len(self.clusters), together, seed)
 
     def __next__(self):
-        epoch, b = divmod(self.iteration, self.batches)
+        chosen = self.shuffle.batch(self.iteration)
         self.iteration += 1
-        if epoch not in self._shuffled:
-            p, stream = len(self.clusters), key(self.seed, SHUFFLE, epoch)
-            self._shuffled = {epoch: self.gnn.pick_without_replacement(stream, 0, p, p)}
-        chosen = self._shuffled[epoch][b * self.together : (b + 1) * self.together]
         return np.sort(np.concatenate([self.clusters[c] for c in chosen]))
 
     def close(self):
@@ -141,23 +136,16 @@ def rows_of(graph, nodes):
 
     The second counts in the first: row i is ``positions[ends[i - 1]:ends[i]]``.
     """
-    lengths = graph.end[nodes] - graph.start[nodes]
-    ends = np.cumsum(lengths)
-    shift = np.repeat(graph.start[nodes] - (ends - lengths), lengths)
-    return np.arange(lengths.sum()) + shift, ends
+    start, end = graph.start[nodes], graph.end[nodes]
+    return entries_of_rows(start, end), np.cumsum(end - start)
 
 
-class HistoryTrainer(Trainer):
-    """A `Trainer` that keeps `Histories` of layers 1 .. L - 1 of L, in ``state.cache``."""
+class HistoryTrainer(NodeTrainer):
+    """A `NodeTrainer` that keeps `Histories` of layers 1 .. L - 1 of L, in ``state.cache``."""
 
     def __init__(self, gnn, dataset, config, state=None):
         super().__init__(gnn, dataset, config, state)
-        self.graph = self.dataset.train_graph
-        self.features, self.rows = dataset.features, dataset.train
-        self.degrees = self.graph.degrees()
-        self.places = list(self.stack.layers.items())
         self.histories = self.state.cache = self._histories(self.state.cache)
-        self.counts_of_epoch = LoadCounts()
 
     def _histories(self, found):
         """Return the histories of a state: its own, those of a checkpoint, or none yet."""
@@ -173,30 +161,24 @@ class HistoryTrainer(Trainer):
             raise ValueError("state.cache must have the histories of a run that has begun")
         return new
 
-    def epoch(self, after_step=None):
-        """As `Trainer.epoch`; the rows loaded and saved are added to ``state.loads``."""
-        self.counts_of_epoch = LoadCounts()
-        super().epoch(after_step)
-        self.state.loads.append(self.counts_of_epoch._asdict())
-
     def _count(self, loaded, read, written):
         """Count rows of features loaded, rows of histories read and rows written."""
         self.counts_of_epoch = self.counts_of_epoch.plus(
             LoadCounts(
-                inputs=loaded, live=loaded, loaded=loaded, lookups=read, hits=read, admitted=written
+                inputs=loaded,
+                live=loaded,
+                loaded=loaded,
+                bytes=loaded * self.row_bytes,
+                lookups=read,
+                hits=read,
+                admitted=written,
             )
         )
-
-    def _adjacency(self, block, nodes):
-        """Return the matrix of a block of the training graph whose sources are `nodes`."""
-        kind = BLOCK_KINDS[self.config.model]
-        degrees = self.degrees[nodes] if kind == "sym" else None
-        return self.gnn.block_norm(kind, block, degrees, dtype=self.dtype)
 
     def _forward(self, number, A, X, nodes):
         """Return the output of layer `number` from 0, and what `_backward` needs."""
         place, layer = self.places[number]
-        X = self._dropped(X, nodes, number)
+        X, _ = self._dropped(X, nodes, number)
         Y, needed = layer.forward(weights_of(self.state.weights, place), A, X)
         return Y, (A, X, nodes, needed)
 
@@ -220,20 +202,9 @@ class HistoryTrainer(Trainer):
             dW, G = layer.backward(weights_of(self.state.weights, place), A, X, needed, G)
             if G is not None:
                 s = count[number]
-                G = self._dropped(G[:s], nodes[:s], number)
+                G, _ = self._dropped(G[:s], nodes[:s], number)
             gradients |= {f"{place}.{name}": grad for name, grad in dW.items()}
         return gradients
-
-    def _dropped(self, X, nodes, number):
-        """Return X, rows of `nodes`, with this iteration's dropout of input `number`.
-
-        A node's mask is drawn from the stream (rng, DROPOUT, iteration, number, node).
-        """
-        if not self.config.dropout:
-            return X
-        prefix = key(self.config.rng, DROPOUT, self.state.iterations, number)
-        keys = self.gnn.mix(nodes.astype(np.uint64) + np.uint64(prefix + GOLD & MASK))
-        return self.gnn.dropout(X, self.config.dropout, keys)
 
 
 class Around(NamedTuple):
@@ -297,7 +268,7 @@ class GasTrainer(HistoryTrainer):
         batch = next(self.minibatches)
         around, s, last = self._around(batch), len(batch), self.config.layers
         nodes, outside = around.nodes, len(around.nodes) - s
-        X, kept = self.features[self.rows[nodes]], []
+        X, kept = self.gnn.gather_rows(self.features, self.rows[nodes]), []
         for layer in range(1, last + 1):
             H, pass_kept = self._forward(layer - 1, around.A, X, nodes)
             kept.append(pass_kept)

@@ -15,14 +15,15 @@ class ImportanceBatches:
     """
 
     def __init__(self, gnn, stack, graph, X, Y, first, sample):
-        self.X, self.Y = X, Y
+        self.gnn, self.X, self.Y = gnn, X, Y
         config = stack.config
         draw = partial(_draw, gnn, LayerSampler(gnn, graph, config), sample)
         self.pool = Pool(draw, size=config.pool, first=first, background=config.background)
 
     def __next__(self):
         mfg, operands = next(self.pool)
-        return Minibatch(operands, self.X[mfg.nodes[0]], self.Y[mfg.nodes[-1]], None)
+        X = self.gnn.gather_rows(self.X, mfg.nodes[0])
+        return Minibatch(operands, X, self.Y[mfg.nodes[-1]], None)
 
     def close(self):
         """End the pool's thread."""

@@ -69,7 +69,7 @@ class Subgraphs:
         if isinstance(self.graph, TypedGraph):
             sub = self.graph.typed(sub)
         A, weights = self._normalised(sub)  # A1:4 E-A4
-        X, Y = self.X[sub.nodes], self.Y[sub.nodes]  # A1:5-6
+        X, Y = self.gnn.gather_rows(self.X, sub.nodes), self.Y[sub.nodes]  # A1:5-6
         return Minibatch(self.stack.operands(A), X, Y, weights)
 
     def _normalised(self, sub):
@@ -91,14 +91,15 @@ class LayerBatches:
     """Batches of training nodes, each with sampled neighbours for every hop (spec G.5)."""
 
     def __init__(self, gnn, stack, graph, X, Y, first):
-        self.X, self.Y = X, Y
+        self.gnn, self.X, self.Y = gnn, X, Y
         draw = partial(_draw, LayerSampler(gnn, graph, stack.config), stack, X.dtype)
         config = stack.config
         self.pool = Pool(draw, size=config.pool, first=first, background=config.background)
 
     def __next__(self):
         mfg, operands = next(self.pool)
-        return Minibatch(operands, self.X[mfg.nodes[0]], self.Y[mfg.nodes[-1]], None)
+        X = self.gnn.gather_rows(self.X, mfg.nodes[0])
+        return Minibatch(operands, X, self.Y[mfg.nodes[-1]], None)
 
     def close(self):
         """End the pool's thread."""

@@ -20,7 +20,7 @@ from oracles import differences
 from tiny_data import tiny_dataset
 
 from refimpl.streams import DROPOUT, key
-from refimpl.training.fresh import LoadCounts
+from refimpl.training.node_batches import LoadCounts
 
 EACH_MODEL = pytest.mark.parametrize("model", sorted(LAYERS))
 LIVE_HITS = "no live row was read from the cache: this shows nothing"
@@ -73,9 +73,9 @@ def test_dropout_masks_go_by_node(gnn, dataset):
     with watched(gnn, dataset, config_of(dropout=0.4), 3) as trainer:
         ids = np.array([5, 100, 7], np.int32)
         X = np.ones((3, 4))
-        masked, _ = trainer._dropped(X, ids, 1, 8)
+        masked, _ = trainer._dropped(X, ids, 1)
         for row, v in zip(masked, ids.tolist(), strict=True):
-            u = gnn.uniform(key(6, DROPOUT, 8, 1, v), np.arange(4, dtype=np.uint64))
+            u = gnn.uniform(key(6, DROPOUT, 3, 1, v), np.arange(4, dtype=np.uint64))
             assert_allclose(row, (u >= 0.4) / 0.6)
 
 

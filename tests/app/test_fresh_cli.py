@@ -17,7 +17,7 @@ import refimpl
 from refimpl.app import run as run_module
 from refimpl.app.cli import build_parser, main
 from refimpl.app.values import age, size
-from refimpl.training.fresh import LoadCounts
+from refimpl.training.node_batches import LoadCounts
 from refimpl.training.trainer import EpochRecord
 
 HIDDEN, TRAIN, EPOCHS = 8, 130, 3

@@ -177,10 +177,10 @@ def test_every_node_once_an_epoch(gnn, together):
     partition = clusters(100, 15) * 6  # most numbers have no nodes
     present = len(np.unique(partition))
     batches = ClusterBatches(gnn, partition, 3, 0, together)
-    assert batches.batches == -(-present // together)
+    assert batches.shuffle.batches == -(-present // together)
     orders = []
     for _ in range(2):
-        found = [next(batches) for _ in range(batches.batches)]
+        found = [next(batches) for _ in range(batches.shuffle.batches)]
         for batch in found:
             assert np.all(np.diff(batch) > 0)
             assert batch.dtype == np.int32

@@ -19,7 +19,8 @@ class Dataset:
     graph : Graph
         All n nodes, undirected; for evaluation.
     train_graph : Graph
-        On the training nodes alone, node i being ``train[i]``; undirected.
+        On the training nodes alone, node i being ``train[i]``; undirected, without self-loops:
+        the matrices of sampled neighbours count a node apart from its neighbours.
     features : (n, f) float32 or float64 array
         Finite, standardised on the training rows.
     labels : (n, C) array of the same dtype
@@ -74,6 +75,11 @@ class Dataset:
             )
         if self.scaling is not None:
             parts["scaling"] = check_scaling(self.scaling, features.shape[1])
+        rows = np.repeat(np.arange(self.train_graph.n), self.train_graph.degrees())
+        if np.any(self.train_graph.indices == rows):
+            raise ValueError(
+                "train_graph must have no self-loops: see as_graph(.., self_loops=False)"
+            )
         for name, value in {"features": features, "labels": labels, **parts}.items():
             object.__setattr__(self, name, value)
 
