@@ -155,12 +155,13 @@ from refimpl.streams import (
 from refimpl.training import methods, model, pool, prefetch
 from refimpl.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.training.clusters import grow_clusters
-from refimpl.training.config import TrainConfig, scaled_sampler
+from refimpl.training.config import TrainConfig
 from refimpl.training.datasets.dataset import Dataset
 from refimpl.training.datasets.generators import kronecker, power_law
 from refimpl.training.datasets.karate import karate
 from refimpl.training.datasets.loading import load_dataset
 from refimpl.training.model import Model, load_model, save_model
+from refimpl.training.scaling import scaled_sampler
 from refimpl.training.trainer import EpochRecord, TrainResult, TrainState
 from refimpl.typed import TypedGraph, relation_blocks
 

@@ -4,6 +4,7 @@ The model for them is R-GCN (`rgcn_forward`), which takes a mean over each relat
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -68,6 +69,16 @@ class TypedGraph(Graph):
     def kinds(self):
         """Number of types of nodes: the largest plus 1, or 0 where nodes have no types."""
         return 0 if self.node_types is None else int(self.node_types.max(initial=-1)) + 1
+
+    @cached_property
+    def relation_graphs(self):
+        """For each relation its entries as a Graph, and their positions in `indices`."""
+        row, found = _rows(self), []
+        for r in range(self.relations):
+            where = np.flatnonzero(self.edge_types == r)
+            indptr = np.concatenate([[0], np.cumsum(np.bincount(row[where], minlength=self.n))])
+            found.append((Graph._trusted(indptr, self.indices[where], False), where))
+        return tuple(found)
 
     def typed(self, sub):
         """Return a Subgraph of this graph with its own graph typed. O(n + e) time for its sizes."""

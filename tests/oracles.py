@@ -41,6 +41,15 @@ class Draws:
         return math.floor(self.uniform() * n)
 
 
+def floyd(key, n, f):
+    """Return f of n positions, ascending: spec 1.3, with a list that is searched."""
+    draws, chosen = Draws(key), []
+    for j in range(n - f, n):
+        t = draws.below(j + 1)
+        chosen.append(j if t in chosen else t)
+    return sorted(chosen)
+
+
 def dense_fisher_yates(draws, N, m):
     """Return the first m entries of a shuffle of 0, .., N-1 that holds all N of them."""
     deck = list(range(N))

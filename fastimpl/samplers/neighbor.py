@@ -14,6 +14,7 @@ from refimpl.samplers.neighbor import (
     many_arguments,
     neighbor_arguments,
 )
+from refimpl.samplers.typed_neighbor import by_relation, typed_mfg
 
 _idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> relabellings that nobody is using
 
@@ -22,7 +23,7 @@ _idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> relabellings that nob
 def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
     seeds, fanouts = neighbor_arguments(graph, seeds, fanouts, mode)
     name = [_check.word(*pair) for pair in (("seed", seed), ("epoch", epoch), ("batch", batch))]
-    return _sample(graph, [seeds], fanouts, [key(*name)], mode)[0]
+    return _named(graph, [seeds], fanouts, [key(*name)], mode)[0]
 
 
 @twin
@@ -31,6 +32,14 @@ def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode
         graph, batches, fanouts, seed, epoch, first_batch, mode
     )
     keys = [key(*name, first + i) for i in range(len(batches))]
+    return _named(graph, batches, fanouts, keys, mode)
+
+
+def _named(graph, batches, fanouts, keys, mode):
+    """Return the MFGs of some batches whose draws the words `keys` name."""
+    if by_relation(fanouts):
+        every = zip(batches, keys, strict=True)
+        return [typed_mfg(sample_mfg, graph, seeds, fanouts, name) for seeds, name in every]
     together = _neighbor.threads()  # as many relabellings; the rows of all are shared out
     mfgs = []
     for i in range(0, len(batches), together):

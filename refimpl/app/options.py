@@ -12,8 +12,9 @@ from refimpl.app.values import data_source, fanouts
 from refimpl.layers.gat import NORMS
 from refimpl.layers.sage import CONCAT
 from refimpl.samplers.sampling import KERNELS
-from refimpl.training.config import METHODS, MODELS, WALK_LENGTH
+from refimpl.training.config import METHODS, MODELS
 from refimpl.training.datasets.loading import BUILT_IN
+from refimpl.training.scaling import WALK_LENGTH
 
 DTYPES = ("float32", "float64")
 FANOUT_ORDERS = ("roots-first", "code")
@@ -216,7 +217,8 @@ OPTIONS = {
     ),
     "fanouts": Option(
         "sample at most so many neighbours of each node in each hop, or all of them; as many "
-        f"numbers as layers, for MixHop layers times hops; {methods_of('fanouts')} only",
+        f"numbers as layers, for MixHop layers times hops; {methods_of('fanouts')} only; with "
+        "--model rgcn and methods fresh and neighbor, 5:10:5 gives each relation its own",
         shown="25, then 10; with --method fresh and neighbor 20, 15, then 10",
         type=fanouts,
         metavar="N,all,..",

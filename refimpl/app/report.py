@@ -5,6 +5,7 @@ import json
 import math
 
 from refimpl.app.files import replacing
+from refimpl.app.values import shown_fanouts
 from refimpl.profiling import PARTS
 from refimpl.training.node_batches import LoadCounts
 from refimpl.training.trainer import EpochRecord
@@ -115,9 +116,8 @@ def title(settings, dataset):
 def _fanouts(settings):
     if not settings["fanouts"]:
         return ""
-    listed = ",".join("all" if f < 0 else str(f) for f in settings["fanouts"])
     backwards = ", read backwards," if settings["fanout_order"] == "code" else ""
-    return f" with fan-outs {listed}{backwards}"
+    return f" with fan-outs {shown_fanouts(settings['fanouts'])}{backwards}"
 
 
 def write_json(path, data):

@@ -14,9 +14,10 @@ from refimpl.app.options import (
     takers_of,
 )
 from refimpl.app.values import NO_LIMIT
-from refimpl.training.config import APPLIES, TrainConfig, scaled_sampler
+from refimpl.training.config import APPLIES, TrainConfig
 from refimpl.training.fresh import FreshTrainer
 from refimpl.training.methods import TRAINERS
+from refimpl.training.scaling import scaled_sampler
 
 # What TrainConfig takes as it is, where it applies.
 AS_THEY_ARE = (
@@ -136,7 +137,7 @@ def resolve(settings, train_graph):
                 taken["node_types"] = getattr(train_graph, "kinds", 1)
         config = TrainConfig(rng=settings["seed"], fanouts=resolved["fanouts"], **taken)
         if config.fanouts is not None and resolved["fanout_order"] is not None:
-            resolved["fanouts"] = list(config.fanouts)
+            resolved["fanouts"] = [list(f) if isinstance(f, tuple) else f for f in config.fanouts]
             if resolved["fanout_order"] == "code":  # E-G5
                 config = replace(config, fanouts=config.fanouts[::-1])
     return config, resolved

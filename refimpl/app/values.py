@@ -20,13 +20,31 @@ def data_source(text):
 
 
 def fanouts(text):
-    """Return numbers separated by commas as a list, "all" as -1."""
-    return [-1 if number == "all" else int(number) for number in text.split(",")]
+    """Return numbers separated by commas as a list, "all" as -1, a list for those with colons."""
+    return [
+        [_fanout(number) for number in hop.split(":")] if ":" in hop else _fanout(hop)
+        for hop in text.split(",")
+    ]
+
+
+def shown_fanouts(fanouts):
+    """Return fan-outs as the user writes them."""
+    return ",".join(
+        ":".join(map(_shown, hop)) if isinstance(hop, list) else _shown(hop) for hop in fanouts
+    )
+
+
+def _fanout(text):
+    return -1 if text == "all" else int(text)
+
+
+def _shown(fanout):
+    return "all" if fanout < 0 else str(fanout)
 
 
 def numbers(text):
-    """Return numbers separated by commas as a tuple."""
-    return tuple(int(number) for number in text.split(","))
+    """Return numbers separated by commas as a list, as a checkpoint holds them."""
+    return [int(number) for number in text.split(",")]
 
 
 def size(text):

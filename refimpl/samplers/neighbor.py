@@ -5,7 +5,9 @@ import numpy as np
 from refimpl import _check
 from refimpl.block import MFG, Block
 from refimpl.graph import Graph
+from refimpl.samplers.typed_neighbor import by_relation, typed_mfg
 from refimpl.streams import BATCHES, floyd, key, permutation
+from refimpl.typed import TypedGraph
 
 MODES = ("layered", "shared")
 
@@ -29,6 +31,8 @@ def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
         How many neighbours a node draws: one number a layer, the last layer's, which is the
         seeds', first. -1 is all of them, and so is any number that is not below the degree. A
         DGL sampler reads its list from the other end: pass ``fanouts[::-1]`` for that.
+        In a `TypedGraph`, an item may be a sequence of R ints instead: a node draws so many of
+        its neighbours in each of the R relations; then the mode is "layered" (spec 8.1).
     seed, epoch, batch : ints in [0, 2**64)
         They name the draws.
     mode : str
@@ -50,6 +54,8 @@ def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
     """
     seeds, fanouts = neighbor_arguments(graph, seeds, fanouts, mode)
     name = [_check.word(*pair) for pair in (("seed", seed), ("epoch", epoch), ("batch", batch))]
+    if by_relation(fanouts):
+        return typed_mfg(sample_mfg, graph, seeds, fanouts, key(*name))
     nodes, patterns = [seeds], []
     for hop, fanout in enumerate(fanouts):
         shared = mode == "shared"
@@ -169,8 +175,28 @@ def neighbor_arguments(graph, seeds, fanouts, mode):
         raise ValueError("seeds must be distinct")
     if not np.iterable(fanouts):
         raise TypeError(f"fanouts must be a sequence of integers, got {type(fanouts).__name__}")
-    fanouts = tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanouts)
-    return seeds.copy(), fanouts
+    return seeds.copy(), fanouts_arguments(graph, fanouts, mode)
+
+
+def fanouts_arguments(graph, fanouts, mode):
+    """Check the fan-outs of all layers; return them as a tuple of ints and tuples of ints."""
+    fanouts = tuple(
+        tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanout)
+        if np.iterable(fanout)
+        else _check.integer("fanouts", fanout, -1, 2**31 - 1)
+        for fanout in fanouts
+    )
+    for fanout in fanouts:
+        if not isinstance(fanout, tuple):
+            continue
+        if not isinstance(graph, TypedGraph) or len(fanout) != graph.relations:
+            known = getattr(graph, "relations", "no")
+            raise ValueError(
+                f"fanouts must have a number for each of {known} relations, got {len(fanout)}"
+            )
+        if mode != "layered":
+            raise ValueError(f'mode must be "layered" for fanouts by relation, got "{mode}"')
+    return fanouts
 
 
 def many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
@@ -180,7 +206,7 @@ def many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
     if np.iterable(fanouts):
         fanouts = tuple(fanouts)  # an iterator can be read once
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
-    batches = [neighbor_arguments(graph, seeds, fanouts, mode)[0] for seeds in batches]
+    batches = [neighbor_arguments(graph, seeds, (), mode)[0] for seeds in batches]
     names = _check.word("seed", seed), _check.word("epoch", epoch)
     highest = _check.WORD - max(len(batches), 1)
     return batches, fanouts, names, _check.integer("first_batch", first_batch, 0, highest)

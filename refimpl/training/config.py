@@ -1,7 +1,7 @@
 """What a training run is asked to do, checked before it starts."""
 
-import inspect
 from dataclasses import dataclass, fields
+from functools import partial
 
 from refimpl import _check
 from refimpl.history.cache import OVERFLOWS, STALENESS
@@ -9,8 +9,9 @@ from refimpl.history.policy import CONTROLS
 from refimpl.layers.gat import NORMS
 from refimpl.layers.sage import CONCAT
 from refimpl.samplers.neighbor import MODES as SAMPLE_MODES
-from refimpl.samplers.sampling import KERNELS, Sampler
+from refimpl.samplers.sampling import Sampler
 from refimpl.streams import as_seed
+from refimpl.training.fanouts import checked_fanouts, one_a_hop
 from refimpl.typed import MOST_TYPES
 
 IMPORTANCE = ("fastgcn", "ladies")  # layers are drawn by importance
@@ -39,13 +40,6 @@ SWITCHES = (
     "performance",
 )
 LAYER_SIZE = 512  # of FastGCN and LADIES, where nobody says otherwise
-MOST_NODES, WALK_LENGTH = 8000, 2  # a sampler's, where nobody says otherwise
-FANOUTS = {  # of the roots' hop, the next, .. and, the last, of all others
-    "layer": (25, 10),  # JPDC'21 section 7.7
-    "fresh": (20, 15, 10),  # FreshGNN section 7.1
-    "neighbor": (20, 15, 10),
-    "vrgcn": (2,),  # "only two neighbors per node", Chen, Zhu and Song
-}
 
 # With which values of other settings a setting applies; elsewhere it must keep its default.
 APPLIES: dict[str, dict[str, tuple]] = {
@@ -150,7 +144,8 @@ class TrainConfig:
     fanouts : sequence of ints, optional
         For method "layer": at most so many neighbours of each node are sampled in each hop, the
         roots' hop first; -1 for all. One a hop, so `layers` in all, for MixHop layers x hops.
-        Default: 25, then 10 for every other hop.
+        Default: 25, then 10 for every other hop. For model "rgcn" with methods "fresh" and
+        "neighbor", an item may be a tuple with a number for each relation.
     layer_sizes : sequence of ints, optional
         For methods "fastgcn" and "ladies": how many nodes each layer draws, the roots' first;
         `layers` in all. Default: 512 each.
@@ -273,7 +268,7 @@ class TrainConfig:
                 f"hidden must be a multiple of heads ({self.heads}), got {self.hidden}"
             )
         if self.method in SAMPLED:
-            object.__setattr__(self, "fanouts", self._checked_fanouts())
+            object.__setattr__(self, "fanouts", checked_fanouts(self))
         _check.integer("relations", self.relations, 1, MOST_TYPES)
         for name in ("bases", "node_types"):
             _check.integer(name, getattr(self, name), 0, MOST_TYPES)
@@ -329,30 +324,11 @@ class TrainConfig:
             raise ValueError("cache_layers must be distinct")
         return tuple(sorted(int(layer) for layer in layers))
 
-    def _checked_fanouts(self):
-        if self.fanouts is None:
-            return default_fanouts(self.hops_sampled, self.method)
-        fanouts = self._one_a_hop("fanouts", -1)
-        if 0 in fanouts:
-            raise ValueError("fanouts must be -1 or at least 1, got 0")
-        return fanouts
-
     def _checked_layer_sizes(self):
         if self.layer_sizes is None:
             return (LAYER_SIZE,) * self.hops_sampled
-        return self._one_a_hop("layer_sizes", 1)
-
-    def _one_a_hop(self, name, low):
-        """Return the setting `name` as a tuple of ints from `low`, one for each hop sampled."""
-        numbers = getattr(self, name)
-        if not isinstance(numbers, list | tuple):
-            raise TypeError(f"{name} must be a tuple of ints, got {type(numbers).__name__}")
-        if len(numbers) != self.hops_sampled:
-            raise ValueError(
-                f"{name} must have {self.hops_sampled} numbers, one for each hop sampled, "
-                f"got {len(numbers)}"
-            )
-        return tuple(_check.integer(name, number, low, 2**31 - 1) for number in numbers)
+        size = partial(_check.integer, "layer_sizes", low=1, high=2**31 - 1)
+        return one_a_hop("layer_sizes", self.layer_sizes, self.hops_sampled, size)
 
     @property
     def hops_sampled(self):
@@ -363,45 +339,3 @@ class TrainConfig:
     def reach(self):
         """How many hops away the farthest node is that the output for a node depends on."""
         return {"mixhop": self.layers * self.hops, "mlp": 0}.get(self.model, self.layers)
-
-
-def default_fanouts(reach, method="layer"):
-    """Return the fan-outs of `reach` hops, the roots' first, where nobody says otherwise."""
-    first = FANOUTS[method]
-    return (first + reach * first[-1:])[:reach]
-
-
-def scaled_sampler(graph, name="pin_tile", **options):
-    """Return the Sampler `name`, its sizes in proportion to a small training graph.
-
-    The budget n is a fifth of the nodes, at most 8000, where `options` has no other. From it
-    follow the sizes that the sampler needs and `options` leaves out: m = n / 8, b = n / 2, h = 2,
-    r = n / (h + 1). The papers' m = 1000 and n = 8000 are for graphs of 10^5 nodes and more.
-
-    Parameters
-    ----------
-    graph : Graph
-    name : str
-    **options
-        As for `Sampler`; None stands for the default.
-
-    Returns
-    -------
-    Sampler
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `Sampler` does.
-    """
-    _check.choice("name", name, tuple(KERNELS))
-    _check.symmetric(graph)
-    given = {key: value for key, value in options.items() if value is not None}
-    n = _check.integer("n", given.get("n", min(max(graph.n // 5, 1), MOST_NODES)), 1)
-    h = _check.integer("h", given.get("h", WALK_LENGTH), 0)
-    m, b, r = (max(size, 1) for size in (min(n // 8, graph.n), n // 2, min(n // (h + 1), graph.n)))
-    sizes = {"n": n, "m": m, "b": b, "r": r, "h": h}
-    known = inspect.signature(KERNELS[name]).parameters
-    if "n" not in known:  # the budget has set the other sizes
-        given.pop("n", None)
-    return Sampler(name, **{key: sizes[key] for key in sizes if key in known} | given)

@@ -11,11 +11,12 @@ from refimpl._threads import one_blas_thread
 from refimpl.metrics import decide, f1_micro
 from refimpl.profiling import PARTS, Profile, timed
 from refimpl.training.clusters import ClusterBatches
-from refimpl.training.config import TrainConfig, scaled_sampler
+from refimpl.training.config import TrainConfig
 from refimpl.training.datasets.dataset import Dataset
 from refimpl.training.evaluation import full_graph_forward
 from refimpl.training.importance_batches import FastGcnBatches, LadiesBatches
 from refimpl.training.minibatches import LayerBatches, Subgraphs, WholeGraph
+from refimpl.training.scaling import scaled_sampler
 from refimpl.training.stack import Stack
 
 SOURCES = {  # of minibatches, by method

@@ -318,6 +318,7 @@ def test_compare_finds_other_neighbours(folder, capfd, monkeypatch):
         "--method fresh --layers 3 --batch 40 --cache-layers 2 --no-lookup-roots",
         "--method neighbor --batch 40 --sample-mode shared",
         "--model rgcn --method neighbor --batch 40 --bases 2 --typed-input",
+        "--model rgcn --method fresh --batch 40 --fanouts RELATIONS,4",
     ],
 )
 def test_the_options_of_baselines_and_ablations(options, tmp_path, capsys):
@@ -326,6 +327,9 @@ def test_the_options_of_baselines_and_ablations(options, tmp_path, capsys):
     else:
         write_graphsaint(tmp_path / "data")
         words = ["train", "--data", str(tmp_path / "data")]
-    words += ["--out", str(tmp_path / "run"), "--epochs", "1"]
-    assert main([*words, "--hidden", "8", *options.split()]) == 0
+    relations = refimpl.load_dataset("typed").graph.relations
+    options = options.replace("RELATIONS", ":".join(["2", "all", "0", "1", "3", "5"][:relations]))
+    words += ["--out", str(tmp_path / "run"), "--hidden", "8", *options.split()]
+    assert main([*words, "--epochs", "1"]) == 0
     assert "test F1-micro" in capsys.readouterr().out
+    assert main([*words, "--epochs", "2", "--resume"]) == 0

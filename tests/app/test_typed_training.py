@@ -103,6 +103,41 @@ def test_fresh_without_hits_is_neighbour_sampling_and_with_hits_loads_less(gnn, 
     assert any((fresh.weights[name] != W).any() for name, W in neighbor.weights.items())
 
 
+BY_RELATION = {"fanouts": ((2, 0, -1), 3)}  # relation 1 of the last layer sends nothing
+
+
+@pytest.mark.parametrize("method", ["neighbor", "fresh"])
+def test_fanouts_by_relation(dataset, method):
+    options = {"bases": 2, "hotness": "profile"} if method == "fresh" else {"bases": 2}
+    config = config_of(method, epochs=2, **BY_RELATION, **options)
+    weights = [package.train(dataset, config).state.weights for package in (refimpl, fastimpl)]
+    for name, W in weights[0].items():
+        assert_allclose(weights[1][name], W, rtol=1e-5, atol=1e-7, err_msg=name)
+    with refimpl.make_trainer(dataset, config_of("neighbor", **BY_RELATION)) as trainer:
+        trainer.step()
+        before = trainer.state.weights["layer2.W2"].copy()
+        trainer.step()
+        changed = {n for n, W in trainer.state.weights.items() if n.startswith("layer2.W")}
+        assert changed == {"layer2.W_self", "layer2.W1", "layer2.W2", "layer2.W3"}
+        assert_array_equal(trainer.state.weights["layer2.W2"], before)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"method": "layer"}, "not for model rgcn with method layer"),
+        ({"model": "sage", "relations": 1}, "not for model sage with method neighbor"),
+        ({"sample_mode": "shared"}, "need sample_mode layered, not shared"),
+        ({"fanouts": ((1, 1), 3)}, "for each of 3 relations, got 2"),
+        ({"fanouts": ((0, 0, 0), 3)}, "must draw from a relation"),
+        ({"fanouts": ((0, 0, -2), 3)}, r"must be in \[-1, "),
+    ],
+)
+def test_fanouts_by_relation_are_refused(change, error):
+    with pytest.raises(ValueError, match=f"fanouts.*{error}"):
+        config_of(**{"method": "neighbor", **BY_RELATION, **change})
+
+
 def test_training_learns_and_a_kept_model_predicts_on_typed_graphs(gnn, dataset, tmp_path):
     config = config_of("full", epochs=25, node_types=2, bases=2)
     result = gnn.train(dataset, config)

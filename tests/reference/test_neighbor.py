@@ -31,15 +31,6 @@ MODES = pytest.mark.parametrize("mode", ["layered", "shared"])
 K = 0xE9FBA137853DAE22  # key(7, 1, 2, 3)
 
 
-def floyd(key, n, f):
-    """Spec 1.3, with a list that is searched."""
-    draws, chosen = oracles.Draws(key), []
-    for j in range(n - f, n):
-        t = draws.below(j + 1)
-        chosen.append(j if t in chosen else t)
-    return sorted(chosen)
-
-
 def written_out(graph, seeds, fanouts, name, mode):
     """Return (nodes, rows) of spec 1.4, inputs first: rows[l][i] are positions that i draws."""
     nodes, hops, drawn = [list(seeds)], [], {}
@@ -50,7 +41,7 @@ def written_out(graph, seeds, fanouts, name, mode):
             row = list(range(graph.indptr[v], graph.indptr[v + 1]))
             if fanout != -1 and len(row) > fanout:
                 key = oracles.stream_key(*name, *([layer] if mode == "layered" else []), v)
-                row = [row[i] for i in floyd(key, len(row), fanout)]
+                row = [row[i] for i in oracles.floyd(key, len(row), fanout)]
             drawn.setdefault(v, row)
         hops.append([drawn[v] for v in nodes[-1]])
         met = {int(graph.indices[j]) for row in hops[-1] for j in row}
@@ -300,14 +291,14 @@ def test_golden_values_of_floyd(gnn):
 @given(key=KEYS, n=st.integers(0, 300), data=st.data())
 def test_floyd_is_what_is_written_out(gnn, key, n, data):
     f = data.draw(st.integers(0, n))
-    assert gnn.floyd(key, n, f).tolist() == floyd(key, n, f)
+    assert gnn.floyd(key, n, f).tolist() == oracles.floyd(key, n, f)
 
 
 @pytest.mark.parametrize("f", [15, 16, 17, 32, 33, 48, 63, 64, 65, 1000])
 def test_floyd_of_few_and_of_two_thousand_million(gnn, f):
     for n in (f, f + 1, 2 * f, 2**31 - 1):
         for q in range(3):
-            assert gnn.floyd(q, n, f).tolist() == floyd(q, n, f)
+            assert gnn.floyd(q, n, f).tolist() == oracles.floyd(q, n, f)
 
 
 @given(key=KEYS, n=st.integers(0, 100))

@@ -75,6 +75,13 @@ def test_training_on_empty_samples_is_refused(gnn):
         gnn.train(data, TrainConfig(sampler=Sampler("edge", b=3), epochs=1))
 
 
+def test_a_training_graph_has_no_self_loops():
+    """Degrees would count them, and the normalisations add their own."""
+    nodes, loop = np.arange(3), as_graph([(0, 0), (0, 1)], n=3, symmetrize=True)
+    with pytest.raises(ValueError, match="train_graph must have no self-loops"):
+        Dataset("loop", loop, loop, np.eye(3), np.eye(3), False, nodes, nodes[:0], nodes[:0])
+
+
 def test_a_state_must_be_a_state(gnn):
     nodes = np.arange(3)
     data = Dataset(

@@ -1,0 +1,167 @@
+"""FreshGNN's Figure 14: rows saved by each policy of the cache, ``python -m bench.policies``.
+
+All policies meet the same batches with the same sampled neighbours, and rank embeddings by
+random numbers instead of gradients, so that no model is trained: what is counted, the rows that
+are loaded, depends on sampling, cache and pruning alone. I/O saved is a ratio of sums (spec 5.4)
+over the last iterations. The setting is that of spec 4.8: a buffer of a share of all features,
+T / 6 iterations of staleness for T batches an epoch.
+"""
+
+import argparse
+import sys
+from itertools import islice
+
+import numpy as np
+
+import fastimpl as gnn
+from bench.fresh import numbers
+from refimpl import key, load_dataset, power_law
+
+CONTROL, MODEL_SEED = 7, 0
+
+
+class Policy:
+    """A cache and how it is filled; `loaded` counts the rows that were not in it."""
+
+    def __init__(self, options, graph, hotness, d, h, *, cache=None, p=None, plan=None):
+        self.options, self.graph, self.plan = options, graph, plan
+        self.p = options.p_grad if p is None else p
+        self.layers = range(len(options.fanouts) - 1, 0, -1) if self.p else ()
+        sizes = graph.n, d, h, len(options.fanouts) - 1, options.floats(d, graph.n)
+        make = cache or gnn.BidirectionalCache
+        self.cache = make(*sizes, t_stale=options.age, overflow=options.overflow)
+        self.width = h
+        if hotness is not None:
+            self.cache.fill(np.zeros((graph.n, d), np.float32), hotness)
+        self.loaded = []
+
+    def step(self, i, mfg):
+        """Look up, prune, load and update as training does; see `FreshTrainer`."""
+        slots = [np.full(len(ids), -1, np.int32) for ids in mfg.nodes[1:]]
+        for layer in self.layers:
+            slots[layer - 1] = self.cache.lookup(layer, mfg.nodes[layer], i)
+        pruned = gnn.prune_mfg(mfg, [found >= 0 for found in slots])
+        held = self.cache.fetch_features(mfg.nodes[0][pruned.live[0]])[1]
+        self.loaded.append(len(held) - int(held.sum()))
+        if not self.layers:
+            return
+        self.cache.begin_update(i)
+        for layer in self.layers:
+            rows = np.flatnonzero(pruned.live[layer])
+            ids, computed = mfg.nodes[layer][rows], pruned.comp[layer - 1][rows]
+            self._update(layer, ids, computed, i)
+
+    def _update(self, layer, ids, computed, i):
+        allow = None
+        if self.plan is not None:
+            order = np.lexsort((ids, -self.plan.density[layer - 1, ids]))
+            ids, computed = ids[order], computed[order]
+            allow = self.plan.ok[layer - 1, ids]
+        gnn.policy_update(
+            self.cache,
+            layer,
+            ids,
+            np.zeros(len(ids)),
+            computed,
+            np.zeros((len(ids), self.width), np.float32),
+            i,
+            p=self.p,
+            control="random",
+            key=key(MODEL_SEED, CONTROL, i, layer),
+            allow=allow,
+        )
+
+
+def policies(options, graph, roots, d, h):
+    """Return the policies of Figure 14 by name, in its order."""
+    sampling = graph, roots, options.fanouts, options.batch
+    met = gnn.profile(*sampling, seed=MODEL_SEED)
+    plan = gnn.plan_performance(
+        *sampling,
+        seed=MODEL_SEED,
+        floats=options.floats(d, graph.n),
+        d=d,
+        h=h,
+        p=options.p_grad,
+        t_stale=options.age,
+    )
+    degree = gnn.degree_hotness(graph)
+    ranks = gnn.reverse_pagerank(graph, roots)
+    common = options, graph
+    return {
+        "degree": Policy(*common, degree, d, h, p=0),
+        "PageRank": Policy(*common, ranks, d, h, p=0),
+        "profile": Policy(*common, met.rho[0], d, h, p=0),
+        "embeddings": Policy(*common, None, d, h),
+        "half and half": Policy(*common, met.rho[0], d, h, cache=gnn.StaticSplitCache),
+        "bidirectional": Policy(*common, met.rho[0], d, h),
+        "with performance": Policy(*common, plan.hotness, d, h, plan=plan),
+    }
+
+
+def graphs_of_batches(options, graph, roots):
+    """Yield the message-flow graphs of one epoch after another."""
+    epoch = 0
+    while True:
+        batches = gnn.epoch_batches(roots, options.batch, MODEL_SEED, epoch)
+        with gnn.Prefetcher(
+            graph, batches, options.fanouts, seed=MODEL_SEED, epoch=epoch, workers=1
+        ) as found:
+            for _, mfg in found:
+                yield mfg
+        epoch += 1
+
+
+def report(options, graph, roots, d, h):
+    """Return the share of rows saved by each policy."""
+    contestants, inputs = policies(options, graph, roots, d, h), []
+    for i, mfg in enumerate(islice(graphs_of_batches(options, graph, roots), options.iterations)):
+        inputs.append(len(mfg.nodes[0]))
+        for policy in contestants.values():
+            policy.step(i, mfg)
+    needed = sum(inputs[-options.counted :])
+    return {
+        name: 1 - sum(policy.loaded[-options.counted :]) / needed
+        for name, policy in contestants.items()
+    }
+
+
+def main(arguments=None):
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", help="a folder or a name; default: a power law with --nodes")
+    parser.add_argument("--nodes", type=int, default=100_000)
+    parser.add_argument("--roots", type=float, default=0.05, help="share of nodes without --data")
+    parser.add_argument("--fanouts", type=numbers(int), default=[8, 6, 4])
+    parser.add_argument("--batch", type=int, default=25)
+    parser.add_argument("--widths", type=numbers(int), default=[768, 256, 128, 256])
+    parser.add_argument("--p-grad", type=float, default=0.9)
+    parser.add_argument("--share", type=float, default=0.08, help="buffer over all features")
+    parser.add_argument("--overflow", default="drop")
+    parser.add_argument("--iterations", type=int, default=300)
+    parser.add_argument("--counted", type=int, default=200, help="of these, at the end")
+    options = parser.parse_args(arguments)
+    if options.data:
+        dataset = load_dataset(options.data)
+        graph, roots = dataset.graph, dataset.train
+    else:
+        graph = power_law(options.nodes, 38, exponent=2.3)
+        count = int(options.roots * graph.n)
+        roots = gnn.pick_without_replacement(key(MODEL_SEED, CONTROL), 0, graph.n, count)
+    options.age = max(1, -(-len(roots) // options.batch) // 6)
+    options.floats = lambda d, n: int(options.share * n * d)
+    print(f"`python -m bench.policies {' '.join(arguments or sys.argv[1:])}`: {graph.n:,} nodes, ")
+    print(f"{graph.e:,} entries, {len(roots):,} roots, staleness {options.age}\n")
+    rows = {
+        (d, h): report(options, graph, roots, d, h)
+        for d, h in zip(options.widths[::2], options.widths[1::2], strict=True)
+    }
+    names = list(next(iter(rows.values())))
+    print("| d, h |", " | ".join(names), "|")
+    print("| --- |", " | ".join("---:" for _ in names), "|")
+    for (d, h), saved in rows.items():
+        print(f"| {d}, {h} |", " | ".join(f"{saved[name]:.3f}" for name in names), "|")
+
+
+if __name__ == "__main__":
+    main()

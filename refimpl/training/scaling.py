@@ -1,0 +1,44 @@
+"""Sizes of a sampler in proportion to a graph."""
+
+import inspect
+
+from refimpl import _check
+from refimpl.samplers.sampling import KERNELS, Sampler
+
+MOST_NODES, WALK_LENGTH = 8000, 2  # where nobody says otherwise
+
+
+def scaled_sampler(graph, name="pin_tile", **options):
+    """Return the Sampler `name`, its sizes in proportion to a small training graph.
+
+    The budget n is a fifth of the nodes, at most 8000, where `options` has no other. From it
+    follow the sizes that the sampler needs and `options` leaves out: m = n / 8, b = n / 2, h = 2,
+    r = n / (h + 1). The papers' m = 1000 and n = 8000 are for graphs of 10^5 nodes and more.
+
+    Parameters
+    ----------
+    graph : Graph
+    name : str
+    **options
+        As for `Sampler`; None stands for the default.
+
+    Returns
+    -------
+    Sampler
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `Sampler` does.
+    """
+    _check.choice("name", name, tuple(KERNELS))
+    _check.symmetric(graph)
+    given = {key: value for key, value in options.items() if value is not None}
+    n = _check.integer("n", given.get("n", min(max(graph.n // 5, 1), MOST_NODES)), 1)
+    h = _check.integer("h", given.get("h", WALK_LENGTH), 0)
+    m, b, r = (max(size, 1) for size in (min(n // 8, graph.n), n // 2, min(n // (h + 1), graph.n)))
+    sizes = {"n": n, "m": m, "b": b, "r": r, "h": h}
+    known = inspect.signature(KERNELS[name]).parameters
+    if "n" not in known:  # the budget has set the other sizes
+        given.pop("n", None)
+    return Sampler(name, **{key: sizes[key] for key in sizes if key in known} | given)
