@@ -171,7 +171,8 @@ def _speeds(seconds, pool):
             1000 / pool * statistics.median(sum(one[p] for p in parts) for one in of_trainer)
             for of_trainer in seconds
         )
-        speeds[part] = _ratio(slow, fast)
+        if slow or fast or part not in report.RARE:
+            speeds[part] = _ratio(slow, fast)
     return speeds
 
 

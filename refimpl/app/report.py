@@ -25,6 +25,7 @@ KEPT = {  # what a method has of earlier iterations
     "vrgcn": "histories for variance reduction",
 }
 NAMES = {"normalization": "filling the cache"}  # of a part, where nothing is normalised
+RARE = "normalization", "cache"  # parts that most methods do not have
 TRAINING = tuple(part for part in PARTS if part != "evaluation")
 
 
@@ -49,7 +50,7 @@ def summary(metrics):
     ]
     times = [("part", "seconds", "share of training")]
     for part in TRAINING:
-        if part == "normalization" and not seconds[part]:
+        if part in RARE and not seconds[part]:
             continue
         share = seconds[part] / whole if whole else 0
         name = part if metrics["settings"]["normalize"] else NAMES.get(part, part)

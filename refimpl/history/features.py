@@ -1,6 +1,6 @@
 """Features of nodes in parts, in memory or in files, and the fetching of some of them.
 
-VLDB'24 section 5, the data loader. `refimpl.history.mpi` does the same between processes.
+VLDB'24 section 6, the data loader. `refimpl.history.mpi` does the same between processes.
 """
 
 from dataclasses import dataclass, field
@@ -80,7 +80,8 @@ def _sorted(ids, n):
 class FeatureStore:
     """The features of n nodes, in parts that may be files mapped into memory.
 
-    Nothing is copied or read when a store is made.
+    Nothing is copied or read when a store is made. What FreshGNN's data loader (section 6)
+    reads from.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ class FeatureStore:
     def of(cls, X, parts, owners="contiguous"):
         """Return a store of the rows of X in so many parts, as even as they can be.
 
-        "contiguous" parts are views of X, "modulo" parts are copies.
+        With `owners` "contiguous" the parts are views of X, with "modulo" they are copies.
         """
         n, P = len(matrix("X", X)), _check.integer("parts", parts, 1)
         if _check.choice("owners", owners, OWNERS) == "modulo":
@@ -150,7 +151,7 @@ class FeatureStore:
 
 
 class FetchPlan(NamedTuple):
-    """Where the rows of a fetch are, and where they go.
+    """Where the rows of a fetch are, and where they go: `build_plan` makes it.
 
     Attributes
     ----------
@@ -159,9 +160,9 @@ class FetchPlan(NamedTuple):
         The part that is at hand; the others are remote.
     n : int
         Rows of the result.
-    rows : tuple of int64 arrays
+    rows : tuple of (any,) int64 arrays
         For each part the rows to read, each once, ascending.
-    positions : tuple of int64 arrays
+    positions : tuple of (any,) int64 arrays
         Where each of them goes in the result.
     copies : (2, any) int64 array
         Row ``copies[0]`` of the result is row ``copies[1]`` again.
@@ -176,7 +177,18 @@ class FetchPlan(NamedTuple):
 
 
 class Message(NamedTuple):
-    """`bytes` sent from `source` to `target`: "idx" row numbers, "data" rows, "sync" nothing."""
+    """What one part sends to another in a fetch.
+
+    A part of the trace of `fetch_one_sided` and `fetch_two_sided`.
+
+    Attributes
+    ----------
+    source, target : int
+        Numbers of the parts.
+    bytes : int
+    kind : {"idx", "data", "sync"}
+        Row numbers, rows, or nothing but the waiting.
+    """
 
     source: int
     target: int
@@ -185,7 +197,7 @@ class Message(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """What a fetch moved.
+    """What a fetch moved: in the result of `fetch_one_sided` and `fetch_two_sided`.
 
     Attributes
     ----------
@@ -208,7 +220,15 @@ class Trace(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """Rows, (n, d) float32, and the trace of their way."""
+    """The rows of a fetch, and the trace of their way.
+
+    What `fetch_one_sided` and `fetch_two_sided` return.
+
+    Attributes
+    ----------
+    rows : (n, d) float32 array
+    trace : Trace
+    """
 
     rows: np.ndarray
     trace: Trace
@@ -216,6 +236,8 @@ class Fetched(NamedTuple):
 
 def build_plan(store, ids, me=0):
     """Say which rows a fetch reads from which part. O(n log n) time.
+
+    For the data loader of FreshGNN section 6.
 
     Parameters
     ----------
@@ -244,7 +266,8 @@ def build_plan(store, ids, me=0):
 def gather_rows(X, rows):
     """Return ``X[rows]``; float16 becomes float32 exactly. O(n d) time.
 
-    Rows of a memory-mapped file are read in ascending order, each page at one time.
+    Rows of a memory-mapped file are read in ascending order, each page at one time. The packing in
+    the data loader of FreshGNN section 6, and line 5 of JPDC'21 Algorithm 1.
 
     Parameters
     ----------
@@ -272,7 +295,7 @@ def gather_rows(X, rows):
 def fetch_one_sided(plan):
     """Read rows straight from where they are: no row number is sent, no owner takes part.
 
-    VLDB'24 section 5, one-sided communication. O(n d) time.
+    VLDB'24 section 6, one-sided communication. O(n d) time.
 
     Parameters
     ----------
@@ -299,7 +322,7 @@ def fetch_one_sided(plan):
 def fetch_two_sided(plan):
     """Ask each owner for rows: it packs them into a buffer, and sends that.
 
-    VLDB'24 section 5, the naive way. This process plays the owners too. O(n d) time.
+    VLDB'24 section 6, the naive way. This process plays the owners too. O(n d) time.
 
     Parameters
     ----------
@@ -346,7 +369,25 @@ def one_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, half_row=25
     """Return the time of a model: latency + n s (s + half_row) / (s bandwidth) for rows of s bytes.
 
     Small rows use a link badly: half of it where a row has `half_row` bytes. The defaults are
-    round numbers for a PCIe 3 link, fitted to nothing.
+    round numbers for a PCIe 3 link, fitted to nothing. Not in the papers.
+
+    Parameters
+    ----------
+    n : int, at least 0
+        Rows.
+    row_bytes : int, at least 1
+        Bytes of a row.
+    latency : float, at least 0
+        Seconds before the first byte arrives.
+    bandwidth : float above 0
+        Of the link, in bytes a second.
+    half_row : float, at least 0
+        Bytes of a row that uses half of the link.
+
+    Returns
+    -------
+    float
+        Seconds.
 
     Raises
     ------
@@ -363,8 +404,26 @@ def one_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, half_row=25
 def two_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, memory=100e9):
     """Return the time of a model: two latencies, 8-byte numbers there, packing, rows back.
 
-    `memory` is the rate at which an owner packs, in bytes a second. The defaults are round
-    numbers for a PCIe 3 link and a server's memory, fitted to nothing.
+    The defaults are round numbers for a PCIe 3 link and a server's memory, fitted to nothing.
+    Not in the papers.
+
+    Parameters
+    ----------
+    n : int, at least 0
+        Rows.
+    row_bytes : int, at least 1
+        Bytes of a row.
+    latency : float, at least 0
+        Seconds before the first byte arrives.
+    bandwidth : float above 0
+        Of the link, in bytes a second.
+    memory : float above 0
+        The rate at which an owner packs, in bytes a second.
+
+    Returns
+    -------
+    float
+        Seconds.
 
     Raises
     ------
@@ -400,7 +459,7 @@ def plan_arguments(plan):
         raise ValueError("plan.positions must be as long as plan.rows, and copies two rows")
     fetched = np.zeros(plan.n, bool)
     fetched[np.concatenate(positions)] = True
-    count = sum(map(len, positions)) + len(copies[0])
-    if count != plan.n or fetched[copies[0]].any() or not fetched[copies[1]].all():
+    written = np.bincount(np.concatenate([*positions, copies[0]]), minlength=plan.n)
+    if np.any(written != 1) or not fetched[copies[1]].all():
         raise ValueError("plan must write each row of the result once")
     return store, rows, positions, copies

@@ -30,7 +30,8 @@ def typed_mfg(sample_mfg, graph, seeds, fanouts, name):
     -------
     MFG
     """
-    nodes, blocks = [seeds], []
+    nodes = [seeds]
+    blocks: list[Block] = []
     for layer, fanout in zip(range(len(fanouts), 0, -1), fanouts, strict=True):
         if isinstance(fanout, tuple):
             parts = [(*part, f) for part, f in zip(graph.relation_graphs, fanout, strict=True)]

@@ -11,6 +11,8 @@ NUMBERS = {"best_val_f1": float, "best_epoch": int, "iterations": int}
 def save_checkpoint(path, state, settings):
     """Write `state` and `settings` to `path`, whole or not at all.
 
+    This project's format, not in the papers.
+
     Parameters
     ----------
     path : str or Path
@@ -38,7 +40,18 @@ def save_checkpoint(path, state, settings):
 
 
 def load_checkpoint(path):
-    """Return (TrainState, settings) from a file that `save_checkpoint` wrote.
+    """Return what a file that `save_checkpoint` wrote holds.
+
+    This project's format, not in the papers.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    state : TrainState
+    settings : dict
 
     Raises
     ------

@@ -177,11 +177,7 @@ class FreshTrainer(NodeTrainer):
     def _passes(self):
         i = self.state.iterations  # V1:2 V1:18 E-V6
         mfg = next(self.minibatches)  # V1:5
-        slots = self._lookup(mfg, i)
-        pruned = self.gnn.prune_mfg(mfg, [found >= 0 for found in slots])  # V1:8-9 E-V2
-        live = live_layers(pruned)
-        nodes = [ids[rows] for ids, rows in zip(mfg.nodes, live.order, strict=True)]
-        slots = [found[rows] for found, rows in zip(slots, live.order[1:], strict=True)]
+        nodes, slots, live = self._pruned(mfg, self._lookup(mfg, i))
         X, held = self._load(nodes[0])  # V1:11
         H, kept = self._forward(X, nodes, slots, live)
         loss = self.stack.loss(H[-1], self.Y[nodes[-1]], None)  # V1:16
@@ -198,6 +194,16 @@ class FreshTrainer(NodeTrainer):
         """Return the layers whose embeddings are looked up in iteration i, and then updated."""
         return self.cached_layers if i >= self.config.warmup else ()
 
+    @timed("cache")
+    def _pruned(self, mfg, slots):
+        """Return what is live: the nodes and slots of every layer, and the `LiveLayers`."""
+        pruned = self.gnn.prune_mfg(mfg, [found >= 0 for found in slots])  # V1:8-9 E-V2
+        live = live_layers(pruned)
+        nodes = [ids[rows] for ids, rows in zip(mfg.nodes, live.order, strict=True)]
+        slots = [found[rows] for found, rows in zip(slots, live.order[1:], strict=True)]
+        return nodes, slots, live
+
+    @timed("cache")
     def _lookup(self, mfg, i):
         """Return the cache's slot for every node of layers 1 .. L, -1 where it has none."""
         slots = [np.full(len(ids), -1, np.int32) for ids in mfg.nodes[1:]]
@@ -245,6 +251,7 @@ class FreshTrainer(NodeTrainer):
             G_rows.append(G)
         return gradients, G_rows[-2:0:-1]
 
+    @timed("cache")
     def _update_cache(self, nodes, live, H, G, i):
         """Admit what is stable, evict what is not; return the counts of this iteration."""
         counts, layers, cache = LoadCounts(), self._cached_layers(i), self.cache

@@ -18,6 +18,7 @@ TRAINERS: dict[str | None, type[Trainer]] = {  # all others: Trainer
 def make_trainer(gnn, dataset, config, state=None, *, features=None):
     """Return one run over an implementation, to be taken an iteration or an epoch at a time.
 
+    JPDC'21 Algorithm 1, or VLDB'24 Algorithm 1, opened up.
     Its methods are ``step()``, ``epoch()``, ``scores(weights, *parts)``, ``result()`` and
     ``close()``; a ``with`` block closes it as well.
 
@@ -30,7 +31,7 @@ def make_trainer(gnn, dataset, config, state=None, *, features=None):
     config : TrainConfig
     state : TrainState, optional
         Where to go on, and what then changes in place; default: the start.
-    features : array, optional
+    features : (n, f) float16, float32 or float64 array, optional
         For methods "fresh" and "neighbor": where training reads features, see `FreshTrainer`.
 
     Returns
@@ -69,7 +70,7 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None):
         Where to go on, from ``TrainResult.state`` or a checkpoint; it changes in place.
     after_epoch : callable, optional
         Called with the TrainState after each epoch.
-    features : array, optional
+    features : (n, f) float16, float32 or float64 array, optional
         As for `make_trainer`.
 
     Returns

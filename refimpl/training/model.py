@@ -61,9 +61,11 @@ ARCHITECTURE = tuple(f.name for f in fields(TrainConfig) if f.name not in TRAINI
 class Model:
     """Weights, and all that is needed to use them on another graph.
 
+    What `save_model`, `load_model` and `predict` are about.
+
     Parameters
     ----------
-    weights : dict of str to float32 or float64 arrays
+    weights : dict of str to float32 or float64 arrays of any shape
         By name, such as ``layer1.W_neigh``; all of one dtype, finite. Copied, read-only.
     architecture : dict
         Settings of `TrainConfig` by name, such as ``model`` and ``hidden``; those left out have
@@ -136,7 +138,7 @@ class Model:
 
     @classmethod
     def trained(cls, dataset, config, weights):
-        """Return the Model that `weights` are, trained on a Dataset with a TrainConfig."""
+        """Return the Model that `weights` are, trained on a `dataset` with a `config`."""
         for name, value, kind in (("dataset", dataset, Dataset), ("config", config, TrainConfig)):
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
@@ -156,7 +158,7 @@ class Model:
         return self.weights["classifier.W"].dtype
 
     def stack(self, gnn):
-        """Return the Stack of this architecture over an implementation."""
+        """Return the Stack of this architecture over an implementation `gnn`."""
         config = TrainConfig(**self.architecture)
         return Stack(gnn, config, self.features, self.classes, self.multilabel)
 
@@ -168,6 +170,8 @@ def _architecture(config):
 
 def save_model(path, model):
     """Write a model to `path`, whole or not at all.
+
+    This project's format, not in the papers.
 
     Parameters
     ----------
@@ -192,6 +196,16 @@ def save_model(path, model):
 def load_model(path):
     """Return the Model in a file that `save_model` wrote, or that has the same arrays.
 
+    This project's format, not in the papers.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Model
+
     Raises
     ------
     FileNotFoundError
@@ -199,6 +213,8 @@ def load_model(path):
     ValueError
         If it is not a whole model: damaged, of another format, with arrays that are missing,
         unknown, misshaped or not finite.
+    TypeError
+        If a part of it is of the wrong kind.
     """
     with reading_npz(path, "model") as (meta, arrays):
         if not isinstance(meta, dict) or "format" not in meta:
@@ -219,7 +235,8 @@ def predict(gnn, model, graph, features, nodes=None, what="labels", scaled=False
     """Return what a model predicts for nodes of a graph, by one exact pass over all of it.
 
     Nothing is sampled. The models are inductive: the graph need not be the one that the model
-    was trained on. O(e f + n f^2) time for widths f, however few the nodes.
+    was trained on. The inductive setting of Hamilton et al. 2017. O(e f + n f^2) time for
+    widths f, however few the nodes.
 
     Parameters
     ----------

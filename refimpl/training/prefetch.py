@@ -15,7 +15,7 @@ from refimpl.samplers.neighbor import many_arguments
 class Prefetcher:
     """Pairs (b, MFG) of the batches 0, 1, .. of an epoch, in this order: an iterator.
 
-    FreshGNN's asynchronous sampling (VLDB'24 section 4; spec 7). What is drawn depends on the
+    FreshGNN's asynchronous sampling (VLDB'24 section 5). What is drawn depends on the
     batch's number alone, so neither `workers` nor `window` changes a bit. A batch may be begun
     when it is fewer than `window` batches behind the one that is asked for next: that one always
     may, so nothing can wait forever, and at most `window` finished graphs wait here.
@@ -29,7 +29,7 @@ class Prefetcher:
         refimpl or fastimpl.
     graph, fanouts, seed, epoch, mode
         As for `sample_mfg`.
-    batches : sequence of integer arrays
+    batches : sequence of (any,) integer arrays
         The seeds of each batch, as `epoch_batches` gives them.
     workers : int
         Threads; each samples with one OpenMP thread. 0 samples when a batch is asked for, in the

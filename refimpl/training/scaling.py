@@ -13,7 +13,8 @@ def scaled_sampler(graph, name="pin_tile", **options):
 
     The budget n is a fifth of the nodes, at most 8000, where `options` has no other. From it
     follow the sizes that the sampler needs and `options` leaves out: m = n / 8, b = n / 2, h = 2,
-    r = n / (h + 1). The papers' m = 1000 and n = 8000 are for graphs of 10^5 nodes and more.
+    r = n / (h + 1). The papers' m = 1000 and n = 8000 (JPDC'21 section 7.6) are for graphs of 10^5
+    nodes and more.
 
     Parameters
     ----------

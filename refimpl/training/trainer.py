@@ -28,7 +28,25 @@ SOURCES = {  # of minibatches, by method
 
 
 class EpochRecord(NamedTuple):
-    """One line of a history; seconds are totals since the start, evaluation apart."""
+    """One line of a history: what `train` records after each epoch.
+
+    Attributes
+    ----------
+    epoch : int
+        From 1.
+    iterations : int
+        Since the start.
+    loss : float
+        Mean over the epoch's iterations.
+    val_f1 : float
+        F1-micro of the validation nodes.
+    normalization, sampling, aggregation, weights, other : float
+        Seconds since the start, by part of a `Profile`.
+    evaluation : float
+        Seconds since the start, in none of the other parts.
+    cache : float
+        Seconds since the start, a part too: FreshGNN's looking up, pruning and updating.
+    """
 
     epoch: int
     iterations: int
@@ -40,11 +58,36 @@ class EpochRecord(NamedTuple):
     weights: float
     other: float
     evaluation: float
+    cache: float = 0.0
 
 
 @dataclass
 class TrainState:
-    """Everything that the next iteration depends on, and the history so far."""
+    """Everything that the next iteration depends on, and the history so far.
+
+    For `train`, and for `save_checkpoint`.
+
+    Attributes
+    ----------
+    weights : dict of str to float arrays of any shape
+        By name, such as ``layer1.W_neigh``.
+    m, v : dict of str to float arrays of the same shapes and dtype
+        Adam's running means of the gradients and of their squares.
+    best_weights : dict of str to float arrays of the same shapes and dtype
+        Those of the best epoch by validation so far (E-F8).
+    best_val_f1 : float
+        Their F1-micro; -1 before the first epoch.
+    best_epoch : int
+        Its number, from 1; 0 before the first.
+    iterations : int
+        Done so far.
+    history : list of EpochRecord
+        One an epoch.
+    loads : list of dict
+        Rows loaded and saved in each epoch; for method "fresh" and the like.
+    cache : object or None
+        Of embeddings; in a state from a checkpoint, what its ``state_dict()`` gave.
+    """
 
     weights: dict[str, np.ndarray]
     m: dict[str, np.ndarray]
@@ -59,7 +102,25 @@ class TrainState:
 
 
 class TrainResult(NamedTuple):
-    """What a run gives: the weights of the best epoch by validation, and how it got there."""
+    """What a run gives: the weights of the best epoch by validation, and how it got there.
+
+    What `train` returns.
+
+    Attributes
+    ----------
+    weights : dict of str to float arrays of any shape
+        By name; those of the best epoch by validation.
+    val_f1, test_f1 : float
+        Their F1-micro on the validation and test nodes.
+    best_epoch : int
+        Its number, from 1.
+    iterations : int
+        Done in all.
+    history : list of EpochRecord
+        One an epoch.
+    state : TrainState
+        Where another run can go on.
+    """
 
     weights: dict[str, np.ndarray]
     val_f1: float

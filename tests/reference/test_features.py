@@ -219,6 +219,7 @@ def test_bad_plans(gnn):
         ({"n": 4}, "plan must write each row of the result once"),
         ({"copies": np.array([[2], [2]])}, "plan must write each row of the result once"),
         ({"copies": plan.copies[::-1]}, "plan must write each row of the result once"),
+        ({"positions": (plan.positions[0], plan.positions[0])}, "plan must write each row"),
         ({"copies": plan.copies[:, :0]}, "plan must write each row of the result once"),
     ):
         for fetch in (gnn.fetch_one_sided, gnn.fetch_two_sided):

@@ -13,6 +13,8 @@ from refimpl.training.datasets.preparation import check_scaling
 class Dataset:
     """A graph with features, labels and a split; training sees the training graph only.
 
+    The inductive setting of Hamilton et al. 2017, in which the papers train.
+
     Parameters
     ----------
     name : str
@@ -26,7 +28,7 @@ class Dataset:
     labels : (n, C) array of the same dtype
         0 or 1; one 1 a row unless `multilabel`.
     multilabel : bool
-    train, val, test : integer arrays
+    train, val, test : (any,) integer arrays
         Disjoint node ids, each ascending; stored as int64.
     scaling : (mean, std), optional
         Two (f,) float64 arrays: how the raw features became these. A model needs them later.

@@ -24,6 +24,8 @@ HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
 def load_dataset(source, *, rng=0, dtype="float32", scaling=None):
     """Return a data set by name, or from a folder.
 
+    Not in the papers, whose data sets can be read from folders.
+
     Parameters
     ----------
     source : str or Path
@@ -53,6 +55,8 @@ def load_dataset(source, *, rng=0, dtype="float32", scaling=None):
         another width.
     TypeError
         If an argument is of the wrong type.
+    OverflowError
+        If a folder's graph has more than 2**31 - 1 nodes.
     """
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")
