@@ -150,8 +150,8 @@ def main(arguments=None):
         roots = gnn.pick_without_replacement(key(MODEL_SEED, CONTROL), 0, graph.n, count)
     options.age = max(1, -(-len(roots) // options.batch) // 6)
     options.floats = lambda d, n: int(options.share * n * d)
-    print(f"`python -m bench.policies {' '.join(arguments or sys.argv[1:])}`: {graph.n:,} nodes, ")
-    print(f"{graph.e:,} entries, {len(roots):,} roots, staleness {options.age}\n")
+    print(f"`{' '.join(['python -m bench.policies', *(arguments or sys.argv[1:])])}`: ", end="")
+    print(f"{graph.n:,} nodes, {graph.e:,} entries, {len(roots):,} roots, age {options.age}\n")
     rows = {
         (d, h): report(options, graph, roots, d, h)
         for d, h in zip(options.widths[::2], options.widths[1::2], strict=True)

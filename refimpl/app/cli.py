@@ -4,12 +4,14 @@ import argparse
 import sys
 
 from refimpl.app.compare import UNUSED, compare
+from refimpl.app.conformance import command as conformance
 from refimpl.app.errors import Interrupted, UserError
 from refimpl.app.info import info
 from refimpl.app.options import OPTIONS, add_options, flag
 from refimpl.app.predict import PREDICT_OPTIONS, predict
 from refimpl.app.run import FREE, train
 from refimpl.app.sample import SAMPLE_OPTIONS, sample
+from refimpl.app.trace import command as trace
 
 COMPARE_POOL = 2
 SCALING = (
@@ -30,7 +32,8 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     """Return the parser, with `impl` as the default implementation."""
     parser = Parser(
         prog=prog,
-        description="Train graph neural networks on sampled subgraphs.",
+        description="Train graph neural networks on large graphs, step through the algorithms, "
+        "and check other implementations of them.",
         allow_abbrev=False,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -39,6 +42,8 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     _add_compare(commands)
     _add_sample(commands, impl)
     _add_info(commands, impl)
+    trace.add_parser(commands, impl)
+    conformance.add_parser(commands, impl)
     return parser
 
 
@@ -150,7 +155,8 @@ def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
     Returns
     -------
     int
-        0; 1 if `compare` finds a difference; 2 for bad input; 130 if interrupted.
+        0; 1 if `compare`, `conformance` or ``vectors --check`` finds a difference; 2 for bad
+        input; 130 if interrupted.
     """
     try:
         return _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
@@ -170,6 +176,10 @@ def _run(arguments, impl, prog):
     table = {"sample": SAMPLE_OPTIONS, "predict": PREDICT_OPTIONS}.get(command, OPTIONS)
     given = {name: value for name, value in arguments.items() if name in table}
     defaults = {name: option.default for name, option in table.items()} | {"impl": impl}
+    if command == "trace":
+        return trace.run(arguments)
+    if command in ("conformance", "vectors"):
+        return conformance.run(arguments, impl)
     if command == "train":
         return train(given, defaults=defaults, out=out, resume=arguments["resume"], prog=prog)
     if command == "predict":
