@@ -77,7 +77,7 @@ def row_norm(graph, transpose_perm=None, *, dtype=np.float64):
 def add_self_loops(graph):
     """Return the pattern I + A: every node is its own neighbour, once.
 
-    O(n + e) time.
+    The pattern of JPDC'21 Equations 4 and 6. O(n + e) time.
 
     Parameters
     ----------
@@ -171,7 +171,8 @@ def block_norm(kind, block, degrees=None, *, dtype=np.float64):
     `sym_norm`: its own entry 1 / (d_v + 1) first in row v, then for each sampled u its entry
     times d_v over the number sampled, an unbiased estimate. "loop" is the mean over the node
     itself, first in its row, and the sampled. In both a sampled self-loop is the node itself, as
-    in `add_self_loops`. O(k + n_src) time for k entries.
+    in `add_self_loops`. The matrices of JPDC'21 Equations 1, 4 and 6, for the layer sampling of
+    section 7.7. O(k + n_src) time for k entries.
 
     Parameters
     ----------

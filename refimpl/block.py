@@ -19,7 +19,8 @@ class Block:
     row bounds): setting ``end[i] = start[i]`` in a copy empties row i and moves nothing. Rows
     stand one behind the other in `indices`; entries between them belong to no row, and are dead.
     In a block that a sampler made, destination i is source i: its sources begin with its
-    destinations. Nothing checks that, and the transpose of a block does not have it.
+    destinations. Nothing checks that, and the transpose of a block does not have it. CSR2 is
+    FreshGNN's (section 5). O(n_dst + e log e) time to check.
 
     Parameters
     ----------
@@ -122,9 +123,11 @@ def entries_of_rows(start, end):
 class MFG(NamedTuple):
     """A message-flow graph: what L layers compute for some roots, from the inputs up.
 
+    What `sample_mfg` and `layer_sample` draw, and `prune_mfg` prunes.
+
     Attributes
     ----------
-    nodes : tuple of L + 1 int32 arrays
+    nodes : tuple of L + 1 (n_l,) int32 arrays
         ``nodes[0]`` are the nodes whose features are read, ``nodes[L]`` the roots. ``nodes[l]``
         is the beginning of ``nodes[l - 1]``.
     blocks : tuple of L Blocks

@@ -8,7 +8,15 @@ from refimpl import _check
 
 
 class Loss(NamedTuple):
-    """The loss, and its gradient with respect to the logits."""
+    """The loss, and its gradient with respect to the logits.
+
+    What `softmax_cross_entropy` and `sigmoid_cross_entropy` return.
+
+    Attributes
+    ----------
+    value : float
+    gradient : (s, C) array of the dtype of the logits
+    """
 
     value: float
     gradient: np.ndarray
@@ -16,6 +24,8 @@ class Loss(NamedTuple):
 
 def softmax_cross_entropy(logits, labels, weights=None):
     """Return ``sum_v w_v sum_c -y_vc log softmax(x_v)_c`` and its gradient.
+
+    JPDC'21 Equations 3 and 10. O(s C) time.
 
     Parameters
     ----------
@@ -48,6 +58,7 @@ def sigmoid_cross_entropy(logits, labels, weights=None):
     """Return ``sum_v w_v sum_c -(y log s(x) + (1 - y) log(1 - s(x)))`` and its gradient.
 
     Written so that no exponential overflows: ``max(x, 0) - x y + log(1 + exp(-|x|))``.
+    JPDC'21 Equation 10 with a sigmoid, for several classes a node. O(s C) time.
 
     Parameters
     ----------

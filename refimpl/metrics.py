@@ -19,9 +19,11 @@ def decide(logits, multilabel):
 def f1_micro(predicted, labels):
     """Return 2 TP / (2 TP + FP + FN) over all (node, class) pairs; 0 where there are none.
 
+    The papers' measure of accuracy (JPDC'21 section 7.2). O(s C) time.
+
     Parameters
     ----------
-    predicted, labels : (s, C) arrays
+    predicted, labels : (s, C) arrays of any dtype
         A class holds where the entry is not 0. With one class a node in both, this is accuracy.
 
     Returns
@@ -32,6 +34,11 @@ def f1_micro(predicted, labels):
     ------
     ValueError
         If the shapes differ.
+
+    Examples
+    --------
+    >>> f1_micro(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [0, 1]]))
+    0.8
     """
     predicted, labels = np.asarray(predicted) != 0, np.asarray(labels) != 0
     if predicted.shape != labels.shape:

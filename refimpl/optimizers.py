@@ -9,10 +9,11 @@ def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8
     """Update `theta`, `m` and `v` in place by step number `t`.
 
     Every result has one right answer to the last bit: each operation is rounded on its own.
+    Kingma and Ba 2015, Algorithm 1. O(size of theta) time.
 
     Parameters
     ----------
-    theta : float32 or float64 array, C-contiguous, writeable
+    theta : float32 or float64 array of any shape, C-contiguous, writeable
         The weights.
     grad : array of the same shape and dtype
     m, v : arrays of the same shape and dtype, C-contiguous, writeable

@@ -19,7 +19,7 @@ LAYOUTS = ("C", "F")
 
 
 class Plan(NamedTuple):
-    """How the columns of a feature matrix are cut into Q parts.
+    """How the columns of a feature matrix are cut into Q parts: `partition_plan` makes it.
 
     Attributes
     ----------
@@ -68,6 +68,11 @@ def partition_plan(n, f, p, s_cache, *, word=8, line=64, mode="columns"):
     ------
     TypeError, ValueError
         If a number is not an integer or too small, or `mode` is no mode.
+
+    Examples
+    --------
+    >>> partition_plan(n=8000, f=512, p=4, s_cache=2**18).starts[:4]
+    array([ 0,  4,  8, 12])
     """
     n, f = _check.integer("n", n, 0), _check.integer("f", f, 0)
     p, s_cache = _check.integer("p", p, 1), _check.integer("s_cache", s_cache, 1)
@@ -116,6 +121,15 @@ def partition_order(Q, p, *, version="jpdc"):
     ------
     TypeError, ValueError
         If a number is not an integer or too small, or `version` is no version.
+
+    Examples
+    --------
+    >>> partition_order(4, 2)
+    array([[0, 2],
+           [1, 3]])
+    >>> partition_order(4, 2, version="ipdps")
+    array([[0, 1],
+           [2, 3]])
     """
     Q, p = _check.integer("Q", Q, 1), _check.integer("p", p, 1)
     _check.choice("version", version, VERSIONS)

@@ -13,9 +13,9 @@ class Profile:
     """Seconds by part, and multiply-adds; use as a context manager to put it in force.
 
     Normalization is the sampling before training that estimates its counts. Sampling includes
-    induction and the transpose; cache is FreshGNN's: looking up, pruning, updating; aggregation is sparse x dense products; weights is dense
-    products. While no profile is in force, kernels record nothing.
-    The papers' breakdown (JPDC'21 Figure 3) has sampling, aggregation and weights.
+    induction and the transpose; cache is FreshGNN's: looking up, pruning, updating; aggregation is
+    sparse x dense products; weights is dense products. While no profile is in force, kernels
+    record nothing. The papers' breakdown (JPDC'21 Figure 3) has sampling, aggregation and weights.
 
     Attributes
     ----------

@@ -13,7 +13,8 @@ def spmm(graph, data, X):
     """Return A X, where A has the values `data` on the pattern of `graph`.
 
     Each row of the result is summed in the order of its entries, each product rounded before it
-    is added: the result has one right answer to the last bit. O(e f) time.
+    is added: the result has one right answer to the last bit. The feature aggregation of JPDC'21
+    Equation 1, by its definition. O(e f) time.
 
     Parameters
     ----------
@@ -30,6 +31,14 @@ def spmm(graph, data, X):
     ------
     TypeError, ValueError
         If a dtype or shape does not fit.
+
+    Examples
+    --------
+    >>> path = as_graph([(0, 1), (1, 2)], symmetrize=True)
+    >>> spmm(path, np.ones(path.e), np.array([[1.0], [10.0], [100.0]]))
+    array([[ 10.],
+           [101.],
+           [ 10.]])
     """
     data, X = product_arguments(graph, data, X)
     count(sparse=graph.e * X.shape[1])

@@ -12,6 +12,8 @@ from refimpl import _check
 class ChainOrder(NamedTuple):
     """Which of two orders evaluates each three-matrix product of a GraphSAGE or GCN layer.
 
+    What `chain_order` returns.
+
     Attributes
     ----------
     forward : 1 for (A X) W, 2 for A (X W)
@@ -25,7 +27,15 @@ class ChainOrder(NamedTuple):
 
 
 class Macs(NamedTuple):
-    """Multiply-add operations of the sparse and of the dense products."""
+    """Multiply-add operations of the sparse and of the dense products.
+
+    What `chain_macs` and its like return.
+
+    Attributes
+    ----------
+    sparse : int
+    dense : int
+    """
 
     sparse: int
     dense: int
@@ -59,6 +69,13 @@ def chain_order(f1, f3, *, first, reuse=True):
     ------
     TypeError, ValueError
         If a width is not an integer, or negative.
+
+    Examples
+    --------
+    >>> chain_order(500, 128, first=False)
+    ChainOrder(forward=2, dw=2, dx=1)
+    >>> chain_order(100, 128, first=False)
+    ChainOrder(forward=1, dw=1, dx=2)
     """
     f1, f3 = _check.integer("f1", f1, 0), _check.integer("f3", f3, 0)
     if reuse:
@@ -71,6 +88,8 @@ def chain_order(f1, f3, *, first, reuse=True):
 
 def chain_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
     """Return the multiply-adds of one GraphSAGE or GCN layer, forward and backward.
+
+    By the counts of JPDC'21 section 6.1.
 
     Parameters
     ----------
@@ -144,6 +163,8 @@ def mixhop_depth(f1, widths, *, first=False):
 def mixhop_macs(depth, s, e, f1, widths, *, first):
     """Return the multiply-adds of one MixHop layer, forward and backward.
 
+    By the counts of JPDC'21 section 6.1, for Equation 5 (E-F4).
+
     Parameters
     ----------
     depth : int
@@ -211,6 +232,8 @@ def gat_macs(s, e, f1, f_out, *, heads=1, first):
 
 def dense_macs(s, f1, f2, *, first):
     """Return the multiply-adds of a layer without a graph, forward and backward.
+
+    By the counts of JPDC'21 section 6.1 (E-F5).
 
     Parameters
     ----------

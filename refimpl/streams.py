@@ -20,9 +20,11 @@ BATCHES = 0xBA7C4  # follows (seed, epoch): the order of an epoch's nodes
 def mix(x):
     """Return SplitMix64's finaliser of `x`, a bijection of the 64-bit integers.
 
+    Steele, Lea and Flood 2014. O(1) time an element.
+
     Parameters
     ----------
-    x : int in [0, 2**64), or uint64 array
+    x : int in [0, 2**64), or uint64 array of any shape
 
     Returns
     -------
@@ -32,6 +34,11 @@ def mix(x):
     ------
     TypeError, ValueError
         If `x` is not an integer, or not in range.
+
+    Examples
+    --------
+    >>> hex(mix(1))
+    '0x5692161d100b05e5'
     """
     x = _check.word_or_words("x", x)
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK
@@ -41,6 +48,9 @@ def mix(x):
 
 def key(*parts):
     """Return the key of the stream named by the integers `parts`, such as (seed, domain, q).
+
+    This project's contract, not in the papers: ``a = mix(a + GOLD + part)`` from a = 0, part by
+    part. O(number of parts) time.
 
     Parameters
     ----------
@@ -54,6 +64,11 @@ def key(*parts):
     ------
     TypeError, ValueError
         If a part is not an integer, or not in range.
+
+    Examples
+    --------
+    >>> hex(key(7, 1, 2, 3))
+    '0xe9fba137853dae22'
     """
     a = 0
     for p in parts:
@@ -64,10 +79,12 @@ def key(*parts):
 def uniform(k, c):
     """Return draw number `c` of the stream with key `k`: a multiple of 2**-53 in [0, 1).
 
+    Draw c of SplitMix64 seeded with k (Steele, Lea and Flood 2014). O(1) time an element.
+
     Parameters
     ----------
     k : int in [0, 2**64)
-    c : int in [0, 2**64), or uint64 array
+    c : int in [0, 2**64), or uint64 array of any shape
         Counters from 0.
 
     Returns
@@ -78,6 +95,11 @@ def uniform(k, c):
     ------
     TypeError, ValueError
         If `k` or `c` is not an integer, or not in range.
+
+    Examples
+    --------
+    >>> [uniform(key(7, 1, 2, 3), c) for c in range(2)]
+    [0.16154805001137196, 0.46206577479289324]
     """
     k, c = _check.word("k", k), _check.word_or_words("c", c)
     return (mix(k + GOLD * (c + 1 & MASK) & MASK) >> 11) * 2.0**-53
@@ -86,12 +108,13 @@ def uniform(k, c):
 def below(k, c, n):
     """Return ``floor(uniform(k, c) * n)``: an integer in [0, n), uniform up to n / 2**53.
 
-    No clamp is needed: the product rounds below n for every n < 2**53.
+    No clamp is needed: the product rounds below n for every n < 2**53. Not in the papers,
+    which only say "random". O(1) time an element.
 
     Parameters
     ----------
     k : int in [0, 2**64)
-    c : int in [0, 2**64), or uint64 array
+    c : int in [0, 2**64), or uint64 array of any shape
     n : int in [1, 2**53)
 
     Returns
@@ -102,6 +125,11 @@ def below(k, c, n):
     ------
     TypeError, ValueError
         If an argument is not an integer, or not in range.
+
+    Examples
+    --------
+    >>> [below(key(7, 1, 2, 3), c, 10) for c in range(8)]
+    [1, 4, 9, 6, 7, 8, 9, 2]
     """
     n = _check.integer("n", n, 1, 2**53 - 1)
     u = uniform(k, c)
@@ -111,7 +139,8 @@ def below(k, c, n):
 def pick_without_replacement(k, c, N, m):
     """Return `m` distinct integers of [0, N), in the order drawn: a partial Fisher-Yates shuffle.
 
-    Draws c, c+1, .., c+m-1 of the stream with key `k`, one per pick. O(m) time and memory.
+    Draws c, c+1, .., c+m-1 of the stream with key `k`, one per pick. Durstenfeld 1964,
+    Algorithm 235, ended early. O(m) time and memory.
 
     Parameters
     ----------
@@ -126,6 +155,11 @@ def pick_without_replacement(k, c, N, m):
     ------
     TypeError, ValueError
         If an argument is not an integer, or not in range.
+
+    Examples
+    --------
+    >>> pick_without_replacement(key(7, 1, 2, 3), 0, 10, 4)
+    array([1, 5, 9, 7], dtype=int32)
     """
     k, c = _check.word("k", k), _check.word("c", c)
     N = _check.integer("N", N, 0, 2**31 - 1)
@@ -163,6 +197,11 @@ def floyd(key, n, f):
     References
     ----------
     Bentley and Floyd 1987, "Programming pearls: a sample of brilliance".
+
+    Examples
+    --------
+    >>> floyd(key(7, 1, 2, 3), 30, 10)
+    array([ 2,  3,  6, 10, 15, 19, 21, 22, 26, 29], dtype=int32)
     """
     key = _check.word("key", key)
     n = _check.integer("n", n, 0, 2**31 - 1)
@@ -178,8 +217,8 @@ def floyd(key, n, f):
 def permutation(key, n):
     """Return the integers of [0, n) shuffled, draw i of the stream `key` choosing the i-th.
 
-    Fisher and Yates, from the front: all of ``pick_without_replacement(key, 0, n, n)``. O(n)
-    time and memory.
+    Fisher and Yates, from the front (Durstenfeld 1964, Algorithm 235, goes from the back): all of
+    ``pick_without_replacement(key, 0, n, n)``. O(n) time and memory.
 
     Parameters
     ----------
@@ -194,6 +233,11 @@ def permutation(key, n):
     ------
     TypeError, ValueError
         If an argument is not an integer, or not in range.
+
+    Examples
+    --------
+    >>> permutation(key(7, 1, 2, 3), 6)
+    array([0, 3, 5, 4, 2, 1], dtype=int32)
     """
     key = _check.word("key", key)
     deck = list(range(_check.integer("n", n, 0, 2**31 - 1)))
@@ -222,6 +266,8 @@ class Stream:
 
 def as_seed(rng):
     """Return `rng` as a 64-bit seed.
+
+    This project's convention, not in the papers.
 
     Parameters
     ----------

@@ -21,6 +21,7 @@ class TypedGraph(Graph):
 
     Wherever a Graph is asked for, this is one. What a relation says may depend on the direction
     ("writes", "is written by"): then (u, v) and (v, u) have two types.
+    For `rgcn_forward` by `relation_norms`.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class TypedGraph(Graph):
         return tuple(found)
 
     def typed(self, sub):
-        """Return a Subgraph of this graph with its own graph typed. O(n + e) time for its sizes."""
+        """Return `sub`, a Subgraph of this graph, with types. O(n + e) time for its sizes."""
         types = self.edge_types[sub.edge_ids]
         node_types = None if self.node_types is None else self.node_types[sub.nodes]
         return sub._replace(graph=TypedGraph(sub.graph, types, self.relations, node_types))
@@ -127,13 +128,13 @@ def relation_blocks(pattern, edge_types, relations):
     """Return the entries of each relation, as a Block of the same shape.
 
     Entries of a row keep their order; a row without a source in a relation is empty in its Block.
-    O(e + R n_dst) time for R relations and e entries.
+    For R-GCN (Schlichtkrull et al. 2018). O(e + R n_dst) time for R relations and e entries.
 
     Parameters
     ----------
     pattern : Graph or Block
         A Block has `edge_ids`; its dead entries are left out.
-    edge_types : integer array
+    edge_types : (any,) integer array
         Of every entry of the graph: of `pattern` itself where it is a Graph, of the graph that
         it was sampled from where it is a Block. In [0, relations).
     relations : int in [1, 2**15]
@@ -171,6 +172,7 @@ def relation_blocks(pattern, edge_types, relations):
 def relation_norms(gnn, pattern, edge_types, relations, *, dtype=np.float64):
     """Return the matrices that take the mean over each node's sources in each relation.
 
+    Those of R-GCN (Schlichtkrull et al. 2018, Equation 2, with c_(i,r) the number of sources).
     O(e + R (n_dst + n_src)) time for R relations and e entries.
 
     Parameters

@@ -1,152 +1,156 @@
 """docs/algorithms.toml: every printed line has its mark in the reference, every mark its line."""
 
-import importlib
-import inspect
-import io
-import pkgutil
 import re
-import sys
-import tokenize
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from docs_ext import DOCS, ROOT, paper_lines
 
-import refimpl
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-DOCS = Path(__file__).parents[1] / "docs"
-ALGORITHMS = tomllib.loads((DOCS / "algorithms.toml").read_text())["algorithm"]
-BUILT = [a for a in ALGORITHMS if "functions" in a]
-TOKEN = re.compile(
-    r"(?:(?P<prefix>[AIV]\d+):)?(?P<first>\d+)(?:-(?P<last>\d+))?|(?P<erratum>E-[A-Z]\d+)"
-)
-PREFIXES = {"ipdps19": "I", "jpdc21": "A", "vldb24": "V"}
+ALGORITHMS = paper_lines.load_algorithms()
 PAPERS = {"ipdps19": 6, "jpdc21": 8, "vldb24": 1}  # how many numbered algorithms each has
-
-
-def marks(source):
-    """Yield (prefix or None, lines, errata) for each comment that is nothing but marks.
-
-    The prefix "A8" stands for JPDC'21 Algorithm 8, "I3" for IPDPS'19 Algorithm 3, "V1" for
-    VLDB'24 Algorithm 1. Several bare marks in one comment may follow a prefix: it holds until
-    the next prefix.
-    """
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        words = token.string.lstrip("# ").split() if token.type == tokenize.COMMENT else []
-        matches = [TOKEN.fullmatch(word) for word in words]
-        if not all(matches):
-            continue
-        lines, errata, prefix = defaultdict(list), [], None
-        for match in matches:
-            if match["erratum"]:
-                errata.append(match["erratum"])
-                continue
-            prefix = match["prefix"] or prefix
-            first = int(match["first"])
-            lines[prefix] += range(first, int(match["last"] or first) + 1)
-        for prefix, numbers in lines.items():
-            yield prefix, numbers, errata
-
-
-def source_of(place):
-    """Return the source of "module:name", dedented enough to be tokenised alone."""
-    module, name = place.split(":")
-    found = importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return inspect.cleandoc("\n" + inspect.getsource(found)) + "\n"
-
-
-def whole_reference():
-    for module in pkgutil.walk_packages(refimpl.__path__, "refimpl."):
-        if not module.name.endswith("__main__"):
-            yield inspect.getsource(importlib.import_module(module.name)) or "\n"
-
-
-def marked_lines(algorithm):
-    lines = set()
-    for place in algorithm["functions"]:
-        for prefix, numbers, _ in marks(source_of(place)):
-            if prefix is None:
-                lines.update(numbers)
-    own_prefix = f"{PREFIXES.get(algorithm['paper'])}{algorithm['number']}"
-    for source in whole_reference():
-        for prefix, numbers, _ in marks(source):
-            if prefix == own_prefix:
-                lines.update(numbers)
-    return lines
-
-
-def title(algorithm):
-    return f"{algorithm['paper']}-{algorithm['number']}"
+ERRATA = paper_lines.read_errata()
+TESTS = Path(__file__).parent
 
 
 def test_every_numbered_algorithm_is_listed():
-    listed = sorted((a["paper"], a["number"]) for a in ALGORITHMS)
+    listed = sorted((a["paper"], a["number"]) for a in ALGORITHMS.values())
     assert listed == [(p, i + 1) for p, count in sorted(PAPERS.items()) for i in range(count)]
 
 
-@pytest.mark.parametrize("algorithm", BUILT, ids=title)
-def test_every_line_has_a_mark_and_every_mark_a_line(algorithm):
-    printed = set(range(1, algorithm["lines"] + 1))
-    marked = marked_lines(algorithm)
-    assert marked <= printed, f"marks without a line: {sorted(marked - printed)}"
-    missing = printed - set(algorithm["silent"]) - marked
-    assert not missing, f"lines without a mark: {sorted(missing)}"
+@pytest.mark.parametrize("key", ALGORITHMS)
+def test_every_line_has_a_mark_and_every_mark_a_line(key):
+    """Or it is silent: "end for" and the like. A restated algorithm has the other's code."""
+    lines = paper_lines.paper_lines(key)
+    assert [line.number for line in lines] == list(range(1, ALGORITHMS[key]["lines"] + 1))
+    assert all(line.code or line.number in ALGORITHMS[key]["silent"] for line in lines)
 
 
-@pytest.mark.parametrize("algorithm", BUILT, ids=title)
-def test_lines_stand_in_the_papers_order(algorithm):
+def test_lines_stand_in_the_papers_order():
     """A line may stand elsewhere only where an erratum says why."""
-    for place in algorithm["functions"]:
-        latest = 0
-        for prefix, numbers, errata in marks(source_of(place)):
-            if prefix is None and not errata:
-                assert numbers[0] >= latest, f"{place}: line {numbers[0]} after {latest}"
-                latest = numbers[-1]
+    for algorithm in ALGORITHMS.values():
+        for place in algorithm.get("functions", ()):
+            latest = 0
+            for mark in paper_lines.marks(paper_lines.source_of(place)[2]):
+                if mark.prefix is None and not mark.errata:
+                    assert mark.lines[0] >= latest, f"{place}: line {mark.lines[0]} after {latest}"
+                    latest = mark.lines[-1]
 
 
-@pytest.mark.parametrize("algorithm", [a for a in ALGORITHMS if "same_as" in a], ids=title)
-def test_restated_algorithms_map_every_line(algorithm):
-    (target,) = [a for a in BUILT if (a["paper"], a["number"]) == ("jpdc21", algorithm["same_as"])]
-    here, there = zip(*algorithm["line_pairs"], strict=True)
-    assert set(here) == set(range(1, algorithm["lines"] + 1)) - set(algorithm["silent"])
-    assert set(there) <= set(range(1, target["lines"] + 1)) - set(target["silent"])
+def test_a_restated_algorithm_maps_to_lines_with_code():
+    for algorithm in ALGORITHMS.values():
+        if "same_as" in algorithm:
+            other = ALGORITHMS[f"jpdc21:{algorithm['same_as']}"]
+            there = {line for _, line in algorithm["line_pairs"]}
+            assert there <= set(range(1, other["lines"] + 1)) - set(other["silent"])
 
 
-def test_every_erratum_named_in_the_code_is_explained():
-    explained = set(re.findall(r"^\| (E-[A-Z]\d+)", (DOCS / "errata.md").read_text(), re.M))
-    named = {e for source in whole_reference() for e in re.findall(r"\bE-[A-Z]\d+\b", source)}
-    assert named and named <= explained, f"not in docs/errata.md: {sorted(named - explained)}"
+def sources():
+    """Yield (path, text) of all code and pages in which errata are named."""
+    for folder, pattern in (
+        ("refimpl", "*.py"),
+        ("fastimpl", "*.py*"),
+        ("tests", "*.py"),
+        ("docs", "*.md"),
+    ):
+        for path in sorted((ROOT / folder).rglob(pattern)):
+            if path.suffix in (".py", ".pyx", ".md") and path.name != Path(__file__).name:
+                yield path, path.read_text()
+
+
+def test_every_erratum_that_is_named_has_one_row():
+    """Or stands in the list of those without a consequence, if only pages name it."""
+    ids = [erratum.id for erratum in ERRATA]
+    others = re.findall(r"^- (E-[A-Z]\d+), ", (DOCS / "errata.md").read_text(), re.M)
+    assert len({*ids, *others}) == len(ids) + len(others)
+    named = {}
+    for path, text in sources():
+        for erratum in paper_lines.ERRATUM.findall(text):
+            if path.suffix != ".md" or erratum not in others:
+                named.setdefault(erratum, path)
+    assert len(named) > 50
+    assert not {e: path for e, path in named.items() if e not in ids}, "not in docs/errata.md"
+
+
+def test_every_row_of_the_errata_is_whole():
+    """Five cells, none empty; the place says which paper; no table row but these."""
+    text = (DOCS / "errata.md").read_text()
+    assert len(ERRATA) == sum(line.startswith("| E-") for line in text.splitlines())
+    for erratum in ERRATA:
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", erratum.row)[1:-1]]
+        assert len(cells) == 5 and all(cells), erratum.id
+        assert re.match(r"[IJV]\d*\b|Theorem|all$|the authors' code$", cells[1]), erratum.id
+
+
+def test_errata_name_lines_that_are_printed():
+    """ "J3:19" must be a line of that algorithm."""
+    for erratum in ERRATA:
+        for letter, number, first, last in re.findall(
+            r"\b([IJV])(\d+):(\d+)(?:-(\d+))?", erratum.where
+        ):
+            (paper,) = (p for p, known in paper_lines.LETTERS.items() if known == letter)
+            printed = ALGORITHMS[f"{paper}:{number}"]["lines"]
+            assert 1 <= int(first) <= int(last or first) <= printed, erratum.id
 
 
 def test_errata_name_tests_that_exist():
-    tests = Path(__file__).parent
-    sources = "".join(path.read_text() for path in tests.rglob("test_*.py"))
-    rows = re.findall(r"^\| (E-[A-Z]\d+) .*\| (.*) \|$", (DOCS / "errata.md").read_text(), re.M)
+    written = "".join(path.read_text() for path in TESTS.rglob("test_*.py"))
     missing = {
-        erratum: test
-        for erratum, cell in rows
-        for test in re.findall(r"`(test_\w+)`", cell) or [cell]
-        if f"def {test}(" not in sources
+        erratum.id: test
+        for erratum in ERRATA
+        for test in re.findall(r"`(test_\w+)`", erratum.row) or ["no test at all"]
+        if f"def {test}(" not in written
     }
-    assert rows and not missing
+    assert ERRATA and not missing
 
 
-def test_a_lost_mark_is_noticed():
+def test_errata_of_algorithms():
+    """Those that the paper's place names, and those that only the code names."""
+    ids = [erratum.id for erratum in paper_lines.errata_of(["jpdc21:3", "jpdc21:4"])]
+    assert {"E-B8", "E-B11", "E-B22", "E-B26"} <= set(ids)
+    assert not {"E-B14", "E-A3", "E-V1"} & set(ids)
+    with pytest.raises(ValueError, match="jpdc21:9"):
+        paper_lines.errata_of(["jpdc21:9"])
+
+
+def test_a_lost_mark_is_noticed(monkeypatch):
     """The checks above can fail: take one mark away, or add one too many."""
-    source = source_of("refimpl.graph:transpose_perm")
-    numbers = [n for _, lines, _ in marks(source) for n in lines]
+    source_of = paper_lines.source_of
+    path, row, source = source_of("refimpl.graph:transpose_perm")
+    numbers = [n for mark in paper_lines.marks(source) for n in mark.lines]
     assert numbers == [1, 2, 3, 4, 5, 6, 7, 8, 11]
-    fewer = source.replace("  # 7 E-A3", "")
-    assert 7 not in [n for _, lines, _ in marks(fewer) for n in lines]
-    assert list(marks("x = 1  # A8:10 E-F9\ny = 2  # 3 of them\nz = 3  # 4-5 I3:6 7\n")) == [
-        ("A8", [10], ["E-F9"]),
-        (None, [4, 5], []),
-        ("I3", [6, 7], []),
+    for changed, message in (
+        (source.replace("  # 7 E-A3", ""), r"lines without a mark: \[7\]"),
+        (source.replace("  # 7 E-A3", "  # 7 12"), r"marks without a line: \[12\]"),
+    ):
+        monkeypatch.setattr(paper_lines, "source_of", lambda place, s=changed: (path, row, s))
+        with pytest.raises(ValueError, match=message):
+            paper_lines.paper_lines("jpdc21:6")
+
+
+def test_marks():
+    marks = paper_lines.marks("x = 1  # A8:10 E-F9\ny = 2  # 3 of them\nz = 3  # 4-5 I3:6 7\n")
+    assert [tuple(mark) for mark in marks] == [
+        (1, "A8", [10], ["E-F9"]),
+        (3, None, [4, 5], []),
+        (3, "I3", [6, 7], []),
     ]
+
+
+@pytest.mark.parametrize("key", ALGORITHMS)
+def test_every_algorithm_has_its_page(key):
+    """With its code, its table of lines, its errata and an example that is worked there."""
+    target = f"({key.replace(':', '-')})="
+    pages = [p.read_text() for p in (DOCS / "learn").glob("*.md")]
+    (page,) = [text for text in pages if re.search(f"^{re.escape(target)}$", text, re.M)]
+    assert re.search(rf"^```{{algorithm-lines}} {key}$", page, re.M)
+    errata = [line.split() for line in re.findall(r"^```{errata-of} (.*)$", page, re.M)]
+    assert any(key in keys for keys in errata)
+    assert "```{worked-example}" in page
+    algorithm = ALGORITHMS[key]
+    if "same_as" in algorithm:
+        algorithm = ALGORITHMS[f"jpdc21:{algorithm['same_as']}"]
+    shown = " ".join(re.findall(r"^```{reference-code} (.*)$", page, re.M)).split()
+    for place in algorithm["functions"]:
+        assert any(
+            place == s or place.startswith(f"{s}.") or s.startswith(f"{place}.") for s in shown
+        )

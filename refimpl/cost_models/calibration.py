@@ -10,7 +10,7 @@ from refimpl.streams import DATA, key
 
 
 class Calibration(NamedTuple):
-    """Seconds of the operations that the models count, on this machine.
+    """Seconds of the operations that the models count, on this machine: `calibrate` measures them.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class Calibration(NamedTuple):
 def calibrate(gnn, *, entries=60_000, repeats=9):
     """Measure what a probe and an entry written cost on this machine.
 
-    For comparison with the papers' c_rand = c_mem. Each is the fastest of `repeats` passes over
-    many elements, so that the time of a call does not count; reads that do not depend on each
-    other overlap, as in probing by lanes.
+    For comparison with the papers' c_rand = c_mem (IPDPS'19 section IV-C). Each is the fastest of
+    `repeats` passes over many elements, so that the time of a call does not count; reads that do
+    not depend on each other overlap, as in probing by lanes.
 
     Parameters
     ----------

@@ -9,7 +9,16 @@ from refimpl.cost_models._arguments import weights as pop_weights
 
 
 class Cleanups(NamedTuple):
-    """Clean-ups of one subgraph, and the entries that they move for each pop."""
+    """Clean-ups of one subgraph, and the entries that they move for each pop.
+
+    A part of what `cleanups_from_graph` returns.
+
+    Attributes
+    ----------
+    cleanups : float
+    moved : float
+        Entries for each pop.
+    """
 
     cleanups: float
     moved: float
@@ -127,7 +136,8 @@ def cleanups_from_graph(graph, eta, n, m, *, deg_cap=None):
     * The node that does not fit starts the next period. On average half its size-biased weight,
       ``E[x^2] / (2 E[x])`` over the weights x of nodes added, then stays free.
 
-    Leaves out truncation.
+    Leaves out truncation. Printed in IPDPS'19 section IV-C and JPDC'21 section 4.3 (E-C1); the
+    refinement is not in the papers.
 
     Parameters
     ----------

@@ -81,7 +81,8 @@ def layer_sampling_work(layers, n, f, fanout, batch):
     """Return the work of an epoch of layer sampling, between the two cases of the papers.
 
     ``n / b`` batches; layer l of each computes ``min(b d'^(L - l), n)`` nodes at f (f + d')
-    each. Falls as the batch grows, from case 1 to case 2 of `layer_sampling_cases`.
+    each. Falls as the batch grows, from case 1 to case 2 of `layer_sampling_cases` (IPDPS'19
+    section III-B, JPDC'21 section 3.2).
 
     Parameters
     ----------

@@ -20,7 +20,15 @@ VERSIONS = ("ipdps", "jpdc")
 
 
 class SampleCosts(NamedTuple):
-    """The cost of a subgraph as the papers print it, and with size-biased degrees (E-C1)."""
+    """The cost of a subgraph as the papers print it, and with size-biased degrees (E-C1).
+
+    What `sample_cost_from_graph` returns.
+
+    Attributes
+    ----------
+    printed : float
+    corrected : float
+    """
 
     printed: float
     corrected: float
@@ -48,6 +56,11 @@ def expected_rounds(p, eta):
     ------
     TypeError, ValueError
         If an argument is not a number or out of range.
+
+    Examples
+    --------
+    >>> round(float(expected_rounds(p=8, eta=2)), 4)
+    1.0039
     """
     p, eta = _arguments.whole("p", p), _arguments.above("eta", eta, 1)
     return 1 / (1 - (1 - 1 / eta) ** p)
@@ -73,6 +86,11 @@ def memory_factor(eta, version):
     ------
     TypeError, ValueError
         If an argument is not a number, out of range, or no version.
+
+    Examples
+    --------
+    >>> float(memory_factor(3, "ipdps")), float(memory_factor(3, "jpdc"))
+    (5.5, 2.5)
     """
     eta = _arguments.above("eta", eta, 1)
     _check.choice("version", version, VERSIONS)

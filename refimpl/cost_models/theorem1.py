@@ -96,6 +96,8 @@ def theorem1_pmax_lanes(eps, eta, d, version, *, rho=1.0):
 def theorem1_speedup(p, eta, d, version, *, rho=1.0, lanes_exact=False):
     """Return the model's speed-up of p lanes over one, `sample_cost` at 1 over that at p.
 
+    What Theorem 1 of both papers bounds from below.
+
     Parameters
     ----------
     p : whole number >= 1

@@ -23,9 +23,12 @@ class Theorem2(NamedTuple):
 
     Attributes
     ----------
-    premise_p : index p n d <= word n f, the printed p <= 4 f / d
-    premise_cache : index n d <= s_cache, the printed 2 n d <= S_cache
-    premise_columns : a whole column fits in the cache, and Q_f <= f; not printed (E-C8)
+    premise_p : bool, or bool array of any shape
+        index p n d <= word n f, the printed p <= 4 f / d
+    premise_cache : bool, or bool array of any shape
+        index n d <= s_cache, the printed 2 n d <= S_cache
+    premise_columns : bool, or bool array of any shape
+        A whole column fits in the cache, and Q_f <= f; not printed (E-C8).
     Qf : number of parts of the features; of the nodes there is one
     g : traffic in bytes
     lower_bound : no Q_v and Q_f have less

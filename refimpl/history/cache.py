@@ -158,22 +158,25 @@ class BidirectionalCache:
         self.features[len(self.features) - 1 - self.rank[chosen]] = X[chosen]
 
     def feature_mask(self, ids):
-        """Return which nodes' features are in the buffer, bool."""
+        """Return for which of the nodes `ids` the features are in the buffer, (k,) bool."""
         return self.rank[_check.ids("ids", ids, 0, self.n, np.int32)] < self.feature_rows
 
     def fetch_features(self, ids):
-        """Return (rows, hit): features, zeros where they are not in the buffer, and which are."""
+        """Return (rows, hit) of the nodes `ids`, as `cache_fetch` does: features or zeros."""
         return self.gnn.cache_fetch(self.features, self.rank, ids, self.feature_rows)
 
     def lookup(self, layer, ids, i):
-        """Return the slots of the entries valid in iteration `i`, -1 for the others, int32."""
+        """Return the slots of the entries valid in iteration `i`, -1 for the others, int32.
+
+        `layer` counts from 1, `ids` is a (k,) integer array of nodes.
+        """
         i = _check.integer("i", i, 0, MOST)
         by_age = self.staleness == "stamp" and self.t_stale is not None
         oldest = i - self.t_stale if by_age else 0
         return self.gnn.cache_lookup(self.entries, layer, ids, oldest)
 
     def read(self, slots):
-        """Return the embeddings in some slots, (len(slots), h)."""
+        """Return the embeddings in some `slots`, (len(slots), h)."""
         return self.gnn.cache_read(self.entries.rows, slots)
 
     def begin_update(self, i):
@@ -203,7 +206,7 @@ class BidirectionalCache:
             self.refilled += after - before
 
     def evict(self, layer, ids):
-        """Take out the entries of some nodes, each given once; return how many there were."""
+        """Take out a `layer`'s entries of `ids`, each given once; return how many there were."""
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
         found = self.gnn.cache_lookup(self.entries, layer, ids, 0) >= 0
         self.entries.slot_of[layer - 1, ids] = -1
@@ -214,8 +217,8 @@ class BidirectionalCache:
     def admit(self, layer, ids, values, i, *, take=None):
         """Write the entries of some nodes, in order; return how many were written.
 
-        Parameters are those of `cache_admit`; any number of nodes, each given once. If there are
-        more than slots, the last ones stay.
+        `layer`, `ids`, `values`, `i` and `take` are as for `cache_admit`; any number of nodes, each
+        given once. If there are more than slots, the last ones stay.
         """
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
         values, take = rows_taken(values, (len(ids), self.h), self.arena.dtype, take)
@@ -254,7 +257,7 @@ class BidirectionalCache:
         }
 
     def load_state_dict(self, state):
-        """Take over what `state_dict` of a cache with the same options returned.
+        """Take over a `state` that `state_dict` of a cache with the same options returned.
 
         Raises
         ------

@@ -13,7 +13,7 @@ class Entries(NamedTuple):
 
     The key of node v in layer l is ``(l - 1) n + v``. Its entry is in slot
     ``s = slot_of[l - 1, v]`` only if ``back[s]`` is the key: nobody tells a key that its slot
-    went to another.
+    went to another. The buffer of FreshGNN section 4.2.
 
     Attributes
     ----------
@@ -34,6 +34,8 @@ class Entries(NamedTuple):
 
 def cache_lookup(entries, layer, ids, oldest):
     """Return the slots of the entries of some nodes that are valid. O(len(ids)) time.
+
+    FreshGNN Algorithm 1 line 7, in the buffer of section 4.2.
 
     Parameters
     ----------
@@ -68,6 +70,8 @@ def cache_lookup(entries, layer, ids, oldest):
 def cache_read(rows, slots):
     """Return some rows of a matrix, copied. O(k h) time.
 
+    FreshGNN Algorithm 1 line 13, from the buffer of section 4.2.
+
     Parameters
     ----------
     rows : (slots, h) float32 or float64 array
@@ -89,7 +93,8 @@ def cache_read(rows, slots):
 def cache_admit(entries, layer, ids, values, first, i, *, take=None):
     """Write entry j of a list to slot ``(first + j) % slots``. O(k h) time.
 
-    A node that stands in the list twice gets the later slot; the earlier entry is lost.
+    A node that stands in the list twice gets the later slot; the earlier entry is lost. FreshGNN
+    Algorithm 1 line 20, in the buffer of section 4.2.
 
     Parameters
     ----------
@@ -125,6 +130,8 @@ def cache_admit(entries, layer, ids, values, first, i, *, take=None):
 
 def cache_fetch(features, rank, ids, held):
     """Return the features of some nodes as far as they are held. O(k d) time.
+
+    FreshGNN Algorithm 1 line 11, from the buffer of section 4.2.
 
     Parameters
     ----------

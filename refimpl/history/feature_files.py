@@ -11,7 +11,9 @@ AT_REST = (np.dtype(np.float32), np.dtype(np.float16))
 
 
 class IoCounters(NamedTuple):
-    """Bytes that the operating system read for this process since it began.
+    """Bytes that the operating system read for this process since it began: `io_counters`.
+
+    Not in the papers.
 
     Attributes
     ----------
@@ -27,9 +29,15 @@ class IoCounters(NamedTuple):
 
 
 def io_counters():
-    """Return the IoCounters of this process from /proc/self/io, None where there is no such file.
+    """Return what the operating system has read for this process, from /proc/self/io.
 
-    A system whose files are not on a disk of its own (some containers) may count nothing.
+    A system whose files are not on a disk of its own (some containers) may count nothing. Not in
+    the papers.
+
+    Returns
+    -------
+    IoCounters or None
+        None where there is no such file.
     """
     try:
         lines = Path("/proc/self/io").read_text().splitlines()
@@ -41,6 +49,8 @@ def io_counters():
 
 def write_features(path, array):
     """Write features in NumPy's .npy format to `path`: whole or not at all.
+
+    Not in the papers.
 
     Parameters
     ----------
@@ -70,6 +80,8 @@ def write_features(path, array):
 
 def open_features(path, *, readahead=False):
     """Map the features of a file of `write_features` into memory, read-only.
+
+    Not in the papers.
 
     Parameters
     ----------

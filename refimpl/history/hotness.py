@@ -13,13 +13,13 @@ PROFILE_EPOCH = 2**31  # of the keys: no epoch of training has this number
 
 
 class SamplingProfile(NamedTuple):
-    """What one epoch of sampling met.
+    """What one epoch of sampling met: `profile` returns it.
 
     Attributes
     ----------
-    rho : tuple of L float64 arrays of length n
+    rho : tuple of L (n,) float64 arrays
         ``rho[l][v]``: share of the batches that have node v at layer l.
-    sigma : tuple of L float64 arrays of length n
+    sigma : tuple of L (n,) float64 arrays
         ``sigma[l][v]``: the node's `fair_share` at layer l, mean over the batches that have it
         there; 0 where none has.
     batches : int
@@ -158,8 +158,8 @@ def profile(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, mode="
 def fair_share(mfg, needed):
     """Charge every feature row that has to be loaded to those that need it, layer by layer.
 
-    This project's estimator of the memory access that a cached embedding saves; the paper gives
-    none. A node's charge is split evenly among its consumers: the nodes that aggregate it, and
+    This project's estimator of the memory access that a cached embedding saves (E-V17); no paper
+    has one. A node's charge is split evenly among its consumers: the nodes that aggregate it, and
     its own next layer. So the charges of each layer add up to the number of rows. O(nodes +
     entries) time.
 
@@ -172,7 +172,7 @@ def fair_share(mfg, needed):
 
     Returns
     -------
-    tuple of L + 1 float64 arrays
+    tuple of L + 1 (n_l,) float64 arrays
         Entry l is the charge of each of ``mfg.nodes[l]``. A row is summed from the node's own
         share on, in the order of its entries: there is one right answer to the last bit.
 

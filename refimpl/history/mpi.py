@@ -54,6 +54,8 @@ class Communicator(Protocol):
 class DistributedFeatures:
     """The features of n nodes, a part with each rank (collective).
 
+    The data loader of FreshGNN section 6, between processes.
+
     Parameters
     ----------
     comm : MPIComm or SimComm
@@ -136,7 +138,8 @@ class DistributedFeatures:
     def fetch_two_sided(self, ids):
         """Ask the ranks for the rows of some nodes; every rank packs and sends (collective).
 
-        Parameters and result as for the function `fetch_two_sided`.
+        Nodes `ids` and result as for `fetch_one_sided`, the trace as of the function
+        `fetch_two_sided`.
         """
         rows, positions, copies = self._split(ids)
         me, comm = self.comm.rank, self.comm
@@ -188,6 +191,8 @@ class DistributedFeatures:
 class MPIComm:
     """The ranks of an MPI communicator, as a `Communicator`.
 
+    Not in the papers: for `DistributedFeatures`.
+
     Parameters
     ----------
     comm : mpi4py.MPI.Comm, optional
@@ -211,9 +216,11 @@ class MPIComm:
         self.rank, self.size = self._comm.Get_rank(), self._comm.Get_size()
 
     def barrier(self):
+        """Wait for every rank."""
         self._comm.Barrier()
 
     def exchange(self, arrays, counts=None):
+        """Send ``arrays[k]`` to rank k; return what each sent, `counts` of them where known."""
         sent = np.array([len(a) for a in arrays], np.int32)
         if counts is None:
             received = np.empty(self.size, np.int32)
@@ -231,6 +238,7 @@ class MPIComm:
         return np.split(incoming, np.cumsum(received)[:-1])
 
     def expose(self, X):
+        """Return a window on every rank's X: see `Communicator`."""
         return _MPIWindow(self, X)
 
     def _row_type(self, array, types):
@@ -283,7 +291,17 @@ class _MPIWindow:
 
 
 class SimComm:
-    """Ranks that are threads of this process, as a `Communicator`; made by `SimComm.run`."""
+    """Ranks that are threads of this process, as a `Communicator`; made by `SimComm.run`.
+
+    Not in the papers: for `DistributedFeatures` where there is no MPI.
+
+    Parameters
+    ----------
+    rank : int
+        The number of this rank.
+    shared : object
+        What all ranks have in common.
+    """
 
     def __init__(self, rank, shared):
         self.rank, self.size = rank, len(shared.boxes)
@@ -314,15 +332,18 @@ class SimComm:
         return shared.results
 
     def barrier(self):
+        """Wait for every rank."""
         self._shared.barrier.wait()
 
     def exchange(self, arrays, counts=None):
+        """Send ``arrays[k]`` to rank k; return what each sent, `counts` of them where known."""
         received = [a.copy() for a in self._all(list(arrays), self.rank)]
         if counts is not None and [len(a) for a in received] != list(counts):
             raise ValueError(f"counts must be {[len(a) for a in received]}, got {list(counts)}")
         return received
 
     def expose(self, X):
+        """Return a window on every rank's X: see `Communicator`."""
         return _SimWindow(self, self._all([X] * self.size, self.rank))
 
     def _all(self, box, k):

@@ -13,7 +13,7 @@ from refimpl.history.hotness import profile
 
 
 class PerformancePlan(NamedTuple):
-    """What the buffer should hold.
+    """What the buffer should hold: `plan_performance` returns it.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ def plan_performance(
     A greedy knapsack over both, by feature rows saved an iteration and float. An embedding saves
     its `fair_share` of the rows that are not in the buffer as features, so the plan is made
     again with the features that the last one keeps. Takes `rounds` epochs of sampling, and
-    O(L n log(L n)) time to sort.
+    O(L n log(L n)) time to sort. This project's reading of FreshGNN's Figure 14 (E-V17).
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ CONTROLS = ("gradient", "random", "anti")
 
 
 class PolicyCounts(NamedTuple):
-    """What one update of a layer did.
+    """What one update of a layer did: `policy_update` returns it.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ def row_norms(G):
     """Return the Euclidean norm of every row: how far its embedding is from stable.
 
     Sums in float64 and in one order: column j is added to partial sum j % 8, from left to right,
-    then the eight are added up. O(m f) time.
+    then the eight are added up. The scores of FreshGNN section 4.1.1 (E-V9). O(m f) time.
 
     Parameters
     ----------
@@ -63,8 +63,9 @@ def row_norms(G):
 def select_stable(score, ids, p):
     """Return which rows are among the ``floor(p m + 1e-9)`` smallest by (score, id).
 
-    The fraction p is of the rows that are ranked, and exact whatever the ties. FreshGNN leaves
-    open how ties are broken: here by id, then by position. O(m log m) time; fastimpl O(m).
+    The fraction p is of the rows that are ranked, and exact whatever the ties. FreshGNN
+    (section 4.1.1) leaves open how ties are broken: here by id, then by position (E-V10).
+    O(m log m) time; fastimpl O(m).
 
     Parameters
     ----------
@@ -83,6 +84,11 @@ def select_stable(score, ids, p):
         If an argument is not as above.
     FloatingPointError
         If a score is NaN: it must never pass for stable.
+
+    Examples
+    --------
+    >>> select_stable(np.array([0.3, 0.1, 0.2, 0.1]), [0, 1, 2, 3], 0.5)
+    array([False,  True, False,  True])
     """
     score, ids, k = stable_arguments(score, ids, p)
     low = np.zeros(len(score), np.bool_)
@@ -279,15 +285,15 @@ class DictCache:
         self._d = 0
 
     def fill(self, X, hotness):
-        """Remember the width of the features; a DictCache holds none."""
+        """Remember the width of the features `X`; it holds none, whatever their `hotness`."""
         self._d = np.shape(X)[1]
 
     def feature_mask(self, ids):
-        """Return which nodes' features are held: none."""
+        """Return for which of the nodes `ids` the features are held: none."""
         return np.zeros(len(ids), np.bool_)
 
     def fetch_features(self, ids):
-        """Return zeros, and that none of the features is held."""
+        """Return zeros for the nodes `ids`, and that none of their features is held."""
         return np.zeros((len(ids), self._d), self.dtype), self.feature_mask(ids)
 
     @property
@@ -296,7 +302,10 @@ class DictCache:
         return len(self._rows) * self.width * self.dtype.itemsize
 
     def lookup(self, layer, ids, i):
-        """Return the slot of each valid entry, -1 for the others, int32."""
+        """Return the slots of the entries valid in iteration `i`, -1 for the others, int32.
+
+        `layer` counts from 1, `ids` is a (k,) integer array of nodes.
+        """
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
         i = _check.integer("i", i, 0, MOST)
         slots = np.full(len(ids), -1, np.int32)
@@ -308,16 +317,16 @@ class DictCache:
         return slots
 
     def read(self, slots):
-        """Return the embeddings in some slots, (len(slots), width)."""
+        """Return the embeddings in some `slots`, (len(slots), width)."""
         slots = _check.ids("slots", slots, 0, len(self._rows), np.int32)
         return np.array([self._rows[s] for s in slots], self.dtype).reshape(-1, self.width)
 
     def begin_update(self, i):
-        """Do nothing: no slot is ever needed again."""
+        """Begin the update of iteration `i`: nothing to do, as no slot is ever needed again."""
         _check.integer("i", i, 0, MOST)
 
     def evict(self, layer, ids):
-        """Take out the entries of some nodes; return how many there were."""
+        """Take out a `layer`'s entries of the nodes `ids`; return how many there were."""
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
         count = 0
         for node in ids.tolist():
@@ -329,7 +338,10 @@ class DictCache:
         return count
 
     def admit(self, layer, ids, values, i, *, take=None):
-        """Write the entries of some nodes, in order; return how many."""
+        """Write the entries of some nodes, in order; return how many.
+
+        `layer`, `ids`, `values`, `i` and `take` are as for `cache_admit`; any number of nodes.
+        """
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
         i = _check.integer("i", i, 0, MOST)
         values, take = rows_taken(values, (len(ids), self.width), self.dtype, take)
@@ -354,7 +366,7 @@ class DictCache:
         }
 
     def load_state_dict(self, state):
-        """Take over what `state_dict` of a cache with the same options returned."""
+        """Take over a `state` that `state_dict` of a cache with the same options returned."""
         rows = _check.floats("rows", state["rows"], (None, self.width), self.dtype)
         keys = np.asarray(state["keys"], np.int64).reshape(len(rows), 2)
         self._slots = {(layer, node): s for s, (layer, node) in enumerate(keys.tolist())}

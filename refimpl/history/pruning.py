@@ -9,15 +9,15 @@ from refimpl.block import MFG, Block, checked
 
 
 class PruneResult(NamedTuple):
-    """A pruned message-flow graph, and which of its nodes are still needed.
+    """A pruned message-flow graph, and which of its nodes are still needed: `prune_mfg` returns it.
 
     Attributes
     ----------
     mfg : MFG
         The nodes as before; in each block, rows that need not be computed are empty.
-    live : tuple of L + 1 bool arrays
+    live : tuple of L + 1 (n_l,) bool arrays
         ``live[l][i]``: something computed, or a root, needs ``mfg.nodes[l][i]`` at layer l.
-    comp : tuple of L bool arrays
+    comp : tuple of L (n_l,) bool arrays
         ``comp[l - 1]``: nodes of layer l that are live and not cached, so are computed.
     ops : int
         Element operations of removing the entries, in the layout chosen: numbers compared or
@@ -47,7 +47,7 @@ def prune_mfg(mfg, hit, *, uses_self=True, layout="csr2"):
     ----------
     mfg : MFG
         With L blocks; it is not changed.
-    hit : sequence of L bool arrays
+    hit : sequence of L (n_l,) bool arrays
         ``hit[l - 1]``, as long as ``mfg.nodes[l]``: which embeddings of layer l are cached.
         Those of dead nodes are ignored. Roots are never cached: the last array is all False.
     uses_self : bool
@@ -316,6 +316,11 @@ def io_saving(loaded, needed):
     ------
     TypeError, ValueError
         If these are no integers, differ in length, or more was loaded than needed.
+
+    Examples
+    --------
+    >>> io_saving([60, 20], [100, 100])
+    0.6
     """
     loaded = _check.ids("loaded", loaded, 0, 2**63 - 1, np.int64)
     needed = _check.ids("needed", needed, 0, 2**63 - 1, np.int64)

@@ -1,6 +1,6 @@
 """Who sends to whom when, so that no link of a network carries two transfers at a time.
 
-VLDB'24 section 5, multi-round communication. The paper gives one example; the general algorithm
+VLDB'24 section 6, multi-round communication. The paper gives one example; the general algorithm
 here is this project's own, and so is the model of contention that times it.
 """
 
@@ -18,6 +18,8 @@ POLICIES = ("all_at_once", "fifo_per_destination", "shifted", "rounds")
 @dataclass(frozen=True, eq=False)
 class Topology:
     """Devices, and the directed links between them and their switches.
+
+    As in FreshGNN's Figure 9(c).
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ class Topology:
 
     @classmethod
     def tree(cls, shape, bandwidth=1.0):
-        """Return a tree of switches: (2, 4) is a host over 2 switches with 4 devices each.
+        """Return a tree of switches: `shape` (2, 4) is a host over 2 switches with 4 devices each.
 
         (2, 2) is the paper's example. A level with one switch only has no links above it.
         `bandwidth` is one number, or one a level, from the host down.
@@ -85,7 +87,10 @@ class Topology:
 
     @classmethod
     def crossbar(cls, devices, bandwidth=1.0):
-        """Return devices around one switch that never is the bottleneck."""
+        """Return devices around one switch that never is the bottleneck.
+
+        `bandwidth` is that of each device's link, one number.
+        """
         return cls.tree((devices,), bandwidth)
 
     def reverse(self, link):
@@ -113,7 +118,16 @@ def _routes_from(source, devices, links):
 
 
 class Transfer(NamedTuple):
-    """`bytes` that `source` sends to `target`."""
+    """What one device sends to another in a round.
+
+    `schedule` and `pairwise_exchange` make them.
+
+    Attributes
+    ----------
+    source, target : int
+        Numbers of the devices.
+    bytes : int
+    """
 
     source: int
     target: int
@@ -126,6 +140,7 @@ def schedule(topology, demand, *, mix_classes=False, chunk=False):
     Greedy: first what crosses the links with the most left to carry, then long routes, then what
     uses a link whose other direction is busy, then the lowest (source, target). Rounds are at
     least `round_bound`; how many more is not known, but see the tests.
+    FreshGNN section 6 gives one example; the algorithm is this project's.
     O(transfers^2 links of a route) time a round.
 
     Parameters
@@ -191,7 +206,8 @@ def pairwise_exchange(demand):
     """Return the rounds for a crossbar: in round r device s sends to s XOR r, or to s + r mod n.
 
     XOR where the number of devices n is a power of 2: then both of a pair send to each other. At
-    most n - 1 rounds; a round with nothing to send is left out. O(n^2) time.
+    most n - 1 rounds; a round with nothing to send is left out. What the rounds of FreshGNN
+    section 6 come to without links that are shared. O(n^2) time.
 
     Parameters
     ----------
@@ -216,12 +232,30 @@ def pairwise_exchange(demand):
 
 
 def round_bound(topology, demand):
-    """Return the fewest rounds there can be: the most transfers that cross one link."""
+    """Return the fewest rounds there can be: the most transfers that cross one link.
+
+    Not in the papers. O(links of all routes) time.
+
+    Parameters
+    ----------
+    topology : Topology
+    demand : (devices, devices) integer array
+        As for `schedule`.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above, or a transfer has no way.
+    """
     return max(_loads(topology, _demands(topology, demand)).values(), default=0)
 
 
 class Simulation(NamedTuple):
-    """What a simulation gives.
+    """What a simulation gives: `simulate` returns it.
 
     Attributes
     ----------
@@ -245,7 +279,7 @@ def simulate(
 
     A model, not a measurement. With gamma = 0 links are shared without loss, and no order is
     faster than all at once; rounds pay only where sharing costs something.
-    O(events x transfers x links) time.
+    Not in the papers. O(events x transfers x links) time.
 
     Parameters
     ----------

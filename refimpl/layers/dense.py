@@ -11,7 +11,16 @@ from refimpl.propagation import matmul
 
 
 class DenseGradients(NamedTuple):
-    """Gradients of the loss; X and b are None where they were not asked for."""
+    """Gradients of the loss; X and b are None where they were not asked for.
+
+    What `dense_backward` returns; all of one dtype.
+
+    Attributes
+    ----------
+    W : (f, h) float array
+    X : (s, f) float array or None
+    b : (h,) float array or None
+    """
 
     W: np.ndarray
     X: np.ndarray | None
@@ -22,7 +31,8 @@ def dense_forward(X, W, *, relu, b=None):
     """Return X W + b, or ReLU(X W + b).
 
     The papers print a ReLU before the classifier's sigmoid or softmax, which keeps every
-    probability of a sigmoid at 1/2 or more (E-E8): the classifier's default is without.
+    probability of a sigmoid at 1/2 or more (E-E8): the classifier's default is without. JPDC'21
+    Equation 2. O(s f h) time.
 
     Parameters
     ----------
@@ -47,15 +57,15 @@ def dense_forward(X, W, *, relu, b=None):
 def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None):
     """Return the gradients of `dense_forward` from the gradient of its result Y.
 
-    JPDC'21 Equation 11, with the mask applied before the product with W^T (E-E2).
+    JPDC'21 Equation 11, with the mask applied before the product with W^T (E-E2). O(s f h) time.
 
     Parameters
     ----------
     X, W, relu, b
         As given to `dense_forward`.
-    Y : (s, h) array
+    Y : (s, h) array of the dtype of X
         What it returned.
-    G_out : (s, h) array
+    G_out : (s, h) array of the dtype of X
         Gradient of the loss with respect to Y.
     need_dx : bool
 

@@ -16,16 +16,16 @@ FORMS = ("joint", "split")
 
 
 class GatOutput(NamedTuple):
-    """What the forward pass gives, and keeps for the backward pass.
+    """What `gat_forward` gives, and keeps for the backward pass.
 
     Attributes
     ----------
-    X_out : (n_dst, h) array
-    H : (n_src, h) array
+    X_out : (n_dst, h) float array
+    H : (n_src, h) float array
         X W.
-    sigma, tau : (heads, n_dst) and (heads, n_src) arrays
+    sigma, tau : (heads, n_dst) and (heads, n_src) float arrays
         The receivers' and the senders' shares of the scores.
-    P : (heads, e) array
+    P : (heads, e) float array
         The attention matrix of each head, on A's entries; 0 for entries in no row.
     """
 
@@ -37,7 +37,17 @@ class GatOutput(NamedTuple):
 
 
 class GatGradients(NamedTuple):
-    """Gradients of the loss; X and b are None where they were not asked for."""
+    """Gradients of the loss; X and b are None where they were not asked for.
+
+    What `gat_backward` returns; all of one dtype.
+
+    Attributes
+    ----------
+    W : (f, h) float array
+    a_recv, a_send : (heads, h / heads) float arrays
+    X : (n_src, f) float array or None
+    b : (h,) float array or None
+    """
 
     W: np.ndarray
     a_recv: np.ndarray
@@ -54,7 +64,7 @@ def gat_forward(
     The score of entry (u, v) is phi(sigma_u + tau_v), sigma = H a_recv of the receiver u and
     tau = H a_send of the sender v; phi is a LeakyReLU. Equation 7 as printed takes the scores
     themselves (``norm="none"``); the attention that it cites makes them a softmax over each row
-    (E-E6).
+    (E-E6). JPDC'21 Equations 6 and 7. O(n_src f h + e h) time.
 
     Parameters
     ----------
@@ -121,7 +131,7 @@ def gat_backward(
 
     H acts three times: through P H, and through the scores of receivers and senders. Besides
     sparse products this takes the inner product of two rows for every entry, and sums over the
-    entries of a row and of a column (E-E7).
+    entries of a row and of a column (E-E7). O(n_src f h + e h) time.
 
     Parameters
     ----------
@@ -129,7 +139,7 @@ def gat_backward(
         As given to `gat_forward`; A has `data_t` and `perm`.
     out : GatOutput
         What `gat_forward` returned.
-    G_out : (n_dst, h) array
+    G_out : (n_dst, h) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
     need_dx : bool
 

@@ -12,12 +12,12 @@ from refimpl.propagation import matmul, spmm
 
 
 class GcnOutput(NamedTuple):
-    """What the forward pass gives, and keeps for the backward pass.
+    """What `gcn_forward` gives, and keeps for the backward pass.
 
     Attributes
     ----------
-    X_out : (n_dst, h) array
-    AX : (n_dst, f) array or None
+    X_out : (n_dst, h) float array
+    AX : (n_dst, f) float array or None
         A X, where the chosen order computes it.
     """
 
@@ -26,7 +26,16 @@ class GcnOutput(NamedTuple):
 
 
 class GcnGradients(NamedTuple):
-    """Gradients of the loss; X and b are None where they were not asked for."""
+    """Gradients of the loss; X and b are None where they were not asked for.
+
+    What `gcn_backward` returns; all of one dtype.
+
+    Attributes
+    ----------
+    W : (f, h) float array
+    X : (n_src, f) float array or None
+    b : (h,) float array or None
+    """
 
     W: np.ndarray
     X: np.ndarray | None
@@ -35,6 +44,8 @@ class GcnGradients(NamedTuple):
 
 def gcn_forward(A, X, W, order, *, b=None, relu=True):
     """Return ReLU(A X W + b).
+
+    JPDC'21 Equation 4. O(e f + n_dst f h) time for (A X) W, O(e h + n_src f h) for A (X W).
 
     Parameters
     ----------
@@ -70,7 +81,7 @@ def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True):
     """Return the gradients of a GCN layer from the gradient of its output.
 
     With G the gradient before the ReLU, that of W is (A X)^T G = X^T (A^T G), and that of X is
-    A^T G W^T.
+    A^T G W^T (JPDC'21 section 5.1, for Equation 4). O(e (f + h) + n_src f h) time.
 
     Parameters
     ----------
@@ -79,7 +90,7 @@ def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True):
         of X.
     out : GcnOutput
         What `gcn_forward` returned.
-    G_out : (n_dst, h) array
+    G_out : (n_dst, h) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
 
     Returns

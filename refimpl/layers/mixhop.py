@@ -17,12 +17,12 @@ from refimpl.propagation import matmul, spmm
 
 
 class MixHopOutput(NamedTuple):
-    """What the forward pass gives, and keeps for the backward pass.
+    """What `mixhop_forward` gives, and keeps for the backward pass.
 
     Attributes
     ----------
-    X_out : (n_dst, w_0 + .. + w_K) array
-    powers : tuple of (rows of hop k, f) arrays
+    X_out : (n_dst, w_0 + .. + w_K) float array
+    powers : tuple of (rows of hop k, f) float arrays
         A X, .., A^J X.
     """
 
@@ -31,7 +31,16 @@ class MixHopOutput(NamedTuple):
 
 
 class MixHopGradients(NamedTuple):
-    """Gradients of the loss, W one a branch; X and b are None where they were not asked for."""
+    """Gradients of the loss, W one a branch; X and b are None where they were not asked for.
+
+    What `mixhop_backward` returns; all of one dtype.
+
+    Attributes
+    ----------
+    W : tuple of K + 1 (f, w_k) float arrays
+    X : (n_src, f) float array or None
+    b : (w_0 + .. + w_K,) float array or None
+    """
 
     W: tuple[np.ndarray, ...]
     X: np.ndarray | None
@@ -40,6 +49,9 @@ class MixHopGradients(NamedTuple):
 
 def mixhop_forward(hops, X, W, depth, *, b=None, relu=True):
     """Return ReLU([X W_0 || A X W_1 || .. || A^K X W_K] + b).
+
+    JPDC'21 Equation 5 (E-E5). With e entries in the largest hop and w = w_0 + .. + w_K,
+    O(K e (f + w) + n_src f w) time.
 
     Parameters
     ----------
@@ -84,7 +96,8 @@ def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx
 
     With G_k the columns of branch k before the ReLU, R_k = (A^T)^(k - j) G_k for j = min(k, J):
     the gradient of W_k is (A^j X)^T R_k, and that of X is the sum of (A^T)^j R_k W_k^T, summed
-    by Horner's rule.
+    by Horner's rule. The papers have no gradient of Equation 5. With e entries in the largest hop
+    and w = w_0 + .. + w_K, O(K e (f + w) + n_src f w) time.
 
     Parameters
     ----------
@@ -92,7 +105,7 @@ def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx
         As given to `mixhop_forward`; each hop has `data_t`.
     out : MixHopOutput
         What `mixhop_forward` returned.
-    G_out : (n_dst, w_0 + .. + w_K) array
+    G_out : (n_dst, w_0 + .. + w_K) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
     need_dx : bool
 

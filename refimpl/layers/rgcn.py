@@ -16,12 +16,12 @@ from refimpl.propagation import matmul, spmm
 
 
 class RgcnOutput(NamedTuple):
-    """What the forward pass gives, and keeps for the backward pass.
+    """What `rgcn_forward` gives, and keeps for the backward pass.
 
     Attributes
     ----------
-    X_out : (n_dst, h) array
-    means : tuple of R (n_r, f) arrays
+    X_out : (n_dst, h) float array
+    means : tuple of R (n_r, f) float arrays
         The rows of A_r X for the n_r destinations that have a source in relation r, in order.
     """
 
@@ -30,7 +30,19 @@ class RgcnOutput(NamedTuple):
 
 
 class RgcnGradients(NamedTuple):
-    """Gradients of the loss, W one a matrix; None where they do not apply or were not asked for."""
+    """Gradients of the loss, W one a matrix; None where they do not apply or were not asked for.
+
+    What `rgcn_backward` returns; all of one dtype.
+
+    Attributes
+    ----------
+    W : tuple of R, or B, (f, h) float arrays
+        One a relation, or one a basis.
+    W_self : (f, h) float array
+    coefficients : (R, B) float array or None
+    X : (n_src, f) float array or None
+    b : (h,) float array or None
+    """
 
     W: tuple[np.ndarray, ...]
     W_self: np.ndarray
@@ -43,7 +55,8 @@ def rgcn_forward(A, X, W, W_self, *, coefficients=None, b=None, relu=True):
     """Return ReLU(X W_self + A_1 X W_1 + .. + A_R X W_R + b), the first term for destinations.
 
     O(k f + m f h) time for k entries and m pairs of a relation and a destination that has a
-    source in it, and O(n_dst f h).
+    source in it, and O(n_dst f h). Schlichtkrull et al. 2018, Equations 2 and 3; FreshGNN trains
+    it in section 7.6.
 
     Parameters
     ----------
@@ -84,7 +97,8 @@ def rgcn_backward(A, X, W, W_self, out, G_out, *, coefficients=None, b=None, rel
 
     With G the gradient before the ReLU, that of W_r is (A_r X)^T G, that of a basis and of a
     coefficient follow from it, and that of X is the sum of A_r^T G W_r^T, and of G W_self^T for
-    the destinations.
+    the destinations. Schlichtkrull et al. 2018 leave gradients to their library.
+    O(k f + R n_dst f h) time for k entries.
 
     Parameters
     ----------
@@ -92,7 +106,7 @@ def rgcn_backward(A, X, W, W_self, out, G_out, *, coefficients=None, b=None, rel
         As given to `rgcn_forward`; each of A has `data_t`.
     out : RgcnOutput
         What `rgcn_forward` returned.
-    G_out : (n_dst, h) array
+    G_out : (n_dst, h) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
     need_dx : bool
 

@@ -12,14 +12,34 @@ from refimpl.streams import uniform
 
 
 class RowL2Output(NamedTuple):
-    """Rows of length 1, and the length that each had, at least eps."""
+    """Rows of length 1, and the length that each had, at least eps.
+
+    What `row_l2_forward` returns.
+
+    Attributes
+    ----------
+    Y : (s, f) float array
+    norms : (s,) float array
+    """
 
     Y: np.ndarray
     norms: np.ndarray
 
 
 class RowStandardizeOutput(NamedTuple):
-    """The result, the rows with mean 0 and variance 1 before gain and offset, and 1 / deviation."""
+    """The standardised rows, and what the backward pass needs of them.
+
+    What `row_standardize_forward` returns.
+
+    Attributes
+    ----------
+    Y : (s, f) float array
+        The result.
+    X_hat : (s, f) float array
+        The rows with mean 0 and variance 1, before gain and offset.
+    scale : (s,) float array
+        1 over the deviation of each row.
+    """
 
     Y: np.ndarray
     X_hat: np.ndarray
@@ -27,7 +47,15 @@ class RowStandardizeOutput(NamedTuple):
 
 
 class RowStandardizeGradients(NamedTuple):
-    """Gradients of the loss."""
+    """Gradients of the loss.
+
+    What `row_standardize_backward` returns.
+
+    Attributes
+    ----------
+    X : (s, f) float array
+    gain, offset : (f,) float arrays
+    """
 
     X: np.ndarray
     gain: np.ndarray
@@ -36,6 +64,8 @@ class RowStandardizeGradients(NamedTuple):
 
 def row_l2_forward(X, *, eps=1e-6):
     """Return every row of X over its Euclidean length, or over eps where that is larger.
+
+    Not in the papers: an option of the authors' code (E-E12). O(s f) time.
 
     Parameters
     ----------
@@ -60,16 +90,18 @@ def row_l2_forward(X, *, eps=1e-6):
 def row_l2_backward(out, G, *, eps=1e-6):
     """Return the gradient of X from that of ``out.Y``.
 
+    Of an option of the authors' code (E-E12). O(s f) time.
+
     Parameters
     ----------
     out : RowL2Output
-    G : (s, f) array
+    G : (s, f) array of the dtype of ``out.Y``
     eps : float above 0
         As given to `row_l2_forward`: at this floor a row's length is a constant.
 
     Returns
     -------
-    (s, f) array
+    (s, f) array of the same dtype
 
     Raises
     ------
@@ -83,6 +115,8 @@ def row_l2_backward(out, G, *, eps=1e-6):
 
 def row_standardize_forward(X, gain, offset, *, eps=1e-9):
     """Return each row of X with mean 0 and variance 1, times `gain`, plus `offset`.
+
+    Not in the papers: an option of the authors' code (E-E12). O(s f) time.
 
     Parameters
     ----------
@@ -111,12 +145,14 @@ def row_standardize_forward(X, gain, offset, *, eps=1e-9):
 def row_standardize_backward(out, gain, G):
     """Return the gradients of `row_standardize_forward` from that of ``out.Y``.
 
+    Of an option of the authors' code (E-E12). O(s f) time.
+
     Parameters
     ----------
     out : RowStandardizeOutput
-    gain : (f,) array
+    gain : (f,) array of the dtype of ``out.Y``
         As given to `row_standardize_forward`.
-    G : (s, f) array
+    G : (s, f) array of the same dtype
 
     Returns
     -------
@@ -140,7 +176,7 @@ def dropout(X, rate, key):
     Element (i, c) stays if its draw is at least `rate`: draw i f + c of the stream `key`, or, if
     each row has a key, draw c of its stream. With keys that belong to nodes, a row's mask does
     not depend on which others there are. The gradient of X is the same function of the gradient
-    of the result.
+    of the result. Srivastava et al. 2014, with the scaling moved to training. O(s f) time.
 
     Parameters
     ----------
@@ -150,7 +186,7 @@ def dropout(X, rate, key):
 
     Returns
     -------
-    (s, f) array
+    (s, f) array of the same dtype
 
     Raises
     ------

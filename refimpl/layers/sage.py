@@ -13,12 +13,12 @@ CONCAT = ("neigh_first", "self_first")
 
 
 class SageOutput(NamedTuple):
-    """What the forward pass gives, and keeps for the backward pass.
+    """What `sage_forward` gives, and keeps for the backward pass.
 
     Attributes
     ----------
-    X_out : (n_dst, h_neigh + h_self) array
-    AX : (n_dst, f) array or None
+    X_out : (n_dst, h_neigh + h_self) float array
+    AX : (n_dst, f) float array or None
         A X, where the chosen order computes it.
     """
 
@@ -27,7 +27,16 @@ class SageOutput(NamedTuple):
 
 
 class SageGradients(NamedTuple):
-    """Gradients of the loss; X and b are None where they were not asked for."""
+    """Gradients of the loss; X and b are None where they were not asked for.
+
+    What `sage_backward` returns; all of one dtype.
+
+    Attributes
+    ----------
+    W_neigh, W_self : (f, h_neigh) and (f, h_self) float arrays
+    X : (n_src, f) float array or None
+    b : (h_neigh + h_self,) float array or None
+    """
 
     W_neigh: np.ndarray
     W_self: np.ndarray
@@ -37,6 +46,9 @@ class SageGradients(NamedTuple):
 
 def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="neigh_first"):
     """Return ReLU([A X W_neigh || X W_self] + b).
+
+    JPDC'21 Equation 1. With h = h_neigh + h_self, O(e f + n_dst f h) time for (A X) W_neigh, and
+    O(e h_neigh + n_src f h) for A (X W_neigh).
 
     Parameters
     ----------
@@ -79,7 +91,7 @@ def sage_backward(
     """Return the gradients of a GraphSAGE layer from the gradient of its output.
 
     JPDC'21 Equation 12, with the halves in the order of Equation 1 (E-E1) and the mask of this
-    layer's own ReLU (E-E3).
+    layer's own ReLU (E-E3). O(e (f + h_neigh) + n_src f h) time with h = h_neigh + h_self.
 
     Parameters
     ----------
@@ -88,7 +100,7 @@ def sage_backward(
         gradient of X.
     out : SageOutput
         What `sage_forward` returned.
-    G_out : (n_dst, h_neigh + h_self) array
+    G_out : (n_dst, h_neigh + h_self) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
 
     Returns

@@ -11,6 +11,8 @@ from refimpl.streams import MASK, below, uniform
 class AliasTable(NamedTuple):
     """A law over 0, .., k - 1 cut into k equal parts of at most two outcomes each.
 
+    What `alias_build` makes, for `alias_draw`.
+
     Attributes
     ----------
     prob : (k,) float64
@@ -60,6 +62,8 @@ def alias_build(weights):
 
 def alias_draw(table, k, c):
     """Return an outcome of `table` from draws c and c + 1 of the stream with key `k`.
+
+    Walker 1977. O(1) time.
 
     Parameters
     ----------

@@ -29,7 +29,8 @@ def dashboard(
     IPDPS'19 Algorithm 3; ``# n`` marks line n, and line 26 is `induced_subgraph`. The first
     form of `pin_tile`: same sample, same counters (`moved` counts entries, not slots) and same
     order of time on equal streams. Each entry holds its node itself, so every move of a node
-    rewrites three numbers an entry.
+    rewrites three numbers an entry. O(m d + (n - m)(eta + d_e eta / (eta - 1))) expected time for
+    mean degree d and size-biased mean degree d_e (E-C1).
 
     Parameters
     ----------

@@ -20,12 +20,14 @@ from refimpl.streams import uniform
 class ImportanceSample(NamedTuple):
     """A message-flow graph, and what its entries are worth.
 
+    What `fastgcn_sample` and `ladies_sample` return.
+
     Attributes
     ----------
     mfg : MFG
         Its sources are the destinations, then the new nodes, ascending: here, those drawn that a
         destination has an entry for. `edge_ids` says where an entry stands in ``graph.indices``.
-    values : tuple of L float arrays
+    values : tuple of L (entries,) float arrays
         One for each block, of the dtype of P: the value of each of its entries.
     """
 
@@ -34,7 +36,7 @@ class ImportanceSample(NamedTuple):
 
 
 class ImportanceLaw(NamedTuple):
-    """With what probability each column is drawn.
+    """With what probability each column is drawn: what `importance_law` returns.
 
     Attributes
     ----------

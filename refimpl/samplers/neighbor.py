@@ -110,11 +110,13 @@ def as_mfg(nodes, patterns, mode):
 def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode="layered"):
     """Draw the message-flow graphs of several batches, in parallel: `sample_mfg` for each.
 
+    FreshGNN section 5, asynchronous sampling, without the waiting. O(entries drawn x fan-out) time.
+
     Parameters
     ----------
     graph, fanouts, seed, epoch, mode
         As in `sample_mfg`.
-    batches : sequence of integer arrays
+    batches : sequence of (any,) integer arrays
         The seeds of each batch.
     first_batch : int
         Number of the first batch; the others follow. All are below 2**64.
@@ -153,12 +155,18 @@ def epoch_batches(ids, batch_size, seed, epoch):
 
     Returns
     -------
-    list of int32 arrays
+    list of (batch_size,) int32 arrays
+        The last one may be shorter.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
+
+    Examples
+    --------
+    >>> epoch_batches(np.arange(5), 2, seed=0, epoch=0)
+    [array([3, 4], dtype=int32), array([2, 0], dtype=int32), array([1], dtype=int32)]
     """
     ids, size, order_key = batches_arguments(ids, batch_size, seed, epoch)
     shuffled = ids[permutation(order_key, len(ids))]

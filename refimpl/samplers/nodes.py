@@ -11,6 +11,8 @@ from refimpl.graph import Counters
 class NodeSample(NamedTuple):
     """The nodes of one subgraph and how they were found.
 
+    What every sampler returns, such as `frontier`.
+
     Attributes
     ----------
     nodes : (s,) int32, ascending

@@ -16,6 +16,8 @@ LARGEST = 1e4  # most that an edge's value is raised
 class SamplingCounts(NamedTuple):
     """In how many of a sampler's subgraphs each node and each edge was.
 
+    What `estimate_counts` returns, for `aggregator` and `loss_weights`.
+
     Attributes
     ----------
     nodes : (n,) int64
@@ -84,6 +86,7 @@ def loss_weights(counts, nodes, *, floor=1.0, dtype=np.float64):
 
     With N subgraphs drawn, of which C_v had node v, the weighted sum over a subgraph's nodes
     has the mean over all n nodes as its expectation. The weights take the place of 1 / s.
+    JPDC'21 section 4.4, after GraphSAINT (Zeng et al. 2020).
 
     Parameters
     ----------

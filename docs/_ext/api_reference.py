@@ -1,0 +1,139 @@
+"""Directives of the reference: every public name, by topic.
+
+    api          the names in it, one a line: a table of them, then the documentation of each
+    api-table    the table alone, of the page docs/reference/NAME.md
+
+In Markdown, `name` in backticks becomes a link if it is a public name that has a capital letter
+or an underscore: others are words too.
+"""
+
+import inspect
+import re
+from pathlib import Path
+
+from docutils import nodes
+from paper_lines import DOCS, PACKAGES, find
+from source_pages import link_to
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
+
+import refimpl
+
+FENCE = re.compile(r"^```\{api\}\n(.*?)^```\s*$", re.M | re.S)
+SPECIAL = {name for name in refimpl.__all__ if "_" in name or not name.islower()}
+
+
+def names_of_topic(topic):
+    """Return the names in the api directives of docs/reference/TOPIC.md, in order."""
+    text = (DOCS / "reference" / f"{topic}.md").read_text()
+    return [name for block in FENCE.findall(text) for name in block.split()]
+
+
+def table_of(names):
+    """Return a table in reStructuredText: each name, and the first line of its docstring."""
+    lines = [".. list-table::", "   :widths: 25 75", "   :class: api", ""]
+    for name in names:
+        summary = inspect.getdoc(getattr(refimpl, name)).partition("\n")[0]
+        lines += [f"   * - :py:obj:`~refimpl.{name}`", f"     - {summary}"]
+    return lines
+
+
+def documentation_of(name):
+    """Return directives of autodoc for a name, in reStructuredText."""
+    found = getattr(refimpl, name)
+    bound = getattr(found, "unbound", None)
+    if inspect.isclass(found):
+        return [f".. autoclass:: refimpl.{name}", "   :members:", ""]
+    lines = [f".. autofunction:: refimpl.{name}", ""]
+    if inspect.isclass(bound):  # written once for both packages, so a function stands before it
+        place = f"{bound.__module__}.{bound.__name__}"
+        for method, value in vars(bound).items():
+            if method[0] != "_":
+                kind = "attribute" if isinstance(value, property) else "method"
+                lines += [f"   .. auto{kind}:: {place}.{method}", "      :noindex:"]
+        lines.append("")
+    return lines
+
+
+class Api(SphinxDirective):
+    """The names that stand in it, in a table and one after the other."""
+
+    has_content = True
+
+    def run(self):
+        names = " ".join(self.content).split()
+        unknown = [name for name in names if name not in refimpl.__all__]
+        if unknown:
+            raise self.error(f"api: not in refimpl.__all__: {', '.join(unknown)}")
+        lines = table_of(names)
+        for name in names:
+            lines += ["", *documentation_of(name)]
+        return parsed(self, lines)
+
+
+class ApiTable(SphinxDirective):
+    """The table of a topic."""
+
+    required_arguments = 1
+
+    def run(self):
+        topic = self.arguments[0]
+        self.env.note_dependency(str(DOCS / "reference" / f"{topic}.md"))
+        return parsed(self, table_of(names_of_topic(topic)))
+
+
+def parsed(directive, lines):
+    """Return the nodes of reStructuredText on a Markdown page."""
+    text = "\n".join(["````{eval-rst}", ".. py:currentmodule:: refimpl", "", *lines, "````"])
+    return directive.parse_text_to_nodes(text)
+
+
+def link_names(app, doctree):
+    """Make links of the public names that stand in backticks on Markdown pages."""
+    for literal in list(doctree.findall(nodes.literal)):
+        name = literal.astext().removesuffix("()")
+        parents = (nodes.reference, nodes.title, addnodes.desc, addnodes.pending_xref)
+        if name not in SPECIAL or any(isinstance(above, parents) for above in ancestors(literal)):
+            continue
+        link = addnodes.pending_xref(
+            "",
+            refdomain="py",
+            reftype="obj",
+            reftarget=f"refimpl.{name}",
+            refdoc=app.env.docname,
+            refwarn=True,
+        )
+        literal.replace_self(link)
+        link += literal
+
+
+def link_sources(app, doctree):
+    """Put a link to its source behind the signature of everything that is documented."""
+    for signature in doctree.findall(addnodes.desc_signature):
+        if not signature.get("module"):
+            continue
+        found = find(f"{signature['module']}:{signature['fullname']}")
+        found = getattr(found, "unbound", getattr(found, "fget", found))
+        try:
+            path = Path(inspect.getsourcefile(inspect.unwrap(found))).relative_to(PACKAGES)
+            row = inspect.getsourcelines(inspect.unwrap(found))[1]
+        except TypeError:  # a field, or compiled
+            continue
+        link = link_to(path.as_posix(), row, "[source]", here=False)
+        link["classes"].append("viewcode-link")
+        signature += link
+
+
+def ancestors(node):
+    """Yield the nodes above a node."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def setup(app):
+    app.add_directive("api", Api)
+    app.add_directive("api-table", ApiTable)
+    app.connect("doctree-read", link_names)
+    app.connect("doctree-read", link_sources)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

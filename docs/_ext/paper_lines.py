@@ -1,0 +1,212 @@
+"""From the lines of a paper's algorithm to the lines of code that bear their numbers.
+
+docs/algorithms.toml lists the algorithms; a comment that is nothing but marks (`# 7-9 E-B3`) says
+which lines a line of code is. The documentation's tables and tests/test_algorithms.py both read
+them here.
+"""
+
+import importlib
+import inspect
+import io
+import re
+import sys
+import tokenize
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import refimpl
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DOCS = Path(__file__).parents[1]
+PACKAGES = Path(refimpl.__file__).parents[1]  # the folder that refimpl and fastimpl stand in
+LETTERS = {"ipdps19": "I", "jpdc21": "J", "vldb24": "V"}  # of papers, in docs/errata.md
+PREFIXES = {**LETTERS, "jpdc21": "A"}  # of papers, in marks
+TITLES = {"ipdps19": "IPDPS'19", "jpdc21": "JPDC'21", "vldb24": "FreshGNN"}
+TOKEN = re.compile(
+    r"(?:(?P<prefix>[AIV]\d+):)?(?P<first>\d+)(?:-(?P<last>\d+))?|(?P<erratum>E-[A-Z]\d+)"
+)
+ERRATUM = re.compile(r"\bE-[A-Z]\d+\b")
+NUMBERED = re.compile(r"\b([IJV]\d+)\b")  # an algorithm, in docs/errata.md
+
+
+class Mark(NamedTuple):
+    """The lines of one algorithm that a line of code is, and the errata that touch it."""
+
+    row: int  # of the source, from 1
+    prefix: str | None  # "A8": JPDC'21 Algorithm 8; None: the algorithm of the function
+    lines: list[int]
+    errata: list[str]
+
+
+class CodeLine(NamedTuple):
+    """A line of the reference that is a line of the paper."""
+
+    path: str  # "refimpl/samplers/frontier.py"
+    row: int
+    code: str  # without its mark
+    errata: list[str]
+
+
+class Erratum(NamedTuple):
+    """A row of docs/errata.md."""
+
+    id: str
+    where: str
+    row: str  # as it stands in the file
+
+
+def load_algorithms():
+    """Return the entries of docs/algorithms.toml by key, as "jpdc21:3"."""
+    entries = tomllib.loads((DOCS / "algorithms.toml").read_text())["algorithm"]
+    return {f"{entry['paper']}:{entry['number']}": entry for entry in entries}
+
+
+def read_errata():
+    """Return the rows of docs/errata.md in their order."""
+    rows = re.findall(r"^\| (E-[A-Z]\d+) \|(.*)$", (DOCS / "errata.md").read_text(), re.M)
+    return [Erratum(id_, cells.split(" | ")[0].strip(), f"| {id_} |{cells}") for id_, cells in rows]
+
+
+@cache
+def marks(source):
+    """Return a Mark for each algorithm in each comment that is nothing but marks.
+
+    The prefix "A8" stands for JPDC'21 Algorithm 8, "I3" for IPDPS'19 Algorithm 3, "V1" for
+    VLDB'24 Algorithm 1. It holds until the next prefix.
+    """
+    found = []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        words = token.string.lstrip("# ").split() if token.type == tokenize.COMMENT else []
+        matches = [TOKEN.fullmatch(word) for word in words]
+        if not all(matches):
+            continue
+        lines, errata, prefix = defaultdict(list), [], None
+        for match in matches:
+            if match["erratum"]:
+                errata.append(match["erratum"])
+                continue
+            prefix = match["prefix"] or prefix
+            first = int(match["first"])
+            lines[prefix] += range(first, int(match["last"] or first) + 1)
+        for prefix, numbers in lines.items():
+            found.append(Mark(token.start[0], prefix, numbers, errata))
+    return found
+
+
+def find(place):
+    """Return the object that "module:name" names."""
+    module, _, name = place.partition(":")
+    found = importlib.import_module(module)
+    for part in name.split(".") if name else ():
+        found = getattr(found, part)
+    return found
+
+
+def source_of(place):
+    """Return (path, first row, source) of "module:name", dedented enough to stand alone."""
+    found = find(place)
+    lines, row = inspect.getsourcelines(found)
+    path = Path(inspect.getsourcefile(inspect.unwrap(found))).relative_to(PACKAGES)
+    return path.as_posix(), max(row, 1), inspect.cleandoc("\n" + "".join(lines)) + "\n"
+
+
+@cache
+def whole_reference():
+    """Return (path, source) of every module of refimpl."""
+    files = sorted(Path(refimpl.__file__).parent.rglob("*.py"))
+    return [(path.relative_to(PACKAGES).as_posix(), path.read_text()) for path in files]
+
+
+def marked_lines(algorithm):
+    """Return a dict from line numbers of an algorithm to the CodeLines that bear them.
+
+    Bare marks count in the algorithm's functions, those with its prefix anywhere.
+    """
+    found = defaultdict(dict)
+
+    def collect(prefix, path, first_row, source):
+        rows = source.splitlines()
+        for mark in marks(source):
+            if mark.prefix == prefix:
+                code = re.sub(r"\s*#[^#]*$", "", rows[mark.row - 1]).strip()
+                line = CodeLine(path, first_row + mark.row - 1, code, mark.errata)
+                for number in mark.lines:
+                    found[number][path, line.row] = line
+
+    for place in algorithm["functions"]:
+        collect(None, *source_of(place))
+    for path, source in whole_reference():
+        collect(f"{PREFIXES[algorithm['paper']]}{algorithm['number']}", path, 1, source)
+    return {number: list(lines.values()) for number, lines in sorted(found.items())}
+
+
+class PaperLine(NamedTuple):
+    """A line of a printed algorithm: the code that is it, or why there is none."""
+
+    number: int
+    code: list[CodeLine]  # empty if the line only ends a block or comments
+    same_as: list[int]  # the lines of JPDC'21's algorithm that it restates, if it does
+
+
+def paper_lines(key):
+    """Return the PaperLines of an algorithm, or raise ValueError if one is without a mark."""
+    algorithms = load_algorithms()
+    if key not in algorithms:
+        raise ValueError(f"{key!r} is not in docs/algorithms.toml")
+    algorithm = algorithms[key]
+    printed = set(range(1, algorithm["lines"] + 1))
+    if "same_as" in algorithm:
+        there = {line.number: line for line in paper_lines(f"jpdc21:{algorithm['same_as']}")}
+        pairs = defaultdict(list)
+        for here, other in algorithm["line_pairs"]:
+            pairs[here].append(other)
+        missing_there = {other for others in pairs.values() for other in others} - set(there)
+        code = {
+            here: [line for other in others if other in there for line in there[other].code]
+            for here, others in pairs.items()
+        }
+        if missing_there:
+            raise ValueError(f"{key}: line_pairs name lines that do not exist: {missing_there}")
+    else:
+        pairs, code = {}, marked_lines(algorithm)
+    silent, known = set(algorithm["silent"]), {number for number, lines in code.items() if lines}
+    for what, lines in (
+        ("lines without a mark", printed - silent - known),
+        ("marks without a line", known - printed),
+        ("silent lines out of range", silent - printed),
+    ):
+        if lines:
+            raise ValueError(f"{key}: {what}: {sorted(lines)}")
+    return [PaperLine(n, code.get(n, []), pairs.get(n, [])) for n in sorted(printed)]
+
+
+def errata_of(keys):
+    """Return the Errata that touch these algorithms.
+
+    Those whose place in the paper names one of them, and those that the code of one of them
+    names, unless their place names other algorithms of the same paper only.
+    """
+    algorithms = load_algorithms()
+    unknown = set(keys) - set(algorithms)
+    if unknown:
+        raise ValueError(f"not in docs/algorithms.toml: {sorted(unknown)}")
+    chosen = []
+    for erratum in read_errata():
+        named = set(NUMBERED.findall(erratum.where))
+        for key in keys:
+            algorithm = algorithms[key]
+            letter = LETTERS[algorithm["paper"]]
+            elsewhere = any(name.startswith(letter) for name in named)
+            sources = (source_of(place)[2] for place in algorithm.get("functions", []))
+            if f"{letter}{algorithm['number']}" in named or (
+                not elsewhere and any(erratum.id in ERRATUM.findall(s) for s in sources)
+            ):
+                chosen.append(erratum)
+                break
+    return chosen

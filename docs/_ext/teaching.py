@@ -1,0 +1,303 @@
+"""Directives of the pages that teach: code, line tables, examples and errata from the source.
+
+    reference-code     the source of "module:name", as it is, without docstrings
+    algorithm-lines    which line of the reference is which line of the paper
+    algorithm-index    every numbered algorithm of the papers, its page and its functions
+    worked-example     Python that runs when the page is built, and what it prints
+    errata-of          the rows of errata.md that touch algorithms
+    source (a role)    a link to a source file: {source}`fastimpl/_graph.pyx`
+
+Wherever text says E-B3, it becomes a link to that row of errata.md.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import worked_examples
+from api_reference import ancestors
+from docutils import nodes
+from docutils.parsers.rst import directives
+from paper_lines import (
+    DOCS,
+    ERRATUM,
+    PACKAGES,
+    TITLES,
+    errata_of,
+    load_algorithms,
+    paper_lines,
+    source_of,
+)
+from source_pages import link_to, numbered_code, source_link
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+TABLE_HEAD = "| id | where | printed | meant, and why | test |\n| --- | --- | --- | --- | --- |\n"
+
+
+class ReferenceCode(SphinxDirective):
+    """Show the source of "module:name"; docstrings are left out unless `:docstring:` is given."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec = {"docstring": directives.flag}
+
+    def run(self):
+        blocks = []
+        for place in self.arguments[0].split():
+            try:
+                path, first, source = source_of(place)
+            except (ImportError, AttributeError, TypeError, OSError) as error:
+                raise self.error(f"reference-code: no source of {place!r}: {error}") from error
+            self.env.note_dependency(str(PACKAGES / path))
+            left_out = set() if "docstring" in self.options else docstring_rows(source)
+            shown = [
+                (first + k, line)
+                for k, line in enumerate(source.splitlines())
+                if k + 1 not in left_out
+            ]
+            code = "\n".join(line for _, line in shown)
+            link = nodes.paragraph(classes=["code-place"])
+            link += link_to(path, first, place.replace(":", "."), here=False)
+            block = numbered_code(code, code, path=path, rows=[row for row, _ in shown])
+            block["language"] = "python"
+            self.set_source_info(block)
+            blocks += [link, block]
+        return blocks
+
+
+def docstring_rows(source):
+    """Return the rows of all docstrings in `source`, with the blank row behind each."""
+    rows = set()
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or not ast.get_docstring(node):
+            continue
+        first = node.body[0]
+        # a class or function that is nothing but a docstring keeps it: it would be no code
+        if len(node.body) > 1:
+            rows.update(range(first.lineno, first.end_lineno + 1))
+            if not lines[first.end_lineno].strip():
+                rows.add(first.end_lineno + 1)
+    return rows
+
+
+class AlgorithmLines(SphinxDirective):
+    """A table: line of the paper, line of the source, code, errata."""
+
+    required_arguments = 1
+
+    def run(self):
+        key = self.arguments[0]
+        try:
+            lines = paper_lines(key)
+        except ValueError as error:
+            raise self.error(f"algorithm-lines: {error}") from error
+        algorithm = load_algorithms()[key]
+        self.env.note_dependency(str(DOCS / "algorithms.toml"))
+        for path in {code.path for line in lines for code in line.code}:
+            self.env.note_dependency(str(PACKAGES / path))
+        restated = algorithm.get("same_as")
+        head = [f"line of {TITLES[algorithm['paper']]} Algorithm {algorithm['number']}"]
+        if restated:
+            head.append(f"line of JPDC'21 Algorithm {restated}")
+        return [table([*head, "source", "code", "errata"], list(table_rows(lines, restated)))]
+
+
+def table_rows(lines, restated):
+    """Yield rows of cells: one a line of code; runs of lines without code are one row."""
+    silent = []
+    for line in [*lines, None]:
+        if line is not None and not line.code:
+            silent.append(line.number)
+            continue
+        if silent:
+            span = str(silent[0]) if len(silent) == 1 else f"{silent[0]}–{silent[-1]}"
+            note = nodes.emphasis("", "ends a block, or is a comment")
+            yield [[nodes.Text(span)], *([[]] if restated else []), [], [note], []]
+            silent = []
+        for k, code in enumerate(line.code if line else ()):
+            numbers = [[nodes.Text(str(line.number) if k == 0 else "")]]
+            if restated:
+                others = ", ".join(map(str, line.same_as))
+                numbers.append([nodes.Text(others if k == 0 else "")])
+            place = link_to(code.path, code.row, f"{Path(code.path).name}:{code.row}")
+            shown = nodes.literal(code.code, code.code, classes=["code", "highlight"])
+            yield [*numbers, [place], [shown], [nodes.Text(" ".join(code.errata))]]
+
+
+def table(head, rows):
+    """Return a table node; a cell is a list of inline nodes."""
+    group = nodes.tgroup(cols=len(head))
+    group += [nodes.colspec(colwidth=1) for _ in head]
+    thead, tbody = nodes.thead(), nodes.tbody()
+    for part, content in ((thead, [[[nodes.Text(text)] for text in head]]), (tbody, rows)):
+        for cells in content:
+            row = nodes.row()
+            for cell in cells:
+                row += nodes.entry("", nodes.paragraph("", "", *cell))
+            part += row
+    group += [thead, tbody]
+    return nodes.table("", group, classes=["algorithm-lines"])
+
+
+class AlgorithmIndex(SphinxDirective):
+    """A table of every numbered algorithm: its page, and the functions that are its lines."""
+
+    def run(self):
+        self.env.note_dependency(str(DOCS / "algorithms.toml"))
+        head = "paper", "algorithm", "name", "lines", "reference"
+        lines = [row_of(head), row_of(["---"] * len(head))]
+        taught = pages_of_algorithms()
+        for key, entry in load_algorithms().items():
+            name = entry["name"]
+            if key in taught:
+                name = f"[{name}](/{taught[key]}.md#{key.replace(':', '-')})"
+            where = ", ".join(
+                f"`{place.replace(':', '.')}`" for place in entry.get("functions", ())
+            )
+            if "same_as" in entry:
+                where = f"as JPDC'21 Algorithm {entry['same_as']}"
+            paper = TITLES[entry["paper"]]
+            lines.append(row_of([paper, entry["number"], name, entry["lines"], where]))
+        return self.parse_text_to_nodes("\n".join(lines) + "\n")
+
+
+def row_of(cells):
+    """Return a row of a Markdown table."""
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def pages_of_algorithms():
+    """Return a dict from algorithms to the page of docs/learn that has their target.
+
+    The target of "jpdc21:3" is the line `(jpdc21-3)=`.
+    """
+    return {
+        ":".join(target): f"learn/{page.stem}"
+        for page in sorted((DOCS / "learn").glob("*.md"))
+        for target in re.findall(r"^\((\w+)-(\d+)\)=$", page.read_text(), re.M)
+    }
+
+
+class WorkedExample(SphinxDirective):
+    """Run the content; show it and what it prints. Examples of a page share their names."""
+
+    has_content = True
+
+    def run(self):
+        code = "\n".join(self.content)
+        namespace = self.env.temp_data.setdefault("worked_examples", {"__name__": "__main__"})
+        pages_with_examples(self.env).add(self.env.docname)
+        try:
+            printed = worked_examples.run(code, namespace, self.env.docname)
+        except RuntimeError as error:
+            raise self.error(str(error)) from error
+        shown = nodes.literal_block(code, code, language="python")
+        self.set_source_info(shown)
+        box = nodes.container("", shown, classes=["worked-example"])
+        if printed:
+            output = nodes.literal_block(printed, printed.rstrip("\n"), language="text")
+            output.rawsource = output.astext()
+            box += nodes.container("", output, classes=["worked-output"])
+        return [box]
+
+
+def pages_with_examples(env):
+    if not hasattr(env, "worked_example_pages"):
+        env.worked_example_pages = set()
+    return env.worked_example_pages
+
+
+class ErrataOf(SphinxDirective):
+    """The rows of errata.md that touch the algorithms named."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self):
+        try:
+            errata = errata_of(self.arguments[0].split())
+        except ValueError as error:
+            raise self.error(f"errata-of: {error}") from error
+        self.env.note_dependency(str(DOCS / "errata.md"))
+        if not errata:
+            return self.parse_text_to_nodes("No erratum touches these lines.")
+        return self.parse_text_to_nodes(TABLE_HEAD + "\n".join(e.row for e in errata) + "\n")
+
+
+class SourceRole(SphinxRole):
+    """A link to the page of a source file: {source}`fastimpl/_graph.pyx`, or `path:row`."""
+
+    def run(self):
+        path, _, row = self.text.partition(":")
+        if not (PACKAGES / path).is_file() or not path.startswith(("refimpl/", "fastimpl/")):
+            message = self.inliner.reporter.error(f"no source file {path!r}", line=self.lineno)
+            return [], [message]
+        link = source_link("", path=path, row=int(row or 0), here=False, internal=True, refuri="")
+        link += nodes.literal(self.text, self.text)
+        return [link], []
+
+
+def link_errata(app, doctree):
+    """Give the rows of errata.md their ids, and link every erratum's id in text to its row."""
+    env = app.env
+    std = env.get_domain("std")
+    if env.docname == "errata":
+        for entry in doctree.findall(lambda node: isinstance(node, nodes.row | nodes.list_item)):
+            id_ = re.match(r"E-[A-Z]\d+|", entry.astext())[0]
+            if id_:
+                label = id_.lower()
+                entry["ids"].append(label)
+                if isinstance(entry, nodes.row):
+                    entry.children[0]["classes"].append("erratum")
+                std.anonlabels[label] = env.docname, label
+                std.labels[label] = env.docname, label, id_
+    for text in list(doctree.findall(nodes.Text)):
+        if not ERRATUM.search(text) or within(
+            text, nodes.literal, nodes.literal_block, nodes.reference, nodes.title, nodes.raw
+        ):
+            continue
+        own = {label for node in ancestors(text) for label in node.get("ids", ())}
+        text.parent.replace(text, linked(text, env.docname, own))
+
+
+def within(node, *kinds):
+    return any(isinstance(parent, (*kinds, addnodes.pending_xref)) for parent in ancestors(node))
+
+
+def linked(text, docname, own):
+    """Return nodes for a text in which the ids of errata are links, but for those in `own`."""
+    done, at = [], 0
+    for found in ERRATUM.finditer(text):
+        target = found[0].lower()
+        if target in own:
+            continue
+        done.append(nodes.Text(text[at : found.start()]))
+        options = {"refdomain": "std", "reftype": "ref", "reftarget": target}
+        shown = nodes.inline(found[0], found[0], classes=["erratum"])
+        done.append(
+            addnodes.pending_xref(
+                "", shown, refdoc=docname, refexplicit=True, refwarn=True, **options
+            )
+        )
+        at = found.end()
+    return [*done, nodes.Text(text[at:])]
+
+
+def always_read(app, env, added, changed, removed):
+    """Read pages with worked examples again: what they print depends on all of the code."""
+    return sorted(pages_with_examples(env) - removed)
+
+
+def setup(app):
+    app.add_directive("reference-code", ReferenceCode)
+    app.add_directive("algorithm-lines", AlgorithmLines)
+    app.add_directive("algorithm-index", AlgorithmIndex)
+    app.add_directive("worked-example", WorkedExample)
+    app.add_directive("errata-of", ErrataOf)
+    app.add_role("source", SourceRole())
+    app.connect("doctree-read", link_errata)
+    app.connect("env-get-outdated", always_read)
+    app.add_css_file("teaching.css")
+    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,0 +1,173 @@
+"""The commands `conformance` and `vectors`."""
+
+import importlib.util
+import math
+import shlex
+import shutil
+from pathlib import Path
+
+from refimpl.app.conformance import report, runner, vectors
+from refimpl.app.conformance.protocol import Lost, server_command
+from refimpl.app.errors import UserError
+
+TIMEOUT = 60.0
+
+
+def add_parser(commands, impl):
+    """Add both commands to the subparsers `commands`; `impl` is the package asked by default."""
+    _add_conformance(commands, impl)
+    _add_vectors(commands)
+
+
+def _add_conformance(commands, impl):
+    parser = commands.add_parser(
+        "conformance",
+        help="check any program against the test vectors",
+        description="Ask a program every case of the test vectors; show for each paper and "
+        "algorithm whether it conforms, and where it differs first. Exit status 0: nothing "
+        "differs and something passed; 1: something differs, or the program died or did not "
+        "answer; 2: bad usage.",
+        allow_abbrev=False,
+    )
+    asked = parser.add_mutually_exclusive_group()
+    asked.add_argument(
+        "--impl", metavar="PACKAGE", help=f"a package that Python can import (default: {impl})"
+    )
+    asked.add_argument(
+        "--cmd",
+        metavar="COMMAND",
+        help="a program that speaks the line protocol, with its arguments, as one word",
+    )
+    parser.add_argument(
+        "--only",
+        default="*",
+        metavar="PATTERN",
+        help="only the kernels, or the cases, of this name, such as pin_tile, 'jpdc21/*' or "
+        "'jpdc21/pin_tile/path*' (default: all)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=TIMEOUT,
+        metavar="SECONDS",
+        help=f"how long the program may take over an answer (default: {TIMEOUT:g})",
+    )
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write the verdict on every case to this file as JSON (default: no file)",
+    )
+    parser.add_argument(
+        "--copy",
+        metavar="FOLDER",
+        help="copy the vectors to this new folder; without --impl and --cmd that is all",
+    )
+
+
+def _add_vectors(commands):
+    parser = commands.add_parser(
+        "vectors",
+        help="make the test vectors from refimpl",
+        description="Make the test vectors from refimpl, or check that they are up to date "
+        "(exit status 1 if not).",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing (default: off)")
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="where the vectors are (default: in the package)"
+    )
+
+
+def run(arguments, impl="fastimpl"):
+    """Run the command that `arguments`, a dict, is for; return the exit status.
+
+    Raises
+    ------
+    UserError
+        If the usage is bad.
+    """
+    if arguments["command"] == "vectors":
+        folder = vectors.FOLDER if arguments["out"] is None else Path(arguments["out"])
+        return _check_vectors(folder) if arguments["check"] else _make_vectors(folder)
+    return _conformance(arguments, impl)
+
+
+def _make_vectors(folder):
+    try:
+        names = vectors.write(folder)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    print(f"{len(names)} files in {folder}")
+    return 0
+
+
+def _check_vectors(folder):
+    found = vectors.check(folder)
+    for line in found["stale"]:
+        print(line)
+    print(
+        f"{len(found['same'])} files are the same byte for byte, {len(found['rounding'])} but for "
+        f"rounding, {len(found['stale'])} are not up to date"
+    )
+    return 1 if found["stale"] else 0
+
+
+def _conformance(arguments, impl):
+    package, command = arguments["impl"], arguments["cmd"]
+    if not 0 < arguments["timeout"] < math.inf:
+        raise UserError(f"--timeout must be above 0, got {arguments['timeout']:g}")
+    if arguments["copy"] is not None:
+        _copy(Path(arguments["copy"]))
+        if package is None and command is None:
+            return 0
+    if command is None:
+        command = _package_command(impl if package is None else package)
+    else:
+        command = _split(command)
+    files = vectors.load(pattern=arguments["only"])
+    if not files:
+        raise UserError(f"--only {arguments['only']!r} fits no kernel and no case")
+    if arguments["report"] is not None and not Path(arguments["report"]).parent.is_dir():
+        raise UserError(f"--report {arguments['report']}: there is no such folder")
+    try:
+        found = runner.run(command, files, timeout=arguments["timeout"])
+    except OSError as error:
+        raise UserError(f"--cmd cannot be started: {error}") from error
+    except Lost as loss:
+        print(f"no answer to the greeting: {loss}")
+        return 1
+    kit = f"minibatch-gnn {report.kit_version()}, {vectors.FORMAT}"
+    print(f"{found.name} {found.version} by the vectors of {kit}")
+    print("\n".join(report.table(found)))
+    if arguments["report"] is not None:
+        report.write(found, arguments["report"])
+    return found.status
+
+
+def _copy(folder):
+    if folder.exists():
+        raise UserError(f"--copy {folder}: there is something already")
+    for name in sorted(vectors.stored()):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(vectors.FOLDER / name, folder / name)
+    print(f"{len(vectors.stored())} files in {folder}")
+
+
+def _package_command(package):
+    try:
+        known = importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        known = False
+    if not known:
+        raise UserError(f"--impl {package}: no such package can be imported (see PYTHONPATH)")
+    return server_command(package)
+
+
+def _split(command):
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"--cmd {command!r}: {error}") from error
+    if not words:
+        raise UserError("--cmd must name a program")
+    return words

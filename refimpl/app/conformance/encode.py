@@ -1,0 +1,214 @@
+"""Python values as JSON and back; docs/conformance.md describes the form."""
+
+import dataclasses
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+import refimpl
+from refimpl import Graph, Sampler, TypedGraph
+
+GRAPH = ("indptr", "indices")
+LARGEST = 1000  # numbers of an array that a JSON file holds; longer ones go to an .npz file
+EXACT_FLOAT = 2**53  # integers from here on are decimal strings
+LARGEST_INTEGER = 10**40
+NUMBER = re.compile(r"-?[0-9]{1,40}|nan|-?inf")
+
+# Types whose fields are not simply the arguments that make them.
+TO_FIELDS = {
+    "TypedGraph": lambda graph: {
+        "graph": Graph(graph.indptr, graph.indices),
+        "edge_types": graph.edge_types,
+        "relations": graph.relations,
+        "node_types": graph.node_types,
+    },
+    "Sampler": lambda sampler: {
+        "name": sampler.name,
+        "clip": sampler.clip,
+        "options": sampler.options,
+    },
+}
+FROM_FIELDS: dict[str, Callable] = {
+    "TypedGraph": TypedGraph,
+    "Sampler": lambda name, clip, options: Sampler(name, clip=clip, **options),
+}
+
+
+class Arrays:
+    """The long arrays of one file of vectors, collected while its values are encoded."""
+
+    def __init__(self, file):
+        self.file, self.arrays, self._keys = file, {}, {}
+
+    def add(self, array):
+        """Keep an array, if it is a new one; return the JSON value that stands for it."""
+        array = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        digest = hashlib.sha256(array.tobytes()).hexdigest()
+        key = self._keys.setdefault((array.dtype, array.shape, digest), f"array{len(self.arrays)}")
+        self.arrays[key] = array
+        return {"npz": self.file, "key": key, "sha256": digest}
+
+
+def encode(value, arrays=None):
+    """Return `value` as what `json` can write.
+
+    Parameters
+    ----------
+    value : None, bool, int, float, str, dtype, array, Graph, or a list, tuple or dict of values,
+        or a NamedTuple or dataclass of them
+    arrays : Arrays, optional
+        Takes the arrays of more than `LARGEST` numbers; without it they are written out.
+
+    Raises
+    ------
+    TypeError
+        If the value, or one inside it, is of another type.
+    ValueError
+        If a string reads as a number.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float):
+        return _number(value)
+    if isinstance(value, str):
+        if NUMBER.fullmatch(value):
+            raise ValueError(f"the string {value!r} would be read as a number")
+        return value
+    if isinstance(value, np.ndarray):
+        return _array(value, arrays)
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return np.dtype(value).name
+    if type(value) is Graph:
+        return {"graph": {name: _ids(getattr(value, name), arrays) for name in GRAPH}}
+    fields = _fields(value)
+    if fields is not None:
+        inside = {name: encode(part, arrays) for name, part in fields.items()}
+        return {"fields": inside} if type(value) is dict else {**_type(value), "fields": inside}
+    if isinstance(value, list | tuple):
+        return [encode(part, arrays) for part in value]
+    raise TypeError(f"there is no JSON form of {type(value).__name__}")
+
+
+def _number(value):
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    large = isinstance(value, int) and abs(value) >= EXACT_FLOAT
+    return str(value) if large else value
+
+
+def _array(array, arrays):
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"there is no JSON form of an array of {array.dtype}")
+    if arrays is not None and array.size > LARGEST:
+        return arrays.add(array)
+    data = [_number(x) for x in array.ravel().tolist()]
+    return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
+
+
+def _ids(array, arrays):
+    """Return integers whose dtype does not matter as a list."""
+    if arrays is not None and array.size > LARGEST:
+        return arrays.add(array)
+    return array.tolist()
+
+
+def _type(value):
+    return {"type": type(value).__name__}
+
+
+def _fields(value):
+    """Return the parts of a value that has named ones, or None."""
+    if isinstance(value, dict):
+        if not all(isinstance(name, str) for name in value):
+            raise TypeError("there is no JSON form of a dict whose keys are not strings")
+        return value
+    special = TO_FIELDS.get(type(value).__name__)
+    if special is not None:
+        return special(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return dict(zip(value._fields, value, strict=True))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        given = [field.name for field in dataclasses.fields(value) if field.init]
+        return {name: getattr(value, name) for name in given}
+    return None
+
+
+def decode(value):
+    """Return the Python value that `encode` wrote as `value`.
+
+    Lists stay lists, but for fields that are tuples. Of arrays, those of an .npz file must have
+    been put back by `inline`.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If `value` is not of the form, or names a type that refimpl does not have.
+    """
+    if isinstance(value, str):
+        return number(value)
+    if isinstance(value, list):
+        return [decode(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "data" in value:
+        data = [number(x) for x in value["data"]]
+        return np.array(data, value["dtype"]).reshape(value["shape"])
+    if "graph" in value:
+        return Graph(*(_integers(value["graph"][name]) for name in GRAPH))
+    fields = {name: decode(part) for name, part in value["fields"].items()}
+    return _build(value["type"], fields) if "type" in value else fields
+
+
+def _integers(ids):
+    return np.array(ids["data"] if isinstance(ids, dict) else ids, np.int64)
+
+
+def _build(name, fields):
+    if name not in refimpl.__all__:
+        raise ValueError(f"there is no type {name!r}")
+    if name in FROM_FIELDS:
+        return FROM_FIELDS[name](**fields)
+    kind = getattr(refimpl, name)
+    for field, annotation in kind.__annotations__.items():
+        if annotation is tuple and isinstance(fields.get(field), list):
+            fields[field] = tuple(fields[field])
+    return kind(**fields)
+
+
+def number(value):
+    """Return the number that a JSON string stands for; anything else as it is."""
+    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        return str(value)  # no number of ours; Python cannot compare it with a float
+    if not isinstance(value, str) or not NUMBER.fullmatch(value):
+        return value
+    return float(value) if value[-1] in "nf" else int(value)
+
+
+def inline(value, folder):
+    """Return `value` with the arrays of .npz files in `folder` written out.
+
+    Raises
+    ------
+    ValueError
+        If an array is not the one that was written: its SHA-256 differs.
+    """
+    if isinstance(value, list):
+        return [inline(part, folder) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "npz" not in value:
+        return {name: inline(part, folder) for name, part in value.items()}
+    with np.load(folder / value["npz"], allow_pickle=False) as stored:
+        array = stored[value["key"]]
+    if hashlib.sha256(array.tobytes()).hexdigest() != value["sha256"]:
+        raise ValueError(f"{value['npz']} is damaged: {value['key']} has another SHA-256")
+    return encode(array)
+
+
+def dumps(value):
+    """Return a value made by `encode` as one line of JSON."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))

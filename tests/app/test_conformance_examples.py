@@ -1,0 +1,180 @@
+"""The third implementations in `examples/conformance`: in lists, with a line wrong, and in C."""
+
+import json
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import refimpl
+from refimpl.app.cli import main
+from refimpl.app.conformance import vectors
+from refimpl.app.conformance.cases import kernels
+from refimpl.app.conformance.protocol import Server
+from refimpl.app.conformance.runner import judge, question
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "conformance"
+PAGE = EXAMPLES.parents[1] / "docs" / "conformance.md"
+STREAMS = {"mix", "key", "uniform", "below", "pick_without_replacement", "permutation", "floyd"}
+
+
+@pytest.fixture
+def conformance(tmp_path, capsys, monkeypatch):
+    """Run the command on an example; return (status, verdicts by kernel, output)."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+
+    def conformance(*options):
+        path = tmp_path / "report.json"
+        status = main(["conformance", *options, "--report", str(path)])
+        verdicts = {}
+        for case in json.loads(path.read_text())["cases"]:
+            verdicts.setdefault(case["kernel"], []).append(case["verdict"])
+        return status, verdicts, capsys.readouterr().out.splitlines()
+
+    return conformance
+
+
+def split(verdicts):
+    """Return (kernels that do not differ, kernels that are missing)."""
+    missing = {name for name, found in verdicts.items() if set(found) == {"skip"}}
+    return {
+        name for name, found in verdicts.items() if set(found) <= {"pass", "skip"}
+    } - missing, missing
+
+
+def test_tiny_lists(conformance):
+    status, verdicts, out = conformance("--impl", "tiny_lists")
+    own = STREAMS | {"transpose_perm", "induced_subgraph", "frontier", "edge"}
+    assert status == 0
+    assert split(verdicts) == (own, kernels().keys() - own)
+    skipped = {name for name in own if "skip" in verdicts[name]}
+    assert skipped == {"edge"}  # by the alias method
+    assert out[-1] == f"{len(own)} conforms, {len(kernels()) - len(own)} missing"
+
+
+def test_a_wrong_line_is_found(conformance):
+    status, verdicts, out = conformance("--impl", "wrong")
+    assert status == 1
+    assert {name for name, found in verdicts.items() if "differs" in found} == {"transpose_perm"}
+    row = next(i for i, line in enumerate(out) if " transpose_perm " in line)
+    assert out[row + 1].strip() == "path3: result[1]: want 0, got 3"
+    page = PAGE.read_text().splitlines()
+    assert [line.split() for line in out[row : row + 2]] == [
+        line.split() for line in page[page.index(out[row + 1]) - 1 :][:2]
+    ]
+
+
+def compiled(source, folder):
+    """Return the command of the C adapter made from `source`."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler (cc)")
+    (folder / "adapter.c").write_text(source)
+    command = [compiler, "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+    subprocess.run([*command, "-o", folder / "adapter", folder / "adapter.c", "-lm"], check=True)
+    return shlex.quote(str(folder / "adapter"))
+
+
+def test_adapter_in_c(conformance, tmp_path):
+    command = compiled((EXAMPLES / "adapter.c").read_text(), tmp_path)
+    status, verdicts, _ = conformance("--cmd", command)
+    own = STREAMS | {"pin_tile"}
+    assert status == 0
+    assert split(verdicts) == (own, kernels().keys() - own)
+    assert all(set(verdicts[name]) == {"pass"} for name in own)
+
+
+def test_adapter_in_c_answers_with_the_states(tmp_path):
+    """All of them, so that the comparison of states is about something."""
+    command = shlex.split(compiled((EXAMPLES / "adapter.c").read_text(), tmp_path))
+    (file,) = vectors.load(pattern="jpdc21/pin_tile")
+    cases = [case for case in file["cases"] if "states" in case]
+    lines = [json.dumps({"call": "pin_tile", "args": case["args"]}) for case in cases]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    for case, answer in zip(cases, answers, strict=True):
+        assert answer["states"] == [
+            {**state, "IA_live": [int(live) for live in state["IA_live"]]}
+            for state in case["states"]
+        ]
+    assert sum(len(case["states"]) for case in cases) > 50
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "first"),
+    [
+        ("b->start[t] = b->IA_start[j] = k;", "b->IA_start[j] = k;", "start["),
+        ("b->slot[t] = j;", "", "slot["),
+        ("below(o.main, cm++", "below(o.main, cm", "node["),
+        ("b->moved += k;", "b->moved += k + 1;", None),
+    ],
+)
+def test_a_wrong_line_in_c_is_found_in_the_step_that_it_spoils(
+    conformance, tmp_path, line, other, first
+):
+    source = (EXAMPLES / "adapter.c").read_text()
+    assert source.count(line) == 1
+    command = compiled(source.replace(line, other), tmp_path)
+    status, _, out = conformance("--cmd", command, "--only", "pin_tile", "--timeout", "10")
+    said = out[next(i for i, text in enumerate(out) if " pin_tile " in text) + 1]
+    assert status == 1
+    if first is None:
+        assert ": result.counters.moved: " in said
+    else:
+        assert ": states[" in said and f"].{first}" in said
+
+
+def test_adapter_in_c_survives_what_is_no_question(tmp_path):
+    command = shlex.split(compiled((EXAMPLES / "adapter.c").read_text(), tmp_path))
+    lines = [
+        "",
+        "{",
+        '{"call": "mix", "args": {"x": [}}',
+        '{"call": "mix"}',
+        '{"call": [], "args": {}}',
+        '{"call": "mix", "args": {"x": "\\u0041"}}',
+        '"' + 100_000 * "x",
+        '{"call": "mix", "args": {"x": 99999999999999999999}}',
+        '{"call": "mix", "args": {"x": [1]}}',
+        '{"call": "mix", "args": {"x": 0}}',
+    ]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True)
+    assert done.returncode == 0
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [list(answer) for answer in answers[:7]] == [["fault"]] * 7
+    assert answers[7:] == [{"error": "value"}, {"error": "type"}, {"result": "0"}]
+
+
+def test_the_page_shows_answers_that_conform():
+    server, answered = Server(refimpl), 0
+    lines = iter(PAGE.read_text().splitlines())
+    for line in lines:
+        if line.startswith("-> ") and "hello" not in line:
+            asked, answer = json.loads(line[3:]), json.loads(next(lines).removeprefix("<- "))
+            file = {"compare": {"rule": "exact"}}
+            assert judge(file, server.answer(asked), answer) == ("pass", "")
+            answered += 1
+    assert answered == 3
+
+
+def test_the_page_shows_a_file_of_vectors():
+    text = PAGE.read_text()
+    file = json.loads(text[text.index("```json") + 7 : text.index("]}\n```") + 2])
+    kernel = kernels()[file["function"]]
+    assert file["format"] == vectors.FORMAT
+    assert file["source"] == {"paper": kernel.paper, "place": kernel.place, "lines": kernel.lines}
+    for case in file["cases"]:
+        answer = Server(refimpl).answer(question(file, case))
+        assert judge(file, case, answer) == ("pass", "")
+
+
+def test_the_page_gives_the_numbers_of_the_streams():
+    K = refimpl.key(7, 1, 2, 3)
+    page = PAGE.read_text()
+    draws = ", ".join(str(refimpl.uniform(K, c)) for c in range(3))
+    tens = " ".join(str(refimpl.below(K, c, 10)) for c in range(8))
+    sample = " ".join(map(str, refimpl.floyd(K, 30, 10)))
+    for said in (hex(refimpl.mix(1)), hex(K), draws, tens, sample):
+        assert said in " ".join(page.split())

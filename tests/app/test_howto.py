@@ -1,0 +1,148 @@
+"""The how-to pages: their commands run, their code compiles, and they name what is there."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import fastimpl
+import refimpl
+from refimpl.app.cli import main
+
+ROOT = Path(__file__).parents[2]
+HOWTO = ROOT / "docs" / "howto"
+PAGES = sorted(path.stem for path in HOWTO.glob("*.md"))
+CORA = ROOT.parent / "shared" / "data" / "cora"
+PATH = re.compile(r"`((?:refimpl|fastimpl|tests|bench|docs)/[\w./]+)`")
+
+
+def read(page):
+    return (HOWTO / f"{page}.md").read_text()
+
+
+def commands(page):
+    """Return the command lines of a page, without those that need a compiled adapter."""
+    lines = re.findall(r"^    minibatch-gnn (.*)$", read(page), re.M)
+    return [shlex.split(line) for line in lines if "./adapter" not in line]
+
+
+def run_examples(page, monkeypatch):
+    """Run the worked examples of a page; return its names."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    import worked_examples
+
+    namespace = {"__name__": "__main__"}
+    for code in worked_examples.in_page(read(page)):
+        worked_examples.run(code, namespace, page)
+    return namespace
+
+
+def captioned(page):
+    """Return the code blocks of a page that say which file they are."""
+    found = re.findall(r"```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)```", read(page), re.S)
+    return dict(found)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
+def test_commands_run(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    todo = commands(page)
+    if page == "graphs":
+        made = run_examples(page, monkeypatch)
+        parts = [made[name] for name in ("graph", "features", "classes", "train", "val", "test")]
+        made["write_folder"](tmp_path / "club", *parts)
+        if CORA.is_dir():
+            (tmp_path / "cora").symlink_to(CORA, target_is_directory=True)
+        else:
+            todo = [command for command in todo if "cora" not in command]
+    if page == "predict":
+        sp.save_npz("adj.npz", sp.csr_array(np.array([[0, 1], [1, 0]])))
+        np.save("feats.npy", np.arange(100.0).reshape(2, 50))
+    assert todo
+    for command in todo:
+        assert main(command) == 0, (command, capsys.readouterr().err)
+
+
+def test_predict_prints_the_score_of_training(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    scores = []
+    for command in commands("predict")[:2]:
+        assert main(command) == 0
+        scores += re.findall(r"^test .* (0\.\d{4})$", capsys.readouterr().out, re.M)
+    assert len(scores) == 2 and scores[0] == scores[1]
+
+
+def test_the_sampler_is_a_kernel(tmp_path):
+    """The code that the page shows is accepted by Cython, next to the declarations it names."""
+    pytest.importorskip("Cython", reason="Cython is not installed")
+    for path in (ROOT / "fastimpl").rglob("*.pxd"):
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(path.read_text())
+    code = captioned("add_a_sampler")
+    for name, text in code.items():
+        (tmp_path / name).write_text(text)
+    (pyx,) = (name for name in code if name.endswith(".pyx"))
+    command = [sys.executable, "-m", "cython", "-3", "-Werror", pyx]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_sampler_is_a_twin(monkeypatch):
+    code = captioned("add_a_sampler")["fastimpl/samplers/uniform_nodes.py"]
+    made = run_examples("add_a_sampler", monkeypatch)
+    monkeypatch.setattr(refimpl, "uniform_nodes", made["uniform_nodes"], raising=False)
+    namespace = {}
+    exec(code, namespace)  # `twin` refuses another signature
+    assert namespace["uniform_nodes"].__name__ == "uniform_nodes"
+    assert "uniform_nodes" not in refimpl.samplers.sampling.KERNELS  # the page cleans up
+
+
+def test_the_ported_kernel_conforms_and_trains_alike(monkeypatch):
+    made = run_examples("port_a_backend", monkeypatch)
+    assert made["status"] == 0
+    assert made["my_backend"].train.unbound is refimpl.train.unbound
+    losses = [[record.loss for record in made[who].history] for who in ("ours", "theirs")]
+    np.testing.assert_allclose(*losses, rtol=1e-4)
+
+
+def listed(page, name):
+    """Return the files that the tables of a page name, for something called `name`."""
+    cells = [line.split("|")[1] for line in read(page).splitlines() if line.startswith("| ")]
+    found = {place.replace("NAME", name) for cell in cells for place in PATH.findall(cell)}
+    return found | {place for cell in cells for place in re.findall(r"\}`([\w./]+)`", cell)}
+
+
+@pytest.mark.parametrize(("page", "name"), [("add_a_sampler", "bucket"), ("add_a_layer", "gcn")])
+def test_listed_files_exist(page, name):
+    places = listed(page, name)
+    assert len(places) > 10
+    assert not [place for place in places if not (ROOT / place).exists()]
+
+
+def test_every_file_of_a_sampler_is_listed():
+    """`bucket` is where the page says, and in no other file of the packages."""
+    sources = [path for name in ("refimpl", "fastimpl") for path in (ROOT / name).rglob("*.p*")]
+    sources = [path for path in sources if path.suffix in (".py", ".pyx", ".pxd")]
+    having = {
+        path.relative_to(ROOT).as_posix()
+        for path in sources
+        if re.search(r"\bbucket\b", path.read_text())
+    }
+    having.discard("fastimpl/history/_policy.pyx")  # a bucket of a histogram
+    having = {place for place in having if not place.startswith("refimpl/app/trace/")}
+    places = listed("add_a_sampler", "bucket")
+    assert having == {place for place in places if place.startswith(("refimpl/", "fastimpl/"))}
+    for place in places:
+        assert re.search(r"\bbucket\b", (ROOT / place).read_text()), place
+
+
+def test_every_kernel_has_a_stage_in_the_order_of_porting():
+    rows = re.findall(r"^\| \d+ [^|]*\|([^|]*)\|", read("port_a_backend"), re.M)
+    names = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(names) == sorted(fastimpl.compiled)

@@ -1,0 +1,255 @@
+"""The test vectors: complete, up to date, the same bytes each time, and made with care."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import fastimpl
+import refimpl
+from refimpl.app.cli import main
+from refimpl.app.conformance import vectors
+from refimpl.app.conformance.case import Case, Close, Kernel
+from refimpl.app.conformance.cases import kernels
+
+COMPILED = sorted(fastimpl.compiled)
+MEGABYTES = 3
+CASE = Case("one", {"x": 1})
+ZERO = Case("zero", {"x": 0}, ("WORKED",), 0, "Shifts and products of 0 are 0.")
+
+
+def test_the_files_are_up_to_date():
+    """If not: `minibatch-gnn vectors`, and look at what changed."""
+    assert vectors.check()["stale"] == []
+
+
+def test_the_files_are_the_same_bytes_each_time(tmp_path):
+    """Made by a new process, with other hashes and one thread, they are those made here."""
+    script = "from refimpl.app.cli import main; main(['vectors', '--out', 'made'])"
+    environment = {**os.environ, "PYTHONHASHSEED": "5", "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=True)
+    here = vectors.write(tmp_path / "here")
+    assert here == sorted(vectors.stored(tmp_path / "made")) == sorted(vectors.stored())
+    for name in here:
+        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "made" / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_every_kernel_has_cases_one_of_them_by_hand(name):
+    kernel = kernels()[name]
+    by_hand = [case for case in kernel.cases if case.result is not None]
+    assert by_hand
+    assert all(case.working and "WORKED" in case.flags for case in by_hand)
+    assert [case for case in kernel.cases if case.error]
+    assert len(kernel.cases) >= 5
+
+
+def test_the_files_are_small_and_say_what_they_are():
+    assert (
+        sum((vectors.FOLDER / name).stat().st_size for name in vectors.stored()) < MEGABYTES * 1e6
+    )
+    for file in vectors.load():
+        kernel = kernels()[file["function"]]
+        assert file["format"] == "minibatch-gnn-vectors/1"
+        assert file["source"]["place"]
+        assert set(file["flags"]) == {flag for case in file["cases"] for flag in case["flags"]}
+        assert all(file["flags"].values())
+        assert file["compare"]["rule"] == "exact" or file["compare"]["why"]
+        parameters = set(inspect.signature(getattr(refimpl, kernel.name)).parameters)
+        for case in file["cases"]:
+            assert set(case["args"]) - {"calls"} == parameters
+            assert ("error" in case) != ("result" in case)
+            assert ("changed" in case) == ("result" in case and bool(kernel.writes))
+
+
+def test_one_case_a_line():
+    for name in vectors.stored():
+        if name.endswith(".json"):
+            lines = (vectors.FOLDER / name).read_text().splitlines()
+            cases = lines[lines.index('"cases": [') + 1 : -1]
+            ids = [json.loads(line.removesuffix(","))["id"] for line in cases]
+            assert ids == [case.id for case in kernels()[name[:-5].split("/")[1]].cases]
+
+
+MUTANTS = [  # kernel, a line of it, what the line becomes
+    ("transpose_perm", "ptr[u] += 1  # 8", "pass"),
+    ("transpose_perm", "perm[ptr[u]] = j", "perm[ptr[v]] = j"),
+    ("pin_tile", "return math.ceil(entries)", "return math.floor(entries)"),
+    ("pin_tile", "self.start[t], self.end[t], self.slot[t] = k, k + length, j  # E-B11", "pass"),
+    ("pin_tile", "-(-tries // lanes)", "tries // lanes"),
+    ("dashboard", "self.IA_live[self.DB[2, idx_pop]] = False  # 16", "pass"),
+    ("dashboard", "DB_new[2, k[j] : k[j + 1]] = j  # 22 E-B11", "pass"),
+    ("frontier", 'side="right")  # 4', 'side="left")'),
+    ("floyd", "last if t in chosen else t", "t"),
+    ("pick_without_replacement", "moved[j] = moved.get(i, i)", "moved[j] = i"),
+    ("alias_build", "(p[high] + p[low]) - 1", "p[high] + (p[low] - 1)"),
+    ("induced_subgraph", "edge_ids.append(j)", "edge_ids.append(j - graph.indptr[v])"),
+    ("adam_step", "(np.sqrt(v_hat) + eps)", "np.sqrt(v_hat + eps)"),
+    ("cache_lookup", "entries.stamp[s] >= oldest", "entries.stamp[s] > oldest"),
+    ("sigmoid_cross_entropy", "np.maximum(x, 0)", "np.abs(x)"),
+]
+
+
+def mutated(name, line, other):
+    """Return the function `name` of refimpl from a copy of its module with a line changed."""
+    module = inspect.getmodule(getattr(refimpl, name))
+    source = inspect.getsource(module)
+    assert source.count(line) >= 1, f"{module.__name__} has no {line!r}"
+    copy = types.ModuleType(module.__name__)
+    exec(compile(source.replace(line, other), module.__file__, "exec"), copy.__dict__)
+    for known in set(refimpl.__all__) & vars(copy).keys():
+        if isinstance(getattr(refimpl, known), type):  # such as Graph: the type, not a copy of it
+            setattr(copy, known, getattr(refimpl, known))
+    return getattr(copy, name)
+
+
+@pytest.mark.parametrize(("name", "line", "other"), MUTANTS)
+def test_one_changed_line_of_the_reference_makes_the_check_fail(
+    name, line, other, monkeypatch, capsys
+):
+    kernel = kernels()[name]
+    monkeypatch.setattr(vectors, "kernels", lambda: {name: kernel})
+    monkeypatch.setattr(vectors, "stored", lambda folder=None: {f"{kernel.paper}/{name}.json"})
+    monkeypatch.setattr(refimpl, name, mutated(name, line, line))
+    assert main(["vectors", "--check"]) == 0
+    monkeypatch.setattr(refimpl, name, mutated(name, line, other))
+    assert main(["vectors", "--check"]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert name in out[1] and out[-1].endswith("1 are not up to date")
+
+
+def kernel_of(*cases, **changes):
+    return Kernel("mix", "common", "here", cases)._replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [
+        (kernel_of(CASE, CASE), "two cases have one id"),
+        (kernel_of(CASE._replace(flags=("NEW",))), "nothing explains the flag NEW"),
+        (kernel_of(CASE, paper="mine"), "no paper 'mine'"),
+        (kernel_of(CASE._replace(result=3)), "mix/one: .* go together"),
+        (kernel_of(CASE._replace(working="so")), "mix/one: .* go together"),
+        (kernel_of(CASE._replace(error="value")), "mix/one: refimpl raised no ValueError"),
+        (kernel_of(ZERO._replace(result=1)), "mix/zero: .* result: want 0, got 1 by hand"),
+    ],
+)
+def test_kernels_and_cases_are_checked(kernel, said):
+    with pytest.raises(ValueError, match=said):
+        vectors.render(kernel)
+
+
+def test_another_error_than_the_one_named_is_a_fault():
+    with pytest.raises(TypeError, match="x must be an integer"):
+        vectors.render(kernel_of(Case("real", {"x": 1.5}, error="value")))
+
+
+def test_what_a_kernel_writes_is_part_of_its_result():
+    worked = {"m": np.array([1.0]), "v": np.array([2.0])}
+    kernel = kernels()["adam_step"]
+    case = next(case for case in kernel.cases if case.result is not None)
+    vectors.render(kernel._replace(cases=(case,)))
+    changed = {name: np.array([9.0]) for name in worked}
+    bad = case._replace(result={"returned": None, "changed": {**case.result["changed"], **changed}})
+    with pytest.raises(ValueError, match="changed.m"):
+        vectors.render(kernel._replace(cases=(bad,)))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the vectors of two kernels, one exact and one of floats, and only those."""
+    two = {
+        "mix": kernel_of(ZERO, CASE),
+        "uniform": Kernel(
+            "uniform",
+            "common",
+            "here",
+            (Case("some", {"k": 3, "c": np.arange(3, dtype=np.uint64)}),),
+            compare=Close(1e-12, 0, "a test"),
+        ),
+    }
+    monkeypatch.setattr(vectors, "kernels", lambda: two)
+    vectors.write(tmp_path)
+    assert vectors.check(tmp_path) == {
+        "same": ["common/mix.json", "common/uniform.json"],
+        "rounding": [],
+        "stale": [],
+    }
+    return tmp_path
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def test_a_file_that_is_missing_or_one_too_many(folder):
+    (folder / "common" / "mix.json").unlink()
+    (folder / "jpdc21").mkdir()
+    (folder / "jpdc21" / "old.npz").write_bytes(b"")
+    assert vectors.check(folder)["stale"] == [
+        "common/mix.json: missing",
+        "jpdc21/old.npz: there is no such kernel",
+    ]
+    vectors.write(folder)
+    assert vectors.check(folder)["stale"] == []
+    assert not (folder / "jpdc21" / "old.npz").exists()
+
+
+def test_a_space_too_many(folder):
+    edit(folder / "common" / "mix.json", '"cases": [', '"cases":  [')
+    assert vectors.check(folder)["stale"] == ["common/mix.json: written in another way"]
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"cases": [{}]}', '{"cases": 3}'])
+def test_what_is_no_file_of_vectors(folder, content):
+    (folder / "common" / "mix.json").write_text(content)
+    assert vectors.check(folder)["stale"] == ["common/mix.json: is no file of vectors"]
+
+
+def test_floats_may_be_rounded_otherwise_only_where_the_kernel_says_so(folder):
+    path = folder / "common" / "uniform.json"
+    value = repr(refimpl.uniform(3, 0))
+    edit(path, value, repr(float(value) * (1 + 2**-50)))
+    verdicts = vectors.check(folder)
+    assert (verdicts["rounding"], verdicts["stale"]) == (["common/uniform.json"], [])
+    edit(path, repr(float(value) * (1 + 2**-50)), repr(float(value) * (1 + 2**-30)))
+    (stale,) = vectors.check(folder)["stale"]
+    assert stale.startswith("common/uniform.json: some[")
+    vectors.write(folder)
+    edit(path, '"k":3', '"k":4')
+    (stale,) = vectors.check(folder)["stale"]
+    assert "want 4, got 3" in stale
+    vectors.write(folder)
+    edit(path, '"a test"', '"another"')
+    assert vectors.check(folder)["stale"] == [
+        "common/uniform.json: its head or its list of cases changed"
+    ]
+    edit(folder / "common" / "mix.json", '"result":"', '"result":"1')
+    stale = vectors.check(folder)["stale"]
+    assert stale[0].startswith("common/mix.json: one[") and "in the file" not in stale[0]
+
+
+def test_command(folder, capsys):
+    assert main(["vectors", "--out", str(folder / "new")]) == 0
+    assert main(["vectors", "--out", str(folder / "new"), "--check"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"2 files in {folder / 'new'}",
+        "2 files are the same byte for byte, 0 but for rounding, 0 are not up to date",
+    ]
+    assert main(["vectors", "--out", str(folder / "none"), "--check"]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == "common/mix.json: missing"
+
+
+def test_command_refuses_to_write_what_is_wrong(folder, monkeypatch, capsys):
+    monkeypatch.setattr(vectors, "kernels", lambda: {"mix": kernel_of(ZERO._replace(result=1))})
+    before = (folder / "common" / "mix.json").read_bytes()
+    assert main(["vectors", "--out", str(folder)]) == 2
+    assert "by hand" in capsys.readouterr().err
+    assert (folder / "common" / "mix.json").read_bytes() == before
