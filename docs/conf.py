@@ -22,7 +22,7 @@ extensions = [
 ]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "tutorial_table.md"]
 html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"

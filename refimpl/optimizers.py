@@ -1,4 +1,4 @@
-"""Adam (Kingma and Ba 2015, Algorithm 1), as both papers use it."""
+"""Adam (Kingma and Ba 2015, Algorithm 1), which IPDPS'19 Algorithm 1 uses."""
 
 import numpy as np
 

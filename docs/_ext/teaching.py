@@ -28,7 +28,7 @@ from paper_lines import (
     paper_lines,
     source_of,
 )
-from source_pages import link_to, numbered_code, source_link
+from source_pages import link_to, numbered_code
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
@@ -153,9 +153,7 @@ class AlgorithmIndex(SphinxDirective):
             name = entry["name"]
             if key in taught:
                 name = f"[{name}](/{taught[key]}.md#{key.replace(':', '-')})"
-            where = ", ".join(
-                f"`{place.replace(':', '.')}`" for place in entry.get("functions", ())
-            )
+            where = ", ".join(f"{{source}}`{place}`" for place in entry.get("functions", ()))
             if "same_as" in entry:
                 where = f"as JPDC'21 Algorithm {entry['same_as']}"
             paper = TITLES[entry["paper"]]
@@ -227,15 +225,23 @@ class ErrataOf(SphinxDirective):
 
 
 class SourceRole(SphinxRole):
-    """A link to the page of a source file: {source}`fastimpl/_graph.pyx`, or `path:row`."""
+    """A link to a file, {source}`fastimpl/_graph.pyx` or `path:row`, or to "module:name"."""
 
     def run(self):
         path, _, row = self.text.partition(":")
-        if not (PACKAGES / path).is_file() or not path.startswith(("refimpl/", "fastimpl/")):
-            message = self.inliner.reporter.error(f"no source file {path!r}", line=self.lineno)
+        shown = self.text
+        try:
+            if "/" not in path:
+                shown = self.text.replace(":", ".")
+                path, row, _ = source_of(self.text)
+            known = path.startswith(("refimpl/", "fastimpl/")) and (PACKAGES / path).is_file()
+        except (ImportError, AttributeError, TypeError, OSError):
+            known = False
+        if not known:
+            message = self.inliner.reporter.error(f"no source {self.text!r}", line=self.lineno)
             return [], [message]
-        link = source_link("", path=path, row=int(row or 0), here=False, internal=True, refuri="")
-        link += nodes.literal(self.text, self.text)
+        link = link_to(path, int(row or 0), "", here=False)
+        link += nodes.literal(shown, shown)
         return [link], []
 
 

@@ -39,6 +39,11 @@ def spread(a, b):
     ]
 
 
+def listed(n):
+    numbers = [doubled(i) for i in range(n)]
+    return numbers
+
+
 def countdown(n):
     while n:
         yield n
@@ -139,6 +144,19 @@ def test_a_statement_of_several_lines_is_one_step():
     assert [(event, text) for _, event, text, _ in told(recording)][1::3] == [
         ("line", "return ["),
         ("return", "return ["),
+    ]
+
+
+def test_a_comprehension_is_one_step_on_every_python():
+    """Since Python 3.12 each of its turns is a line of the function."""
+    recording = record(lambda: listed(3), places("listed"), lambda stack: {})
+    assert [text.split()[0] for *_, text, _ in told(recording)] == ["def", "numbers", "return"]
+    recording = record(lambda: listed(2), places("listed", "doubled"), lambda stack: {})
+    assert [(event, depth) for _, event, _, depth in told(recording)] == [
+        ("call", 0),
+        ("line", 0),
+        *[("call", 1), ("line", 1), ("return", 0)] * 2,
+        ("line", 0),
     ]
 
 

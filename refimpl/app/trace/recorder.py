@@ -147,13 +147,8 @@ class _Recorder:
     def inside(self, frame, event, argument):
         """Be called by Python before each line of a traced function, and when it ends."""
         if event == "line":
-            function = self.functions[self.number[frame.f_code]]
-            span = function.statements[frame.f_lineno]
-            waiting = self._waiting
-            if waiting is not None and waiting[2] != "call" and self._frames[-1] is frame:
-                within = function.statements.get(waiting[1]) == span and span[0] != span[1]
-                if within:  # another line of the same statement
-                    return self.inside
+            if self._goes_on(frame):
+                return self.inside
             self._finish()
             self._start(frame, "line")
         elif event == "return":
@@ -162,6 +157,13 @@ class _Recorder:
             if self._frames:
                 self._start(self._frames[-1], "return")
         return self.inside
+
+    def _goes_on(self, frame):
+        """Whether the line is one more of a statement, or a comprehension's next turn."""
+        if self._waiting is None or self._frames[-1] is not frame or self._waiting[2] == "call":
+            return False
+        statements = self.functions[self.number[frame.f_code]].statements
+        return statements[frame.f_lineno] == statements[self._waiting[1]]
 
     def _start(self, frame, event):
         if len(self.steps) >= MOST_STEPS:
