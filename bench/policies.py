@@ -2,9 +2,9 @@
 
 All policies meet the same batches with the same sampled neighbours, and rank embeddings by
 random numbers instead of gradients, so that no model is trained: what is counted, the rows that
-are loaded, depends on sampling, cache and pruning alone. I/O saved is a ratio of sums (spec 5.4)
-over the last iterations. The setting is that of spec 4.8: a buffer of a share of all features,
-T / 6 iterations of staleness for T batches an epoch.
+are loaded, depends on sampling, cache and pruning alone. The share saved is a ratio of sums over
+the last iterations. The buffer has a share of the size of all features, and an embedding is valid
+for a sixth of an epoch.
 """
 
 import argparse

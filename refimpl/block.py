@@ -141,7 +141,7 @@ class MFG(NamedTuple):
 def transpose_block(block):
     """Return the transpose of `block` and the permutation of its values.
 
-    A counting sort (spec G.5): a block is rectangular, so JPDC'21 Algorithm 6 does not apply.
+    A counting sort: a block is rectangular, so JPDC'21 Algorithm 6 does not apply.
     The values of the transpose are ``data[perm]``. O(n_dst + n_src + e) time.
 
     Parameters

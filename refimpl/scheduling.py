@@ -129,7 +129,7 @@ def mixhop_depth(f1, widths, *, first=False):
     """Return the cheapest split depth J of a MixHop layer.
 
     The layer computes A^k X at full width for k up to J, and multiplies by the weights before
-    the rest of the powers (spec E.3). JPDC'21 gives no rule (E-F4). The sparse work of an inner
+    the rest of the powers. JPDC'21 gives no rule (E-F4). The sparse work of an inner
     layer is twice that of its forward pass, J f1 + sum over k of max(k - J, 0) w_k columns; a
     first layer does the J f1 once. Where depths cost the same, the smallest. O(K^2) time.
 

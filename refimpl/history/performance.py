@@ -149,7 +149,7 @@ def knapsack(met, *, floats, d, h, p, t_stale, cache_layers=None):
 
 
 def hits_per_admission(visits, p):
-    """Return the expected hits of an embedding while it is valid: spec 3.1's x, divided by p.
+    """Return the expected hits of an embedding while it is valid, for each time it is admitted.
 
     Parameters
     ----------

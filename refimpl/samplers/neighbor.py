@@ -15,7 +15,7 @@ MODES = ("layered", "shared")
 def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
     """Draw the message-flow graph of one batch by sampling neighbours on every layer.
 
-    The sampling under FreshGNN (VLDB'24 section 2; spec 1.4). Hop by hop, from the seeds: nodes
+    The sampling under FreshGNN (VLDB'24 section 2). Hop by hop, from the seeds: nodes
     draw neighbours without replacement, and those not met before join them. What a node draws
     depends on its own key alone, neither on the other nodes nor on their order: (seed, epoch,
     batch, layer, node), without the layer if `mode` is "shared". Any batch can be drawn at any
@@ -32,7 +32,7 @@ def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
         seeds', first. -1 is all of them, and so is any number that is not below the degree. A
         DGL sampler reads its list from the other end: pass ``fanouts[::-1]`` for that.
         In a `TypedGraph`, an item may be a sequence of R ints instead: a node draws so many of
-        its neighbours in each of the R relations; then the mode is "layered" (spec 8.1).
+        its neighbours in each of the R relations; then the mode is "layered".
     seed, epoch, batch : ints in [0, 2**64)
         They name the draws.
     mode : str
@@ -143,7 +143,7 @@ def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode
 def epoch_batches(ids, batch_size, seed, epoch):
     """Return the batches of an epoch: the nodes `ids` in a random order, cut in pieces.
 
-    The order is ``permutation(key(seed, epoch, BATCHES), len(ids))`` (spec 1.5). The last batch
+    The order is ``permutation(key(seed, epoch, BATCHES), len(ids))``. The last batch
     may be short. O(len(ids)) time and memory.
 
     Parameters

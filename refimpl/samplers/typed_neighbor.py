@@ -1,4 +1,4 @@
-"""Neighbour sampling on typed graphs, with a fan-out for each relation (spec 8.1)."""
+"""Neighbour sampling on typed graphs, with a fan-out for each relation."""
 
 import numpy as np
 

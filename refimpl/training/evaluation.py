@@ -15,7 +15,7 @@ class FullGraphPass(NamedTuple):
 
 
 def full_graph_forward(stack, weights, graph, X, A=None):
-    """Return what a stack makes of every node, from all of its neighbours (spec G.1).
+    """Return what a stack makes of every node, from all of its neighbours.
 
     Nothing is sampled, weighted or dropped. O(e f + n f^2) time for widths f.
 

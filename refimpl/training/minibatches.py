@@ -88,7 +88,7 @@ class Subgraphs:
 
 
 class LayerBatches:
-    """Batches of training nodes, each with sampled neighbours for every hop (spec G.5)."""
+    """Batches of training nodes, each with sampled neighbours for every hop."""
 
     def __init__(self, gnn, stack, graph, X, Y, first):
         self.gnn, self.X, self.Y = gnn, X, Y

@@ -40,7 +40,7 @@ class LoadCounts(NamedTuple):
 
     @property
     def io_saving(self):
-        """Share of the rows of neighbour sampling that were not loaded (spec 5.4); NaN for none."""
+        """Share of the rows of neighbour sampling that were not loaded; NaN for none."""
         return 1 - self.loaded / self.inputs if self.inputs else float("nan")
 
     @property
