@@ -50,8 +50,8 @@ from refimpl.graph import Counters, Graph, Subgraph, as_graph, induced_subgraph,
 from refimpl.history import cache, hotness, performance, policy
 from refimpl.history.entries import Entries, cache_admit, cache_fetch, cache_lookup, cache_read
 from refimpl.history.feature_files import IoCounters, io_counters, open_features, write_features
+from refimpl.history.feature_store import FeatureStore
 from refimpl.history.features import (
-    FeatureStore,
     Fetched,
     FetchPlan,
     Message,
@@ -68,15 +68,8 @@ from refimpl.history.mpi import DistributedFeatures, MPIComm, SimComm
 from refimpl.history.performance import PerformancePlan
 from refimpl.history.policy import DictCache, PolicyCounts, row_norms, select_stable
 from refimpl.history.pruning import PruneResult, io_saving, prune_mfg
-from refimpl.history.rounds import (
-    Simulation,
-    Topology,
-    Transfer,
-    pairwise_exchange,
-    round_bound,
-    schedule,
-    simulate,
-)
+from refimpl.history.rounds import Topology, Transfer, pairwise_exchange, round_bound, schedule
+from refimpl.history.simulation import Simulation, simulate
 from refimpl.layers.dense import DenseGradients, dense_backward, dense_forward
 from refimpl.layers.gat import GatGradients, GatOutput, gat_backward, gat_forward
 from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_backward, gcn_forward

@@ -13,13 +13,8 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.history.feature_files import matrix
-from refimpl.history.features import (
-    OWNERS,
-    Fetched,
-    Ownership,
-    one_sided_trace,
-    two_sided_trace,
-)
+from refimpl.history.feature_store import OWNERS, Ownership
+from refimpl.history.features import Fetched, one_sided_trace, two_sided_trace
 
 MOST_ROWS = 2**31 - 1  # of a rank: MPI counts rows in an int
 

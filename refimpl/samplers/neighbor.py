@@ -143,8 +143,8 @@ def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode
 def epoch_batches(ids, batch_size, seed, epoch):
     """Return the batches of an epoch: the nodes `ids` in a random order, cut in pieces.
 
-    The order is ``permutation(key(seed, epoch, BATCHES), len(ids))``. The last batch
-    may be short. O(len(ids)) time and memory.
+    VLDB'24 Algorithm 1, line 3. The order is ``permutation(key(seed, epoch, BATCHES), len(ids))``.
+    The last batch may be short. O(len(ids)) time and memory.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from comparison import parts
 
-from refimpl.app.cli import Parser
+from refimpl.app.cli import Parser, main
 from refimpl.app.errors import UserError
 from refimpl.app.trace import command, recipes
 from refimpl.app.trace.changes import changes
@@ -408,6 +408,15 @@ def test_bad_input_is_told_in_one_line(trace, tmp_path, argv, message):
         trace(*argv)
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_program_has_the_command(tmp_path, capsys):
+    out = tmp_path / "page.html"
+    assert main(["trace", "frontier", "--out", str(out)]) == 0
+    assert capsys.readouterr().err == "" and out.read_text(encoding="utf-8").endswith("</html>\n")
+    assert main(["trace", "frontier", "--out", str(tmp_path / "no" / "page.html")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("minibatch-gnn: error: --out must be a file") and error.count("\n") == 1
 
 
 def test_a_page_is_there_whole_or_not_at_all(trace, tmp_path, monkeypatch):

@@ -41,7 +41,7 @@ def spread(a, b):
 
 def listed(n):
     numbers = [doubled(i) for i in range(n)]
-    return numbers
+    return sum(numbers)
 
 
 def countdown(n):

@@ -90,7 +90,8 @@ class Recording(NamedTuple):
 def record(call, functions, view):
     """Run ``call()`` and record each line that the given functions run.
 
-    The functions are watched through ``sys.settrace`` in this thread and run unchanged.
+    The functions are watched through ``sys.settrace`` in this thread and run unchanged. The lines
+    of one statement are one step, as are the turns of a comprehension.
 
     Parameters
     ----------

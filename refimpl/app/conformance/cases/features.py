@@ -4,7 +4,8 @@ import numpy as np
 
 from refimpl.app.conformance.case import Case, Kernel
 from refimpl.app.conformance.inputs import changed, numbers
-from refimpl.history.features import FeatureStore, Fetched, FetchPlan, Message, Trace, build_plan
+from refimpl.history.feature_store import FeatureStore
+from refimpl.history.features import Fetched, FetchPlan, Message, Trace, build_plan
 from refimpl.streams import permutation
 
 HALF = {"FLOAT16": "Numbers of 16 bits become float32, exactly."}
