@@ -68,6 +68,22 @@ def test_only(capsys, tmp_path, pattern, kernels, cases):
         assert len(found) == cases
 
 
+def test_only_several_times(capsys, tmp_path):
+    """What fits any of the patterns, once each."""
+    path = tmp_path / "report.json"
+    patterns = ["common/mix/zero", "key", "*/mix/*o*"]
+    only = [option for pattern in patterns for option in ("--only", pattern)]
+    status, _, _ = run(capsys, "--impl", "refimpl", *only, "--report", path)
+    found = [(case["kernel"], case["case"]) for case in json.loads(path.read_text())["cases"]]
+    key, mix = (
+        [(file["function"], case["id"]) for case in file["cases"]]
+        for file in vectors.load(patterns=["key", "mix"])
+    )
+    assert status == 0
+    assert found == [*key, *(case for case in mix if "o" in case[1])]
+    assert ("mix", "zero") in found and len(found) > len(key) + 1
+
+
 def test_copy(capsys, tmp_path):
     status, out, _ = run(capsys, "--copy", tmp_path / "new" / "vectors")
     names = sorted(vectors.stored())
@@ -102,7 +118,7 @@ def test_a_difference_is_shown_and_reported(capsys, tmp_path):
 def test_missing_kernels_are_no_fault(capsys):
     reply = "{'result': '0'} if question['args'] == {'x': 0} else {'skip': 'no'}"
     status, out, _ = run(capsys, "--cmd", shlex.join(answering(reply)), "--only", "common/*")
-    kernels = len(vectors.load(pattern="common/*"))
+    kernels = len(vectors.load(patterns=["common/*"]))
     assert status == 0
     assert "conforms, 9 skipped" in next(line for line in out if " mix " in line)
     assert out[-1] == f"1 conforms, {kernels - 1} missing"
@@ -130,6 +146,8 @@ def test_no_greeting(capsys):
         (["--cmd", "'"], "No closing quotation"),
         (["--cmd", ""], "must name a program"),
         (["--only", "nothing"], "fits no kernel and no case"),
+        (["--only", "mix", "--only", "nothing"], "--only 'nothing' fits no kernel and no case"),
+        (["--only", ""], "fits no kernel and no case"),
         (["--timeout", "0"], "--timeout must be above 0"),
         (["--timeout", "nan"], "--timeout must be above 0"),
         (["--timeout", "inf"], "--timeout must be above 0"),

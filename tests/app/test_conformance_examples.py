@@ -79,9 +79,12 @@ def compiled(source, folder):
 
 def test_adapter_in_c(conformance, tmp_path):
     command = compiled((EXAMPLES / "adapter.c").read_text(), tmp_path)
-    status, verdicts, _ = conformance("--cmd", command)
+    status, verdicts, out = conformance("--cmd", command)
     own = STREAMS | {"pin_tile"}
+    row = next(line for line in out if " pin_tile " in line)
     assert status == 0
+    assert f"`{row.partition(', ')[2]}`" in PAGE.read_text()
+    assert "conforms, states of " in row
     assert split(verdicts) == (own, kernels().keys() - own)
     assert all(set(verdicts[name]) == {"pass"} for name in own)
 
@@ -89,7 +92,7 @@ def test_adapter_in_c(conformance, tmp_path):
 def test_adapter_in_c_answers_with_the_states(tmp_path):
     """All of them, so that the comparison of states is about something."""
     command = shlex.split(compiled((EXAMPLES / "adapter.c").read_text(), tmp_path))
-    (file,) = vectors.load(pattern="jpdc21/pin_tile")
+    (file,) = vectors.load(patterns=["jpdc21/pin_tile"])
     cases = [case for case in file["cases"] if "states" in case]
     lines = [json.dumps({"call": "pin_tile", "args": case["args"]}) for case in cases]
     done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True)
@@ -126,6 +129,36 @@ def test_a_wrong_line_in_c_is_found_in_the_step_that_it_spoils(
         assert ": states[" in said and f"].{first}" in said
 
 
+TAKES_TRUE = (
+    "if (value->kind == TRUTH) return *value->text == 116;\n    if (value->kind != NUMBER && value"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "case"),
+    [
+        (
+            "* (double)o.m * (sum / (double)nodes)",
+            "* (o.m * (sum / (double)nodes))",
+            "left_to_right",
+        ),
+        ("1, (uint64_t)most);\n    o.pushed", "1, UINT32_MAX);\n    o.pushed", "wide_cap"),
+        ("(int64_t)integer(cap, ", "cap->text[1] == 46 ? 1 : (int64_t)integer(cap, ", "real_cap"),
+        (" && graph->indices[low] == v", "", "one_way_inside"),
+        ("low < graph->indptr[u + 1] &&", "low == graph->indptr[u + 1] ||", "one_way_behind"),
+        ("if (value->kind != NUMBER && value", TAKES_TRUE, "true_lanes"),
+    ],
+)
+def test_a_careless_check_in_c_is_found(conformance, tmp_path, line, other, case):
+    """By the case that was made for it, and by no earlier one."""
+    source = (EXAMPLES / "adapter.c").read_text()
+    assert source.count(line) == 1
+    command = compiled(source.replace(line, other), tmp_path)
+    status, _, out = conformance("--cmd", command, "--only", "pin_tile", "--timeout", "10")
+    said = out[next(i for i, text in enumerate(out) if " pin_tile " in text) + 1]
+    assert (status, said.split(":")[0].strip()) == (1, case)
+
+
 def test_adapter_in_c_survives_what_is_no_question(tmp_path):
     command = shlex.split(compiled((EXAMPLES / "adapter.c").read_text(), tmp_path))
     lines = [
@@ -154,7 +187,7 @@ def test_the_page_shows_answers_that_conform():
         if line.startswith("-> ") and "hello" not in line:
             asked, answer = json.loads(line[3:]), json.loads(next(lines).removeprefix("<- "))
             file = {"compare": {"rule": "exact"}}
-            assert judge(file, server.answer(asked), answer) == ("pass", "")
+            assert judge(file, server.answer(asked), answer) == ("pass", "", False)
             answered += 1
     assert answered == 3
 
@@ -167,7 +200,18 @@ def test_the_page_shows_a_file_of_vectors():
     assert file["source"] == {"paper": kernel.paper, "place": kernel.place, "lines": kernel.lines}
     for case in file["cases"]:
         answer = Server(refimpl).answer(question(file, case))
-        assert judge(file, case, answer) == ("pass", "")
+        assert judge(file, case, answer) == ("pass", "", False)
+
+
+def test_the_page_shows_states_that_conform():
+    text = PAGE.read_text()
+    shown = text[text.index('"states": [\n') + 10 : text.index(", ..]}\n```")] + "]"
+    (file,) = vectors.load(patterns=["jpdc21/pin_tile/used"])
+    (case,) = file["cases"]
+    begun = {**case, "states": case["states"][:2]}
+    answer = {"result": case["result"], "states": json.loads(shown)}
+    assert judge(file, begun, answer) == ("pass", "", True)
+    assert [list(state) for state in answer["states"]] == [list(case["states"][0])] * 2
 
 
 def test_the_page_gives_the_numbers_of_the_streams():

@@ -1,16 +1,20 @@
 """The conformance runner, with programs that answer rightly, wrongly or not at all."""
 
+import json
+
 import pytest
 from conformance_programs import answering, program, vector
 
 from refimpl.app.conformance import report
 from refimpl.app.conformance.protocol import Lost
-from refimpl.app.conformance.runner import MOST_LOST, run
+from refimpl.app.conformance.runner import MOST_LOST, judge, run
 
 ARRAY = {"dtype": "int32", "shape": [2], "data": [4, 9]}
 CASE = {"id": "a", "flags": [], "args": {"x": 1}, "result": ARRAY}
 RIGHT = repr({"result": ARRAY})
 SLOW, QUICK = 60, 1.0
+STATES = [{"DB": [0, -1], "cnt": 1}, {"DB": [0, 1], "cnt": 2}, {"DB": [-1, 1], "cnt": 2}]
+STEPS = vector({**CASE, "states": STATES}, name="steps")
 
 
 def verdicts(command, *files, timeout=SLOW):
@@ -80,13 +84,12 @@ def test_errors_are_compared_by_class(reply, verdict, said):
 
 
 def test_states_are_compared_first_and_the_first_that_differs_is_named():
-    states = [{"DB": [0, -1], "cnt": 1}, {"DB": [0, 1], "cnt": 2}, {"DB": [-1, 1], "cnt": 2}]
-    file = vector({**CASE, "states": states})
+    states = STATES
 
     def said(states, result=ARRAY):
         reply = {"result": result, "states": states}
-        ((_, said),), status = verdicts(answering(repr(reply)), file)
-        assert status == (1 if said else 0)
+        verdict, said, _ = judge(STEPS, STEPS["cases"][0], reply)
+        assert verdict == ("differs" if said else "pass")
         return said
 
     assert said(states) == said(None) == said([{}, {}, {}]) == ""
@@ -94,8 +97,53 @@ def test_states_are_compared_first_and_the_first_that_differs_is_named():
     assert said([*states[:2], {"DB": [0, 1]}]) == "states[2].DB[0]: want -1, got 0"
     assert said(states[:2]) == "states: want 3 steps, got 2"
     assert said([*states, {}]) == "states: want 3 steps, got 4"
+    assert said([]) == "states: want 3 steps, got 0"
     assert said([1, 2, 3]) == "states[0]: want an object, got 1"
+    assert said({"DB": [0]}) == "states: want a list of 3, got {'DB': [0]}"
     assert said(states, [4, 8]) == "result[1]: want 9, got 8"
+
+
+@pytest.mark.parametrize("form", ["misspelt", "as named values"])
+def test_a_part_of_another_name_is_a_difference(form):
+    """It would never be compared: the states of a wrong program would seem to agree."""
+    wrong = [dict(state) for state in STATES]
+    if form == "misspelt":
+        wrong[1]["DBs"] = wrong[1].pop("DB")
+        said = "states[1].DBs: no such part, want DB, cnt"
+    else:
+        wrong = [{"type": "State", "fields": state} for state in STATES]
+        said = "states[0].type: no such part, want DB, cnt"
+    answer = {"result": ARRAY, "states": wrong}
+    assert judge(STEPS, STEPS["cases"][0], answer) == ("differs", said, True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "compared"),
+    [
+        ({"result": ARRAY, "states": STATES}, True),
+        ({"result": ARRAY, "states": [{}, {"cnt": 2}, {}]}, True),
+        ({"result": ARRAY, "states": [{}, {"cnt": 3}, {}]}, True),
+        ({"result": [4, 8], "states": STATES}, True),
+        ({"result": ARRAY, "states": [{}, {}, {}]}, False),
+        ({"result": ARRAY, "states": None}, False),
+        ({"result": ARRAY}, False),
+        ({"error": "value", "states": STATES}, False),
+        ({"skip": "no", "states": STATES}, False),
+        ({"states": STATES}, False),
+    ],
+)
+def test_it_is_said_whether_states_were_compared(answer, compared, tmp_path):
+    plain = vector(CASE, name="plain")
+    files = [STEPS, plain] if compared else [STEPS]
+    found = run(answering(repr(answer)), files, timeout=SLOW)
+    assert [v.states for v in found.verdicts] == [compared, False][: len(files)]
+    line = next(line for line in report.table(found) if " steps " in line)
+    assert line.endswith(", states of 1 compared") == compared
+    assert not any("plain" in line and "states" in line for line in report.table(found))
+    report.write(found, tmp_path / "report.json")
+    content = json.loads((tmp_path / "report.json").read_text())
+    assert content["states_compared"] == compared
+    assert [case["states"] for case in content["cases"]] == [v.states for v in found.verdicts]
 
 
 @pytest.mark.parametrize(

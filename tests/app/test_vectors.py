@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 import os
 import subprocess
 import sys
@@ -9,9 +10,11 @@ import types
 
 import numpy as np
 import pytest
+from docstrings import ELSEWHERE, parse
 
 import fastimpl
 import refimpl
+from refimpl import _check
 from refimpl.app.cli import main
 from refimpl.app.conformance import vectors
 from refimpl.app.conformance.case import Case, Close, Kernel
@@ -80,6 +83,7 @@ MUTANTS = [  # kernel, a line of it, what the line becomes
     ("transpose_perm", "ptr[u] += 1  # 8", "pass"),
     ("transpose_perm", "perm[ptr[u]] = j", "perm[ptr[v]] = j"),
     ("pin_tile", "return math.ceil(entries)", "return math.floor(entries)"),
+    ("pin_tile", "entries = eta * m * d", "entries = eta * (m * d)"),
     ("pin_tile", "self.start[t], self.end[t], self.slot[t] = k, k + length, j  # E-B11", "pass"),
     ("pin_tile", "-(-tries // lanes)", "tries // lanes"),
     ("dashboard", "self.IA_live[self.DB[2, idx_pop]] = False  # 16", "pass"),
@@ -121,6 +125,111 @@ def test_one_changed_line_of_the_reference_makes_the_check_fail(
     assert main(["vectors", "--check"]) == 1
     out = capsys.readouterr().out.splitlines()
     assert name in out[1] and out[-1].endswith("1 are not up to date")
+
+
+def finds(inside, behind):
+    """Return a check of symmetry that finds some of the edges without their reverse only.
+
+    Those whose reverse would stand in front of a neighbour, or behind the last one.
+    """
+
+    def symmetric(graph):
+        for v in range(graph.n):
+            for u in graph.indices[graph.indptr[v] : graph.indptr[v + 1]]:
+                row = graph.indices[graph.indptr[u] : graph.indptr[u + 1]]
+                place = int(np.searchsorted(row, v))
+                if (behind and place == len(row)) or (
+                    inside and place < len(row) and row[place] != v
+                ):
+                    raise ValueError("graph must be undirected")
+        return graph
+
+    return symmetric
+
+
+def counts_degrees(graph):
+    if (np.bincount(graph.indices, minlength=graph.n) != graph.degrees()).any():
+        raise ValueError("graph must be undirected")
+    return graph
+
+
+def takes(kind):
+    """Return a check of integers that takes those of another kind too."""
+    return lambda name, value, *ends: INTEGER(
+        name, int(value) if isinstance(value, kind) else value, *ends
+    )
+
+
+INTEGER = _check.integer
+FRONTIERS = ("frontier", "dashboard", "pin_tile")
+CARELESS = [  # what is checked, by what, and the case that finds it
+    *[("symmetric", finds(inside=False, behind=True), "one_way_inside", k) for k in FRONTIERS],
+    *[("symmetric", finds(inside=True, behind=False), "one_way_behind", k) for k in FRONTIERS],
+    *[("symmetric", counts_degrees, "one_way_round", k) for k in FRONTIERS],
+    *[("integer", takes(bool), c, k) for c in ("true_m", "true_cap") for k in FRONTIERS],
+    *[("integer", takes(bool), "true_lanes", k) for k in FRONTIERS[1:]],
+    *[("integer", takes(float), c, k) for c in ("real_n", "real_cap") for k in FRONTIERS],
+    *[("integer", takes(float), "real_lanes", k) for k in FRONTIERS[1:]],
+    # No upper end; only of `frontier`, as the others take memory for n steps.
+    ("integer", lambda name, value, low, *_: INTEGER(name, value, low), "wide_budget", "frontier"),
+]
+
+
+@pytest.mark.parametrize(("check", "careless", "case", "kernel"), CARELESS)
+def test_a_careless_check_is_found(check, careless, case, kernel, monkeypatch):
+    kernel = kernels()[kernel]
+    found = kernel._replace(cases=tuple(c for c in kernel.cases if c.id == case))
+    assert len(found.cases) == 1
+    vectors.render(found)
+    monkeypatch.setattr(_check, check, careless)
+    with pytest.raises(ValueError, match=f"{kernel.name}/{case}: refimpl raised no"):
+        vectors.render(found)
+
+
+@pytest.mark.parametrize("name", FRONTIERS[1:])
+def test_a_capacity_that_does_not_fit_32_bits_is_found(name, monkeypatch):
+    """It wraps to 0, where 2**32 entries are not refused."""
+
+    def wraps(eta, m, d):
+        if eta * m * d > 2**32:
+            raise ValueError("eta must give the Dashboard less than 2**32 entries")
+        return math.ceil(eta * m * d) % 2**32
+
+    kernel = kernels()[name]
+    monkeypatch.setattr(inspect.getmodule(getattr(refimpl, name)), "planned_capacity", wraps)
+    with pytest.raises(ValueError, match=f"{name}/eta_just_too_long: refimpl raised no"):
+        vectors.render(kernel)
+
+
+def type_of(name, parameter):
+    """Return what the docstring of `name` says that a parameter is; "" if nothing."""
+    item = parse(getattr(refimpl, name).__doc__).named("Parameters").get(parameter)
+    if item is None:
+        return ""
+    elsewhere = ELSEWHERE.search(item.description)
+    return type_of(elsewhere[1], parameter) if elsewhere and not item.type else item.type
+
+
+def is_real(name, parameter):
+    kind = type_of(name, parameter)
+    return kind.startswith("float") and "array" not in kind and "float32" not in kind
+
+
+def test_reals_are_written_as_reals():
+    """A program in a language with types may then tell a real from an integer by its form."""
+    reals, options = set(), set()
+    for name, kernel in kernels().items():
+        for case in kernel.cases:
+            given = {(name, parameter): value for parameter, value in case.args.items()}
+            if isinstance(sampler := case.args.get("sampler"), refimpl.Sampler):
+                given |= {(sampler.name, option): x for option, x in sampler.options.items()}
+            for (of, parameter), value in given.items():
+                if is_real(of, parameter):
+                    (reals if of == name else options).add((of, parameter))
+                    assert case.error == "type" or isinstance(value, float), (name, case.id)
+    assert reals >= {("dropout", "rate"), ("dashboard", "eta"), ("gat_backward", "slope")}
+    assert reals >= {("adam_step", "eps"), ("forest_fire", "p_f"), ("select_stable", "p")}
+    assert options <= {("pin_tile", "eta"), ("dashboard", "eta"), ("forest_fire", "p_f")}
 
 
 def kernel_of(*cases, **changes):

@@ -40,10 +40,10 @@ def _add_conformance(commands, impl):
     )
     parser.add_argument(
         "--only",
-        default="*",
+        action="append",
         metavar="PATTERN",
         help="only the kernels, or the cases, of this name, such as pin_tile, 'jpdc21/*' or "
-        "'jpdc21/pin_tile/path*' (default: all)",
+        "'jpdc21/pin_tile/path*'; may be given several times (default: all)",
     )
     parser.add_argument(
         "--timeout",
@@ -124,9 +124,7 @@ def _conformance(arguments, impl):
         command = _package_command(impl if package is None else package)
     else:
         command = _split(command)
-    files = vectors.load(pattern=arguments["only"])
-    if not files:
-        raise UserError(f"--only {arguments['only']!r} fits no kernel and no case")
+    files = _chosen(arguments["only"] or ["*"])
     if arguments["report"] is not None and not Path(arguments["report"]).parent.is_dir():
         raise UserError(f"--report {arguments['report']}: there is no such folder")
     try:
@@ -142,6 +140,18 @@ def _conformance(arguments, impl):
     if arguments["report"] is not None:
         report.write(found, arguments["report"])
     return found.status
+
+
+def _chosen(patterns):
+    """Return the files of the vectors that match one of the patterns, each of which must match."""
+    files = vectors.load(patterns=patterns)
+    cases = [
+        (f"{f['source']['paper']}/{f['function']}", c["id"]) for f in files for c in f["cases"]
+    ]
+    for pattern in patterns:
+        if not any(vectors.fits(pattern, *case) for case in cases):
+            raise UserError(f"--only {pattern!r} fits no kernel and no case")
+    return files
 
 
 def _copy(folder):

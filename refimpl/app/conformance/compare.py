@@ -17,8 +17,8 @@ def first_difference(want, got, rule, at="result"):
     ----------
     want, got : JSON values
         As `encode` makes them. `got` may be simpler: an array may be a list (of lists) of
-        numbers, its dtype is then not compared; a type need not be named; fields that are not
-        wanted are ignored.
+        numbers, its dtype is then not compared; a type need not be named, but must be the right
+        one if it is; fields that are not wanted are ignored.
     rule : Exact or Close
     at : str
         What the value is called.
@@ -27,6 +27,9 @@ def first_difference(want, got, rule, at="result"):
         return _array_difference(want, got, rule, at)
     if isinstance(want, dict):
         wanted = want["graph"] if "graph" in want else want["fields"]
+        kind = "Graph" if "graph" in want else want.get("type")
+        if kind is not None and isinstance(got, dict) and got.get("type", kind) != kind:
+            return f"{at}: want type {kind}, got {short(got['type'])}"
         parts = got.get("graph", got.get("fields")) if isinstance(got, dict) else None
         if not isinstance(parts, dict):
             return f"{at}: want {', '.join(wanted)}, got {short(got)}"

@@ -117,7 +117,9 @@ def _ids(array, arrays):
 
 
 def _type(value):
-    return {"type": type(value).__name__}
+    """Return the name of a type of refimpl; those of another package have names of their own."""
+    name = type(value).__name__
+    return {"type": name} if name in refimpl.__all__ else {}
 
 
 def _fields(value):

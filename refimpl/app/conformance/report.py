@@ -28,7 +28,10 @@ def kit_version():
 
 
 class Row(NamedTuple):
-    """A kernel in the table: `passed` of `cases`, and the first difference or what to add."""
+    """A kernel in the table: `passed` of `cases`, and the first difference or what to add.
+
+    `states` says in how many cases states were compared.
+    """
 
     paper: str
     place: str
@@ -37,6 +40,7 @@ class Row(NamedTuple):
     passed: int
     cases: int
     said: str
+    states: int = 0
 
 
 def rows(report):
@@ -47,7 +51,8 @@ def rows(report):
         about = verdicts[0].paper, verdicts[0].place, verdicts[0].kernel
         verdict, said = _verdict(verdicts)
         passed = sum(v.verdict == PASS for v in verdicts)
-        found.append(Row(*about, verdict, passed, len(verdicts), said))
+        states = sum(v.states for v in verdicts)
+        found.append(Row(*about, verdict, passed, len(verdicts), said, states))
     return sorted(found, key=_position)
 
 
@@ -83,8 +88,9 @@ def table(report):
         for row in group:
             passed = f"{row.passed}/{row.cases}"
             line = f"  {row.place:<{places}}  {row.kernel:<{names}}  {passed:>5}  {row.verdict}"
+            states = f", states of {row.states} compared" if row.states else ""
             bad = row.verdict in (DIFFERS, LOST)
-            lines += [line, f"      {row.said}"] if bad else [line + row.said]
+            lines += [line + states, f"      {row.said}"] if bad else [line + row.said + states]
     verdicts = [row.verdict for row in found]
     kinds = [kind for kind in (CONFORMS, DIFFERS, LOST, MISSING, NOT_RUN) if kind in verdicts]
     return [*lines, "", ", ".join(f"{verdicts.count(kind)} {kind}" for kind in kinds)]
@@ -97,6 +103,7 @@ def write(report, path):
         "kit": {"name": "minibatch-gnn", "version": kit_version()},
         "program": {"name": report.name, "version": report.version},
         "status": report.status,
+        "states_compared": sum(verdict.states for verdict in report.verdicts),
         "cases": [verdict._asdict() for verdict in report.verdicts],
     }
     with replacing(path) as temporary:

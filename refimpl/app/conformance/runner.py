@@ -25,6 +25,8 @@ class Verdict(NamedTuple):
         From the question to the answer.
     difference : str
         The first one, or what the program said.
+    states : bool
+        Whether states of the answer, or parts of them, were compared.
     """
 
     paper: str
@@ -34,6 +36,7 @@ class Verdict(NamedTuple):
     verdict: str
     seconds: float = 0.0
     difference: str = ""
+    states: bool = False
 
 
 class Report(NamedTuple):
@@ -100,11 +103,11 @@ def _ask_all(program, file):
             continue
         begin = time.perf_counter()
         try:
-            verdict, difference = judge(file, case, program.ask(question(file, case)))
+            verdict, difference, states = judge(file, case, program.ask(question(file, case)))
         except Lost as loss:
-            verdict, difference = LOST, str(loss)
+            verdict, difference, states = LOST, str(loss), False
         seconds = time.perf_counter() - begin
-        verdicts.append(Verdict(*about, case["id"], verdict, seconds, difference))
+        verdicts.append(Verdict(*about, case["id"], verdict, seconds, difference, states))
     return verdicts
 
 
@@ -115,21 +118,29 @@ def question(file, case):
 
 
 def judge(file, case, answer):
-    """Return the verdict on one answer, and the first difference or what the program said."""
+    """Return the verdict on one answer, the first difference or what the program said, and
+    whether states were compared.
+    """
     if "skip" in answer:
-        return SKIP, short(answer["skip"])
+        return SKIP, short(answer["skip"]), False
     wanted = f"want error {case['error']!r}" if "error" in case else "want a result"
     if "fault" in answer:
-        return DIFFERS, f"{wanted}, got {short(answer['fault'])}"
+        return DIFFERS, f"{wanted}, got {short(answer['fault'])}", False
     if "error" in case or "error" in answer:
         if answer.get("error") == case.get("error"):
-            return PASS, ""
+            return PASS, "", False
         got = f"error {short(answer['error'])!r}" if "error" in answer else "a result"
-        return DIFFERS, f"{wanted}, got {got}"
+        return DIFFERS, f"{wanted}, got {got}", False
     if "result" not in answer:
-        return DIFFERS, f"{wanted}, got {short(answer)}"
+        return DIFFERS, f"{wanted}, got {short(answer)}", False
     found = _difference(case, answer, rule_of(file))
-    return (DIFFERS, found) if found else (PASS, "")
+    return DIFFERS if found else PASS, found or "", _has_states(case, answer)
+
+
+def _has_states(case, answer):
+    """Say whether an answer has a part of a state, where the case has states to compare it with."""
+    states = answer.get("states")
+    return "states" in case and isinstance(states, list) and any(states)
 
 
 def rule_of(file):
@@ -140,7 +151,7 @@ def rule_of(file):
 
 def _difference(case, answer, rule):
     """Return the first difference: in the states, where the program answers with them, first."""
-    if "states" in case and isinstance(answer.get("states"), list):
+    if "states" in case and answer.get("states") is not None:
         found = _state_difference(case["states"], answer["states"], rule)
         if found:
             return found
@@ -152,10 +163,19 @@ def _difference(case, answer, rule):
 
 
 def _state_difference(want, got, rule):
-    """Return the first step after which the states differ, and how; a port may leave parts out."""
+    """Return the first step after which the states differ, and how.
+
+    A port may leave parts out. One of another name is a difference: it is misspelt, or the state
+    has another form, and nothing would be compared.
+    """
+    if not isinstance(got, list):
+        return f"states: want a list of {len(want)}, got {short(got)}"
     for i, (a, b) in enumerate(zip(want, got, strict=False)):
         if not isinstance(b, dict):
             return f"states[{i}]: want an object, got {short(b)}"
+        for name in b:
+            if name not in a:
+                return f"states[{i}].{short(name)}: no such part, want {', '.join(a)}"
         for name in (name for name in a if name in b):
             found = first_difference(a[name], b[name], rule, f"states[{i}].{name}")
             if found:

@@ -230,13 +230,19 @@ def _as_list(case):
     return [[k, {"fields": case[k]} if k in named else case[k]] for k in sorted(case)]
 
 
-def load(folder=FOLDER, pattern="*"):
-    """Return the files of vectors that match, as dicts, long arrays written out.
+def fits(pattern, kernel, case):
+    """Say whether a case, of the kernel "paper/name", matches a pattern as `load` takes them."""
+    names = kernel, kernel.split("/")[1], f"{kernel}/{case}"
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+
+
+def load(folder=FOLDER, patterns=("*",)):
+    """Return the files of vectors that match one of `patterns`, as dicts, long arrays written out.
 
     Parameters
     ----------
     folder : Path
-    pattern : str
+    patterns : sequence of str
         Of "paper/kernel", of the kernel alone, or of "paper/kernel/case"; `*` stands for
         anything. A file has only the cases that match.
     """
@@ -244,10 +250,9 @@ def load(folder=FOLDER, pattern="*"):
     for name in sorted(name for name in stored(folder) if name.endswith(".json")):
         file = json.loads((folder / name).read_text())
         kernel = name.removesuffix(".json")
-        if not any(fnmatch.fnmatchcase(x, pattern) for x in (kernel, kernel.split("/")[1])):
-            ids = [case["id"] for case in file["cases"]]
-            chosen = {i for i in ids if fnmatch.fnmatchcase(f"{kernel}/{i}", pattern)}
-            file["cases"] = [case for case in file["cases"] if case["id"] in chosen]
+        file["cases"] = [
+            case for case in file["cases"] if any(fits(p, kernel, case["id"]) for p in patterns)
+        ]
         if file["cases"]:
             file["cases"] = [inline(case, (folder / name).parent) for case in file["cases"]]
             files.append(file)

@@ -16,10 +16,12 @@ from refimpl.app.conformance.graphs import (
     LOOPS,
     MIXED,
     PAIR,
+    PATH6,
     PAW,
     STAR,
     ids,
 )
+from refimpl.app.conformance.inputs import changed
 from refimpl.app.trace.recorder import record
 from refimpl.graph import Counters
 from refimpl.samplers.dashboard import dashboard
@@ -30,6 +32,7 @@ FLAGS = {
     **samplers.FLAGS,
     "CLEANUP": "What is pushed does not fit behind the last column: the live ones move up first.",
     "GROW": "It does not fit after a clean-up either: the Dashboard is doubled until it does.",
+    "LEFT_TO_RIGHT": "eta m d is above 9 from left to right, and 9 in any other order.",
     "MISS": "A probe hits an entry that nobody owns, and another is drawn.",
     "ROUNDS": "Probes are counted in rounds of `lanes`, each step from a new round.",
     "TRUNCATE": "It does not fit after a clean-up either: the node gets what is left (E-B22).",
@@ -125,6 +128,16 @@ WORKED = (
         "used, floor(.7003 x 2) = 1 is hit; nothing is free: clean-up, nothing is live; 0 . "
         "Step 3: one is used and hit; . 0.",
     ),
+    Case(
+        "left_to_right",
+        options(PATH6, 3, 1, 3, 3, eta=1.8),
+        ("WORKED", "LEFT_TO_RIGHT"),
+        NodeSample(ids(0, 1, 4), ids(), ids(), Counters(capacity=10, draws=3)),
+        "Degrees 1 2 2 2 2 1, mean 10 / 6. In float64, 1.8 x 3 is a little above 5.4, and that "
+        "times 10 / 6 a little above 9: 10 entries. 3 x 10 / 6 is 5, and 1.8 x 5 is 9. Draws of "
+        "main: .1135 .7003 .6130. Of 0 to 5, floor(.1135 x 6) = 0 takes 0; 1 + floor(.7003 x 5) "
+        "= 4 takes 4, and 1 moves to its place; 2 + floor(.6130 x 4) = 4 takes that 1.",
+    ),
     samplers.ISOLATED_ROOTS._replace(
         result=NodeSample(ids(0, 1, 2), ids(), ids(), Counters(draws=3)),
         working=samplers.ISOLATED_ROOTS.working + " The mean degree is 0, and so is the capacity.",
@@ -149,12 +162,33 @@ OPTIONS = (
         options(STAR, 6, 5, 2, 8, eta=1.3, deg_cap=3, include="popped", lanes=3),
         ("HUB", "DEG_CAP", "POPPED", "ROUNDS"),
     ),
-    Case("eta_1", options(PAW, 1, 2, 1, 2, eta=1.0), error="value"),
-    Case("eta_infinite", options(PAW, 1, 2, 1, 2, eta=float("inf")), error="value"),
-    Case("eta_too_long", options(PAW, 1, 2, 1, 2, eta=1e12), error="value"),
-    Case("no_lanes", options(PAW, 1, 2, 1, 2, lanes=0), error="value"),
-    Case("unknown_range", options(PAW, 1, 2, 1, 2, probe_range="all"), error="value"),
-    Case("unknown_overflow", options(PAW, 1, 2, 1, 2, overflow="drop"), error="value"),
+    *changed(
+        {
+            "eta_1": {"eta": 1.0},
+            "eta_infinite": {"eta": float("inf")},
+            "eta_nan": {"eta": float("nan")},
+            "eta_too_long": {"eta": 1e12},
+            "eta_just_too_long": {"graph": PAIR, "eta": 2.0**32},
+            "no_lanes": {"lanes": 0},
+            "wide_lanes": {"lanes": 2**31},
+            "unknown_range": {"probe_range": "all"},
+            "range_null": {"probe_range": None},
+            "unknown_overflow": {"overflow": "drop"},
+            "overflow_true": {"overflow": True},
+        },
+        samplers.SMALL,
+        "value",
+    ),
+    *changed(
+        {
+            "eta_null": {"eta": None},
+            "eta_true": {"eta": True},
+            "real_lanes": {"lanes": 8.0},
+            "true_lanes": {"lanes": True},
+        },
+        samplers.SMALL,
+        "type",
+    ),
 )
 CASES = (*WORKED, *samplers.generated(), *OPTIONS, *samplers.ERRORS)
 

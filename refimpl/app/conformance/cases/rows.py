@@ -209,7 +209,7 @@ KERNELS = (
                 {"X": numbers((2, 2), 25), "rate": uniform(0, 1), "key": 0},
                 ("TIE",),
             ),
-            Case("rate_0", {"X": numbers((2, 3), 30), "rate": 0, "key": 9}, ("RATE_0",)),
+            Case("rate_0", {"X": numbers((2, 3), 30), "rate": 0.0, "key": 9}, ("RATE_0",)),
             Case(
                 "highest_key",
                 {"X": numbers((2, 4), 40), "rate": 0.75, "key": 2**64 - 1},

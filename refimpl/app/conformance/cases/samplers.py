@@ -8,19 +8,20 @@ import numpy as np
 
 from refimpl.app.conformance.case import Case, Kernel
 from refimpl.app.conformance.graphs import (
-    ARROWS,
     KARATE,
     LOOP,
     LOOPS,
     MIXED,
     NO_EDGES,
     NOTHING,
+    ONE_WAY,
     PAIR,
     PAW,
     STAR,
     directed,
     ids,
 )
+from refimpl.app.conformance.inputs import changed
 from refimpl.app.trace.recorder import record
 from refimpl.graph import Counters, Graph, Subgraph
 from refimpl.samplers.frontier import frontier
@@ -33,25 +34,50 @@ FLAGS = {
     "POPPED": "The node that is left joins the sample, not the one that is reached (E-B1).",
     "STOPS_EARLY": "Only isolated nodes are left in the frontier: fewer than n - m steps (E-B26).",
 }
+
+
+def options(graph, main, probe, m, n, **others):
+    """Return the arguments of a frontier sampler."""
+    return {"graph": graph, "main": main, "probe": probe, "m": m, "n": n, **others}
+
+
+SMALL = options(PAW, 1, 2, 1, 2)
 ERRORS = (
-    Case("directed", {"graph": ARROWS, "main": 1, "probe": 2, "m": 1, "n": 2}, error="value"),
-    Case("no_graph", {"graph": None, "main": 1, "probe": 2, "m": 1, "n": 2}, error="type"),
-    Case("no_roots", {"graph": PAW, "main": 1, "probe": 2, "m": 0, "n": 2}, error="value"),
-    Case("too_many_roots", {"graph": PAW, "main": 1, "probe": 2, "m": 5, "n": 9}, error="value"),
-    Case("small_budget", {"graph": PAW, "main": 1, "probe": 2, "m": 3, "n": 2}, error="value"),
-    Case(
-        "cap_0",
-        {"graph": PAW, "main": 1, "probe": 2, "m": 1, "n": 2, "deg_cap": 0},
-        error="value",
+    *(
+        Case(name, {**SMALL, "graph": graph}, ("DIRECTED",), error="value")
+        for name, graph in ONE_WAY.items()
     ),
-    Case(
-        "unknown_include",
-        {"graph": PAW, "main": 1, "probe": 2, "m": 1, "n": 2, "include": "both"},
-        error="value",
+    *changed(
+        {
+            "no_roots": {"m": 0},
+            "too_many_roots": {"m": 5, "n": 9},
+            "small_budget": {"m": 3},
+            # Without edges, so that a port that takes this n has no step to make.
+            "wide_budget": {"graph": NO_EDGES, "n": 2**31},
+            "cap_0": {"deg_cap": 0},
+            "wide_cap": {"deg_cap": 2**31},
+            "unknown_include": {"include": "both"},
+            "include_number": {"include": 1},
+            "negative_key": {"main": -1},
+            "wide_key": {"probe": 2**64},
+        },
+        SMALL,
+        "value",
     ),
-    Case("negative_key", {"graph": PAW, "main": -1, "probe": 2, "m": 1, "n": 2}, error="value"),
-    Case("wide_key", {"graph": PAW, "main": 1, "probe": 2**64, "m": 1, "n": 2}, error="value"),
-    Case("real_m", {"graph": PAW, "main": 1, "probe": 2, "m": 1.5, "n": 2}, error="type"),
+    *changed(
+        {
+            "no_graph": {"graph": None},
+            "real_key": {"main": 1.0},
+            "real_probe": {"probe": 2.0},
+            "real_m": {"m": 1.0},
+            "real_n": {"n": 2.0},
+            "real_cap": {"deg_cap": 2.0},
+            "true_m": {"m": True},
+            "true_cap": {"deg_cap": True},
+        },
+        SMALL,
+        "type",
+    ),
 )
 ISOLATED_ROOTS = Case(
     "isolated_roots",
@@ -61,11 +87,6 @@ ISOLATED_ROOTS = Case(
     "m is all three nodes, so they are the roots whatever the 3 draws. Their weights add up to "
     "0: no step is made.",
 )
-
-
-def options(graph, main, probe, m, n, **others):
-    """Return the arguments of a frontier sampler."""
-    return {"graph": graph, "main": main, "probe": probe, "m": m, "n": n, **others}
 
 
 def generated():

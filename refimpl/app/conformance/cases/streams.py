@@ -73,6 +73,7 @@ KEY = (
     Case("negative", {"parts": [1, -1]}, error="value"),
     Case("too_large", {"parts": [2**64]}, error="value"),
     Case("real", {"parts": [1.0]}, error="type"),
+    Case("true", {"parts": [True]}, error="type"),
 )
 UNIFORM = (
     Case(
@@ -112,6 +113,7 @@ BELOW = (
     Case("zero", {"k": 1, "c": 0, "n": 0}, error="value"),
     Case("too_large", {"k": 1, "c": 0, "n": 2**53}, error="value"),
     Case("real_n", {"k": 1, "c": 0, "n": 2.0}, error="type"),
+    Case("true_n", {"k": 1, "c": 0, "n": True}, error="type"),
 )
 PICK = (
     Case(
@@ -181,6 +183,7 @@ FLOYD = (
     Case("none", {"key": 9, "n": 4, "f": 0}, ("EMPTY",)),
     Case("too_many", {"key": 9, "n": 4, "f": 5}, error="value"),
     Case("real_f", {"key": 9, "n": 4, "f": 1.0}, error="type"),
+    Case("true_f", {"key": 9, "n": 4, "f": True}, error="type"),
 )
 ALIAS = (
     Case(

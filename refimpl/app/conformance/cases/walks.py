@@ -6,7 +6,6 @@ places.
 
 from refimpl.app.conformance.case import Case, Kernel
 from refimpl.app.conformance.graphs import (
-    ARROWS,
     KARATE,
     LONELY,
     LOOP,
@@ -14,6 +13,7 @@ from refimpl.app.conformance.graphs import (
     MIXED,
     NO_EDGES,
     NOTHING,
+    ONE_WAY,
     PAIR,
     PATH3,
     PAW,
@@ -41,7 +41,10 @@ def options(graph, main, **others):
 def errors(**others):
     """Return the calls that every static sampler refuses; `others` are legal options."""
     return (
-        Case("directed", options(ARROWS, 1, **others), ("DIRECTED",), error="value"),
+        *(
+            Case(name, options(graph, 1, **others), ("DIRECTED",), error="value")
+            for name, graph in ONE_WAY.items()
+        ),
         Case("no_graph", options(None, 1, **others), error="type"),
         Case("negative_key", options(PAW, -1, **others), error="value"),
         Case("real_key", options(PAW, 0.5, **others), error="type"),
