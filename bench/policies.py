@@ -16,8 +16,11 @@ import numpy as np
 import fastimpl as gnn
 from bench.fresh import numbers
 from refimpl import key, load_dataset, power_law
+from refimpl.history.cache import OVERFLOWS
+from refimpl.history.compaction import live_layers
+from refimpl.training.fresh import CONTROL
 
-CONTROL, MODEL_SEED = 7, 0
+SEED = 0
 
 
 class Policy:
@@ -40,16 +43,15 @@ class Policy:
         slots = [np.full(len(ids), -1, np.int32) for ids in mfg.nodes[1:]]
         for layer in self.layers:
             slots[layer - 1] = self.cache.lookup(layer, mfg.nodes[layer], i)
-        pruned = gnn.prune_mfg(mfg, [found >= 0 for found in slots])
-        held = self.cache.fetch_features(mfg.nodes[0][pruned.live[0]])[1]
+        live = live_layers(gnn.prune_mfg(mfg, [found >= 0 for found in slots]))
+        held = self.cache.fetch_features(mfg.nodes[0][live.order[0]])[1]
         self.loaded.append(len(held) - int(held.sum()))
         if not self.layers:
             return
         self.cache.begin_update(i)
         for layer in self.layers:
-            rows = np.flatnonzero(pruned.live[layer])
-            ids, computed = mfg.nodes[layer][rows], pruned.comp[layer - 1][rows]
-            self._update(layer, ids, computed, i)
+            ids = mfg.nodes[layer][live.order[layer]]
+            self._update(layer, ids, live.computed[layer - 1], i)
 
     def _update(self, layer, ids, computed, i):
         allow = None
@@ -67,7 +69,7 @@ class Policy:
             i,
             p=self.p,
             control="random",
-            key=key(MODEL_SEED, CONTROL, i, layer),
+            key=key(SEED, CONTROL, i, layer),
             allow=allow,
         )
 
@@ -75,10 +77,10 @@ class Policy:
 def policies(options, graph, roots, d, h):
     """Return the policies of Figure 14 by name, in its order."""
     sampling = graph, roots, options.fanouts, options.batch
-    met = gnn.profile(*sampling, seed=MODEL_SEED)
+    met = gnn.profile(*sampling, seed=SEED)
     plan = gnn.plan_performance(
         *sampling,
-        seed=MODEL_SEED,
+        seed=SEED,
         floats=options.floats(d, graph.n),
         d=d,
         h=h,
@@ -103,9 +105,9 @@ def graphs_of_batches(options, graph, roots):
     """Yield the message-flow graphs of one epoch after another."""
     epoch = 0
     while True:
-        batches = gnn.epoch_batches(roots, options.batch, MODEL_SEED, epoch)
+        batches = gnn.epoch_batches(roots, options.batch, SEED, epoch)
         with gnn.Prefetcher(
-            graph, batches, options.fanouts, seed=MODEL_SEED, epoch=epoch, workers=1
+            graph, batches, options.fanouts, seed=SEED, epoch=epoch, workers=1
         ) as found:
             for _, mfg in found:
                 yield mfg
@@ -137,17 +139,21 @@ def main(arguments=None):
     parser.add_argument("--widths", type=numbers(int), default=[768, 256, 128, 256])
     parser.add_argument("--p-grad", type=float, default=0.9)
     parser.add_argument("--share", type=float, default=0.08, help="buffer over all features")
-    parser.add_argument("--overflow", default="drop")
+    parser.add_argument("--overflow", default="drop", choices=OVERFLOWS)
     parser.add_argument("--iterations", type=int, default=300)
     parser.add_argument("--counted", type=int, default=200, help="of these, at the end")
     options = parser.parse_args(arguments)
+    if not 1 <= options.counted <= options.iterations:
+        parser.error("--counted must be at least 1 and at most --iterations")
+    if len(options.widths) % 2 or min(options.widths) < 1:
+        parser.error("--widths must be pairs d,h of numbers from 1")
     if options.data:
         dataset = load_dataset(options.data)
         graph, roots = dataset.graph, dataset.train
     else:
         graph = power_law(options.nodes, 38, exponent=2.3)
         count = int(options.roots * graph.n)
-        roots = gnn.pick_without_replacement(key(MODEL_SEED, CONTROL), 0, graph.n, count)
+        roots = gnn.pick_without_replacement(key(SEED, CONTROL), 0, graph.n, count)
     options.age = max(1, -(-len(roots) // options.batch) // 6)
     options.floats = lambda d, n: int(options.share * n * d)
     print(f"`{' '.join(['python -m bench.policies', *(arguments or sys.argv[1:])])}`: ", end="")

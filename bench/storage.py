@@ -21,6 +21,7 @@ import numpy as np
 
 import fastimpl
 from bench.conftest import busy_seconds, share_of_others
+from bench.fresh import numbers
 from refimpl import Dataset, TrainConfig, io_counters, open_features, write_features
 from refimpl.training.datasets.communities import communities
 
@@ -52,9 +53,8 @@ def read_data(folder):
     return Dataset("storage", graph, graph, features, labels, False, every, none, none)
 
 
-def child(folder, group, settings):
-    """Train in the cgroup `group`; print seconds, bytes and rows of each epoch as JSON."""
-    (Path(group) / "cgroup.procs").write_text(str(os.getpid()))
+def trained(folder, settings):
+    """Train; return seconds, bytes from storage and rows of each epoch."""
     dataset, epochs = read_data(folder), []
     config = TrainConfig(**settings)
     with fastimpl.make_trainer(dataset, config, features=dataset.features) as trainer:
@@ -71,7 +71,7 @@ def child(folder, group, settings):
                     "needed": load["inputs"],
                 }
             )
-    print(json.dumps(epochs))
+    return epochs
 
 
 def forget(path):
@@ -111,19 +111,22 @@ def main(arguments=None):
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--nodes", type=int, default=30_000)
     parser.add_argument("--width", type=int, default=2048)
-    parser.add_argument("--memory", type=int, default=224, help="MiB that a process may use")
-    parser.add_argument("--batch", type=int, default=1000)
-    parser.add_argument("--fanouts", default="5,3")
+    parser.add_argument("--memory", type=int, default=112, help="MiB that a process may use")
+    parser.add_argument("--batch", type=int, default=100)
+    parser.add_argument("--fanouts", type=numbers(int), default=[3, 2])
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--p-grad", type=float, default=0.9)
-    parser.add_argument("--t-stale", type=int, default=30)
-    parser.add_argument("--buffer", type=int, default=2**24, help="bytes of the cache")
+    parser.add_argument("--t-stale", type=int, default=300)
+    parser.add_argument("--buffer", type=int, default=8_000_000, help="bytes of the cache")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args(arguments)
     if options.child:
         folder, group, settings = options.child
-        child(Path(folder), group, json.loads(settings))
+        Path(group, "cgroup.procs").write_text(str(os.getpid()))
+        print(json.dumps(trained(Path(folder), json.loads(settings))))
         return 0
+    if options.rounds < 1:
+        parser.error("--rounds must be at least 1")
     try:
         print_table(options, arguments or sys.argv[1:])
     except OSError as error:
@@ -134,8 +137,7 @@ def main(arguments=None):
 
 def print_table(options, words):
     """Measure in turns and print Markdown."""
-    fanouts = [int(f) for f in options.fanouts.split(",")]
-    shared = {"fanouts": fanouts, "layers": len(fanouts), "batch": options.batch}
+    shared = {"fanouts": options.fanouts, "layers": len(options.fanouts), "batch": options.batch}
     shared |= {"hidden": options.hidden, "epochs": EPOCHS}
     fresh = {"p_grad": options.p_grad, "t_stale": options.t_stale, "buffer": options.buffer}
     settings = {

@@ -77,6 +77,7 @@ class TypedGraph(Graph):
         row, found = _rows(self), []
         for r in range(self.relations):
             where = np.flatnonzero(self.edge_types == r)
+            where.flags.writeable = False
             indptr = np.concatenate([[0], np.cumsum(np.bincount(row[where], minlength=self.n))])
             found.append((Graph._trusted(indptr, self.indices[where], False), where))
         return tuple(found)

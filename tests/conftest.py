@@ -2,6 +2,7 @@
 
 import importlib
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -34,6 +35,15 @@ def pytest_generate_tests(metafunc):
 def gnn(request):
     """The package under test; one that cannot be imported is an error, never a skip."""
     return importlib.import_module(request.param)
+
+
+@pytest.fixture
+def bench_folder(tmp_path, monkeypatch):
+    """A folder to import `bench` from, and nothing else: packages stay as installed."""
+    root = Path(__file__).parents[1]
+    (tmp_path / "bench").symlink_to(root / "bench", target_is_directory=True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
 
 
 def pytest_report_header():

@@ -8,6 +8,7 @@ from refimpl import _check
 from refimpl.block import Block
 from refimpl.graph import Graph
 from refimpl.history.pruning import checked_mfg, mask
+from refimpl.samplers.neighbor import neighbor_arguments
 
 PROFILE_EPOCH = 2**31  # of the keys: no epoch of training has this number
 
@@ -135,7 +136,8 @@ def profile(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, mode="
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
     """
-    n, depth = _checked(graph).n, len(tuple(fanouts))
+    _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
+    n, depth = graph.n, len(fanouts)
     needed = mask("needed", np.asarray(np.ones(n, np.bool_) if needed is None else needed), n)
     visits = [np.zeros(n, np.int64) for _ in range(depth)]
     shares = [np.zeros(n) for _ in range(depth)]

@@ -110,6 +110,8 @@ def as_mfg(nodes, patterns, mode):
 def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode="layered"):
     """Draw the message-flow graphs of several batches, in parallel: `sample_mfg` for each.
 
+    With fan-outs by relation the batches are drawn one after another.
+
     FreshGNN section 5, asynchronous sampling, without the waiting. O(entries drawn x fan-out) time.
 
     Parameters
@@ -190,7 +192,7 @@ def fanouts_arguments(graph, fanouts, mode):
     """Check the fan-outs of all layers; return them as a tuple of ints and tuples of ints."""
     fanouts = tuple(
         tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanout)
-        if np.iterable(fanout)
+        if isinstance(fanout, list | tuple | np.ndarray)
         else _check.integer("fanouts", fanout, -1, 2**31 - 1)
         for fanout in fanouts
     )

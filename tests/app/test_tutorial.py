@@ -18,16 +18,8 @@ QUIET = (0.0, 0.0, 0.0)
 
 
 @pytest.fixture
-def folder(tmp_path):
-    """A folder with nothing but `bench` in it: packages come from where they are installed."""
-    (tmp_path / "bench").symlink_to(ROOT / "bench", target_is_directory=True)
-    return tmp_path
-
-
-@pytest.fixture
-def tutorial(folder, monkeypatch):
+def tutorial(bench_folder, monkeypatch):
     """The module, on a machine that says it is idle."""
-    monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setattr(os, "getloadavg", lambda: QUIET, raising=False)
     return importlib.import_module("bench.tutorial")
 
@@ -42,7 +34,8 @@ def number(cell):
     return float(cell.strip("~x").replace(",", ""))
 
 
-def test_quick_run_prints_every_step(tutorial, folder):
+def test_quick_run_prints_every_step(tutorial, bench_folder):
+    folder = bench_folder
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     command = [sys.executable, "-m", "bench.tutorial", "--quick", "--out", str(folder / "out.md")]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)

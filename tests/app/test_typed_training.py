@@ -114,12 +114,11 @@ def test_fanouts_by_relation(dataset, method):
     for name, W in weights[0].items():
         assert_allclose(weights[1][name], W, rtol=1e-5, atol=1e-7, err_msg=name)
     with refimpl.make_trainer(dataset, config_of("neighbor", **BY_RELATION)) as trainer:
+        weights = trainer.state.weights
+        before = {name: W.copy() for name, W in weights.items() if name.startswith("layer2.W")}
         trainer.step()
-        before = trainer.state.weights["layer2.W2"].copy()
-        trainer.step()
-        changed = {n for n, W in trainer.state.weights.items() if n.startswith("layer2.W")}
-        assert changed == {"layer2.W_self", "layer2.W1", "layer2.W2", "layer2.W3"}
-        assert_array_equal(trainer.state.weights["layer2.W2"], before)
+        changed = {name for name, W in before.items() if (weights[name] != W).any()}
+        assert changed == {"layer2.W_self", "layer2.W1", "layer2.W3"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,84 @@
+"""The benchmarks of FreshGNN's cache count what training counts."""
+
+import argparse
+import importlib
+import json
+
+import numpy as np
+import pytest
+
+import fastimpl
+from refimpl import TrainConfig
+from refimpl.training.datasets.communities import communities
+
+
+@pytest.fixture
+def policies(bench_folder):
+    return importlib.import_module("bench.policies")
+
+
+@pytest.fixture
+def storage(bench_folder):
+    return importlib.import_module("bench.storage")
+
+
+def test_a_policy_loads_the_rows_that_training_loads(policies):
+    """The same batches, ranks and buffer: FreshGNN with random ranks, without its model."""
+    data = communities(1, nodes=500)
+    graph, d, h = data.train_graph, data.features.shape[1], 4
+    options = argparse.Namespace(
+        fanouts=[3, 2, 2], batch=25, p_grad=0.8, age=5, overflow="wrap", iterations=20
+    )
+    options.floats = lambda d, n: int(0.3 * n * d)
+    config = TrainConfig(
+        method="fresh",
+        layers=3,
+        hidden=h,
+        fanouts=(3, 2, 2),
+        batch=25,
+        p_grad=0.8,
+        t_stale=5,
+        control="random",
+        hotness="profile",
+        buffer=4 * options.floats(d, graph.n),
+        rng=policies.SEED,
+    )
+    roots = np.arange(graph.n, dtype=np.int32)
+    policy = policies.policies(options, graph, roots, d, h)["bidirectional"]
+    with fastimpl.make_trainer(data, config) as trainer:
+        graphs = policies.graphs_of_batches(options, graph, roots)
+        for i, mfg in zip(range(20), graphs, strict=False):
+            policy.step(i, mfg)
+            before = trainer.counts_of_epoch.loaded
+            trainer.step()
+            assert policy.loaded[-1] == trainer.counts_of_epoch.loaded - before
+        counts = trainer.counts_of_epoch
+        assert counts.hits > 0 and counts.feature_hits > 0
+
+
+@pytest.mark.parametrize(
+    "words", ["--counted 0", "--counted 9 --iterations 8", "--widths 8", "--overflow none"]
+)
+def test_bad_options_of_the_policies_are_refused(policies, words, capsys):
+    with pytest.raises(SystemExit) as stop:
+        policies.main(words.split())
+    assert stop.value.code == 2 and capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["neighbor", "fresh"])
+def test_training_from_the_file_counts_rows(storage, tmp_path, method):
+    size = storage.write_data(tmp_path, nodes=200, width=64)
+    assert size == 200 * 64 * 4
+    settings = {"method": method, "fanouts": [3, 2], "layers": 2, "batch": 20, "hidden": 4}
+    if method == "fresh":
+        settings |= {"hotness": "none", "p_grad": 0.9, "t_stale": 20, "buffer": 8000}
+    cold, warm = storage.trained(tmp_path, json.loads(json.dumps(settings)))
+    assert warm["needed"] > 0 and warm["seconds"] > 0
+    assert (warm["rows"] < warm["needed"]) == (method == "fresh")
+    assert cold["rows"] <= cold["needed"]
+
+
+def test_storage_without_a_round_is_refused(storage, capsys):
+    with pytest.raises(SystemExit):
+        storage.main(["--rounds", "0"])
+    assert "--rounds must be at least 1" in capsys.readouterr().err
