@@ -17,7 +17,6 @@ import fastimpl as gnn
 from bench.fresh import numbers
 from refimpl import key, load_dataset, power_law
 from refimpl.history.cache import OVERFLOWS
-from refimpl.history.compaction import live_layers
 from refimpl.training.fresh import CONTROL
 
 SEED = 0
@@ -43,7 +42,7 @@ class Policy:
         slots = [np.full(len(ids), -1, np.int32) for ids in mfg.nodes[1:]]
         for layer in self.layers:
             slots[layer - 1] = self.cache.lookup(layer, mfg.nodes[layer], i)
-        live = live_layers(gnn.prune_mfg(mfg, [found >= 0 for found in slots]))
+        live = gnn.live_layers(gnn.prune_mfg(mfg, [found >= 0 for found in slots]))
         held = self.cache.fetch_features(mfg.nodes[0][live.order[0]])[1]
         self.loaded.append(len(held) - int(held.sum()))
         if not self.layers:

@@ -7,6 +7,7 @@ from fastimpl._build import build_info as build_info
 from fastimpl.adjacency import add_self_loops, block_norm, loop_norm, row_norm, sym_norm
 from fastimpl.block import transpose_block
 from fastimpl.graph import induced_subgraph, transpose_perm
+from fastimpl.history.compaction import live_layers
 from fastimpl.history.entries import cache_admit, cache_fetch, cache_lookup, cache_read
 from fastimpl.history.features import fetch_one_sided, fetch_two_sided, gather_rows
 from fastimpl.history.hotness import fair_share
@@ -70,6 +71,7 @@ from refimpl import (
     ImportanceSample,
     IoCounters,
     LayerSamplingCases,
+    LiveLayers,
     Loss,
     Macs,
     Message,
@@ -223,6 +225,7 @@ compiled = (
     "induced_subgraph",
     "key",
     "layer_sample",
+    "live_layers",
     "loop_norm",
     "mix",
     "mixhop_backward",
@@ -285,6 +288,7 @@ __all__ = [
     "ImportanceLaw",
     "ImportanceSample",
     "LayerSamplingCases",
+    "LiveLayers",
     "Loss",
     "MFG",
     "MPIComm",
@@ -386,6 +390,7 @@ __all__ = [
     "layer_sample",
     "layer_sampling_cases",
     "layer_sampling_work",
+    "live_layers",
     "load_checkpoint",
     "load_dataset",
     "load_model",

@@ -48,6 +48,7 @@ from refimpl.cost_models.theorem1 import (
 from refimpl.cost_models.theorem2 import Theorem2, g_comm, g_comp, theorem2, theorem2_Qf
 from refimpl.graph import Counters, Graph, Subgraph, as_graph, induced_subgraph, transpose_perm
 from refimpl.history import cache, hotness, performance, policy
+from refimpl.history.compaction import LiveLayers, live_layers
 from refimpl.history.entries import Entries, cache_admit, cache_fetch, cache_lookup, cache_read
 from refimpl.history.feature_files import IoCounters, io_counters, open_features, write_features
 from refimpl.history.feature_store import FeatureStore
@@ -201,6 +202,7 @@ __all__ = [
     "ImportanceLaw",
     "ImportanceSample",
     "LayerSamplingCases",
+    "LiveLayers",
     "Loss",
     "MFG",
     "MPIComm",
@@ -302,6 +304,7 @@ __all__ = [
     "layer_sample",
     "layer_sampling_cases",
     "layer_sampling_work",
+    "live_layers",
     "load_checkpoint",
     "load_dataset",
     "load_model",

@@ -5,18 +5,23 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl.block import Block, entries_of_rows
+from refimpl.history.pruning import PruneResult, checked_mfg, mask
+
+DEAD = "pruned must be what prune_mfg returns with uses_self=True"
 
 
 class LiveLayers(NamedTuple):
-    """The live rows of every layer, and blocks on these rows alone.
+    """The live rows of every layer, and blocks on these rows alone: `live_layers` returns it.
+
+    What Algorithm 1 of FreshGNN computes and reads behind its line 9.
 
     Attributes
     ----------
-    order : tuple of L + 1 int64 arrays
+    order : tuple of L + 1 arrays of shape (any,), int64
         Live rows of layers 0 .. L, by their place in ``mfg.nodes[l]``: those that the layer above
         computes come first, in its order, so that each block's destinations are its first
         sources.
-    computed : tuple of L bool arrays
+    computed : tuple of L arrays of shape (any,), bool
         For layers 1 .. L, in the order of `order`: computed, or read from the cache.
     blocks : tuple of L Blocks
         Block l - 1 has one row for each computed row of layer l, one column for each live row of
@@ -32,8 +37,8 @@ def live_layers(pruned):
     """Return the live part of a pruned message-flow graph.
 
     Dead rows take no part in any product, and a cached row has no sources: what remains is what
-    an iteration of FreshGNN's Algorithm 1 computes. Without hits, the blocks are those that were
-    sampled. O(rows + live entries) time.
+    an iteration of FreshGNN's Algorithm 1 computes, lines 11 to 17. Without hits, the blocks are
+    those that were sampled. O(rows + live entries) time.
 
     Parameters
     ----------
@@ -46,10 +51,11 @@ def live_layers(pruned):
 
     Raises
     ------
-    ValueError
-        If a computed node is not live in the layer below.
+    TypeError, ValueError
+        If `pruned` is no PruneResult, its masks do not fit, or a computed node or one of its
+        sources is not live in the layer below.
     """
-    mfg, live, comp = pruned.mfg, pruned.live, pruned.comp
+    mfg, live, comp = live_arguments(pruned)
     L = len(mfg.blocks)
     order: list = [None] * L + [np.flatnonzero(live[L])]
     computed: list = [None] * L
@@ -58,7 +64,7 @@ def live_layers(pruned):
         computed[layer - 1] = comp[layer - 1][order[layer]]
         rows = order[layer][computed[layer - 1]]
         if not live[layer - 1][rows].all():
-            raise ValueError("pruned must be what prune_mfg returns with uses_self=True")
+            raise ValueError(DEAD)
         rest = live[layer - 1].copy()
         rest[rows] = False
         order[layer - 1] = np.concatenate([rows, np.flatnonzero(rest)])
@@ -75,4 +81,22 @@ def _rows_of(block, rows, sources):
     entries = entries_of_rows(block.start[rows], block.end[rows])
     edge_ids = None if block.edge_ids is None else block.edge_ids[entries]
     indices = place[block.indices[entries]]
+    if np.any(indices < 0):
+        raise ValueError(DEAD)
     return Block._trusted(ends - lengths, ends, indices, len(sources), edge_ids)
+
+
+def live_arguments(pruned):
+    """Check the argument of `live_layers`; return (mfg, live, comp)."""
+    if not isinstance(pruned, PruneResult):
+        raise TypeError(f"pruned must be a PruneResult, got {type(pruned).__name__}")
+    mfg, live, comp = checked_mfg(pruned.mfg), pruned.live, pruned.comp
+    if len(live) != len(mfg.nodes) or len(comp) != len(mfg.blocks):
+        raise ValueError(f"pruned must have live and comp for {len(mfg.blocks)} layers")
+    return mfg, _masks("live", live, mfg.nodes), _masks("comp", comp, mfg.nodes[1:])
+
+
+def _masks(name, masks, nodes):
+    """Return one mask a layer, each for its nodes."""
+    masks = map(np.ascontiguousarray, masks)
+    return [mask(f"pruned.{name}", a, len(ids)) for a, ids in zip(masks, nodes, strict=True)]

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from refimpl.history.compaction import live_layers
 from refimpl.profiling import timed
 from refimpl.streams import key
 from refimpl.training.node_batches import LoadCounts, NodeTrainer
@@ -198,7 +197,7 @@ class FreshTrainer(NodeTrainer):
     def _pruned(self, mfg, slots):
         """Return what is live: the nodes and slots of every layer, and the `LiveLayers`."""
         pruned = self.gnn.prune_mfg(mfg, [found >= 0 for found in slots])  # V1:8-9 E-V2
-        live = live_layers(pruned)
+        live = self.gnn.live_layers(pruned)
         nodes = [ids[rows] for ids, rows in zip(mfg.nodes, live.order, strict=True)]
         slots = [found[rows] for found, rows in zip(slots, live.order[1:], strict=True)]
         return nodes, slots, live

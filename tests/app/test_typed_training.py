@@ -8,7 +8,6 @@ from typed_data import write_typed
 
 import fastimpl
 import refimpl
-from refimpl.history.compaction import live_layers
 from refimpl.training.datasets.loading import load_dataset
 from refimpl.training.evaluation import full_graph_forward
 
@@ -180,7 +179,7 @@ def test_what_is_left_after_pruning_knows_its_edges(gnn, dataset):
     mfg = gnn.sample_mfg(graph, np.arange(30, dtype=np.int32), (4, 3), seed=1, epoch=0, batch=0)
     hit = [np.arange(len(nodes)) % 3 == 0 for nodes in mfg.nodes[1:-1]]
     pruned = gnn.prune_mfg(mfg, [*hit, np.zeros(30, bool)])
-    live = live_layers(pruned)
+    live = gnn.live_layers(pruned)
     seen = 0
     for layer, block in enumerate(live.blocks):
         sources = mfg.nodes[layer][live.order[layer]]

@@ -32,6 +32,14 @@ def test_prune_mfg(mfg, data, layout, count):
 
 
 @given(mfg=mfgs(), data=st.data(), count=THREADS)
+def test_live_layers(mfg, data, count):
+    pruned = refimpl.prune_mfg(mfg, data.draw(hits(mfg)))
+    masks = [[read_only(mask) for mask in layers] for layers in (pruned.live, pruned.comp)]
+    pruned = pruned._replace(live=tuple(masks[0]), comp=tuple(masks[1]))
+    assert isinstance(assert_twins("live_layers", pruned, count=count), refimpl.LiveLayers)
+
+
+@given(mfg=mfgs(), data=st.data(), count=THREADS)
 def test_fair_share(mfg, data, count):
     size = len(mfg.nodes[0])
     needed = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
@@ -96,13 +104,32 @@ def test_copies_of_masks_need_not_be_contiguous():
     assert shares[-1].tolist() == [4.0]
 
 
-TWINS = {"fair_share": test_fair_share, "prune_mfg": test_prune_mfg}
+def pruned_tree(**changes):
+    """Return what is left of TREE, with other masks."""
+    pruned = refimpl.prune_mfg(TREE, [np.array([False, True, False]), np.array([False])])
+    return pruned._replace(**changes)
+
+
+LIVE = pruned_tree().live
+TWINS = {
+    "fair_share": test_fair_share,
+    "live_layers": test_live_layers,
+    "prune_mfg": test_prune_mfg,
+}
 
 ERRORS = [
     ("fair_share", PATH, np.ones(3, np.bool_)),
     ("fair_share", TREE, np.ones(4, np.bool_)),
     ("fair_share", TREE, np.ones(5)),
     ("fair_share", CUT, np.ones(3, np.bool_)),
+    ("live_layers", TREE),
+    ("live_layers", pruned_tree(mfg=PATH)),
+    ("live_layers", pruned_tree(live=LIVE[1:])),
+    ("live_layers", pruned_tree(live=(LIVE[0][1:], *LIVE[1:]))),
+    ("live_layers", pruned_tree(live=(LIVE[0].astype(np.int8), *LIVE[1:]))),
+    ("live_layers", pruned_tree(live=(np.zeros(5, np.bool_), *LIVE[1:]))),
+    ("live_layers", pruned_tree(live=(np.arange(5) < 3, *LIVE[1:]))),
+    ("live_layers", refimpl.prune_mfg(TREE, no_hits(TREE), uses_self=False)),
     ("prune_mfg", PATH, []),
     ("prune_mfg", CUT, no_hits(TREE)),
     ("prune_mfg", TREE, no_hits(TREE)[1:]),
@@ -116,6 +143,9 @@ ERRORS = [
 ]
 
 LARGE = {
+    "live_layers": lambda: [
+        fastimpl.live_layers(fastimpl.prune_mfg(mfg, some_hits(mfg, 0.3))) for mfg in (EVEN, HUBS)
+    ],
     "fair_share": lambda: fastimpl.fair_share(EVEN, np.ones(len(EVEN.nodes[0]), np.bool_)),
     "prune_mfg": lambda: [
         fastimpl.prune_mfg(mfg, some_hits(mfg, 0.3), layout=layout)
