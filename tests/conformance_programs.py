@@ -2,6 +2,8 @@
 
 import sys
 
+from refimpl.app.conformance.case import Kernel
+
 ANSWERS = """
 import json, sys
 for line in sys.stdin:
@@ -39,3 +41,8 @@ def vector(*cases, name="mix", paper="common", compare=None, writes=()):
         "flags": {},
         "cases": list(cases),
     }
+
+
+def kernel_of(*cases, **changes):
+    """Return `mix` with these cases, and changes of its other fields."""
+    return Kernel("mix", "common", "here", cases)._replace(**changes)

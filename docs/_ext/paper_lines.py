@@ -1,22 +1,22 @@
 """From the lines of a paper's algorithm to the lines of code that bear their numbers.
 
-docs/algorithms.toml lists the algorithms; a comment that is nothing but marks (`# 7-9 E-B3`) says
-which lines a line of code is. The documentation's tables and tests/test_algorithms.py both read
-them here.
+docs/algorithms.toml lists the algorithms; marks in the code, see `refimpl.app.papers`, say which
+lines a line of code is. The documentation's tables and tests/test_algorithms.py both read them
+here.
 """
 
 import importlib
 import inspect
-import io
 import re
 import sys
-import tokenize
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import refimpl
+from refimpl.app import papers
+from refimpl.app.papers import LETTERS, PREFIXES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -25,12 +25,7 @@ else:
 
 DOCS = Path(__file__).parents[1]
 PACKAGES = Path(refimpl.__file__).parents[1]  # the folder that refimpl and fastimpl stand in
-LETTERS = {"ipdps19": "I", "jpdc21": "J", "vldb24": "V"}  # of papers, in docs/errata.md
-PREFIXES = {**LETTERS, "jpdc21": "A"}  # of papers, in marks
-TITLES = {"ipdps19": "IPDPS'19", "jpdc21": "JPDC'21", "vldb24": "FreshGNN"}
-TOKEN = re.compile(
-    r"(?:(?P<prefix>[AIV]\d+):)?(?P<first>\d+)(?:-(?P<last>\d+))?|(?P<erratum>E-[A-Z]\d+)"
-)
+TITLES = {**papers.TITLES, "vldb24": "FreshGNN"}  # the documentation calls it by its system
 ERRATUM = re.compile(r"\bE-[A-Z]\d+\b")
 NUMBERED = re.compile(r"\b([IJV]\d+)\b")  # an algorithm, in docs/errata.md
 
@@ -75,27 +70,15 @@ def read_errata():
 
 @cache
 def marks(source):
-    """Return a Mark for each algorithm in each comment that is nothing but marks.
-
-    The prefix "A8" stands for JPDC'21 Algorithm 8, "I3" for IPDPS'19 Algorithm 3, "V1" for
-    VLDB'24 Algorithm 1. It holds until the next prefix.
-    """
+    """Return a Mark for each algorithm in each comment that is nothing but marks."""
     found = []
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        words = token.string.lstrip("# ").split() if token.type == tokenize.COMMENT else []
-        matches = [TOKEN.fullmatch(word) for word in words]
-        if not all(matches):
-            continue
-        lines, errata, prefix = defaultdict(list), [], None
-        for match in matches:
-            if match["erratum"]:
-                errata.append(match["erratum"])
-                continue
-            prefix = match["prefix"] or prefix
-            first = int(match["first"])
-            lines[prefix] += range(first, int(match["last"] or first) + 1)
+    for comment in papers.marks_in(source):
+        lines = defaultdict(list)
+        for prefix, text in comment.lines:
+            first, _, last = text.partition("-")
+            lines[prefix] += range(int(first), int(last or first) + 1)
         for prefix, numbers in lines.items():
-            found.append(Mark(token.start[0], prefix, numbers, errata))
+            found.append(Mark(comment.row, prefix, numbers, list(comment.errata)))
     return found
 
 

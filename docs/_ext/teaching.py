@@ -17,7 +17,6 @@ from pathlib import Path
 import worked_examples
 from api_reference import ancestors
 from docutils import nodes
-from docutils.parsers.rst import directives
 from paper_lines import (
     DOCS,
     ERRATUM,
@@ -36,11 +35,10 @@ TABLE_HEAD = "| id | where | printed | meant, and why | test |\n| --- | --- | --
 
 
 class ReferenceCode(SphinxDirective):
-    """Show the source of "module:name"; docstrings are left out unless `:docstring:` is given."""
+    """Show the source of "module:name" without its docstrings."""
 
     required_arguments = 1
     final_argument_whitespace = True
-    option_spec = {"docstring": directives.flag}
 
     def run(self):
         blocks = []
@@ -50,7 +48,7 @@ class ReferenceCode(SphinxDirective):
             except (ImportError, AttributeError, TypeError, OSError) as error:
                 raise self.error(f"reference-code: no source of {place!r}: {error}") from error
             self.env.note_dependency(str(PACKAGES / path))
-            left_out = set() if "docstring" in self.options else docstring_rows(source)
+            left_out = docstring_rows(source)
             shown = [
                 (first + k, line)
                 for k, line in enumerate(source.splitlines())

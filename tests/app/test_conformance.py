@@ -11,7 +11,7 @@ from conformance_programs import answering, program
 
 import fastimpl
 from refimpl.app.cli import main
-from refimpl.app.conformance import vectors
+from refimpl.app.conformance import command, vectors
 from refimpl.app.conformance.protocol import server_command
 
 MIX = "{'result': 0, 'error': 'value'} if question['call'] == 'mix' else {'skip': 'no'}"
@@ -99,8 +99,8 @@ def test_copy(capsys, tmp_path):
 
 def test_a_difference_is_shown_and_reported(capsys, tmp_path):
     path = tmp_path / "report.json"
-    command = shlex.join(answering(MIX))
-    status, out, _ = run(capsys, "--cmd", command, "--only", "common/mix", "--report", path)
+    words = shlex.join(answering(MIX))
+    status, out, _ = run(capsys, "--cmd", words, "--only", "common/mix", "--report", path)
     assert status == 1
     assert out[0].startswith("mine 7 by the vectors of")
     assert out[4].strip() == "zero: want a result, got error 'value'"
@@ -131,9 +131,26 @@ def test_nothing_passed(capsys):
 
 
 def test_no_greeting(capsys):
-    status, out, err = run(capsys, "--cmd", shlex.join(program("import sys; sys.exit(5)")))
+    words = shlex.join(program("import sys; sys.exit(5)"))
+    status, out, err = run(capsys, "--cmd", words)
     assert (status, err) == (1, [])
     assert out == ["no answer to the greeting: the program ended with status 5"]
+
+
+def test_a_lost_greeting_is_reported(capsys, tmp_path):
+    """An old report must not be taken for the one of this run."""
+    path = tmp_path / "report.json"
+    options = "--only", "common/mix", "--report", path
+    assert run(capsys, "--impl", "refimpl", *options)[0] == 0
+    assert json.loads(path.read_text())["lost"] is None
+    words = shlex.join(program("import sys; sys.exit(5)"))
+    status, out, _ = run(capsys, "--cmd", words, *options)
+    content = json.loads(path.read_text())
+    assert (status, out) == (1, [content["lost"]])
+    assert out == ["no answer to the greeting: the program ended with status 5"]
+    assert content["program"] == {"name": None, "version": None}
+    assert content["status"] == 1
+    assert {case["verdict"] for case in content["cases"]} == {"not run"}
 
 
 @pytest.mark.parametrize(
@@ -151,13 +168,47 @@ def test_no_greeting(capsys):
         (["--timeout", "0"], "--timeout must be above 0"),
         (["--timeout", "nan"], "--timeout must be above 0"),
         (["--timeout", "inf"], "--timeout must be above 0"),
+        (["--timeout", "1e10"], "--timeout must be above 0 and at most"),
+        (["--report", ""], "--report must name a file, got ''"),
+        (["--report", "/"], "--report must name a file, got '/'"),
+        (["--report", "/dev/null"], "--report /dev/null: is no ordinary file"),
+        (["--copy", ""], "--copy"),
+        (["--copy", "new", "--only", "mix"], "--only goes with --copy only where"),
+        (["--copy", "new", "--report", "x.json"], "--report goes with --copy only where"),
+        (["--copy", "new", "--impl", "no_such_package"], "no such package"),
+        (["--copy", "new", "--cmd", "'"], "No closing quotation"),
+        (["--copy", "new", "--impl", "refimpl", "--only", "nothing"], "fits no kernel"),
+        (["--copy", "new", "--impl", "refimpl", "--report", "no/x"], "there is no such folder"),
         (["--report", "/no/such/folder/x.json"], "there is no such folder"),
         (["--impl", "refimpl", "--cmd", "x"], "not allowed with argument"),
         (["--unknown"], "unrecognized arguments"),
     ],
 )
-def test_bad_usage(capsys, options, said):
+def test_bad_usage(capsys, tmp_path, monkeypatch, options, said):
+    """Told in one line, before anything is asked or copied."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command.runner, "run", None)
+    if "/no/such/program" in options:
+        monkeypatch.undo()
     status, out, err = run(capsys, *options)
+    assert (status, out, len(err)) == (2, [], 1)
+    assert said in err[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("broken", "--impl broken: SyntaxError: "),
+        ("broken.inside", "no such package"),
+        ("leaves", "--impl leaves: SystemExit: 3"),
+    ],
+)
+def test_a_package_that_cannot_be_imported(capfd, tmp_path, monkeypatch, name, said):
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    (tmp_path / "leaves.py").write_text("raise SystemExit(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    status, out, err = run(capfd, "--impl", name)
     assert (status, out, len(err)) == (2, [], 1)
     assert said in err[0]
 

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 from comparison import parts
 
-from refimpl.app.cli import Parser, main
-from refimpl.app.errors import UserError
-from refimpl.app.trace import command, recipes
+from refimpl.app.trace import recipes
 from refimpl.app.trace.changes import changes
 from refimpl.app.trace.page import page, page_data
 from refimpl.app.trace.recipe import (
@@ -347,88 +345,3 @@ def test_the_page_needs_nothing_else(pin_tile):
     assert len(code) == len(style) == 1
     for name in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
         assert name not in code[0]
-
-
-# The command
-
-
-@pytest.fixture
-def trace(tmp_path, monkeypatch, capsys):
-    """Run the command in an empty folder; return what it printed."""
-    monkeypatch.chdir(tmp_path)
-
-    def trace(*argv):
-        parser = Parser()
-        command.add_parser(parser.add_subparsers(dest="command"), "fastimpl")
-        arguments = vars(parser.parse_args(["trace", *map(str, argv)]))
-        assert command.run(arguments) == 0
-        return capsys.readouterr().out
-
-    return trace
-
-
-def test_the_command_writes_a_page(trace, tmp_path, pin_tile):
-    out = trace("pin_tile")
-    recipe, recording, text = pin_tile
-    assert out == f"{recipe.title}: {len(recording.steps)} steps\npin_tile.html\n"
-    assert (tmp_path / "pin_tile.html").read_text(encoding="utf-8") == text
-    trace("jpdc21:4", "--out", "named.html", "--seed", "0")
-    assert (tmp_path / "named.html").read_text(encoding="utf-8") == text
-    trace("pin_tile", "--out", "named.html", "--seed", 2**64 - 1)
-    assert '"seed": "18446744073709551615"' in (tmp_path / "named.html").read_text()
-    assert {path.name for path in tmp_path.iterdir()} == {"pin_tile.html", "named.html"}
-
-
-def test_the_command_lists_what_there_is(trace, tmp_path):
-    out = trace("--list")
-    for recipe in RECIPES.values():
-        assert re.search(rf"^{recipe.name} +{re.escape(recipe.title)}$", out, re.M)
-    assert "JPDC'21 Algorithm 3, JPDC'21 Algorithm 4" in out
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        ([], "trace needs an ALGORITHM; --list shows them"),
-        (["tile"], r"ALGORITHM must be one of cache, dashboard, .*, got 'tile'"),
-        (["jpdc21:99"], "ALGORITHM must be one of .*, got 'jpdc21:99'"),
-        (["frontier", "--seed", "-1"], r"--seed must be in \[0, 2\*\*64\), got -1"),
-        (["frontier", "--seed", str(2**64)], "--seed must be"),
-        (["frontier", "--seed", "x"], "invalid int value: 'x'"),
-        (["frontier", "--out", "no/such/folder.html"], "--out must be a file in a folder"),
-        (["frontier", "--out", "."], "--out must be a file in a folder"),
-        (["frontier", "--out", ""], "--out must be a file in a folder"),
-        (["--list", "frontier"], "--list takes no ALGORITHM"),
-        (["frontier", "--sed", "1"], "unrecognized arguments"),
-    ],
-)
-def test_bad_input_is_told_in_one_line(trace, tmp_path, argv, message):
-    with pytest.raises(UserError, match=message) as error:
-        trace(*argv)
-    assert "\n" not in str(error.value)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_program_has_the_command(tmp_path, capsys):
-    out = tmp_path / "page.html"
-    assert main(["trace", "frontier", "--out", str(out)]) == 0
-    assert capsys.readouterr().err == "" and out.read_text(encoding="utf-8").endswith("</html>\n")
-    assert main(["trace", "frontier", "--out", str(tmp_path / "no" / "page.html")]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("minibatch-gnn: error: --out must be a file") and error.count("\n") == 1
-
-
-def test_a_page_is_there_whole_or_not_at_all(trace, tmp_path, monkeypatch):
-    trace("frontier")
-    before = (tmp_path / "frontier.html").read_bytes()
-
-    def fail(self, text, encoding):
-        self.write_bytes(b"half")
-        raise OSError("no space left")
-
-    monkeypatch.setattr(Path, "write_text", fail)
-    with pytest.raises(OSError, match="no space"):
-        trace("frontier")
-    assert (tmp_path / "frontier.html").read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["frontier.html"]

@@ -10,6 +10,7 @@ import types
 
 import numpy as np
 import pytest
+from conformance_programs import kernel_of
 from docstrings import ELSEWHERE, parse
 
 import fastimpl
@@ -17,8 +18,9 @@ import refimpl
 from refimpl import _check
 from refimpl.app.cli import main
 from refimpl.app.conformance import vectors
-from refimpl.app.conformance.case import Case, Close, Kernel
+from refimpl.app.conformance.case import Case
 from refimpl.app.conformance.cases import kernels
+from refimpl.samplers import neighbor, typed_neighbor
 
 COMPILED = sorted(fastimpl.compiled)
 MEGABYTES = 3
@@ -127,6 +129,28 @@ def test_one_changed_line_of_the_reference_makes_the_check_fail(
     assert name in out[1] and out[-1].endswith("1 are not up to date")
 
 
+@pytest.mark.parametrize(
+    ("line", "other"),
+    [
+        ("epoch=layer", "epoch=1"),
+        ("batch=r)", "batch=0)"),
+        ("parts = [(graph, None, fanout)]", "parts = [(graph, None, 1)]"),
+        ("hop.edge_ids if where is None else where[hop.edge_ids]", "hop.edge_ids"),
+        ("order = np.lexsort((edge_ids, row))", "order = np.argsort(row, kind='stable')"),
+        ("np.setdiff1d(picked, dst)", "np.setdiff1d(picked, dst)[::-1]"),
+    ],
+)
+def test_one_changed_line_of_typed_sampling_is_found_by_hand(line, other, monkeypatch):
+    source = inspect.getsource(typed_neighbor)
+    assert source.count(line) == 1
+    copy = types.ModuleType("copy")
+    exec(compile(source.replace(line, other), "copy", "exec"), copy.__dict__)
+    monkeypatch.setattr(neighbor, "typed_mfg", copy.typed_mfg)
+    for name in ("sample_mfg", "sample_mfg_many"):
+        with pytest.raises(ValueError, match=f"{name}/by_relation: refimpl differs"):
+            vectors.render(kernels()[name])
+
+
 def finds(inside, behind):
     """Return a check of symmetry that finds some of the edges without their reverse only.
 
@@ -232,10 +256,6 @@ def test_reals_are_written_as_reals():
     assert options <= {("pin_tile", "eta"), ("dashboard", "eta"), ("forest_fire", "p_f")}
 
 
-def kernel_of(*cases, **changes):
-    return Kernel("mix", "common", "here", cases)._replace(**changes)
-
-
 @pytest.mark.parametrize(
     ("kernel", "said"),
     [
@@ -267,98 +287,3 @@ def test_what_a_kernel_writes_is_part_of_its_result():
     bad = case._replace(result={"returned": None, "changed": {**case.result["changed"], **changed}})
     with pytest.raises(ValueError, match="changed.m"):
         vectors.render(kernel._replace(cases=(bad,)))
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A folder with the vectors of two kernels, one exact and one of floats, and only those."""
-    two = {
-        "mix": kernel_of(ZERO, CASE),
-        "uniform": Kernel(
-            "uniform",
-            "common",
-            "here",
-            (Case("some", {"k": 3, "c": np.arange(3, dtype=np.uint64)}),),
-            compare=Close(1e-12, 0, "a test"),
-        ),
-    }
-    monkeypatch.setattr(vectors, "kernels", lambda: two)
-    vectors.write(tmp_path)
-    assert vectors.check(tmp_path) == {
-        "same": ["common/mix.json", "common/uniform.json"],
-        "rounding": [],
-        "stale": [],
-    }
-    return tmp_path
-
-
-def edit(path, old, new):
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-
-
-def test_a_file_that_is_missing_or_one_too_many(folder):
-    (folder / "common" / "mix.json").unlink()
-    (folder / "jpdc21").mkdir()
-    (folder / "jpdc21" / "old.npz").write_bytes(b"")
-    assert vectors.check(folder)["stale"] == [
-        "common/mix.json: missing",
-        "jpdc21/old.npz: there is no such kernel",
-    ]
-    vectors.write(folder)
-    assert vectors.check(folder)["stale"] == []
-    assert not (folder / "jpdc21" / "old.npz").exists()
-
-
-def test_a_space_too_many(folder):
-    edit(folder / "common" / "mix.json", '"cases": [', '"cases":  [')
-    assert vectors.check(folder)["stale"] == ["common/mix.json: written in another way"]
-
-
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"cases": [{}]}', '{"cases": 3}'])
-def test_what_is_no_file_of_vectors(folder, content):
-    (folder / "common" / "mix.json").write_text(content)
-    assert vectors.check(folder)["stale"] == ["common/mix.json: is no file of vectors"]
-
-
-def test_floats_may_be_rounded_otherwise_only_where_the_kernel_says_so(folder):
-    path = folder / "common" / "uniform.json"
-    value = repr(refimpl.uniform(3, 0))
-    edit(path, value, repr(float(value) * (1 + 2**-50)))
-    verdicts = vectors.check(folder)
-    assert (verdicts["rounding"], verdicts["stale"]) == (["common/uniform.json"], [])
-    edit(path, repr(float(value) * (1 + 2**-50)), repr(float(value) * (1 + 2**-30)))
-    (stale,) = vectors.check(folder)["stale"]
-    assert stale.startswith("common/uniform.json: some[")
-    vectors.write(folder)
-    edit(path, '"k":3', '"k":4')
-    (stale,) = vectors.check(folder)["stale"]
-    assert "want 4, got 3" in stale
-    vectors.write(folder)
-    edit(path, '"a test"', '"another"')
-    assert vectors.check(folder)["stale"] == [
-        "common/uniform.json: its head or its list of cases changed"
-    ]
-    edit(folder / "common" / "mix.json", '"result":"', '"result":"1')
-    stale = vectors.check(folder)["stale"]
-    assert stale[0].startswith("common/mix.json: one[") and "in the file" not in stale[0]
-
-
-def test_command(folder, capsys):
-    assert main(["vectors", "--out", str(folder / "new")]) == 0
-    assert main(["vectors", "--out", str(folder / "new"), "--check"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        f"2 files in {folder / 'new'}",
-        "2 files are the same byte for byte, 0 but for rounding, 0 are not up to date",
-    ]
-    assert main(["vectors", "--out", str(folder / "none"), "--check"]) == 1
-    assert capsys.readouterr().out.splitlines()[0] == "common/mix.json: missing"
-
-
-def test_command_refuses_to_write_what_is_wrong(folder, monkeypatch, capsys):
-    monkeypatch.setattr(vectors, "kernels", lambda: {"mix": kernel_of(ZERO._replace(result=1))})
-    before = (folder / "common" / "mix.json").read_bytes()
-    assert main(["vectors", "--out", str(folder)]) == 2
-    assert "by hand" in capsys.readouterr().err
-    assert (folder / "common" / "mix.json").read_bytes() == before

@@ -1,14 +1,16 @@
 """The commands `conformance` and `vectors`."""
 
 import importlib.util
-import math
 import shlex
 import shutil
+import sys
+import threading
 from pathlib import Path
 
 from refimpl.app.conformance import report, runner, vectors
-from refimpl.app.conformance.protocol import Lost, server_command
+from refimpl.app.conformance.protocol import Unable, server_command
 from refimpl.app.errors import UserError
+from refimpl.app.files import is_replaceable
 
 TIMEOUT = 60.0
 
@@ -87,6 +89,8 @@ def run(arguments, impl="fastimpl"):
         If the usage is bad.
     """
     if arguments["command"] == "vectors":
+        if arguments["out"] == "":
+            raise UserError("--out must name a folder, got ''")
         folder = vectors.FOLDER if arguments["out"] is None else Path(arguments["out"])
         return _check_vectors(folder) if arguments["check"] else _make_vectors(folder)
     return _conformance(arguments, impl)
@@ -95,7 +99,7 @@ def run(arguments, impl="fastimpl"):
 def _make_vectors(folder):
     try:
         names = vectors.write(folder)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
     print(f"{len(names)} files in {folder}")
     return 0
@@ -114,32 +118,56 @@ def _check_vectors(folder):
 
 def _conformance(arguments, impl):
     package, command = arguments["impl"], arguments["cmd"]
-    if not 0 < arguments["timeout"] < math.inf:
-        raise UserError(f"--timeout must be above 0, got {arguments['timeout']:g}")
-    if arguments["copy"] is not None:
-        _copy(Path(arguments["copy"]))
-        if package is None and command is None:
-            return 0
+    if not 0 < arguments["timeout"] <= threading.TIMEOUT_MAX:
+        most = f"at most {threading.TIMEOUT_MAX:g}"
+        raise UserError(f"--timeout must be above 0 and {most}, got {arguments['timeout']:g}")
+    only_copy = arguments["copy"] is not None and package is None and command is None
+    for option in ("only", "report"):
+        if only_copy and arguments[option] is not None:
+            raise UserError(f"--{option} goes with --copy only where --impl or --cmd does too")
     if command is None:
-        command = _package_command(impl if package is None else package)
+        package = impl if package is None else package
+        command = _package_command(package)
     else:
         command = _split(command)
     files = _chosen(arguments["only"] or ["*"])
-    if arguments["report"] is not None and not Path(arguments["report"]).parent.is_dir():
-        raise UserError(f"--report {arguments['report']}: there is no such folder")
+    if arguments["report"] is not None:
+        _check_report(arguments["report"])
+    if arguments["copy"] is not None:
+        _copy(arguments["copy"])
+        if only_copy:
+            return 0
     try:
         found = runner.run(command, files, timeout=arguments["timeout"])
     except OSError as error:
         raise UserError(f"--cmd cannot be started: {error}") from error
-    except Lost as loss:
-        print(f"no answer to the greeting: {loss}")
-        return 1
-    kit = f"minibatch-gnn {report.kit_version()}, {vectors.FORMAT}"
-    print(f"{found.name} {found.version} by the vectors of {kit}")
-    print("\n".join(report.table(found)))
+    except Unable as fault:
+        raise UserError(f"--impl {package}: {fault}" if package else f"--cmd: {fault}") from fault
+    if found.lost is None:
+        kit = f"minibatch-gnn {report.kit_version()}, {vectors.FORMAT}"
+        _show(f"{found.name} {found.version} by the vectors of {kit}", *report.table(found))
+    else:
+        _show(found.lost)
     if arguments["report"] is not None:
         report.write(found, arguments["report"])
     return found.status
+
+
+def _show(*lines):
+    """Print lines that hold a program's text; letters that the terminal has not are escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    for line in lines:
+        print(line.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _check_report(name):
+    path = Path(name)
+    if not name or path.is_dir():
+        raise UserError(f"--report must name a file, got {name!r}")
+    if not is_replaceable(path):
+        raise UserError(f"--report {path}: is no ordinary file")
+    if not path.parent.is_dir():
+        raise UserError(f"--report {path}: there is no such folder")
 
 
 def _chosen(patterns):
@@ -154,8 +182,9 @@ def _chosen(patterns):
     return files
 
 
-def _copy(folder):
-    if folder.exists():
+def _copy(name):
+    folder = Path(name)
+    if not name or folder.exists():
         raise UserError(f"--copy {folder}: there is something already")
     for name in sorted(vectors.stored()):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +195,7 @@ def _copy(folder):
 def _package_command(package):
     try:
         known = importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
+    except Exception:  # of a package around it, whatever that raises
         known = False
     if not known:
         raise UserError(f"--impl {package}: no such package can be imported (see PYTHONPATH)")

@@ -1,7 +1,6 @@
 """What a program answered beside what it should have: the first difference."""
 
 import math
-from itertools import islice
 
 import numpy as np
 
@@ -114,5 +113,9 @@ def equal(want, got, rule, floating):
 
 def short(value):
     """Return the value for a message, cut if it is long."""
-    text = "".join(islice(str(value), SHORT + 1))
+    try:
+        text = str(value)[: SHORT + 1]
+    except RecursionError:
+        text = "something nested too deeply"
+    text = "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in text)
     return text if len(text) <= SHORT else text[: SHORT - 3] + "..."

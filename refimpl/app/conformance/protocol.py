@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -15,15 +16,20 @@ import threading
 from importlib import metadata
 from typing import Any
 
+from refimpl.app.conformance.compare import short
 from refimpl.app.conformance.encode import decode, dumps, encode
 from refimpl.app.conformance.vectors import apply
 
 PROTOCOL = "minibatch-gnn-conformance/1"
-LONGEST = 2**26  # characters of an answer
+LONGEST, CHUNK = 2**26, 2**16  # bytes of an answer, and read at a time
 
 
 class Lost(Exception):
     """The program died, or was too slow, or wrote something that is no answer."""
+
+
+class Unable(Lost):
+    """The program greeted with a fault: it has nothing to answer with."""
 
 
 class Program:
@@ -45,7 +51,7 @@ class Program:
     OSError
         If the program cannot be started.
     Lost
-        If it does not answer the greeting.
+        If it does not answer the greeting; `Unable` if it answers with a fault.
     """
 
     def __init__(self, command, timeout):
@@ -54,15 +60,19 @@ class Program:
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
+            bufsize=0,
             start_new_session=True,
         )
+        self._questions: queue.SimpleQueue = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue = queue.SimpleQueue()
+        threading.Thread(target=self._talk, daemon=True).start()
         try:
             hello = self.ask({"hello": PROTOCOL})
-            self.name, self.version = str(hello.get("name")), str(hello.get("version"))
+            self.name, self.version = short(hello.get("name")), short(hello.get("version"))
+            if "fault" in hello:
+                raise Unable(short(hello["fault"]))
             if "name" not in hello:
-                raise Lost(f"the greeting has no name: {dumps(hello)[:80]}")
+                raise Lost(f"the greeting has no name: {short(hello)}")
         except BaseException:
             self.close()
             raise
@@ -81,23 +91,12 @@ class Program:
         Lost
             The program is then of no further use.
         """
-        late = threading.Event()
-
-        def give_up():
-            late.set()
-            self._kill()
-
-        alarm = threading.Timer(self.timeout, give_up)
-        alarm.start()
+        self._questions.put((dumps(question) + "\n").encode())
         try:
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.write(dumps(question) + "\n")
-                self._process.stdin.flush()
-            line = self._process.stdout.readline(LONGEST)
-        finally:
-            alarm.cancel()
-        if late.is_set():
-            raise Lost(f"no answer in {self.timeout:g} seconds")
+            line = self._answers.get(timeout=self.timeout).decode("utf-8", "replace")
+        except queue.Empty:
+            self._kill()
+            raise Lost(f"no answer in {self.timeout:g} seconds") from None
         if not line:
             raise Lost(self._ending())
         try:
@@ -108,20 +107,37 @@ class Program:
             raise Lost(f"the answer is no object: {line.strip()[:80]!r}")
         return answer
 
+    def _talk(self):
+        """Write questions and read answers, in a thread: either may wait for ever.
+
+        Whoever holds the other end of a pipe may be out of reach of `_kill`.
+        """
+        stdin, stdout, rest = self._process.stdin, self._process.stdout, bytearray()
+        for question in iter(self._questions.get, None):
+            with contextlib.suppress(OSError):  # it may have closed its input
+                while question:
+                    question = question[stdin.write(question) :]
+            while b"\n" not in rest[-CHUNK:] and len(rest) < LONGEST:
+                part = stdout.read(CHUNK)
+                rest += part
+                if not part:
+                    break
+            line, end, rest = rest.partition(b"\n")
+            self._answers.put(line + end)
+        stdin.close()
+        stdout.close()
+
     def close(self):
-        """End the program: close its input, and kill it unless it ends by itself."""
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
-        try:
+        """End the program: close its input, and kill it and what it started if it goes on."""
+        self._questions.put(None)
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=1)
-        except subprocess.TimeoutExpired:
-            self._kill()
-        self._process.stdout.close()
+        self._kill()
 
     def _kill(self):
         """Kill the program and what it started: they hold the other end of the pipe."""
         if hasattr(os, "killpg"):
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # all are dead
                 os.killpg(self._process.pid, signal.SIGKILL)
         else:
             self._process.kill()
@@ -134,7 +150,9 @@ class Program:
         except subprocess.TimeoutExpired:
             return "the program closed its output"
         if status < 0:
-            return f"the program ended by {signal.Signals(-status).name}"
+            known = -status in set(signal.Signals)
+            name = signal.Signals(-status).name if known else f"signal {-status}"
+            return f"the program ended by {name}"
         return f"the program ended with status {status}"
 
 
@@ -185,11 +203,16 @@ def version(package):
 def serve(name):
     """Answer the questions on standard input until it ends.
 
-    What the package itself prints goes to standard error.
+    What the package itself prints goes to standard error. One that cannot be imported is the
+    answer to the greeting, a fault.
     """
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    server = Server(importlib.import_module(name))
+    try:
+        server = Server(importlib.import_module(name))
+    except (Exception, SystemExit) as error:
+        print(dumps({"fault": f"{type(error).__name__}: {error}"}), file=answers, flush=True)
+        return
     for line in sys.stdin:
         try:
             answer = dumps(server.answer(json.loads(line)))

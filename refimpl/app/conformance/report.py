@@ -8,15 +8,11 @@ from typing import NamedTuple
 
 from refimpl.app.conformance.runner import DIFFERS, LOST, NOT_RUN, PASS, SKIP
 from refimpl.app.files import replacing
+from refimpl.app.papers import TITLES
 
 FORMAT = "minibatch-gnn-conformance-report/1"
 CONFORMS, MISSING = "conforms", "missing"
-NAMES = {
-    "common": "shared by the papers",
-    "ipdps19": "IPDPS'19",
-    "jpdc21": "JPDC'21",
-    "vldb24": "VLDB'24",
-}
+NAMES = {"common": "shared by the papers", **TITLES}
 
 
 def kit_version():
@@ -63,7 +59,8 @@ def _verdict(verdicts):
         if v.verdict in (DIFFERS, LOST):
             return v.verdict, f"{v.case}: {v.difference}"
     if NOT_RUN in kinds:
-        return NOT_RUN, ""
+        why = next((v.difference for v in verdicts if v.difference), "")
+        return NOT_RUN, f", {why}" if why else ""
     skipped = kinds.count(SKIP)
     if skipped == len(kinds):
         return MISSING, ""
@@ -102,6 +99,7 @@ def write(report, path):
         "format": FORMAT,
         "kit": {"name": "minibatch-gnn", "version": kit_version()},
         "program": {"name": report.name, "version": report.version},
+        "lost": report.lost,
         "status": report.status,
         "states_compared": sum(verdict.states for verdict in report.verdicts),
         "cases": [verdict._asdict() for verdict in report.verdicts],

@@ -1,12 +1,11 @@
 """Asking a program every question of the vectors."""
 
-import contextlib
 import time
 from typing import NamedTuple
 
 from refimpl.app.conformance.case import EXACT, Close
 from refimpl.app.conformance.compare import first_difference, short
-from refimpl.app.conformance.protocol import Lost, Program
+from refimpl.app.conformance.protocol import Lost, Program, Unable
 
 PASS, DIFFERS, SKIP, LOST, NOT_RUN = "pass", "differs", "skip", "lost", "not run"
 MOST_LOST = 3  # times that a program is started again
@@ -24,7 +23,7 @@ class Verdict(NamedTuple):
     seconds : float
         From the question to the answer.
     difference : str
-        The first one, or what the program said.
+        The first one, or what the program said, or why there was none to ask.
     states : bool
         Whether states of the answer, or parts of them, were compared.
     """
@@ -40,11 +39,15 @@ class Verdict(NamedTuple):
 
 
 class Report(NamedTuple):
-    """All verdicts, and the name and the version that the program gives itself."""
+    """All verdicts, and the name and the version that the program gives itself.
 
-    name: str
-    version: str
+    `lost` says why there is neither: the program did not answer the greeting.
+    """
+
+    name: str | None
+    version: str | None
     verdicts: list
+    lost: str | None = None
 
     @property
     def status(self):
@@ -69,20 +72,27 @@ def run(command, files, *, timeout=60.0):
     Raises
     ------
     OSError
-        If the program cannot be started.
-    Lost
-        If it does not answer the greeting the first time.
+        If the program cannot be started the first time.
+    Unable
+        If it answers the greeting with a fault the first time.
     """
     verdicts: list[Verdict] = []
-    first = Program(command, timeout)
+    try:
+        first = Program(command, timeout)
+    except Unable:
+        raise
+    except Lost as loss:
+        why = f"no answer to the greeting: {loss}"
+        return Report(None, None, [v for file in files for v in _ask_all(None, file)], why)
     program: Program | None = first
-    lost = 0
+    lost, why = 0, ""
     try:
         for file in files:
             if program is None and lost <= MOST_LOST:
-                with contextlib.suppress(Lost):
-                    program = Program(command, timeout)
-            verdicts += _ask_all(program, file)
+                program, why = _start_again(command, timeout)
+            elif program is None:
+                why = f"not started again: it was lost {lost} times"
+            verdicts += _ask_all(program, file, why)
             if program is not None and verdicts[-1].verdict in (LOST, NOT_RUN):
                 program.close()
                 program = None
@@ -93,19 +103,33 @@ def run(command, files, *, timeout=60.0):
     return Report(first.name, first.version, verdicts)
 
 
-def _ask_all(program, file):
-    """Return the Verdicts of one file; those after a loss, or without a program, are "not run"."""
+def _start_again(command, timeout):
+    """Return the program, or None and why there is none."""
+    try:
+        return Program(command, timeout), ""
+    except (Lost, OSError) as error:
+        return None, f"not started again: {error}"
+
+
+def _ask_all(program, file, why=""):
+    """Return the Verdicts of one file; those after a loss, or without a program, are "not run".
+
+    `why` there is no program, the first of them says.
+    """
     about = file["source"]["paper"], file["function"], file["source"]["place"]
     verdicts: list[Verdict] = []
     for case in file["cases"]:
         if program is None or (verdicts and verdicts[-1].verdict in (LOST, NOT_RUN)):
-            verdicts.append(Verdict(*about, case["id"], NOT_RUN))
+            said = "" if verdicts else why
+            verdicts.append(Verdict(*about, case["id"], NOT_RUN, difference=said))
             continue
         begin = time.perf_counter()
         try:
             verdict, difference, states = judge(file, case, program.ask(question(file, case)))
         except Lost as loss:
             verdict, difference, states = LOST, str(loss), False
+        except RecursionError:
+            verdict, difference, states = DIFFERS, "the answer is nested too deeply", False
         seconds = time.perf_counter() - begin
         verdicts.append(Verdict(*about, case["id"], verdict, seconds, difference, states))
     return verdicts

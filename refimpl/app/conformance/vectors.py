@@ -14,10 +14,12 @@ from refimpl.app.conformance.case import FLAGS
 from refimpl.app.conformance.cases import kernels
 from refimpl.app.conformance.compare import first_difference
 from refimpl.app.conformance.encode import Arrays, dumps, encode, inline
+from refimpl.app.files import replacing
+from refimpl.app.papers import TITLES
 
 FORMAT = "minibatch-gnn-vectors/1"
 FOLDER = Path(__file__).parent / "vectors"
-PAPERS = ("common", "ipdps19", "jpdc21", "vldb24")
+PAPERS = ("common", *TITLES)
 ERRORS = {"value": ValueError, "type": TypeError}
 
 
@@ -138,28 +140,59 @@ def _check_working(where, kernel, case, answer):
 
 
 def write(folder=FOLDER):
-    """Write all files into `folder`, remove vectors of what is no kernel; return their names.
+    """Write all files into `folder`, then remove vectors of what is no kernel.
+
+    Returns
+    -------
+    list of str
+        Their names.
 
     Raises
     ------
     ValueError
-        As `render`; nothing is written then.
+        As `render`, or if a file stands where one is to go and holds no vectors; nothing is
+        written then.
     """
     files = {}
     for kernel in kernels().values():
         files.update(_named(kernel))
-    for name in stored(folder) - files.keys():
-        (folder / name).unlink()
+    before = ours(folder)
+    for name, content in files.items():
+        path = folder / name
+        if path.exists() and name not in before and path.read_bytes() != content:
+            raise ValueError(f"{path} is no file of vectors: it would be lost")
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
+        with replacing(folder / name) as temporary:
+            temporary.write_bytes(content)
+    for name in before - files.keys():
+        (folder / name).unlink()
     return sorted(files)
+
+
+def ours(folder=FOLDER):
+    """Return the names in `stored` of files that hold vectors, of this or another version.
+
+    A JSON file says so itself, and names the npz file beside it.
+    """
+    names = stored(folder)
+    found = set()
+    for name in (name for name in names if name.endswith(".json")):
+        text = (folder / name).read_text(encoding="utf-8", errors="replace")
+        try:
+            form = json.loads(text)["format"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+        if str(form).startswith(FORMAT.partition("/")[0] + "/"):
+            beside = f"{name[:-5]}.npz"
+            found |= {name, beside} if f'"npz":"{Path(beside).name}"' in text else {name}
+    return found & names
 
 
 def stored(folder=FOLDER):
     """Return the names of the vectors in `folder`: a set of "paper/name"."""
     found = (path for paper in PAPERS for path in (folder / paper).glob("*.*"))
-    names = {path.relative_to(folder).as_posix() for path in found}
+    names = {path.relative_to(folder).as_posix() for path in found if path.is_file()}
     return {name for name in names if name.endswith((".json", ".npz"))}
 
 
@@ -173,7 +206,7 @@ def check(folder=FOLDER):
         processor, and are) and "stale": names of files, the last with what is wrong.
     """
     verdicts: dict[str, list] = {"same": [], "rounding": [], "stale": []}
-    unknown = stored(folder)
+    unknown = ours(folder)
     for kernel in kernels().values():
         unknown -= {f"{kernel.paper}/{kernel.name}{end}" for end in (".json", ".npz")}
         try:

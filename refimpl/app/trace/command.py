@@ -4,7 +4,8 @@ from pathlib import Path
 
 from refimpl.app.errors import UserError
 from refimpl.app.files import replacing
-from refimpl.app.trace.page import algorithm_text, page
+from refimpl.app.papers import algorithm_text
+from refimpl.app.trace.page import page
 from refimpl.app.trace.recipes import recipes
 
 DESCRIPTION = (
@@ -47,8 +48,9 @@ def run(arguments):
     """
     known = recipes()
     if arguments["list"]:
-        if arguments["algorithm"] is not None:
-            raise UserError("--list takes no ALGORITHM")
+        for name, shown in (("algorithm", "ALGORITHM"), ("out", "--out"), ("seed", "--seed")):
+            if arguments[name] is not None:
+                raise UserError(f"--list takes no {shown}")
         return _show(known)
     recipe = _find(known, arguments["algorithm"])
     seed, out = arguments["seed"], arguments["out"]

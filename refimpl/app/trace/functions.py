@@ -3,16 +3,12 @@
 import ast
 import importlib
 import inspect
-import io
-import re
 import textwrap
-import tokenize
 from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-MARK = re.compile(r"(?:[AIV]\d+:)?\d+(?:-\d+)?|E-[A-Z]\d+")
-PAPERS = {"I": "ipdps19", "A": "jpdc21", "V": "vldb24"}  # of the prefix of a mark
+from refimpl.app.papers import algorithm_of, marks_in
 
 
 class Line(NamedTuple):
@@ -122,10 +118,10 @@ def _function(module, name, function, algorithm):
         body = body[1:]
     head = range(node.lineno, _first_line(node.body[0]))
     shown = [*head, *range(_first_line(body[0]), node.end_lineno + 1)] if body else [*head]
-    comments = _comments(module)
-    rows = [text[number - 1][: comments.get(number, (None, "", ""))[0]] for number in shown]
+    marks = {found.row: found for found in marks_in(inspect.getsource(module))}
+    rows = [text[n - 1][: marks[n].column if n in marks else None] for n in shown]
     lines = tuple(
-        Line(number, row.rstrip(), *_marks(comments.get(number, (0, "", ""))[1], algorithm))
+        Line(number, row.rstrip(), *_marks(marks.get(number), algorithm))
         for number, row in zip(shown, textwrap.dedent("\n".join(rows)).split("\n"), strict=True)
     )
     summary = (inspect.getdoc(function) or "").split("\n")[0].replace("`", "")
@@ -138,17 +134,6 @@ def _parsed(module: ModuleType):
     return source.splitlines(), ast.parse(source)
 
 
-@lru_cache
-def _comments(module: ModuleType):
-    """Return line number -> (column, comment) for each comment that is nothing but marks."""
-    found = {}
-    for token in tokenize.generate_tokens(io.StringIO(inspect.getsource(module)).readline):
-        words = token.string.lstrip("# ").split() if token.type == tokenize.COMMENT else []
-        if words and all(map(MARK.fullmatch, words)):
-            found[token.start[0]] = token.start[1], token.string
-    return found
-
-
 def _definition(tree, code):
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
@@ -158,18 +143,12 @@ def _definition(tree, code):
     raise ValueError(f"the source of {code.co_name} is not what was imported")
 
 
-def _marks(comment, algorithm):
-    """Return the ((algorithm, lines), ..) and the errata that a comment of marks names."""
-    marks, errata, place = [], [], algorithm
-    for word in comment.lstrip("# ").split():
-        prefix, _, lines = word.rpartition(":")
-        if word.startswith("E-"):
-            errata.append(word)
-            continue
-        if prefix:
-            place = f"{PAPERS[prefix[0]]}:{prefix[1:]}"
-        marks.append((place, lines))
-    return tuple(marks), tuple(errata)
+def _marks(found, algorithm):
+    """Return the ((algorithm, lines), ..) and the errata of Marks; None: there are none."""
+    if found is None:
+        return (), ()
+    lines = ((algorithm_of(p) if p else algorithm, lines) for p, lines in found.lines)
+    return tuple(lines), found.errata
 
 
 def _first_line(node):

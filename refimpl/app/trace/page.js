@@ -116,14 +116,12 @@ function cellOf(tag, [value, group, mark], before, hasMarks, attributes = {}) {
 }
 
 function arrayPanel(panel, body) {
-  const names = new Set();
   const marked = new Set();
   let longest = 1;
   let label = 2;
   let markLength = 0;
   for (const state of panel.states) {
     for (const [name, cells] of state) {
-      names.add(name);
       label = Math.max(label, name.length);
       for (const [value, , mark] of cells) {
         longest = Math.max(longest, valueText(value).length);

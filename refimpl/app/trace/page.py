@@ -7,13 +7,12 @@ import json
 import re
 from importlib.resources import files
 
+from refimpl.app.papers import PREFIXES, algorithm_text
 from refimpl.app.trace.changes import MOST, changes
 
 LONGEST = 200  # letters that a step's sentences may have: they are to fit in two lines
 MORE = "Other pictures change too."
 FORMAT = "minibatch-gnn-trace/1"
-PAPERS = {"ipdps19": "IPDPS'19", "jpdc21": "JPDC'21", "vldb24": "VLDB'24"}
-LETTERS = {"ipdps19": "I", "jpdc21": "A", "vldb24": "V"}  # of marks, see docs/algorithms.toml
 
 
 def page(recipe, recording, seed=None):
@@ -72,12 +71,6 @@ def page_data(recipe, recording, seed=None):
     }
 
 
-def algorithm_text(id):
-    """Return "jpdc21:3" as "JPDC'21 Algorithm 3"."""
-    paper, number = id.split(":")
-    return f"{PAPERS[paper]} Algorithm {number}"
-
-
 def main_algorithm(recipe, function):
     """Return the algorithm of the recipe that most lines of the function belong to, or None."""
     found = [id for line in function.lines for id, _ in line.marks if id in recipe.algorithms]
@@ -112,7 +105,7 @@ def paper_lines(line, algorithms, main):
             texts.append(lines)
         elif id in algorithms:
             paper, number = id.split(":")
-            texts.append(f"{LETTERS[paper]}{number}:{lines}")
+            texts.append(f"{PREFIXES[paper]}{number}:{lines}")
     return " ".join(texts)
 
 

@@ -145,10 +145,6 @@ GCN_CASES = {
     "one_node": (gcn(NO_EDGES, 2, 2, seed=95), ("ONE_NODE", "NO_EDGES")),
     "no_nodes": (gcn(NO_NODES, 2, 1, seed=105, bias=True), ("NO_NODES", "EMPTY", "BIAS")),
 }
-SAGE_RECOMPUTE = sage(LOOPED, 2, 3, 1, (2, 1, 2), seed=30)
-SAGE_NO_DX = sage(LOOPED, 3, 2, 1, (1, 1, 0), seed=35, bias=True)
-GCN_NO_DX = gcn(LOOPED, 3, 2, (2, 2, 0), seed=115, bias=True)
-GCN_RECOMPUTE = gcn(LOOPED, 2, 3, (2, 1, 1), seed=125)
 
 BAD_VALUE = {
     "too_few_rows": {"X": np.ones((2, 2))},

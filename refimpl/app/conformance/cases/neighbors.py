@@ -16,8 +16,10 @@ from refimpl.app.conformance.graphs import (
     PAW,
     STAR,
     ids,
+    undirected,
 )
 from refimpl.block import MFG, Block
+from refimpl.typed import TypedGraph
 
 FLAGS = {
     "ALL": "A fan-out of -1, or not below the degree: the row takes all, and draws nothing.",
@@ -26,6 +28,7 @@ FLAGS = {
     "ZERO": "A fan-out of 0: empty rows, no new nodes, nothing drawn.",
 }
 SHARED = {
+    "RELATIONS": "A list in the list of fan-outs: a number for each relation of a typed graph.",
     "SHARED": "A node draws once, in the hop behind the one that met it; its row is in all blocks.",
 }
 
@@ -124,6 +127,26 @@ TWO_HOPS_WORKING = (
     "is taken, so the last, 2: entries 4 6, nodes 0 3. Node 0 has but 2: entries 0 1, nodes 1 2. "
     "New are 1 3: sources 2 0 1 3, entries 1 3 | 2 0."
 )
+# The nodes 1 to 4 round node 0: row 0 is entries 0 to 3, and row v is entry 3 + v.
+HUB = undirected(5, *[(0, v) for v in range(1, 5)])
+TYPED = TypedGraph(HUB, np.array([0, 1, 1, 0, 0, 0, 1, 1]), 2)
+THREE = TypedGraph(MIXED, np.arange(MIXED.e) % 3, 3, np.arange(MIXED.n) % 2)
+BY_RELATION = MFG(
+    (ids(0, 2, 4, 1, 3), ids(0, 2, 4), ids(0)),
+    (
+        block([0, 4, 5], [4, 5, 6], [3, 1, 4, 2, 0, 0], 5, [0, 1, 2, 3, 5, 7]),
+        block([0], [2], [1, 2], 3, [1, 3]),
+    ),
+)
+BY_RELATION_WORKING = (
+    "K = key(7, 1, 5) names the batch. In layer 2 node 0 draws 1 in each relation. In relation 0 "
+    "it has entries 0 3: key(K, 2, 0, 1, 0), of layer 2, relation 0, and the last for node 0, "
+    "draws .8419: Floyd takes floor(.8419 x 2) = 1, entry 3, node 4. In relation 1 it has entries "
+    "1 2: key(K, 2, 1, 1, 0) draws .2378: floor(.2378 x 2) = 0, entry 1, node 2. In the order of "
+    "the graph that is 1 3, nodes 2 4, both new: sources 0 2 4. Layer 1 takes all of all "
+    "relations: node 0 has entries 0 1 2 3, nodes 1 2 3 4, node 2 entry 5 and node 4 entry 7, "
+    "both node 0. New are 1 3: sources 0 2 4 1 3, entries 3 1 4 2 | 0 | 0."
+)
 SAMPLE_MFG = (
     Case("two_hops", batch(PAW, [2], [1, 2]), ("WORKED",), TWO_HOPS, TWO_HOPS_WORKING),
     Case(
@@ -163,6 +186,31 @@ SAMPLE_MFG = (
     Case("arrows", batch(ARROWS, [0, 2], [1, 2, 1]), ("DIRECTED", "ISOLATED")),
     Case("mixed_shared", batch(MIXED, [3, 6], [1, 2, 3], mode="shared"), ("SHARED",)),
     Case("karate", batch(KARATE, [33, 0, 16], [4, 2]), ("UNSORTED",)),
+    Case(
+        "by_relation",
+        batch(TYPED, [0], [(1, 1), -1], batch=5),
+        ("WORKED", "ALL", "RELATIONS"),
+        BY_RELATION,
+        BY_RELATION_WORKING,
+    ),
+    Case("typed", batch(TYPED, [0], [2, 1])),
+    Case("by_relation_inputs", batch(TYPED, [0, 3], [2, (0, 1)]), ("RELATIONS", "ZERO")),
+    Case(
+        "by_three_relations",
+        batch(THREE, [7, 1, 4], [(1, -1, 1), (2, 0, 1), 1]),
+        ("ALL", "ISOLATED", "RELATIONS", "SELF_LOOP", "UNSORTED", "ZERO"),
+    ),
+    Case("relation_missing", batch(TYPED, [0], [(1,), -1]), ("RELATIONS",), error="value"),
+    Case("relation_too_many", batch(TYPED, [0], [1, (1, 1, 1)]), ("RELATIONS",), error="value"),
+    Case("relation_below", batch(TYPED, [0], [(1, -2)]), ("RELATIONS",), error="value"),
+    Case("relation_real", batch(TYPED, [0], [(1, 0.5)]), ("RELATIONS",), error="type"),
+    Case(
+        "relations_shared",
+        batch(TYPED, [0], [(1, 1)], mode="shared"),
+        ("RELATIONS", "SHARED"),
+        error="value",
+    ),
+    Case("no_relations", batch(HUB, [0], [(1, 1)]), ("RELATIONS",), error="value"),
     Case("seed_twice", batch(PAW, [2, 2], [1]), ("DUPLICATE",), error="value"),
     Case("seed_beyond", batch(PAW, [4], [1]), error="value"),
     Case("fanout_below", batch(PAW, [2], [-2]), error="value"),
@@ -180,15 +228,13 @@ def batches(graph, seeds, fanouts, first_batch=0, **others):
     return {"graph": graph, "batches": seeds, "fanouts": fanouts, **names, **others}
 
 
+NO_SEEDS = MFG((ids(), ids(), ids()), (block([], [], [], 0, []), block([], [], [], 0, [])))
 SAMPLE_MFG_MANY = (
     Case(
         "second_of_two",
         batches(PAW, [[], [2]], [1, 2], 1),
         ("WORKED", "EMPTY"),
-        [
-            MFG((ids(), ids(), ids()), (block([], [], [], 0, []), block([], [], [], 0, []))),
-            TWO_HOPS,
-        ],
+        [NO_SEEDS, TWO_HOPS],
         "Batch 1 has no seeds, so nothing else. Batch 2 is drawn like alone: " + TWO_HOPS_WORKING,
     ),
     Case("no_batches", batches(PAW, [], [2]), ("EMPTY",)),
@@ -198,6 +244,27 @@ SAMPLE_MFG_MANY = (
         batches(MIXED, [[1, 0], [4], [7, 5]], [2, 2], mode="shared"),
         ("ISOLATED", "SELF_LOOP", "SHARED", "UNSORTED"),
     ),
+    Case(
+        "by_relation",
+        batches(TYPED, [[], [0]], [(1, 1), -1], 4),
+        ("WORKED", "ALL", "EMPTY", "RELATIONS"),
+        [NO_SEEDS, BY_RELATION],
+        "Batch 4 has no seeds, so nothing else. Batch 5 is drawn like alone: "
+        + BY_RELATION_WORKING,
+    ),
+    Case(
+        "by_three_relations",
+        batches(THREE, [[1, 0], [4, 7]], [(1, 1, 0), 2], 2**64 - 2),
+        ("ISOLATED", "LARGE_WORD", "RELATIONS", "SELF_LOOP", "UNSORTED", "ZERO"),
+    ),
+    Case("relation_missing", batches(TYPED, [[0]], [-1, (1,)]), ("RELATIONS",), error="value"),
+    Case(
+        "relations_shared",
+        batches(TYPED, [[0]], [(1, 1)], mode="shared"),
+        ("RELATIONS", "SHARED"),
+        error="value",
+    ),
+    Case("no_relations", batches(HUB, [], [(1, 1)]), ("EMPTY", "RELATIONS"), error="value"),
     Case("last_number", batches(PAW, [[2]], [1], 2**64 - 1), ("LARGE_WORD",)),
     Case("karate", batches(KARATE, [[33, 0], [5, 16]], [3, 2], 4), ("UNSORTED",)),
     Case("number_too_large", batches(PAW, [[2], [1]], [1], 2**64 - 1), error="value"),
