@@ -5,6 +5,7 @@ import fnmatch
 import inspect
 import io
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -79,10 +80,21 @@ def render(kernel):
     text = "\n".join(["{", *lines, '"cases": [', ",\n".join(cases), "]}", ""])
     files = {f"{kernel.name}.json": text.encode()}
     if arrays.arrays:
-        file = io.BytesIO()
-        np.savez(file, **arrays.arrays)  # dates every member 1980: the same bytes each time
-        files[arrays.file] = file.getvalue()
+        files[arrays.file] = _npz(arrays.arrays)
     return files
+
+
+def _npz(arrays):
+    """Return an npz file of arrays: the same bytes with every version of Python and NumPy."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980
+            member.create_system, member.external_attr = 3, 0o644 << 16
+            content = io.BytesIO()
+            np.lib.format.write_array(content, array, version=(1, 0), allow_pickle=False)
+            archive.writestr(member, content.getvalue())
+    return file.getvalue()
 
 
 def _case(kernel, case, arrays):
