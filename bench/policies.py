@@ -26,7 +26,7 @@ class Policy:
     """A cache and how it is filled; `loaded` counts the rows that were not in it."""
 
     def __init__(self, options, graph, hotness, d, h, *, cache=None, p=None, plan=None):
-        self.options, self.graph, self.plan = options, graph, plan
+        self.plan = plan
         self.p = options.p_grad if p is None else p
         self.layers = range(len(options.fanouts) - 1, 0, -1) if self.p else ()
         sizes = graph.n, d, h, len(options.fanouts) - 1, options.floats(d, graph.n)
