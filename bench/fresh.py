@@ -12,7 +12,7 @@ import sys
 
 import fastimpl
 from refimpl import TrainConfig, load_dataset
-from refimpl.training.datasets.communities import communities
+from refimpl.lab.data.communities import communities
 
 INFINITE = "inf"
 

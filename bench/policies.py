@@ -17,7 +17,7 @@ import fastimpl as gnn
 from bench.fresh import numbers
 from refimpl import key, load_dataset, power_law
 from refimpl.history.cache import OVERFLOWS
-from refimpl.training.fresh import CONTROL
+from refimpl.lab.training.fresh import CONTROL
 
 SEED = 0
 

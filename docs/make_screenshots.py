@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from refimpl.app.trace.page import page
-from refimpl.app.trace.recipes import recipes
+from refimpl.lab.apps.stepper.page import page
+from refimpl.lab.apps.stepper.recipes import recipes
 
 IMAGES = Path(__file__).parent / "images"
 SIZE = {"width": 1280, "height": 720}

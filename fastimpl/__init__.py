@@ -9,7 +9,7 @@ from fastimpl.block import transpose_block
 from fastimpl.graph import induced_subgraph, transpose_perm
 from fastimpl.history.compaction import live_layers
 from fastimpl.history.entries import cache_admit, cache_fetch, cache_lookup, cache_read
-from fastimpl.history.features import fetch_one_sided, fetch_two_sided, gather_rows
+from fastimpl.loader.features import fetch_one_sided, fetch_two_sided, gather_rows
 from fastimpl.history.hotness import fair_share
 from fastimpl.history.policy import row_norms, select_stable
 from fastimpl.history.pruning import prune_mfg
@@ -172,11 +172,11 @@ from refimpl import (
     unique_nodes,
     write_features,
 )
-from refimpl._bind import bind
+from refimpl.lab.backend import bind
 from refimpl.cost_models import calibration
 from refimpl.history import cache, hotness, performance, policy
 from refimpl.samplers import normalization
-from refimpl.training import methods, model, pool, prefetch
+from refimpl.lab.training import methods, model, pool, prefetch
 
 calibrate = bind(calibration.calibrate, sys.modules[__name__])
 BidirectionalCache = bind(cache.BidirectionalCache, sys.modules[__name__])

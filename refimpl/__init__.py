@@ -3,7 +3,7 @@
 import sys
 
 from refimpl import typed
-from refimpl._bind import bind
+from refimpl.lab.backend import bind
 from refimpl.adjacency import (
     Adjacency,
     add_self_loops,
@@ -50,9 +50,9 @@ from refimpl.graph import Counters, Graph, Subgraph, as_graph, induced_subgraph,
 from refimpl.history import cache, hotness, performance, policy
 from refimpl.history.compaction import LiveLayers, live_layers
 from refimpl.history.entries import Entries, cache_admit, cache_fetch, cache_lookup, cache_read
-from refimpl.history.feature_files import IoCounters, io_counters, open_features, write_features
-from refimpl.history.feature_store import FeatureStore
-from refimpl.history.features import (
+from refimpl.loader.files import IoCounters, io_counters, open_features, write_features
+from refimpl.loader.store import FeatureStore
+from refimpl.loader.features import (
     Fetched,
     FetchPlan,
     Message,
@@ -65,12 +65,12 @@ from refimpl.history.features import (
     two_sided_seconds,
 )
 from refimpl.history.hotness import SamplingProfile, degree_hotness, fair_share
-from refimpl.history.mpi import DistributedFeatures, MPIComm, SimComm
+from refimpl.loader.mpi import DistributedFeatures, MPIComm, SimComm
 from refimpl.history.performance import PerformancePlan
 from refimpl.history.policy import DictCache, PolicyCounts, row_norms, select_stable
 from refimpl.history.pruning import PruneResult, io_saving, prune_mfg
-from refimpl.history.rounds import Topology, Transfer, pairwise_exchange, round_bound, schedule
-from refimpl.history.simulation import Simulation, simulate
+from refimpl.loader.rounds import Topology, Transfer, pairwise_exchange, round_bound, schedule
+from refimpl.loader.simulation import Simulation, simulate
 from refimpl.layers.dense import DenseGradients, dense_backward, dense_forward
 from refimpl.layers.gat import GatGradients, GatOutput, gat_backward, gat_forward
 from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_backward, gcn_forward
@@ -146,17 +146,17 @@ from refimpl.streams import (
     pick_without_replacement,
     uniform,
 )
-from refimpl.training import methods, model, pool, prefetch
-from refimpl.training.checkpoints import load_checkpoint, save_checkpoint
-from refimpl.training.clusters import grow_clusters
-from refimpl.training.config import TrainConfig
-from refimpl.training.datasets.dataset import Dataset
-from refimpl.training.datasets.generators import kronecker, power_law
-from refimpl.training.datasets.karate import karate
-from refimpl.training.datasets.loading import load_dataset
-from refimpl.training.model import Model, load_model, save_model
-from refimpl.training.scaling import scaled_sampler
-from refimpl.training.trainer import EpochRecord, TrainResult, TrainState
+from refimpl.lab.training import methods, model, pool, prefetch
+from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
+from refimpl.lab.training.clusters import grow_clusters
+from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.data.generators import kronecker, power_law
+from refimpl.lab.data.karate import karate
+from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.training.model import Model, load_model, save_model
+from refimpl.lab.training.scaling import scaled_sampler
+from refimpl.lab.training.trainer import EpochRecord, TrainResult, TrainState
 from refimpl.typed import TypedGraph, relation_blocks
 
 calibrate = bind(calibration.calibrate, sys.modules[__name__])

@@ -2,7 +2,7 @@
 
 import sys
 
-from refimpl.app.cli import main
+from refimpl.lab.apps.cli import main
 
 if __name__ == "__main__":
     sys.exit(main(impl="refimpl", prog="python -m refimpl"))

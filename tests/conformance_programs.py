@@ -2,7 +2,7 @@
 
 import sys
 
-from refimpl.app.conformance.case import Kernel
+from refimpl.lab.apps.conformance.case import Kernel
 
 ANSWERS = """
 import json, sys

@@ -8,7 +8,7 @@ import numpy as np
 
 import refimpl
 from refimpl.streams import DROPOUT, key
-from refimpl.training.datasets.dataset import Dataset
+from refimpl.lab.data.dataset import Dataset
 
 N, CLASSES, FEATURES = 44, 3, 5
 ISOLATED = (0, 9, 10)  # of the training nodes

@@ -5,7 +5,7 @@ from oracles import matrix
 
 import refimpl
 from refimpl.streams import DROPOUT
-from refimpl.training.fresh import FreshTrainer
+from refimpl.lab.training.fresh import FreshTrainer
 
 COUNTED = ("inputs", "live", "feature_hits", "loaded", "lookups", "hits", "admitted", "evicted")
 

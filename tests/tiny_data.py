@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from refimpl.profiling import PARTS
-from refimpl.training.datasets.loading import load_dataset
+from refimpl.lab.data.loading import load_dataset
 
 NODES, CLASSES, FEATURES = 200, 4, 12
 

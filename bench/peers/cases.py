@@ -8,7 +8,7 @@ import numpy as np
 import fastimpl as gnn
 from bench import inputs
 from refimpl import TrainConfig, power_law
-from refimpl.training.stack import Stack
+from refimpl.lab.training.stack import Stack
 
 MODELS = ("sage", "gcn", "gat", "mixhop")
 HOPS = 2

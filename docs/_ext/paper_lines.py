@@ -1,6 +1,6 @@
 """From the lines of a paper's algorithm to the lines of code that bear their numbers.
 
-docs/algorithms.toml lists the algorithms; marks in the code, see `refimpl.app.papers`, say which
+docs/algorithms.toml lists the algorithms; marks in the code, see `refimpl.lab.apps.papers`, say which
 lines a line of code is. The documentation's tables and tests/test_algorithms.py both read them
 here.
 """
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import refimpl
-from refimpl.app import papers
-from refimpl.app.papers import LETTERS, PREFIXES
+from refimpl.lab.apps import papers
+from refimpl.lab.apps.papers import LETTERS, PREFIXES
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -15,7 +15,7 @@ from tiny_data import tiny_dataset
 
 import fastimpl  # noqa: F401 -- loads OpenMP
 from refimpl.profiling import Profile, record
-from refimpl.training.pool import Pool
+from refimpl.lab.training.pool import Pool
 
 BOTH = pytest.mark.parametrize("background", [False, True])
 LONG = 30  # seconds: what should happen at once
@@ -196,7 +196,7 @@ def test_the_thread_ends_when_training_fails(gnn, tmp_path):
 def test_the_interpreter_ends_with_a_refill_under_way():
     code = (
         "import time\n"
-        "from refimpl.training.pool import Pool\n"
+        "from refimpl.lab.training.pool import Pool\n"
         "def draw(first, count):\n"
         "    time.sleep(0.2 if first else 0)\n"
         "    return [first]\n"

@@ -9,7 +9,7 @@ import pytest
 
 import fastimpl
 from refimpl import TrainConfig
-from refimpl.training.datasets.communities import communities
+from refimpl.lab.data.communities import communities
 
 
 @pytest.fixture

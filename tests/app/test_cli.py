@@ -13,11 +13,11 @@ from tiny_data import NODES, arrays_of, same_run, tiny_dataset, write_graphsaint
 
 import fastimpl
 import refimpl
-from refimpl.app.cli import build_parser, main
-from refimpl.app.info import processor
-from refimpl.app.options import OPTIONS
-from refimpl.training.datasets.communities import communities
-from refimpl.training.trainer import EpochRecord
+from refimpl.lab.apps.cli import build_parser, main
+from refimpl.lab.apps.info import processor
+from refimpl.lab.apps.options import OPTIONS
+from refimpl.lab.data.communities import communities
+from refimpl.lab.training.trainer import EpochRecord
 
 PACKAGES = ("refimpl", "fastimpl")
 FILES = ["checkpoint.npz", "curve.png", "history.csv", "metrics.json", "model.npz"]
@@ -370,7 +370,7 @@ def test_a_fault_of_the_program_shows_its_traceback(run, monkeypatch):
     def broken(*args):
         raise ValueError("a fault")
 
-    monkeypatch.setattr("refimpl.training.trainer.Trainer.step", broken)
+    monkeypatch.setattr("refimpl.lab.training.trainer.Trainer.step", broken)
     with pytest.raises(ValueError, match="a fault"):
         run()
 
@@ -396,7 +396,7 @@ def test_python_m_trains_on_that_package(folder, tmp_path, package):
 def test_refimpl_runs_without_fastimpl(folder, tmp_path):
     code = (
         "import sys; sys.modules['fastimpl'] = None\n"
-        "from refimpl.app.cli import main\n"
+        "from refimpl.lab.apps.cli import main\n"
         "sys.exit(main(sys.argv[1:], impl='refimpl'))"
     )
     argv = ["train", "--data", str(folder), "--out", str(tmp_path / "o"), "--epochs", "1"]

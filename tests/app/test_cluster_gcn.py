@@ -21,9 +21,9 @@ from typed_data import write_typed
 import fastimpl
 import refimpl
 from refimpl.streams import SHUFFLE, key
-from refimpl.training.clusters import CLUSTERS, ClusterSampler
-from refimpl.training.datasets.communities import communities
-from refimpl.training.datasets.loading import load_dataset
+from refimpl.lab.training.clusters import CLUSTERS, ClusterSampler
+from refimpl.lab.data.communities import communities
+from refimpl.lab.data.loading import load_dataset
 
 MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
 ALL_OPTIONS = {"bias": True, "dropout": 0.3, "row_l2": True}

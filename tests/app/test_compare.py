@@ -8,8 +8,8 @@ from tiny_data import tiny_dataset, write_graphsaint
 
 import fastimpl
 import refimpl
-from refimpl.app.cli import main
-from refimpl.training.datasets.communities import communities
+from refimpl.lab.apps.cli import main
+from refimpl.lab.data.communities import communities
 
 PARTS = ["sampling", "aggregation", "weights", "other", "whole iteration"]
 
@@ -159,7 +159,7 @@ def test_interrupted(compare, monkeypatch):
     def interrupt(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("refimpl.training.trainer.Trainer.step", interrupt)
+    monkeypatch.setattr("refimpl.lab.training.trainer.Trainer.step", interrupt)
     status, _, stderr, result = compare()
     assert (status, stderr, result) == (130, "minibatch-gnn: interrupted\n", None)
 

@@ -10,9 +10,9 @@ import pytest
 from conformance_programs import answering, program
 
 import fastimpl
-from refimpl.app.cli import main
-from refimpl.app.conformance import command, vectors
-from refimpl.app.conformance.protocol import server_command
+from refimpl.lab.apps.cli import main
+from refimpl.lab.apps.conformance import command, vectors
+from refimpl.lab.apps.conformance.protocol import server_command
 
 MIX = "{'result': 0, 'error': 'value'} if question['call'] == 'mix' else {'skip': 'no'}"
 
@@ -272,7 +272,7 @@ def test_server_as_a_module_and_a_package_that_prints_raises_and_skips(tmp_path,
         "    return object() if x == 5 else x\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
-    module = [sys.executable, "-m", "refimpl.app.conformance.protocol", "chatty"]
+    module = [sys.executable, "-m", "refimpl.lab.apps.conformance.protocol", "chatty"]
     questions = [f'{{"call": "mix", "args": {{"x": {x}}}}}' for x in (2, 3, 4, 5)]
     answers, err = talk("", '{"hello": 1}', *questions, folder=module)
     assert answers == [

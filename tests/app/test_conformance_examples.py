@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import refimpl
-from refimpl.app.cli import main
-from refimpl.app.conformance import vectors
-from refimpl.app.conformance.cases import kernels
-from refimpl.app.conformance.protocol import Server
-from refimpl.app.conformance.runner import judge, question
+from refimpl.lab.apps.cli import main
+from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance.cases import kernels
+from refimpl.lab.apps.conformance.protocol import Server
+from refimpl.lab.apps.conformance.runner import judge, question
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "conformance"
 PAGE = EXAMPLES.parents[1] / "docs" / "conformance.md"

@@ -8,10 +8,10 @@ import pytest
 from conformance_programs import kernel_of
 
 import refimpl
-from refimpl.app.cli import main
-from refimpl.app.conformance import vectors
-from refimpl.app.conformance.case import Case, Close, Kernel
-from refimpl.app.files import replacing
+from refimpl.lab.apps.cli import main
+from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance.case import Case, Close, Kernel
+from refimpl.lab.apps.files import replacing
 
 CASE = Case("one", {"x": 1})
 ZERO = Case("zero", {"x": 0}, ("WORKED",), 0, "Shifts and products of 0 are 0.")

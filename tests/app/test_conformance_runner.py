@@ -6,8 +6,8 @@ import time
 import pytest
 from conformance_programs import answering, program, vector
 
-from refimpl.app.conformance import report
-from refimpl.app.conformance.runner import MOST_LOST, judge, run
+from refimpl.lab.apps.conformance import report
+from refimpl.lab.apps.conformance.runner import MOST_LOST, judge, run
 
 ARRAY = {"dtype": "int32", "shape": [2], "data": [4, 9]}
 CASE = {"id": "a", "flags": [], "args": {"x": 1}, "result": ARRAY}

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from conformance_programs import ANSWERS, answering, program, vector
 
-from refimpl.app.cli import main
-from refimpl.app.conformance import report, runner
-from refimpl.app.conformance.compare import short
-from refimpl.app.conformance.runner import run
+from refimpl.lab.apps.cli import main
+from refimpl.lab.apps.conformance import report, runner
+from refimpl.lab.apps.conformance.compare import short
+from refimpl.lab.apps.conformance.runner import run
 
 ARRAY = {"dtype": "int32", "shape": [2], "data": [4, 9]}
 CASE = {"id": "a", "flags": [], "args": {"x": 1}, "result": ARRAY}

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import refimpl
-from refimpl.app.conformance.case import EXACT, Close
-from refimpl.app.conformance.compare import first_difference
-from refimpl.app.conformance.encode import Arrays, decode, dumps, encode, inline
-from refimpl.app.conformance.runner import judge
+from refimpl.lab.apps.conformance.case import EXACT, Close
+from refimpl.lab.apps.conformance.compare import first_difference
+from refimpl.lab.apps.conformance.encode import Arrays, decode, dumps, encode, inline
+from refimpl.lab.apps.conformance.runner import judge
 
 CLOSE = Close(1e-6, 1e-9, "a test")
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint64", "float32", "float64")

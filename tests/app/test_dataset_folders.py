@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from refimpl.training.datasets.graphsaint import load_graphsaint
-from refimpl.training.datasets.loading import load_dataset
-from refimpl.training.datasets.planetoid import load_planetoid
-from refimpl.training.datasets.preparation import standardise
+from refimpl.lab.data.graphsaint import load_graphsaint
+from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.data.planetoid import load_planetoid
+from refimpl.lab.data.preparation import standardise
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from refimpl import streams
-from refimpl.training.datasets import preparation
-from refimpl.training.datasets.communities import SHARES, SPLIT, communities
-from refimpl.training.datasets.loading import load_dataset
-from refimpl.training.datasets.preparation import standardise
+from refimpl.lab.data import preparation
+from refimpl.lab.data.communities import SHARES, SPLIT, communities
+from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.data.preparation import standardise
 
 
 def same(one, other):

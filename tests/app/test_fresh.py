@@ -20,7 +20,7 @@ from oracles import differences
 from tiny_data import tiny_dataset
 
 from refimpl.streams import DROPOUT, key
-from refimpl.training.node_batches import LoadCounts
+from refimpl.lab.training.node_batches import LoadCounts
 
 EACH_MODEL = pytest.mark.parametrize("model", sorted(LAYERS))
 LIVE_HITS = "no live row was read from the cache: this shows nothing"

@@ -14,11 +14,11 @@ from tqdm import tqdm
 
 import fastimpl
 import refimpl
-from refimpl.app import run as run_module
-from refimpl.app.cli import build_parser, main
-from refimpl.app.values import age, size
-from refimpl.training.node_batches import LoadCounts
-from refimpl.training.trainer import EpochRecord
+from refimpl.lab.apps import run as run_module
+from refimpl.lab.apps.cli import build_parser, main
+from refimpl.lab.apps.values import age, size
+from refimpl.lab.training.node_batches import LoadCounts
+from refimpl.lab.training.trainer import EpochRecord
 
 HIDDEN, TRAIN, EPOCHS = 8, 130, 3
 NEIGHBOR = ("--method", "neighbor", "--batch", "22", "--fanouts", "4,3")
@@ -268,7 +268,7 @@ def test_progress_shows_hits_and_what_they_save(run, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr("tqdm.std.tqdm.monitor_interval", 0)
-    monkeypatch.setattr("refimpl.app.progress.tqdm", partial(tqdm, mininterval=0, miniters=0))
+    monkeypatch.setattr("refimpl.lab.apps.progress.tqdm", partial(tqdm, mininterval=0, miniters=0))
     loads = run(*FRESH)[3]["loads"]
     lines = terminal.getvalue().split("\r")
     first = [line for line in lines if "epoch 0." in line and "I/O_saved=" in line]
@@ -289,7 +289,7 @@ def test_features_are_mapped_while_training_runs_and_the_file_is_gone_then(
     run, tmp_path, monkeypatch
 ):
     seen = []
-    epoch = refimpl.training.fresh.FreshTrainer.epoch
+    epoch = refimpl.lab.training.fresh.FreshTrainer.epoch
 
     def spy(self, after_step=None):
         file = tmp_path / "out" / "training_features.npy"
@@ -299,7 +299,7 @@ def test_features_are_mapped_while_training_runs_and_the_file_is_gone_then(
         seen.append(file.stat().st_size)
         return epoch(self, after_step)
 
-    monkeypatch.setattr(refimpl.training.fresh.FreshTrainer, "epoch", spy)
+    monkeypatch.setattr(refimpl.lab.training.fresh.FreshTrainer, "epoch", spy)
     assert run(*FRESH, "--features", "mmap")[0] == 0
     assert seen == [128 + TRAIN * FEATURES * 4] * EPOCHS
     assert not list((tmp_path / "out").glob("*features*"))
@@ -325,7 +325,7 @@ def test_the_file_goes_even_if_the_run_fails(run, tmp_path, monkeypatch):
         assert (tmp_path / "out" / "training_features.npy").exists()
         raise ValueError("a fault")
 
-    monkeypatch.setattr(refimpl.training.fresh.FreshTrainer, "step", broken)
+    monkeypatch.setattr(refimpl.lab.training.fresh.FreshTrainer, "step", broken)
     with pytest.raises(ValueError, match="a fault"):
         run(*FRESH, "--features", "mmap")
     assert (tmp_path / "out" / "checkpoint.npz").exists()

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tiny_data import tiny_dataset
 
 import refimpl
-from refimpl.training.stack import Stack
+from refimpl.lab.training.stack import Stack
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 STEPS = 9

@@ -23,9 +23,9 @@ from tiny_data import tiny_dataset
 import fastimpl
 import refimpl
 from refimpl.streams import SHUFFLE, key
-from refimpl.training.clusters import CLUSTERS, grow_clusters
-from refimpl.training.datasets.communities import communities
-from refimpl.training.gas import ClusterBatches, GasTrainer, Histories, neighborhood
+from refimpl.lab.training.clusters import CLUSTERS, grow_clusters
+from refimpl.lab.data.communities import communities
+from refimpl.lab.training.gas import ClusterBatches, GasTrainer, Histories, neighborhood
 
 CASES = [
     ("sage", {}),

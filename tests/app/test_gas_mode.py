@@ -5,8 +5,8 @@ import pytest
 from tiny_data import tiny_dataset
 
 import refimpl
-from refimpl.training.fresh import FreshTrainer
-from refimpl.training.gas import GasTrainer
+from refimpl.lab.training.fresh import FreshTrainer
+from refimpl.lab.training.gas import GasTrainer
 
 
 class OnClusters(FreshTrainer):

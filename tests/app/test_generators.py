@@ -10,7 +10,7 @@ import pytest
 import fastimpl
 import refimpl
 from refimpl import Graph, below, karate, key, kronecker, load_dataset, power_law, streams, uniform
-from refimpl.training.datasets import generators
+from refimpl.lab.data import generators
 
 MAKERS = {
     "kronecker": lambda seed=0: kronecker(10, 16, seed),

@@ -22,9 +22,9 @@ from tiny_data import tiny_dataset
 
 import fastimpl
 import refimpl
-from refimpl.training.datasets.communities import communities
-from refimpl.training.gas import ClusterBatches, GasTrainer, neighborhood
-from refimpl.training.graphfm import GraphFmTrainer, outer_block
+from refimpl.lab.data.communities import communities
+from refimpl.lab.training.gas import ClusterBatches, GasTrainer, neighborhood
+from refimpl.lab.training.graphfm import GraphFmTrainer, outer_block
 
 CASES = [
     ("sage", {}),

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import fastimpl
 import refimpl
-from refimpl.app.cli import main
+from refimpl.lab.apps.cli import main
 
 ROOT = Path(__file__).parents[2]
 HOWTO = ROOT / "docs" / "howto"
@@ -135,7 +135,7 @@ def test_every_file_of_a_sampler_is_listed():
         if re.search(r"\bbucket\b", path.read_text())
     }
     having.discard("fastimpl/history/_policy.pyx")  # a bucket of a histogram
-    having = {place for place in having if not place.startswith("refimpl/app/trace/")}
+    having = {place for place in having if not place.startswith("refimpl/lab/apps/stepper/")}
     places = listed("add_a_sampler", "bucket")
     assert having == {place for place in places if place.startswith(("refimpl/", "fastimpl/"))}
     for place in places:

@@ -11,7 +11,7 @@ from tiny_data import tiny_dataset
 import fastimpl
 import refimpl
 from refimpl.streams import LAYER, SHUFFLE, key
-from refimpl.training.datasets.communities import communities
+from refimpl.lab.data.communities import communities
 
 MODELS, METHODS = ("sage", "gcn"), ("fastgcn", "ladies")
 EACH = pytest.mark.parametrize(("model", "method"), list(product(MODELS, METHODS)))

@@ -12,7 +12,7 @@ from trained_models import KINDS, same_model, trained
 
 import refimpl
 from refimpl import Model, TrainConfig, load_dataset, load_model, save_model
-from refimpl.training.model import ARCHITECTURE, TRAINING_ONLY
+from refimpl.lab.training.model import ARCHITECTURE, TRAINING_ONLY
 
 
 @pytest.fixture(scope="session", params=["single", "multi"])

@@ -8,7 +8,7 @@ from tiny_data import arrays_of, same_run, write_graphsaint
 
 import fastimpl
 import refimpl
-from refimpl.app.cli import main
+from refimpl.lab.apps.cli import main
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import fastimpl
 import refimpl
 from refimpl.scheduling import ChainOrder
 from refimpl.streams import DROPOUT, INIT, LAYER, SHUFFLE, key
-from refimpl.training.datasets.communities import communities
-from refimpl.training.layers import depth_on, order_on
-from refimpl.training.minibatches import LayerSampler
-from refimpl.training.stack import Stack
+from refimpl.lab.data.communities import communities
+from refimpl.lab.training.layers import depth_on, order_on
+from refimpl.lab.training.minibatches import LayerSampler
+from refimpl.lab.training.stack import Stack
 
 MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
 METHODS = ("graph", "layer", "full")

@@ -10,8 +10,8 @@ from tiny_data import same_run, tiny_dataset, write_graphsaint
 
 import fastimpl
 import refimpl
-from refimpl.app.cli import main
-from refimpl.training.datasets.communities import communities
+from refimpl.lab.apps.cli import main
+from refimpl.lab.data.communities import communities
 
 PACKAGES = ("refimpl", "fastimpl")
 SAINT = 1  # the domain

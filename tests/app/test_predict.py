@@ -12,7 +12,7 @@ from trained_models import KINDS, raw, trained
 
 import refimpl
 from refimpl import Model, load_dataset, save_model
-from refimpl.app.cli import main
+from refimpl.lab.apps.cli import main
 
 
 @pytest.fixture(scope="session", params=["single", "multi"])

@@ -15,7 +15,7 @@ from trained_models import trained
 
 import refimpl
 from refimpl import load_dataset, load_model, save_model
-from refimpl.app.cli import main
+from refimpl.lab.apps.cli import main
 
 
 @pytest.fixture(scope="session", params=["single", "multi"])
@@ -298,7 +298,7 @@ def test_a_failed_prediction_leaves_the_old_file(single, tiny_model, tmp_path, m
         path.write_text("half")
         raise OSError("no space left")
 
-    monkeypatch.setattr("refimpl.app.predict._write_csv", full_disk)
+    monkeypatch.setattr("refimpl.lab.apps.predict._write_csv", full_disk)
     assert main(["predict", str(tiny_model), "--data", str(single), "--out", str(out)]) == 2
     assert out.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]

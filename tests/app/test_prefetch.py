@@ -15,7 +15,7 @@ from comparison import assert_bits
 from strategies import even_graph
 
 from refimpl.profiling import Profile, record
-from refimpl.training.prefetch import Prefetcher
+from refimpl.lab.training.prefetch import Prefetcher
 
 LONG = 30  # seconds: what should happen at once
 GRAPH = even_graph(300, 8)
@@ -233,7 +233,7 @@ def test_an_interrupted_wait_loses_nothing(monkeypatch):
 def test_the_interpreter_ends_with_batches_under_way():
     code = (
         "import time, numpy as np, refimpl\n"
-        "from refimpl.training.prefetch import Prefetcher\n"
+        "from refimpl.lab.training.prefetch import Prefetcher\n"
         "class Slow:\n"
         "    def sample_mfg(graph, seeds, *, batch, **options):\n"
         "        time.sleep(0.1)\n"
@@ -260,7 +260,7 @@ def test_a_worker_has_one_openmp_thread_and_the_caller_keeps_its_own(workers):
         "class Sampler:\n"
         "    def sample_mfg(graph, seeds, **options):\n"
         "        seen.update(counts())\n"
-        "from refimpl.training.prefetch import Prefetcher\n"
+        "from refimpl.lab.training.prefetch import Prefetcher\n"
         "graph = fastimpl.as_graph([(0, 1)], n=2)\n"
         f"options = dict(seed=0, epoch=0, workers={workers})\n"
         "list(Prefetcher(Sampler, graph, [[0]] * 9, (1,), **options))\n"

@@ -14,9 +14,9 @@ from tiny_data import arrays_of, same_run, tiny_dataset, write_graphsaint
 
 import fastimpl
 import refimpl
-from refimpl.app.cli import main
-from refimpl.training.datasets.communities import communities
-from refimpl.training.trainer import EpochRecord
+from refimpl.lab.apps.cli import main
+from refimpl.lab.data.communities import communities
+from refimpl.lab.training.trainer import EpochRecord
 
 EPOCHS = 6
 
@@ -24,7 +24,7 @@ EPOCHS = 6
 # SIGINT gets Python's handler even if whoever runs the tests has it ignored.
 DRIVER = """
 import os, pathlib, runpy, signal, sys, zipfile
-from refimpl.training.trainer import Trainer
+from refimpl.lab.training.trainer import Trainer
 signal.signal(signal.SIGINT, signal.default_int_handler)
 package, signum, steps, renames, entries = sys.argv[1], *map(int, sys.argv[2:6])
 def counted(function, limit):
@@ -267,7 +267,7 @@ def test_stopped_in_the_first_epoch_of_a_run_that_replaces_another(argv, tmp_pat
     assert main(argv("whole", "--epochs", EPOCHS, "--seed", 1)) == 0
     assert main(argv("parts", "--epochs", EPOCHS, "--seed", 2)) == 0
     with monkeypatch.context() as patch:
-        patch.setattr("refimpl.training.trainer.Trainer.step", _interrupt)
+        patch.setattr("refimpl.lab.training.trainer.Trainer.step", _interrupt)
         assert main(argv("parts", "--epochs", EPOCHS, "--seed", 1)) == 130
     assert [path.name for path in (tmp_path / "parts").iterdir()] == ["checkpoint.npz"]
     assert resume(tmp_path / "parts") == 0
@@ -275,7 +275,7 @@ def test_stopped_in_the_first_epoch_of_a_run_that_replaces_another(argv, tmp_pat
 
 
 def test_interrupted_before_there_is_anything_to_go_on_from(argv, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr("refimpl.app.run.load_dataset", _interrupt)
+    monkeypatch.setattr("refimpl.lab.apps.run.load_dataset", _interrupt)
     assert main(argv("out")) == 130
     assert capfd.readouterr().err == "minibatch-gnn: interrupted\n"
     assert not (tmp_path / "out").exists()
@@ -415,13 +415,13 @@ def test_weights_do_not_depend_on_pool_or_threads(gnn, dtype, method, tmp_path):
 
 def test_threads_option_limits_openmp(argv, tmp_path, monkeypatch):
     seen = []
-    step = refimpl.training.trainer.Trainer.step
+    step = refimpl.lab.training.trainer.Trainer.step
 
     def spy(self):
         seen.append(fastimpl.build_info()["openmp"] and _openmp_threads())
         return step(self)
 
-    monkeypatch.setattr("refimpl.training.trainer.Trainer.step", spy)
+    monkeypatch.setattr("refimpl.lab.training.trainer.Trainer.step", spy)
     assert main(argv("out", "--epochs", 1, "--threads", 1)) == 0
     assert set(seen) <= {0, 1}  # 0: a build without OpenMP
     before = _openmp_threads()
@@ -430,7 +430,7 @@ def test_threads_option_limits_openmp(argv, tmp_path, monkeypatch):
 
 
 def _openmp_threads():
-    from refimpl.app.info import threads_of
+    from refimpl.lab.apps.info import threads_of
 
     return threads_of(fastimpl)
 

@@ -11,10 +11,10 @@ import pytest
 from tiny_data import write_graphsaint
 
 import refimpl
-from refimpl.app import plots, structure
-from refimpl.app.cli import main
-from refimpl.app.options import SAMPLERS
-from refimpl.app.structure import assortativity, clustering
+from refimpl.lab.apps import plots, structure
+from refimpl.lab.apps.cli import main
+from refimpl.lab.apps.options import SAMPLERS
+from refimpl.lab.apps.structure import assortativity, clustering
 
 COMPUTERS = Path(__file__).parents[3] / "shared" / "data" / "computers"
 DRAW = plots.draw_sample

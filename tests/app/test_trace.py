@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from comparison import parts
 
-from refimpl.app.trace import recipes
-from refimpl.app.trace.changes import changes
-from refimpl.app.trace.page import page, page_data
-from refimpl.app.trace.recipe import (
+from refimpl.lab.apps.stepper import recipes
+from refimpl.lab.apps.stepper.changes import changes
+from refimpl.lab.apps.stepper.page import page, page_data
+from refimpl.lab.apps.stepper.recipe import (
     KINDS,
     Panel,
     array_state,
@@ -25,8 +25,8 @@ from refimpl.app.trace.recipe import (
     graph_state,
     table_state,
 )
-from refimpl.app.trace.recorder import record
-from refimpl.training.trainer import TrainResult
+from refimpl.lab.apps.stepper.recorder import record
+from refimpl.lab.training.trainer import TrainResult
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -62,7 +62,7 @@ def test_the_steppers_that_there_are():
 
 def test_a_module_in_the_folder_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(recipes, "__path__", [*recipes.__path__, str(tmp_path)])
-    text = "from refimpl.app.trace.recipes.samplers import RECIPES as THERE\nRECIPES = {}\n"
+    text = "from refimpl.lab.apps.stepper.recipes.samplers import RECIPES as THERE\nRECIPES = {}\n"
     (tmp_path / "added_one.py").write_text(text.format("(THERE[0]._replace(name='added'),)"))
     assert list(recipes.recipes()) == sorted([*RECIPES, "added"])
     (tmp_path / "added_two.py").write_text(text.format("THERE"))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from refimpl.app.cli import Parser, main
-from refimpl.app.errors import UserError
-from refimpl.app.trace import command, recipes
-from refimpl.app.trace.page import page
+from refimpl.lab.apps.cli import Parser, main
+from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.stepper import command, recipes
+from refimpl.lab.apps.stepper.page import page
 
 RECIPES = recipes.recipes()
 

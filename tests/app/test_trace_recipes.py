@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import refimpl
-from refimpl.app.trace.recipes import history, pool, pruning, structure
+from refimpl.lab.apps.stepper.recipes import history, pool, pruning, structure
 from refimpl.streams import SAMPLE
-from refimpl.training.datasets.karate import karate_dataset
+from refimpl.lab.data.karate import karate_dataset
 
 RECIPES = {r.name: r for module in (structure, pool, history, pruning) for r in module.RECIPES}
 MOST_STEPS, MOST_BYTES = 350, 500_000

@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from refimpl.app.trace import recorder
-from refimpl.app.trace.functions import functions_of
-from refimpl.app.trace.recorder import record
+from refimpl.lab.apps.stepper import recorder
+from refimpl.lab.apps.stepper.functions import functions_of
+from refimpl.lab.apps.stepper.recorder import record
 
 HERE = __name__
 

@@ -7,9 +7,9 @@ import pytest
 from comparison import assert_bits
 
 import refimpl
-from refimpl.app.trace.recipes import recipes
-from refimpl.app.trace.recipes.dashboards import ETA
-from refimpl.app.trace.recipes.samplers import EDGES, M, N
+from refimpl.lab.apps.stepper.recipes import recipes
+from refimpl.lab.apps.stepper.recipes.dashboards import ETA
+from refimpl.lab.apps.stepper.recipes.samplers import EDGES, M, N
 from refimpl.graph import as_graph
 from refimpl.streams import SAMPLE, key
 

@@ -8,8 +8,8 @@ from typed_data import write_typed
 
 import fastimpl
 import refimpl
-from refimpl.training.datasets.loading import load_dataset
-from refimpl.training.evaluation import full_graph_forward
+from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.training.evaluation import full_graph_forward
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,10 @@ from docstrings import ELSEWHERE, parse
 import fastimpl
 import refimpl
 from refimpl import _check
-from refimpl.app.cli import main
-from refimpl.app.conformance import vectors
-from refimpl.app.conformance.case import Case
-from refimpl.app.conformance.cases import kernels
+from refimpl.lab.apps.cli import main
+from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance.case import Case
+from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.samplers import neighbor, typed_neighbor
 
 COMPILED = sorted(fastimpl.compiled)
@@ -35,7 +35,7 @@ def test_the_files_are_up_to_date():
 
 def test_the_files_are_the_same_bytes_each_time(tmp_path):
     """Made by a new process, with other hashes and one thread, they are those made here."""
-    script = "from refimpl.app.cli import main; main(['vectors', '--out', 'made'])"
+    script = "from refimpl.lab.apps.cli import main; main(['vectors', '--out', 'made'])"
     environment = {**os.environ, "PYTHONHASHSEED": "5", "OMP_NUM_THREADS": "1"}
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=True)
     here = vectors.write(tmp_path / "here")

@@ -23,8 +23,8 @@ from tiny_data import tiny_dataset
 
 import fastimpl
 import refimpl
-from refimpl.training.datasets.communities import communities
-from refimpl.training.vrgcn import edge_values, with_histories
+from refimpl.lab.data.communities import communities
+from refimpl.lab.training.vrgcn import edge_values, with_histories
 
 MODELS = ("sage", "gcn")
 CASES = [

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from refimpl.app.trace.changes import value_text
-from refimpl.app.trace.page import page as html_page
-from refimpl.app.trace.page import page_data
-from refimpl.app.trace.recipes import recipes
+from refimpl.lab.apps.stepper.changes import value_text
+from refimpl.lab.apps.stepper.page import page as html_page
+from refimpl.lab.apps.stepper.page import page_data
+from refimpl.lab.apps.stepper.recipes import recipes
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

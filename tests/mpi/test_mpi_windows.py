@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import refimpl
-from refimpl.history import mpi
+from refimpl.loader import mpi
 
 FETCHES = 2 * 2 * 3 * 4  # of each rank: dtypes, owners, sizes, ways
 

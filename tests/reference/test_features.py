@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import distinct
 
-from refimpl.history.feature_store import Ownership
+from refimpl.loader.store import Ownership
 
 HALVES = np.arange(2**16, dtype=np.uint16).view(np.float16)
 AT_REST = st.sampled_from([np.float32, np.float16])

@@ -18,9 +18,9 @@ from typed_data import write_typed
 
 import refimpl
 from refimpl import Block, TypedGraph, streams
-from refimpl.training.datasets import communities, generators, typed
-from refimpl.training.datasets.loading import load_dataset
-from refimpl.training.datasets.typed import load_typed, typed_communities
+from refimpl.lab.data import communities, generators, typed
+from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.data.typed import load_typed, typed_communities
 
 PATH = graph_from_edges(3, {(0, 1), (1, 2)})
 

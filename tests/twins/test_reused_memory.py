@@ -9,7 +9,7 @@ from strategies import even_graph
 import fastimpl
 from fastimpl import _buffers
 from refimpl import TrainConfig
-from refimpl.training.stack import Stack
+from refimpl.lab.training.stack import Stack
 
 WIDTH, CLASSES = 96, 41
 NODES = {"sage": 2000, "gcn": 2900, "mixhop": 4100, "gat": 6000, "mlp": 9000}

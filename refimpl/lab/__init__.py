@@ -1,0 +1,1 @@
+"""What is written once, over any implementation: data, training, programs."""

@@ -1,0 +1,219 @@
+"""Both implementations on the same data, seed and settings: results and speed."""
+
+import statistics
+from contextlib import ExitStack, closing
+
+import numpy as np
+
+from refimpl.adjacency import Adjacency
+from refimpl.lab.apps import info, report
+from refimpl.lab.apps.errors import UserError, user_errors
+from refimpl.lab.apps.options import load_implementation
+from refimpl.lab.apps.run import check_sampler, facts_of, limited_threads, load_data
+from refimpl.lab.apps.settings import check_applicable, resolve
+from refimpl.block import Block
+from refimpl.graph import Graph
+from refimpl.lab.training.methods import make_trainer
+from refimpl.lab.training.minibatches import LayerSampler
+
+SLOW, FAST = "refimpl", "fastimpl"
+TOLERANCE = {"float32": 1e-3, "float64": 1e-9}  # largest relative difference of weights
+WHOLE = "whole iteration"
+# Options of `train` that are none here: a thread that samples would run in the other's turn, and
+# features stay in memory as they are.
+UNUSED = ("impl", "epochs", "background", "workers", "features", "half_features")
+PARTS = tuple(part for part in report.TRAINING if part != "normalization")  # of an iteration
+
+
+def compare(given, *, defaults, rounds, out):
+    """Train both implementations for `rounds` rounds; print the table; return the exit status.
+
+    Parameters
+    ----------
+    given, defaults : dicts
+        As for `train`.
+    rounds : int
+        Each of as many iterations as the pool holds, so that each round samples once.
+    out : str, optional
+        A JSON file for the table.
+
+    Returns
+    -------
+    int
+        0 if subgraphs and weights agree, else 1.
+
+    Raises
+    ------
+    UserError
+        If the options or the data are at fault.
+    """
+    if rounds < 1:
+        raise UserError(f"--rounds must be at least 1, got {rounds}")
+    settings = {**defaults, **given}
+    check_applicable(settings, given)
+    gnns = [load_implementation(name) for name in (SLOW, FAST)]
+    with limited_threads(settings["threads"]):
+        dataset = load_data(settings)
+        config, settings = resolve(settings, dataset.train_graph)
+        for unused in UNUSED:
+            del settings[unused]
+        for gnn in gnns:
+            check_sampler(gnn, dataset, config)
+        with user_errors():
+            trainers = [make_trainer(gnn, dataset, config) for gnn in gnns]
+        if config.method in ("graph", "layer", "full"):
+            same = _same_subgraphs(dataset, config, gnns, rounds * config.pool)
+        else:
+            same = _same_minibatches(trainers, rounds * config.pool)
+        before = _normalization(trainers)
+        seconds, losses = _run_rounds(trainers, rounds, config.pool)
+        loads = [getattr(trainer, "counts_of_epoch", None) for trainer in trainers]
+        result = {
+            "parts": _speeds(seconds, config.pool),
+            "normalization": before,
+            "rounds": rounds,
+            "iterations": rounds * config.pool,
+            "same_subgraphs": same,
+            "same_loads": None if loads[0] is None else loads[0] == loads[1],
+            "loss_difference": _difference(*map(np.array, losses)),
+            "weights_difference": max(
+                _difference(W, trainers[1].state.weights[name])
+                for name, W in trainers[0].state.weights.items()
+            ),
+            "tolerance": TOLERANCE[settings["dtype"]],
+            "settings": settings,
+            "dataset": facts_of(dataset),
+            "versions": info.versions(),
+            "build": info.build_of(gnns[1]),
+            "threads": info.threads_of(gnns[1]),
+        }
+    same = same and (before is None or before["same_counts"])
+    result["agree"] = same and result["weights_difference"] <= result["tolerance"]
+    _show(result)
+    if out is not None:
+        with user_errors():
+            report.write_json(out, result)
+        print(f"wrote {out}")
+    return 0 if result["agree"] else 1
+
+
+def _same_minibatches(trainers, count):
+    """Whether both packages sample the same for iterations 0, .., count - 1, from new iterators."""
+    with ExitStack() as until_the_end:
+        minibatches = [
+            until_the_end.enter_context(closing(trainer._minibatches())) for trainer in trainers
+        ]
+        return all(_equal(*map(next, minibatches)) for _ in range(count))
+
+
+def _same_subgraphs(dataset, config, gnns, count):
+    """Whether both packages sample the same for iterations 0, .., count - 1, to the last edge."""
+    graph = dataset.train_graph
+    if config.method == "full":
+        return _equal(*(gnn.transpose_perm(graph) for gnn in gnns))
+    if config.method == "layer":
+        samplers = [LayerSampler(gnn, graph, config) for gnn in gnns]
+        return all(_equal(*(sampler.sample(i) for sampler in samplers)) for i in range(count))
+    return all(
+        _equal(*(gnn.sample_many(graph, config.sampler, config.rng, q, 1)[0] for gnn in gnns))
+        for q in range(count)
+    )
+
+
+def _equal(a, b):
+    """Whether two samples are equal in every array and count."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, Graph | Block):
+        names = ("start", "end", "indices", "n_src", "edge_ids")
+        return all(_equal(getattr(a, name, None), getattr(b, name, None)) for name in names)
+    if isinstance(a, Adjacency):
+        return _equal(a.graph, b.graph)  # its values come from kernels, which round differently
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return a == b
+
+
+def _normalization(trainers):
+    """Return the cost of what runs once, before training, and whether the counts are equal."""
+    a, b = (trainer.counts for trainer in trainers)
+    if a is None:
+        return None
+    slow, fast = (1000 * trainer.profile.seconds["normalization"] for trainer in trainers)
+    return {
+        **_ratio(slow, fast),
+        "subgraphs": a.subgraphs,
+        "same_counts": all(map(np.array_equal, a, b)),
+    }
+
+
+def _run_rounds(trainers, rounds, pool):
+    """Train in turns; return each trainer's seconds by part in every round, and its losses."""
+    seconds: list[list[dict[str, float]]] = [[] for _ in trainers]
+    losses: list[list[float]] = [[] for _ in trainers]
+    for _ in range(rounds):
+        for i, trainer in enumerate(trainers):
+            before = dict(trainer.profile.seconds)
+            for _ in range(pool):
+                loss, _ = trainer.step()
+                losses[i].append(loss)
+            after = trainer.profile.seconds
+            seconds[i].append({part: after[part] - before[part] for part in PARTS})
+    return seconds, losses
+
+
+def _speeds(seconds, pool):
+    """Return milliseconds an iteration by part, as medians over the rounds, and speed-ups."""
+    speeds = {}
+    for part in (*PARTS, WHOLE):
+        parts = PARTS if part == WHOLE else (part,)
+        slow, fast = (
+            1000 / pool * statistics.median(sum(one[p] for p in parts) for one in of_trainer)
+            for of_trainer in seconds
+        )
+        if slow or fast or part not in report.RARE:
+            speeds[part] = _ratio(slow, fast)
+    return speeds
+
+
+def _ratio(slow, fast):
+    speedup = slow / fast if fast else None
+    return {f"{SLOW}_ms": slow, f"{FAST}_ms": fast, "speedup": speedup}
+
+
+def _difference(a, b):
+    """Return the largest difference over the largest magnitude in `a`."""
+    largest = float(np.abs(a).max(initial=0))
+    difference = float(np.abs(a - b).max(initial=0))
+    if not np.isfinite(largest) or not np.isfinite(difference):
+        raise UserError("the training diverged: try a smaller --lr")
+    return difference / largest if largest else difference
+
+
+def _show(result):
+    print(f"{report.title({**result['settings'], 'impl': 'both packages'}, result['dataset'])}")
+    print(f"medians of {result['rounds']} rounds, ms an iteration; {result['threads']} threads\n")
+    rows = [("part", SLOW, FAST, "speed-up")]
+    before = result["normalization"]
+    once = {} if before is None else {"normalization, once": before}
+    for part, of in {**result["parts"], **once}.items():
+        ratio = "-" if of["speedup"] is None else f"{of['speedup']:.1f}x"
+        rows.append((part, f"{of[f'{SLOW}_ms']:.3f}", f"{of[f'{FAST}_ms']:.3f}", ratio))
+    print(report.table(rows))
+    print(f"\nafter {result['iterations']} iterations in {result['settings']['dtype']}:")
+    print(f"subgraphs identical: {_yes(result['same_subgraphs'])}")
+    if before is not None:
+        counts = f"counts of {before['subgraphs']} subgraphs identical"
+        print(f"{counts}: {_yes(before['same_counts'])}")
+    if result["same_loads"] is not None:  # which embeddings are cached depends on the rounding
+        print(f"counts of rows loaded and cached identical: {_yes(result['same_loads'])}")
+    print(f"largest relative difference of losses: {result['loss_difference']:.1e}")
+    difference, tolerance = result["weights_difference"], result["tolerance"]
+    print(
+        f"largest relative difference of weights: {difference:.1e} "
+        f"(at most {tolerance:.0e}: {_yes(difference <= tolerance)})"
+    )
+
+
+def _yes(truth):
+    return "yes" if truth else "NO"

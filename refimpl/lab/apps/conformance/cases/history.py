@@ -1,0 +1,310 @@
+"""The cache of embeddings: finding, reading and writing entries (FreshGNN, section 4.2)."""
+
+import numpy as np
+
+from refimpl.lab.apps.conformance.case import Case, Kernel
+from refimpl.lab.apps.conformance.inputs import changed, numbers, single
+from refimpl.history.entries import Entries, cache_admit
+
+FLAGS = {
+    "GHOST": "The map names a slot that went to another node since: no entry.",
+    "LAYERS": "Key (l - 1) n + v: the same node in two layers is two entries.",
+    "NO_SLOTS": "A buffer without slots.",
+    "OUT_OF_RANGE": "The map names a slot that there is not: no entry.",
+    "STALE": "An entry older than the oldest stamp asked for: none; one just as old is valid.",
+    "TAKE": "Values are rows of a larger matrix.",
+    "WRAP": "Slots go on at 0 after the last one.",
+}
+
+
+def nothing(slots, h, layers, n):
+    """Return Entries without an entry."""
+    return Entries(
+        np.zeros((slots, h)),
+        np.full((layers, n), -1, np.int32),
+        np.full(slots, -1, np.int64),
+        np.zeros(slots, np.int32),
+    )
+
+
+def after(entries, *calls):
+    """Return Entries like these after some calls of `cache_admit`, each a dict of arguments."""
+    entries = Entries(*(array.copy() for array in entries))
+    for call in calls:
+        cache_admit(entries, **call)
+    return entries
+
+
+def states(entries, layer, ids, values, first, i, take=None):
+    """Return the entries after each of `ids` has been written."""
+    found = []
+    for j in range(1, len(ids) + 1):
+        rows = {"values": values[:j]} if take is None else {"values": values, "take": take[:j]}
+        call = {"layer": layer, "ids": ids[:j], **rows, "first": first, "i": i}
+        found.append({"entries": after(entries, call)})
+    return found
+
+
+def admit(layer, ids, first, i, *, h=2, seed=0, take=None):
+    """Return the arguments of `cache_admit` but the entries, in float64."""
+    ids = np.array(ids, np.int32)
+    rows = len(ids) if take is None else max(take) + 1
+    call = {"layer": layer, "ids": ids, "values": numbers((rows, h), seed), "first": first, "i": i}
+    return call if take is None else {**call, "take": np.array(take, np.int64)}
+
+
+LOOKUP_ENTRIES = Entries(
+    np.array([[1.0], [2], [3]]),
+    np.array([[0, 1, -1], [2, 0, 2]], np.int32),
+    np.array([0, 1, 5]),
+    np.array([4, 2, 3], np.int32),
+)
+LOOKUP = {"entries": LOOKUP_ENTRIES, "layer": 1, "ids": np.array([0, 1, 2, 0]), "oldest": 3}
+LOOKUP_WORKING = """\
+Layer 1, 3 nodes: the key of node v is v. Node 0: slot 0, whose key is 0; its stamp 4 is not below
+3: valid. Node 1: slot 1, whose key is 1, but stamp 2 is below 3: none. Node 2: no slot. Node 0
+again: slot 0."""
+LOOKUP_2 = {"entries": LOOKUP_ENTRIES, "layer": 2, "ids": np.array([2, 1, 0]), "oldest": 3}
+LOOKUP_2_WORKING = """\
+Layer 2: the key of node v is 3 + v. Node 2: slot 2, whose key is 5; its stamp 3 is not below 3:
+valid. Node 1: slot 0, whose key is 0 and not 4: that slot went to another. Node 0: slot 2, whose
+key is 5 and not 3."""
+
+ADMIT = {
+    "entries": nothing(3, 1, 2, 4),
+    "layer": 2,
+    "ids": np.array([3, 1]),
+    "values": np.array([[30.0], [10]]),
+    "first": 2,
+    "i": 5,
+}
+ADMITTED = Entries(
+    np.array([[10.0], [0], [30]]),
+    np.array([[-1, -1, -1, -1], [-1, 0, -1, 2]], np.int32),
+    np.array([5, -1, 7]),
+    np.array([5, 0, 5], np.int32),
+)
+ADMIT_WORKING = """\
+4 nodes, layer 2: the key of node v is 4 + v. Node 3 goes to slot 2: value 30, key 7, stamp 5.
+Node 1 goes to slot 3 mod 3 = 0: value 10, key 5, stamp 5. Slot 1 stays as it was."""
+TWICE = {
+    "entries": ADMITTED,
+    "layer": 1,
+    "ids": np.array([3, 3]),
+    "values": np.array([[1.0], [4], [9]]),
+    "first": 0,
+    "i": 6,
+    "take": np.array([2, 1]),
+}
+ADMITTED_TWICE = Entries(
+    np.array([[9.0], [4], [30]]),
+    np.array([[-1, -1, -1, 1], [-1, 0, -1, 2]], np.int32),
+    np.array([3, 3, 7]),
+    np.array([6, 6, 5], np.int32),
+)
+TWICE_WORKING = """\
+Layer 1: the key of node 3 is 3. Its first value, row 2, goes to slot 0, its second, row 1, to slot
+1: the map names the later one. Slot 0 keeps value 9 and key 3. The map of layer 2 still names slot
+0 for node 1, but the key there is no longer 5: a look-up sees that."""
+
+# One buffer of 4 slots for 2 layers of 6 nodes, over four iterations.
+EMPTY = nothing(4, 2, 2, 6)
+FILL = admit(1, [0, 1, 2], 0, 0, seed=1)
+AROUND = admit(2, [0, 5], 3, 1, seed=2)
+MOVED = admit(1, [2, 3], 1, 2, seed=3, take=[4, 1])
+ALL = admit(1, [5, 4, 1, 0], 2, 3, seed=4)
+STEPS = after(EMPTY), after(EMPTY, FILL), after(EMPTY, FILL, AROUND)
+MOVED_STEP = after(STEPS[2], MOVED)
+EVERY = np.arange(6)
+OUTSIDE = LOOKUP_ENTRIES._replace(slot_of=np.array([[3, -2, 2**31 - 1]] * 2, np.int32))
+GONE = after(MOVED_STEP)
+GONE.slot_of[0, 2] = -1  # as an eviction leaves it
+
+FETCH = {
+    "features": np.array([[5.0, 6], [3, 4], [1, 2]]),
+    "rank": np.array([2, 0, 4, 1, 3], np.int32),
+    "ids": np.array([1, 0, 2, 3, 1]),
+    "held": 2,
+}
+FETCHED = (
+    np.array([[1.0, 2], [0, 0], [0, 0], [3, 4], [1, 2]]),
+    np.array([True, False, False, True, True]),
+)
+FETCH_WORKING = """\
+The row of rank r is row 3 - 1 - r, and ranks 0 and 1 are held. Node 1 has rank 0: row 2, (1, 2).
+Node 0 has rank 2, node 2 rank 4: not held, zeros. Node 3 has rank 1: row 1, (3, 4)."""
+WARM = {
+    "features": numbers((4, 3), 5),
+    "rank": np.array([5, 3, 0, 6, 1, 2, 4], np.int32),
+    "ids": np.arange(7),
+    "held": 4,
+}
+READ = {"rows": np.array([[1.0, 2], [3, 4], [5, 6]]), "slots": np.array([2, 0, 2])}
+
+BAD_CALL = {"no_such_layer": {"layer": 3}, "layer_0": {"layer": 0}}
+
+
+def lookup(id, entries, layer, oldest, *flags, ids=EVERY):
+    """Return a case of `cache_lookup`."""
+    return Case(id, {"entries": entries, "layer": layer, "ids": ids, "oldest": oldest}, flags)
+
+
+KERNELS = (
+    Kernel(
+        "cache_lookup",
+        "vldb24",
+        "section 4.2",
+        (
+            Case(
+                "by_hand",
+                LOOKUP,
+                ("WORKED", "STALE", "DUPLICATE"),
+                np.array([0, -1, -1, 0], np.int32),
+                LOOKUP_WORKING,
+            ),
+            Case(
+                "by_hand_second_layer",
+                LOOKUP_2,
+                ("WORKED", "LAYERS", "GHOST"),
+                np.array([2, -1, -1], np.int32),
+                LOOKUP_2_WORKING,
+            ),
+            lookup("nothing_yet", EMPTY, 1, 0),
+            lookup("filled", STEPS[1], 1, 0),
+            lookup("other_layer", STEPS[1], 2, 0, "LAYERS"),
+            lookup("overwritten", STEPS[2], 1, 0, "GHOST", "LAYERS"),
+            lookup("second_layer", STEPS[2], 2, 0, "LAYERS"),
+            lookup("of_this_iteration_only", MOVED_STEP, 1, 2, "STALE", "GHOST"),
+            lookup("evicted", GONE, 1, 0),
+            lookup("any_age", MOVED_STEP, 1, -(2**63), "LARGE_WORD", "GHOST"),
+            lookup("outside_the_buffer", OUTSIDE, 1, 0, "OUT_OF_RANGE", ids=np.arange(3)),
+            lookup("no_slots", nothing(0, 2, 1, 6), 1, 0, "NO_SLOTS"),
+            lookup("no_ids", STEPS[1], 1, 0, "EMPTY", ids=np.zeros(0, np.int32)),
+            *changed({**BAD_CALL, "node_3_of_3": {"ids": np.array([3])}}, LOOKUP, "value"),
+            *changed({"ids_no_integers": {"ids": np.array([0.5])}}, LOOKUP, "type"),
+        ),
+        flags={name: FLAGS[name] for name in FLAGS if name not in ("TAKE", "WRAP")},
+    ),
+    Kernel(
+        "cache_admit",
+        "vldb24",
+        "section 4.2",
+        (
+            Case(
+                "by_hand",
+                ADMIT,
+                ("WORKED", "LAYERS", "WRAP"),
+                {"returned": None, "changed": {"entries": ADMITTED}},
+                ADMIT_WORKING,
+            ),
+            Case(
+                "by_hand_a_node_twice",
+                TWICE,
+                ("WORKED", "LAYERS", "DUPLICATE", "TAKE"),
+                {"returned": None, "changed": {"entries": ADMITTED_TWICE}},
+                TWICE_WORKING,
+            ),
+            Case("fill", {"entries": EMPTY, **FILL}),
+            Case("around_the_end", {"entries": STEPS[1], **AROUND}, ("WRAP", "LAYERS")),
+            Case("a_node_moves", {"entries": STEPS[2], **MOVED}, ("TAKE",)),
+            Case("every_slot", {"entries": MOVED_STEP, **ALL}, ("WRAP",)),
+            Case("float32", single({"entries": STEPS[1], **AROUND}), ("FLOAT32", "WRAP")),
+            Case("no_ids", {"entries": STEPS[1], **admit(1, [], 2, 7)}, ("EMPTY",)),
+            Case(
+                "no_slots",
+                {"entries": nothing(0, 2, 1, 3), **admit(1, [], 0, 7)},
+                ("EMPTY", "NO_SLOTS"),
+            ),
+            *changed(
+                {
+                    **BAD_CALL,
+                    "more_ids_than_slots": {"ids": np.arange(4), "values": np.ones((4, 1))},
+                    "values_too_wide": {"values": np.ones((2, 2))},
+                    "no_such_slot": {"first": 3},
+                    "row_out_of_range": {"take": np.array([0, 2])},
+                    "iteration_below_0": {"i": -1},
+                },
+                ADMIT,
+                "value",
+            ),
+            *changed({"two_dtypes": {"values": np.ones((2, 1), np.float32)}}, ADMIT, "type"),
+        ),
+        flags={name: FLAGS[name] for name in ("LAYERS", "NO_SLOTS", "TAKE", "WRAP")},
+        writes=("entries",),
+        states=states,
+    ),
+    Kernel(
+        "cache_read",
+        "vldb24",
+        "section 4.2",
+        (
+            Case(
+                "by_hand",
+                READ,
+                ("WORKED", "DUPLICATE"),
+                np.array([[5.0, 6], [1, 2], [5, 6]]),
+                "Rows 2, 0 and 2 of (1, 2), (3, 4), (5, 6), in that order.",
+            ),
+            Case("all", {"rows": MOVED_STEP.rows, "slots": np.array([3, 2, 1, 0], np.int32)}),
+            Case(
+                "float32",
+                {"rows": single(numbers((5, 3), 6)), "slots": np.array([4, 1])},
+                ("FLOAT32",),
+            ),
+            Case(
+                "special_numbers",
+                {
+                    "rows": np.array([[np.nan, -np.inf], [np.inf, 5e-324]]),
+                    "slots": np.array([1, 0]),
+                },
+                ("SPECIAL",),
+            ),
+            Case("no_slots", {"rows": np.ones((0, 3)), "slots": np.zeros(0, np.int64)}, ("EMPTY",)),
+            Case("width_0", {"rows": np.ones((2, 0)), "slots": np.array([1])}, ("EMPTY",)),
+            *changed(
+                {
+                    "slot_3_of_3": {"slots": np.array([3])},
+                    "slot_below_0": {"slots": np.array([-1])},
+                },
+                READ,
+                "value",
+            ),
+            *changed({"integers": {"rows": np.ones((3, 2), np.int64)}}, READ, "type"),
+        ),
+    ),
+    Kernel(
+        "cache_fetch",
+        "vldb24",
+        "section 4.2",
+        (
+            Case("by_hand", FETCH, ("WORKED", "DUPLICATE"), FETCHED, FETCH_WORKING),
+            Case("all_ranks", WARM),
+            Case("grown_over", {**WARM, "held": 1}, ("FEWER",)),
+            Case("none_held", {**WARM, "held": 0}, ("FEWER",)),
+            Case("float32", {**WARM, "features": single(WARM["features"])}, ("FLOAT32",)),
+            Case(
+                "never_filled",
+                {**WARM, "rank": np.full(7, 2**31 - 1, np.int32)},
+                ("NOT_RANKED",),
+            ),
+            Case(
+                "ranks_below_0",
+                {**WARM, "rank": np.array([-1, 0, -5, 1, 2, 3, 9], np.int32)},
+                ("NOT_RANKED",),
+            ),
+            Case("no_ids", {**WARM, "ids": np.zeros(0, np.int32)}, ("EMPTY",)),
+            Case(
+                "no_features",
+                {**WARM, "features": np.ones((0, 3)), "held": 0},
+                ("EMPTY",),
+            ),
+            *changed({"more_held_than_rows": {"held": 4}}, FETCH, "value"),
+            *changed({"node_5_of_5": {"ids": np.array([5])}}, FETCH, "value"),
+            *changed({"ranks_of_64_bits": {"rank": np.arange(5)}}, FETCH, "type"),
+        ),
+        flags={
+            "FEWER": "Fewer ranks are held than there are rows: embeddings grew over the rest.",
+            "NOT_RANKED": "Ranks below 0, or above every row: the node's features are not held.",
+        },
+    ),
+)

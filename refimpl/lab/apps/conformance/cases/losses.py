@@ -1,0 +1,238 @@
+"""Cross-entropy losses and their gradients (JPDC'21 Equations 3 and 10), and Adam."""
+
+from math import log
+
+import numpy as np
+
+from refimpl.lab.apps.conformance.case import Case, Close, Kernel
+from refimpl.lab.apps.conformance.inputs import changed, numbers
+from refimpl.losses import Loss
+
+LOSS = Close(
+    1e-12,
+    1e-12,
+    "Exponentials, logarithms and sums of fewer than 20 terms in float64, in any order; the terms "
+    "add up to the loss itself, or are below 10 in size. In the float32 cases every exponential is "
+    "0 or 1 to single precision, and nothing else rounds: they are exact.",
+)
+FLAGS = {
+    "MEAN": "No weights: each node has 1 / s, whatever the number of classes (E-E9).",
+    "OVERFLOW": "Logits whose exponential overflows: the loss must be computed without it.",
+    "SOFT": "Labels that are not 0 or 1, or rows of them that do not add up to 1.",
+    "WEIGHTS": "A weight for each node.",
+}
+LN2, LN3 = log(2), log(3)
+
+SOFTMAX = {
+    "logits": np.array([[0.0, 0], [LN3, 0]]),
+    "labels": np.array([[1.0, 0], [0, 1]]),
+}
+SOFTMAX_LOSS = Loss(1.5 * LN2, np.array([[-0.25, 0.25], [0.375, -0.375]]))
+SOFTMAX_WORKING = """\
+Softmax of (0, 0) is (1/2, 1/2), of (ln 3, 0) is (3/4, 1/4). The labels are class 0 and class 1:
+-ln (1/2) - ln (1/4) = ln 2 + 2 ln 2, and half of it as the mean over 2 nodes: 1.5 ln 2.
+Gradient: (1/2 - 1, 1/2) / 2 and (3/4, 1/4 - 1) / 2."""
+SOFTMAX_WEIGHTED = {
+    "logits": np.array([[LN3, 0.0, LN3 + LN2]]),
+    "labels": np.array([[1.0, 2, 0]]),
+    "weights": np.array([2.0]),
+}
+SOFTMAX_WEIGHTED_LOSS = Loss(6 * log(10) - 2 * LN3, np.array([[-0.2, -3.4, 3.6]]))
+SOFTMAX_WEIGHTED_WORKING = """\
+The exponentials are 3, 1, 6, so softmax is (0.3, 0.1, 0.6). The labels add up to 3.
+-ln 0.3 - 2 ln 0.1 = ln 10 - ln 3 + 2 ln 10, times the weight 2: 6 ln 10 - 2 ln 3.
+Gradient: 2 (3 (0.3, 0.1, 0.6) - (1, 2, 0)) = 2 (-0.1, -1.7, 1.8)."""
+
+SIGMOID = {
+    "logits": np.array([[0.0, LN3], [-LN3, 0]]),
+    "labels": np.array([[1.0, 0], [0.5, 1]]),
+    "weights": np.array([1.0, 2]),
+}
+SIGMOID_LOSS = Loss(9 * LN2 - LN3, np.array([[-0.5, 0.75], [-0.5, -1]]))
+SIGMOID_WORKING = """\
+s(0) = 1/2, s(ln 3) = 3/4, s(-ln 3) = 1/4.
+Row 0: -ln (1/2) - ln (1 - 3/4) = ln 2 + 2 ln 2 = 3 ln 2.
+Row 1: -0.5 ln (1/4) - 0.5 ln (3/4) - ln (1/2) = ln 2 + ln 2 - 0.5 ln 3 + ln 2 = 3 ln 2 - 0.5 ln 3.
+With the weights 1 and 2: 9 ln 2 - ln 3.
+Gradient: (1/2 - 1, 3/4 - 0), and twice (1/4 - 0.5, 1/2 - 1)."""
+
+
+def loss(s, classes, *, seed, weights=False, step=0.25):
+    """Return logits that all differ, labels with one class a row, and perhaps weights."""
+    arguments = {
+        "logits": numbers((s, classes), seed, step),
+        "labels": np.eye(classes)[np.arange(s) * 2 % classes],
+    }
+    return {**arguments, "weights": numbers(s, seed + 1, 0.125)} if weights else arguments
+
+
+MANY_LABELS = np.array([[1.0, 1, 0], [0, 0, 0], [1, 1, 1], [0, 1, 0]])
+SOFT_LABELS = np.array([[0.25, 0.5, 0.25], [0, 0.125, 0], [1, 0.75, 0.5]])
+FAR = {
+    "logits": np.array([[1000.0, -1000], [-1000, 1000], [800, 801]]),
+    "labels": np.array([[0.0, 1], [0, 1], [1, 0]]),
+}
+CASES = (
+    Case("mean", loss(5, 4, seed=10), ("MEAN",)),
+    Case("weights", loss(4, 3, seed=20, weights=True), ("WEIGHTS",)),
+    Case("many_labels", {**loss(4, 3, seed=30), "labels": MANY_LABELS}, ("MEAN", "SOFT")),
+    Case("soft_labels", {**loss(3, 3, seed=40, step=0.5), "labels": SOFT_LABELS}, ("MEAN", "SOFT")),
+    Case("far_from_0", FAR, ("MEAN", "OVERFLOW")),
+    Case("one_node", loss(1, 5, seed=50), ("MEAN", "ONE_NODE")),
+    Case("one_class", loss(4, 1, seed=60), ("MEAN",)),
+    Case("no_nodes", loss(0, 3, seed=70), ("MEAN", "EMPTY")),
+    Case("no_nodes_but_weights", loss(0, 2, seed=80, weights=True), ("WEIGHTS", "EMPTY")),
+)
+BAD_VALUE = {
+    "no_classes": {"logits": np.ones((2, 0)), "labels": np.ones((2, 0))},
+    "labels_of_other_shape": {"labels": np.ones((2, 3))},
+    "a_weight_too_few": {"weights": np.ones(1)},
+}
+BAD_TYPE = {
+    "integer_labels": {"labels": np.array([[1, 0], [0, 1]])},
+    "two_dtypes": {"labels": np.ones((2, 2), np.float32)},
+}
+FAR_SINGLE = {
+    "logits": np.array([[200, -200], [-300, 200]], np.float32),
+    "labels": np.array([[0, 1], [0, 1]], np.float32),
+}
+
+FIRST = {
+    "theta": np.array([1.0, 2, 3]),
+    "grad": np.array([2.0, -6, 0]),
+    "m": np.zeros(3),
+    "v": np.zeros(3),
+    "t": 1,
+    "lr": 0.5,
+    "beta1": 0.5,
+    "beta2": 0.75,
+    "eps": 2.0,
+}
+AFTER_FIRST = {
+    "theta": np.array([0.75, 2.375, 3]),
+    "m": np.array([1.0, -3, 0]),
+    "v": np.array([1.0, 9, 0]),
+}
+FIRST_WORKING = """\
+m = 0.5 g = (1, -3, 0), over 1 - 0.5: (2, -6, 0). v = 0.25 g g = (1, 9, 0), over 1 - 0.75:
+(4, 36, 0), of which the roots are 2, 6, 0. theta loses 0.5 m / (root + 2): 1/4, -3/8, 0."""
+AFTER_SECOND = {
+    "theta": np.array([0.5, 2.75, 3]),
+    "m": np.array([1.5, -4.5, 0]),
+    "v": np.array([1.75, 15.75, 0]),
+}
+SECOND_WORKING = """\
+The same gradient once more. m = 0.5 (1, -3, 0) + 0.5 g = (1.5, -4.5, 0), over 1 - 0.5^2 = 0.75:
+(2, -6, 0). v = 0.75 (1, 9, 0) + 0.25 (4, 36, 0) = (1.75, 15.75, 0), over 1 - 0.75^2 = 0.4375:
+(4, 36, 0). So the step is that of before: 1/4, -3/8, 0."""
+
+
+def adam(shape, t, *, seed, dtype=np.float64, **options):
+    """Return arguments of `adam_step` for weights of some shape, with means of any size."""
+    theta, grad, m = (numbers(shape, seed + i, dtype=dtype) / (3 + 4 * i) for i in range(3))
+    v = np.abs(numbers(shape, seed + 3, dtype=dtype)) / 13
+    return {"theta": theta, "grad": grad, "m": m, "v": v, "t": t, **options}
+
+
+# Weights of 0 show the step itself, to the last bit.
+START = {**adam(16, 1, seed=10), "theta": np.zeros(16), "m": np.zeros(16), "v": np.zeros(16)}
+AT_0 = {**adam((3, 4), 5, seed=25, dtype=np.float32), "theta": np.zeros((3, 4), np.float32)}
+TINY = {
+    "theta": np.array([1, 1, 1], np.float32),
+    "grad": np.array([1e-30, -1e-20, 1e19], np.float32),
+    "m": np.zeros(3, np.float32),
+    "v": np.zeros(3, np.float32),
+    "t": 1,
+}
+ADAM_VALUE = {
+    "step_0": {"t": 0},
+    "rate_0": {"lr": 0.0},
+    "beta_1": {"beta2": 1.0},
+    "gradient_of_other_shape": {"grad": np.ones(2)},
+    "mean_of_other_shape": {"m": np.zeros((3, 1))},
+}
+ADAM_TYPE = {
+    "integer_weights": {"theta": np.array([1, 2, 3])},
+    "two_dtypes": {"grad": np.ones(3, np.float32)},
+    "step_no_integer": {"t": 1.0},
+}
+
+KERNELS = (
+    Kernel(
+        "softmax_cross_entropy",
+        "jpdc21",
+        "Equations 3 and 10",
+        (
+            Case("by_hand", SOFTMAX, ("WORKED", "MEAN"), SOFTMAX_LOSS, SOFTMAX_WORKING),
+            Case(
+                "by_hand_weighted",
+                SOFTMAX_WEIGHTED,
+                ("WORKED", "WEIGHTS", "SOFT"),
+                SOFTMAX_WEIGHTED_LOSS,
+                SOFTMAX_WEIGHTED_WORKING,
+            ),
+            *CASES,
+            Case(
+                "float32",
+                {**FAR_SINGLE, "weights": np.array([0.5, 2], np.float32)},
+                ("FLOAT32", "OVERFLOW", "WEIGHTS"),
+            ),
+            *changed(BAD_VALUE, SOFTMAX, "value"),
+            *changed(BAD_TYPE, SOFTMAX, "type"),
+        ),
+        compare=LOSS,
+        flags=FLAGS,
+    ),
+    Kernel(
+        "sigmoid_cross_entropy",
+        "jpdc21",
+        "Equations 3 and 10",
+        (
+            Case("by_hand", SIGMOID, ("WORKED", "WEIGHTS", "SOFT"), SIGMOID_LOSS, SIGMOID_WORKING),
+            *CASES,
+            Case("float32", FAR_SINGLE, ("FLOAT32", "OVERFLOW", "MEAN")),
+            *changed(BAD_VALUE, SIGMOID, "value"),
+            *changed(BAD_TYPE, SIGMOID, "type"),
+        ),
+        compare=LOSS,
+        flags=FLAGS,
+    ),
+    Kernel(
+        "adam_step",
+        "common",
+        "Algorithm 1 of Kingma and Ba 2015",
+        (
+            Case(
+                "by_hand",
+                FIRST,
+                ("WORKED",),
+                {"returned": None, "changed": AFTER_FIRST},
+                FIRST_WORKING,
+            ),
+            Case(
+                "by_hand_second_step",
+                {**FIRST, **AFTER_FIRST, "t": 2},
+                ("WORKED",),
+                {"returned": None, "changed": AFTER_SECOND},
+                SECOND_WORKING,
+            ),
+            Case("defaults", START, ("ROUNDING",)),
+            Case("matrix", adam((2, 3), 2, seed=20), ("ROUNDING",)),
+            Case("float32", adam(5, 3, seed=30, dtype=np.float32), ("FLOAT32", "ROUNDING")),
+            Case("float32_at_0", AT_0, ("FLOAT32", "ROUNDING")),
+            Case("float32_extremes", TINY, ("FLOAT32", "SPECIAL", "ROUNDING")),
+            Case("no_memory", adam(3, 4, seed=40, beta1=0.0, beta2=0.0), ("ROUNDING",)),
+            Case("last_step", adam(3, 2**53, seed=50, lr=0.125), ("ROUNDING",)),
+            Case("no_weights", adam((0, 2), 1, seed=60), ("EMPTY",)),
+            *changed(ADAM_VALUE, FIRST, "value"),
+            *changed(ADAM_TYPE, FIRST, "type"),
+        ),
+        flags={
+            "ROUNDING": "Each operation is rounded on its own, in the dtype of the arrays: "
+            "m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) (g g), then theta minus "
+            "(lr (m / (1 - beta1^t))) / (sqrt(v / (1 - beta2^t)) + eps). 1 - beta and 1 - beta^t "
+            "are computed in float64 and then cast."
+        },
+        writes=("theta", "m", "v"),
+    ),
+)

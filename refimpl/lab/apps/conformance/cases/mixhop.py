@@ -1,0 +1,168 @@
+"""MixHop, forward and backward (JPDC'21 Equation 5)."""
+
+import numpy as np
+
+from refimpl.adjacency import row_norm, sym_norm
+from refimpl.lab.apps.conformance.case import Case, Kernel
+from refimpl.lab.apps.conformance.graphs import LONELY, LOOPS, MIXED, NOTHING, PATH3
+from refimpl.lab.apps.conformance.inputs import (
+    BACK_FLAGS,
+    LAYER_FLAGS,
+    LINEAR,
+    PRUNED,
+    backward,
+    block,
+    changed,
+    distinct,
+    numbers,
+    single,
+    weighted,
+)
+from refimpl.layers.mixhop import MixHopGradients, MixHopOutput, mixhop_forward
+
+FLAGS = {
+    **LAYER_FLAGS,
+    "HOPS": "Every hop has a matrix of its own, with fewer rows than the one before.",
+    "NO_HOPS": "K = 0: one branch, without a graph.",
+}
+
+MEAN = weighted(PATH3, np.array([1, 0.5, 0.5, 1]))
+WEIGHTS = np.array([[1.0]]), np.array([[2.0]]), np.array([[-1.0, 1]])
+BY_HAND = {
+    "hops": (MEAN, MEAN),
+    "X": np.array([[1.0], [2], [5]]),
+    "W": WEIGHTS,
+    "depth": 1,
+}
+OUTPUT = MixHopOutput(
+    np.array([[1.0, 4, 0, 3], [2, 6, 0, 2], [5, 4, 0, 3]]), (np.array([[2.0], [3], [2]]),)
+)
+WORKING = """\
+A takes the mean over the neighbours on the path 0 - 1 - 2. A X = (2, (1 + 5) / 2, 2) = (2, 3, 2),
+A A X = (3, 2, 3). Branch 0 is X; branch 1 is 2 A X = (4, 6, 4); branch 2 is -1 and 1 times A A X,
+(-3, -2, -3) and (3, 2, 3); below 0 becomes 0. The depth is 1, so A X alone is kept."""
+BACK = {
+    **BY_HAND,
+    "out": OUTPUT,
+    "G_out": np.array([[1.0, 2, 1, 3], [2, 1, 1, 1], [4, 3, 1, 2]]),
+    "need_dx": True,
+}
+GRADIENTS = MixHopGradients(
+    (np.array([[25.0]]), np.array([[13.0]]), np.array([[0.0, 17]])),
+    np.array([[4.5], [13], [7.5]]),
+    None,
+)
+BACK_WORKING = """\
+The third column of the output is 0 and passes nothing. The branches' gradients before the ReLU:
+G_0 = (1, 2, 4), G_1 = (2, 1, 3), and G_2 with the columns (0, 0, 0) and (3, 1, 2).
+dW_0 = X^T G_0 = 1 + 4 + 20 = 25. dW_1 = (A X)^T G_1 = 4 + 3 + 6 = 13.
+dW_2 = (A A X)^T G_2 = (0, 9 + 2 + 6) = (0, 17).
+A^T (a, b, c) = (b / 2, a + c, b / 2), since node 0 is read by row 1 with 1/2, node 1 by rows 0 and
+2 with 1. dX = G_0 W_0^T + A^T G_1 W_1^T + A^T A^T G_2 W_2^T
+= (1, 2, 4) + 2 (0.5, 5, 0.5) + A^T (0.5, 5, 0.5) = (1, 2, 4) + (1, 10, 1) + (2.5, 1, 2.5)."""
+
+
+def mixhop(hops, f, widths, depth, *, seed, bias=False, **options):
+    """Return the arguments of `mixhop_forward`, in float64; without hops, on 4 rows."""
+    rows = hops[0].graph.n_src if hops else 4
+    arguments = {
+        "hops": hops,
+        "X": numbers((rows, f), seed, 0.5),
+        "W": tuple(numbers((f, width), seed + 1 + k, 0.5) for k, width in enumerate(widths)),
+        "depth": depth,
+    }
+    if bias:
+        arguments["b"] = numbers(sum(widths), seed + 9, 0.5)
+    return {**arguments, **options}
+
+
+LOOPED, HUB = distinct(LOOPS, 1), distinct(MIXED, 2, step=1)
+SHRINKING = (
+    distinct(block([[4, 0], [3, 1, 5], [], [0, 3]], 6), 3),
+    distinct(block([[3], [2, 0]], 4), 4),
+)
+DEAD = (distinct(PRUNED, 5), distinct(block([[2, 1], []], 3, dead=2), 6))
+NO_EDGES, NO_NODES = distinct(LONELY, 7), distinct(NOTHING, 8)
+NORMAL = sym_norm(MIXED)
+LOOPED_FLAGS = "ISOLATED", "SELF_LOOP"
+
+# id: the arguments of the forward pass, and the flags of both passes.
+CASES = {
+    "depth_0": (
+        mixhop((LOOPED,) * 2, 2, (1, 2, 1), 0, seed=10, bias=True),
+        (*LOOPED_FLAGS, "BIAS"),
+    ),
+    "depth_1": (mixhop((LOOPED,) * 2, 2, (2, 1, 1), 1, seed=20), LOOPED_FLAGS),
+    "depth_2": (mixhop((LOOPED,) * 2, 2, (1, 1, 2), 2, seed=30), LOOPED_FLAGS),
+    "hub": (mixhop((HUB,), 2, (1, 2), 1, seed=40), ("HUB", *LOOPED_FLAGS)),
+    "no_relu": (mixhop((LOOPED,), 2, (1, 2), 0, seed=50, relu=False), (*LOOPED_FLAGS, "LINEAR")),
+    "float32": (
+        single(mixhop((LOOPED,) * 2, 2, (1, 1, 1), 1, seed=60, bias=True)),
+        ("FLOAT32", *LOOPED_FLAGS, "BIAS"),
+    ),
+    "shrinking_blocks": (
+        mixhop(SHRINKING, 2, (1, 2, 1), 1, seed=70),
+        ("BLOCK", "HOPS", "ISOLATED"),
+    ),
+    "shrinking_blocks_depth_0": (
+        mixhop(SHRINKING, 2, (1, 1, 2), 0, seed=75),
+        ("BLOCK", "HOPS", "ISOLATED"),
+    ),
+    "dead_entries": (
+        mixhop(DEAD, 2, (1, 1, 2), 2, seed=80),
+        ("BLOCK", "DEAD", "HOPS", "ISOLATED"),
+    ),
+    "branch_of_width_0": (
+        mixhop((LOOPED,) * 2, 2, (0, 2, 0), 1, seed=90),
+        ("EMPTY", *LOOPED_FLAGS),
+    ),
+    "no_hops": (mixhop((), 3, (2,), 0, seed=100, bias=True), ("NO_HOPS", "BIAS")),
+    "thirds": (mixhop((NORMAL,) * 2, 2, (1, 1, 1), 1, seed=110), ("HUB", "SELF_LOOP", "THIRDS")),
+    "one_node": (mixhop((NO_EDGES,), 2, (1, 1), 1, seed=120), ("ONE_NODE", "NO_EDGES")),
+    "no_nodes": (mixhop((NO_NODES,) * 2, 2, (1, 1, 1), 1, seed=130), ("NO_NODES", "EMPTY")),
+}
+NO_DX = mixhop((LOOPED,) * 2, 2, (1, 2, 1), 1, seed=140, bias=True)
+BAD_VALUE = {
+    "too_few_rows": {"X": np.ones((2, 1))},
+    "depth_beyond_the_hops": {"depth": 3},
+    "a_weight_too_few": {"W": WEIGHTS[:2]},
+}
+BAD_TYPE = {
+    "two_dtypes": {"X": np.ones((3, 1), np.float32)},
+    "hops_no_sequence": {"hops": MEAN},
+    "depth_no_integer": {"depth": 1.0},
+}
+
+KERNELS = (
+    Kernel(
+        "mixhop_forward",
+        "jpdc21",
+        "Equation 5",
+        (
+            Case("by_hand", BY_HAND, ("WORKED",), OUTPUT, WORKING),
+            *(Case(id, arguments, flags) for id, (arguments, flags) in CASES.items()),
+            *changed(BAD_VALUE, BY_HAND, "value"),
+            *changed(BAD_TYPE, BY_HAND, "type"),
+        ),
+        compare=LINEAR,
+        flags=FLAGS,
+    ),
+    Kernel(
+        "mixhop_backward",
+        "jpdc21",
+        "Equation 5",
+        (
+            Case("by_hand", BACK, ("WORKED",), GRADIENTS, BACK_WORKING),
+            *(
+                Case(id, backward(mixhop_forward, arguments, 200 + i, need_dx=True), flags)
+                for i, (id, (arguments, flags)) in enumerate(CASES.items())
+            ),
+            Case("no_dx", backward(mixhop_forward, NO_DX, 250, need_dx=False), ("BIAS", "NO_DX")),
+            *changed({"no_transpose": {"hops": (MEAN, row_norm(PATH3))}}, BACK, "value"),
+            *changed({"powers_of_another_depth": {"depth": 2}}, BACK, "value"),
+            *changed({"two_dtypes": {"G_out": np.ones((3, 4), np.float32)}}, BACK, "type"),
+        ),
+        compare=LINEAR,
+        flags={**FLAGS, "NO_DX": BACK_FLAGS["NO_DX"]},
+    ),
+)

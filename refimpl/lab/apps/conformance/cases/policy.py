@@ -1,0 +1,146 @@
+"""Which embeddings are kept: the policies for accuracy and performance (FreshGNN, section 4)."""
+
+import numpy as np
+
+from refimpl.lab.apps.conformance.case import Case, Kernel
+from refimpl.lab.apps.conformance.inputs import block, changed, numbers
+from refimpl.block import MFG
+from refimpl.streams import permutation
+
+STABLE_FLAGS = {
+    "FLOOR": "The count is floor(p m + 1e-9): a product just below an integer counts as that.",
+}
+SHARE_FLAGS = {
+    "DEAD": "Entries of a block that belong to no row.",
+    "EDGE_IDS": "Blocks that say where their entries stand in the graph: it plays no part.",
+    "ORDER": "A row is summed from the node's own share on, then in the order of its entries.",
+}
+
+STABLE = {"score": np.array([3.0, 1, 1, 2]), "ids": np.array([5, 9, 4, 0]), "p": 0.75}
+STABLE_WORKING = """\
+floor(0.75 4) = 3 rows are stable. By score: rows 1 and 2 with 1 each, row 3 with 2, row 0."""
+TIED = {"score": np.array([3.0, 1, 1, 1]), "ids": np.array([5, 9, 4, 7]), "p": 0.5}
+TIED_WORKING = """\
+floor(0.5 4) = 2 rows are stable. Rows 1, 2, 3 have the lowest score; of these the lowest ids, 4 and
+7, are those of rows 2 and 3."""
+
+
+def stable(id, score, ids, p, *flags, dtype=np.float64):
+    """Return a case of `select_stable`."""
+    args = {"score": np.array(score, dtype), "ids": np.array(ids, np.int64), "p": p}
+    return Case(id, args, flags)
+
+
+def mfg(n, *layers, dead=0):
+    """Return the MFG of n inputs with these rows for each layer; node v has id 10 v + 7."""
+    blocks, sizes = [], [n]
+    for rows in layers:
+        blocks.append(block(rows, sizes[-1], dead))
+        sizes.append(len(rows))
+    nodes = tuple(np.arange(size, dtype=np.int32) * 10 + 7 for size in sizes)
+    return MFG(nodes, tuple(blocks))
+
+
+SHARED = {"mfg": mfg(3, [[1, 2], [2]], [[1]]), "needed": np.array([True, False, True])}
+SHARES = np.array([1.0, 0, 1]), np.array([1.5, 0.5]), np.array([2.0])
+SHARE_WORKING = """\
+Rows 0 and 2 are loaded: charges 1, 0, 1. Layer 1 has the nodes 0 (sources 1 and 2) and 1 (source
+2). Consumers: of input 0 its own next layer: 1; of 1 its own and node 0: 2; of 2 nodes 0 and 1: 2.
+So each consumer pays 1, 0, 1/2. Node 0: its own 1, then 0 + 1/2; node 1: its own 0, then 1/2.
+Layer 2 has node 0 with source 1, each with one consumer (node 1 is no root): 1.5 + 0.5 = 2."""
+# In another order of addition, other last bits.
+ROUNDED = mfg(
+    8,
+    [[7, 4, 2, 0, 1], [4, 6, 7, 5, 3], [4, 6, 5, 1, 2], [0, 5, 1, 3, 4], [3, 7, 1, 5, 0]],
+    [[1, 4, 2], [3, 2, 1], [1, 0, 4]],
+    [[2, 1]],
+)
+ALL_OF_8 = np.ones(8, np.bool_)
+WITH_IDS = ROUNDED._replace(
+    blocks=tuple(
+        type(b)(b.start, b.end, b.indices, b.n_src, np.arange(b.e)[::-1] * 3)
+        for b in ROUNDED.blocks
+    )
+)
+
+
+def share(id, mfg, needed, *flags):
+    """Return a case of `fair_share`."""
+    return Case(id, {"mfg": mfg, "needed": np.array(needed, np.bool_)}, flags)
+
+
+INFINITE = [np.inf, -np.inf, 0.0, -0.0, 5e-324, -5e-324]
+MANY = permutation(5, 40) % 7 / 4  # 40 scores, of which many are equal
+
+KERNELS = (
+    Kernel(
+        "select_stable",
+        "vldb24",
+        "section 4.1",
+        (
+            Case(
+                "by_hand", STABLE, ("WORKED",), np.array([False, True, True, True]), STABLE_WORKING
+            ),
+            Case(
+                "by_hand_tie",
+                TIED,
+                ("WORKED", "TIE"),
+                np.array([False, False, True, True]),
+                TIED_WORKING,
+            ),
+            stable("equal_ids", [2, 2, 2, 1], [3, 3, 3, 3], 0.5, "TIE", "DUPLICATE"),
+            stable("distinct", numbers(9, 1), range(9), 0.4),
+            stable("many_ties", MANY, permutation(6, 40), 0.35, "TIE"),
+            stable("float32", MANY[:10], range(10, 0, -1), 0.6, "FLOAT32", "TIE", dtype=np.float32),
+            stable("just_below_29", np.zeros(100), range(100), 0.29, "TIE", "FLOOR"),
+            stable("infinities_and_zeros", INFINITE, [4, 5, 1, 0, 2, 3], 0.5, "SPECIAL", "TIE"),
+            stable("large_ids", [1, 1, 1], [2**62, 2**53 + 1, 2**53], 0.34, "TIE", "LARGE_WORD"),
+            stable("all", [2, 1], [0, 1], 1.0),
+            stable("none", [2, 1], [0, 1], 0.0),
+            stable("one_row", [7], [3], 0.999, "ONE_NODE"),
+            stable("no_rows", [], [], 0.5, "EMPTY"),
+            *changed(
+                {
+                    "more_than_all": {"p": 1.5},
+                    "an_id_too_few": {"ids": np.array([5, 9, 4])},
+                    "id_below_0": {"ids": np.array([5, 9, -4, 0])},
+                },
+                STABLE,
+                "value",
+            ),
+            *changed(
+                {
+                    "integer_score": {"score": np.array([3, 1, 1, 2])},
+                    "ids_no_integers": {"ids": np.array([5.0, 9, 4, 0])},
+                },
+                STABLE,
+                "type",
+            ),
+        ),
+        flags=STABLE_FLAGS,
+    ),
+    Kernel(
+        "fair_share",
+        "vldb24",
+        "section 4.2",
+        (
+            Case("by_hand", SHARED, ("WORKED",), SHARES, SHARE_WORKING),
+            share("three_layers", ROUNDED, ALL_OF_8, "ORDER"),
+            share("some_cached", ROUNDED, [0, 1, 1, 0, 0, 1, 1, 0], "ORDER"),
+            share("none_needed", ROUNDED, [0] * 8),
+            share("edge_ids", WITH_IDS, ALL_OF_8, "ORDER", "EDGE_IDS"),
+            share("dead_entries", mfg(4, [[3, 1], [], [2]], [[2], []], dead=1), [1] * 4, "DEAD"),
+            share("isolated", mfg(3, [[], [], []]), [1, 0, 1], "ISOLATED"),
+            share("no_layers", mfg(2), [1, 0], "NO_EDGES"),
+            share("no_nodes", mfg(0, [], []), [], "EMPTY"),
+            *changed({"a_node_too_few": {"needed": np.ones(2, np.bool_)}}, SHARED, "value"),
+            *changed(
+                {"blocks_do_not_fit": {"mfg": MFG(SHARED["mfg"].nodes[:2], ROUNDED.blocks[:1])}},
+                SHARED,
+                "value",
+            ),
+            *changed({"needed_no_bools": {"needed": np.array([1, 0, 1])}}, SHARED, "type"),
+        ),
+        flags=SHARE_FLAGS,
+    ),
+)

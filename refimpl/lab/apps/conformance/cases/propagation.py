@@ -1,0 +1,256 @@
+"""Products of a sparse and a dense matrix, and the same product in parts of the columns."""
+
+import numpy as np
+
+from refimpl.lab.apps.conformance.case import Case, Kernel
+from refimpl.lab.apps.conformance.graphs import (
+    ARROWS,
+    KARATE,
+    LOOPS,
+    MIXED,
+    NO_EDGES,
+    NOTHING,
+    PATH3,
+    PAW,
+    STAR,
+    directed,
+)
+from refimpl.lab.apps.conformance.inputs import PRUNED, changed, numbers
+from refimpl.graph import transpose_perm
+from refimpl.partition import Plan, partition_plan
+
+FLAGS = {
+    "DEAD": "Entries of the pattern that belong to no row; their value is NaN, never to be read.",
+    "FUSED": "Each product is rounded before it is added: a fused multiply-add shows.",
+    "NO_COLUMNS": "X has no columns, and neither has the result.",
+    "ORDER": "A row is summed in the order of its entries: another order rounds otherwise.",
+    "THIRDS": "Values that no binary number is: every step of the sum rounds.",
+}
+PARTS = {
+    "COLUMN_MAJOR": "The parts come from a column-major copy; the result is row-major even so.",
+    "EMPTY_PART": "A part without columns.",
+    "IDLE": "More lanes than parts: some have nothing to do.",
+    "IPDPS": "The order of IPDPS'19: the parts of a round are neighbours.",
+}
+
+
+def product(graph, f, seed, dtype=np.float64):
+    """Return the arguments of `spmm` with thirds as numbers, so that sums round."""
+    data = numbers(graph.e, seed, 1 / 3, dtype)
+    X = numbers((graph.n_src, f), seed + 1, 1 / 3, dtype)
+    return {"graph": graph, "data": data, "X": X}
+
+
+def with_dead_values(arguments):
+    """Return the arguments of `spmm` with NaN where an entry belongs to no row."""
+    pattern, data = arguments["graph"], arguments["data"].copy()
+    bounds = zip(pattern.start, pattern.end, strict=True)
+    dead = np.setdiff1d(np.arange(pattern.e), [j for a, b in bounds for j in range(a, b)])
+    data[dead] = np.nan
+    return {**arguments, "data": data}
+
+
+PATH3_PRODUCT = {
+    "graph": PATH3,
+    "data": np.array([1.0, 2, 3, 4]),
+    "X": np.array([[1.0, 10, 100], [2, 20, 200], [3, 30, 300]]),
+}
+PATH3_RESULT = np.array([[2.0, 20, 200], [11, 110, 1100], [8, 80, 800]])
+PATH3_WORKING = (
+    "Row 0 reads node 1 with 1: 2 20 200. Row 1 reads node 0 with 2 and node 2 with 3: 2 + 9 = "
+    "11, and ten and a hundred times that. Row 2 reads node 1 with 4: 8 80 800."
+)
+# Row 0 reads the nodes 1, 2 and 3, in this order.
+ARROW_OUT = directed(4, (0, 1), (0, 2), (0, 3))
+
+SPMM = (
+    Case("path3", PATH3_PRODUCT, ("WORKED",), PATH3_RESULT, PATH3_WORKING),
+    Case(
+        "order",
+        {
+            "graph": ARROW_OUT,
+            "data": np.array([1.0, 1, -1]),
+            "X": np.array([[0.0], [2.0**53], [1], [2.0**53]]),
+        },
+        ("WORKED", "DIRECTED", "ISOLATED", "ORDER"),
+        np.zeros((4, 1)),
+        "2**53 + 1 is a tie and rounds to the even 2**53; minus 2**53 is 0. Summed from the other "
+        "end it would be 1. Rows 1 to 3 are empty: 0.",
+    ),
+    Case(
+        "fused",
+        {
+            "graph": ARROW_OUT,
+            "data": np.array([-1, 1 + 2.0**-27, 0]),
+            "X": np.array([[0.0], [1 + 2.0**-26], [1 + 2.0**-27], [5]]),
+        },
+        ("WORKED", "DIRECTED", "ISOLATED", "FUSED"),
+        np.zeros((4, 1)),
+        "-(1 + 2**-26), then (1 + 2**-27)**2 = 1 + 2**-26 + 2**-54, which rounds to 1 + 2**-26: "
+        "the sum is 0. Without rounding the product it would be 2**-54.",
+    ),
+    Case("no_nodes", product(NOTHING, 2, 1), ("NO_NODES",)),
+    Case("no_edges", product(NO_EDGES, 2, 1), ("NO_EDGES",)),
+    Case("no_columns", product(PAW, 0, 1), ("NO_COLUMNS",)),
+    Case("loops", product(LOOPS, 2, 2), ("SELF_LOOP", "ISOLATED", "THIRDS")),
+    Case("hub_single", product(STAR, 3, 3, np.float32), ("HUB", "FLOAT32", "THIRDS")),
+    Case("arrows", product(ARROWS, 2, 4), ("DIRECTED", "ISOLATED", "THIRDS")),
+    Case("block", with_dead_values(product(PRUNED, 2, 5)), ("DEAD", "ISOLATED", "THIRDS")),
+    Case("karate", product(KARATE, 2, 6), ("THIRDS",)),
+    Case(
+        "special",
+        {
+            "graph": directed(4, (0, 1), (1, 1), (1, 2), (2, 0), (2, 3), (3, 0)),
+            "data": np.array([1, 1, 2, -1, 1, 5e-324]),
+            "X": np.array([[-np.inf, 1], [np.inf, 0.75], [np.inf, -0.0], [np.nan, 1e308]]),
+        },
+        ("DIRECTED", "SELF_LOOP", "SPECIAL"),
+    ),
+    *changed(
+        {
+            "mixed_dtypes": {"X": np.ones((3, 1), np.float32)},
+            "integers": {"X": np.ones((3, 1), np.int64)},
+            "no_pattern": {"graph": None},
+        },
+        PATH3_PRODUCT,
+        "type",
+    ),
+    *changed(
+        {
+            "short_data": {"data": np.ones(3)},
+            "short_X": {"X": np.ones((2, 1))},
+            "flat_X": {"X": np.ones(3)},
+        },
+        PATH3_PRODUCT,
+        "value",
+    ),
+)
+
+
+def transposed(graph, f, seed, dtype=np.float64):
+    """Return the arguments of `spmm_t`."""
+    arguments = product(graph, f, seed, dtype)
+    arguments["G"] = arguments.pop("X")
+    return {**arguments, "transpose_perm": transpose_perm(graph)}
+
+
+PATH3_BACK = {
+    "graph": PATH3,
+    "data": np.array([1.0, 2, 3, 4]),
+    "transpose_perm": np.array([1, 0, 3, 2]),
+    "G": np.array([[1.0, -1], [2, -2], [3, -3]]),
+}
+SPMM_T = (
+    Case(
+        "path3",
+        PATH3_BACK,
+        ("WORKED",),
+        np.array([[4.0, -4], [13, -13], [6, -6]]),
+        "The transpose has the values 2 1 4 3: row 0 reads node 1 with 2: 4. Row 1 reads node 0 "
+        "with 1 and node 2 with 4: 1 + 12 = 13. Row 2 reads node 1 with 3: 6. The second column "
+        "is minus the first.",
+    ),
+    Case("no_nodes", transposed(NOTHING, 2, 1), ("NO_NODES",)),
+    Case("no_edges", transposed(NO_EDGES, 2, 1), ("NO_EDGES",)),
+    Case("no_columns", transposed(PAW, 0, 1), ("NO_COLUMNS",)),
+    Case("loops", transposed(LOOPS, 2, 2), ("SELF_LOOP", "ISOLATED", "THIRDS")),
+    Case("hub_single", transposed(STAR, 3, 3, np.float32), ("HUB", "FLOAT32", "THIRDS")),
+    Case("karate", transposed(KARATE, 2, 6), ("THIRDS",)),
+    Case(
+        "directed",
+        {
+            "graph": ARROWS,
+            "data": np.ones(4),
+            "transpose_perm": np.arange(4),
+            "G": np.ones((4, 1)),
+        },
+        ("DIRECTED",),
+        error="value",
+    ),
+    *changed(
+        {
+            "short_perm": {"transpose_perm": np.arange(3)},
+            "perm_beyond": {"transpose_perm": np.array([1, 0, 3, 4])},
+            "short_G": {"G": np.ones((2, 1))},
+        },
+        PATH3_BACK,
+        "value",
+    ),
+    *changed({"mixed_dtypes": {"G": np.ones((3, 1), np.float32)}}, PATH3_BACK, "type"),
+)
+
+
+def plan(*starts, p=2):
+    """Return the Plan with these starts."""
+    return Plan(np.array(starts), -(-(len(starts) - 1) // p), True)
+
+
+def in_parts(graph, f, seed, p, dtype=np.float64, **others):
+    """Return the arguments of `feature_propagate`, cut for a cache of 128 bytes a lane."""
+    arguments = product(graph, f, seed, dtype)
+    word = np.dtype(dtype).itemsize
+    cut = partition_plan(graph.n_src, f, p, 128, word=word)
+    return {**arguments, "plan": cut, "p": p, **others}
+
+
+TWO_PARTS = {**PATH3_PRODUCT, "plan": plan(0, 1, 3), "p": 2}
+FEATURE_PROPAGATE = (
+    Case(
+        "path3",
+        TWO_PARTS,
+        ("WORKED",),
+        PATH3_RESULT,
+        "Column 0, then columns 1 and 2. " + PATH3_WORKING,
+    ),
+    Case("no_nodes", {**product(NOTHING, 2, 1), "plan": plan(0, 2), "p": 1}, ("NO_NODES",)),
+    Case("no_edges", in_parts(NO_EDGES, 2, 1, 2), ("NO_EDGES",)),
+    Case("no_columns", {**product(PAW, 0, 1), "plan": plan(0, 0), "p": 3}, ("NO_COLUMNS", "IDLE")),
+    Case(
+        "empty_part",
+        {**product(PAW, 3, 2), "plan": plan(0, 2, 2, 3), "p": 2},
+        ("EMPTY_PART", "THIRDS"),
+    ),
+    Case("loops", in_parts(LOOPS, 5, 2, 2), ("SELF_LOOP", "ISOLATED", "THIRDS")),
+    Case("ipdps", in_parts(MIXED, 5, 3, 2, version="ipdps"), ("ISOLATED", "IPDPS", "THIRDS")),
+    Case(
+        "column_major",
+        in_parts(STAR, 7, 4, 3, np.float32, layout="F"),
+        ("HUB", "FLOAT32", "COLUMN_MAJOR", "THIRDS"),
+    ),
+    Case("idle", {**product(PAW, 2, 5), "plan": plan(0, 1, 2), "p": 5}, ("IDLE", "THIRDS")),
+    Case(
+        "block",
+        with_dead_values({**product(PRUNED, 3, 6), "plan": plan(0, 2, 3), "p": 1}),
+        ("DEAD", "ISOLATED", "THIRDS"),
+    ),
+    Case("karate", in_parts(KARATE, 3, 7, 2), ("THIRDS",)),
+    *changed(
+        {
+            "plan_too_short": {"plan": plan(0, 2)},
+            "plan_falls": {"plan": plan(0, 2, 1, 3)},
+            "no_lanes": {"p": 0},
+            "unknown_version": {"version": "vldb"},
+            "unknown_layout": {"layout": "A"},
+        },
+        TWO_PARTS,
+        "value",
+    ),
+    *changed(
+        {"no_plan": {"plan": [0, 1, 3]}, "mixed_dtypes": {"data": np.ones(4, np.float32)}},
+        TWO_PARTS,
+        "type",
+    ),
+)
+
+KERNELS = (
+    Kernel("spmm", "jpdc21", "Equation 1", SPMM, flags=FLAGS),
+    Kernel("spmm_t", "jpdc21", "section 5.2", SPMM_T, flags=FLAGS),
+    Kernel(
+        "feature_propagate",
+        "jpdc21",
+        "Algorithm 7",
+        FEATURE_PROPAGATE,
+        "1-10",
+        flags={**FLAGS, **PARTS},
+    ),
+)

@@ -1,0 +1,169 @@
+"""R-GCN, forward and backward: the model of FreshGNN for typed graphs."""
+
+import numpy as np
+
+from refimpl.adjacency import row_norm
+from refimpl.lab.apps.conformance.case import Case, Kernel
+from refimpl.lab.apps.conformance.graphs import LONELY, LOOPS, MIXED, NOTHING, PATH3, undirected
+from refimpl.lab.apps.conformance.inputs import (
+    BACK_FLAGS,
+    LAYER_FLAGS,
+    LINEAR,
+    PRUNED,
+    SAMPLED,
+    backward,
+    block,
+    changed,
+    distinct,
+    numbers,
+    single,
+    weighted,
+)
+from refimpl.graph import transpose_perm
+from refimpl.layers.rgcn import RgcnGradients, RgcnOutput, rgcn_forward
+
+FLAGS = {
+    **LAYER_FLAGS,
+    "BASES": "The matrix of a relation is a mixture of a few (Equation 3 of Schlichtkrull et al.).",
+    "NO_SOURCE": "A relation in which no destination has a source: its mean has no rows.",
+}
+
+FIRST = weighted(block([[1, 2], []], 3), np.array([0.5, 0.5]))
+SECOND = weighted(block([[], [2]], 3), np.array([1.0]))
+WEIGHTS = np.array([[2.0, 0]]), np.array([[-1.0, 1]])
+BY_HAND = {
+    "A": (FIRST, SECOND),
+    "X": np.array([[1.0], [7], [5]]),
+    "W": WEIGHTS,
+    "W_self": np.array([[1.0, -1]]),
+    "b": np.array([-3.0, 4]),
+}
+OUTPUT = RgcnOutput(np.array([[10.0, 3], [0, 2]]), (np.array([[6.0]]), np.array([[5.0]])))
+WORKING = """\
+Destination 0 has the mean of its sources 1 and 2 in relation 0, (7 + 5) / 2 = 6, and none in
+relation 1; destination 1 has none in relation 0, and 5 in relation 1.
+Row 0: 1 (1, -1) + 6 (2, 0) + (-3, 4) = (10, 3). Row 1: 7 (1, -1) + 5 (-1, 1) + (-3, 4) = (-1, 2);
+below 0 becomes 0. The means of the destinations that have one are kept: (6), (5)."""
+BACK = {**BY_HAND, "out": OUTPUT, "G_out": np.array([[1.0, 2], [3, 4]]), "need_dx": True}
+GRADIENTS = RgcnGradients(
+    (np.array([[6.0, 12]]), np.array([[0.0, 20]])),
+    np.array([[1.0, 30]]),
+    None,
+    np.array([[-1.0], [-3], [5]]),
+    np.array([1.0, 6]),
+)
+BACK_WORKING = """\
+The output is 0 at row 1, column 0, so G has the rows (1, 2) and (0, 4).
+dW_0 = 6 (1, 2), dW_1 = 5 (0, 4), dW_self = 1 (1, 2) + 7 (0, 4) = (1, 30); db = (1, 2 + 4).
+dX from the own term: G W_self^T = (1 - 2, 0 - 4) = -1 and -4 for nodes 0 and 1.
+Relation 0: (1, 2) (2, 0)^T = 2, half of it to node 1 and half to node 2. Relation 1:
+(0, 4) (-1, 1)^T = 4 to node 2. Together -1, -4 + 1, 1 + 4. There are no bases: None."""
+
+
+def rgcn(A, f, h, *, seed, bases=0, bias=False, **options):
+    """Return the arguments of `rgcn_forward`, in float64."""
+    arguments = {
+        "A": A,
+        "X": numbers((A[0].graph.n_src, f), seed),
+        "W": tuple(numbers((f, h), seed + 1 + i) for i in range(bases or len(A))),
+        "W_self": numbers((f, h), seed + 6),
+    }
+    if bases:
+        arguments["coefficients"] = numbers((len(A), bases), seed + 7)
+    if bias:
+        arguments["b"] = numbers(h, seed + 8)
+    return {**arguments, **options}
+
+
+# The edges of LOOPS in one relation, others on as many nodes in the second.
+GRAPHS = (distinct(LOOPS, 1), distinct(undirected(6, (0, 5), (2, 4), (3, 4)), 2))
+BLOCKS = (distinct(SAMPLED, 3), distinct(block([[1], [4, 2], []], 5), 4))
+DEAD = (distinct(PRUNED, 5), distinct(block([[1], [], [3]], 5, dead=2), 6))
+WITHOUT = (distinct(SAMPLED, 7), distinct(block([[], [], []], 5), 8), distinct(SAMPLED, 9))
+MEANS = (row_norm(MIXED, transpose_perm(MIXED)),)
+LOOPED_FLAGS = "ISOLATED", "SELF_LOOP"
+
+# id: the arguments of the forward pass, and the flags of both passes.
+CASES = {
+    "graphs": (rgcn(GRAPHS, 2, 3, seed=10, bias=True), (*LOOPED_FLAGS, "BIAS")),
+    "blocks": (rgcn(BLOCKS, 3, 2, seed=20), ("BLOCK", "ISOLATED")),
+    "dead_entries": (rgcn(DEAD, 2, 2, seed=30), ("BLOCK", "DEAD", "ISOLATED")),
+    "two_bases": (
+        rgcn(WITHOUT, 2, 2, seed=40, bases=2, bias=True),
+        ("BLOCK", "ISOLATED", "BASES", "NO_SOURCE", "BIAS"),
+    ),
+    "one_basis": (rgcn(GRAPHS, 2, 2, seed=50, bases=1), (*LOOPED_FLAGS, "BASES")),
+    "no_source": (rgcn(WITHOUT, 2, 2, seed=60), ("BLOCK", "ISOLATED", "NO_SOURCE")),
+    "no_relu": (rgcn(GRAPHS, 2, 2, seed=70, relu=False), (*LOOPED_FLAGS, "LINEAR")),
+    "float32": (
+        single(rgcn(BLOCKS, 2, 2, seed=80, bases=2, bias=True)),
+        ("FLOAT32", "BLOCK", "ISOLATED", "BASES", "BIAS"),
+    ),
+    "thirds": (rgcn(MEANS, 3, 2, seed=90), ("HUB", *LOOPED_FLAGS, "THIRDS")),
+    "one_node": (
+        rgcn((distinct(LONELY, 1),) * 2, 2, 2, seed=100),
+        ("ONE_NODE", "NO_EDGES", "NO_SOURCE"),
+    ),
+    "no_nodes": (
+        rgcn((distinct(NOTHING, 1),), 2, 2, seed=110, bias=True),
+        ("NO_NODES", "EMPTY", "NO_SOURCE", "BIAS"),
+    ),
+}
+NO_DX = rgcn(BLOCKS, 2, 2, seed=120, bases=2)
+BAD_VALUE = {
+    "no_relation": {"A": ()},
+    "relations_of_two_shapes": {"A": (FIRST, distinct(SAMPLED, 1))},
+    "a_weight_too_few": {"W": WEIGHTS[:1]},
+    "coefficients_of_other_shape": {"coefficients": np.ones((3, 2))},
+}
+BAD_TYPE = {
+    "two_dtypes": {"X": np.ones((3, 1), np.float32)},
+    "relations_no_sequence": {"A": FIRST},
+}
+BAD_GRADIENT = {
+    "a_mean_too_few": {"out": OUTPUT._replace(means=OUTPUT.means[:1])},
+    "gradient_of_other_shape": {"G_out": np.ones((3, 2))},
+}
+FORWARD_ONLY = {
+    "A": (row_norm(PATH3),),
+    "W": WEIGHTS[:1],
+    "G_out": np.ones((3, 2)),
+    "out": RgcnOutput(np.ones((3, 2)), (np.ones((3, 1)),)),
+}
+
+KERNELS = (
+    Kernel(
+        "rgcn_forward",
+        "vldb24",
+        "section 7.6",
+        (
+            Case("by_hand", BY_HAND, ("WORKED", "BLOCK", "ISOLATED", "BIAS"), OUTPUT, WORKING),
+            *(Case(id, arguments, flags) for id, (arguments, flags) in CASES.items()),
+            *changed(BAD_VALUE, BY_HAND, "value"),
+            *changed(BAD_TYPE, BY_HAND, "type"),
+        ),
+        compare=LINEAR,
+        flags=FLAGS,
+    ),
+    Kernel(
+        "rgcn_backward",
+        "vldb24",
+        "section 7.6",
+        (
+            Case("by_hand", BACK, ("WORKED", "BLOCK", "ISOLATED", "BIAS"), GRADIENTS, BACK_WORKING),
+            *(
+                Case(id, backward(rgcn_forward, arguments, 200 + i, need_dx=True), flags)
+                for i, (id, (arguments, flags)) in enumerate(CASES.items())
+            ),
+            Case(
+                "no_dx",
+                backward(rgcn_forward, NO_DX, 250, need_dx=False),
+                ("BLOCK", "ISOLATED", "BASES", "NO_DX"),
+            ),
+            *changed({**BAD_GRADIENT, "no_transpose": FORWARD_ONLY}, BACK, "value"),
+            *changed({"two_dtypes": {"G_out": np.ones((2, 2), np.float32)}}, BACK, "type"),
+        ),
+        compare=LINEAR,
+        flags={**FLAGS, "NO_DX": BACK_FLAGS["NO_DX"]},
+    ),
+)

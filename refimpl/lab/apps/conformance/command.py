@@ -1,0 +1,212 @@
+"""The commands `conformance` and `vectors`."""
+
+import importlib.util
+import shlex
+import shutil
+import sys
+import threading
+from pathlib import Path
+
+from refimpl.lab.apps.conformance import report, runner, vectors
+from refimpl.lab.apps.conformance.protocol import Unable, server_command
+from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.files import is_replaceable
+
+TIMEOUT = 60.0
+
+
+def add_parser(commands, impl):
+    """Add both commands to the subparsers `commands`; `impl` is the package asked by default."""
+    _add_conformance(commands, impl)
+    _add_vectors(commands)
+
+
+def _add_conformance(commands, impl):
+    parser = commands.add_parser(
+        "conformance",
+        help="check any program against the test vectors",
+        description="Ask a program every case of the test vectors; show for each paper and "
+        "algorithm whether it conforms, and where it differs first. Exit status 0: nothing "
+        "differs and something passed; 1: something differs, or the program died or did not "
+        "answer; 2: bad usage.",
+        allow_abbrev=False,
+    )
+    asked = parser.add_mutually_exclusive_group()
+    asked.add_argument(
+        "--impl", metavar="PACKAGE", help=f"a package that Python can import (default: {impl})"
+    )
+    asked.add_argument(
+        "--cmd",
+        metavar="COMMAND",
+        help="a program that speaks the line protocol, with its arguments, as one word",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="PATTERN",
+        help="only the kernels, or the cases, of this name, such as pin_tile, 'jpdc21/*' or "
+        "'jpdc21/pin_tile/path*'; may be given several times (default: all)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=TIMEOUT,
+        metavar="SECONDS",
+        help=f"how long the program may take over an answer (default: {TIMEOUT:g})",
+    )
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write the verdict on every case to this file as JSON (default: no file)",
+    )
+    parser.add_argument(
+        "--copy",
+        metavar="FOLDER",
+        help="copy the vectors to this new folder; without --impl and --cmd that is all",
+    )
+
+
+def _add_vectors(commands):
+    parser = commands.add_parser(
+        "vectors",
+        help="make the test vectors from refimpl",
+        description="Make the test vectors from refimpl, or check that they are up to date "
+        "(exit status 1 if not).",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing (default: off)")
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="where the vectors are (default: in the package)"
+    )
+
+
+def run(arguments, impl="fastimpl"):
+    """Run the command that `arguments`, a dict, is for; return the exit status.
+
+    Raises
+    ------
+    UserError
+        If the usage is bad.
+    """
+    if arguments["command"] == "vectors":
+        if arguments["out"] == "":
+            raise UserError("--out must name a folder, got ''")
+        folder = vectors.FOLDER if arguments["out"] is None else Path(arguments["out"])
+        return _check_vectors(folder) if arguments["check"] else _make_vectors(folder)
+    return _conformance(arguments, impl)
+
+
+def _make_vectors(folder):
+    try:
+        names = vectors.write(folder)
+    except (ValueError, OSError) as error:
+        raise UserError(str(error)) from error
+    print(f"{len(names)} files in {folder}")
+    return 0
+
+
+def _check_vectors(folder):
+    found = vectors.check(folder)
+    for line in found["stale"]:
+        print(line)
+    print(
+        f"{len(found['same'])} files are the same byte for byte, {len(found['rounding'])} but for "
+        f"rounding, {len(found['stale'])} are not up to date"
+    )
+    return 1 if found["stale"] else 0
+
+
+def _conformance(arguments, impl):
+    package, command = arguments["impl"], arguments["cmd"]
+    if not 0 < arguments["timeout"] <= threading.TIMEOUT_MAX:
+        most = f"at most {threading.TIMEOUT_MAX:g}"
+        raise UserError(f"--timeout must be above 0 and {most}, got {arguments['timeout']:g}")
+    only_copy = arguments["copy"] is not None and package is None and command is None
+    for option in ("only", "report"):
+        if only_copy and arguments[option] is not None:
+            raise UserError(f"--{option} goes with --copy only where --impl or --cmd does too")
+    if command is None:
+        package = impl if package is None else package
+        command = _package_command(package)
+    else:
+        command = _split(command)
+    files = _chosen(arguments["only"] or ["*"])
+    if arguments["report"] is not None:
+        _check_report(arguments["report"])
+    if arguments["copy"] is not None:
+        _copy(arguments["copy"])
+        if only_copy:
+            return 0
+    try:
+        found = runner.run(command, files, timeout=arguments["timeout"])
+    except OSError as error:
+        raise UserError(f"--cmd cannot be started: {error}") from error
+    except Unable as fault:
+        raise UserError(f"--impl {package}: {fault}" if package else f"--cmd: {fault}") from fault
+    if found.lost is None:
+        kit = f"minibatch-gnn {report.kit_version()}, {vectors.FORMAT}"
+        _show(f"{found.name} {found.version} by the vectors of {kit}", *report.table(found))
+    else:
+        _show(found.lost)
+    if arguments["report"] is not None:
+        report.write(found, arguments["report"])
+    return found.status
+
+
+def _show(*lines):
+    """Print lines that hold a program's text; letters that the terminal has not are escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    for line in lines:
+        print(line.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _check_report(name):
+    path = Path(name)
+    if not name or path.is_dir():
+        raise UserError(f"--report must name a file, got {name!r}")
+    if not is_replaceable(path):
+        raise UserError(f"--report {path}: is no ordinary file")
+    if not path.parent.is_dir():
+        raise UserError(f"--report {path}: there is no such folder")
+
+
+def _chosen(patterns):
+    """Return the files of the vectors that match one of the patterns, each of which must match."""
+    files = vectors.load(patterns=patterns)
+    cases = [
+        (f"{f['source']['paper']}/{f['function']}", c["id"]) for f in files for c in f["cases"]
+    ]
+    for pattern in patterns:
+        if not any(vectors.fits(pattern, *case) for case in cases):
+            raise UserError(f"--only {pattern!r} fits no kernel and no case")
+    return files
+
+
+def _copy(name):
+    folder = Path(name)
+    if not name or folder.exists():
+        raise UserError(f"--copy {folder}: there is something already")
+    for name in sorted(vectors.stored()):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(vectors.FOLDER / name, folder / name)
+    print(f"{len(vectors.stored())} files in {folder}")
+
+
+def _package_command(package):
+    try:
+        known = importlib.util.find_spec(package) is not None
+    except Exception:  # of a package around it, whatever that raises
+        known = False
+    if not known:
+        raise UserError(f"--impl {package}: no such package can be imported (see PYTHONPATH)")
+    return server_command(package)
+
+
+def _split(command):
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"--cmd {command!r}: {error}") from error
+    if not words:
+        raise UserError("--cmd must name a program")
+    return words

@@ -1,0 +1,47 @@
+"""Small graphs with a name each, for cases: every one breaks some careless code."""
+
+import numpy as np
+
+from refimpl.graph import Graph, as_graph
+from refimpl.lab.data.karate import karate
+
+
+def undirected(n, *edges):
+    """Return the Graph of n nodes with each (u, v) of `edges` in both directions."""
+    return as_graph(np.array(edges, np.int64).reshape(-1, 2), n=n, symmetrize=True)
+
+
+def directed(n, *edges):
+    """Return the Graph of n nodes with exactly these `edges`."""
+    return as_graph(np.array(edges, np.int64).reshape(-1, 2), n=n)
+
+
+NOTHING = Graph(np.zeros(1, np.int64), np.zeros(0, np.int32))
+LONELY = undirected(1)
+LOOP = undirected(1, (0, 0))
+PAIR = undirected(2, (0, 1))
+PATH3 = undirected(3, (0, 1), (1, 2))
+PATH6 = undirected(6, *[(v, v + 1) for v in range(5)])
+NO_EDGES = undirected(3)
+# A triangle with a tail: 0 has the neighbours 1 2, 1 has 0 2, 2 has 0 1 3, and 3 has 2.
+PAW = undirected(4, (0, 1), (0, 2), (1, 2), (2, 3))
+STAR = undirected(8, *[(0, v) for v in range(1, 8)])
+# A path 0 1 2 with loops at 1 and 4, and the isolated nodes 3 and 5.
+LOOPS = undirected(6, (0, 1), (1, 1), (1, 2), (4, 4))
+# A hub, a triangle and an isolated node: rows of length 6 to 0.
+MIXED = undirected(8, *[(1, v) for v in (0, 2, 3, 4, 5, 6)], (2, 3), (4, 4))
+ARROWS = directed(4, (0, 1), (0, 3), (1, 2), (3, 0))
+# Graphs of which some edges have no reverse. Where its place is found by bisection, it is in front
+# of the last neighbour, or behind it; and each node may have as many edges in as out.
+ONE_WAY = {
+    "directed": ARROWS,
+    "one_way_inside": directed(3, (0, 1), (1, 2), (2, 1)),
+    "one_way_behind": directed(2, (0, 1)),
+    "one_way_round": directed(3, (0, 1), (1, 2), (2, 0)),
+}
+KARATE = karate()
+
+
+def ids(*values):
+    """Return node ids as kernels do: int32."""
+    return np.array(values, np.int32)

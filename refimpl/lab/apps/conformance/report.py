@@ -1,0 +1,108 @@
+"""What the runner found, as a table and as JSON."""
+
+import json
+import re
+from importlib import metadata
+from itertools import groupby
+from typing import NamedTuple
+
+from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, NOT_RUN, PASS, SKIP
+from refimpl.lab.apps.files import replacing
+from refimpl.lab.apps.papers import TITLES
+
+FORMAT = "minibatch-gnn-conformance-report/1"
+CONFORMS, MISSING = "conforms", "missing"
+NAMES = {"common": "shared by the papers", **TITLES}
+
+
+def kit_version():
+    """Return the version of this distribution."""
+    try:
+        return metadata.version("minibatch-gnn")
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+class Row(NamedTuple):
+    """A kernel in the table: `passed` of `cases`, and the first difference or what to add.
+
+    `states` says in how many cases states were compared.
+    """
+
+    paper: str
+    place: str
+    kernel: str
+    verdict: str
+    passed: int
+    cases: int
+    said: str
+    states: int = 0
+
+
+def rows(report):
+    """Return the Rows of all kernels, by paper and place."""
+    found = []
+    for _, group in groupby(report.verdicts, key=lambda v: (v.paper, v.kernel)):
+        verdicts = list(group)
+        about = verdicts[0].paper, verdicts[0].place, verdicts[0].kernel
+        verdict, said = _verdict(verdicts)
+        passed = sum(v.verdict == PASS for v in verdicts)
+        states = sum(v.states for v in verdicts)
+        found.append(Row(*about, verdict, passed, len(verdicts), said, states))
+    return sorted(found, key=_position)
+
+
+def _verdict(verdicts):
+    """Return the verdict on a kernel, and what to say of it."""
+    kinds = [v.verdict for v in verdicts]
+    for v in verdicts:
+        if v.verdict in (DIFFERS, LOST):
+            return v.verdict, f"{v.case}: {v.difference}"
+    if NOT_RUN in kinds:
+        why = next((v.difference for v in verdicts if v.difference), "")
+        return NOT_RUN, f", {why}" if why else ""
+    skipped = kinds.count(SKIP)
+    if skipped == len(kinds):
+        return MISSING, ""
+    return CONFORMS, f", {skipped} skipped" if skipped else ""
+
+
+def _position(row):
+    """Return where a row stands: algorithms before equations and so on, by number."""
+    kind = row.place.split()[0].rstrip("s")
+    number = re.search(r"[0-9]+", row.place)
+    return row.paper, kind, int(number[0]) if number else 0, row.kernel
+
+
+def table(report):
+    """Return the lines of the table: a part a paper, in it a line a kernel."""
+    found = rows(report)
+    places = max(len(row.place) for row in found)
+    names = max(len(row.kernel) for row in found)
+    lines = []
+    for paper, group in groupby(found, key=lambda row: row.paper):
+        lines += ["", NAMES[paper]]
+        for row in group:
+            passed = f"{row.passed}/{row.cases}"
+            line = f"  {row.place:<{places}}  {row.kernel:<{names}}  {passed:>5}  {row.verdict}"
+            states = f", states of {row.states} compared" if row.states else ""
+            bad = row.verdict in (DIFFERS, LOST)
+            lines += [line + states, f"      {row.said}"] if bad else [line + row.said + states]
+    verdicts = [row.verdict for row in found]
+    kinds = [kind for kind in (CONFORMS, DIFFERS, LOST, MISSING, NOT_RUN) if kind in verdicts]
+    return [*lines, "", ", ".join(f"{verdicts.count(kind)} {kind}" for kind in kinds)]
+
+
+def write(report, path):
+    """Write the verdict on every case to `path` as JSON."""
+    content = {
+        "format": FORMAT,
+        "kit": {"name": "minibatch-gnn", "version": kit_version()},
+        "program": {"name": report.name, "version": report.version},
+        "lost": report.lost,
+        "status": report.status,
+        "states_compared": sum(verdict.states for verdict in report.verdicts),
+        "cases": [verdict._asdict() for verdict in report.verdicts],
+    }
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n")

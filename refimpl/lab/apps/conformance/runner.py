@@ -1,0 +1,209 @@
+"""Asking a program every question of the vectors."""
+
+import time
+from typing import NamedTuple
+
+from refimpl.lab.apps.conformance.case import EXACT, Close
+from refimpl.lab.apps.conformance.compare import first_difference, short
+from refimpl.lab.apps.conformance.protocol import Lost, Program, Unable
+
+PASS, DIFFERS, SKIP, LOST, NOT_RUN = "pass", "differs", "skip", "lost", "not run"
+MOST_LOST = 3  # times that a program is started again
+
+
+class Verdict(NamedTuple):
+    """What became of one case.
+
+    Attributes
+    ----------
+    paper, kernel, place, case : str
+    verdict : {"pass", "differs", "skip", "lost", "not run"}
+        "lost": the program died, hung or did not speak the protocol; what would have come after
+        that, and cannot, is "not run".
+    seconds : float
+        From the question to the answer.
+    difference : str
+        The first one, or what the program said, or why there was none to ask.
+    states : bool
+        Whether states of the answer, or parts of them, were compared.
+    """
+
+    paper: str
+    kernel: str
+    place: str
+    case: str
+    verdict: str
+    seconds: float = 0.0
+    difference: str = ""
+    states: bool = False
+
+
+class Report(NamedTuple):
+    """All verdicts, and the name and the version that the program gives itself.
+
+    `lost` says why there is neither: the program did not answer the greeting.
+    """
+
+    name: str | None
+    version: str | None
+    verdicts: list
+    lost: str | None = None
+
+    @property
+    def status(self):
+        """0 if nothing differs and something passed, else 1."""
+        kinds = {verdict.verdict for verdict in self.verdicts}
+        return 0 if PASS in kinds and kinds <= {PASS, SKIP} else 1
+
+
+def run(command, files, *, timeout=60.0):
+    """Ask the program all cases of `files`; return a Report.
+
+    A program that is lost is started again for the next kernel, `MOST_LOST` times.
+
+    Parameters
+    ----------
+    command : list of str
+    files : list of dict
+        From `vectors.load`.
+    timeout : float
+        Seconds for an answer.
+
+    Raises
+    ------
+    OSError
+        If the program cannot be started the first time.
+    Unable
+        If it answers the greeting with a fault the first time.
+    """
+    verdicts: list[Verdict] = []
+    try:
+        first = Program(command, timeout)
+    except Unable:
+        raise
+    except Lost as loss:
+        why = f"no answer to the greeting: {loss}"
+        return Report(None, None, [v for file in files for v in _ask_all(None, file)], why)
+    program: Program | None = first
+    lost, why = 0, ""
+    try:
+        for file in files:
+            if program is None and lost <= MOST_LOST:
+                program, why = _start_again(command, timeout)
+            elif program is None:
+                why = f"not started again: it was lost {lost} times"
+            verdicts += _ask_all(program, file, why)
+            if program is not None and verdicts[-1].verdict in (LOST, NOT_RUN):
+                program.close()
+                program = None
+            lost += program is None
+    finally:
+        if program is not None:
+            program.close()
+    return Report(first.name, first.version, verdicts)
+
+
+def _start_again(command, timeout):
+    """Return the program, or None and why there is none."""
+    try:
+        return Program(command, timeout), ""
+    except (Lost, OSError) as error:
+        return None, f"not started again: {error}"
+
+
+def _ask_all(program, file, why=""):
+    """Return the Verdicts of one file; those after a loss, or without a program, are "not run".
+
+    `why` there is no program, the first of them says.
+    """
+    about = file["source"]["paper"], file["function"], file["source"]["place"]
+    verdicts: list[Verdict] = []
+    for case in file["cases"]:
+        if program is None or (verdicts and verdicts[-1].verdict in (LOST, NOT_RUN)):
+            said = "" if verdicts else why
+            verdicts.append(Verdict(*about, case["id"], NOT_RUN, difference=said))
+            continue
+        begin = time.perf_counter()
+        try:
+            verdict, difference, states = judge(file, case, program.ask(question(file, case)))
+        except Lost as loss:
+            verdict, difference, states = LOST, str(loss), False
+        except RecursionError:
+            verdict, difference, states = DIFFERS, "the answer is nested too deeply", False
+        seconds = time.perf_counter() - begin
+        verdicts.append(Verdict(*about, case["id"], verdict, seconds, difference, states))
+    return verdicts
+
+
+def question(file, case):
+    """Return what the program is asked."""
+    asked = {"call": file["function"], "args": case["args"]}
+    return {**asked, "writes": file["writes"]} if file["writes"] else asked
+
+
+def judge(file, case, answer):
+    """Return the verdict on one answer, the first difference or what the program said, and
+    whether states were compared.
+    """
+    if "skip" in answer:
+        return SKIP, short(answer["skip"]), False
+    wanted = f"want error {case['error']!r}" if "error" in case else "want a result"
+    if "fault" in answer:
+        return DIFFERS, f"{wanted}, got {short(answer['fault'])}", False
+    if "error" in case or "error" in answer:
+        if answer.get("error") == case.get("error"):
+            return PASS, "", False
+        got = f"error {short(answer['error'])!r}" if "error" in answer else "a result"
+        return DIFFERS, f"{wanted}, got {got}", False
+    if "result" not in answer:
+        return DIFFERS, f"{wanted}, got {short(answer)}", False
+    found = _difference(case, answer, rule_of(file))
+    return DIFFERS if found else PASS, found or "", _has_states(case, answer)
+
+
+def _has_states(case, answer):
+    """Say whether an answer has a part of a state, where the case has states to compare it with."""
+    states = answer.get("states")
+    return "states" in case and isinstance(states, list) and any(states)
+
+
+def rule_of(file):
+    """Return the rule of comparison of a file of vectors."""
+    compare = file["compare"]
+    return EXACT if compare["rule"] == "exact" else Close(**compare)
+
+
+def _difference(case, answer, rule):
+    """Return the first difference: in the states, where the program answers with them, first."""
+    if "states" in case and answer.get("states") is not None:
+        found = _state_difference(case["states"], answer["states"], rule)
+        if found:
+            return found
+    found = first_difference(case["result"], answer["result"], rule)
+    if found is None and "changed" in case:
+        changed = {"fields": answer.get("changed")}
+        found = first_difference({"fields": case["changed"]}, changed, rule, "changed")
+    return found
+
+
+def _state_difference(want, got, rule):
+    """Return the first step after which the states differ, and how.
+
+    A port may leave parts out. One of another name is a difference: it is misspelt, or the state
+    has another form, and nothing would be compared.
+    """
+    if not isinstance(got, list):
+        return f"states: want a list of {len(want)}, got {short(got)}"
+    for i, (a, b) in enumerate(zip(want, got, strict=False)):
+        if not isinstance(b, dict):
+            return f"states[{i}]: want an object, got {short(b)}"
+        for name in b:
+            if name not in a:
+                return f"states[{i}].{short(name)}: no such part, want {', '.join(a)}"
+        for name in (name for name in a if name in b):
+            found = first_difference(a[name], b[name], rule, f"states[{i}].{name}")
+            if found:
+                return found
+    if len(want) != len(got):
+        return f"states: want {len(want)} steps, got {len(got)}"
+    return None

@@ -1,0 +1,304 @@
+"""The files of test vectors: made from refimpl, checked, and read."""
+
+import copy
+import fnmatch
+import inspect
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+import refimpl
+from refimpl.lab.apps.conformance.case import FLAGS
+from refimpl.lab.apps.conformance.cases import kernels
+from refimpl.lab.apps.conformance.compare import first_difference
+from refimpl.lab.apps.conformance.encode import Arrays, dumps, encode, inline
+from refimpl.lab.apps.files import replacing
+from refimpl.lab.apps.papers import TITLES
+
+FORMAT = "minibatch-gnn-vectors/1"
+FOLDER = Path(__file__).parent / "vectors"
+PAPERS = ("common", *TITLES)
+ERRORS = {"value": ValueError, "type": TypeError}
+
+
+def apply(function, args):
+    """Call `function` with all arguments by their names, `*parts` as one list.
+
+    With `calls`, pairs of a method and its arguments, `function` makes an object: what its methods
+    return is the result.
+    """
+    args, listed = dict(args), []
+    calls = args.pop("calls", None)
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            listed = args.pop(name)
+    made = function(*listed, **args)
+    if calls is None:
+        return made
+    return [copy.deepcopy(getattr(made, method)(**rest)) for method, rest in calls]
+
+
+def filled(function, args):
+    """Return `args` and, after them, the defaults of the arguments that are not in it."""
+    parameters = inspect.signature(function).parameters.values()
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+    return {**args, **{name: value for name, value in defaults.items() if name not in args}}
+
+
+def render(kernel):
+    """Return the files of a kernel's vectors: a dict from name to content.
+
+    Raises
+    ------
+    ValueError
+        If the kernel or a case is not as it must be, or a result worked out by hand is not what
+        refimpl returns.
+    """
+    used = sorted({flag for case in kernel.cases for flag in case.flags})
+    known = {**FLAGS, **kernel.flags}
+    ids = [case.id for case in kernel.cases]
+    if kernel.paper not in PAPERS:
+        raise ValueError(f"{kernel.name}: there is no paper {kernel.paper!r}")
+    if unknown := [flag for flag in used if flag not in known]:
+        raise ValueError(f"{kernel.name}: nothing explains the flag {unknown[0]}")
+    if len(set(ids)) < len(ids):
+        raise ValueError(f"{kernel.name}: two cases have one id")
+    arrays = Arrays(f"{kernel.name}.npz")
+    cases = [dumps(_case(kernel, case, arrays)) for case in kernel.cases]
+    head = {
+        "format": FORMAT,
+        "function": kernel.name,
+        "source": {"paper": kernel.paper, "place": kernel.place, "lines": kernel.lines},
+        "compare": {"rule": kernel.compare.rule, **kernel.compare._asdict()},
+        "writes": list(kernel.writes),
+        "flags": {flag: known[flag] for flag in used},
+    }
+    lines = [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
+    text = "\n".join(["{", *lines, '"cases": [', ",\n".join(cases), "]}", ""])
+    files = {f"{kernel.name}.json": text.encode()}
+    if arrays.arrays:
+        files[arrays.file] = _npz(arrays.arrays)
+    return files
+
+
+def _npz(arrays):
+    """Return an npz file of arrays: the same bytes with every version of Python and NumPy."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980
+            member.create_system, member.external_attr = 3, 0o644 << 16
+            content = io.BytesIO()
+            np.lib.format.write_array(content, array, version=(1, 0), allow_pickle=False)
+            archive.writestr(member, content.getvalue())
+    return file.getvalue()
+
+
+def _case(kernel, case, arrays):
+    where = f"{kernel.name}/{case.id}"
+    function = getattr(refimpl, kernel.name)
+    args = filled(function, case.args)
+    line = {"id": case.id, "flags": list(case.flags)}
+    if case.working:
+        line["working"] = case.working
+    line["args"] = {name: encode(value, arrays) for name, value in args.items()}
+    args = copy.deepcopy(args)
+    if case.error is not None:
+        _must_raise(where, function, args, ERRORS[case.error])
+        return {**line, "error": case.error}
+    answer = {"result": apply(function, args)}
+    if kernel.writes:
+        answer["changed"] = {name: args[name] for name in kernel.writes}
+    _check_working(where, kernel, case, answer)
+    if kernel.states is not None:
+        answer["states"] = kernel.states(**copy.deepcopy(case.args))
+    return {**line, **_encoded(answer, arrays)}
+
+
+def _encoded(answer, arrays=None):
+    """Return result, changed and states as JSON; the latter two are a plain object and a list."""
+    line = {"result": encode(answer["result"], arrays)}
+    if "changed" in answer:
+        line["changed"] = encode(answer["changed"], arrays)["fields"]
+    if "states" in answer:
+        line["states"] = [encode(state, arrays)["fields"] for state in answer["states"]]
+    return line
+
+
+def _must_raise(where, function, args, kind):
+    try:
+        apply(function, args)
+    except kind:
+        return
+    raise ValueError(f"{where}: refimpl raised no {kind.__name__}")
+
+
+def _check_working(where, kernel, case, answer):
+    """Raise ValueError unless refimpl says what was worked out by hand."""
+    if (case.result is None) != (not case.working):
+        raise ValueError(f"{where}: a result typed in and its working go together")
+    if case.result is None:
+        return
+    parts = {"result": case.result}
+    if kernel.writes:
+        parts = {"result": case.result["returned"], "changed": case.result["changed"]}
+    for part, worked in parts.items():
+        found = first_difference(encode(answer[part]), encode(worked), kernel.compare, part)
+        if found:
+            raise ValueError(f"{where}: refimpl differs from the working, {found} by hand")
+
+
+def write(folder=FOLDER):
+    """Write all files into `folder`, then remove vectors of what is no kernel.
+
+    Returns
+    -------
+    list of str
+        Their names.
+
+    Raises
+    ------
+    ValueError
+        As `render`, or if a file stands where one is to go and holds no vectors; nothing is
+        written then.
+    """
+    files = {}
+    for kernel in kernels().values():
+        files.update(_named(kernel))
+    before = ours(folder)
+    for name, content in files.items():
+        path = folder / name
+        if path.exists() and name not in before and path.read_bytes() != content:
+            raise ValueError(f"{path} is no file of vectors: it would be lost")
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with replacing(folder / name) as temporary:
+            temporary.write_bytes(content)
+    for name in before - files.keys():
+        (folder / name).unlink()
+    return sorted(files)
+
+
+def ours(folder=FOLDER):
+    """Return the names in `stored` of files that hold vectors, of this or another version.
+
+    A JSON file says so itself, and names the npz file beside it.
+    """
+    names = stored(folder)
+    found = set()
+    for name in (name for name in names if name.endswith(".json")):
+        text = (folder / name).read_text(encoding="utf-8", errors="replace")
+        try:
+            form = json.loads(text)["format"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+        if str(form).startswith(FORMAT.partition("/")[0] + "/"):
+            beside = f"{name[:-5]}.npz"
+            found |= {name, beside} if f'"npz":"{Path(beside).name}"' in text else {name}
+    return found & names
+
+
+def stored(folder=FOLDER):
+    """Return the names of the vectors in `folder`: a set of "paper/name"."""
+    found = (path for paper in PAPERS for path in (folder / paper).glob("*.*"))
+    names = {path.relative_to(folder).as_posix() for path in found if path.is_file()}
+    return {name for name in names if name.endswith((".json", ".npz"))}
+
+
+def check(folder=FOLDER):
+    """Make all vectors again and compare them with the files.
+
+    Returns
+    -------
+    dict
+        "same", "rounding" (a kernel whose floats may be rounded otherwise, by another BLAS or
+        processor, and are) and "stale": names of files, the last with what is wrong.
+    """
+    verdicts: dict[str, list] = {"same": [], "rounding": [], "stale": []}
+    unknown = ours(folder)
+    for kernel in kernels().values():
+        unknown -= {f"{kernel.paper}/{kernel.name}{end}" for end in (".json", ".npz")}
+        try:
+            files = _named(kernel)
+        except Exception as error:  # whatever a changed reference raises
+            verdicts["stale"].append(f"{kernel.name}: {type(error).__name__}: {error}")
+            continue
+        for name, content in files.items():
+            old = (folder / name).read_bytes() if (folder / name).is_file() else None
+            verdict, found = _compare(old, content, kernel.compare)
+            verdicts[verdict].append(f"{name}: {found}" if found else name)
+    verdicts["stale"] += [f"{name}: there is no such kernel" for name in sorted(unknown)]
+    return verdicts
+
+
+def _named(kernel):
+    """Return the files of a kernel by the names that they have in the folder."""
+    return {f"{kernel.paper}/{name}": content for name, content in render(kernel).items()}
+
+
+def _compare(old, new, rule):
+    """Return which list of `check` a file belongs to, and what is wrong with it."""
+    if old is None:
+        return "stale", "missing"
+    if old == new:
+        return "same", None
+    if not new.startswith(b"{"):
+        return "stale", "changed"
+    try:
+        found = _change(json.loads(old), json.loads(new), rule)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return "stale", "is no file of vectors"
+    if found is None and rule.rule == "exact":
+        found = "written in another way"
+    return ("stale", found) if found else ("rounding", None)
+
+
+def _change(old, new, rule):
+    """Return what changed but for rounding, or None."""
+    before = {case["id"]: case for case in old.pop("cases")}
+    after = {case["id"]: case for case in new.pop("cases")}
+    if old != new or list(before) != list(after):
+        return "its head or its list of cases changed"
+    for name, case in after.items():
+        found = first_difference(_as_list(before[name]), _as_list(case), rule, name)
+        if found:
+            return found
+    return None
+
+
+def _as_list(case):
+    """Return a case as a list that can be compared."""
+    named = {"args", "changed"}
+    return [[k, {"fields": case[k]} if k in named else case[k]] for k in sorted(case)]
+
+
+def fits(pattern, kernel, case):
+    """Say whether a case, of the kernel "paper/name", matches a pattern as `load` takes them."""
+    names = kernel, kernel.split("/")[1], f"{kernel}/{case}"
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+
+
+def load(folder=FOLDER, patterns=("*",)):
+    """Return the files of vectors that match one of `patterns`, as dicts, long arrays written out.
+
+    Parameters
+    ----------
+    folder : Path
+    patterns : sequence of str
+        Of "paper/kernel", of the kernel alone, or of "paper/kernel/case"; `*` stands for
+        anything. A file has only the cases that match.
+    """
+    files = []
+    for name in sorted(name for name in stored(folder) if name.endswith(".json")):
+        file = json.loads((folder / name).read_text())
+        kernel = name.removesuffix(".json")
+        file["cases"] = [
+            case for case in file["cases"] if any(fits(p, kernel, case["id"]) for p in patterns)
+        ]
+        if file["cases"]:
+            file["cases"] = [inline(case, (folder / name).parent) for case in file["cases"]]
+            files.append(file)
+    return files

@@ -1,0 +1,81 @@
+"""What this program runs on."""
+
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import scipy
+from threadpoolctl import threadpool_info
+
+from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.options import load_implementation
+
+
+def versions():
+    """Return the versions of this distribution and of what its numbers depend on."""
+    try:
+        own = metadata.version("minibatch-gnn")
+    except metadata.PackageNotFoundError:
+        own = "not installed"
+    return {
+        "minibatch-gnn": own,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def build_of(gnn):
+    """Return how an implementation was built; None for one that is not compiled."""
+    return gnn.build_info() if hasattr(gnn, "build_info") else None
+
+
+def threads_of(gnn):
+    """Return how many threads an implementation will use now: 1 for one that is not compiled."""
+    if build_of(gnn) is None:
+        return 1
+    teams = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"]
+    return max(teams, default=1)
+
+
+def processor():
+    """Return the processor's name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def describe(impl):
+    """Return what there is to know, as (topic, value) pairs."""
+    lines = list(versions().items())
+    lines += [("processor", processor()), ("cores", os.cpu_count())]
+    try:
+        gnn = load_implementation(impl)
+    except UserError as error:
+        lines.append((impl, error))
+    else:
+        lines.append((f"{impl} threads", threads_of(gnn)))
+        build = build_of(gnn) or {}
+        if "openmp" in build:
+            build = {**build, "openmp": build["openmp"] or "off"}
+        lines += [(f"{impl} {topic}", value) for topic, value in build.items()]
+        if not build:
+            lines.append((f"{impl} build", "not compiled"))
+    for pool in threadpool_info():
+        words = [pool["internal_api"], pool["version"], pool.get("architecture")]
+        words += [f"{pool['num_threads']} threads", Path(pool["filepath"]).name]
+        lines.append((pool["user_api"], ", ".join(word for word in words if word)))
+    return lines
+
+
+def info(impl):
+    """Print what there is to know."""
+    lines = describe(impl)
+    width = max(len(topic) for topic, _ in lines)
+    for topic, value in lines:
+        print(f"{topic:<{width}}  {value}")

@@ -1,0 +1,80 @@
+"""The pictures of a run and of a sample."""
+
+from typing import Any
+
+import numpy as np
+
+from refimpl.lab.apps.files import replacing
+from refimpl.lab.apps.report import TRAINING, totals
+
+
+def draw_curves(path, history, title, loads=()):
+    """Draw loss and validation F1 against epochs and against seconds of training.
+
+    If `loads`, the counts of what each epoch loaded, tell of a cache, draw what it saved too.
+    Returns False, and draws nothing, where matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure  # without pyplot: no display, no global state
+    except ImportError:
+        return False
+    epochs = [record.epoch for record in history]
+    seconds = [sum(getattr(record, part) for part in TRAINING) for record in history]
+    figure = Figure(figsize=(9, 6), layout="constrained")
+    curves: list[tuple[str, dict[str, Any]]] = [
+        ("training loss", {"": [record.loss for record in history]}),
+        ("validation F1-micro", {"": [record.val_f1 for record in history]}),
+    ]
+    shares = [totals([counts]) for counts in loads]
+    if any(share["lookups"] or share["feature_hits"] for share in shares):
+        names = {"io_saving": "I/O saved", "hit_rate": "hit rate"}
+        # None, for 0 / 0, becomes NaN: a gap
+        saved = {names[k]: np.array([share[k] for share in shares], float) for k in names}
+        curves.append(("share", saved))
+    grid = figure.subplots(len(curves), 2, sharex="col", sharey="row")
+    for row, (label, values_by_name) in zip(grid, curves, strict=True):
+        for axes, x in zip(row, (epochs, seconds), strict=True):
+            for name, values in values_by_name.items():
+                axes.plot(x, values, marker=".", label=name)
+            axes.grid(alpha=0.3)
+        row[0].set_ylabel(label)
+        if len(values_by_name) > 1:
+            row[0].legend()
+    grid[-1][0].set_xlabel("epochs")
+    grid[-1][1].set_xlabel("seconds of training, without evaluation")
+    figure.suptitle(title, wrap=True)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=120)
+    return True
+
+
+def draw_sample(path, degrees, counters, title):
+    """Draw degree distributions, `degrees` by name, and the counters of a sampler as bars.
+
+    Returns False, and draws nothing, where matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return False
+    figure = Figure(figsize=(10, 4.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for name, values in degrees.items():
+        counts = np.bincount(values, minlength=1)
+        at_least = counts[::-1].cumsum()[::-1] / max(values.size, 1)
+        present = np.flatnonzero(counts[1:]) + 1  # degree 0 has no place on this axis
+        left.plot(present, at_least[present], marker=".", linestyle="", label=name)
+    left.set(xscale="log", yscale="log", xlabel="degree", ylabel="share of nodes of this or more")
+    left.legend()
+    left.grid(alpha=0.3)
+    shown = {name.replace("_", " "): value for name, value in counters.items() if value > 0}
+    right.barh(list(shown), list(shown.values()))
+    for name, value in shown.items():
+        right.annotate(f" {value:.4g}", (value, name), va="center")
+    right.set(xscale="log", xlabel="mean of a subgraph")
+    right.invert_yaxis()
+    right.margins(x=0.25)
+    figure.suptitle(title)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=120)
+    return True

@@ -1,0 +1,216 @@
+"""Using a trained model: labels, probabilities or embeddings of the nodes of any graph."""
+
+import csv
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl.lab.apps import report
+from refimpl.lab.apps.errors import UserError, user_errors
+from refimpl.lab.apps.files import replacing
+from refimpl.lab.apps.options import OPTIONS, Option, flag, load_implementation
+from refimpl.lab.apps.run import limited_threads
+from refimpl.graph import Graph
+from refimpl.metrics import decide, f1_micro
+from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.data.graphsaint import read_features, read_graph
+from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.data.preparation import reading
+from refimpl.lab.training.model import WHAT, forward, load_model, read_off
+
+PARTS = {"train": "training", "val": "validation", "test": "test"}
+SUFFIXES = (".csv", ".npy")
+COLUMN = {"labels": "label", "probabilities": "p", "embeddings": "e"}
+ROWS = 4096  # of a CSV file, made at a time
+MOST_CLASSES = 5  # shown
+
+PREDICT_OPTIONS = {
+    "data": OPTIONS["data"]._replace(
+        help=f"{OPTIONS['data'].help}; its features are scaled as those of the model were",
+        default=None,
+        shown="--graph and --features instead",
+    ),
+    "graph": Option(
+        "a graph without labels: a symmetric matrix of scipy.sparse.save_npz, such as a "
+        "GraphSAINT folder's adj_full.npz",
+        shown="--data instead",
+        metavar="FILE.npz",
+    ),
+    "features": Option(
+        "its raw features, a row a node, of numpy.save",
+        shown="--data instead",
+        metavar="FILE.npy",
+    ),
+    "nodes": Option(
+        "nodes to predict for, in this order: all, a part of the data set, or a text file of "
+        "node ids (one called like a part is reached as ./test)",
+        "all",
+        metavar="FILE|all|train|val|test",
+    ),
+    "what": Option("what to predict", WHAT[0], choices=WHAT),
+    "impl": OPTIONS["impl"],
+    "threads": OPTIONS["threads"],
+}
+
+
+class Input(NamedTuple):
+    """A graph with features, and the Dataset that they are of, if any."""
+
+    name: str
+    graph: Graph
+    features: np.ndarray
+    dataset: Dataset | None
+
+
+def predict(path, given, *, defaults, out):
+    """Predict with the model in `path`; print a summary and write the file `out`.
+
+    Parameters
+    ----------
+    path : str
+        A file that `save_model` wrote.
+    given : dict
+        The options that the user gave, by their names in PREDICT_OPTIONS.
+    defaults : dict
+        The values of all others.
+    out : str, optional
+        A .npy or .csv file.
+
+    Raises
+    ------
+    UserError
+        If the options, the model or the data are at fault.
+    """
+    settings = {**defaults, **given}
+    _check_source(given)
+    out = None if out is None else _checked_out(Path(out))
+    gnn = load_implementation(settings["impl"])
+    with limited_threads(settings["threads"]):
+        with user_errors():
+            model = load_model(path)
+            source = _read_input(settings, model)
+            nodes = _read_nodes(settings["nodes"], source)
+        begin = perf_counter()
+        with user_errors():
+            result = forward(gnn, model, source.graph, source.features, source.dataset is not None)
+        values = read_off(model, result, nodes, settings["what"])
+        seconds = perf_counter() - begin
+    _show(model, source, settings, nodes, decide(result.logits, model.multilabel), seconds)
+    if out is not None:
+        with user_errors():
+            _write(out, nodes, values, settings["what"])
+        print(f"\nwrote {out}")
+
+
+def _check_source(given):
+    """Refuse options that name no graph, or two."""
+    names = [name for name in ("data", "graph", "features") if name in given]
+    if names not in (["data"], ["graph", "features"]):
+        got = " and ".join(map(flag, names)) or "none of them"
+        raise UserError(f"give either --data, or --graph and --features; got {got}")
+    if "data" not in given and given.get("nodes") in PARTS:
+        raise UserError(f"--nodes {given['nodes']} does not apply without --data")
+
+
+def _checked_out(out):
+    if out.suffix not in SUFFIXES:
+        raise UserError(f"--out must end in {' or '.join(SUFFIXES)}, got {out.name!r}")
+    if out.is_dir():
+        raise UserError(f"--out must be a file, but {out} is a folder")
+    if not out.parent.is_dir():
+        raise UserError(f"--out must be in a folder that exists, but {out.parent} does not")
+    return out
+
+
+def _read_input(settings, model):
+    if settings["data"] is None:
+        graph = read_graph(Path(settings["graph"]))
+        features = read_features(Path(settings["features"]), graph.n)
+        _check_width(settings["features"], features.shape[1], model)
+        return Input(settings["graph"], graph, features, None)
+    data = settings["data"]
+    dataset = load_dataset(data, dtype=model.dtype, scaling=model.scaling)
+    _check_width(data, dataset.features.shape[1], model)
+    for name in ("classes", "multilabel"):
+        ours, theirs = getattr(model, name), getattr(dataset, name)
+        if ours != theirs:
+            raise UserError(f"{name} must be {ours} as of the model, but {data} has {theirs}")
+    return Input(dataset.name, dataset.graph, dataset.features, dataset)
+
+
+def _check_width(where, width, model):
+    if width != model.features:
+        raise UserError(
+            f"the model takes {model.features} features a node, but {where} has {width}"
+        )
+
+
+def _read_nodes(nodes, source):
+    """Return the ids of the nodes that --nodes names."""
+    n = source.graph.n
+    if nodes == "all":
+        return np.arange(n)
+    if nodes in PARTS:
+        return getattr(source.dataset, nodes)
+    path = Path(nodes)
+    with reading(path, "node ids, one a line") as file:
+        ids = np.array([int(word) for word in file.read().split()], np.int64)
+    unknown = ids[(ids < 0) | (ids >= n)]
+    if unknown.size or not ids.size:
+        got = unknown[0] if unknown.size else "none"
+        raise UserError(f"{path} must list nodes in [0, {n}), at least one, got {got}")
+    return ids
+
+
+def _show(model, source, settings, nodes, decided, seconds):
+    architecture, graph = model.architecture, source.graph
+    print(
+        f"{report.MODELS[architecture['model']]} of {model.dataset or 'unnamed data'} "
+        f"({architecture['layers']} layers of width {architecture['hidden']}, {model.dtype}) "
+        f"on {source.name} ({graph.n} nodes, {graph.e} directed edges), {settings['impl']}\n"
+        f"{settings['what']} of {nodes.size} nodes in {seconds:.3f} s\n"
+    )
+    counts = np.count_nonzero(decided[nodes], axis=0)
+    order = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
+    rows = [("most frequent classes", "nodes", "share")]
+    rows += [(str(c), str(counts[c]), f"{counts[c] / nodes.size:.1%}") for c in order if counts[c]]
+    print(report.table(rows))
+    scores = _scores(source.dataset, nodes, decided)
+    if scores:
+        print(f"\n{report.table([('part', 'nodes', 'F1-micro'), *scores])}")
+
+
+def _scores(dataset, nodes, decided):
+    """Return, for each part of the split, how many of the nodes are in it, and their F1."""
+    rows = []
+    for part, name in PARTS.items() if dataset is not None else ():
+        chosen = nodes[np.isin(nodes, getattr(dataset, part))]
+        if chosen.size:
+            score = f1_micro(decided[chosen], dataset.labels[chosen])
+            rows.append((name, str(chosen.size), f"{score:.4f}"))
+    return rows
+
+
+def _write(out, nodes, values, what):
+    with replacing(out) as temporary:
+        if out.suffix == ".npy":
+            with temporary.open("wb") as file:
+                np.save(file, values)
+        else:
+            _write_csv(temporary, nodes, values, what)
+
+
+def _write_csv(path, nodes, values, what):
+    """Write a line a node; numbers are as short as their value allows, none is rounded."""
+    columns = [COLUMN[what]]
+    if values.ndim == 2:
+        columns = [f"{columns[0]}{c}" for c in range(values.shape[1])]
+    with path.open("w", newline="", encoding="ascii") as file:
+        writer = csv.writer(file)
+        writer.writerow(["node", *columns])
+        for i in range(0, len(nodes), ROWS):
+            block = values[i : i + ROWS].reshape(-1, len(columns))
+            names = nodes[i : i + ROWS, None]
+            writer.writerows(np.hstack([names.astype(str), block.astype(str)]).tolist())

@@ -1,0 +1,138 @@
+"""What a run leaves behind: a table for the terminal, metrics.json and history.csv."""
+
+import csv
+import json
+import math
+
+from refimpl.lab.apps.files import replacing
+from refimpl.lab.apps.values import shown_fanouts
+from refimpl.profiling import PARTS
+from refimpl.lab.training.node_batches import LoadCounts
+from refimpl.lab.training.trainer import EpochRecord
+
+MODELS = {
+    "sage": "GraphSAGE",
+    "gcn": "GCN",
+    "mixhop": "MixHop",
+    "gat": "GAT",
+    "rgcn": "R-GCN",
+    "mlp": "MLP",
+}
+KEPT = {  # what a method has of earlier iterations
+    "fresh": "cached embeddings",
+    "gas": "histories",
+    "graphfm": "histories with momentum",
+    "vrgcn": "histories for variance reduction",
+}
+NAMES = {"normalization": "filling the cache"}  # of a part, where nothing is normalised
+RARE = "normalization", "cache"  # parts that most methods do not have
+TRAINING = tuple(part for part in PARTS if part != "evaluation")
+
+
+def table(rows):
+    """Return rows of words as lines: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in rows
+    )
+
+
+def summary(metrics):
+    """Return the tables that end a run."""
+    seconds = metrics["seconds"]
+    whole = sum(seconds[part] for part in TRAINING)
+    results = [
+        ("iterations", str(metrics["iterations"])),
+        ("best epoch", f"{metrics['best_epoch']} of {metrics['epochs']}"),
+        ("validation F1-micro", f"{metrics['val_f1']:.4f}"),
+        ("test F1-micro", f"{metrics['test_f1']:.4f}"),
+    ]
+    times = [("part", "seconds", "share of training")]
+    for part in TRAINING:
+        if part in RARE and not seconds[part]:
+            continue
+        share = seconds[part] / whole if whole else 0
+        name = part if metrics["settings"]["normalize"] else NAMES.get(part, part)
+        times.append((name, f"{seconds[part]:.3f}", f"{share:.1%}"))
+    times.append(("training", f"{whole:.3f}", ""))
+    times.append(("evaluation", f"{seconds['evaluation']:.3f}", ""))
+    tables = [table(results), table(times)]
+    if metrics.get("loads"):
+        tables.insert(1, table(_loads(metrics["loads"], metrics["cache"])))
+    return "\n\n".join(tables)
+
+
+def totals(loads):
+    """Return the counts of all epochs together, and what they mean; None for 0 / 0."""
+    counts = LoadCounts()
+    for epoch in loads:
+        counts = counts.plus(LoadCounts(**epoch))
+    shares = {"io_saving": counts.io_saving, "hit_rate": counts.hit_rate}
+    return counts._asdict() | {k: None if math.isnan(x) else x for k, x in shares.items()}
+
+
+def _loads(loads, cache):
+    """Return the rows of a table of what was loaded, in the whole run."""
+    rows = [
+        ("features sampled", f"{loads['inputs']:,}"),
+        ("features loaded", f"{loads['loaded']:,}"),
+        ("bytes loaded", f"{loads['bytes']:,}"),
+    ]
+    if cache is None:
+        return rows
+    embeddings = ("hits", "admitted", "evicted", "wrapped", "dropped")
+    return [
+        *rows,
+        ("I/O saved", _percent(loads["io_saving"])),
+        ("features from the cache", f"{loads['feature_hits']:,}"),
+        ("embeddings looked up", f"{loads['lookups']:,}"),
+        *((name, f"{loads[name]:,}") for name in embeddings),
+        ("hit rate", _percent(loads["hit_rate"])),
+        ("bytes of the cache", f"{cache['bytes']:,}"),
+    ]
+
+
+def _percent(share):
+    return "-" if share is None else f"{share:.1%}"
+
+
+def title(settings, dataset):
+    """Return one line that says what a run trains, on what."""
+    way = {
+        "graph": f"{settings['sampler']} subgraphs",
+        "full": "the full graph",
+        "cluster": "clusters",
+    }.get(settings["method"], f"batches of {settings['batch']} nodes{_fanouts(settings)}")
+    if settings["normalize"]:
+        way = f"normalised {way}"
+    cached = f" with {KEPT[settings['method']]}" if settings["method"] in KEPT else ""
+    return (
+        f"{MODELS[settings['model']]}{cached} on {way} of {dataset['name']} "
+        f"({dataset['nodes']} nodes, {dataset['edges']} directed edges), "
+        f"{settings['impl']}, {settings['dtype']}"
+    )
+
+
+def _fanouts(settings):
+    if not settings["fanouts"]:
+        return ""
+    backwards = ", read backwards," if settings["fanout_order"] == "code" else ""
+    return f" with fan-outs {shown_fanouts(settings['fanouts'])}{backwards}"
+
+
+def write_json(path, data):
+    """Write JSON data, indented."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def write_history(path, history, loads=()):
+    """Write a line an epoch, every digit kept; with what was loaded in it, if that is known."""
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(EpochRecord._fields + (LoadCounts._fields if loads else ()))
+        if not loads:
+            writer.writerows(history)
+        for record, counts in zip(history, loads, strict=False):
+            writer.writerow((*record, *LoadCounts(**counts)))

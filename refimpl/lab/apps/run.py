@@ -1,0 +1,295 @@
+"""One training run in a folder: new, or resumed from its checkpoint."""
+
+import hashlib
+import math
+import shlex
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from refimpl import _check
+from refimpl.lab.apps import info, plots, report
+from refimpl.lab.apps.errors import Interrupted, UserError, user_errors
+from refimpl.lab.apps.files import remove_leftovers
+from refimpl.lab.apps.options import OPTIONS, flag, load_implementation
+from refimpl.lab.apps.progress import Progress
+from refimpl.lab.apps.settings import check_applicable, resolve
+from refimpl.history.cache import BidirectionalCache
+from refimpl.loader.files import open_features, write_features
+from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
+from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.training.methods import make_trainer
+from refimpl.lab.training.model import Model, save_model
+
+CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
+MODEL = "model.npz"
+FEATURES = "training_features.npy"
+# --resume may change these: they change no result.
+FREE = ("threads", "pool", "background", "workers", "features")
+MOST_THREADS = 1024
+
+
+def train(given, *, defaults, out, resume, prog):
+    """Train with the options `given`; write the folder and print the tables.
+
+    Parameters
+    ----------
+    given : dict
+        The options that the user gave, by their names in OPTIONS.
+    defaults : dict
+        The values of all others.
+    out : str, optional
+        The folder; default: runs/ and the name of the data.
+    resume : bool
+        Go on from the checkpoint in the folder.
+    prog : str
+        How the user calls the program.
+
+    Raises
+    ------
+    UserError
+        If the options, the data or the checkpoint are at fault.
+    Interrupted
+        If the user stops the run once it has a checkpoint.
+    """
+    data = given.get("data", defaults["data"])
+    folder = Path("runs", Path(data).name) if out is None else Path(out)
+    state, facts = None, None
+    if resume:
+        state, settings, facts = _resumed(folder / CHECKPOINT, given)
+    else:
+        settings = {**defaults, **given}
+        check_applicable(settings, given)
+    saved = resume
+    try:
+        gnn = load_implementation(settings["impl"])
+        with limited_threads(settings["threads"]), ExitStack() as until_the_end:
+            dataset, config, settings, facts = _prepared(gnn, settings, facts)
+            features = until_the_end.enter_context(_features(folder, dataset, settings))
+            with user_errors():
+                trainer = make_trainer(gnn, dataset, config, state, features=features)
+            with trainer:
+                _start(folder, trainer.state, settings, facts, resume)
+                saved = True
+                _run_epochs(folder, trainer, settings, facts)
+                _finish(folder, trainer, settings, facts)
+    except KeyboardInterrupt:
+        if not saved:
+            raise
+        command = ["train", "--resume", "--out", str(folder), "--epochs", str(settings["epochs"])]
+        raise Interrupted(
+            f"interrupted; {folder / CHECKPOINT} is whole, as of the last finished epoch; "
+            f"to go on: {prog} {shlex.join(command)}"
+        ) from None
+
+
+def limited_threads(threads):
+    """Return a context manager in which at most so many threads are used; None: no limit."""
+    if threads is None:
+        return nullcontext()
+    with user_errors():
+        _check.integer("threads", threads, 1, MOST_THREADS)
+    return threadpool_limits(threads)
+
+
+def load_data(settings):
+    """Return the Dataset that the settings name."""
+    with user_errors():
+        return load_dataset(settings["data"], dtype=settings["dtype"])
+
+
+def check_sampler(gnn, dataset, config):
+    """Draw a subgraph, to find out now whether the sampler's options fit the graph."""
+    if config.sampler is not None:
+        with user_errors():
+            gnn.sample_many(dataset.train_graph, config.sampler, config.rng, 0, 1)
+
+
+def facts_of(dataset):
+    """Return the size of a data set, and a digest to know it by.
+
+    The digest leaves the features out: they are standardised in floating point, so their last
+    bits may differ between machines.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for array in (
+        dataset.graph.indptr,
+        dataset.graph.indices,
+        dataset.train_graph.indptr,
+        dataset.train_graph.indices,
+        dataset.labels.astype(np.uint8),
+        dataset.train,
+        dataset.val,
+        dataset.test,
+    ):
+        digest.update(array.tobytes())
+    return {
+        "name": dataset.name,
+        "nodes": dataset.graph.n,
+        "edges": dataset.graph.e,
+        "features": dataset.features.shape[1],
+        "classes": dataset.classes,
+        "multilabel": dataset.multilabel,
+        "train": dataset.train.size,
+        "val": dataset.val.size,
+        "test": dataset.test.size,
+        "digest": digest.hexdigest(),
+    }
+
+
+def _resumed(checkpoint, given):
+    """Return (state, settings, facts of the data) of a checkpoint, with `given` worked in."""
+    with user_errors():
+        state, stored = load_checkpoint(checkpoint)
+    facts = stored.pop("dataset", None)
+    if stored.keys() != OPTIONS.keys() or not isinstance(facts, dict):
+        raise UserError(f"{checkpoint} was not written by this version of the program")
+    check_applicable(stored, given)
+    for name, value in given.items():
+        if name == "epochs" and value > stored[name]:
+            continue
+        if name not in FREE and value != stored[name]:
+            more = "; it can only be raised" if name == "epochs" else ""
+            raise UserError(
+                f"--resume: {flag(name)} is {stored[name]} in {checkpoint}, got {value}{more}"
+            )
+    return state, {**stored, **given}, facts
+
+
+def _prepared(gnn, settings, facts):
+    """Return (Dataset, TrainConfig, settings, facts), everything about the input checked."""
+    dataset = load_data(settings)
+    found = facts_of(dataset)
+    if facts is not None and found != facts:
+        differing = [name for name in found if found[name] != facts.get(name)]
+        raise UserError(
+            f"--resume: the data set has changed since the run began ({', '.join(differing)}): "
+            f"{settings['data']}"
+        )
+    config, settings = resolve(settings, dataset.train_graph)
+    check_sampler(gnn, dataset, config)
+    return dataset, config, settings, found
+
+
+@contextmanager
+def _features(folder, dataset, settings):
+    """Give the array where training reads features; None: those of the data set.
+
+    With "mmap" they are in a file as long as the block runs. A run that goes on writes it anew:
+    the data set is read into memory anyway.
+    """
+    X, path = None, folder / FEATURES
+    if settings["half_features"]:
+        X = _in_float16(dataset.features[dataset.train])
+    if settings["features"] != "mmap":
+        yield X
+        return
+    _make(folder)
+    try:
+        with user_errors():
+            write_features(path, dataset.features[dataset.train] if X is None else X)
+            X = open_features(path)
+        yield X
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _in_float16(X):
+    if np.abs(X).max(initial=0) > np.finfo(np.float16).max:
+        raise UserError("--half-features: a feature is too large for float16")
+    return X.astype(np.float16)
+
+
+def _make(folder):
+    """Make the folder, and remove what killed runs left in it."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"--out must be a folder, but {folder} is a file")
+    with user_errors():
+        folder.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(folder, (CHECKPOINT, METRICS, HISTORY, CURVE, MODEL, FEATURES))
+
+
+def _start(folder, state, settings, facts, resume):
+    """Make the folder ready; a new run replaces an old one in it."""
+    _make(folder)
+    with user_errors():
+        if settings["features"] != "mmap":  # a killed run's
+            (folder / FEATURES).unlink(missing_ok=True)
+        if not resume:
+            # The checkpoint first: a run killed in its first epoch must not resume an old one.
+            _save(folder, state, settings, facts)
+            for name in (METRICS, HISTORY, CURVE, MODEL):
+                (folder / name).unlink(missing_ok=True)
+
+
+def _save(folder, state, settings, facts):
+    save_checkpoint(folder / CHECKPOINT, state, {**settings, "dataset": facts})
+
+
+def _run_epochs(folder, trainer, settings, facts):
+    """Train to the last epoch; after each, save the position and the history."""
+    state = trainer.state
+    with Progress(settings["epochs"], len(state.history)) as progress:
+
+        def show(share):
+            progress.within_epoch(share, getattr(trainer, "counts_of_epoch", None))
+
+        while len(state.history) < settings["epochs"]:
+            trainer.epoch(show)
+            record = state.history[-1]
+            if not math.isfinite(record.loss):
+                raise UserError(
+                    f"the loss is {record.loss} in epoch {record.epoch}: try a smaller --lr "
+                    f"than {settings['lr']}"
+                )
+            _save(folder, state, settings, facts)
+            report.write_history(folder / HISTORY, state.history, state.loads)
+            progress.after_epoch(record)
+
+
+def _save_model(folder, trainer, weights):
+    """Write the best weights as a model, with all that its use needs."""
+    if not all(np.isfinite(W).all() for W in weights.values()):
+        raise UserError("the training diverged: try a smaller --lr")
+    save_model(folder / MODEL, Model.trained(trainer.dataset, trainer.config, weights))
+
+
+def _loads(trainer):
+    """Return what was loaded in the whole run, and the cache at its end, if that is counted."""
+    if not hasattr(trainer, "counts_of_epoch"):
+        return {}
+    cache, found = trainer.state.cache, None
+    if isinstance(cache, BidirectionalCache):
+        found = {"bytes": cache.nbytes, "features": cache.feature_rows}
+    return {"loads": report.totals(trainer.state.loads), "cache": found}
+
+
+def _finish(folder, trainer, settings, facts):
+    """Score the best weights; write and print the result."""
+    result = trainer.result()
+    _save_model(folder, trainer, result.weights)
+    metrics = {
+        "val_f1": result.val_f1,
+        "test_f1": result.test_f1,
+        "best_epoch": result.best_epoch,
+        "epochs": len(result.history),
+        "iterations": result.iterations,
+        "seconds": trainer.profile.seconds,
+        **_loads(trainer),
+        "settings": settings,
+        "dataset": facts,
+        "versions": info.versions(),
+        "build": info.build_of(trainer.gnn),
+        "threads": info.threads_of(trainer.gnn),
+    }
+    report.write_json(folder / METRICS, metrics)
+    loads = trainer.state.loads
+    report.write_history(folder / HISTORY, result.history, loads)
+    title = report.title(settings, facts)
+    drawn = plots.draw_curves(folder / CURVE, result.history, title, loads)
+    print(f"{title}\n\n{report.summary(metrics)}\n")
+    for name in (METRICS, HISTORY, CHECKPOINT, MODEL):
+        print(f"wrote {folder / name}")
+    print(f"wrote {folder / CURVE}" if drawn else f"no {CURVE}: matplotlib is not installed")

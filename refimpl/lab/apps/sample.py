@@ -1,0 +1,207 @@
+"""Drawing subgraphs to look at them: what it took, and how like the graph they are."""
+
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.lab.apps import info, plots, report
+from refimpl.lab.apps.errors import UserError, user_errors
+from refimpl.lab.apps.files import remove_leftovers
+from refimpl.lab.apps.options import (
+    OPTIONS,
+    PARAMETERS,
+    Option,
+    data_source,
+    load_implementation,
+)
+from refimpl.lab.apps.run import limited_threads, load_data
+from refimpl.lab.apps.settings import check_applicable, resolve_sampler
+from refimpl.lab.apps.structure import HUBS, hub_share, overlap, structure
+from refimpl.graph import Counters
+from refimpl.lab.data.generators import kronecker, power_law
+
+JSON, PICTURE = "sample.json", "sample.png"
+AT_A_TIME = 16  # subgraphs kept in memory together
+GENERATORS = {
+    "kronecker": (kronecker, "kronecker:SCALE:DEGREE"),
+    "power-law": (power_law, "power-law:NODES:DEGREE"),
+}
+NAMES = {
+    "nodes": "nodes",
+    "edges": "undirected edges",
+    "isolated": "isolated nodes",
+    "mean_degree": "mean degree",
+    "neighbour_degree": "mean degree of a neighbour",
+    "max_degree": "largest degree",
+    "clustering": "mean clustering coefficient",
+    "assortativity": "degree assortativity",
+}
+
+
+def graph_source(text):
+    """Return the name of a generator or a built-in data set as it is, a folder as a full path."""
+    return text if text.partition(":")[0] in GENERATORS and ":" in text else data_source(text)
+
+
+SAMPLE_OPTIONS = {
+    "data": OPTIONS["data"]._replace(
+        help=f"{OPTIONS['data'].help}, or a random graph made on the spot: "
+        + " or ".join(form for _, form in GENERATORS.values()),
+        type=graph_source,
+    ),
+    "graph": Option(
+        "of a data set, the graph on the training nodes alone, or on all nodes",
+        "train",
+        choices=("train", "full"),
+    ),
+    "count": Option("number of subgraphs", 10, type=int, metavar="COUNT"),
+    "impl": OPTIONS["impl"],
+    "sampler": OPTIONS["sampler"],
+    **{name: OPTIONS[name] for name in PARAMETERS},
+    "seed": OPTIONS["seed"]._replace(help="seed of sampling; the graph does not depend on it"),
+    "threads": OPTIONS["threads"],
+}
+
+
+def sample(given, *, defaults, out):
+    """Draw subgraphs with the options `given`; print the tables and write the folder.
+
+    Parameters
+    ----------
+    given : dict
+        The options that the user gave, by their names in SAMPLE_OPTIONS.
+    defaults : dict
+        The values of all others.
+    out : str, optional
+        The folder for sample.json and sample.png.
+
+    Raises
+    ------
+    UserError
+        If the options or the data are at fault.
+    """
+    settings = {**defaults, **given}
+    check_applicable({**settings, "method": "graph", "normalize": False}, given)
+    with user_errors():
+        _check.integer("count", settings["count"], 1)
+        _check.word("seed", settings["seed"])
+    gnn = load_implementation(settings["impl"])
+    with limited_threads(settings["threads"]):
+        name, graph = _load_graph(settings, given)
+        sampler, found = resolve_sampler(settings, graph)
+        drawn = _draw(gnn, graph, sampler, settings["seed"], settings["count"])
+        threads = info.threads_of(gnn)
+    result = {
+        "counters": drawn["counters"],
+        "graph": {"name": name, **structure(graph)},
+        "subgraphs": _means(drawn["structures"]),
+        "hub_share": hub_share(graph, drawn["node_sets"]),
+        "overlap": overlap(graph.n, drawn["node_sets"]),
+        "each": drawn["structures"],
+        "seconds": drawn["seconds"],
+        "settings": {**settings, **found},
+        "versions": info.versions(),
+        "build": info.build_of(gnn),
+        "threads": threads,
+    }
+    _show(result)
+    if out is not None:
+        _write(Path(out), result, {"graph": graph.degrees(), "subgraphs": drawn["degrees"]})
+
+
+def _load_graph(settings, given):
+    """Return (name, Graph) of the data that the settings name."""
+    data = settings["data"]
+    kind, *numbers = data.split(":")
+    if kind not in GENERATORS or not numbers:
+        dataset = load_data({**settings, "dtype": "float32"})
+        if settings["graph"] == "train":
+            return f"{dataset.name} (training nodes)", dataset.train_graph
+        return dataset.name, dataset.graph
+    make, form = GENERATORS[kind]
+    if "graph" in given:
+        raise UserError(f"--graph does not apply with --data {form}")
+    settings["graph"] = None
+    try:
+        size, degree = numbers
+        size, degree = int(size), float(degree)
+    except ValueError:
+        raise UserError(f"--data must be {form} with two numbers, got {data}") from None
+    with user_errors():
+        return data, make(size, degree)
+
+
+def _draw(gnn, graph, sampler, seed, count):
+    """Draw the subgraphs, a few at a time; return all that is to be known of them."""
+    node_sets, structures, counters, degrees, seconds = [], [], [], [], 0.0
+    for first in range(0, count, AT_A_TIME):
+        begin = perf_counter()
+        with user_errors():
+            subgraphs = gnn.sample_many(graph, sampler, seed, first, min(AT_A_TIME, count - first))
+        seconds += perf_counter() - begin
+        for sub in subgraphs:
+            node_sets.append(sub.nodes)
+            structures.append(structure(sub.graph))
+            counters.append(sub.counters)
+            degrees.append(sub.graph.degrees())
+    means = np.mean(np.array(counters, np.float64), axis=0).tolist()
+    return {
+        "node_sets": node_sets,
+        "structures": structures,
+        "counters": dict(zip(Counters._fields, means, strict=True)),
+        "degrees": np.concatenate(degrees),
+        "seconds": seconds,
+    }
+
+
+def _means(structures):
+    """Return the mean of each number over the subgraphs that have it."""
+    means = {}
+    for name in structures[0]:
+        values = [one[name] for one in structures if one[name] is not None]
+        means[name] = float(np.mean(values)) if values else None
+    return means
+
+
+def _show(result):
+    graph, settings = result["graph"], result["settings"]
+    print(
+        f"{settings['count']} {settings['sampler']} subgraphs of {graph['name']} drawn by "
+        f"{settings['impl']} in {result['seconds']:.3f} s (threads: {result['threads']})\n"
+    )
+    rows = [("counter", "mean of a subgraph")]
+    rows += [(name.replace("_", " "), _number(v)) for name, v in result["counters"].items()]
+    print(f"{report.table(rows)}\n")
+    structure = [("structure", "graph", "mean of a subgraph")]
+    structure += [
+        (shown, _number(graph[name]), _number(result["subgraphs"][name]))
+        for name, shown in NAMES.items()
+    ]
+    hubs = min(HUBS, graph["nodes"])
+    structure.append((f"share of the {hubs} largest hubs", "", _number(result["hub_share"])))
+    structure.append(("overlap of two subgraphs (Jaccard)", "", _number(result["overlap"])))
+    print(report.table(structure))
+    for which, numbers in (("graph", graph), ("subgraphs", result["subgraphs"])):
+        if numbers["clustering_nodes"] < numbers["nodes"]:
+            print(f"clustering of the {which}: over {numbers['clustering_nodes']:.0f} random nodes")
+
+
+def _number(value):
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def _write(folder, result, degrees):
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"--out must be a folder, but {folder} is a file")
+    with user_errors():
+        folder.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(folder, (JSON, PICTURE))
+        report.write_json(folder / JSON, result)
+        title = f"{result['settings']['sampler']} subgraphs of {result['graph']['name']}"
+        drawn = plots.draw_sample(folder / PICTURE, degrees, result["counters"], title)
+    print(f"\nwrote {folder / JSON}")
+    print(f"wrote {folder / PICTURE}" if drawn else f"no {PICTURE}: matplotlib is not installed")

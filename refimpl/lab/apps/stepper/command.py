@@ -1,0 +1,85 @@
+"""`minibatch-gnn trace`: write a stepper as an HTML page."""
+
+from pathlib import Path
+
+from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.files import replacing
+from refimpl.lab.apps.papers import algorithm_text
+from refimpl.lab.apps.stepper.page import page
+from refimpl.lab.apps.stepper.recipes import recipes
+
+DESCRIPTION = (
+    "Run an algorithm of the papers on a small graph, in the reference implementation, and write "
+    "an HTML page on which one can step through it: the line that runs, the graph, the arrays "
+    "and what was counted. The page needs neither a network nor a server."
+)
+
+
+def add_parser(commands, impl):
+    """Add the command to `commands`; `impl` is not used: a trace is one of refimpl."""
+    parser = commands.add_parser(
+        "trace",
+        help="write an HTML page to step through an algorithm of the papers",
+        description=DESCRIPTION,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "algorithm",
+        nargs="?",
+        metavar="ALGORITHM",
+        help="a name that --list shows, or an algorithm of a paper, such as jpdc21:4",
+    )
+    parser.add_argument(
+        "--out", metavar="FILE.html", help="file to write (default: the name and .html)"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="SEED", help="seed of the run (default: one that shows much)"
+    )
+    parser.add_argument("--list", action="store_true", help="show what there is, and stop")
+
+
+def run(arguments):
+    """Run the command; `arguments` is what the parser gave, as a dict.
+
+    Raises
+    ------
+    UserError
+        If there is no such algorithm, or the seed or the file cannot be.
+    """
+    known = recipes()
+    if arguments["list"]:
+        for name, shown in (("algorithm", "ALGORITHM"), ("out", "--out"), ("seed", "--seed")):
+            if arguments[name] is not None:
+                raise UserError(f"--list takes no {shown}")
+        return _show(known)
+    recipe = _find(known, arguments["algorithm"])
+    seed, out = arguments["seed"], arguments["out"]
+    out = Path(f"{recipe.name}.html" if out is None else out)
+    if seed is not None and not 0 <= seed < 2**64:
+        raise UserError(f"--seed must be in [0, 2**64), got {seed}")
+    if out.is_dir() or not out.parent.is_dir():
+        raise UserError(f"--out must be a file in a folder that exists, got {out}")
+    recording = recipe.record(seed)
+    text = page(recipe, recording, seed)
+    with replacing(out) as path:
+        path.write_text(text, encoding="utf-8")
+    print(f"{recipe.title}: {len(recording.steps)} steps\n{out}")
+    return 0
+
+
+def _show(known):
+    width = max(map(len, known))
+    for name, recipe in known.items():
+        print(f"{name:{width}}  {recipe.title}")
+        print(f"{'':{width}}  {', '.join(map(algorithm_text, recipe.algorithms))}")
+    return 0
+
+
+def _find(known, name):
+    """Return the recipe of this name, or the first that shows the algorithm with this id."""
+    if name is None:
+        raise UserError("trace needs an ALGORITHM; --list shows them")
+    showing = [recipe for recipe in known.values() if name in recipe.algorithms]
+    if name in known or showing:
+        return known[name] if name in known else showing[0]
+    raise UserError(f"ALGORITHM must be one of {', '.join(known)}, got {name!r}")

@@ -1,0 +1,161 @@
+"""A recorded run as one HTML page that needs nothing else: no network, no server, no library."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from importlib.resources import files
+
+from refimpl.lab.apps.papers import PREFIXES, algorithm_text
+from refimpl.lab.apps.stepper.changes import MOST, changes
+
+LONGEST = 200  # letters that a step's sentences may have: they are to fit in two lines
+MORE = "Other pictures change too."
+FORMAT = "minibatch-gnn-trace/1"
+
+
+def page(recipe, recording, seed=None):
+    """Return the HTML of a recorded run.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    recording : Recording
+        From ``recipe.record(seed)``.
+    seed : int, optional
+        As there.
+
+    Returns
+    -------
+    str
+    """
+    parts = {name: _part(f"page.{name}") for name in ("html", "css", "js")}
+    data = json.dumps(page_data(recipe, recording, seed), ensure_ascii=False)
+    values = {
+        "title": html.escape(recipe.title),
+        "css": parts["css"],
+        "js": parts["js"],
+        "css_hash": _hash(parts["css"]),
+        "js_hash": _hash(parts["js"]),
+        "data": data.replace("<", "\\u003c"),  # no "</script>" in a string ends the element
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], parts["html"])
+
+
+def _part(name):
+    return files("refimpl.lab.apps.stepper").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text):
+    """Return what the page's security policy calls an inline script or style."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def page_data(recipe, recording, seed=None):
+    """Return what is embedded in the page, as JSON values; see `page`."""
+    return {
+        "format": FORMAT,
+        "name": recipe.name,
+        "title": recipe.title,
+        "about": recipe.about,
+        "seed": str(recipe.seed if seed is None else seed),
+        "algorithms": [algorithm_text(id) for id in recipe.algorithms],
+        "panels": [
+            {**panel._asdict(), "states": recording.states.get(panel.id, [])}
+            for panel in recipe.panels
+        ],
+        "functions": [_function(recipe, function) for function in recording.functions],
+        "steps": list(_steps(recipe, recording)),
+    }
+
+
+def main_algorithm(recipe, function):
+    """Return the algorithm of the recipe that most lines of the function belong to, or None."""
+    found = [id for line in function.lines for id, _ in line.marks if id in recipe.algorithms]
+    return max(recipe.algorithms, key=found.count) if found else None
+
+
+def _function(recipe, function):
+    algorithm = main_algorithm(recipe, function)
+    return {
+        "name": function.name,
+        "file": function.module.replace(".", "/") + ".py",
+        "algorithm": algorithm_text(algorithm) if algorithm else "",
+        "summary": function.summary,
+        "lines": [
+            {
+                "number": line.number,
+                "text": line.text,
+                "paper": paper_lines(line, recipe.algorithms, algorithm),
+                "errata": list(line.errata),
+            }
+            for line in function.lines
+        ],
+    }
+
+
+def paper_lines(line, algorithms, main):
+    """Return the paper's lines that a line is, such as "13–14" or, of another paper, "I4:7"."""
+    texts = []
+    for id, lines in line.marks:
+        lines = lines.replace("-", "–")
+        if id == main:
+            texts.append(lines)
+        elif id in algorithms:
+            paper, number = id.split(":")
+            texts.append(f"{PREFIXES[paper]}{number}:{lines}")
+    return " ".join(texts)
+
+
+def _steps(recipe, recording):
+    previous: dict[str, object] = {}
+    for i, step in enumerate(recording.steps):
+        function = recording.functions[step.function]
+        first, last = function.statements[step.line]
+        state, where = recording.state(i), _where(recipe, function, first, last, step.event)
+        said = _said(recipe, previous, state, LONGEST - len(where))
+        previous = state
+        yield {
+            "function": step.function,
+            "first": first,
+            "last": last,
+            "event": step.event,
+            "depth": step.depth,
+            "panels": [step.panels.get(panel.id, -1) for panel in recipe.panels],
+            "where": where,
+            "said": said,
+        }
+
+
+def _said(recipe, before, after, longest):
+    """Return what changed, named as far as there is room for it."""
+    shown = [panel for panel in recipe.panels if panel.id in after]
+    for most in (MOST, 2, 1):
+        news = [changes(panel, before.get(panel.id), after[panel.id], most) for panel in shown]
+        text = " ".join(filter(None, news))
+        if len(text) <= longest:
+            return text or "Nothing drawn changes."
+    kept = ""
+    for text in filter(None, news):
+        if len(kept) + len(text) > longest - len(MORE):
+            break
+        kept += f"{text} "
+    return f"{kept}{MORE if kept else 'Much changes.'}"
+
+
+def _where(recipe, function, first, last, event):
+    """Return the function and the paper's lines in words."""
+    lines = [line for line in function.lines if first <= line.number <= last]
+    marks: dict[str, list[str]] = {}
+    for line in lines:
+        for id, numbers in line.marks:
+            if id in recipe.algorithms:
+                marks.setdefault(id, []).append(numbers.replace("-", " to "))
+    verb = {"call": "enters ", "line": "", "return": "back in "}[event]
+    papers = [f"{algorithm_text(id)} line {' and '.join(n)}" for id, n in marks.items()]
+    errata = [erratum for line in lines for erratum in line.errata]
+    if papers and errata:
+        papers[-1] += f" (erratum {', '.join(errata)})"
+    return ", ".join([f"{verb}{function.name}", *(papers or ["not a line of the paper"])])

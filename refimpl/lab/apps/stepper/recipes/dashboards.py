@@ -1,0 +1,241 @@
+"""Steppers of the frontier sampler on the Dashboards of both papers."""
+
+import numpy as np
+
+from refimpl.lab.apps.stepper.recipe import Panel, Recipe, array_state, cell, table_state
+from refimpl.lab.apps.stepper.recipes.samplers import (
+    DRAWS,
+    SAMPLE,
+    SETTING,
+    after_sampling,
+    counters_panel,
+    drawn_by,
+    draws_state,
+    graph_panel,
+    known,
+    nodes_state,
+    roots_state,
+)
+
+ETA = 1.8
+
+
+def moving_on_board(stack, run, board):
+    """Return the node popped now and the node pushed now, each None if there is none."""
+    pop = stack.within(f"{type(board).__name__}.pop_frontier")
+    if pop:
+        return pop.get("v_pop"), None
+    between = stack[-1].variables is run and np.count_nonzero(board.IA_live) < run["m"]
+    if between and run["main"].c - run["m"] == len(run["popped"]):  # no neighbour drawn yet
+        return run["v_pop"], None
+    return run.get("v_pop"), run.get("v_new")
+
+
+def board_counters(board):
+    """Return the state of the panel "counters" of a Dashboard."""
+    names = {
+        "probes": "probes",
+        "cleanups": "clean-ups",
+        "moved": "moved",
+        "truncated": "truncated",
+    }
+    counts = getattr(board, "counts", dict.fromkeys(names, 0))
+    return {"valid": getattr(board, "valid", 0)} | {names[name]: counts[name] for name in names}
+
+
+def probed(pop):
+    """Return entry -> mark: where the pop under way, of these variables, probes."""
+    return {pop[name]: "probe" for name in ("idx", "idx_p") if name in pop}
+
+
+def plain(value):
+    """Return a number of an array as it is drawn: None for the -1 where nobody owns the place."""
+    return None if value == -1 else int(value)
+
+
+def view_pin_tile(stack):
+    """Return the panel states of the recipe "pin_tile"."""
+    run = stack.within("pin_tile")
+    if not run:
+        return after_sampling(stack)
+    building = stack.within("Dashboard.__init__")
+    board = building.get("self", run.get("board"))
+    if board is None:
+        return known(draws=draws_state(stack), graph=roots_state(run))
+    whole = hasattr(board, "counts")  # the constructor is through
+    tiles = range(len(run["FS"])) if hasattr(board, "end") else ()
+    live = [t for t in tiles if not whole or t in board.DB]
+    frontier = [int(board.node[t]) for t in live]
+    notes: dict[int, str] = {}
+    for t, v in zip(live, frontier, strict=True):
+        notes[v] = f"{notes[v]}, {t}" if v in notes else f"tile {t}"
+    now = moving_on_board(stack, run, board) if whole else (None, None)
+    marks = probed(stack.within("Dashboard.pop_frontier"))
+    rows = {"DB": pins(getattr(board, "DB", ()), marks)}
+    if "DB_new" in stack.within("Dashboard.cleanup"):
+        rows["DB_new"] = pins(stack.within("Dashboard.cleanup")["DB_new"], {})
+    columns = [getattr(board, name) for name in ("node", "start", "end", "slot") if tiles]
+    return known(
+        graph=nodes_state(frontier or run["FS"], run["Vs"], now, notes),
+        DB=array_state(**rows),
+        IA=index_array(board, getattr(board, "cnt", None)),
+        tiles=table_state([cell(t, t), *(cell(int(a[t])) for a in columns)] for t in tiles),
+        draws=draws_state(stack),
+        counters=board_counters(board),
+    )
+
+
+def pins(DB, marks):
+    """Return the cells of a Dashboard whose entries are tiles."""
+    return [cell(plain(t), plain(t), marks.get(k, "")) for k, t in enumerate(DB)]
+
+
+def index_array(board, columns):
+    """Return the state of the panel "IA"; `columns` are in use, and the entry behind is marked."""
+    rows = {}
+    if hasattr(board, "IA_start"):
+        starts = enumerate(board.IA_start)
+        rows["start"] = [cell(int(k), mark="end" if i == columns else "") for i, k in starts]
+    if hasattr(board, "IA_live"):
+        rows["live"] = [cell("yes" if live else "no") for live in board.IA_live]
+    if hasattr(board, "IA_tile"):
+        rows["tile"] = [cell(plain(t), plain(t)) for t in board.IA_tile]
+    return array_state(**rows)
+
+
+class Unfinished:
+    """The Dashboard of three slots while `first_dashboard` still fills its arrays."""
+
+    DB: np.ndarray
+
+    def __init__(self, variables):
+        for name in ("DB", "IA_start", "IA_live"):
+            if name in variables:
+                setattr(self, name, variables[name])
+
+
+def view_dashboard(stack):
+    """Return the panel states of the recipe "dashboard"."""
+    run = stack.within("dashboard")
+    if not run:
+        return after_sampling(stack)
+    first = stack.within("first_dashboard")
+    board = Unfinished(first) if first else run.get("board")
+    if board is None:
+        return known(draws=draws_state(stack), graph=roots_state(run))
+    frontier, columns = run["FS"].tolist(), None
+    now = None, None
+    if not first:
+        columns = run.get("s", run["m"])
+        frontier = np.unique(board.DB[0, board.DB[0] >= 0])
+        now = moving_on_board(stack, run, board)
+    rows = slots(getattr(board, "DB", None), probed(stack.within("SlotDashboard.pop_frontier")))
+    rows |= slots(stack.within("SlotDashboard.cleanup").get("DB_new"), {}, "new ")
+    return known(
+        graph=nodes_state(frontier, run["Vs"], now),
+        DB=array_state(**rows),
+        IA=index_array(board, columns),
+        draws=draws_state(stack),
+        counters=board_counters(board),
+    )
+
+
+def slots(DB, marks, prefix=""):
+    """Return the rows of a Dashboard of three slots; the cells of one column have one colour."""
+    if DB is None:
+        return {}
+    owned = [int(i) if min(v, i) >= 0 else None for v, i in zip(DB[0], DB[2], strict=True)]
+    rows = {}
+    for name, row in zip(("node", "offset", "column"), DB, strict=True):
+        shown = [int(x) if i is not None else plain(x) for x, i in zip(row, owned, strict=True)]
+        rows[prefix + name] = [
+            cell(x, i, marks.get(k, "") if name == "node" else "")
+            for k, (x, i) in enumerate(zip(shown, owned, strict=True))
+        ]
+    return rows
+
+
+RECIPES = (
+    Recipe(
+        "dashboard",
+        "Frontier sampling on the Dashboard with three slots an entry",
+        ("ipdps19:3", "ipdps19:4"),
+        {
+            "refimpl.samplers.dashboard:dashboard": "ipdps19:3",
+            "refimpl.samplers.dashboard:first_dashboard": "ipdps19:3",
+            "refimpl.samplers.dashboard:SlotDashboard": "ipdps19:4",
+            SAMPLE: None,
+        },
+        drawn_by("dashboard", eta=ETA),
+        view_dashboard,
+        (
+            graph_panel(),
+            counters_panel("entries in use, probes, clean-ups, entries moved, nodes truncated"),
+            DRAWS,
+            Panel(
+                "array",
+                "DB",
+                "Dashboard DB",
+                "Each entry has a node, an offset to the first entry of the node (there, minus "
+                "how many entries it has) and a column of the index array. A dot: nobody's. "
+                "Cells of one column of the index array have one colour.",
+                wide=True,
+            ),
+            Panel(
+                "array",
+                "IA",
+                "Index array IA",
+                "Where the entries of each column begin, and whether its node is still in the "
+                "frontier. Columns up to the mark end are in use.",
+                wide=True,
+            ),
+        ),
+        f"{SETTING} A node of degree k owns k entries, so a probe that hits an entry hits each "
+        f"node in proportion to its degree. With eta = {ETA} the Dashboard is soon full and has "
+        "to be cleaned up.",
+    ),
+    Recipe(
+        "pin_tile",
+        "Frontier sampling on the pin-and-tile Dashboard",
+        ("jpdc21:3", "jpdc21:4"),
+        {
+            "refimpl.samplers.pin_tile:pin_tile": "jpdc21:3",
+            "refimpl.samplers.pin_tile:Dashboard": "jpdc21:4",
+            SAMPLE: None,
+        },
+        drawn_by("pin_tile", eta=ETA),
+        view_pin_tile,
+        (
+            graph_panel(),
+            counters_panel("pins in use, probes, clean-ups, pins moved, nodes truncated"),
+            Panel(
+                "table",
+                "tiles",
+                "Tiles",
+                "A tile is what the pins of one frontier node share: the node, where its pins "
+                "start and end, and its column of the index array.",
+                {"columns": ["tile", "node", "start", "end", "slot"]},
+            ),
+            Panel(
+                "array",
+                "DB",
+                "Dashboard DB",
+                "Each entry is a pin: the number of a tile, or a dot where nobody owns it. Pins "
+                "of one tile have one colour.",
+                wide=True,
+            ),
+            Panel(
+                "array",
+                "IA",
+                "Index array IA",
+                "Where the pins of each column begin, whether its node is still in the frontier, "
+                "and its tile. Columns up to the mark end are in use.",
+                wide=True,
+            ),
+            DRAWS,
+        ),
+        f"{SETTING} A node of degree k owns k pins, so a probe that hits a pin hits each node in "
+        "proportion to its degree. Moving a node rewrites one tile, not every entry. With "
+        f"eta = {ETA} the Dashboard is soon full and has to be cleaned up.",
+    ),
+)

@@ -1,0 +1,155 @@
+"""The subgraph pool between the samplers and the training loop."""
+
+import numpy as np
+
+import refimpl
+from refimpl.lab.apps.stepper.recipe import (
+    Panel,
+    Recipe,
+    array_state,
+    cell,
+    graph_picture,
+    graph_state,
+    table_state,
+)
+from refimpl.lab.data.karate import karate_dataset
+
+SIZE = 3
+PLACES = {  # of the 18 members whose side the training sees
+    **{0: (7, 0.9), 1: (5.4, 0.2), 2: (9.2, 1.8), 3: (8.4, 2.9), 4: (7.2, -0.6), 5: (0.6, 1.6)},
+    **{6: (9, 0.3), 7: (3.6, 0.9), 8: (0.4, 3), 9: (9.8, 3.6), 10: (1, 4.4), 11: (2.7, 4.9)},
+    **{12: (6, 4.8), 13: (7.4, 4.2), 14: (4.4, 5), 15: (6.4, 2.6), 16: (4.8, 3.5), 17: (2.8, 2.8)},
+}
+EDGES = np.argwhere(np.triu(karate_dataset().train_graph.to_scipy().toarray()))
+
+
+def train_from_pool(seed):
+    """Return two epochs of training on subgraphs of the karate club, three drawn at a time."""
+    dataset = karate_dataset(dtype="float64")
+    config = refimpl.TrainConfig(
+        sampler=refimpl.Sampler("frontier", m=2, n=6),
+        layers=1,
+        hidden=4,
+        epochs=2,
+        lr=0.1,
+        pool=SIZE,
+        rng=seed,
+    )
+    return refimpl.train(dataset, config)
+
+
+def numbered(stack):
+    """Return the first subgraph's number, those in the pool, and those sampled but not yet in it.
+
+    What left the pool was used, but for those dropped when it was closed.
+    """
+    trainer, refilling = stack.local("trainer"), stack.within("Pool._refill")
+    pool = trainer.minibatches.pool
+    if refilling or pool.closed:
+        first = trainer.state.iterations  # one subgraph each
+    else:
+        first = pool.next_q - len(pool.waiting)  # `next_q` counts those that were put in
+    new = stack.within("sample_many").get("subgraphs", refilling.get("drawn", []))
+    return first, list(pool.waiting), [] if pool.waiting else new
+
+
+def view_pool(stack):
+    """Return the states of the panels of `POOL`."""
+    trainer = stack.local("trainer")
+    if trainer is None:
+        return {}
+    first, waiting, new = numbered(stack)
+    marks = ["used"] * first + ["waits"] * len(waiting) + ["new"] * len(new)
+    marks += ["dropped"] * (trainer.minibatches.pool.next_q - len(marks))
+    step = stack.within("Trainer._passes")
+    if step and first > trainer.state.iterations:
+        marks[first - 1] = "trains"
+    groups = {mark: k for k, mark in enumerate(("new", "trains", "waits", "used", "dropped"))}
+    rows = [
+        [
+            cell(q, groups[marks[q]], marks[q]),
+            cell(" ".join(map(str, sub.nodes))),
+            cell(sub.graph.e // 2),
+        ]
+        for q, sub in enumerate([*waiting, *new], first)
+    ]
+    states = {
+        "numbers": array_state(subgraph=[cell(mark, groups[mark]) for mark in marks]),
+        "waiting": table_state((rows + [[cell(None)] * 3] * SIZE)[:SIZE]),
+        "counters": {"sampled": len(marks), "used": first, "in the pool": len(waiting)},
+    }
+    if "loss" in step:
+        states["loss"] = {"loss": round(float(step["loss"].value), 4)}
+    nodes, role = stack.within("_sample").get("nodes"), "sampled"
+    if "sub" in stack.within("Subgraphs.__next__"):
+        nodes, role = stack.within("Subgraphs.__next__")["sub"].nodes, "trains"
+    if nodes is not None:
+        states["graph"] = graph_state(dict.fromkeys(nodes.tolist(), role))
+    return states
+
+
+POOL = Recipe(
+    name="pool",
+    title="Training with a pool of subgraphs",
+    algorithms=("jpdc21:8", "ipdps19:5"),
+    functions={
+        "refimpl.lab.apps.stepper.recipes.pool:train_from_pool": None,
+        "refimpl.lab.training.methods:train": "jpdc21:8",
+        "refimpl.lab.training.layers:SageLayer.__init__": None,
+        "refimpl.lab.training.pool:SubgraphPool.__init__": "jpdc21:8",
+        "refimpl.lab.training.pool:Pool.__init__": None,
+        "refimpl.lab.training.trainer:Trainer._passes": "jpdc21:1",
+        "refimpl.lab.training.minibatches:Subgraphs.__next__": None,
+        "refimpl.lab.training.pool:Pool.__next__": None,
+        "refimpl.lab.training.pool:Pool._refill": None,
+        "refimpl.samplers.sampling:sample_many": "jpdc21:8",
+        "refimpl.samplers.sampling:_sample": None,
+    },
+    call=train_from_pool,
+    view=view_pool,
+    panels=(
+        Panel(
+            "array",
+            "numbers",
+            "The subgraphs of the run, by number",
+            "A subgraph depends on the seed and its number alone. It is new when sampled, waits "
+            "in the pool, trains the model once, and is used.",
+            wide=True,
+        ),
+        Panel(
+            "table",
+            "waiting",
+            "In the pool",
+            f"{SIZE} are sampled when the pool is empty: on {SIZE} threads at once, were there as "
+            "many. They leave in the order of their numbers.",
+            {"columns": ["subgraph", "nodes", "edges"]},
+        ),
+        Panel(
+            "graph",
+            "graph",
+            "The training graph",
+            "The 18 members of the karate club whose side the training sees; the nodes of the "
+            "subgraph that was sampled or is trained on last.",
+            graph_picture(
+                PLACES,
+                EDGES,
+                {
+                    "sampled": ("s", "node of the subgraph just sampled"),
+                    "trains": ("t", "node of the subgraph trained on"),
+                },
+            ),
+        ),
+        Panel(
+            "counters",
+            "counters",
+            "Work",
+            "Sampled rises by three at a time, used by one: the last subgraph is never used.",
+        ),
+        Panel("counters", "loss", "Loss", "Of the subgraph that the model was trained on."),
+    ),
+    about="Two epochs of GraphSAGE on the karate club, on subgraphs of at most 6 nodes. The pool "
+    "is filled and then refilled twice. Its size changes when a subgraph is sampled, never which: "
+    "the weights are the same for every size.",
+)
+
+RECIPES = (POOL,)

@@ -1,0 +1,193 @@
+"""Steppers of the frontier sampler: as a list, and on both Dashboards."""
+
+from collections import Counter
+
+from refimpl.lab.apps.stepper.recipe import (
+    Panel,
+    Recipe,
+    array_state,
+    cell,
+    graph_picture,
+    graph_state,
+    table_state,
+)
+from refimpl.graph import as_graph
+from refimpl.samplers.sampling import Sampler, sample_many
+from refimpl.streams import Stream, uniform
+
+EDGES = [
+    *[(0, v) for v in (1, 2, 3, 4, 5, 6)],  # node 0 is the hub
+    *[(1, 2), (3, 4), (5, 7), (6, 8), (7, 8), (7, 9), (8, 9)],
+]
+POSITIONS = {
+    0: (3.0, 2.0),
+    1: (0.8, 0.8),
+    2: (0.0, 2.2),
+    3: (1.0, 3.6),
+    4: (3.0, 4.0),
+    5: (5.0, 3.4),
+    6: (4.6, 0.6),
+    7: (7.0, 3.4),
+    8: (6.8, 1.2),
+    9: (8.4, 2.4),
+}
+ROLES = {
+    "frontier": ("F", "frontier"),
+    "popped": ("P", "popped"),
+    "pushed": ("N", "pushed"),
+    "sampled": ("S", "sampled"),
+}
+SAMPLE = "refimpl.samplers.sampling:_sample"
+M, N = 3, 8
+
+
+def drawn_by(sampler, **options):
+    """Return the call of a recipe: subgraph 0 of a run, as `sample_many` draws it."""
+
+    def call(seed):
+        graph = as_graph(EDGES, symmetrize=True)
+        return sample_many(graph, Sampler(sampler, m=M, n=N, **options), seed, 0, 1)[0]
+
+    return call
+
+
+def graph_panel():
+    """Return the panel "graph": the nodes and what they are to the sampler."""
+    return Panel(
+        "graph",
+        "graph",
+        "Graph",
+        "Nodes in the frontier will move. One popped leaves the frontier, and its neighbour, "
+        "pushed, takes its place. At the end, edges of the subgraph are thick.",
+        graph_picture(POSITIONS, EDGES, ROLES),
+    )
+
+
+DRAWS = Panel(
+    "table",
+    "draws",
+    "Random draws",
+    "Each stream has a key; draw number c of it is a function of the key and c alone.",
+    {"columns": ["stream", "next c", "last draw"]},
+)
+
+
+def counters_panel(names):
+    """Return the panel "counters"; `names` says what is counted."""
+    return Panel("counters", "counters", "Counted so far", f"What the sampler counts: {names}.")
+
+
+def draws_state(stack):
+    """Return the state of `DRAWS`, or None before there are streams."""
+    streams = {"main": stack.local("main"), "probe": stack.local("probe")}
+    if not all(isinstance(stream, Stream) for stream in streams.values()):
+        return None
+    return table_state(
+        [cell(name), cell(s.c), cell(f"{uniform(s.k, s.c - 1):.4f}" if s.c else None)]
+        for name, s in streams.items()
+    )
+
+
+def nodes_state(frontier, sampled, now=(None, None), notes=()):
+    """Return the state of `graph_panel`; `now` is the node popped and the node pushed, or None."""
+    popped, pushed = now
+    roles = dict.fromkeys(map(int, sampled), "sampled")
+    roles |= dict.fromkeys(map(int, frontier), "frontier")
+    edge = []
+    if popped is not None:
+        roles[int(popped)] = "popped"
+    if pushed is not None:
+        roles[int(pushed)] = "pushed"
+        edge = [(int(popped), int(pushed))]
+    return graph_state(roles, notes=notes, edges=edge)
+
+
+def subgraph_state(nodes):
+    """Return the state of `graph_panel` when the sample is complete."""
+    inside = set(nodes.tolist())
+    edges = [(u, v) for u, v in EDGES if u in inside and v in inside]
+    return graph_state(dict.fromkeys(inside, "sampled"), edges=edges)
+
+
+def known(**states):
+    """Return the panel states that are not None."""
+    return {name: state for name, state in states.items() if state is not None}
+
+
+def view_frontier(stack):
+    """Return the panel states of the recipe "frontier"."""
+    run = stack.within("frontier")
+    if not run:
+        return after_sampling(stack)
+    if "FS" not in run:
+        return known(draws=draws_state(stack))
+    FS, weight, popped = run["FS"], run["weight"], run["popped"]
+    slot = int(run["slot"]) if "slot" in run else None
+    now = moving(run, len(popped), run["probe"].c, slot)
+    repeated = {v: f"×{k}" for v, k in Counter(FS.tolist()).items() if k > 1}
+    cumulative = run.get("cumulative", [None] * len(FS))
+    return known(
+        graph=nodes_state(FS, run.get("Vs", ()), now, repeated),
+        frontier=array_state(
+            FS=[cell(v, mark="slot" if i == slot else "") for i, v in enumerate(FS.tolist())],
+            degree=[cell(w) for w in weight[FS].tolist()],
+            cumulative=[cell(None if c is None else int(c)) for c in cumulative],
+        ),
+        draws=draws_state(stack),
+        counters={"pops": len(popped), "sampled": len(run.get("Vs", ()))},
+    )
+
+
+def moving(run, done, drawn, slot):
+    """Return the node popped now and the node pushed now, each None if there is none.
+
+    A variable keeps its value into the next step of the sampler; how many draws the streams
+    have given tells whether it is of this one.
+    """
+    if drawn == done:  # between two steps: the last one is shown
+        return run.get("u"), run.get("u_new")
+    if run["main"].c - run["m"] == drawn:  # the neighbour is drawn
+        return run["u"], run["u_new"]
+    return run["FS"][slot], None
+
+
+def roots_state(run):
+    """Return the state of `graph_panel` while the roots are drawn."""
+    return nodes_state(run.get("FS", ()), run.get("Vs", ()))
+
+
+def after_sampling(stack):
+    """Return the panel states once the sampler has returned: the subgraph."""
+    sample = stack.local("sample")
+    return {} if sample is None else {"graph": subgraph_state(sample.nodes)}
+
+
+SETTING = (
+    f"One subgraph of a graph with 10 nodes, of which node 0 is the hub: a frontier of m = {M} "
+    f"nodes and n = {N}, so {N - M} steps."
+)
+RECIPES = (
+    Recipe(
+        "frontier",
+        "Frontier sampling",
+        ("jpdc21:2",),
+        {"refimpl.samplers.frontier:frontier": "jpdc21:2", SAMPLE: None},
+        drawn_by("frontier"),
+        view_frontier,
+        (
+            graph_panel(),
+            counters_panel("steps made, and different nodes in the sample"),
+            DRAWS,
+            Panel(
+                "array",
+                "frontier",
+                "Frontier",
+                "The nodes of the frontier, their degrees, and the running sum that the draw is "
+                "looked up in: a node is popped in proportion to its degree.",
+                wide=True,
+            ),
+        ),
+        f"{SETTING} Each step adds up the degrees of the whole frontier: that is what the "
+        "Dashboards avoid.",
+    ),
+)

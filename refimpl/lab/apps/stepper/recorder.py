@@ -1,0 +1,203 @@
+"""Recording what a reference function does, line by line, without a change to the function."""
+
+import json
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from refimpl.lab.apps.stepper.functions import Function, functions_of
+
+MOST_STEPS = 20_000  # a page with more could not be read, nor loaded
+
+
+class Frame(NamedTuple):
+    """A call under way: the function, and its local variables as they are now."""
+
+    name: str
+    variables: dict[str, Any]
+
+
+class Stack(tuple):
+    """The calls of traced functions under way, the outermost first: what a view looks at."""
+
+    def local(self, name, default=None):
+        """Return the innermost local variable called `name`, or `default`."""
+        for frame in reversed(self):
+            if name in frame.variables:
+                return frame.variables[name]
+        return default
+
+    def within(self, function):
+        """Return the local variables of the innermost call of `function`; {} if there is none.
+
+        `function` is a name with its class, such as "Dashboard.cleanup".
+        """
+        for frame in reversed(self):
+            if frame.name == function:
+                return frame.variables
+        return {}
+
+
+class Step(NamedTuple):
+    """One line that ran.
+
+    Attributes
+    ----------
+    function : int
+        Which of `Recording.functions`.
+    line : int
+        First line of the statement, in its file.
+    event : {"call", "line", "return"}
+        The function was entered; the line ran; a traced function came back to the line.
+    depth : int
+        Traced calls around it.
+    panels : dict of str to int
+        Which of the states of each panel: the state once the line has run. Of a line that calls
+        a traced function, the state just before.
+    """
+
+    function: int
+    line: int
+    event: str
+    depth: int
+    panels: dict[str, int]
+
+
+class Recording(NamedTuple):
+    """A run.
+
+    Attributes
+    ----------
+    functions : list of Function
+    steps : list of Step
+    states : dict of str to list
+        The distinct states of each panel in the order they were first seen, as JSON values.
+    result : object
+        What the call returned.
+    """
+
+    functions: list[Function]
+    steps: list[Step]
+    states: dict[str, list]
+    result: object
+
+    def state(self, step):
+        """Return panel -> state at step number `step`."""
+        return {name: self.states[name][i] for name, i in self.steps[step].panels.items()}
+
+
+def record(call, functions, view):
+    """Run ``call()`` and record each line that the given functions run.
+
+    The functions are watched through ``sys.settrace`` in this thread and run unchanged. The lines
+    of one statement are one step, as are the turns of a comprehension.
+
+    Parameters
+    ----------
+    call : callable
+        Without arguments.
+    functions : mapping of str to (str or None), or iterable of str
+        See `functions_of`.
+    view : callable
+        ``view(stack)`` gets a `Stack` after each line and returns the state of each panel that
+        it can see, a dict of name -> JSON value (NumPy's numbers and arrays will do). A panel
+        that it leaves out keeps its last state.
+
+    Returns
+    -------
+    Recording
+
+    Raises
+    ------
+    ValueError
+        If there is no such function, or more than `MOST_STEPS` lines are run.
+    """
+    recorder = _Recorder(functions_of(functions), view)
+    before = sys.gettrace()
+    sys.settrace(recorder.enter)
+    try:
+        result = call()
+    finally:
+        sys.settrace(before)
+    return Recording(recorder.functions, recorder.steps, recorder.states, result)
+
+
+class _Recorder:
+    """Steps wait without a state until the next event: then their line has run."""
+
+    def __init__(self, functions, view):
+        self.functions, self.view = functions, view
+        self.number = {function.code: i for i, function in enumerate(functions)}
+        self.steps: list[Step] = []
+        self.states: dict[str, list] = {}
+        self._known: dict[tuple[str, str], int] = {}
+        self._panels: dict[str, int] = {}
+        self._frames: list[Any] = []
+        self._waiting: tuple[int, int, str, int] | None = None
+
+    def enter(self, frame, event, argument):
+        """Be called by Python for each call of any function; follow those that are traced."""
+        if frame.f_code not in self.number:
+            return None
+        self._finish()
+        self._frames.append(frame)
+        self._start(frame, "call")
+        return self.inside
+
+    def inside(self, frame, event, argument):
+        """Be called by Python before each line of a traced function, and when it ends."""
+        if event == "line":
+            if self._goes_on(frame):
+                return self.inside
+            self._finish()
+            self._start(frame, "line")
+        elif event == "return":
+            self._finish()
+            self._frames.pop()
+            if self._frames:
+                self._start(self._frames[-1], "return")
+        return self.inside
+
+    def _goes_on(self, frame):
+        """Whether the line is one more of a statement, or a comprehension's next turn."""
+        if self._waiting is None or self._frames[-1] is not frame or self._waiting[2] == "call":
+            return False
+        statements = self.functions[self.number[frame.f_code]].statements
+        return statements[frame.f_lineno] == statements[self._waiting[1]]
+
+    def _start(self, frame, event):
+        if len(self.steps) >= MOST_STEPS:
+            raise ValueError(f"a trace has at most {MOST_STEPS} steps; take a smaller input")
+        number = self.number[frame.f_code]
+        line = frame.f_lineno
+        if event == "call":
+            line = self.functions[number].lines[0].number
+        first, _ = self.functions[number].statements[line]
+        self._waiting = number, first, event, len(self._frames) - 1
+
+    def _finish(self):
+        if self._waiting is None:
+            return
+        waiting, self._waiting = self._waiting, None
+        names = [self.functions[self.number[frame.f_code]].name for frame in self._frames]
+        stack = Stack(
+            Frame(name, frame.f_locals) for name, frame in zip(names, self._frames, strict=True)
+        )
+        for panel, state in self.view(stack).items():
+            text = json.dumps(state, default=_plain, allow_nan=False)
+            states = self.states.setdefault(panel, [])
+            if (panel, text) not in self._known:
+                self._known[panel, text] = len(states)
+                states.append(json.loads(text))
+            self._panels[panel] = self._known[panel, text]
+        self.steps.append(Step(*waiting, dict(self._panels)))
+
+
+def _plain(value):
+    """Return a number or an array of NumPy as what JSON has."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    raise TypeError(f"a view returned {type(value).__name__}, which JSON has not")

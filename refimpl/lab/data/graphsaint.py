@@ -1,0 +1,184 @@
+"""Folders in the format of GraphSAINT (Zeng et al. 2020)."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from refimpl import _check
+from refimpl.graph import as_graph
+from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.data.preparation import check_finite, induced, reading, scaled
+
+ROLES = ("tr", "va", "te")
+
+
+def load_graphsaint(folder, dtype="float32", *, scaling=None):
+    """Return the data set in a GraphSAINT folder.
+
+    ``adj_full.npz`` and ``adj_train.npz`` are symmetric matrices over all nodes
+    (scipy.sparse.save_npz); what is stored is an edge, whatever its value. ``feats.npy`` has a
+    row a node, ``class_map.json`` a class (or a list of 0 and 1: multi-label) a node,
+    ``role.json`` the training, validation and test nodes ``tr``, ``va``, ``te``. The training
+    graph is ``adj_train`` on the training nodes. Self-loops are dropped: the papers' GraphSAGE
+    gives a node's own features a weight matrix of their own.
+
+    Parameters
+    ----------
+    folder : str or Path
+    dtype : float32 or float64
+    scaling : (mean, std), optional
+        See `load_dataset`.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is missing.
+    ValueError
+        If a file is damaged, does not fit the others or breaks a rule above; the file is named.
+    """
+    dtype = _check.float_dtype("dtype", dtype)
+    folder = Path(folder)
+    graph = read_graph(folder / "adj_full.npz")
+    train, val, test = _read_roles(folder / "role.json", graph.n)
+    labels, multilabel = _read_labels(folder / "class_map.json", graph.n, dtype)
+    return Dataset(
+        name=folder.resolve().name,
+        graph=graph,
+        train_graph=_read_train_graph(folder / "adj_train.npz", graph.n, train),
+        **scaled(read_features(folder / "feats.npy", graph.n), train, scaling, dtype),
+        labels=labels,
+        multilabel=multilabel,
+        train=train,
+        val=val,
+        test=test,
+    )
+
+
+def read_graph(path):
+    """Return the undirected Graph in a file of scipy.sparse.save_npz, without self-loops.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such file, it is damaged, or the matrix is not symmetric.
+    """
+    with reading(path, "a sparse matrix saved by scipy.sparse.save_npz") as file:
+        matrix = sp.load_npz(file)  # never unpickles
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)  # SciPy trusts the arrays from here on
+        graph = as_graph(matrix, self_loops=False)
+    if not graph.symmetric:
+        one_way = graph.to_scipy() - graph.to_scipy().T
+        u, v = (int(ends[0]) for ends in one_way.nonzero())
+        raise ValueError(
+            f"{path} must be symmetric, but of ({u}, {v}) and ({v}, {u}) it has one only"
+        )
+    return graph
+
+
+def _read_train_graph(path, n, train):
+    graph = read_graph(path)
+    if graph.n != n:
+        raise ValueError(f"{path} must have {n} nodes like adj_full.npz, got {graph.n}")
+    degrees = graph.degrees().copy()
+    degrees[train] = 0
+    if degrees.any():
+        raise ValueError(
+            f"{path} must have edges between training nodes only, "
+            f"but node {degrees.argmax()}, which is not in 'tr' of role.json, has one"
+        )
+    return induced(graph, train)
+
+
+def read_features(path, n):
+    """Return the (n, f) finite real numbers in a file of numpy.save, as a numpy.memmap.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such file, it is damaged, or holds anything else.
+    """
+    with reading(path, "an array saved by numpy.save"):
+        features = np.lib.format.open_memmap(path, mode="r")  # never unpickles
+    if features.dtype.kind not in "fiub":
+        raise ValueError(f"{path} must hold real numbers, got dtype {features.dtype}")
+    if features.ndim != 2 or len(features) != n:
+        raise ValueError(f"{path} must have shape ({n}, any), got {features.shape}")
+    check_finite(path, features)
+    return features
+
+
+def _read_table(path):
+    with reading(path, "JSON") as file:
+        table = json.load(file)
+    if not isinstance(table, dict):
+        raise ValueError(f"{path} must hold a JSON object, got a {type(table).__name__}")
+    return table
+
+
+def _read_roles(path, n):
+    """Return the training, validation and test nodes, each ascending."""
+    table = _read_table(path)
+    taken: dict[int, str] = {}
+    for role in ROLES:
+        if not isinstance(table.get(role), list):
+            raise ValueError(f"{path} must have a list of nodes under {role!r}")
+        for node in table[role]:
+            if type(node) is not int or not 0 <= node < n:
+                raise ValueError(
+                    f"{path}: {role!r} must list integers in [0, {n}), got {node!r:.40}"
+                )
+            if node in taken:
+                raise ValueError(f"{path} lists node {node} in {taken[node]!r} and in {role!r}")
+            taken[node] = role
+    if not table["tr"]:
+        raise ValueError(f"{path} must list at least one training node under 'tr'")
+    return [np.array(sorted(table[role]), np.int64) for role in ROLES]
+
+
+def _read_labels(path, n, dtype):
+    """Return the (n, C) array of 0 and 1, and whether a node may have several classes."""
+    table = _read_table(path)
+    names = [str(v) for v in range(n)]
+    missing = next((name for name in names if name not in table), None)
+    if missing is not None:
+        raise ValueError(f"{path} has no entry for node {missing}")
+    if len(table) > n:
+        extra = next(iter(table.keys() - set(names)))
+        raise ValueError(f"{path} has an entry for {extra!r}, which is no node in [0, {n})")
+    values = [table[name] for name in names]
+    multilabel = isinstance(values[0], list)
+    read = _lists if multilabel else _classes
+    return read(path, values).astype(dtype), multilabel
+
+
+def _classes(path, values):
+    n = len(values)
+    for node, value in enumerate(values):
+        if type(value) is not int or not 0 <= value < n:  # no more classes than nodes
+            raise ValueError(
+                f"{path}: the class of node {node} must be an integer in [0, {n}) "
+                f"as for node 0, got {value!r:.40}"
+            )
+    return np.array(values)[:, None] == np.arange(max(values) + 1)
+
+
+def _lists(path, values):
+    width = len(values[0])
+    for node, value in enumerate(values):
+        if not isinstance(value, list) or len(value) != width or width == 0:
+            raise ValueError(
+                f"{path}: node {node} must have a list of 0 and 1, not empty and as long as "
+                f"node 0's ({width}), got {value!r:.40}"
+            )
+        if value.count(0) + value.count(1) != width:
+            raise ValueError(
+                f"{path}: the list of node {node} must hold 0 and 1, got {value!r:.40}"
+            )
+    return np.array(values)

@@ -1,0 +1,326 @@
+"""A trained model: keeping it in a file, and using it on any graph."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.metrics import decide
+from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.data.preparation import check_scaling, scale
+from refimpl.lab.training.evaluation import full_graph_forward
+from refimpl.lab.training.npz import reading_npz, write_npz
+from refimpl.lab.training.stack import Stack
+
+FORMAT = "minibatch-gnn-model/1"
+FACTS = ("architecture", "features", "classes", "multilabel", "dataset")  # in `meta`
+SCALING = ("features.mean", "features.std")
+WHAT = ("labels", "probabilities", "embeddings")
+
+# How a model is trained. Every other setting of TrainConfig says what it computes; one that is
+# added must have a default that computes what files without it were saved for.
+TRAINING_ONLY = {
+    "method",
+    "sampler",
+    "epochs",
+    "lr",
+    "pool",
+    "background",
+    "batch",
+    "fanouts",
+    "layer_sizes",
+    "clusters",
+    "clusters_per_batch",
+    "normalize",
+    "coverage",
+    "dropout",
+    "rng",
+    "workers",
+    "p_grad",
+    "t_stale",
+    "warmup",
+    "buffer",
+    "hotness",
+    "overflow",
+    "control",
+    "beta",
+    "cache_layers",
+    "lookup_roots",
+    "rank_base",
+    "gradient_evict",
+    "staleness",
+    "performance",
+    "sample_mode",
+}
+ARCHITECTURE = tuple(f.name for f in fields(TrainConfig) if f.name not in TRAINING_ONLY)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Weights, and all that is needed to use them on another graph.
+
+    What `save_model`, `load_model` and `predict` are about.
+
+    Parameters
+    ----------
+    weights : dict of str to float32 or float64 arrays of any shape
+        By name, such as ``layer1.W_neigh``; all of one dtype, finite. Copied, read-only.
+    architecture : dict
+        Settings of `TrainConfig` by name, such as ``model`` and ``hidden``; those left out have
+        their defaults.
+    features, classes : ints
+        Width of the input and of the output.
+    multilabel : bool
+        Whether a node may have any number of classes.
+    scaling : (mean, std), optional
+        Two (features,) float64 arrays: the input is (raw features - mean) / std.
+    dataset : str
+        Name of the data it was trained on.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a part is of the wrong kind or does not fit the others.
+    """
+
+    weights: dict[str, np.ndarray] = field(repr=False)
+    architecture: dict[str, Any]
+    features: int
+    classes: int
+    multilabel: bool
+    scaling: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+    dataset: str = ""
+
+    def __post_init__(self):
+        for name in ("weights", "architecture"):
+            if not isinstance(getattr(self, name), dict):
+                raise TypeError(f"{name} must be a dict, got {type(getattr(self, name)).__name__}")
+        for name, low in (("features", 0), ("classes", 1)):
+            object.__setattr__(self, name, _check.integer(name, getattr(self, name), low))
+        if not isinstance(self.multilabel, bool):
+            raise TypeError("multilabel must be True or False")
+        if not isinstance(self.dataset, str):
+            raise TypeError(f"dataset must be a str, got {type(self.dataset).__name__}")
+        unknown = self.architecture.keys() - set(ARCHITECTURE)
+        if unknown:
+            raise ValueError(
+                f"architecture must have settings among {', '.join(ARCHITECTURE)}, "
+                f"got {sorted(map(str, unknown))[0]}"
+            )
+        complete = _architecture(TrainConfig(**self.architecture))
+        object.__setattr__(self, "architecture", complete)
+        if self.scaling is not None:
+            object.__setattr__(self, "scaling", check_scaling(self.scaling, self.features))
+        object.__setattr__(self, "weights", self._checked_weights())
+
+    def _checked_weights(self):
+        import refimpl  # here, because refimpl imports this module
+
+        shapes = self.stack(refimpl).shapes()
+        for wrong, names in (
+            ("lack", shapes.keys() - self.weights.keys()),
+            ("have", self.weights.keys() - shapes.keys()),
+        ):
+            if names:
+                raise ValueError(
+                    f"weights must be those of the architecture, but {wrong} {min(map(str, names))}"
+                )
+        checked, dtype = {}, None
+        for name, shape in shapes.items():
+            W = _check.floats(name, self.weights[name], shape, dtype).copy()
+            if not np.isfinite(W).all():
+                raise ValueError(f"{name} must be finite")
+            W.flags.writeable = False
+            checked[name], dtype = W, W.dtype
+        return checked
+
+    @classmethod
+    def trained(cls, dataset, config, weights):
+        """Return the Model that `weights` are, trained on a `dataset` with a `config`."""
+        for name, value, kind in (("dataset", dataset, Dataset), ("config", config, TrainConfig)):
+            if not isinstance(value, kind):
+                raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
+        return cls(
+            weights,
+            _architecture(config),
+            dataset.features.shape[1],
+            dataset.classes,
+            dataset.multilabel,
+            dataset.scaling,
+            dataset.name,
+        )
+
+    @property
+    def dtype(self):
+        """float32 or float64: of the weights, of the input and of what comes out."""
+        return self.weights["classifier.W"].dtype
+
+    def stack(self, gnn):
+        """Return the Stack of this architecture over an implementation `gnn`."""
+        config = TrainConfig(**self.architecture)
+        return Stack(gnn, config, self.features, self.classes, self.multilabel)
+
+
+def _architecture(config):
+    values = {name: getattr(config, name) for name in ARCHITECTURE}
+    return {name: v.item() if isinstance(v, np.generic) else v for name, v in values.items()}
+
+
+def save_model(path, model):
+    """Write a model to `path`, whole or not at all.
+
+    This project's format, not in the papers.
+
+    Parameters
+    ----------
+    path : str or Path
+        An .npz file that NumPy alone can read, without pickle: the weights by their names,
+        ``features.mean`` and ``features.std`` where the model has a scaling, and the rest as JSON
+        in ``meta``.
+    model : Model
+
+    Raises
+    ------
+    TypeError
+        If `model` is no Model.
+    """
+    _check_model(model)
+    scaling = {} if model.scaling is None else dict(zip(SCALING, model.scaling, strict=True))
+    facts = {name: getattr(model, name) for name in FACTS}
+    meta = {"format": FORMAT, "scaled": bool(scaling), **facts}
+    write_npz(path, meta, {**model.weights, **scaling})
+
+
+def load_model(path):
+    """Return the Model in a file that `save_model` wrote, or that has the same arrays.
+
+    This project's format, not in the papers.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is not a whole model: damaged, of another format, with arrays that are missing,
+        unknown, misshaped or not finite.
+    TypeError
+        If a part of it is of the wrong kind.
+    """
+    with reading_npz(path, "model") as (meta, arrays):
+        if not isinstance(meta, dict) or "format" not in meta:
+            raise ValueError("meta must be a JSON object with a format")
+        if meta.pop("format") != FORMAT:
+            raise ValueError(f"its format is not {FORMAT}")
+        if meta.keys() != {"scaled", *FACTS}:
+            raise ValueError(f"meta must have the entries {', '.join(FACTS)}, scaled and format")
+        scaling = None
+        if meta.pop("scaled"):
+            if not arrays.keys() >= set(SCALING):
+                raise ValueError(f"it must have {' and '.join(SCALING)}")
+            scaling = tuple(arrays.pop(name) for name in SCALING)
+        return Model(arrays, scaling=scaling, **meta)
+
+
+def predict(gnn, model, graph, features, nodes=None, what="labels", scaled=False):
+    """Return what a model predicts for nodes of a graph, by one exact pass over all of it.
+
+    Nothing is sampled. The models are inductive: the graph need not be the one that the model
+    was trained on. The inductive setting of Hamilton et al. 2017. O(e f + n f^2) time for
+    widths f, however few the nodes.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    model : Model
+    graph : Graph
+        Undirected, with n nodes.
+    features : (n, ``model.features``) array of real numbers
+        Raw: they are scaled by the model's mean and std, if it has them.
+    nodes : (k,) integer array, optional
+        In any order; default: all n.
+    what : {"labels", "probabilities", "embeddings"}
+        The class with the largest probability, the smallest on a tie (for a multi-label model,
+        each with a probability above 1/2); the probabilities by softmax (sigmoid); the
+        classifier's input.
+    scaled : bool
+        The features, of the model's dtype, are scaled already, as a Dataset's are.
+
+    Returns
+    -------
+    (k,) int64 array, or (k, C) float array, or (k, hidden) float array
+        Labels of a multi-label model: (k, C) int64, 0 or 1. Floats are of the model's dtype.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or does not fit another, or the features are so
+        large that the result is not finite.
+    """
+    _check.choice("what", what, WHAT)
+    n = _check.symmetric(graph).n
+    rows = slice(None) if nodes is None else _check.ids("nodes", nodes, 0, n, np.int64)
+    return read_off(model, forward(gnn, model, graph, features, scaled), rows, what)
+
+
+def forward(gnn, model, graph, features, scaled):
+    """Check the arguments of `predict`; return the FullGraphPass."""
+    _check_model(model)
+    _check.symmetric(graph)
+    if not isinstance(scaled, bool):
+        raise TypeError("scaled must be True or False")
+    shape = (graph.n, model.features)
+    if np.shape(features) != shape:
+        raise ValueError(
+            f"features must have shape {shape} for this graph and model, got {np.shape(features)}"
+        )
+    if scaled:
+        X = _check.floats("features", features, shape, model.dtype)
+    else:
+        X = scale(features, model.scaling, model.dtype)
+    bad = _not_finite(X)
+    if bad.size:
+        raise ValueError(f"features must be finite, but row {bad[0]} is not once scaled")
+    result = full_graph_forward(model.stack(gnn), model.weights, graph, X)
+    bad = _not_finite(result.logits)
+    if bad.size:
+        raise ValueError(f"features are too large: what comes out for node {bad[0]} is not finite")
+    return result
+
+
+def read_off(model, result, rows, what):
+    """Return labels, probabilities or embeddings of some rows of a FullGraphPass."""
+    if what == "embeddings":
+        return result.embeddings[rows].copy()
+    logits = result.logits[rows]
+    if what == "probabilities":
+        return _probabilities(logits, model.multilabel)
+    decided = decide(logits, model.multilabel)
+    return decided.astype(np.int64) if model.multilabel else decided.argmax(axis=1)
+
+
+def _probabilities(logits, multilabel):
+    if multilabel:
+        exp = np.exp(-np.abs(logits))  # in (0, 1]: never overflows
+        return np.where(logits >= 0, 1, exp) / (1 + exp)
+    exp = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return exp / exp.sum(axis=1, keepdims=True)
+
+
+def _check_model(model):
+    if not isinstance(model, Model):
+        raise TypeError(f"model must be a Model (see load_model), got {type(model).__name__}")
+
+
+def _not_finite(array):
+    return np.flatnonzero(~np.isfinite(array).all(axis=1))

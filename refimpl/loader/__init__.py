@@ -1,0 +1,1 @@
+"""Loading features: by one-sided reads, in rounds (FreshGNN section 6)."""

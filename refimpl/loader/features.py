@@ -1,0 +1,330 @@
+"""Fetching the features of some nodes from the parts that hold them.
+
+VLDB'24 section 6, the data loader. `refimpl.loader.mpi` does the same between processes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.loader.files import AT_REST, matrix
+from refimpl.loader.store import FeatureStore
+
+ID_BYTES = 8  # of a row's number in a message
+KINDS = ("idx", "data", "sync")
+
+
+class FetchPlan(NamedTuple):
+    """Where the rows of a fetch are, and where they go: `build_plan` makes it.
+
+    Attributes
+    ----------
+    store : FeatureStore
+    me : int
+        The part that is at hand; the others are remote.
+    n : int
+        Rows of the result.
+    rows : tuple of (any,) int64 arrays
+        For each part the rows to read, each once, ascending.
+    positions : tuple of (any,) int64 arrays
+        Where each of them goes in the result.
+    copies : (2, any) int64 array
+        Row ``copies[0]`` of the result is row ``copies[1]`` again.
+    """
+
+    store: FeatureStore
+    me: int
+    n: int
+    rows: tuple
+    positions: tuple
+    copies: np.ndarray
+
+
+class Message(NamedTuple):
+    """What one part sends to another in a fetch.
+
+    A part of the trace of `fetch_one_sided` and `fetch_two_sided`.
+
+    Attributes
+    ----------
+    source, target : int
+        Numbers of the parts.
+    bytes : int
+    kind : {"idx", "data", "sync"}
+        Row numbers, rows, or nothing but the waiting.
+    """
+
+    source: int
+    target: int
+    bytes: int
+    kind: str
+
+
+class Trace(NamedTuple):
+    """What a fetch moved: in the result of `fetch_one_sided` and `fetch_two_sided`.
+
+    Attributes
+    ----------
+    messages : tuple of Messages
+    packed : int
+        Bytes that owners gathered into buffers first: a pass over memory more.
+    rounds : int
+        How often the reader waited for a remote part.
+    """
+
+    messages: tuple
+    packed: int
+    rounds: int
+
+    def bytes(self, kind=None):
+        """Return the bytes of all messages, or of those of one kind."""
+        if kind is not None:
+            _check.choice("kind", kind, KINDS)
+        return sum(m.bytes for m in self.messages if kind in (None, m.kind))
+
+
+class Fetched(NamedTuple):
+    """The rows of a fetch, and the trace of their way.
+
+    What `fetch_one_sided` and `fetch_two_sided` return.
+
+    Attributes
+    ----------
+    rows : (n, d) float32 array
+    trace : Trace
+    """
+
+    rows: np.ndarray
+    trace: Trace
+
+
+def build_plan(store, ids, me=0):
+    """Say which rows a fetch reads from which part. O(n log n) time.
+
+    For the data loader of FreshGNN section 6.
+
+    Parameters
+    ----------
+    store : FeatureStore
+    ids : (n,) integer array
+        Nodes in any order. A node named twice is read once.
+    me : int
+        The part that is at hand.
+
+    Returns
+    -------
+    FetchPlan
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `store` is no FeatureStore, an id is not in [0, store.n), or `me` is no part.
+    """
+    if not isinstance(store, FeatureStore):
+        raise TypeError(f"store must be a FeatureStore, got {type(store).__name__}")
+    ids = _check.ids("ids", ids, 0, store.n, np.int64)
+    me = _check.integer("me", me, 0, len(store.parts) - 1)
+    return FetchPlan(store, me, len(ids), *store.ownership.split(ids))
+
+
+def gather_rows(X, rows):
+    """Return ``X[rows]``; float16 becomes float32 exactly. O(n d) time.
+
+    Rows of a memory-mapped file are read in ascending order, each page at one time. The packing in
+    the data loader of FreshGNN section 6, and line 5 of JPDC'21 Algorithm 1.
+
+    Parameters
+    ----------
+    X : (any, d) float32, float64 or float16 array
+        C-contiguous; may be a numpy.memmap.
+    rows : (n,) integer array
+        In any order, repeated or not.
+
+    Returns
+    -------
+    (n, d) float32 or float64 array
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X is no such array, or a row is not in it.
+    """
+    X, rows = gather_arguments(X, rows)
+    out = np.empty((len(rows), X.shape[1]), np.result_type(X, np.float32))
+    order = np.argsort(rows, kind="stable") if isinstance(X, np.memmap) else slice(None)
+    out[order] = X[rows[order]]
+    return out
+
+
+def fetch_one_sided(plan):
+    """Read rows straight from where they are: no row number is sent, no owner takes part.
+
+    VLDB'24 section 6, one-sided communication. O(n d) time.
+
+    Parameters
+    ----------
+    plan : FetchPlan
+
+    Returns
+    -------
+    Fetched
+        The same rows as `fetch_two_sided`, in a trace of r d b bytes for r remote rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `plan` is no FetchPlan, or names rows that are not there.
+    """
+    store, rows, positions, copies = plan_arguments(plan)
+    out = np.empty((plan.n, store.d), np.float32)
+    for p in store.ownership.parts:
+        out[positions[p]] = store.parts[p][rows[p]]
+    out[copies[0]] = out[copies[1]]
+    return Fetched(out, one_sided_trace(plan.me, rows, store.row_bytes))
+
+
+def fetch_two_sided(plan):
+    """Ask each owner for rows: it packs them into a buffer, and sends that.
+
+    VLDB'24 section 6, the naive way. This process plays the owners too. O(n d) time.
+
+    Parameters
+    ----------
+    plan : FetchPlan
+
+    Returns
+    -------
+    Fetched
+        The same rows as `fetch_one_sided`, in a trace of r (8 + d b) bytes for r remote rows,
+        with one more wait and one more pass over the rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `plan` is no FetchPlan, or names rows that are not there.
+    """
+    store, rows, positions, copies = plan_arguments(plan)
+    out = np.empty((plan.n, store.d), np.float32)
+    for p in store.ownership.parts:
+        packed = store.parts[p][rows[p]]  # by the owner
+        out[positions[p]] = packed  # by the reader
+    out[copies[0]] = out[copies[1]]
+    return Fetched(out, two_sided_trace(plan.me, rows, store.row_bytes))
+
+
+def one_sided_trace(me, rows, row_bytes, rounds=1):
+    """Return the trace of a fetch of so many rows from each part, without the owners' help."""
+    remote = [p for p in range(len(rows)) if p != me and len(rows[p])]
+    messages = tuple(Message(p, me, len(rows[p]) * row_bytes, "data") for p in remote)
+    return Trace(messages, 0, rounds if messages else 0)
+
+
+def two_sided_trace(me, rows, row_bytes):
+    """Return the trace of a fetch of so many rows from each part, with the owners' help."""
+    messages = []
+    for data in one_sided_trace(me, rows, row_bytes).messages:
+        asked = Message(me, data.source, len(rows[data.source]) * ID_BYTES, "idx")
+        messages += [asked, Message(data.source, me, 0, "sync"), data]
+    trace = Trace(tuple(messages), 0, 2 if messages else 0)
+    return trace._replace(packed=trace.bytes("data"))
+
+
+def one_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, half_row=256):
+    """Return the time of a model: latency + n s (s + half_row) / (s bandwidth) for rows of s bytes.
+
+    Small rows use a link badly: half of it where a row has `half_row` bytes. The defaults are
+    round numbers for a PCIe 3 link, fitted to nothing. Not in the papers.
+
+    Parameters
+    ----------
+    n : int, at least 0
+        Rows.
+    row_bytes : int, at least 1
+        Bytes of a row.
+    latency : float, at least 0
+        Seconds before the first byte arrives.
+    bandwidth : float above 0
+        Of the link, in bytes a second.
+    half_row : float, at least 0
+        Bytes of a row that uses half of the link.
+
+    Returns
+    -------
+    float
+        Seconds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `n` or `row_bytes` is no integer from 0 or 1, or another number is not above 0.
+    """
+    n, row_bytes = _check.integer("n", n, 0), _check.integer("row_bytes", row_bytes, 1)
+    latency = _check.real("latency", latency, 0)
+    bandwidth = _check.real("bandwidth", bandwidth, 0, strict=True)
+    efficiency = row_bytes / (row_bytes + _check.real("half_row", half_row, 0))
+    return latency + n * row_bytes / (efficiency * bandwidth)
+
+
+def two_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, memory=100e9):
+    """Return the time of a model: two latencies, 8-byte numbers there, packing, rows back.
+
+    The defaults are round numbers for a PCIe 3 link and a server's memory, fitted to nothing.
+    Not in the papers.
+
+    Parameters
+    ----------
+    n : int, at least 0
+        Rows.
+    row_bytes : int, at least 1
+        Bytes of a row.
+    latency : float, at least 0
+        Seconds before the first byte arrives.
+    bandwidth : float above 0
+        Of the link, in bytes a second.
+    memory : float above 0
+        The rate at which an owner packs, in bytes a second.
+
+    Returns
+    -------
+    float
+        Seconds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `n` or `row_bytes` is no integer from 0 or 1, or another number is not above 0.
+    """
+    n, row_bytes = _check.integer("n", n, 0), _check.integer("row_bytes", row_bytes, 1)
+    latency = _check.real("latency", latency, 0)
+    bandwidth = _check.real("bandwidth", bandwidth, 0, strict=True)
+    packing = n * row_bytes / _check.real("memory", memory, 0, strict=True)
+    return 2 * latency + n * (ID_BYTES + row_bytes) / bandwidth + packing
+
+
+def gather_arguments(X, rows):
+    """Check the arguments of `gather_rows`; return (X, rows)."""
+    X = matrix("X", X, dtypes=(*AT_REST, np.dtype(np.float64)))
+    return X, _check.ids("rows", rows, 0, len(X), np.int64)
+
+
+def plan_arguments(plan):
+    """Check a plan; return (store, rows, positions, copies)."""
+    if not isinstance(plan, FetchPlan):
+        raise TypeError(f"plan must be a FetchPlan (see build_plan), got {type(plan).__name__}")
+    store, sizes = plan.store, plan.store.ownership.sizes
+    if not len(plan.rows) == len(plan.positions) == len(sizes):
+        raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")
+    rows = [
+        _check.ids("plan.rows", r, 0, k, np.int64) for r, k in zip(plan.rows, sizes, strict=True)
+    ]
+    positions = [_check.ids("plan.positions", p, 0, plan.n, np.int64) for p in plan.positions]
+    copies = np.stack([_check.ids("plan.copies", c, 0, plan.n, np.int64) for c in plan.copies])
+    if list(map(len, rows)) != list(map(len, positions)) or len(plan.copies) != 2:
+        raise ValueError("plan.positions must be as long as plan.rows, and copies two rows")
+    fetched = np.zeros(plan.n, bool)
+    fetched[np.concatenate(positions)] = True
+    written = np.bincount(np.concatenate([*positions, copies[0]]), minlength=plan.n)
+    if np.any(written != 1) or not fetched[copies[1]].all():
+        raise ValueError("plan must write each row of the result once")
+    return store, rows, positions, copies
