@@ -1,17 +1,12 @@
-"""Cluster-GCN: minibatches that are a few clusters of the training graph each."""
+"""Cutting a graph into clusters, and the order in which iterations take them."""
 
 from collections import deque
-from functools import partial
 
 import numpy as np
 
 from refimpl import _check
-from refimpl.streams import key, pick_without_replacement
-from refimpl.lab.training.minibatches import Minibatch, Shuffle
-from refimpl.lab.training.pool import Pool
-from refimpl.typed import TypedGraph
-
-CLUSTERS = 8  # domain of the key that clusters grow from
+from refimpl.lab.training.batches import Shuffle
+from refimpl.streams import pick_without_replacement
 
 
 def grow_clusters(graph, parts, key):
@@ -84,55 +79,29 @@ def _grow(graph, c, room, starts, cluster, links):
         links[u] = 0
 
 
-class ClusterSampler:
-    """Which clusters iteration i of a run is about: an epoch is all of them, in a new order.
+class ClusterOrder:
+    """Which nodes iteration i is about: some clusters, every one once an epoch in a new order.
 
-    The partition has the key (seed, CLUSTERS), so an iteration depends on its number alone. The
-    last batch of an epoch may have fewer clusters.
+    In epoch t the clusters stand in the order of a `Shuffle`, so an iteration depends on its
+    number alone. The last batch of an epoch may have fewer clusters.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    partition : (n,) integer array
+        The cluster of each node, numbers below n. One without nodes does not count.
+    seed : int in [0, 2**64)
+    together : int
+        Clusters in a batch.
     """
 
-    def __init__(self, gnn, graph, config):
-        if config.clusters > graph.n:
-            raise ValueError(
-                f"clusters must be at most the number of training nodes ({graph.n}), "
-                f"got {config.clusters}"
-            )
-        self.gnn, self.graph = gnn, graph
-        cluster = grow_clusters(graph, config.clusters, key(config.rng, CLUSTERS))
-        order = np.argsort(cluster, kind="stable").astype(np.int32)
-        self.members = np.split(order, np.cumsum(np.bincount(cluster))[:-1])
-        self.shuffle = Shuffle(gnn, config.clusters, config.clusters_per_batch, config.rng)
+    def __init__(self, gnn, partition, seed, together=1):
+        by_cluster = np.argsort(partition, kind="stable").astype(np.int32)
+        bounds = np.flatnonzero(np.diff(np.sort(partition))) + 1
+        self.clusters = np.split(by_cluster, bounds)  # each ascending
+        self.shuffle = Shuffle(gnn, len(self.clusters), together, seed)
 
     def nodes(self, iteration):
         """Return the nodes of an iteration, ascending."""
-        return np.sort(np.concatenate([self.members[c] for c in self.shuffle.batch(iteration)]))
-
-    def sample(self, iteration):
-        """Return the subgraph of an iteration, with all edges between its nodes."""
-        sub = self.gnn.induced_subgraph(self.graph, self.nodes(iteration))
-        return self.graph.typed(sub) if isinstance(self.graph, TypedGraph) else sub
-
-
-class ClusterBatches:
-    """Unions of random clusters, normalised by their own degrees (Cluster-GCN, Algorithm 1)."""
-
-    def __init__(self, gnn, stack, graph, X, Y, first):
-        self.gnn, self.stack, self.X, self.Y = gnn, stack, X, Y
-        config = stack.config
-        draw = partial(_draw, ClusterSampler(gnn, graph, config))
-        self.pool = Pool(draw, size=config.pool, first=first, background=config.background)
-
-    def __next__(self):
-        sub = next(self.pool)
-        A = self.stack.adjacency(sub.graph, sub.transpose_perm, dtype=self.X.dtype)
-        X = self.gnn.gather_rows(self.X, sub.nodes)
-        return Minibatch(self.stack.operands(A), X, self.Y[sub.nodes], None)
-
-    def close(self):
-        """End the pool's thread."""
-        self.pool.close()
-
-
-def _draw(sampler, first, count):
-    """Return the subgraphs of iterations first, .., first + count - 1."""
-    return [sampler.sample(iteration) for iteration in range(first, first + count)]
+        return np.sort(np.concatenate([self.clusters[c] for c in self.shuffle.batch(iteration)]))

@@ -1,60 +1,25 @@
 """A trained model: keeping it in a file, and using it on any graph."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from refimpl import _check
 from refimpl.metrics import decide
-from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.training.config import TrainConfig, config_from
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_scaling, scale
 from refimpl.lab.training.evaluation import full_graph_forward
 from refimpl.lab.training.npz import reading_npz, write_npz
+from refimpl.lab.training.settings import settings_of
 from refimpl.lab.training.stack import Stack
 
-FORMAT = "minibatch-gnn-model/1"
+FORMAT = "minibatch-gnn-model/2"
 FACTS = ("architecture", "features", "classes", "multilabel", "dataset")  # in `meta`
 SCALING = ("features.mean", "features.std")
 WHAT = ("labels", "probabilities", "embeddings")
 
-# How a model is trained. Every other setting of TrainConfig says what it computes; one that is
-# added must have a default that computes what files without it were saved for.
-TRAINING_ONLY = {
-    "method",
-    "sampler",
-    "epochs",
-    "lr",
-    "pool",
-    "background",
-    "batch",
-    "fanouts",
-    "layer_sizes",
-    "clusters",
-    "clusters_per_batch",
-    "normalize",
-    "coverage",
-    "dropout",
-    "rng",
-    "workers",
-    "p_grad",
-    "t_stale",
-    "warmup",
-    "buffer",
-    "hotness",
-    "overflow",
-    "control",
-    "beta",
-    "cache_layers",
-    "lookup_roots",
-    "rank_base",
-    "gradient_evict",
-    "staleness",
-    "performance",
-    "sample_mode",
-}
-ARCHITECTURE = tuple(f.name for f in fields(TrainConfig) if f.name not in TRAINING_ONLY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +33,9 @@ class Model:
     weights : dict of str to float32 or float64 arrays of any shape
         By name, such as ``layer1.W_neigh``; all of one dtype, finite. Copied, read-only.
     architecture : dict
-        Settings of `TrainConfig` by name, such as ``model`` and ``hidden``; those left out have
-        their defaults.
+        The settings by name that say what the model computes: its name, ``model``, its own
+        settings, such as ``heads``, and ``layers``, ``hidden``, ``bias``, ``row_l2`` and
+        ``classifier_relu``; those left out have their defaults.
     features, classes : ints
         Width of the input and of the output.
     multilabel : bool
@@ -103,22 +69,20 @@ class Model:
             raise TypeError("multilabel must be True or False")
         if not isinstance(self.dataset, str):
             raise TypeError(f"dataset must be a str, got {type(self.dataset).__name__}")
-        unknown = self.architecture.keys() - set(ARCHITECTURE)
+        complete = architecture_of(config_from(self.architecture))
+        unknown = self.architecture.keys() - complete.keys()
         if unknown:
             raise ValueError(
-                f"architecture must have settings among {', '.join(ARCHITECTURE)}, "
-                f"got {sorted(map(str, unknown))[0]}"
+                f"architecture must have settings among {', '.join(complete)}, "
+                f"got {min(map(str, unknown))}"
             )
-        complete = _architecture(TrainConfig(**self.architecture))
         object.__setattr__(self, "architecture", complete)
         if self.scaling is not None:
             object.__setattr__(self, "scaling", check_scaling(self.scaling, self.features))
         object.__setattr__(self, "weights", self._checked_weights())
 
     def _checked_weights(self):
-        import refimpl  # here, because refimpl imports this module
-
-        shapes = self.stack(refimpl).shapes()
+        shapes = self.stack(None).shapes()
         for wrong, names in (
             ("lack", shapes.keys() - self.weights.keys()),
             ("have", self.weights.keys() - shapes.keys()),
@@ -144,7 +108,7 @@ class Model:
                 raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
         return cls(
             weights,
-            _architecture(config),
+            architecture_of(config.fitted(dataset.train_graph)),
             dataset.features.shape[1],
             dataset.classes,
             dataset.multilabel,
@@ -158,14 +122,16 @@ class Model:
         return self.weights["classifier.W"].dtype
 
     def stack(self, gnn):
-        """Return the Stack of this architecture over an implementation `gnn`."""
-        config = TrainConfig(**self.architecture)
+        """Return the Stack of this architecture over an implementation `gnn`, or None."""
+        config = config_from(self.architecture)
         return Stack(gnn, config, self.features, self.classes, self.multilabel)
 
 
-def _architecture(config):
-    values = {name: getattr(config, name) for name in ARCHITECTURE}
-    return {name: v.item() if isinstance(v, np.generic) else v for name, v in values.items()}
+def architecture_of(config):
+    """Return the settings of a TrainConfig that say what its model computes, by name."""
+    common = [name for name, one in settings_of(TrainConfig).items() if one.computes]
+    flat = config.flat()
+    return {name: flat[name] for name in ("model", *common, *settings_of(type(config.model)))}
 
 
 def save_model(path, model):

@@ -5,12 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from refimpl.streams import DROPOUT, INIT, key
-from refimpl.lab.training.layers import LAYERS, DenseLayer, Relations, WithRowL2
-from refimpl.typed import TypedGraph
-
-BLOCK_KINDS = {"sage": "row", "gcn": "sym", "mixhop": "sym", "gat": "loop"}
-ATTENTION = ("a_recv", "a_send")
+from refimpl.lab.training.models.mlp import DenseLayer
+from refimpl.streams import DROPOUT, GOLD, INIT, MASK, key
 
 
 class Stack:
@@ -21,11 +17,10 @@ class Stack:
     """
 
     def __init__(self, gnn, config, f_in, classes, multilabel):
-        self.gnn, self.config = gnn, config
+        self.gnn, self.config, self.model = gnn, config, config.model
         widths = [f_in] + [config.hidden] * config.layers
-        kind = LAYERS[config.model]
         self.layers: dict[str, Any] = {
-            f"layer{i + 1}": kind(gnn, config, widths[i], widths[i + 1], first=i == 0)
+            f"layer{i + 1}": self.model.layer(gnn, config, widths[i], widths[i + 1], first=i == 0)
             for i in range(config.layers)
         }
         if config.row_l2:
@@ -34,7 +29,13 @@ class Stack:
         self.layers["classifier"] = DenseLayer(
             gnn, config, config.hidden, classes, first=False, relu=config.classifier_relu
         )
-        self.loss = gnn.sigmoid_cross_entropy if multilabel else gnn.softmax_cross_entropy
+        self.multilabel = multilabel
+
+    def loss(self, logits, Y, weights):
+        """Return the loss and its gradient: sigmoid or softmax, by the labels."""
+        gnn = self.gnn
+        loss = gnn.sigmoid_cross_entropy if self.multilabel else gnn.softmax_cross_entropy
+        return loss(logits, Y, weights)
 
     def shapes(self):
         """Return the shape of every weight by its full name."""
@@ -56,8 +57,9 @@ class Stack:
                     weights[f"{place}.{name}"] = np.zeros(shape, dtype)
                     continue
                 rows, cols = shape
-                limit = math.sqrt(6 / max((1 if name in ATTENTION else rows) + cols, 1))
-                u = self.gnn.uniform(
+                fan_in = 1 if name in getattr(layer, "vectors", ()) else rows
+                limit = math.sqrt(6 / max(fan_in + cols, 1))
+                u = self.gnn.streams.uniform(
                     key(seed, INIT, number, index), np.arange(rows * cols, dtype=np.uint64)
                 )
                 W = ((2 * u - 1) * limit).reshape(rows, cols)
@@ -65,7 +67,7 @@ class Stack:
         return weights
 
     def adjacency(self, graph, transpose_perm=None, *, dtype):
-        """Return the matrix that the model aggregates with on a whole graph; None for an MLP.
+        """Return what the model aggregates with on a whole graph; None for an MLP.
 
         Parameters
         ----------
@@ -84,14 +86,7 @@ class Stack:
         TypeError, ValueError
             If the graph does not have the types that the model is for.
         """
-        if self.config.model == "rgcn":
-            self.check_types(graph)
-            return self._relations(graph, graph, None, dtype)
-        if self.config.model == "sage":
-            return self.gnn.row_norm(graph, transpose_perm, dtype=dtype)
-        if self.config.model == "gat":
-            return self.gnn.loop_norm(graph, dtype=dtype)
-        return None if self.config.model == "mlp" else self.gnn.sym_norm(graph, dtype=dtype)
+        return self.model.adjacency(self.gnn, graph, transpose_perm, dtype)
 
     def operands(self, A):
         """Return the operand of each layer where all aggregate with A."""
@@ -123,45 +118,17 @@ class Stack:
 
     def block_operand(self, block, sources, degrees, graph=None, *, dtype):
         """Return what one hop aggregates with on a Block, whose sources are these nodes."""
-        if self.config.model == "rgcn":
-            return self._relations(block, graph, sources, dtype)
-        kind = BLOCK_KINDS.get(self.config.model)
-        degrees = degrees[sources] if kind == "sym" else None
-        return self.gnn.block_norm(kind, block, degrees, dtype=dtype)
-
-    def _relations(self, pattern, graph, sources, dtype):
-        """Return the operand of an R-GCN layer; the types are those of `graph`."""
-        norms = self.gnn.relation_norms(pattern, graph.edge_types, graph.relations, dtype=dtype)
-        types = graph.node_types
-        return Relations(norms, types if sources is None or types is None else types[sources])
-
-    def check_types(self, graph):
-        """Raise unless the graph has the types that the model is for; any has, but for R-GCN."""
-        config = self.config
-        if config.model != "rgcn":
-            return
-        if not isinstance(graph, TypedGraph):
-            raise TypeError(
-                f'graph must be a TypedGraph where model is "rgcn", got {type(graph).__name__}'
-            )
-        if graph.relations != config.relations:
-            raise ValueError(
-                f"relations must be {graph.relations} as in the graph, got {config.relations}"
-            )
-        if config.node_types and not 0 < graph.kinds <= config.node_types:
-            raise ValueError(
-                f"node_types must be 0, or at least the {graph.kinds} of a graph that has types "
-                f"of nodes, got {config.node_types}"
-            )
+        return self.model.block_operand(self.gnn, block, sources, degrees, graph, dtype)
 
     def _shared_out(self, hops):
-        """Return each layer's part of the matrices of all hops."""
-        layers, K = self.config.layers, self.config.hops
-        if self.config.model == "mlp":
-            return (None,) * layers
-        if self.config.model == "mixhop":
-            return tuple(hops[K * i : K * (i + 1)] for i in range(layers))
-        return hops
+        """Return each layer's operand, made of the matrices of all hops."""
+        K = self.model.hops_a_layer
+        return tuple(self.model.operand(hops[K * i : K * (i + 1)]) for i in range(self.depth))
+
+    @property
+    def depth(self):
+        """How many layers there are below the classifier."""
+        return self.config.layers
 
     def forward(self, weights, operands, X, iteration=None):
         """Return the logits, and what `gradients` needs of this pass.
@@ -184,7 +151,7 @@ class Stack:
         """
         kept = {}
         places = zip(self.layers.items(), (*operands, None), strict=True)
-        for number, ((place, layer), A) in enumerate(places):  # A1:9 12
+        for number, ((place, layer), A) in enumerate(places):  # J1:9 12
             mask = None
             if iteration is not None and self.config.dropout:
                 mask = key(self.config.rng, DROPOUT, iteration, number)
@@ -211,3 +178,90 @@ def weights_of(weights, place):
     """Return one layer's weights by their short names."""
     prefix = place + "."
     return {name[len(prefix) :]: W for name, W in weights.items() if name.startswith(prefix)}
+
+
+class NodePasses:
+    """Forward and back through a stack in one iteration, a layer at a time, on rows of nodes.
+
+    Layer l is from 1 to L, the classifier is layer L + 1. A node has one dropout mask in each
+    layer, whichever rows there are: its key is (rng, DROPOUT, iteration, l - 1, node).
+    """
+
+    def __init__(self, gnn, stack, weights, iteration):
+        self.gnn, self.weights, self.iteration = gnn, weights, iteration
+        self.config, self.places = stack.config, list(stack.layers.items())
+        self.kept: dict[int, tuple] = {}  # by layer: A, its input as it was used, what else
+        self.gradients: dict[str, np.ndarray] = {}
+
+    def forward(self, l, A, X, nodes):
+        """Return the output of layer `l`, whose input X has a row for each of `nodes`."""
+        place, layer = self.places[l - 1]
+        X, masks = self._dropped(l, X, nodes)
+        Y, needed = layer.forward(weights_of(self.weights, place), A, X)
+        self.kept[l] = A, X, needed, masks
+        return Y
+
+    def again(self, l, A, arranged):
+        """Return what layer `l` makes of its input's rows, `arranged` anew, with another matrix.
+
+        The rows are those that `forward` used, after dropout. Nothing is kept for `backward`.
+        """
+        place, layer = self.places[l - 1]
+        _, X, _, _ = self.kept[l]
+        return layer.forward(weights_of(self.weights, place), A, arranged(X))[0]
+
+    def classify(self, X, nodes):
+        """Return the logits of `nodes`, from the rows of the last layer."""
+        return self.forward(len(self.places), None, X, nodes)
+
+    def backward(self, l, G, rows=None):
+        """Keep the gradients of the weights of layer `l`; return that of its input.
+
+        Parameters
+        ----------
+        l : int
+        G : array
+            The gradient of its output.
+        rows : int, optional
+            Only so many first rows of the input have a gradient: the others are constants.
+
+        Returns
+        -------
+        array or None
+            None in the first layer.
+        """
+        place, layer = self.places[l - 1]
+        A, X, needed, masks = self.kept[l]
+        dW, G = layer.backward(weights_of(self.weights, place), A, X, needed, G)
+        self.gradients |= {f"{place}.{name}": grad for name, grad in dW.items()}
+        if G is None:
+            return None
+        G = G[:rows]
+        return G if masks is None else self.gnn.dropout(G, self.config.dropout, masks[:rows])
+
+    def _dropped(self, l, X, nodes):
+        """Return X with the dropout of layer l's input, and the key of each row."""
+        if not self.config.dropout:
+            return X, None
+        prefix = key(self.config.rng, DROPOUT, self.iteration, l - 1)
+        keys = self.gnn.streams.mix(nodes.astype(np.uint64) + np.uint64(prefix + GOLD & MASK))
+        return self.gnn.dropout(X, self.config.dropout, keys), keys
+
+
+class WithRowL2:
+    """Another layer, with the rows of its output scaled to length 1."""
+
+    def __init__(self, gnn, layer):
+        self.gnn, self.layer, self.shapes = gnn, layer, layer.shapes
+        self.vectors = getattr(layer, "vectors", ())
+
+    def forward(self, W, A, X):
+        """Return the scaled output, and what `backward` needs of this pass."""
+        Y, needed = self.layer.forward(W, A, X)
+        out = self.gnn.layers.row_l2_forward(Y)
+        return out.Y, (needed, out)
+
+    def backward(self, W, A, X, kept, G_out):
+        """Return the gradients of the weights by name, and of X (None in the first layer)."""
+        needed, out = kept
+        return self.layer.backward(W, A, X, needed, self.gnn.layers.row_l2_backward(out, G_out))

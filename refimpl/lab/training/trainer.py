@@ -1,30 +1,20 @@
-"""Training on sampled subgraphs, or on what else a method makes a minibatch of."""
+"""The training loop, over the iterations of any method."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from refimpl._threads import one_blas_thread
-from refimpl.metrics import decide, f1_micro
-from refimpl.profiling import PARTS, Profile, timed
-from refimpl.lab.training.clusters import ClusterBatches
-from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.evaluation import full_graph_forward
-from refimpl.lab.training.importance_batches import FastGcnBatches, LadiesBatches
-from refimpl.lab.training.minibatches import LayerBatches, Subgraphs, WholeGraph
-from refimpl.lab.training.scaling import scaled_sampler
+from refimpl.lab.training.run import Run
 from refimpl.lab.training.stack import Stack
-
-SOURCES = {  # of minibatches, by method
-    "layer": LayerBatches,
-    "cluster": ClusterBatches,
-    "fastgcn": FastGcnBatches,
-    "ladies": LadiesBatches,
-}
+from refimpl.metrics import decide, f1_micro
+from refimpl.profiling import PARTS, Meter
 
 
 class EpochRecord(NamedTuple):
@@ -41,7 +31,7 @@ class EpochRecord(NamedTuple):
     val_f1 : float
         F1-micro of the validation nodes.
     normalization, sampling, aggregation, weights, other : float
-        Seconds since the start, by part of a `Profile`.
+        Seconds since the start, by part of a `Meter`.
     evaluation : float
         Seconds since the start, in none of the other parts.
     cache : float
@@ -132,10 +122,7 @@ class TrainResult(NamedTuple):
 
 
 class Trainer:
-    """One run over an implementation, an iteration at a time.
-
-    With ``config.background`` a thread samples ahead; it ends with `close`, at the end of a
-    ``with`` block, or with the trainer.
+    """One run over an implementation, an iteration or an epoch at a time; see `make_trainer`.
 
     Parameters
     ----------
@@ -146,74 +133,51 @@ class Trainer:
     config : TrainConfig
     state : TrainState, optional
         Where to go on, and what then changes in place; default: the start.
+    features : (number of training nodes, f) array, optional
+        Where training reads the features of node ``dataset.train[i]`` as row i.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong kind, or the state's weights do not fit the model.
+    Attributes
+    ----------
+    run : Run
+    iterations : object
+        Of the method: see `MethodSettings`.
+    meter : Meter
+        Seconds by part since the start.
+    counts_of_epoch : LoadCounts
+        Rows loaded in this epoch so far, if the method counts them.
     """
 
-    def __init__(self, gnn, dataset, config, state=None):
+    def __init__(self, gnn, dataset, config, state=None, features=None):
         for name, value, kind in (("dataset", dataset, Dataset), ("config", config, TrainConfig)):
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
-        self.gnn, self.dataset, self.config = gnn, dataset, config
-        self.Y, self.dtype = dataset.labels[dataset.train], dataset.labels.dtype
-        f_in, classes = dataset.features.shape[1], self.Y.shape[1]
-        self.stack = Stack(gnn, config, f_in, classes, dataset.multilabel)
+        config = config.fitted(dataset.train_graph)
         for graph in (dataset.graph, dataset.train_graph):
-            self.stack.check_types(graph)
-        self.profile = Profile()
-        self.state = self._initial_state() if state is None else state
-        if not isinstance(self.state, TrainState):
-            raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
-        for part in ("weights", "m", "v", "best_weights"):
-            arrays = getattr(self.state, part)
-            if {name: array.shape for name, array in arrays.items()} != self.stack.shapes():
-                raise ValueError(f"state.{part} must have the weights of this model and data set")
-        if self.state.history:
-            last = self.state.history[-1]._asdict()
-            self.profile.seconds = {part: last[part] for part in PARTS}
-        self.sampler = None
-        if config.method == "graph":
-            self.sampler = config.sampler or scaled_sampler(dataset.train_graph)
-        with self.profile:
-            self.counts = self._estimated_counts() if config.normalize else None
-            self.minibatches = self._minibatches()
+            config.model.check_graph(graph)
+        f_in, classes = dataset.features.shape[1], dataset.labels.shape[1]
+        stack = Stack(gnn, config, f_in, classes, dataset.multilabel)
+        if state is None:
+            state = first_state(stack, config.rng, dataset.labels.dtype)
+        check_state(state, stack)
+        if features is not None:
+            check_features(features, dataset, config.method)
+        self.gnn, self.dataset, self.config, self.stack = gnn, dataset, config, stack
+        self.state, self.counts_of_epoch = state, LoadCounts()
+        self.meter = Meter()
+        if state.history:
+            last = state.history[-1]._asdict()
+            self.meter.seconds = {part: last[part] for part in PARTS}
+        self.run = Run(gnn, dataset, config, stack, state, features)
+        with self.meter:
+            self.iterations = config.method.start(self.run)
+        if state.cache is not None and self.iterations.cache is None:
+            raise ValueError(f'state.cache must be None where method is "{config.method.name}"')
+        state.cache = self.iterations.cache
         self.A_full = None
 
-    @cached_property
-    def X(self):
-        """The features of the training nodes, in memory."""
-        return self.dataset.features[self.dataset.train]
-
-    def _initial_state(self):
-        weights = self.stack.initial_weights(self.config.rng, self.dtype)
-        zeros = {name: np.zeros_like(W) for name, W in weights.items()}
-        return TrainState(weights, zeros, _copy(zeros), _copy(weights))
-
-    @timed("normalization")
-    def _estimated_counts(self):
-        return self.gnn.estimate_counts(
-            self.dataset.train_graph,
-            self.sampler,
-            self.config.rng,
-            coverage=self.config.coverage,
-            pool=self.config.pool,
-        )
-
-    @timed("sampling")
-    def _minibatches(self):
-        parts = self.gnn, self.stack, self.dataset.train_graph, self.X, self.Y
-        if self.config.method == "full":
-            return WholeGraph(*parts)
-        if self.config.method in SOURCES:
-            return SOURCES[self.config.method](*parts, self.state.iterations)
-        return Subgraphs(*parts, self.sampler, self.counts, self.state.iterations)
-
     def close(self):
-        """End the thread that samples ahead, if there is one; no step can follow."""
-        self.minibatches.close()
+        """End the threads that sample ahead, if there are any; no step can follow."""
+        self.iterations.close()
 
     def __enter__(self):
         return self
@@ -222,29 +186,22 @@ class Trainer:
         self.close()
 
     def step(self):
-        """Do one iteration; return the loss and the number of nodes that it was taken over.
+        """Do one iteration; return its `Step`.
 
-        JPDC'21 Algorithm 1, of which ``# n`` marks line n: what stands inside its loop.
+        The method goes forward and back on its next minibatch, then Adam moves the weights.
         """
-        begin, before = perf_counter(), sum(self.profile.seconds.values())
-        with self.profile, one_blas_thread():
-            loss, gradients, nodes = self._passes()
-            self._update(gradients)
-        recorded = sum(self.profile.seconds.values()) - before
-        self.profile.seconds["other"] += perf_counter() - begin - recorded
-        return loss, nodes
+        begin, before = perf_counter(), sum(self.meter.seconds.values())
+        with self.meter, one_blas_thread():
+            step = self.iterations.iteration()
+            self.update(step.gradients)
+        if step.counts is not None:
+            self.counts_of_epoch = self.counts_of_epoch.plus(step.counts)
+        recorded = sum(self.meter.seconds.values()) - before
+        self.meter.seconds["other"] += perf_counter() - begin - recorded
+        return step
 
-    def _passes(self):
-        """Go forward and back on the next minibatch; return loss, gradients, number of nodes."""
-        state = self.state
-        operands, X, Y, node_weights = next(self.minibatches)  # 3-6 A8:10
-        logits, kept = self.stack.forward(state.weights, operands, X, state.iterations)  # 7 9 A8:11
-        loss = self.stack.loss(logits, Y, node_weights)  # 13
-        gradients = self.stack.gradients(state.weights, operands, kept, loss.gradient)  # 15 A8:13
-        return loss.value, gradients, len(Y)
-
-    def _update(self, gradients):
-        """Let Adam move the weights."""
+    def update(self, gradients):
+        """Let Adam move the weights: JPDC'21 Algorithm 1, line 15."""
         state = self.state
         state.iterations += 1
         for name, W in state.weights.items():
@@ -263,23 +220,26 @@ class Trainer:
         Then evaluate, keep the weights if they are the best so far, and extend the history.
         `after_step(share)`, if given, is called after each iteration with the share done.
         """
-        losses, seen = [], 0
-        while seen < self.dataset.train_graph.n:
-            loss, nodes = self.step()
-            losses.append(loss)
-            seen += nodes
+        losses, seen, n = [], 0, self.dataset.train_graph.n
+        self.counts_of_epoch = LoadCounts()
+        while seen < n:
+            step = self.step()
+            losses.append(step.loss)
+            seen += step.nodes
             if after_step is not None:
-                after_step(min(seen / self.dataset.train_graph.n, 1))
+                after_step(min(seen / n, 1))
         state = self.state
         (val_f1,) = self.scores(state.weights, self.dataset.val)
         number = len(state.history) + 1
         if val_f1 > state.best_val_f1:
             state.best_weights = _copy(state.weights)
             state.best_val_f1, state.best_epoch = val_f1, number
-        seconds = self.profile.seconds
+        seconds = self.meter.seconds
         state.history.append(
             EpochRecord(number, state.iterations, float(np.mean(losses)), val_f1, **seconds)
         )
+        if self.config.method.counts_loads:
+            state.loads.append(self.counts_of_epoch._asdict())
 
     def scores(self, weights, *parts):
         """Return F1-micro on each array of nodes: one forward pass over the full graph."""
@@ -290,7 +250,7 @@ class Trainer:
         logits = full_graph_forward(self.stack, weights, graph, X, self.A_full).logits
         predicted = decide(logits, self.dataset.multilabel)
         scores = [f1_micro(predicted[part], self.dataset.labels[part]) for part in parts]
-        self.profile.seconds["evaluation"] += perf_counter() - begin
+        self.meter.seconds["evaluation"] += perf_counter() - begin
         return scores
 
     def result(self):
@@ -308,5 +268,105 @@ class Trainer:
         )
 
 
+def first_state(stack, seed, dtype):
+    """Return the TrainState of a run that has not begun."""
+    weights = stack.initial_weights(seed, dtype)
+    zeros = {name: np.zeros_like(W) for name, W in weights.items()}
+    return TrainState(weights, zeros, _copy(zeros), _copy(weights))
+
+
+def check_state(state, stack):
+    """Raise unless `state` has the weights of a stack."""
+    if not isinstance(state, TrainState):
+        raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
+    for part in ("weights", "m", "v", "best_weights"):
+        arrays = getattr(state, part)
+        if {name: array.shape for name, array in arrays.items()} != stack.shapes():
+            raise ValueError(f"state.{part} must have the weights of this model and data set")
+
+
+def check_features(features, dataset, method):
+    """Raise unless training can read its rows of features from `features`."""
+    if not method.takes_features:
+        raise ValueError(f'features must be None where method is "{method.name}"')
+    shape, dtype = (dataset.train.size, dataset.features.shape[1]), dataset.features.dtype
+    if not isinstance(features, np.ndarray):
+        raise TypeError(f"features must be an array, got {type(features).__name__}")
+    if features.shape != shape or not features.flags.c_contiguous:
+        raise ValueError(f"features must be C-contiguous {shape}, got {features.shape}")
+    if np.result_type(features, np.float32) != dtype:
+        raise TypeError(f"features must be {dtype} as the data set, got {features.dtype}")
+
+
 def _copy(arrays):
     return {name: array.copy() for name, array in arrays.items()}
+
+
+def make_trainer(gnn, dataset, config, state=None, *, features=None):
+    """Return one run over an implementation, to be taken an iteration or an epoch at a time.
+
+    JPDC'21 Algorithm 1, or VLDB'24 Algorithm 1, opened up.
+    Its methods are ``step()``, ``epoch()``, ``scores(weights, *parts)``, ``result()`` and
+    ``close()``; a ``with`` block closes it as well.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    dataset : Dataset
+        Its dtype is the dtype of the run.
+    config : TrainConfig
+    state : TrainState, optional
+        Where to go on, and what then changes in place; default: the start.
+    features : (n, f) float16, float32 or float64 array, optional
+        For methods "fresh" and "neighbor": where training reads the features of node
+        ``dataset.train[i]`` as row i, a memory map, say. In the data set's dtype, or in float16
+        where that is float32. Default: ``dataset.features``, which evaluation always reads.
+
+    Returns
+    -------
+    Trainer
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind, or does not fit another.
+    """
+    return Trainer(gnn, dataset, config, state, features)
+
+
+def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None):
+    """Train a model by minibatches; return the weights that do best on validation nodes.
+
+    JPDC'21 Algorithm 8, of which ``# n`` marks line n; the method's ``iteration`` is what stands
+    in its loop, and `SubgraphPool` the pool. The result does not depend on the number of threads,
+    nor on the settings ``pool``, ``background`` and ``workers``.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    dataset : Dataset
+    config : TrainConfig
+    state : TrainState, optional
+        Where to go on, from ``TrainResult.state`` or a checkpoint; it changes in place.
+    after_epoch : callable, optional
+        Called with the TrainState after each epoch.
+    features : (n, f) float16, float32 or float64 array, optional
+        As for `make_trainer`.
+
+    Returns
+    -------
+    TrainResult
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or does not fit another.
+    """
+    with make_trainer(gnn, dataset, config, state, features=features) as trainer:
+        while len(trainer.state.history) < config.epochs:  # 2 J1:2 E-F8
+            trainer.epoch()
+            if after_epoch is not None:
+                after_epoch(trainer.state)
+        return trainer.result()  # 15 J1:17

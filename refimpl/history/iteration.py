@@ -1,0 +1,157 @@
+"""FreshGNN's Algorithm 1: one iteration of training with cached embeddings."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from refimpl.profiling import timed
+from refimpl.streams import CONTROL, key
+
+
+class FreshStep(NamedTuple):
+    """What one iteration computed, found and kept: `fresh_iteration` returns it.
+
+    Attributes
+    ----------
+    loss : float
+    inputs : int
+        Input nodes that were sampled: what neighbour sampling alone loads.
+    nodes : tuple of L + 1 int32 arrays
+        The live nodes of layers 0 .. L; those of layer 0 had their features loaded.
+    cached : tuple of L bool arrays
+        For layers 1 .. L: which of these nodes were read from the cache.
+    H, G : lists of L + 1 arrays
+        The rows of layers 0 .. L, and the gradients of the loss by them; ``G[0]`` is None.
+    updates : dict of int to PolicyCounts
+        By layer: what the update of the cache did.
+    """
+
+    loss: float
+    inputs: int
+    nodes: tuple[np.ndarray, ...]
+    cached: tuple[np.ndarray, ...]
+    H: list
+    G: list
+    updates: dict
+
+
+def fresh_iteration(
+    gnn,
+    mfg,
+    cache,
+    model,
+    load_feature,
+    i,
+    *,
+    cached_layers,
+    seed=0,
+    control="gradient",
+    lookup_roots=True,
+    performance=None,
+    **policy,
+):
+    """Train on one minibatch, with embeddings of earlier iterations in the place of rows.
+
+    FreshGNN (VLDB'24) Algorithm 1, its lines 5 to 20, of which ``# n`` marks line n. A row that is
+    read from the cache is a constant for the weights below it, but has a gradient, which says
+    whether it stays in the cache. Without `cached_layers` this is neighbour sampling.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    mfg : iterator of MFG
+        The sampled neighbours of one minibatch after the other (line 5).
+    cache : BidirectionalCache or None
+    model : object
+        The L layers with what stands behind them. ``forward(l, block, nodes, H)`` returns the
+        rows of layer l from those of layer l - 1, whose nodes are `nodes`; ``loss(H, nodes)``
+        returns the loss and its gradient by the rows of layer L; ``backward(l, G)`` takes the
+        gradient of the computed rows of layer l, keeps those of the weights, and returns that of
+        the rows of layer l - 1 (None for l = 1).
+    load_feature : callable
+        ``load_feature(nodes)`` returns the features of some nodes.
+    i : int
+        Number of the iteration, from 0.
+    cached_layers : sequence of ints in [1, L - 1]
+        Layers whose embeddings are cached, the highest first.
+    seed : int in [0, 2**64)
+        Of the ranks, where `control` is "random".
+    control, **policy
+        See `policy_update`: p, rank_base, gradient_evict.
+    lookup_roots : bool
+        Whether the minibatch's own rows may be read from the cache.
+    performance : PerformancePolicy, optional
+        Which embeddings may be admitted, and which first.
+
+    Returns
+    -------
+    FreshStep
+
+    Raises
+    ------
+    TypeError, ValueError
+        As the kernels that it calls.
+    """
+    mfg = next(mfg)  # 5
+    L = len(mfg.blocks)
+    with timed("cache"):
+        slots = [np.full(len(nodes), -1, np.int32) for nodes in mfg.nodes]
+        for l in cached_layers:  # 6 E-V1
+            slots[l] = cache.lookup(l, mfg.nodes[l], i)  # 7
+            if not lookup_roots:
+                slots[l][: len(mfg.nodes[L])] = -1  # roots stand first in every layer
+        pruned = gnn.prune_mfg(mfg, [found >= 0 for found in slots[1:]])  # 8-9 E-V2
+        live = gnn.history.live_layers(pruned)
+        V = tuple(nodes[rows] for nodes, rows in zip(mfg.nodes, live.order, strict=True))
+        slots = [found[rows] for found, rows in zip(slots, live.order, strict=True)]
+        normal = (None, *live.computed)  # of layers 1 .. L: computed, not read
+
+    H = [load_feature(V[0])]  # 11
+    for l in range(1, L + 1):  # 12
+        h_cache = cache.read(slots[l][~normal[l]]) if not normal[l].all() else None  # 13
+        h_normal = model.forward(l, live.blocks[l - 1], V[l - 1], H[l - 1])  # 14
+        H.append(joined(h_normal, h_cache, normal[l]))
+
+    loss, G_L = model.loss(H[L], V[L])  # 16
+    G = [None] * L + [G_L]
+    for l in range(L, 0, -1):  # 17
+        G[l - 1] = model.backward(l, rows_where(normal[l], G[l]))  # 17
+
+    updates = {}
+    with timed("cache"):
+        if cached_layers:
+            cache.begin_update(i)  # 18 E-V6
+        for l in cached_layers:  # 19
+            ranks = key(seed, CONTROL, i, l) if control == "random" else None
+            rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]
+            rows, allow = densest_first(performance, l, rows)
+            updates[l] = gnn.policy_update(
+                cache, l, *rows, i, control=control, key=ranks, allow=allow, **policy
+            )  # 20 E-V7
+    cached = tuple(~rows for rows in live.computed)
+    return FreshStep(loss, len(mfg.nodes[0]), V, cached, H, G, updates)
+
+
+def joined(h_normal, h_cache, normal):
+    """Return the rows of a layer, computed and read, each in its place."""
+    if h_cache is None:
+        return h_normal
+    h = np.empty((len(normal), h_normal.shape[1]), h_normal.dtype)
+    h[normal], h[~normal] = h_normal, h_cache
+    return h
+
+
+def rows_where(normal, G):
+    """Return the gradients of the computed rows."""
+    return G if normal.all() else np.ascontiguousarray(G[normal])
+
+
+def densest_first(performance, l, rows):
+    """Return (ids, score, computed, values) in the order of admission, and who may be admitted."""
+    if performance is None:
+        return rows, None
+    ids = rows[0]
+    order = np.lexsort((ids, -performance.density[l - 1, ids]))
+    rows = tuple(array[order] for array in rows)
+    return rows, performance.ok[l - 1, rows[0]]

@@ -1,0 +1,81 @@
+"""Which nodes an iteration is about: orders that depend on the iteration's number alone."""
+
+from itertools import count
+
+import numpy as np
+
+from refimpl.lab.training.methods.base import hop_fanouts
+from refimpl.profiling import timed
+from refimpl.streams import SHUFFLE, key
+
+
+class Shuffle:
+    """Numbers 0, .., count - 1, `size` of them an iteration, so that an epoch has each once.
+
+    An epoch is all of them in the order of a Fisher-Yates shuffle with the key (seed, SHUFFLE,
+    epoch), cut into batches; the last one of an epoch may be smaller.
+    """
+
+    def __init__(self, gnn, count, size, seed):
+        self.gnn, self.count, self.size, self.seed = gnn, count, size, seed
+        self.batches = -(-count // size)  # in an epoch
+        self._shuffled: dict[int, np.ndarray] = {}  # the order of the latest epoch
+
+    def batch(self, iteration):
+        """Return the numbers of an iteration, in their order."""
+        epoch, b = divmod(iteration, self.batches)
+        if epoch not in self._shuffled:
+            stream = key(self.seed, SHUFFLE, epoch)
+            order = self.gnn.streams.pick_without_replacement(stream, 0, self.count, self.count)
+            self._shuffled = {epoch: order}
+        return self._shuffled[epoch][b * self.size : (b + 1) * self.size]
+
+    def name(self, iteration):
+        """Return (epoch, number of the batch in it)."""
+        return divmod(iteration, self.batches)
+
+
+class MessageFlowGraphs:
+    """The sampled neighbours of iterations first, first + 1, ..: an iterator without end.
+
+    FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5, of which ``# n`` marks line n.
+    """
+
+    def __init__(self, run):
+        self.gnn, self.graph, self.seed = run.gnn, run.graph, run.config.rng
+        self.settings = run.config.method
+        self.batches = -(-self.graph.n // self.settings.batch_size)  # in an epoch
+        self._graphs = self._from(run.state.iterations)
+
+    def _from(self, first):
+        settings = self.settings
+        start, done = divmod(first, self.batches)
+        for epoch in count(start):
+            nodes = np.arange(self.graph.n, dtype=np.int32)
+            with timed("sampling"):  # the prefetcher records the rest
+                roots = self.gnn.samplers.epoch_batches(
+                    nodes, settings.batch_size, self.seed, epoch
+                )  # 3
+            with self.gnn.Prefetcher(
+                self.graph,
+                roots,
+                hop_fanouts(settings),
+                seed=self.seed,
+                epoch=epoch,
+                workers=settings.workers,
+                mode=settings.sample_mode,
+            ) as graphs:
+                for batch, mfg in graphs:  # 4
+                    if batch >= done:  # others were done before the run was interrupted
+                        yield mfg  # 5
+            done = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self._graphs)
+
+    def close(self):
+        """End the threads that sample ahead."""
+        self._graphs.close()

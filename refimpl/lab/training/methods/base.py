@@ -1,0 +1,231 @@
+"""What a method is: its settings, and what starts its iterations."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.lab.training.counts import LoadCounts
+from refimpl.lab.training.settings import MOST, Settings, choice, integer, other, switch
+from refimpl.samplers.neighbor import MODES
+
+
+class Step(NamedTuple):
+    """What one iteration gives.
+
+    Attributes
+    ----------
+    loss : float
+    gradients : dict of arrays
+        Of every weight, by its full name.
+    nodes : int
+        How many nodes the loss was taken over.
+    counts : LoadCounts or None
+        Rows loaded, for methods that count them.
+    """
+
+    loss: float
+    gradients: dict[str, np.ndarray]
+    nodes: int
+    counts: LoadCounts | None = None
+
+
+class MethodSettings(Settings):
+    """A base for the settings of a method; its subclasses are frozen dataclasses.
+
+    `start` returns an object with
+
+    - ``iteration()``, which goes forward and back on the next minibatch and returns a `Step`;
+    - ``close()``, which ends the threads that it may have;
+    - ``cache``: None, or what a checkpoint keeps, with ``state_dict`` and ``load_state_dict``.
+    """
+
+    way: ClassVar[str] = ""  # what it trains on, for people
+    kept: ClassVar[str] = ""  # what it has of earlier iterations, for people
+    counts_loads: ClassVar[bool] = False  # whether its steps have counts
+    takes_features: ClassVar[bool] = False  # whether training may read them from elsewhere
+
+    def check(self, config):
+        """Raise ValueError unless these settings fit the model and what all methods have."""
+
+    def fitted(self, config, graph):
+        """Return these settings with what depends on the model and the training graph filled in."""
+        return self
+
+    def start(self, run) -> Any:
+        """Return the iterations of a `Run`."""
+        raise TypeError(f"{type(self).__name__} must have a method start")
+
+
+def only(config, *names):
+    """Raise ValueError unless the model is one of `names`."""
+    if config.model.name not in names:
+        raise ValueError(
+            f'model must be one of {", ".join(names)} where method is "{config.method.name}", '
+            f'got "{config.model.name}"'
+        )
+
+
+def pool_size():
+    """Make the field `pool`."""
+    return integer(
+        4,
+        "subgraphs or batches sampled at a time, subgraphs in parallel; never changes a result",
+        free=True,
+    )
+
+
+def background():
+    """Make the field `background`."""
+    return switch(
+        False,
+        "sample the next subgraphs or batches while training runs; never changes a result",
+        free=True,
+    )
+
+
+def workers():
+    """Make the field `workers`."""
+    return integer(
+        0,
+        "threads that sample the next batches while training runs, 0 for none; never changes a "
+        "result",
+        low=0,
+        free=True,
+    )
+
+
+def batch_size():
+    """Make the field `batch_size`."""
+    return integer(512, "nodes in a batch")
+
+
+def fanouts(shown):
+    """Make the field `fanouts`; `shown` is the default, as the user writes it."""
+    return other(
+        None,
+        _check_fanouts,
+        "sample at most so many neighbours of each node in each hop, or all of them; as many "
+        "numbers as layers, for MixHop layers times hops; with model rgcn and methods fresh and "
+        "neighbor, 5:10:5 gives each relation its own",
+        parsed_fanouts,
+        "COUNT|all,..",
+        shown=shown,
+    )
+
+
+def sample_mode():
+    """Make the field `sample_mode`."""
+    return choice(
+        "layered", "draw a node's neighbours anew for each layer, or once for all", MODES
+    )
+
+
+def fanout_order():
+    """Make the field `fanout_order`."""
+    return choice(
+        "roots_first",
+        "whether the first number of the fan-outs is for the roots' neighbours, or the last, as in "
+        "GraphSAGE's code",
+        FANOUT_ORDERS,
+    )
+
+
+FANOUT_ORDERS = ("roots_first", "code")
+
+
+def _check_fanouts(name, value):
+    """Return fan-outs as a tuple of ints and of tuples of ints, or None, or raise."""
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"{name} must be a tuple of ints, got {type(value).__name__}")
+    return tuple(_one_fanout(name, fanout) for fanout in value)
+
+
+def _one_fanout(name, fanout):
+    if isinstance(fanout, list | tuple):
+        numbers = tuple(_check.integer(name, number, -1, MOST) for number in fanout)
+        if not any(numbers):
+            raise ValueError(f"{name} must draw from a relation, got 0 for each of them")
+        return numbers
+    if _check.integer(name, fanout, -1, MOST) == 0:
+        raise ValueError(f"{name} must be -1 or at least 1, got 0")
+    return int(fanout)
+
+
+def parsed_fanouts(text):
+    """Return numbers separated by commas, "all" as -1, a tuple for those with colons."""
+    return tuple(
+        tuple(map(_parsed_fanout, hop.split(":"))) if ":" in hop else _parsed_fanout(hop)
+        for hop in text.split(",")
+    )
+
+
+def _parsed_fanout(text):
+    return -1 if text == "all" else int(text)
+
+
+def shown_fanouts(fanouts):
+    """Return fan-outs as the user writes them."""
+    return ",".join(
+        ":".join(map(_shown, hop)) if isinstance(hop, list | tuple) else _shown(hop)
+        for hop in fanouts
+    )
+
+
+def _shown(fanout):
+    return "all" if fanout < 0 else str(fanout)
+
+
+def one_a_hop(name, numbers, hops):
+    """Return `numbers` if there is one for each hop sampled, or raise."""
+    if len(numbers) != hops:
+        raise ValueError(
+            f"{name} must have {hops} numbers, one for each hop sampled, got {len(numbers)}"
+        )
+    return numbers
+
+
+def fitted_fanouts(settings, hops, first):
+    """Return the fan-outs of `hops` hops: those asked for, or `first`, its last number repeated."""
+    if settings.fanouts is None:
+        return (first + hops * first[-1:])[:hops]
+    return one_a_hop("fanouts", settings.fanouts, hops)
+
+
+def hop_fanouts(settings):
+    """Return the fan-outs with the roots' hop first, whatever the order they were given in."""
+    return settings.fanouts[:: 1 if settings.fanout_order == "roots_first" else -1]  # E-G5
+
+
+def check_one_hop(config):
+    """Raise ValueError unless each layer of the model looks at the next neighbours."""
+    model = config.model
+    if model.hops_a_layer != 1 or model.name == "mixhop":
+        raise ValueError(
+            f'model must have layers of one hop where method is "{config.method.name}", '
+            f'got "{model.name}"'
+        )
+
+
+def check_fanouts(settings, config):
+    """Raise ValueError where fan-outs have a number for each relation, and may not."""
+    found = [fanout for fanout in settings.fanouts or () if isinstance(fanout, tuple)]
+    if not found:
+        return
+    if config.model.name != "rgcn" or not hasattr(settings, "sample_mode"):
+        raise ValueError(
+            "fanouts by relation are for model rgcn with method fresh or neighbor, not for "
+            f"model {config.model.name} with method {settings.name}"
+        )
+    if settings.sample_mode != "layered":
+        raise ValueError(
+            f"fanouts by relation need sample_mode layered, not {settings.sample_mode}"
+        )
+    relations = config.model.relations
+    for fanout in found:
+        if relations is not None and len(fanout) != relations:
+            raise ValueError(
+                f"fanouts must have a number for each of {relations} relations, got {len(fanout)}"
+            )

@@ -1,0 +1,99 @@
+"""Cluster-GCN: minibatches that are a few clusters of the training graph each."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
+from refimpl.lab.training.methods import base
+from refimpl.lab.training.methods.base import MethodSettings
+from refimpl.lab.training.pool import Pool
+from refimpl.lab.training.settings import integer
+from refimpl.profiling import timed
+from refimpl.streams import CLUSTERS, key
+from refimpl.typed import TypedGraph
+
+
+@dataclass(frozen=True)
+class ClusterGcn(MethodSettings):
+    """Unions of random clusters, with all edges between their nodes (Chiang et al. 2019).
+
+    Parameters
+    ----------
+    clusters, clusters_per_batch : ints
+        Into how many clusters the training graph is cut, at most one a node, and how many of them
+        a minibatch has, at most all.
+    pool, background
+        As for `SampledGraph`.
+    """
+
+    name: ClassVar[str] = "cluster"
+    way: ClassVar[str] = "clusters"
+
+    clusters: int = integer(50, "parts that the training graph is cut into")
+    clusters_per_batch: int = integer(5, "parts that make a batch")
+    pool: int = base.pool_size()
+    background: bool = base.background()
+
+    def check(self, config):
+        """Raise ValueError if a minibatch has more clusters than there are."""
+        if self.clusters_per_batch > self.clusters:
+            raise ValueError(
+                f"clusters_per_batch must be at most clusters ({self.clusters}), "
+                f"got {self.clusters_per_batch}"
+            )
+
+    def fitted(self, config, graph):
+        """Return these settings if the training graph has as many nodes as clusters."""
+        if self.clusters > graph.n:
+            raise ValueError(
+                f"clusters must be at most the number of training nodes ({graph.n}), "
+                f"got {self.clusters}"
+            )
+        return self
+
+    def start(self, run):
+        """Return the iterations of a run."""
+        return ClusterIterations(run)
+
+
+class ClusterIterations:
+    """The iterations of Cluster-GCN's Algorithm 1 on a `Run`.
+
+    The partition has the key (seed, CLUSTERS), so an iteration depends on its number alone.
+    """
+
+    cache = None
+
+    def __init__(self, run):
+        settings, seed = run.config.method, run.config.rng
+        self.run = run
+        with timed("sampling"):
+            partition = grow_clusters(run.graph, settings.clusters, key(seed, CLUSTERS))
+            self.order = ClusterOrder(run.gnn, partition, seed, settings.clusters_per_batch)
+            self.pool = Pool(
+                self._draw,
+                size=settings.pool,
+                first=run.state.iterations,
+                background=settings.background,
+            )
+
+    def iteration(self):
+        """Go forward and back over the next union of clusters; return its `Step`."""
+        run = self.run
+        sub = next(self.pool)
+        A = run.stack.adjacency(sub.graph, sub.transpose_perm, dtype=run.dtype)
+        X, Y = run.gnn.loader.gather_rows(run.X, sub.nodes), run.Y[sub.nodes]
+        return run.pass_over(run.stack.operands(A), X, Y)
+
+    def _draw(self, first, count):
+        """Return the subgraphs of iterations first, .., first + count - 1."""
+        return [self._subgraph(iteration) for iteration in range(first, first + count)]
+
+    def _subgraph(self, iteration):
+        graph = self.run.graph
+        sub = self.run.gnn.induced_subgraph(graph, self.order.nodes(iteration))
+        return graph.typed(sub) if isinstance(graph, TypedGraph) else sub
+
+    def close(self):
+        """End the pool's thread."""
+        self.pool.close()

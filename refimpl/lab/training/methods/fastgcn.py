@@ -1,0 +1,123 @@
+"""FastGCN: every layer draws its nodes by importance, from all training nodes.
+
+Chen, Ma and Xiao 2018, "FastGCN: Fast Learning with Graph Convolutional Networks via Importance
+Sampling".
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+from refimpl.lab.training.batches import Shuffle
+from refimpl.lab.training.methods import base
+from refimpl.lab.training.methods.base import MethodSettings
+from refimpl.lab.training.pool import Pool
+from refimpl.lab.training.settings import integers
+from refimpl.profiling import timed
+from refimpl.streams import LAYER, key
+
+LAYER_SIZE = 512  # where nobody says otherwise
+
+
+def layer_sizes():
+    """Make the field `layer_sizes`."""
+    return integers(
+        None,
+        "nodes drawn for each layer, that of the batch's own neighbours first",
+        shown=f"{LAYER_SIZE} each",
+    )
+
+
+@dataclass(frozen=True)
+class FastGcn(MethodSettings):
+    """Batches whose layers are drawn by importance, from all nodes.
+
+    Parameters
+    ----------
+    batch_size : int
+        Roots of a minibatch.
+    layer_sizes : sequence of ints, optional
+        How many nodes each layer draws, the roots' first; `layers` in all. Default: 512 each.
+    pool, background
+        As for `SampledGraph`.
+    """
+
+    name: ClassVar[str] = "fastgcn"
+    way: ClassVar[str] = "batches"
+
+    batch_size: int = base.batch_size()
+    layer_sizes: tuple[int, ...] | None = layer_sizes()
+    pool: int = base.pool_size()
+    background: bool = base.background()
+
+    def check(self, config):
+        """Raise ValueError unless the model is one that aggregates by one matrix."""
+        base.only(config, "sage", "gcn")
+
+    def fitted(self, config, graph):
+        """Return these settings with what depends on the model filled in."""
+        return replace(self, layer_sizes=fitted_sizes(self, config))
+
+    def start(self, run):
+        """Return the iterations of a run."""
+        P = run.stack.adjacency(run.graph, dtype=run.dtype)
+        law = run.gnn.samplers.importance_law(P.graph, P.data)
+        sample = partial(run.gnn.samplers.fastgcn_sample, P.graph, P.data, law=law)
+        return ImportanceIterations(run, sample)
+
+
+def fitted_sizes(settings, config):
+    """Return how many nodes each layer draws, or raise."""
+    if settings.layer_sizes is None:
+        return (LAYER_SIZE,) * config.reach
+    return base.one_a_hop("layer_sizes", settings.layer_sizes, config.reach)
+
+
+class ImportanceIterations:
+    """The iterations of FastGCN and of LADIES on a `Run`, which differ in how a layer is drawn.
+
+    Roots are batches of a `Shuffle` of all training nodes. What batch b of an epoch draws is
+    ``sample(roots, sizes, key)``, with the key (seed, LAYER, epoch, b): the nodes of every layer,
+    and the matrices between them, entries of P, the matrix that the model aggregates with on the
+    whole training graph, over the chance to be drawn.
+    """
+
+    cache = None
+
+    def __init__(self, run, sample):
+        settings = run.config.method
+        self.run, self.sample, self.sizes = run, sample, settings.layer_sizes
+        self.shuffle = Shuffle(run.gnn, run.graph.n, settings.batch_size, run.config.rng)
+        with timed("sampling"):
+            self.pool = Pool(
+                self._draw,
+                size=settings.pool,
+                first=run.state.iterations,
+                background=settings.background,
+            )
+
+    def iteration(self):
+        """Go forward and back over the next minibatch; return its `Step`."""
+        run = self.run
+        mfg, operands = next(self.pool)
+        X, Y = run.gnn.loader.gather_rows(run.X, mfg.nodes[0]), run.Y[mfg.nodes[-1]]
+        return run.pass_over(operands, X, Y)
+
+    def _draw(self, first, count):
+        """Return (MFG, operands) of iterations first, .., first + count - 1."""
+        return [self._sample(iteration) for iteration in range(first, first + count)]
+
+    def _sample(self, iteration):
+        stream = key(self.run.config.rng, LAYER, *self.shuffle.name(iteration))
+        mfg, values = self.sample(self.shuffle.batch(iteration), self.sizes, stream)
+        pairs = zip(mfg.blocks, values, strict=True)
+        return mfg, tuple(self._with_transpose(block, data) for block, data in pairs)
+
+    def _with_transpose(self, block, data):
+        gnn = self.run.gnn
+        transposed, perm = gnn.block.transpose_block(block)
+        return gnn.Adjacency(block, data, data[perm], transposed, perm)
+
+    def close(self):
+        """End the pool's thread."""
+        self.pool.close()

@@ -1,0 +1,364 @@
+"""FreshGNN: training on sampled neighbours, with embeddings of earlier iterations (VLDB'24)."""
+
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.history.cache import OVERFLOWS, STALENESS
+from refimpl.history.iteration import fresh_iteration
+from refimpl.history.policy import CONTROLS
+from refimpl.lab.training.batches import MessageFlowGraphs
+from refimpl.lab.training.counts import LoadCounts
+from refimpl.lab.training.methods import base
+from refimpl.lab.training.methods.base import MethodSettings, Step
+from refimpl.lab.training.settings import MOST, choice, integer, integers, other, real, switch
+from refimpl.profiling import timed
+
+FANOUTS = (20, 15, 10)  # FreshGNN section 7.1
+RANK_BASES = ("all", "new")
+HOTNESS = ("none", "degree", "pagerank", "profile")
+UNITS = {"": 1, "b": 1} | {
+    prefix + unit: thousand**power
+    for unit, thousand in (("b", 1000), ("ib", 1024))
+    for power, prefix in enumerate("kmgt", 1)
+}
+
+
+def _check_age(name, value):
+    """Return an age as an int, infinity for any, None for the default, or raise."""
+    return value if value is None or value == inf else _check.integer(name, value, 0, MOST)
+
+
+def parsed_age(text):
+    """Return a number of iterations, or infinity."""
+    return inf if text == "inf" else int(text)
+
+
+def parsed_size(text):
+    """Return bytes: a number alone, or with a unit as in 256MB (10^6) or 1.5GiB (2^30)."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text, re.ASCII)
+    if found is None or found[2].lower() not in UNITS:
+        raise ValueError(text)
+    return int(Fraction(found[1]) * UNITS[found[2].lower()])
+
+
+@dataclass(frozen=True)
+class Fresh(MethodSettings):
+    """FreshGNN: batches of nodes with sampled neighbours, and a cache of embeddings and features.
+
+    Parameters
+    ----------
+    batch_size : int
+        Roots of a minibatch.
+    fanouts : sequence of ints, optional
+        At most so many neighbours of each node are sampled in each hop, the roots' hop first; -1
+        for all. One a hop. Default: 20, 15, then 10 for every other hop. For R-GCN an item may be
+        a tuple with a number for each relation.
+    fanout_order : {"roots_first", "code"}
+        "code" reads `fanouts` backwards (E-G5).
+    sample_mode : {"layered", "shared"}
+        See `sample_mfg`.
+    workers : int
+        Threads that sample ahead; 0 for none. Never changes a result.
+    p_grad : float in [0, 1]
+        The share of the live rows of a layer, those with the smallest gradients, whose embeddings
+        may be in the cache (E-V3).
+    t_stale : int or inf, optional
+        The age, in iterations, up to which an embedding is used. Default: a sixth of the
+        iterations of an epoch, at least 1.
+    warmup : int
+        Iterations before the first embedding is cached.
+    buffer : int
+        Bytes for embeddings and features together.
+    hotness : {"degree", "pagerank", "profile", "none"}
+        Which features are cached first; "none" caches none.
+    overflow : {"wrap", "drop"}
+        What a full buffer does with another embedding: see `BidirectionalCache`.
+    control : {"gradient", "random", "anti"}
+        Rank rows by their gradients, or, to see what that is worth, at random or the other way.
+    cache_layers : sequence of ints in [1, layers - 1], optional
+        The layers whose embeddings are cached; default: all of them.
+    lookup_roots : bool
+        Whether the roots' own rows, too, may be read from the cache.
+    rank_base : {"all", "new"}
+        The live rows that `p_grad` is a share of: all, or those that were computed.
+    gradient_evict : bool
+        False leaves embeddings in the cache when their gradients grow.
+    staleness : {"stamp", "header_only"}
+        "header_only" bounds no age, as the public code: see `BidirectionalCache`.
+    performance : bool
+        Admit only embeddings that save more memory access than the features that they displace:
+        see `plan_performance`. With `hotness` "profile" only.
+    """
+
+    name: ClassVar[str] = "fresh"
+    way: ClassVar[str] = "batches"
+    kept: ClassVar[str] = "cached embeddings"
+    counts_loads: ClassVar[bool] = True
+    takes_features: ClassVar[bool] = True
+
+    batch_size: int = base.batch_size()
+    fanouts: tuple | None = base.fanouts("20,15,10,10,..")
+    fanout_order: str = base.fanout_order()
+    sample_mode: str = base.sample_mode()
+    workers: int = base.workers()
+    p_grad: float = real(
+        0.9,
+        "share of a layer's nodes, those with the smallest gradients, whose embeddings may be in "
+        "the cache",
+        high=1,
+        metavar="SHARE",
+    )  # V1:1 E-V3
+    t_stale: float | None = other(
+        None,
+        _check_age,
+        "use an embedding for at most so many iterations, inf for any number",
+        parsed_age,
+        "AGE|inf",
+        shown="a sixth of an epoch's iterations",
+    )  # V1:1
+    warmup: int = integer(0, "iterations before the first embedding is cached", low=0)
+    buffer: int = other(
+        2**28,
+        lambda name, value: _check.integer(name, value, 0, 2**62),
+        "bytes for cached embeddings and features together, as 65536, 256MB or 1GiB",
+        parsed_size,
+        "SIZE",
+        shown="256MiB",
+    )
+    hotness: str = choice(
+        "degree",
+        "which nodes' features are cached at the start: those with most neighbours, with the "
+        "highest reverse PageRank, those that a trial run of the sampling loads most often, or "
+        "none",
+        HOTNESS,
+    )
+    overflow: str = choice(
+        "wrap",
+        "an embedding that does not fit into the buffer replaces the oldest (wrap), or is not "
+        "cached (drop)",
+        OVERFLOWS,
+        flag="buffer_overflow",
+    )
+    control: str = choice(
+        "gradient",
+        "cache embeddings by their gradients, at random, or those with the largest gradients, to "
+        "see what the gradients are worth",
+        CONTROLS,
+    )
+    cache_layers: tuple[int, ...] | None = integers(
+        None, "layers whose embeddings are cached", metavar="LAYER,..", shown="all but the last"
+    )
+    lookup_roots: bool = switch(
+        True, "never read the embeddings of a batch's own nodes from the cache"
+    )
+    rank_base: str = choice(
+        "all", "p-grad is a share of all live rows, or of the new ones", RANK_BASES
+    )
+    gradient_evict: bool = switch(
+        True,
+        "leave an embedding in the cache when its gradient has become large, as the public code "
+        "does",
+    )
+    staleness: str = choice(
+        "stamp",
+        "an embedding has a stamp that says how old it is, or lasts until the next cycle of the "
+        "buffer overwrites it, as in the public code",
+        STALENESS,
+    )
+    performance: bool = switch(
+        False,
+        "cache only embeddings that save more rows for their room than the features they would "
+        "take the place of; with hotness profile only",
+    )
+
+    def check(self, config):
+        """Raise ValueError unless these settings fit the model and what all methods have."""
+        base.check_one_hop(config)
+        base.check_fanouts(self, config)
+        for layer in self.cache_layers or ():
+            if layer >= config.layers:
+                raise ValueError(
+                    f"cache_layers must be below the last of {config.layers} layers, got {layer}"
+                )
+        if len(set(self.cache_layers or ())) < len(self.cache_layers or ()):
+            raise ValueError("cache_layers must be distinct")
+        if self.performance and self.hotness != "profile":
+            raise ValueError('performance must be False where hotness is not "profile"')
+
+    def fitted(self, config, graph):
+        """Return these settings with what depends on the model and the training graph filled in."""
+        layers = self.cache_layers
+        layers = tuple(range(1, config.layers)) if layers is None else tuple(sorted(layers))
+        batches = -(-graph.n // self.batch_size)
+        return replace(
+            self,
+            fanouts=base.fitted_fanouts(self, config.reach, FANOUTS),
+            t_stale=max(batches // 6, 1) if self.t_stale is None else self.t_stale,
+            cache_layers=layers,
+        )
+
+    def start(self, run):
+        """Return the iterations of a run."""
+        return FreshIterations(run)
+
+
+class FreshIterations:
+    """The iterations of FreshGNN on a `Run`; see `fresh_iteration`."""
+
+    def __init__(self, run):
+        self.run, self.settings = run, run.config.method
+        self.minibatches = MessageFlowGraphs(run)
+        s = self.settings  # with p_grad = 0 or t_stale = 0 this is neighbour sampling (4.1.3)
+        self.cached_layers = s.cache_layers[::-1] if s.p_grad and s.t_stale else ()  # E-V1
+        self.floats = s.buffer // np.dtype(run.dtype).itemsize
+        self.performance = self._performance() if s.performance and self.cached_layers else None
+        self.cache = self._cache()
+
+    def iteration(self):
+        """Do lines 5 to 20 of Algorithm 1 on the next minibatch; return the `Step`."""
+        run, settings, cache = self.run, self.settings, self.cache
+        i, held = run.state.iterations, []  # V1:2 V1:18 E-V6
+        lost = cache.wrapped, cache.dropped
+
+        def load_feature(nodes):
+            if settings.hotness == "none":
+                return run.load(nodes)
+            X, hit = cache.fetch_features(nodes)
+            X[~hit] = run.load(nodes[~hit])
+            held.append(int(hit.sum()))
+            return X
+
+        model = BlockModel(run)
+        step = fresh_iteration(
+            run.gnn,
+            self.minibatches,
+            cache,
+            model,
+            load_feature,
+            i,
+            cached_layers=self.cached_layers if i >= settings.warmup else (),
+            lookup_roots=settings.lookup_roots,
+            performance=self.performance,
+            seed=run.config.rng,
+            control=settings.control,
+            p=settings.p_grad,
+            rank_base=settings.rank_base,
+            gradient_evict=settings.gradient_evict,
+        )
+        counts = load_counts(step, sum(held), run.row_bytes)
+        counts = counts._replace(wrapped=cache.wrapped - lost[0], dropped=cache.dropped - lost[1])
+        return Step(step.loss, model.gradients, len(step.nodes[-1]), counts)
+
+    @timed("normalization")
+    def _cache(self):
+        """Return the cache: as it was left, or with the hottest features."""
+        run, settings, graph = self.run, self.settings, self.run.graph
+        d = run.dataset.features.shape[1]
+        cache = run.gnn.BidirectionalCache(
+            graph.n,
+            d,
+            run.config.hidden,
+            run.config.layers - 1,
+            self.floats,
+            t_stale=None if settings.t_stale == inf else settings.t_stale,
+            dtype=run.dtype,
+            overflow=settings.overflow,
+            staleness=settings.staleness,
+            start_iter=settings.warmup,
+        )
+        found = run.state.cache
+        if found is not None:
+            cache.load_state_dict(found if isinstance(found, dict) else found.state_dict())
+        elif settings.hotness != "none":
+            cache.fill(run.X if run.features is None else run.features, self._hotness())
+        return cache
+
+    def _hotness(self):
+        run, settings, nodes = self.run, self.settings, np.arange(self.run.graph.n, dtype=np.int32)
+        if settings.hotness == "degree":
+            return run.gnn.history.degree_hotness(run.graph)
+        if settings.hotness == "pagerank":
+            return run.gnn.history.reverse_pagerank(run.graph, nodes)
+        if self.performance is not None:
+            return self.performance.hotness
+        visits = run.gnn.history.count_visits(
+            run.graph,
+            nodes,
+            base.hop_fanouts(settings),
+            settings.batch_size,
+            seed=run.config.rng,
+            mode=settings.sample_mode,
+        )
+        return visits.rho[0]
+
+    @timed("normalization")
+    def _performance(self):
+        """Return which embeddings save most memory access for the room they take."""
+        run, settings = self.run, self.settings
+        return run.gnn.history.plan_performance(
+            run.graph,
+            np.arange(run.graph.n, dtype=np.int32),
+            base.hop_fanouts(settings),
+            settings.batch_size,
+            seed=run.config.rng,
+            floats=self.floats,
+            d=run.dataset.features.shape[1],
+            h=run.config.hidden,
+            p=settings.p_grad,
+            t_stale=None if settings.t_stale == inf else settings.t_stale,
+            cache_layers=settings.cache_layers,
+            mode=settings.sample_mode,
+        )
+
+    def close(self):
+        """End the threads that sample ahead."""
+        self.minibatches.close()
+
+
+class BlockModel:
+    """A run's layers as `fresh_iteration` asks for them, the classifier behind the last."""
+
+    def __init__(self, run):
+        self.run, self.passes = run, run.passes()
+
+    def forward(self, l, block, nodes, H):
+        """Return the rows of layer l from those of layer l - 1."""
+        return self.passes.forward(l, self.run.block_operand(block, nodes), H, nodes)
+
+    def loss(self, H, nodes):
+        """Return the loss, and its gradient by the rows of the last layer."""
+        run = self.run
+        logits = self.passes.classify(H, nodes)
+        loss = run.stack.loss(logits, run.Y[nodes], None)
+        return loss.value, self.passes.backward(run.config.layers + 1, loss.gradient)
+
+    def backward(self, l, G):
+        """Keep the gradients of the weights of layer l; return that of the rows below."""
+        return self.passes.backward(l, G)
+
+    @property
+    def gradients(self):
+        """The gradients of all weights, by name."""
+        return self.passes.gradients
+
+
+def load_counts(step, held, row_bytes):
+    """Return what an iteration needed, found and loaded; `held` features were in the cache."""
+    loaded = len(step.nodes[0]) - held
+    return LoadCounts(
+        inputs=step.inputs,
+        live=len(step.nodes[0]),
+        feature_hits=held,
+        loaded=loaded,
+        bytes=loaded * row_bytes,
+        lookups=sum(len(step.cached[l - 1]) for l in step.updates),
+        hits=sum(int(step.cached[l - 1].sum()) for l in step.updates),
+        admitted=sum(done.admitted for done in step.updates.values()),
+        evicted=sum(done.evicted for done in step.updates.values()),
+    )

@@ -1,0 +1,39 @@
+"""Full-batch training: the whole training graph in every iteration, a baseline."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from refimpl.lab.training.methods.base import MethodSettings
+from refimpl.profiling import timed
+
+
+@dataclass(frozen=True)
+class FullBatch(MethodSettings):
+    """The whole training graph at once."""
+
+    name: ClassVar[str] = "full"
+    way: ClassVar[str] = "the full graph"
+
+    def start(self, run):
+        """Return the iterations of a run."""
+        return FullIterations(run)
+
+
+class FullIterations:
+    """The iterations on the whole training graph of a `Run`."""
+
+    cache = None
+
+    def __init__(self, run):
+        self.run = run
+        with timed("sampling"):
+            perm = run.gnn.transpose_perm(run.graph)
+            A = run.stack.adjacency(run.graph, perm, dtype=run.dtype)
+            self.operands = run.stack.operands(A)
+
+    def iteration(self):
+        """Go forward and back over all training nodes; return the `Step`."""
+        return self.run.pass_over(self.operands, self.run.X, self.run.Y)
+
+    def close(self):
+        """Do nothing: there is no thread."""

@@ -1,0 +1,113 @@
+"""GNNAutoScale: all neighbours of a batch, those outside it as they were last computed.
+
+Fey, Lenssen, Weichert and Leskovec 2021, "GNNAutoScale: Scalable and Expressive Graph Neural
+Networks via Historical Embeddings".
+"""
+
+from dataclasses import dataclass
+from itertools import count
+from typing import ClassVar
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
+from refimpl.lab.training.histories import histories_of, history_counts, neighborhood
+from refimpl.lab.training.methods import base
+from refimpl.lab.training.methods.base import MethodSettings, Step
+from refimpl.lab.training.settings import other
+from refimpl.profiling import timed
+from refimpl.streams import CLUSTERS, key
+
+
+def checked_partition(name, value):
+    """Return a partition as an int64 array, or None, or raise."""
+    return None if value is None else _check.ids(name, value, 0, 2**31 - 1, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Gas(MethodSettings):
+    """GNNAutoScale: clusters with all neighbours, those outside from histories.
+
+    Parameters
+    ----------
+    batch_size : int
+        The training graph is cut into as many clusters as there would be batches of so many.
+    partition : (n,) integer array, optional
+        The cluster of each training node, numbers below n. Default: `grow_clusters`.
+    """
+
+    name: ClassVar[str] = "gas"
+    way: ClassVar[str] = "batches"
+    kept: ClassVar[str] = "histories"
+    counts_loads: ClassVar[bool] = True
+
+    batch_size: int = base.batch_size()
+    partition: np.ndarray | None = other(None, checked_partition, "clusters", flag="")
+
+    def check(self, config):
+        """Raise ValueError unless the model is one that aggregates by one matrix."""
+        base.only(config, "sage", "gcn", "gat")
+
+    def start(self, run):
+        """Return the iterations of a run."""
+        return GasIterations(run)
+
+
+class GasIterations:
+    """The iterations of GNNAutoScale on a `Run`.
+
+    A batch is a cluster of training nodes. Every layer computes the batch from all of its
+    neighbours; layers 2, 3, .. read those outside the batch from the histories, as constants,
+    and what layers 1 .. L - 1 compute goes into the histories. The loss is the mean over the
+    batch. An iteration on a batch with e neighbours takes O(e f + s f^2) time for s nodes in the
+    batch and widths f; histories take (L - 1) n f numbers.
+    """
+
+    def __init__(self, run):
+        self.run, self.batches = run, cluster_batches(run)
+        self.histories = self.cache = histories_of(run)
+
+    def iteration(self):
+        """Go forward and back over the next batch; return its `Step`."""
+        run, histories, L = self.run, self.histories, self.run.config.layers
+        batch, passes = next(self.batches), run.passes()
+        s = len(batch)
+        with timed("sampling"):
+            nodes, block = neighborhood(run.graph, batch)
+            A = run.block_operand(block, nodes)
+        outside = nodes[s:]
+
+        X = run.load(nodes)
+        for l in range(1, L):
+            H = passes.forward(l, A, X, nodes)
+            histories.write(l, batch, H)
+            X = np.concatenate([H, histories.read(l, outside)])
+        H = passes.forward(L, A, X, nodes)
+        loss = run.stack.loss(passes.classify(H, batch), run.Y[batch], None)
+
+        G = loss.gradient
+        for l in range(L + 1, 0, -1):
+            G = passes.backward(l, G, rows=s)  # histories are constants
+
+        counts = history_counts(
+            len(nodes), len(outside) * (L - 1), s * (L - 1), row_bytes=run.row_bytes
+        )
+        return Step(loss.value, passes.gradients, s, counts)
+
+    def close(self):
+        """Do nothing: there is no thread."""
+
+
+def cluster_batches(run):
+    """Return the batches of iterations: a cluster each, every one once an epoch, without end."""
+    settings, seed = run.config.method, run.config.rng
+    partition, n = settings.partition, run.graph.n
+    with timed("sampling"):
+        if partition is None:
+            parts = max(-(-n // settings.batch_size), 1)
+            partition = grow_clusters(run.graph, parts, key(seed, CLUSTERS))
+        if len(partition) != n or max(partition, default=0) >= n:
+            raise ValueError(f"partition must have shape ({n},) and numbers below {n}")
+        order = ClusterOrder(run.gnn, partition, seed)
+    return map(order.nodes, count(run.state.iterations))

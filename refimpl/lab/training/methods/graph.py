@@ -1,0 +1,136 @@
+"""Training on sampled subgraphs: the method of both graph-sampling papers."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from refimpl import _check
+from refimpl.lab.training.methods import base
+from refimpl.lab.training.methods.base import MethodSettings
+from refimpl.lab.training.scaling import scaled_sampler
+from refimpl.lab.training.settings import other, real, switch
+from refimpl.profiling import timed
+from refimpl.samplers.sampling import Sampler
+from refimpl.typed import TypedGraph
+
+COVERAGE = 50.0  # where nobody says otherwise
+
+
+def _check_sampler(name, value):
+    if value is not None and not isinstance(value, Sampler):
+        raise TypeError(f"{name} must be a Sampler, got {type(value).__name__}")
+    return value
+
+
+@dataclass(frozen=True)
+class SampledGraph(MethodSettings):
+    """Sampled subgraphs (IPDPS'19, JPDC'21).
+
+    Parameters
+    ----------
+    sampler : Sampler, optional
+        Default: `scaled_sampler` of the training graph.
+    normalize : bool
+        Weight the loss and the aggregation by how often the sampler picks each node and edge
+        (JPDC'21 section 4.4); for the models "sage" and "mlp".
+    coverage : float
+        How often a node is met on average while that is estimated, before training.
+    pool : int
+        Subgraphs sampled at a time; never changes a result.
+    background : bool
+        Sample the next subgraphs in a thread while training runs; never changes a result.
+    """
+
+    name: ClassVar[str] = "graph"
+    way: ClassVar[str] = "subgraphs"
+
+    sampler: Sampler | None = other(None, _check_sampler, "how subgraphs are drawn", flag="")
+    normalize: bool = switch(
+        False,
+        "weight loss and aggregation by how often the sampler picks each node and edge, estimated "
+        "before training; models sage and mlp only",
+    )
+    coverage: float = real(
+        COVERAGE,
+        "how often a node is met on average while that is estimated; with --normalize only",
+        strict=True,
+        metavar="TIMES",
+    )
+    pool: int = base.pool_size()
+    background: bool = base.background()
+
+    def check(self, config):
+        """Raise ValueError unless these settings fit the model."""
+        if self.normalize:
+            if config.model.name not in ("sage", "mlp"):
+                raise ValueError(f'normalize must be False where model is "{config.model.name}"')
+        elif self.coverage != COVERAGE:
+            raise ValueError(f"coverage must be {COVERAGE} where normalize is False")
+
+    def fitted(self, config, graph):
+        """Return these settings with a sampler."""
+        _check.symmetric(graph)
+        return replace(self, sampler=self.sampler or scaled_sampler(graph))
+
+    def start(self, run):
+        """Return the iterations of a run."""
+        return GraphIterations(run)
+
+
+class GraphIterations:
+    """The iterations on subgraphs from a pool, on a `Run`."""
+
+    cache = None
+
+    def __init__(self, run):
+        settings = run.config.method
+        self.run, self.sampler = run, settings.sampler
+        self.counts = self._estimated_counts() if settings.normalize else None
+        with timed("sampling"):
+            self.pool = run.gnn.SubgraphPool(
+                run.graph,
+                settings.sampler,
+                run.config.rng,
+                size=settings.pool,
+                first=run.state.iterations,
+                background=settings.background,
+            )
+
+    def iteration(self):
+        """Do what stands inside the loop of JPDC'21's Algorithm 1; return the `Step`.
+
+        ``# n`` marks line n; its lines 7 to 15 are `Run.pass_over`.
+        """
+        run, gnn = self.run, self.run.gnn
+        sub = next(self.pool)  # 3 J8:10
+        if not len(sub.nodes):
+            raise ValueError(f"sampler must draw nodes, but {self.sampler} drew none")
+        if isinstance(run.graph, TypedGraph):
+            sub = run.graph.typed(sub)
+        A, node_weights = self._normalised(sub)  # 4 E-A4
+        X, Y = gnn.loader.gather_rows(run.X, sub.nodes), run.Y[sub.nodes]  # 5-6
+        return run.pass_over(run.stack.operands(A), X, Y, node_weights)
+
+    @timed("normalization")
+    def _estimated_counts(self):
+        run = self.run
+        return run.gnn.estimate_counts(
+            run.graph,
+            self.sampler,
+            run.config.rng,
+            coverage=run.config.method.coverage,
+            pool=run.config.method.pool,
+        )
+
+    def _normalised(self, sub):
+        """Return the adjacency of a subgraph, and the weights of its nodes in the loss."""
+        run, gnn = self.run, self.run.gnn
+        if self.counts is None:
+            return run.stack.adjacency(sub.graph, sub.transpose_perm, dtype=run.dtype), None
+        weights = gnn.samplers.loss_weights(self.counts, sub.nodes, dtype=run.dtype)
+        if run.config.model.name == "mlp":
+            return None, weights
+        return gnn.samplers.aggregator(self.counts, run.graph, sub, dtype=run.dtype), weights
+
+    def close(self):
+        """End the pool's thread."""
+        self.pool.close()

@@ -1,0 +1,121 @@
+"""GraphFM: GNNAutoScale whose histories move towards what a batch says about its neighbours.
+
+Yu, Wang, Wang, Liu, Gui, Li and Ji 2022, "GraphFM: Improving Large-Scale GNN Training via Feature
+Momentum": the variant for out-of-batch nodes (GraphFM-OB).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from refimpl.block import Block
+from refimpl.lab.training.histories import histories_of, history_counts, neighborhood
+from refimpl.lab.training.methods import base
+from refimpl.lab.training.methods.base import MethodSettings, Step
+from refimpl.lab.training.methods.gas import checked_partition, cluster_batches
+from refimpl.lab.training.settings import other, real
+from refimpl.profiling import timed
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFm(MethodSettings):
+    """GraphFM-OB: as `Gas`, with momentum for the nodes outside a batch.
+
+    Parameters
+    ----------
+    batch_size, partition
+        As for `Gas`.
+    beta : float in [0, 1]
+        The weight of what a batch says about a node outside it, against the node's history; 0 is
+        GNNAutoScale.
+    """
+
+    name: ClassVar[str] = "graphfm"
+    way: ClassVar[str] = "batches"
+    kept: ClassVar[str] = "histories with momentum"
+    counts_loads: ClassVar[bool] = True
+
+    batch_size: int = base.batch_size()
+    partition: np.ndarray | None = other(None, checked_partition, "clusters", flag="")
+    beta: float = real(0.5, "momentum of histories outside the batch", high=1, metavar="SHARE")
+
+    def check(self, config):
+        """Raise ValueError unless the model is one that aggregates by one matrix."""
+        base.only(config, "sage", "gcn", "gat")
+
+    def start(self, run):
+        """Return the iterations of a run."""
+        return GraphFmIterations(run)
+
+
+class GraphFmIterations:
+    """The iterations of GraphFM-OB on a `Run`.
+
+    As those of GNNAutoScale, but before layer l + 1 reads a node u outside the batch from the
+    histories, its row of layer l becomes 1 - beta times itself plus beta times what layer l gives
+    for u from u's own input and the inputs of its neighbours in the batch. These count as a sample
+    of all its neighbours: the mean is taken over them, and GCN's sum is scaled up to the degree of
+    u, as in `block_norm`. (The authors' program, which has no GraphSAGE, leaves that sum as it is,
+    and u's own input out.) The new rows are constants for the weights, as all that is read from
+    histories.
+    """
+
+    def __init__(self, run):
+        self.run, self.batches = run, cluster_batches(run)
+        self.histories = self.cache = histories_of(run)
+
+    def iteration(self):
+        """Go forward and back over the next batch; return its `Step`."""
+        run, histories, L = self.run, self.histories, self.run.config.layers
+        beta = run.config.method.beta
+        batch, passes = next(self.batches), run.passes()
+        s = len(batch)
+        with timed("sampling"):
+            nodes, block = neighborhood(run.graph, batch)
+            outside = nodes[s:]
+            A = run.block_operand(block, nodes)
+            outer = outer_block(A.graph_t, s)
+            A_outer = run.block_operand(outer, np.concatenate([outside, batch]))
+
+        X = run.load(nodes)
+        for l in range(1, L):
+            H = passes.forward(l, A, X, nodes)
+            histories.write(l, batch, H)
+            partial = passes.again(l, A_outer, lambda X: np.concatenate([X[s:], X[:s]]))
+            moved = (1 - beta) * histories.read(l, outside) + beta * partial
+            histories.write(l, outside, moved)
+            X = np.concatenate([H, moved])
+        H = passes.forward(L, A, X, nodes)
+        loss = run.stack.loss(passes.classify(H, batch), run.Y[batch], None)
+
+        G = loss.gradient
+        for l in range(L + 1, 0, -1):
+            G = passes.backward(l, G, rows=s)  # histories are constants
+
+        counts = history_counts(
+            len(nodes), len(outside) * (L - 1), s * (L - 1), row_bytes=run.row_bytes
+        )
+        return Step(loss.value, passes.gradients, s, counts)
+
+    def close(self):
+        """Do nothing: there is no thread."""
+
+
+def outer_block(transpose, s):
+    """Return the Block from the nodes outside a batch to their neighbours in it.
+
+    Parameters
+    ----------
+    transpose : Block
+        The transpose of a block whose s destinations, a batch, are its first sources.
+    s : int
+
+    Returns
+    -------
+    Block
+        Destinations are the sources of the first block from number s; they stand first among the
+        sources, then come the nodes of the batch.
+    """
+    start, end, outside = transpose.start[s:], transpose.end[s:], transpose.n_dst - s
+    return Block._trusted(start, end, transpose.indices + np.int32(outside), transpose.n_dst)

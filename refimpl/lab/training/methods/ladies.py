@@ -1,0 +1,46 @@
+"""LADIES: every layer draws its nodes by importance, from the neighbours of the layer above.
+
+Zou, Hu, Wang, Jiang, Sun and Gu 2019, "Layer-Dependent Importance Sampling for Training Deep and
+Large Graph Convolutional Networks".
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+from refimpl.lab.training.methods import base
+from refimpl.lab.training.methods.base import MethodSettings
+from refimpl.lab.training.methods.fastgcn import ImportanceIterations, fitted_sizes, layer_sizes
+
+
+@dataclass(frozen=True)
+class Ladies(MethodSettings):
+    """Batches whose layers are drawn by importance, from the neighbours of the layer above.
+
+    Parameters
+    ----------
+    batch_size, layer_sizes, pool, background
+        As for `FastGcn`.
+    """
+
+    name: ClassVar[str] = "ladies"
+    way: ClassVar[str] = "batches"
+
+    batch_size: int = base.batch_size()
+    layer_sizes: tuple[int, ...] | None = layer_sizes()
+    pool: int = base.pool_size()
+    background: bool = base.background()
+
+    def check(self, config):
+        """Raise ValueError unless the model is one that aggregates by one matrix."""
+        base.only(config, "sage", "gcn")
+
+    def fitted(self, config, graph):
+        """Return these settings with what depends on the model filled in."""
+        return replace(self, layer_sizes=fitted_sizes(self, config))
+
+    def start(self, run):
+        """Return the iterations of a run."""
+        P = run.stack.adjacency(run.graph, dtype=run.dtype)
+        sample = partial(run.gnn.samplers.ladies_sample, P.graph, P.data)
+        return ImportanceIterations(run, sample)

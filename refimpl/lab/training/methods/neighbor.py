@@ -1,0 +1,78 @@
+"""Neighbour sampling: FreshGNN without its cache, the baseline."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from refimpl.lab.training.batches import MessageFlowGraphs
+from refimpl.lab.training.counts import LoadCounts
+from refimpl.lab.training.methods import base
+from refimpl.lab.training.methods.base import MethodSettings, Step
+from refimpl.lab.training.methods.fresh import FANOUTS
+
+
+@dataclass(frozen=True)
+class Neighbor(MethodSettings):
+    """Batches of nodes, each with sampled neighbours for every hop.
+
+    Parameters
+    ----------
+    batch_size, fanouts, fanout_order, sample_mode, workers
+        As for `Fresh`.
+    """
+
+    name: ClassVar[str] = "neighbor"
+    way: ClassVar[str] = "batches"
+    counts_loads: ClassVar[bool] = True
+    takes_features: ClassVar[bool] = True
+
+    batch_size: int = base.batch_size()
+    fanouts: tuple | None = base.fanouts("20,15,10,10,..")
+    fanout_order: str = base.fanout_order()
+    sample_mode: str = base.sample_mode()
+    workers: int = base.workers()
+
+    def check(self, config):
+        """Raise ValueError unless these settings fit the model."""
+        base.check_one_hop(config)
+        base.check_fanouts(self, config)
+
+    def fitted(self, config, graph):
+        """Return these settings with what depends on the model filled in."""
+        return replace(self, fanouts=base.fitted_fanouts(self, config.reach, FANOUTS))
+
+    def start(self, run):
+        """Return the iterations of a run."""
+        return NeighborIterations(run)
+
+
+class NeighborIterations:
+    """The iterations of neighbour sampling on a `Run`."""
+
+    cache = None
+
+    def __init__(self, run):
+        self.run, self.minibatches = run, MessageFlowGraphs(run)
+
+    def iteration(self):
+        """Go forward and back over the next minibatch, layer by layer; return its `Step`."""
+        run, L = self.run, self.run.config.layers
+        mfg, passes = next(self.minibatches), run.passes()
+        roots = mfg.nodes[L]
+
+        H = run.load(mfg.nodes[0])
+        for l in range(1, L + 1):
+            nodes = mfg.nodes[l - 1]
+            H = passes.forward(l, run.block_operand(mfg.blocks[l - 1], nodes), H, nodes)
+        loss = run.stack.loss(passes.classify(H, roots), run.Y[roots], None)
+
+        G = loss.gradient
+        for l in range(L + 1, 0, -1):
+            G = passes.backward(l, G)
+
+        loaded = len(mfg.nodes[0])
+        counts = LoadCounts(loaded, loaded, loaded=loaded, bytes=loaded * run.row_bytes)
+        return Step(loss.value, passes.gradients, len(roots), counts)
+
+    def close(self):
+        """End the threads that sample ahead."""
+        self.minibatches.close()

@@ -1,0 +1,213 @@
+"""VR-GCN: few sampled neighbours, corrected by histories of all (a control variate).
+
+Chen, Zhu and Song 2018, "Stochastic Training of Graph Convolutional Networks with Variance
+Reduction".
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from refimpl.adjacency import Adjacency
+from refimpl.block import Block
+from refimpl.lab.training.batches import MessageFlowGraphs
+from refimpl.lab.training.histories import histories_of, history_counts, rows_of
+from refimpl.lab.training.methods import base
+from refimpl.lab.training.methods.base import MethodSettings, Step
+from refimpl.profiling import timed
+
+FANOUTS = (2,)  # "only two neighbors per node"
+
+
+@dataclass(frozen=True)
+class VrGcn(MethodSettings):
+    """VR-GCN: batches with few sampled neighbours, corrected by histories.
+
+    Parameters
+    ----------
+    batch_size, workers, fanout_order
+        As for `Fresh`.
+    fanouts : sequence of ints, optional
+        As for `Fresh`, but one less: the first layer has the features of all neighbours. Default:
+        2 in every hop.
+    """
+
+    name: ClassVar[str] = "vrgcn"
+    way: ClassVar[str] = "batches"
+    kept: ClassVar[str] = "histories for variance reduction"
+    counts_loads: ClassVar[bool] = True
+    sample_mode: ClassVar[str] = "layered"
+
+    batch_size: int = base.batch_size()
+    fanouts: tuple | None = base.fanouts("2,2,..")
+    fanout_order: str = base.fanout_order()
+    workers: int = base.workers()
+
+    def check(self, config):
+        """Raise ValueError unless these settings fit the model."""
+        base.only(config, "sage", "gcn")
+        base.check_fanouts(self, config)
+
+    def fitted(self, config, graph):
+        """Return these settings with what depends on the model filled in."""
+        return replace(self, fanouts=base.fitted_fanouts(self, config.reach - 1, FANOUTS))
+
+    def start(self, run):
+        """Return the iterations of a run."""
+        return VrGcnIterations(run)
+
+
+class VrGcnIterations:
+    """The iterations of VR-GCN on a `Run`.
+
+    With P the matrix of the model on the training graph, h the inputs of a layer, h' their
+    histories, and S the matrix of a sample of P's entries, D of them in a row v of deg v, scaled
+    by deg v / D, a layer aggregates
+
+        P h' + S (h - h') = S h + (P - S) h'.
+
+    The node's own row, where a layer has one, is exact. So the aggregate is exact where h' = h,
+    and its mean over the sample is exact for any h'. The gradient flows through the sampled h
+    alone. After a step the histories hold every row that it computed. Layer 1 knows its inputs,
+    the features, so its aggregate is exact; it is computed once, before training, as the authors
+    do, and dropout comes after it. Layers above drop the same elements of h and of h', which keeps
+    both statements above true; the authors' other estimator for dropout (CVD) is not used.
+
+    An iteration takes O(e f + s f^2) time, with e counting all neighbours of the nodes that
+    layers 2 .. L compute, and s these nodes.
+    """
+
+    def __init__(self, run):
+        self.run, self.minibatches = run, MessageFlowGraphs(run)
+        self.histories = self.cache = histories_of(run)
+        with timed("normalization"):
+            A = run.stack.adjacency(run.graph, dtype=run.dtype)
+            self.P = edge_values(run.graph, run.config.model.name, run.dtype)
+            self.PX = run.gnn.spmm(A.graph, A.data, run.X)
+
+    def iteration(self):
+        """Go forward and back over the next minibatch; return its `Step`."""
+        run, histories, L = self.run, self.histories, self.run.config.layers
+        mfg, passes = next(self.minibatches), run.passes()
+        nodes = (None, *mfg.nodes)  # of layers 1 .. L: those that the layer computes
+        H: list = [None] * (L + 1)
+        read = 0
+
+        X = np.concatenate([run.X[nodes[1]], self.PX[nodes[1]]])
+        A = read_off(len(nodes[1]), run.dtype)
+        H[1] = passes.forward(1, A, X, np.concatenate([nodes[1], nodes[1]]))
+        for l in range(2, L + 1):
+            with timed("sampling"):
+                block = mfg.blocks[l - 2]
+                S = run.block_operand(block, nodes[l - 1])
+                A, outside = control_variate(S, block, nodes[l], run.graph, self.P)
+            sources = np.concatenate([nodes[l - 1], outside])
+            X = np.concatenate([H[l - 1], histories.read(l - 1, outside)])  # h and h'
+            H[l] = passes.forward(l, A, X, sources)
+            read += len(outside)
+        logits = passes.classify(H[L], nodes[L])
+        loss = run.stack.loss(logits, run.Y[nodes[L]], None)
+
+        G = passes.backward(L + 1, loss.gradient)
+        for l in range(L, 0, -1):
+            below = len(nodes[l - 1]) if l > 1 else 0
+            G = passes.backward(l, G, rows=below)  # h' is a constant
+
+        for l in range(1, L):
+            histories.write(l, nodes[l], H[l])
+        counts = history_counts(
+            2 * len(nodes[1]), read, sum(map(len, nodes[1:L])), row_bytes=run.row_bytes
+        )
+        return Step(loss.value, passes.gradients, len(nodes[L]), counts)
+
+    def close(self):
+        """End the threads that sample ahead."""
+        self.minibatches.close()
+
+
+def read_off(k, dtype):
+    """Return the matrix (0 I) that takes the last k of 2 k rows: they are aggregated already."""
+    rows, nothing = np.arange(k), np.empty(0, dtype)
+    pattern = Block._trusted(rows, rows + 1, (k + rows).astype(np.int32), 2 * k)
+    none = Block._trusted(np.zeros(2 * k, np.int64), np.zeros(2 * k, np.int64), rows[:0], k)
+    return Adjacency(pattern, np.ones(k, dtype), nothing, none)
+
+
+def edge_values(graph, model, dtype):
+    """Return, for every edge (v, u), what a model multiplies the row of u by at v; shape (e,).
+
+    1 / deg v for "sage". For "gcn" the entry of `sym_norm`, but 0 for a self-loop: a node's own
+    row has its own weight.
+    """
+    degrees = graph.degrees()
+    if model == "sage":
+        return np.repeat(1 / np.maximum(degrees, 1), degrees).astype(dtype)
+    receiving = np.repeat(np.arange(graph.n), degrees)
+    values = 1 / np.sqrt((degrees[receiving] + 1) * (degrees[graph.indices] + 1))
+    return np.where(receiving == graph.indices, 0, values).astype(dtype)
+
+
+def control_variate(S, block, receiving, graph, P):
+    """Return the matrix (S, P - S) of the rows (h, h'), and the nodes whose h' it reads.
+
+    The gradient of h' is not computed: the transpose has empty rows there. A node that has all of
+    its neighbours sampled needs no histories. O(k log k) time for k neighbours.
+
+    Parameters
+    ----------
+    S : Adjacency
+        From `block_norm`: it scales what was sampled up to all neighbours.
+    block : Block
+        What it was made of, with `edge_ids` in `graph`.
+    receiving : int32 array
+        The destinations of `block`.
+    graph : Graph
+    P : (e,) array
+        From `edge_values`.
+
+    Returns
+    -------
+    Adjacency
+        Each row has the entries of S first, then those of P - S in the order of the graph.
+    (k,) int32 array
+        The nodes of the columns behind those of S, ascending.
+    """
+    degrees, taken = graph.degrees()[receiving], block.degrees()
+    short = taken < degrees  # rows with neighbours that were not sampled
+    positions, ends = rows_of(graph, receiving[short])
+    row = np.repeat(np.arange(len(receiving)), taken)
+    drawn = block.edge_ids - graph.start[receiving][row]  # the place in its row
+    begin = np.zeros(len(receiving), np.int64)
+    begin[short] = ends - degrees[short]
+    sampled, of_row = (begin[row] + drawn)[short[row]], row[short[row]]
+
+    P_minus_S = P[positions]
+    scale = degrees / np.maximum(taken, 1)
+    P_minus_S[sampled] *= (1 - scale[of_row]).astype(P.dtype)  # S is scale times P there
+    others, place = np.unique(graph.indices[positions], return_inverse=True)
+    lengths = np.where(short, degrees, 0)
+    return side_by_side(S, lengths, place, P_minus_S, len(others)), others
+
+
+def side_by_side(S, lengths, columns, values, width):
+    """Return S with `width` more columns: row i has its next ``lengths[i]`` of `values` there."""
+    n_src, first = S.graph.n_src, S.graph.degrees()
+    end = np.cumsum(first + lengths)
+    start = end - first - lengths
+    left = np.repeat(start, first) + _within(first)
+    right = np.repeat(start + first, lengths) + _within(lengths)
+    indices, data = np.empty(end[-1:].sum(), np.int32), np.empty(end[-1:].sum(), values.dtype)
+    indices[left], data[left] = S.graph.indices, S.data
+    indices[right], data[right] = n_src + columns, values
+    pattern = Block._trusted(start, end, indices, n_src + width)
+    t, none = S.graph_t, np.full(width, S.graph_t.e)
+    t = Block._trusted(
+        np.concatenate([t.start, none]), np.concatenate([t.end, none]), t.indices, t.n_src
+    )
+    return Adjacency(pattern, data, S.data_t, t)
+
+
+def _within(lengths):
+    """Return 0 .. k - 1 for every length k, one behind the other."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -1,0 +1,41 @@
+"""GCN."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from refimpl.lab.training.models.base import ModelSettings, bias_shape, by_name, order_on
+from refimpl.scheduling import chain_order
+
+
+@dataclass(frozen=True)
+class Gcn(ModelSettings):
+    """The graph convolution of Kipf and Welling."""
+
+    name: ClassVar[str] = "gcn"
+    title: ClassVar[str] = "GCN"
+    matrix: ClassVar[str] = "sym"
+
+    def layer(self, gnn, config, f_in, f_out, first):
+        """Return one layer."""
+        return GcnLayer(gnn, config, f_in, f_out, first)
+
+
+class GcnLayer:
+    """The graph convolution of GCN."""
+
+    def __init__(self, gnn, config, f_in, f_out, first):
+        self.gnn = gnn
+        self.shapes = {"W": (f_in, f_out), **bias_shape(config, f_out)}
+        self.order = chain_order(f_in, f_out, first=first)  # J8:12
+
+    def forward(self, W, A, X):
+        """Return the layer's output, and what `backward` needs of this pass."""
+        order = order_on(A, self.order)
+        out = self.gnn.gcn_forward(A, X, W["W"], order, b=W.get("b"))  # J1:10
+        return out.X_out, out
+
+    def backward(self, W, A, X, out, G_out):
+        """Return the gradients of the weights by name, and of X (None in the first layer)."""
+        order = order_on(A, self.order)
+        gradients = self.gnn.gcn_backward(A, X, W["W"], out, G_out, order, b=W.get("b"))
+        return by_name(self, gradients), gradients.X

@@ -1,0 +1,89 @@
+"""MixHop."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from refimpl.lab.training.models.base import ModelSettings, bias_shape
+from refimpl.lab.training.settings import integer
+from refimpl.scheduling import mixhop_depth
+
+
+@dataclass(frozen=True)
+class MixHop(ModelSettings):
+    """MixHop: powers of the adjacency side by side.
+
+    Parameters
+    ----------
+    hops : int
+        K: a layer has the powers 0 .. K.
+    """
+
+    name: ClassVar[str] = "mixhop"
+    title: ClassVar[str] = "MixHop"
+    matrix: ClassVar[str] = "sym"
+
+    hops: int = integer(
+        2,
+        "K: a layer has the powers 0 .. K of the adjacency side by side",
+        low=0,
+        metavar="K",
+    )
+
+    @property
+    def hops_a_layer(self):
+        """How many hops away a layer looks: K."""
+        return self.hops
+
+    def operand(self, hops):
+        """Return what each hop of a layer aggregates with."""
+        return hops
+
+    def layer(self, gnn, config, f_in, f_out, first):
+        """Return one layer."""
+        return MixHopLayer(gnn, config, f_in, f_out, first, self.hops)
+
+
+class MixHopLayer:
+    """The powers 0 .. K of the adjacency, each with its own columns of the output.
+
+    All have f_out over K + 1 columns, rounded down, and the first what is left.
+    """
+
+    def __init__(self, gnn, config, f_in, f_out, first, hops):
+        self.gnn, self.first = gnn, first
+        share = f_out // (hops + 1)
+        widths = [f_out - hops * share] + hops * [share]
+        self.names = [f"W{k}" for k in range(hops + 1)]
+        self.shapes = {name: (f_in, w) for name, w in zip(self.names, widths, strict=True)}
+        self.shapes |= bias_shape(config, f_out)
+        self.depth = mixhop_depth(f_in, widths, first=first)  # J8:12 E-F4
+
+    def forward(self, W, A, X):
+        """Return the layer's output, and what `backward` needs of this pass."""
+        depth = depth_on(A, self.depth)
+        out = self.gnn.mixhop_forward(A, X, self._branches(W), depth, b=W.get("b"))  # J1:10
+        return out.X_out, out
+
+    def backward(self, W, A, X, out, G_out):
+        """Return the gradients of the weights by name, and of X (None in the first layer)."""
+        gradients = self.gnn.mixhop_backward(
+            A,
+            X,
+            self._branches(W),
+            out,
+            G_out,
+            depth_on(A, self.depth),
+            b=W.get("b"),
+            need_dx=not self.first,
+        )
+        named = dict(zip(self.names, gradients.W, strict=True))
+        return named if gradients.b is None else {**named, "b": gradients.b}, gradients.X
+
+    def _branches(self, W):
+        return tuple(W[name] for name in self.names)
+
+
+def depth_on(hops, depth):
+    """Return MixHop's split depth on `hops`: `depth` where they are square."""
+    square = all(A.graph.n_dst == A.graph.n_src for A in hops)
+    return depth if square else len(hops)

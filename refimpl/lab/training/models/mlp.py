@@ -1,0 +1,39 @@
+"""Layers that do not look at the graph: a control, and the classifier of every model."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from refimpl.lab.training.models.base import ModelSettings, bias_shape, by_name
+
+
+@dataclass(frozen=True)
+class Mlp(ModelSettings):
+    """Layers that do not look at the graph: a control."""
+
+    name: ClassVar[str] = "mlp"
+    title: ClassVar[str] = "MLP"
+    hops_a_layer: ClassVar[int] = 0
+
+    def layer(self, gnn, config, f_in, f_out, first):
+        """Return one layer."""
+        return DenseLayer(gnn, config, f_in, f_out, first)
+
+
+class DenseLayer:
+    """ReLU(X W): a layer that does not look at the graph; without `relu`, a classifier."""
+
+    def __init__(self, gnn, config, f_in, f_out, first, relu=True):
+        self.gnn, self.first, self.relu = gnn, first, relu
+        self.shapes = {"W": (f_in, f_out), **bias_shape(config, f_out)}
+
+    def forward(self, W, A, X):
+        """Return the layer's output, twice: `backward` needs it."""
+        Y = self.gnn.dense_forward(X, W["W"], relu=self.relu, b=W.get("b"))
+        return Y, Y
+
+    def backward(self, W, A, X, Y, G_out):
+        """Return the gradients of the weights by name, and of X (None in the first layer)."""
+        gradients = self.gnn.dense_backward(
+            X, W["W"], Y, G_out, relu=self.relu, need_dx=not self.first, b=W.get("b")
+        )
+        return by_name(self, gradients), gradients.X

@@ -1,0 +1,180 @@
+"""R-GCN, for typed graphs."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from refimpl.adjacency import Adjacency
+from refimpl.lab.training.models.base import ModelSettings, bias_shape
+from refimpl.lab.training.settings import integer
+from refimpl.typed import MOST_TYPES, TypedGraph
+
+ALL = -1
+
+
+def types_or_all(text):
+    """Return a number, or `ALL` for "all"."""
+    return ALL if text == "all" else int(text)
+
+
+@dataclass(frozen=True)
+class Rgcn(ModelSettings):
+    """R-GCN: a matrix for every relation, or bases for all of them, and one for the node.
+
+    Parameters
+    ----------
+    relations : int, optional
+        Of the data set, as ``train_graph.relations``: the default.
+    bases : int
+        Basis matrices in each layer, of which those of all relations are mixtures; 0 gives every
+        relation a matrix of its own.
+    node_types : int
+        How many types of nodes have a matrix of their own that the features are multiplied by
+        before the first layer; 0 for none, -1 for all that the training graph has.
+    """
+
+    name: ClassVar[str] = "rgcn"
+    title: ClassVar[str] = "R-GCN"
+
+    relations: int | None = integer(None, "relations of the graph", high=MOST_TYPES, flag="")
+    bases: int = integer(
+        0,
+        "basis matrices that those of all relations are mixtures of, 0 for a matrix for each "
+        "relation",
+        low=0,
+        high=MOST_TYPES,
+    )
+    node_types: int = integer(
+        0,
+        "types of nodes, or all, whose features a matrix of their own multiplies before the first "
+        "layer",
+        low=ALL,
+        high=MOST_TYPES,
+        metavar="COUNT|all",
+        parse=types_or_all,
+    )
+
+    def fitted(self, graph):
+        """Return these settings with the relations and types of the training graph."""
+        relations, types = self.relations, self.node_types
+        if relations is None:
+            relations = getattr(graph, "relations", 1)
+        if types == ALL:
+            types = getattr(graph, "kinds", 0)
+        return replace(self, relations=relations, node_types=types)
+
+    def check_graph(self, graph):
+        """Raise unless the graph has the types that the model is for."""
+        if not isinstance(graph, TypedGraph):
+            raise TypeError(
+                f'graph must be a TypedGraph where model is "rgcn", got {type(graph).__name__}'
+            )
+        if graph.relations != self.relations:
+            raise ValueError(
+                f"relations must be {graph.relations} as in the graph, got {self.relations}"
+            )
+        if self.node_types and not 0 < graph.kinds <= self.node_types:
+            raise ValueError(
+                f"node_types must be 0, or at least the {graph.kinds} of a graph that has types "
+                f"of nodes, got {self.node_types}"
+            )
+
+    def adjacency(self, gnn, graph, transpose_perm, dtype):
+        """Return what a layer aggregates with on a whole graph."""
+        self.check_graph(graph)
+        return self._relations(gnn, graph, graph, None, dtype)
+
+    def block_operand(self, gnn, block, sources, degrees, graph, dtype):
+        """Return what a layer aggregates with on a Block of `graph`."""
+        return self._relations(gnn, block, graph, sources, dtype)
+
+    def _relations(self, gnn, pattern, graph, sources, dtype):
+        """Return the operand of a layer; the types are those of `graph`."""
+        norms = gnn.layers.relation_norms(pattern, graph.edge_types, graph.relations, dtype=dtype)
+        types = graph.node_types
+        return Relations(norms, types if sources is None or types is None else types[sources])
+
+    def layer(self, gnn, config, f_in, f_out, first):
+        """Return one layer, the first with projections where there are types of nodes."""
+        if not first or not self.node_types:
+            return RgcnLayer(gnn, config, f_in, f_out, first, self)
+        layer = RgcnLayer(gnn, config, config.hidden, f_out, False, self)
+        return WithProjections(gnn, f_in, config.hidden, self.node_types, layer)
+
+
+class Relations(NamedTuple):
+    """The operand of an R-GCN layer.
+
+    Attributes
+    ----------
+    norms : tuple of R Adjacency
+        One a relation.
+    node_types : (n_src,) integer array or None
+        Of the rows of the layer's input.
+    """
+
+    norms: tuple[Adjacency, ...]
+    node_types: np.ndarray | None
+
+
+class RgcnLayer:
+    """R-GCN: a matrix for every relation, or `bases` for all of them, and one for the node."""
+
+    def __init__(self, gnn, config, f_in, f_out, first, settings):
+        self.gnn, self.first = gnn, first
+        relations, bases = settings.relations, settings.bases
+        self.names = [f"W{i}" for i in range(1, (bases or relations) + 1)]
+        self.shapes = dict.fromkeys(["W_self", *self.names], (f_in, f_out))
+        if bases:
+            self.shapes["coefficients"] = relations, bases
+        self.shapes |= bias_shape(config, f_out)
+
+    def forward(self, W, A, X):
+        """Return the layer's output, and what `backward` needs of this pass."""
+        args, options = self._weights(W)
+        out = self.gnn.rgcn_forward(A.norms, X, *args, **options)
+        return out.X_out, out
+
+    def backward(self, W, A, X, out, G_out):
+        """Return the gradients of the weights by name, and of X (None in the first layer)."""
+        args, options = self._weights(W)
+        gradients = self.gnn.rgcn_backward(
+            A.norms, X, *args, out, G_out, **options, need_dx=not self.first
+        )
+        named = dict(zip(self.names, gradients.W, strict=True))
+        rest = self.shapes.keys() - named.keys()
+        return named | {name: getattr(gradients, name) for name in rest}, gradients.X
+
+    def _weights(self, W):
+        options = {name: W.get(name) for name in ("coefficients", "b")}
+        return ([W[name] for name in self.names], W["W_self"]), options
+
+
+class WithProjections:
+    """The first R-GCN layer, its input multiplied by the matrix of each row's type before."""
+
+    def __init__(self, gnn, f_in, hidden, node_types, layer):
+        self.gnn, self.layer = gnn, layer
+        self.names = [f"P{kind}" for kind in range(node_types)]
+        self.shapes = {**dict.fromkeys(self.names, (f_in, hidden)), **layer.shapes}
+
+    def forward(self, W, A, X):
+        """Return the layer's output, and what `backward` needs of this pass."""
+        rows = [np.flatnonzero(A.node_types == kind) for kind in range(len(self.names))]
+        H = np.empty((len(X), W["W_self"].shape[0]), X.dtype)
+        for name, at in zip(self.names, rows, strict=True):
+            H[at] = self.gnn.dense_forward(X[at], W[name], relu=False)
+        Y, needed = self.layer.forward(W, A, H)
+        return Y, (rows, H, needed)
+
+    def backward(self, W, A, X, kept, G_out):
+        """Return the gradients of the weights by name, and None: there is no layer below."""
+        rows, H, needed = kept
+        gradients, G = self.layer.backward(W, A, H, needed, G_out)
+        for name, at in zip(self.names, rows, strict=True):
+            of_type = self.gnn.dense_backward(
+                X[at], W[name], H[at], G[at], relu=False, need_dx=False
+            )
+            gradients[name] = of_type.W
+        return gradients, None

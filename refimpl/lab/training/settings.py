@@ -1,0 +1,156 @@
+"""Settings that check themselves: each field says what it accepts and how a command line asks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from math import inf, isinf
+from typing import Any, ClassVar
+
+from refimpl import _check
+
+MOST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known of one field of a `Settings` class.
+
+    Attributes
+    ----------
+    check : callable
+        ``check(name, value)`` returns the value in its final form, or raises.
+    help : str
+        For the user: a phrase without its default.
+    parse : callable
+        Makes a value of what a user typed; raises ValueError if it cannot.
+    metavar : str or None
+    choices : tuple of str or None
+    shown : str or None
+        The default as the user is told, where its value does not say it.
+    flag : str or None
+        The option's name where it is not the field's; "" if the command line has none.
+    free : bool
+        Whether it may change when a run is resumed: it changes no result.
+    computes : bool
+        Whether it says what a model computes, and not only how it is trained; of the settings
+        that all models have. Such a setting that is added must have a default that computes what
+        model files without it were saved for.
+    """
+
+    check: Callable[[str, Any], Any]
+    help: str
+    parse: Callable[[str], Any] = str
+    metavar: str | None = None
+    choices: tuple[str, ...] | None = None
+    shown: str | None = None
+    flag: str | None = None
+    free: bool = False
+    computes: bool = False
+
+
+class Settings:
+    """A base for frozen dataclasses whose fields `integer`, `real`, `choice`, .. make.
+
+    Every value is checked, and brought into its final form, when an object is made.
+    """
+
+    name: ClassVar[str] = ""
+
+    def __post_init__(self):
+        for one, setting in settings_of(type(self)).items():
+            object.__setattr__(self, one, setting.check(one, getattr(self, one)))
+
+    def values(self):
+        """Return the settings by name, as JSON can hold them and `from_json` takes them."""
+        return {name: to_json(getattr(self, name)) for name in settings_of(type(self))}
+
+
+def settings_of(cls):
+    """Return the `Setting` of every field of a dataclass that has one, by name, in order."""
+    return {f.name: f.metadata["setting"] for f in fields(cls) if "setting" in f.metadata}
+
+
+def integer(default, help, low=1, high=MOST, *, metavar="COUNT", **more):
+    """Make a field for an int in [low, high]; for None too where that is the default."""
+    check = _or_none(default, lambda name, value: _check.integer(name, value, low, high))
+    return _field(default, check, help, int, metavar, **more)
+
+
+def real(default, help, low=0.0, high=inf, *, strict=False, metavar="NUMBER", **more):
+    """Make a field for a float of at least (above, if strict) `low` and at most `high`."""
+
+    def check(name, value):
+        return _check.real(name, value, low, strict=strict, high=high)
+
+    return _field(default, check, help, float, metavar, **more)
+
+
+def switch(default, help, **more):
+    """Make a field for True or False."""
+
+    def check(name, value):
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be True or False")
+        return value
+
+    return _field(default, check, help, bool, None, **more)
+
+
+def choice(default, help, choices, **more):
+    """Make a field for one of some words; a user may write "-" for "_"."""
+
+    def check(name, value):
+        return _check.choice(name, value, choices)
+
+    return _field(default, check, help, _underscored, None, choices=choices, **more)
+
+
+def integers(default, help, low=1, high=MOST, *, metavar="COUNT,..", **more):
+    """Make a field for a tuple of ints in [low, high], or None."""
+
+    def check(name, value):
+        if value is None:
+            return None
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"{name} must be a tuple of ints, got {type(value).__name__}")
+        return tuple(_check.integer(name, number, low, high) for number in value)
+
+    return _field(default, check, help, parsed_integers, metavar, **more)
+
+
+def other(default, check, help, parse=str, metavar=None, **more):
+    """Make a field with a check and a parser of its own."""
+    return _field(default, check, help, parse, metavar, **more)
+
+
+def _field(default, check, help, parse, metavar, **more):
+    setting = Setting(check=check, help=help, parse=parse, metavar=metavar, **more)
+    return field(default=default, metadata={"setting": setting})
+
+
+def _or_none(default, check):
+    if default is not None:
+        return check
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def _underscored(text):
+    return text.replace("-", "_")
+
+
+def parsed_integers(text):
+    """Return numbers that commas separate, as a tuple."""
+    return tuple(int(number) for number in text.split(","))
+
+
+def to_json(value):
+    """Return a setting's value as JSON holds it: tuples as lists, infinity as "inf"."""
+    if isinstance(value, tuple):
+        return [to_json(one) for one in value]
+    return "inf" if isinstance(value, float) and isinf(value) else value
+
+
+def from_json(value):
+    """Return what `to_json` was given."""
+    if isinstance(value, list):
+        return tuple(from_json(one) for one in value)
+    return inf if value == "inf" else value
