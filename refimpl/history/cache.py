@@ -1,5 +1,7 @@
 """Embeddings and features in one buffer, from both ends: FreshGNN's cache (section 4.2)."""
 
+from typing import Any
+
 import numpy as np
 
 from refimpl import _check
@@ -20,8 +22,6 @@ class BidirectionalCache:
 
     Parameters
     ----------
-    gnn : module
-        refimpl or fastimpl.
     n : int
         Nodes of the graph.
     d, h : int
@@ -63,9 +63,10 @@ class BidirectionalCache:
         If an argument is not as above, or more than 2**31 - 1 embeddings would fit.
     """
 
+    gnn: Any = None  # the implementation; bound in each package
+
     def __init__(
         self,
-        gnn,
         n,
         d,
         h,
@@ -79,7 +80,6 @@ class BidirectionalCache:
         start_iter=0,
         refill=False,
     ):
-        self.gnn = gnn
         self.n = _check.integer("n", n, 0, MOST)
         self.d, self.h = _check.integer("d", d, 1), _check.integer("h", h, 1)
         self.layers = _check.integer("layers", layers, 0)
@@ -304,7 +304,7 @@ class StaticSplitCache(BidirectionalCache):
 
     Parameters
     ----------
-    gnn, n, d, h, layers, floats, t_stale, dtype, overflow, staleness, start_iter
+    n, d, h, layers, floats, t_stale, dtype, overflow, staleness, start_iter
         As in `BidirectionalCache`.
     split : float in [0, 1]
         Fraction of the buffer that is for embeddings.
@@ -317,7 +317,6 @@ class StaticSplitCache(BidirectionalCache):
 
     def __init__(
         self,
-        gnn,
         n,
         d,
         h,
@@ -333,7 +332,6 @@ class StaticSplitCache(BidirectionalCache):
     ):
         self.split = _check.real("split", split, 0, high=1)
         super().__init__(
-            gnn,
             n,
             d,
             h,

@@ -1,1 +1,30 @@
 """Loops over an implementation: written once, for both packages."""
+
+from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
+from refimpl.lab.training.clusters import grow_clusters
+from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.training.methods import make_trainer, train
+from refimpl.lab.training.model import Model, load_model, predict, save_model
+from refimpl.lab.training.pool import SubgraphPool
+from refimpl.lab.training.prefetch import Prefetcher
+from refimpl.lab.training.scaling import scaled_sampler
+from refimpl.lab.training.trainer import EpochRecord, TrainResult, TrainState
+
+__all__ = [
+    "EpochRecord",
+    "Model",
+    "Prefetcher",
+    "SubgraphPool",
+    "TrainConfig",
+    "TrainResult",
+    "TrainState",
+    "grow_clusters",
+    "load_checkpoint",
+    "load_model",
+    "make_trainer",
+    "predict",
+    "save_checkpoint",
+    "save_model",
+    "scaled_sampler",
+    "train",
+]

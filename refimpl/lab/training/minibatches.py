@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl.streams import LAYER, SHUFFLE, key
-from refimpl.lab.training.pool import Pool, SubgraphPool
+from refimpl.lab.training.pool import Pool
 from refimpl.typed import TypedGraph
 
 
@@ -52,8 +52,7 @@ class Subgraphs:
         self.gnn, self.stack, self.graph, self.X, self.Y = gnn, stack, graph, X, Y
         self.sampler, self.counts = sampler, counts
         config = stack.config
-        self.pool = SubgraphPool(
-            gnn,
+        self.pool = gnn.SubgraphPool(
             graph,
             sampler,
             config.rng,
