@@ -5,30 +5,64 @@ The names most used stand here; all others in their topics: `refimpl.streams.key
 """
 
 from refimpl import (
-    adjacency,
-    block,
-    cost_models,
-    graph,
-    history,
-    lab,
-    layers,
-    loader,
-    losses,
-    metrics,
-    optimizers,
-    partition,
-    profiling,
-    propagation,
-    samplers,
-    scheduling,
-    streams,
-    typed,
+    adjacency as adjacency,
+)
+from refimpl import (
+    block as block,
+)
+from refimpl import (
+    cost_models as cost_models,
+)
+from refimpl import (
+    graph as graph,
+)
+from refimpl import (
+    history as history,
+)
+from refimpl import (
+    lab as lab,
+)
+from refimpl import (
+    layers as layers,
+)
+from refimpl import (
+    loader as loader,
+)
+from refimpl import (
+    losses as losses,
+)
+from refimpl import (
+    metrics as metrics,
+)
+from refimpl import (
+    optimizers as optimizers,
+)
+from refimpl import (
+    partition as partition,
+)
+from refimpl import (
+    profiling as profiling,
+)
+from refimpl import (
+    propagation as propagation,
+)
+from refimpl import (
+    samplers as samplers,
+)
+from refimpl import (
+    scheduling as scheduling,
+)
+from refimpl import (
+    streams as streams,
+)
+from refimpl import (
+    typed as typed,
 )
 from refimpl.adjacency import Adjacency
-from refimpl.block import Block, MFG
+from refimpl.block import MFG, Block
 from refimpl.graph import Graph, Subgraph, as_graph, induced_subgraph, transpose_perm
 from refimpl.history import BidirectionalCache, policy_update, prune_mfg
-from refimpl.lab.backend import backend
+from refimpl.lab.backend import backend, fill
 from refimpl.lab.data import Dataset, load_dataset
 from refimpl.lab.training import (
     Model,
@@ -79,7 +113,6 @@ from refimpl.samplers import (
     sample_mfg,
 )
 from refimpl.typed import TypedGraph
-from refimpl.lab.backend import fill
 
 __all__ = [
     "Adjacency",

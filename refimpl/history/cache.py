@@ -163,7 +163,7 @@ class BidirectionalCache:
 
     def fetch_features(self, ids):
         """Return (rows, hit) of the nodes `ids`, as `cache_fetch` does: features or zeros."""
-        return self.gnn.cache_fetch(self.features, self.rank, ids, self.feature_rows)
+        return self.gnn.history.cache_fetch(self.features, self.rank, ids, self.feature_rows)
 
     def lookup(self, layer, ids, i):
         """Return the slots of the entries valid in iteration `i`, -1 for the others, int32.
@@ -173,11 +173,11 @@ class BidirectionalCache:
         i = _check.integer("i", i, 0, MOST)
         by_age = self.staleness == "stamp" and self.t_stale is not None
         oldest = i - self.t_stale if by_age else 0
-        return self.gnn.cache_lookup(self.entries, layer, ids, oldest)
+        return self.gnn.history.cache_lookup(self.entries, layer, ids, oldest)
 
     def read(self, slots):
         """Return the embeddings in some `slots`, (len(slots), h)."""
-        return self.gnn.cache_read(self.entries.rows, slots)
+        return self.gnn.history.cache_read(self.entries.rows, slots)
 
     def begin_update(self, i):
         """Begin the update of iteration `i`: if a new cycle does, the header goes back.
@@ -208,7 +208,7 @@ class BidirectionalCache:
     def evict(self, layer, ids):
         """Take out a `layer`'s entries of `ids`, each given once; return how many there were."""
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
-        found = self.gnn.cache_lookup(self.entries, layer, ids, 0) >= 0
+        found = self.gnn.history.cache_lookup(self.entries, layer, ids, 0) >= 0
         self.entries.slot_of[layer - 1, ids] = -1
         count = int(np.count_nonzero(found))
         self.evicted += count
@@ -234,7 +234,7 @@ class BidirectionalCache:
         else:
             take = take[chosen]
         first = (self.head + chosen.start) % max(slots, 1)
-        self.gnn.cache_admit(self.entries, layer, ids, values, first, i, take=take)
+        self.gnn.history.cache_admit(self.entries, layer, ids, values, first, i, take=take)
         if len(ids):
             self.wrapped += (end - 1) // slots
             self.head = (end - 1) % slots + 1

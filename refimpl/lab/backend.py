@@ -106,6 +106,22 @@ def find(gnn, name):
     return getattr(gnn if home is None else find_topic(gnn, home), name)
 
 
+def completed(module):
+    """Return a module that is to be an implementation: itself if it is whole, else a `backend`.
+
+    Raises
+    ------
+    ValueError
+        If it has no public name.
+    """
+    names = homes()
+    if all(hasattr(find_topic(module, topic), name) for name, topic in names.items()):
+        return module
+    if not any(hasattr(find_topic(module, t), n) or hasattr(module, n) for n, t in names.items()):
+        raise ValueError(f"{module.__name__} is no implementation: it has no kernel")
+    return backend(module)
+
+
 def find_topic(gnn, topic):
     """Return the topic of a backend, or None."""
     for part in topic.split("."):
@@ -181,7 +197,7 @@ def takes_implementation(value):
     """Whether a public function has the first argument `gnn`, or a class the attribute."""
     if inspect.isclass(value):
         return hasattr(value, "gnn")
-    return inspect.isfunction(value) and next(iter(inspect.signature(value).parameters), "") == "gnn"
+    return inspect.isfunction(value) and next(iter(inspect.signature(value).parameters), 0) == "gnn"
 
 
 def bind(unbound, gnn, module):

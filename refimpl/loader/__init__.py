@@ -1,8 +1,8 @@
 """Loading features: by one-sided reads, in rounds (FreshGNN section 6)."""
 
 from refimpl.loader.features import (
-    FetchPlan,
     Fetched,
+    FetchPlan,
     Message,
     Trace,
     build_plan,

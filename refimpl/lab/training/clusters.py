@@ -7,9 +7,9 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import undirected
-from refimpl.streams import key, pick_without_replacement
 from refimpl.lab.training.minibatches import Minibatch, Shuffle
 from refimpl.lab.training.pool import Pool
+from refimpl.streams import key, pick_without_replacement
 from refimpl.typed import TypedGraph
 
 CLUSTERS = 8  # domain of the key that clusters grow from
@@ -126,7 +126,7 @@ class ClusterBatches:
     def __next__(self):
         sub = next(self.pool)
         A = self.stack.adjacency(sub.graph, sub.transpose_perm, dtype=self.X.dtype)
-        X = self.gnn.gather_rows(self.X, sub.nodes)
+        X = self.gnn.loader.gather_rows(self.X, sub.nodes)
         return Minibatch(self.stack.operands(A), X, self.Y[sub.nodes], None)
 
     def close(self):

@@ -6,12 +6,12 @@ from functools import partial
 from refimpl import _check
 from refimpl.history.cache import OVERFLOWS, STALENESS
 from refimpl.history.policy import CONTROLS
+from refimpl.lab.training.fanouts import checked_fanouts, one_a_hop
 from refimpl.layers.gat import NORMS
 from refimpl.layers.sage import CONCAT
 from refimpl.samplers.neighbor import MODES as SAMPLE_MODES
 from refimpl.samplers.sampling import Sampler
 from refimpl.streams import as_seed
-from refimpl.lab.training.fanouts import checked_fanouts, one_a_hop
 from refimpl.typed import MOST_TYPES
 
 IMPORTANCE = ("fastgcn", "ladies")  # layers are drawn by importance

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from refimpl.profiling import timed
-from refimpl.streams import key
 from refimpl.lab.training.node_batches import LoadCounts, NodeTrainer
 from refimpl.lab.training.stack import weights_of
+from refimpl.profiling import timed
+from refimpl.streams import key
 
 CONTROL = 7  # domain of the keys that rank rows at random
 
@@ -27,7 +27,9 @@ class MessageFlowGraphs:
         for epoch in count(start):
             nodes = np.arange(self.graph.n, dtype=np.int32)
             with timed("sampling"):  # the prefetcher records the rest
-                roots = self.gnn.epoch_batches(nodes, config.batch, config.rng, epoch)  # V1:3
+                roots = self.gnn.samplers.epoch_batches(
+                    nodes, config.batch, config.rng, epoch
+                )  # V1:3
             with self.gnn.Prefetcher(
                 self.graph,
                 roots,
@@ -135,12 +137,12 @@ class FreshTrainer(NodeTrainer):
     def _hotness(self, graph, nodes):
         gnn, config = self.gnn, self.config
         if config.hotness == "degree":
-            return gnn.degree_hotness(graph)
+            return gnn.history.degree_hotness(graph)
         if config.hotness == "pagerank":
-            return gnn.reverse_pagerank(graph, nodes)
+            return gnn.history.reverse_pagerank(graph, nodes)
         if self.plan is not None:
             return self.plan.hotness
-        met = gnn.profile(
+        met = gnn.history.profile(
             graph,
             nodes,
             config.fanouts,
@@ -154,7 +156,7 @@ class FreshTrainer(NodeTrainer):
     def _plan(self):
         """Return which embeddings save most memory access for the room they take."""
         config, graph = self.config, self.dataset.train_graph
-        return self.gnn.plan_performance(
+        return self.gnn.history.plan_performance(
             graph,
             np.arange(graph.n, dtype=np.int32),
             config.fanouts,
@@ -197,7 +199,7 @@ class FreshTrainer(NodeTrainer):
     def _pruned(self, mfg, slots):
         """Return what is live: the nodes and slots of every layer, and the `LiveLayers`."""
         pruned = self.gnn.prune_mfg(mfg, [found >= 0 for found in slots])  # V1:8-9 E-V2
-        live = self.gnn.live_layers(pruned)
+        live = self.gnn.history.live_layers(pruned)
         nodes = [ids[rows] for ids, rows in zip(mfg.nodes, live.order, strict=True)]
         slots = [found[rows] for found, rows in zip(slots, live.order[1:], strict=True)]
         return nodes, slots, live
@@ -259,7 +261,7 @@ class FreshTrainer(NodeTrainer):
         wrapped, dropped = cache.wrapped, cache.dropped
         cache.begin_update(i)
         for layer in layers:  # V1:19
-            score, computed = self.gnn.row_norms(G[layer - 1]), live.computed[layer - 1]
+            score, computed = self.gnn.history.row_norms(G[layer - 1]), live.computed[layer - 1]
             rows = nodes[layer], score, computed, H[layer]
             done = self._update_layer(layer, *rows, i)  # V1:20 E-V7
             counts = counts.plus(
@@ -298,7 +300,7 @@ class FreshTrainer(NodeTrainer):
     def _load(self, ids):
         """Return the features of `ids`, and how many of them were in the cache."""
         if self.cache is None or self.config.hotness == "none":
-            return self.gnn.gather_rows(self.features, self.rows[ids]), 0
+            return self.gnn.loader.gather_rows(self.features, self.rows[ids]), 0
         X, held = self.cache.fetch_features(ids)
-        X[~held] = self.gnn.gather_rows(self.features, self.rows[ids[~held]])
+        X[~held] = self.gnn.loader.gather_rows(self.features, self.rows[ids[~held]])
         return X, int(held.sum())

@@ -12,12 +12,12 @@ import numpy as np
 from refimpl import _check
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block, entries_of_rows
-from refimpl.profiling import timed
-from refimpl.streams import key
 from refimpl.lab.training.clusters import CLUSTERS, grow_clusters
 from refimpl.lab.training.minibatches import Shuffle
 from refimpl.lab.training.node_batches import LoadCounts, NodeTrainer
 from refimpl.lab.training.stack import weights_of
+from refimpl.profiling import timed
+from refimpl.streams import key
 
 
 class Histories:
@@ -268,7 +268,7 @@ class GasTrainer(HistoryTrainer):
         batch = next(self.minibatches)
         around, s, last = self._around(batch), len(batch), self.config.layers
         nodes, outside = around.nodes, len(around.nodes) - s
-        X, kept = self.gnn.gather_rows(self.features, self.rows[nodes]), []
+        X, kept = self.gnn.loader.gather_rows(self.features, self.rows[nodes]), []
         for layer in range(1, last + 1):
             H, pass_kept = self._forward(layer - 1, around.A, X, nodes)
             kept.append(pass_kept)

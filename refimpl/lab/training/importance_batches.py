@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from refimpl.streams import LAYER, key
 from refimpl.lab.training.minibatches import LayerSampler, Minibatch
 from refimpl.lab.training.pool import Pool
+from refimpl.streams import LAYER, key
 
 
 class ImportanceBatches:
@@ -22,7 +22,7 @@ class ImportanceBatches:
 
     def __next__(self):
         mfg, operands = next(self.pool)
-        X = self.gnn.gather_rows(self.X, mfg.nodes[0])
+        X = self.gnn.loader.gather_rows(self.X, mfg.nodes[0])
         return Minibatch(operands, X, self.Y[mfg.nodes[-1]], None)
 
     def close(self):
@@ -38,8 +38,8 @@ class FastGcnBatches(ImportanceBatches):
 
     def __init__(self, gnn, stack, graph, X, Y, first):
         P = stack.adjacency(graph, dtype=X.dtype)
-        law = gnn.importance_law(P.graph, P.data)
-        sample = partial(gnn.fastgcn_sample, P.graph, P.data, law=law)
+        law = gnn.samplers.importance_law(P.graph, P.data)
+        sample = partial(gnn.samplers.fastgcn_sample, P.graph, P.data, law=law)
         super().__init__(gnn, stack, graph, X, Y, first, sample)
 
 
@@ -51,7 +51,7 @@ class LadiesBatches(ImportanceBatches):
 
     def __init__(self, gnn, stack, graph, X, Y, first):
         P = stack.adjacency(graph, dtype=X.dtype)
-        sample = partial(gnn.ladies_sample, P.graph, P.data)
+        sample = partial(gnn.samplers.ladies_sample, P.graph, P.data)
         super().__init__(gnn, stack, graph, X, Y, first, sample)
 
 
@@ -67,5 +67,5 @@ def _draw(gnn, sampler, sample, first, count):
 
 
 def _with_transpose(gnn, block, data):
-    transposed, perm = gnn.transpose_block(block)
+    transposed, perm = gnn.block.transpose_block(block)
     return gnn.Adjacency(block, data, data[perm], transposed, perm)

@@ -259,13 +259,13 @@ class WithRowL2:
     def forward(self, W, A, X):
         """Return the scaled output, and what `backward` needs of this pass."""
         Y, needed = self.layer.forward(W, A, X)
-        out = self.gnn.row_l2_forward(Y)
+        out = self.gnn.layers.row_l2_forward(Y)
         return out.Y, (needed, out)
 
     def backward(self, W, A, X, kept, G_out):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         needed, out = kept
-        return self.layer.backward(W, A, X, needed, self.gnn.row_l2_backward(out, G_out))
+        return self.layer.backward(W, A, X, needed, self.gnn.layers.row_l2_backward(out, G_out))
 
 
 LAYERS: dict[str, Callable[..., Any]] = {

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl.streams import LAYER, SHUFFLE, key
 from refimpl.lab.training.pool import Pool
+from refimpl.streams import LAYER, SHUFFLE, key
 from refimpl.typed import TypedGraph
 
 
@@ -68,7 +68,7 @@ class Subgraphs:
         if isinstance(self.graph, TypedGraph):
             sub = self.graph.typed(sub)
         A, weights = self._normalised(sub)  # A1:4 E-A4
-        X, Y = self.gnn.gather_rows(self.X, sub.nodes), self.Y[sub.nodes]  # A1:5-6
+        X, Y = self.gnn.loader.gather_rows(self.X, sub.nodes), self.Y[sub.nodes]  # A1:5-6
         return Minibatch(self.stack.operands(A), X, Y, weights)
 
     def _normalised(self, sub):
@@ -76,10 +76,10 @@ class Subgraphs:
         dtype = self.X.dtype
         if self.counts is None:
             return self.stack.adjacency(sub.graph, sub.transpose_perm, dtype=dtype), None
-        weights = self.gnn.loss_weights(self.counts, sub.nodes, dtype=dtype)
+        weights = self.gnn.samplers.loss_weights(self.counts, sub.nodes, dtype=dtype)
         if self.stack.config.model == "mlp":
             return None, weights
-        return self.gnn.aggregator(self.counts, self.graph, sub, dtype=dtype), weights
+        return self.gnn.samplers.aggregator(self.counts, self.graph, sub, dtype=dtype), weights
 
     def close(self):
         """End the pool's thread."""
@@ -97,7 +97,7 @@ class LayerBatches:
 
     def __next__(self):
         mfg, operands = next(self.pool)
-        X = self.gnn.gather_rows(self.X, mfg.nodes[0])
+        X = self.gnn.loader.gather_rows(self.X, mfg.nodes[0])
         return Minibatch(operands, X, self.Y[mfg.nodes[-1]], None)
 
     def close(self):
@@ -129,7 +129,7 @@ class Shuffle:
         epoch, b = divmod(iteration, self.batches)
         if epoch not in self._shuffled:
             stream = key(self.seed, SHUFFLE, epoch)
-            order = self.gnn.pick_without_replacement(stream, 0, self.count, self.count)
+            order = self.gnn.streams.pick_without_replacement(stream, 0, self.count, self.count)
             self._shuffled = {epoch: order}
         return self._shuffled[epoch][b * self.size : (b + 1) * self.size]
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import undirected
-from refimpl.metrics import decide
-from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_scaling, scale
+from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.evaluation import full_graph_forward
 from refimpl.lab.training.npz import reading_npz, write_npz
 from refimpl.lab.training.stack import Stack
+from refimpl.metrics import decide
 
 FORMAT = "minibatch-gnn-model/1"
 FACTS = ("architecture", "features", "classes", "multilabel", "dataset")  # in `meta`

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl.streams import DROPOUT, GOLD, MASK, key
 from refimpl.lab.training.trainer import Trainer
+from refimpl.streams import DROPOUT, GOLD, MASK, key
 
 
 class LoadCounts(NamedTuple):
@@ -84,5 +84,5 @@ class NodeTrainer(Trainer):
         if not self.config.dropout:
             return X, None
         prefix = key(self.config.rng, DROPOUT, self.state.iterations, number)
-        keys = self.gnn.mix(nodes.astype(np.uint64) + np.uint64(prefix + GOLD & MASK))
+        keys = self.gnn.streams.mix(nodes.astype(np.uint64) + np.uint64(prefix + GOLD & MASK))
         return self.gnn.dropout(X, self.config.dropout, keys), keys

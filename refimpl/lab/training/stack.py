@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from refimpl.streams import DROPOUT, INIT, key
 from refimpl.lab.training.layers import LAYERS, DenseLayer, Relations, WithRowL2
+from refimpl.streams import DROPOUT, INIT, key
 from refimpl.typed import TypedGraph
 
 BLOCK_KINDS = {"sage": "row", "gcn": "sym", "mixhop": "sym", "gat": "loop"}
@@ -57,7 +57,7 @@ class Stack:
                     continue
                 rows, cols = shape
                 limit = math.sqrt(6 / max((1 if name in ATTENTION else rows) + cols, 1))
-                u = self.gnn.uniform(
+                u = self.gnn.streams.uniform(
                     key(seed, INIT, number, index), np.arange(rows * cols, dtype=np.uint64)
                 )
                 W = ((2 * u - 1) * limit).reshape(rows, cols)
@@ -88,10 +88,12 @@ class Stack:
             self.check_types(graph)
             return self._relations(graph, graph, None, dtype)
         if self.config.model == "sage":
-            return self.gnn.row_norm(graph, transpose_perm, dtype=dtype)
+            return self.gnn.adjacency.row_norm(graph, transpose_perm, dtype=dtype)
         if self.config.model == "gat":
-            return self.gnn.loop_norm(graph, dtype=dtype)
-        return None if self.config.model == "mlp" else self.gnn.sym_norm(graph, dtype=dtype)
+            return self.gnn.adjacency.loop_norm(graph, dtype=dtype)
+        return (
+            None if self.config.model == "mlp" else self.gnn.adjacency.sym_norm(graph, dtype=dtype)
+        )
 
     def operands(self, A):
         """Return the operand of each layer where all aggregate with A."""
@@ -127,11 +129,13 @@ class Stack:
             return self._relations(block, graph, sources, dtype)
         kind = BLOCK_KINDS.get(self.config.model)
         degrees = degrees[sources] if kind == "sym" else None
-        return self.gnn.block_norm(kind, block, degrees, dtype=dtype)
+        return self.gnn.adjacency.block_norm(kind, block, degrees, dtype=dtype)
 
     def _relations(self, pattern, graph, sources, dtype):
         """Return the operand of an R-GCN layer; the types are those of `graph`."""
-        norms = self.gnn.relation_norms(pattern, graph.edge_types, graph.relations, dtype=dtype)
+        norms = self.gnn.layers.relation_norms(
+            pattern, graph.edge_types, graph.relations, dtype=dtype
+        )
         types = graph.node_types
         return Relations(norms, types if sources is None or types is None else types[sources])
 

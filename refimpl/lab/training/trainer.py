@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refimpl._threads import one_blas_thread
-from refimpl.metrics import decide, f1_micro
-from refimpl.profiling import PARTS, Profile, timed
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.training.clusters import ClusterBatches
 from refimpl.lab.training.config import TrainConfig
-from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.training.evaluation import full_graph_forward
 from refimpl.lab.training.importance_batches import FastGcnBatches, LadiesBatches
 from refimpl.lab.training.minibatches import LayerBatches, Subgraphs, WholeGraph
 from refimpl.lab.training.scaling import scaled_sampler
 from refimpl.lab.training.stack import Stack
+from refimpl.metrics import decide, f1_micro
+from refimpl.profiling import PARTS, Profile, timed
 
 SOURCES = {  # of minibatches, by method
     "layer": LayerBatches,

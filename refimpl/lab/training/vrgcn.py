@@ -8,9 +8,9 @@ import numpy as np
 
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
-from refimpl.profiling import timed
 from refimpl.lab.training.fresh import MessageFlowGraphs
 from refimpl.lab.training.gas import HistoryTrainer, rows_of
+from refimpl.profiling import timed
 
 
 class VrGcnTrainer(HistoryTrainer):
