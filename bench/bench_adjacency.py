@@ -13,7 +13,7 @@ def test_row_norm(case):
     nbytes = 16 * graph.e + 8 * graph.n  # read perm, write data and data_t
     done = [Part(nbytes, nbytes, random=graph.e, table=4 * graph.e)]
     case.describe("row_norm", f"{inputs.graph_text(graph)} float32", done)
-    A = case.run(case.gnn.row_norm, graph, perm, dtype=np.float32)
+    A = case.run(case.gnn.adjacency.row_norm, graph, perm, dtype=np.float32)
     means = graph.to_scipy(1 / np.repeat(graph.degrees(), graph.degrees()))
     assert_allclose(A.data, means.data, rtol=1e-7)
     x = inputs.normal(graph.n, 1, "float64")

@@ -34,8 +34,8 @@ def orders(size):
     """Return the orders of both layers."""
     scale = inputs.SIZES[size]
     half = scale.hidden // 2
-    first = refimpl.chain_order(scale.f, half, first=True)
-    return first, refimpl.chain_order(scale.hidden, half, first=False)
+    first = refimpl.scheduling.chain_order(scale.f, half, first=True)
+    return first, refimpl.scheduling.chain_order(scale.hidden, half, first=False)
 
 
 def iteration(gnn, size, q, W, m, v):
@@ -43,7 +43,7 @@ def iteration(gnn, size, q, W, m, v):
     (X_all, Y_all), (first, second), scale = data(size), orders(size), inputs.SIZES[size]
     sampler = refimpl.Sampler("pin_tile", m=scale.m, n=scale.n)
     (sub,) = gnn.sample_many(inputs.parent(size), sampler, inputs.SEED, q, 1)
-    A = gnn.row_norm(sub.graph, sub.transpose_perm, dtype=np.float32)
+    A = gnn.adjacency.row_norm(sub.graph, sub.transpose_perm, dtype=np.float32)
     X, Y = X_all[sub.nodes], Y_all[sub.nodes]
     out1 = gnn.sage_forward(A, X, W["neigh1"], W["self1"], first)
     out2 = gnn.sage_forward(A, out1.X_out, W["neigh2"], W["self2"], second)

@@ -10,6 +10,7 @@ import fastimpl
 import refimpl
 from bench import inputs, work
 from bench.conftest import MIN_ROUNDS
+from refimpl.lab.backend import find
 from refimpl.streams import SAMPLE
 
 SIZES = pytest.mark.sizes("tiny", "small", "large")
@@ -18,7 +19,7 @@ COUNT = 8
 
 def keys(q):
     """Return the two keys of subgraph q."""
-    return [refimpl.key(inputs.SEED, SAMPLE, q, which) for which in (0, 1)]
+    return [refimpl.streams.key(inputs.SEED, SAMPLE, q, which) for which in (0, 1)]
 
 
 @pytest.mark.serial
@@ -27,9 +28,7 @@ def keys(q):
 def test_frontier_sampler(case, name):
     graph, m, n = inputs.parent(case.size), case.scale.m, case.scale.n
     sample = getattr(case.gnn, name)
-    counters = [
-        getattr(fastimpl, name)(graph, *keys(q), m=m, n=n).counters for q in range(MIN_ROUNDS)
-    ]
+    counters = [find(fastimpl, name)(graph, *keys(q), m=m, n=n).counters for q in range(MIN_ROUNDS)]
     done = work.mean([work.sampling(graph, c) for c in counters])
     case.describe(name, f"m={m:,} n={n:,} of {inputs.graph_text(graph)}", done)
 

@@ -8,14 +8,14 @@ import refimpl
 from bench import inputs
 from bench.work import Part, stream
 
-KEY = refimpl.key(inputs.SEED, 6)
+KEY = refimpl.streams.key(inputs.SEED, 6)
 
 
 @pytest.mark.serial
 def test_uniform(case):
     counters = np.arange({"small": 100_000, "large": 4_000_000}[case.size], dtype=np.uint64)
     case.describe("uniform", f"{counters.size:,} draws", stream(16 * counters.size))
-    got = case.run(case.gnn.uniform, KEY, counters)
+    got = case.run(case.gnn.streams.uniform, KEY, counters)
     some = range(0, counters.size, counters.size // 50)
     assert_array_equal(got[list(some)], [plain_uniform(KEY, c) for c in some])
 
@@ -34,7 +34,7 @@ def test_pick_without_replacement(case):
     # at least two look-ups a pick, in a table of positions and values
     work = [Part(4 * m, 4 * m, random=2 * m, table=8 * m)]
     case.describe("pick_without_replacement", f"{m:,} of {N:,}", work)
-    got = case.run(case.gnn.pick_without_replacement, KEY, 0, N, m)
+    got = case.run(case.gnn.streams.pick_without_replacement, KEY, 0, N, m)
     deck = list(range(N))  # the whole deck, where both packages keep what moved
     for i in range(m):
         j = i + int(plain_uniform(KEY, i) * (N - i))

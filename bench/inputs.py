@@ -67,7 +67,7 @@ def adjacency(size, dtype="float32"):
     """Return the row-normalised adjacency of `layer_graph`."""
     graph = layer_graph(size)
     perm = np.argsort(graph.indices, kind="stable")
-    return refimpl.row_norm(graph, perm, dtype=np.dtype(dtype))
+    return refimpl.adjacency.row_norm(graph, perm, dtype=np.dtype(dtype))
 
 
 def normal(shape, seed, dtype="float32"):

@@ -20,7 +20,7 @@ import numpy as np
 import fastimpl
 from bench.conftest import MAX_LOAD, busy_seconds, share_of_others
 from bench.peers.protocol import Contestant, ContestantError
-from refimpl import kronecker
+from refimpl.lab.data import kronecker
 
 MODULE = "bench.peers.loaders"
 FANOUTS, BATCH, BATCHES = (20, 15, 10), 1000, 40
@@ -66,7 +66,7 @@ def export(path, scale, batch):
     graph = kronecker(scale, 16)
     nodes = np.flatnonzero(graph.degrees()).astype(np.int32)
     nodes = nodes[: len(nodes) // batch * batch]
-    batches = np.array(fastimpl.epoch_batches(nodes, batch, 1, 0)[:BATCHES])
+    batches = np.array(fastimpl.samplers.epoch_batches(nodes, batch, 1, 0)[:BATCHES])
     np.savez(path, indptr=graph.indptr, indices=graph.indices, batches=batches)
     return graph
 

@@ -15,9 +15,11 @@ import numpy as np
 
 import fastimpl as gnn
 from bench.fresh import numbers
-from refimpl import key, load_dataset, power_law
+from refimpl import load_dataset
 from refimpl.history.cache import OVERFLOWS
+from refimpl.lab.data import power_law
 from refimpl.lab.training.fresh import CONTROL
+from refimpl.streams import key
 
 SEED = 0
 
@@ -42,7 +44,7 @@ class Policy:
         slots = [np.full(len(ids), -1, np.int32) for ids in mfg.nodes[1:]]
         for layer in self.layers:
             slots[layer - 1] = self.cache.lookup(layer, mfg.nodes[layer], i)
-        live = gnn.live_layers(gnn.prune_mfg(mfg, [found >= 0 for found in slots]))
+        live = gnn.history.live_layers(gnn.prune_mfg(mfg, [found >= 0 for found in slots]))
         held = self.cache.fetch_features(mfg.nodes[0][live.order[0]])[1]
         self.loaded.append(len(held) - int(held.sum()))
         if not self.layers:
@@ -76,8 +78,8 @@ class Policy:
 def policies(options, graph, roots, d, h):
     """Return the policies of Figure 14 by name, in its order."""
     sampling = graph, roots, options.fanouts, options.batch
-    met = gnn.profile(*sampling, seed=SEED)
-    plan = gnn.plan_performance(
+    met = gnn.history.profile(*sampling, seed=SEED)
+    plan = gnn.history.plan_performance(
         *sampling,
         seed=SEED,
         floats=options.floats(d, graph.n),
@@ -86,15 +88,15 @@ def policies(options, graph, roots, d, h):
         p=options.p_grad,
         t_stale=options.age,
     )
-    degree = gnn.degree_hotness(graph)
-    ranks = gnn.reverse_pagerank(graph, roots)
+    degree = gnn.history.degree_hotness(graph)
+    ranks = gnn.history.reverse_pagerank(graph, roots)
     common = options, graph
     return {
         "degree": Policy(*common, degree, d, h, p=0),
         "PageRank": Policy(*common, ranks, d, h, p=0),
         "profile": Policy(*common, met.rho[0], d, h, p=0),
         "embeddings": Policy(*common, None, d, h),
-        "half and half": Policy(*common, met.rho[0], d, h, cache=gnn.StaticSplitCache),
+        "half and half": Policy(*common, met.rho[0], d, h, cache=gnn.history.StaticSplitCache),
         "bidirectional": Policy(*common, met.rho[0], d, h),
         "with performance": Policy(*common, plan.hotness, d, h, plan=plan),
     }
@@ -104,7 +106,7 @@ def graphs_of_batches(options, graph, roots):
     """Yield the message-flow graphs of one epoch after another."""
     epoch = 0
     while True:
-        batches = gnn.epoch_batches(roots, options.batch, SEED, epoch)
+        batches = gnn.samplers.epoch_batches(roots, options.batch, SEED, epoch)
         with gnn.Prefetcher(
             graph, batches, options.fanouts, seed=SEED, epoch=epoch, workers=1
         ) as found:
@@ -152,7 +154,7 @@ def main(arguments=None):
     else:
         graph = power_law(options.nodes, 38, exponent=2.3)
         count = int(options.roots * graph.n)
-        roots = gnn.pick_without_replacement(key(SEED, CONTROL), 0, graph.n, count)
+        roots = gnn.streams.pick_without_replacement(key(SEED, CONTROL), 0, graph.n, count)
     options.age = max(1, -(-len(roots) // options.batch) // 6)
     options.floats = lambda d, n: int(options.share * n * d)
     print(f"`{' '.join(['python -m bench.policies', *(arguments or sys.argv[1:])])}`: ", end="")

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 import fastimpl
 import refimpl
 from fastimpl.history.pruning import LAYOUTS
-from refimpl import kronecker
+from refimpl.lab.data import kronecker
 
 SCALE, DEGREE, FANOUTS = 20, 16, (20, 15, 10)
 BATCHES = (100, 300, 1000)
@@ -46,7 +46,7 @@ def inputs(graph, batch):
     """Return a message-flow graph, and which of its embeddings are cached."""
     rng = np.random.default_rng(batch)
     roots = rng.choice(np.flatnonzero(graph.degrees()), batch, replace=False)
-    mfg = fastimpl.layer_sample(graph, roots, FANOUTS, refimpl.key(batch))
+    mfg = fastimpl.layer_sample(graph, roots, FANOUTS, refimpl.streams.key(batch))
     hit = [rng.random(len(nodes)) < SHARE for nodes in mfg.nodes[1:]]
     hit[-1][:] = False
     return mfg, hit

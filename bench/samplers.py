@@ -10,7 +10,9 @@ from threadpoolctl import threadpool_limits
 import fastimpl
 import refimpl
 from bench import probes
-from refimpl import Sampler, kronecker, power_law
+from refimpl import Sampler
+from refimpl.lab.backend import find
+from refimpl.lab.data import kronecker, power_law
 from refimpl.streams import SAMPLE
 
 ROUNDS, COUNT = 7, 8
@@ -101,11 +103,11 @@ def subgraph_seconds(graph, sampler, threads):
 
 def nodes_seconds(graph, sampler):
     """Return the median seconds to draw the nodes of one sample, alone on one thread."""
-    kernel, turns = getattr(fastimpl, sampler.name), iter(range(1000))
+    kernel, turns = find(fastimpl, sampler.name), iter(range(1000))
 
     def draw():
         q = next(turns)
-        keys = [refimpl.key(0, SAMPLE, q, s) for s in range(sampler.streams)]
+        keys = [refimpl.streams.key(0, SAMPLE, q, s) for s in range(sampler.streams)]
         kernel(graph, *keys, **sampler.options)
 
     with threadpool_limits(1):
@@ -130,8 +132,8 @@ def check(graph, sampler, sub):
     np.testing.assert_array_equal(sub.graph.indptr, want.indptr)
     np.testing.assert_array_equal(sub.graph.indices, want.indices)
     if graph.n < 20_000:
-        keys = [refimpl.key(0, SAMPLE, 0, s) for s in range(sampler.streams)]
-        sample = getattr(refimpl, sampler.name)(graph, *keys, **sampler.options)
+        keys = [refimpl.streams.key(0, SAMPLE, 0, s) for s in range(sampler.streams)]
+        sample = find(refimpl, sampler.name)(graph, *keys, **sampler.options)
         np.testing.assert_array_equal(sub.nodes, sample.nodes)
         assert sub.counters == sample.counters
 

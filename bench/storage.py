@@ -22,8 +22,9 @@ import numpy as np
 import fastimpl
 from bench.conftest import busy_seconds, share_of_others
 from bench.fresh import numbers
-from refimpl import Dataset, TrainConfig, io_counters, open_features, write_features
+from refimpl import Dataset, TrainConfig
 from refimpl.lab.data.communities import communities
+from refimpl.loader import io_counters, open_features, write_features
 
 GROUPS = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")  # version 1, version 2
 LIMIT_FILES = "memory.limit_in_bytes", "memory.max"

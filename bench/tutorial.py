@@ -120,7 +120,7 @@ def fail(message):
 
 def report(nodes, m, n, rounds, load):
     """Measure; return the Markdown."""
-    graph = refimpl.power_law(nodes, MEAN_DEGREE)
+    graph = refimpl.lab.data.power_law(nodes, MEAN_DEGREE)
     samplers = {step.sampler: Sampler(step.sampler, m=m, n=n, deg_cap=DEGREE_CAP) for step in STEPS}
     steps = [step for step in STEPS if step.threads in THREADS]
     for step in steps:  # subgraph 0, which no turn draws: it warms up as well
@@ -155,7 +155,7 @@ def draw(step, graph, sampler, first):
         kernel = getattr(step.gnn, step.sampler)
         subgraphs, choosing, begin = [], 0.0, perf_counter()
         for q in range(first, first + step.count):
-            keys = [step.gnn.key(SEED, SAMPLE, q, stream) for stream in (0, 1)]
+            keys = [step.gnn.streams.key(SEED, SAMPLE, q, stream) for stream in (0, 1)]
             started = perf_counter()
             sample = kernel(graph, *keys, **sampler.options)
             choosing += perf_counter() - started

@@ -1,13 +1,13 @@
 """Ties each fast function to its reference."""
 
+import importlib
 import inspect
-
-import refimpl
 
 
 def twin(fast):
     """Give `fast` the reference's docstring after checking that the signatures match."""
-    reference = getattr(refimpl, fast.__name__)
+    place = fast.__module__.replace("fastimpl", "refimpl", 1)
+    reference = getattr(importlib.import_module(place), fast.__name__)
     if inspect.signature(fast) != inspect.signature(reference):
         raise TypeError(f"{fast.__name__}{inspect.signature(fast)} differs from refimpl")
     fast.__doc__ = reference.__doc__

@@ -7,10 +7,9 @@ from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.block import transpose_block
 from fastimpl.graph import transpose_perm as _transpose_perm
-from refimpl import _check
 from refimpl.adjacency import Adjacency, block_arguments, norm_arguments
 from refimpl.block import Block
-from refimpl.graph import Graph
+from refimpl.graph import Graph, undirected
 
 
 @twin
@@ -23,7 +22,7 @@ def row_norm(graph, transpose_perm=None, *, dtype=np.float64):
 
 @twin
 def add_self_loops(graph):
-    _check.symmetric(graph)
+    undirected(graph)
     indptr = np.empty_like(graph.indptr)
     _adjacency.looped_indptr(graph.indptr, graph.indices, indptr)
     indices = np.empty(indptr[-1], np.int32)

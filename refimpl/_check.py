@@ -113,14 +113,3 @@ def node_set(name, value, n):
     if np.any(nodes[1:] <= nodes[:-1]):
         raise ValueError(f"{name} must be strictly ascending (sorted, each node once)")
     return nodes
-
-
-def symmetric(graph):
-    """Return `graph` if it is a Graph with a symmetric pattern, or raise."""
-    from refimpl.graph import Graph  # here, because graph.py imports this module
-
-    if not isinstance(graph, Graph):
-        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
-    if not graph.symmetric:
-        raise ValueError("graph must be undirected: build it with as_graph(..., symmetrize=True)")
-    return graph

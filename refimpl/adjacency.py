@@ -6,7 +6,9 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.block import Block, entries_of_rows, transpose_block
-from refimpl.graph import Graph, transpose_perm
+from refimpl.graph import Graph, transpose_perm, undirected
+
+__all__ = ["Adjacency", "add_self_loops", "block_norm", "loop_norm", "row_norm", "sym_norm"]
 
 BLOCK_KINDS = ("row", "sym", "loop")
 
@@ -93,7 +95,7 @@ def add_self_loops(graph):
     TypeError, ValueError
         If the graph is no Graph, or directed.
     """
-    _check.symmetric(graph)
+    undirected(graph)
     indptr, indices = [0], []
     for v in range(graph.n):
         row = graph.indices[graph.indptr[v] : graph.indptr[v + 1]]
@@ -244,7 +246,7 @@ def block_arguments(kind, block, degrees, dtype):
 
 def norm_arguments(graph, transpose_perm, dtype):
     """Check the arguments of a normalisation; return (dtype, transpose_perm)."""
-    _check.symmetric(graph)
+    undirected(graph)
     dtype = _check.float_dtype("dtype", dtype)
     if transpose_perm is None:
         return dtype, None

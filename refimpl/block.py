@@ -8,6 +8,8 @@ import scipy.sparse as sp
 
 from refimpl import _check
 
+__all__ = ["Block", "MFG", "transpose_block"]
+
 MOST_NODES = 2**31 - 1  # of a block, on either side: ids are int32
 
 

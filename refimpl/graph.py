@@ -9,6 +9,8 @@ import scipy.sparse as sp
 
 from refimpl import _check, _sources
 
+__all__ = ["Counters", "Graph", "Subgraph", "as_graph", "induced_subgraph", "transpose_perm"]
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -272,7 +274,7 @@ def induced_subgraph(graph, nodes):
     >>> sub.graph.indices.tolist(), sub.edge_ids.tolist()
     ([1, 0], [2, 3])
     """
-    _check.symmetric(graph)
+    undirected(graph)
     nodes = _check.node_set("nodes", nodes, graph.n)
     local = {v: i for i, v in enumerate(nodes.tolist())}
     indptr, indices, edge_ids = [0], [], []
@@ -315,7 +317,7 @@ def transpose_perm(graph):
     >>> transpose_perm(path)
     array([1, 0, 3, 2])
     """
-    indptr, indices = _check.symmetric(graph).indptr, graph.indices  # 1
+    indptr, indices = undirected(graph).indptr, graph.indices  # 1
     perm = np.full(graph.e, -1)  # 2
     ptr = indptr[:-1].copy()  # 3
     for v in range(graph.n):  # 4
@@ -324,3 +326,12 @@ def transpose_perm(graph):
             perm[ptr[u]] = j  # 7 E-A3
             ptr[u] += 1  # 8
     return perm  # 11
+
+
+def undirected(graph):
+    """Return `graph` if it is a Graph with a symmetric pattern, or raise."""
+    if not isinstance(graph, Graph):
+        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+    if not graph.symmetric:
+        raise ValueError("graph must be undirected: build it with as_graph(..., symmetrize=True)")
+    return graph

@@ -6,6 +6,8 @@ import numpy as np
 
 from refimpl import _check
 
+__all__ = ["Loss", "sigmoid_cross_entropy", "softmax_cross_entropy"]
+
 
 class Loss(NamedTuple):
     """The loss, and its gradient with respect to the logits.

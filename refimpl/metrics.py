@@ -2,6 +2,8 @@
 
 import numpy as np
 
+__all__ = ["f1_micro"]
+
 
 def decide(logits, multilabel):
     """Return a boolean (s, C) array: the classes that the logits decide for.

@@ -4,6 +4,8 @@ import numpy as np
 
 from refimpl import _check
 
+__all__ = ["adam_step"]
+
 
 def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8):
     """Update `theta`, `m` and `v` in place by step number `t`.

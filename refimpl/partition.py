@@ -13,6 +13,8 @@ from refimpl import _check
 from refimpl.profiling import count, timed
 from refimpl.propagation import product_arguments
 
+__all__ = ["Plan", "feature_propagate", "partition_order", "partition_plan"]
+
 MODES = ("columns", "paper")
 VERSIONS = ("jpdc", "ipdps")
 LAYOUTS = ("C", "F")

@@ -4,6 +4,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
 
+__all__ = ["Profile"]
+
 PARTS = ("normalization", "sampling", "cache", "aggregation", "weights", "other", "evaluation")
 
 _in_force: ContextVar["Profile | None"] = ContextVar("profile", default=None)

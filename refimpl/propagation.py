@@ -4,8 +4,10 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.block import Block
-from refimpl.graph import Graph
+from refimpl.graph import Graph, undirected
 from refimpl.profiling import count, timed
+
+__all__ = ["spmm", "spmm_t"]
 
 
 @timed("aggregation")
@@ -89,7 +91,7 @@ def product_arguments(graph, data, X):
 
 def transposed_arguments(graph, data, transpose_perm, G):
     """Check the arguments of `spmm_t`; return (data, transpose_perm, G)."""
-    _check.symmetric(graph)
+    undirected(graph)
     data = _check.floats("data", data, (graph.e,))
     perm = _check.positions("transpose_perm", transpose_perm, graph.e)
     return data, perm, _check.floats("G", G, (graph.n, None), data.dtype)

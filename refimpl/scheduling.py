@@ -8,6 +8,17 @@ from typing import NamedTuple
 
 from refimpl import _check
 
+__all__ = [
+    "ChainOrder",
+    "Macs",
+    "chain_macs",
+    "chain_order",
+    "dense_macs",
+    "gat_macs",
+    "mixhop_depth",
+    "mixhop_macs",
+]
+
 
 class ChainOrder(NamedTuple):
     """Which of two orders evaluates each three-matrix product of a GraphSAGE or GCN layer.

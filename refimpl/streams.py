@@ -9,6 +9,17 @@ import numpy as np
 
 from refimpl import _check
 
+__all__ = [
+    "as_seed",
+    "below",
+    "floyd",
+    "key",
+    "mix",
+    "permutation",
+    "pick_without_replacement",
+    "uniform",
+]
+
 GOLD = 0x9E3779B97F4A7C15
 MASK = 2**64 - 1
 

@@ -4,27 +4,29 @@ import numpy as np
 from strategies import block_from_rows, directed_from_edges, graph_from_edges
 
 import refimpl
-from refimpl import Adjacency, ChainOrder
+from refimpl import Adjacency
+from refimpl.lab.backend import find
+from refimpl.scheduling import ChainOrder
 
 PATH = graph_from_edges(3, {(0, 1), (1, 2)})
 ARROW = directed_from_edges(3, {(0, 1)})
-A = refimpl.row_norm(PATH, refimpl.transpose_perm(PATH))
+A = refimpl.adjacency.row_norm(PATH, refimpl.transpose_perm(PATH))
 SHORT = Adjacency(PATH, np.ones(3), np.ones(3), None, np.arange(3))
 SINGLE = Adjacency(PATH, np.ones(4, np.float32), np.ones(4, np.float32), None, np.arange(4))
 FLAT = Adjacency(PATH, np.ones((4, 1)), np.ones(4), None, np.arange(4))
-FORWARD_ONLY = refimpl.row_norm(PATH)
-LOOPS = refimpl.loop_norm(PATH)
+FORWARD_ONLY = refimpl.adjacency.row_norm(PATH)
+LOOPS = refimpl.adjacency.loop_norm(PATH)
 ELSEWHERE = Adjacency(PATH, np.ones(4), np.ones(4), graph_from_edges(9, {(7, 8), (5, 8)}))
 NO_PATTERN = Adjacency("graph", np.ones(4), np.ones(4), PATH)
 LOST = Adjacency(LOOPS.graph, LOOPS.data, LOOPS.data_t, perm=LOOPS.perm + 10**9)
-WIDE = refimpl.block_norm("row", block_from_rows([[3], [1, 2]], 4))
+WIDE = refimpl.adjacency.block_norm("row", block_from_rows([[3], [1, 2]], 4))
 ORDER = ChainOrder(1, 1, 1)
 X, W, B = np.ones((3, 2)), np.ones((2, 4)), np.ones(4)
 G = np.ones((3, 4))
 VECTORS = np.ones((2, 2))
-KEEP, KEY = refimpl.row_l2_forward(X), 7
-STANDARD = refimpl.row_standardize_forward(X, np.ones(2), np.ones(2))
-PLAN = refimpl.partition_plan(3, 2, 2, 2**20)
+KEEP, KEY = refimpl.layers.row_l2_forward(X), 7
+STANDARD = refimpl.layers.row_standardize_forward(X, np.ones(2), np.ones(2))
+PLAN = refimpl.partition.partition_plan(3, 2, 2, 2**20)
 
 
 def good_arguments():
@@ -37,7 +39,7 @@ def good_arguments():
     good = {f"{name}_forward": arguments for name, arguments in locals().items()}
     for name, width in {"sage": 6, "gcn": 4, "mixhop": 5, "gat": 4, "dense": 4}.items():
         arguments = good[f"{name}_forward"]
-        out = getattr(refimpl, f"{name}_forward")(**arguments)
+        out = find(refimpl, f"{name}_forward")(**arguments)
         more = {"Y" if name == "dense" else "out": out, "G_out": np.ones((3, width))}
         if name in ("mixhop", "gat", "dense"):
             more["need_dx"] = True
@@ -137,7 +139,7 @@ CHANGES = {
         ("depth", 2),
     ],
     "gat_forward": GAT,
-    "gat_backward": [*GAT, *BAD_G, ("A", refimpl.sym_norm(PATH)), ("A", LOST)],
+    "gat_backward": [*GAT, *BAD_G, ("A", refimpl.adjacency.sym_norm(PATH)), ("A", LOST)],
     "dense_forward": [*BAD_BIAS],
     "dense_backward": [*BAD_BIAS],
     "sym_norm": [*BAD_GRAPH, ("dtype", np.float16), ("dtype", int)],

@@ -9,6 +9,7 @@ from threadpoolctl import ThreadpoolController
 
 import fastimpl
 import refimpl
+from refimpl.lab.backend import find
 
 # Dense products and exponentials may differ by rounding only (SPEC 0.4).
 RTOL = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
@@ -90,9 +91,9 @@ def assert_twins(name, *args, count=2, near=None, **kwargs):
 
     Bits must agree, or numbers up to rounding where `near` is the bound of `assert_near`.
     """
-    want = outcome(getattr(refimpl, name), *args, **kwargs)
+    want = outcome(find(refimpl, name), *args, **kwargs)
     with threads(count):
-        got = outcome(getattr(fastimpl, name), *args, **kwargs)
+        got = outcome(find(fastimpl, name), *args, **kwargs)
     if near is None:
         assert_bits(got, want)
     else:

@@ -7,8 +7,8 @@ imaginary part of f(w + 1e-30 i d) over 1e-30.
 import numpy as np
 
 import refimpl
-from refimpl.streams import DROPOUT, key
 from refimpl.lab.data.dataset import Dataset
+from refimpl.streams import DROPOUT, key
 
 N, CLASSES, FEATURES = 44, 3, 5
 ISOLATED = (0, 9, 10)  # of the training nodes

@@ -20,6 +20,7 @@ import numpy as np
 
 import fastimpl
 import refimpl
+from refimpl.lab.backend import find
 
 SHAPE = re.compile(r"\((?:[^()]|\([^()]*\))*,(?:[^()]|\([^()]*\))*\)|(?:same|any|the) shape")
 DTYPE = re.compile(r"float|int\d|integer|bool|dtype|real numbers|numbers")
@@ -78,7 +79,7 @@ def items(lines):
 
 def problems(name):
     """Return what the documentation of the public name `name` lacks."""
-    found = getattr(refimpl, name)
+    found = find(refimpl, name)
     doc = parse(found.__doc__)
     code = getattr(found, "unbound", found)
     lacks = summary_problems(doc)

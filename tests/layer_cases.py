@@ -10,7 +10,8 @@ import numpy as np
 from oracles import matrix
 from strategies import asymmetric, graph_from_edges, random_block
 
-from refimpl import ChainOrder
+from refimpl.lab.backend import find
+from refimpl.scheduling import ChainOrder
 
 ORDERS = [ChainOrder(*order) for order in product((1, 2), repeat=3)]
 # Two components, a loop, a pendant node, and the isolated node 6; the same with all loops.
@@ -36,7 +37,7 @@ class Layer:
 
     def call(self, gnn, direction, hops, P, *more, relu=True, **options):
         """Call a pass with X and the weights of P, then `more`."""
-        function = getattr(gnn, f"{self.name}_{direction}")
+        function = find(gnn, f"{self.name}_{direction}")
         options = {"relu": relu, "b": P.get("b"), **self.options(), **options}
         return function(*self.first(hops), P["X"], *self.weights(P), *more, **options)
 
@@ -96,7 +97,7 @@ class Sage(Layer):
 
     def macs(self, gnn, way, s, e, f, first):
         way = way._replace(dx=0) if first else way
-        return gnn.chain_macs(way, s, e, f, self.neigh, self.width - self.neigh)
+        return gnn.scheduling.chain_macs(way, s, e, f, self.neigh, self.width - self.neigh)
 
 
 class Gcn(Layer):
@@ -111,7 +112,9 @@ class Gcn(Layer):
         return matrices[0] @ P["X"] @ P["W"]
 
     def macs(self, gnn, way, s, e, f, first):
-        return gnn.chain_macs(way._replace(dx=0) if first else way, s, e, f, self.width, 0)
+        return gnn.scheduling.chain_macs(
+            way._replace(dx=0) if first else way, s, e, f, self.width, 0
+        )
 
 
 class MixHop(Layer):
@@ -142,7 +145,7 @@ class MixHop(Layer):
         return np.hstack(blocks)
 
     def macs(self, gnn, way, s, e, f, first):
-        return gnn.mixhop_macs(way, s, e, f, self.widths, first=first)
+        return gnn.scheduling.mixhop_macs(way, s, e, f, self.widths, first=first)
 
 
 class Gat(Layer):
@@ -191,7 +194,7 @@ class Gat(Layer):
         return np.hstack([w @ H for H, _, _, w, _ in heads]), [x for *_, met in heads for x in met]
 
     def macs(self, gnn, way, s, e, f, first):
-        return gnn.gat_macs(s, e, f, self.width, heads=self.heads, first=first)
+        return gnn.scheduling.gat_macs(s, e, f, self.width, heads=self.heads, first=first)
 
 
 class Dense(Layer):
@@ -212,7 +215,7 @@ class Dense(Layer):
         return P["X"] @ P["W"]
 
     def macs(self, gnn, way, s, e, f, first):
-        return gnn.dense_macs(s, f, self.width, first=first)
+        return gnn.scheduling.dense_macs(s, f, self.width, first=first)
 
 
 GATS = [

@@ -1,27 +1,47 @@
 """The two packages have one API, and the reference stands alone."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import subprocess
 import sys
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
 import fastimpl
 import refimpl
+from refimpl.lab.backend import TOPICS, find, find_topic, homes
 
-EXPORTED = sorted(refimpl.__all__)
+EXPORTED = sorted(homes())
 COMPILED = sorted(fastimpl.compiled)
 
 
 def both(name):
-    return getattr(refimpl, name), getattr(fastimpl, name)
+    return find(refimpl, name), find(fastimpl, name)
 
 
-def test_same_names():
-    assert sorted(fastimpl.__all__) == EXPORTED
-    assert len(set(EXPORTED)) == len(EXPORTED)
+@pytest.mark.parametrize("topic", TOPICS)
+def test_same_names_in_every_topic(topic):
+    ref, fast = (importlib.import_module(f"{p}.{topic}") for p in ("refimpl", "fastimpl"))
+    assert find_topic(refimpl, topic) is ref and find_topic(fastimpl, topic) is fast
+    assert ref.__all__ == fast.__all__ and len(set(ref.__all__)) == len(ref.__all__)
+    assert all(hasattr(fast, name) and hasattr(ref, name) for name in ref.__all__)
+
+
+def test_same_names_at_the_top():
+    """Few, and each is also in its topic."""
+    assert fastimpl.__all__ == refimpl.__all__
+    assert len(set(refimpl.__all__)) == len(refimpl.__all__) <= 65
+    for name in refimpl.__all__:
+        assert getattr(refimpl, name) is find(refimpl, name)
+        assert getattr(fastimpl, name) is find(fastimpl, name)
+
+
+def test_a_public_name_stands_in_one_topic():
+    assert len(EXPORTED) == sum(len(find_topic(refimpl, topic).__all__) for topic in TOPICS)
     assert set(COMPILED) <= set(EXPORTED)
 
 
@@ -47,11 +67,13 @@ def test_compiled_function_stands_in_the_same_module(name):
 
 @pytest.mark.parametrize("name", sorted(set(EXPORTED) - set(COMPILED)))
 def test_what_is_not_compiled_is_written_once(name):
-    """The same object, or a function bound to its own package that has the same body."""
+    """The same object, or one bound to its own package that has the same body."""
     ref, fast = both(name)
     if hasattr(ref, "unbound"):
         assert fast.unbound is ref.unbound
         assert fast is not ref
+        assert ref.__module__ == f"refimpl.{homes()[name]}"
+        assert fast.__module__ == f"fastimpl.{homes()[name]}"
     else:
         assert fast is ref
 

@@ -12,11 +12,12 @@ import pytest
 from docs_ext import DOCS, ROOT, worked_examples
 
 import refimpl
+from refimpl.lab.backend import find
 
 PAGES = sorted(p for p in DOCS.rglob("*.md") if p.relative_to(DOCS).parts[0] != "_build")
 READMES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 EXAMPLES = {page: worked_examples.in_page(page.read_text()) for page in PAGES}
-DOCTESTS = [name for name in refimpl.__all__ if ">>>" in getattr(refimpl, name).__doc__]
+DOCTESTS = [name for name in refimpl.__all__ if ">>>" in find(refimpl, name).__doc__]
 
 
 def page_id(page):
@@ -62,7 +63,7 @@ def test_docstring_is_whole(name):
     ],
 )
 def test_what_a_docstring_lacks_is_noticed(name, old, new, problem, monkeypatch):
-    found = getattr(refimpl, name)
+    found = find(refimpl, name)
     text = inspect.cleandoc(found.__doc__)
     changed = text.replace(old, new, 1)
     assert changed != text
@@ -94,7 +95,7 @@ def test_the_reference_has_every_public_name_once():
 def test_examples_in_docstrings(name, gnn):
     """Doctests; their names are those of the package, and `np`."""
     globs = {**vars(gnn), "np": np}
-    test = doctest.DocTestParser().get_doctest(getattr(gnn, name).__doc__, globs, name, None, 0)
+    test = doctest.DocTestParser().get_doctest(find(gnn, name).__doc__, globs, name, None, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     assert test.examples
     assert runner.run(test).failed == 0

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import scipy.sparse as sp
 
-from refimpl.profiling import PARTS
 from refimpl.lab.data.loading import load_dataset
+from refimpl.profiling import PARTS
 
 NODES, CLASSES, FEATURES = 200, 4, 12
 

@@ -7,7 +7,8 @@ import numpy as np
 
 import fastimpl as gnn
 from bench import inputs
-from refimpl import TrainConfig, power_law
+from refimpl import TrainConfig
+from refimpl.lab.data import power_law
 from refimpl.lab.training.stack import Stack
 
 MODELS = ("sage", "gcn", "gat", "mixhop")

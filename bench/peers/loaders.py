@@ -35,7 +35,7 @@ class Ours:
                 self.gnn.sample_mfg(self.graph, seeds, self.fanouts, batch=first, **self.options)
             ]
         batches = [self.batches[b % len(self.batches)] for b in range(first, self.next)]
-        return self.gnn.sample_mfg_many(
+        return self.gnn.samplers.sample_mfg_many(
             self.graph, batches, self.fanouts, first_batch=first, **self.options
         )
 

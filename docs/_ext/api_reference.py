@@ -18,6 +18,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 import refimpl
+from refimpl.lab.backend import find
 
 FENCE = re.compile(r"^```\{api\}\n(.*?)^```\s*$", re.M | re.S)
 SPECIAL = {name for name in refimpl.__all__ if "_" in name or not name.islower()}
@@ -33,14 +34,14 @@ def table_of(names):
     """Return a table in reStructuredText: each name, and the first line of its docstring."""
     lines = [".. list-table::", "   :widths: 25 75", "   :class: api", ""]
     for name in names:
-        summary = inspect.getdoc(getattr(refimpl, name)).partition("\n")[0]
+        summary = inspect.getdoc(find(refimpl, name)).partition("\n")[0]
         lines += [f"   * - :py:obj:`~refimpl.{name}`", f"     - {summary}"]
     return lines
 
 
 def documentation_of(name):
     """Return directives of autodoc for a name, in reStructuredText."""
-    found = getattr(refimpl, name)
+    found = find(refimpl, name)
     bound = getattr(found, "unbound", None)
     if inspect.isclass(found):
         return [f".. autoclass:: refimpl.{name}", "   :members:", ""]

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from fastimpl.samplers.alias import alias_build
-from refimpl import _check
+from refimpl.graph import undirected
 from refimpl.samplers.bucket import class_count, heaviest_weight
 from refimpl.samplers.edge import edge_options, edge_weights
 from refimpl.samplers.forest_fire import fire_options
@@ -83,7 +83,7 @@ def random_walk(graph, *, r, h):
 
 
 def multiple_walks(graph, *, m, n):
-    _check.symmetric(graph)
+    undirected(graph)
     m, n = walk_budget(graph, m, n)
     steps, extra = divmod(n - m, m)
     return {"roots": m, "steps": steps, "extra": extra}, NO_TABLES

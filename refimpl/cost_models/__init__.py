@@ -1,1 +1,66 @@
 """The papers' cost models as functions, each with its premises."""
+
+from refimpl.cost_models.calibration import Calibration, calibrate
+from refimpl.cost_models.cleanups import (
+    CleanupModels,
+    Cleanups,
+    cleanups_from_graph,
+    predicted_cleanups,
+    predicted_moves,
+    size_biased_degree,
+)
+from refimpl.cost_models.layer_sampling import (
+    LayerSamplingCases,
+    forward_work,
+    graph_sampling_work,
+    layer_sampling_cases,
+    layer_sampling_work,
+    unique_nodes,
+)
+from refimpl.cost_models.sampling import (
+    SampleCosts,
+    expected_rounds,
+    memory_factor,
+    sample_cost,
+    sample_cost_from_graph,
+)
+from refimpl.cost_models.theorem1 import (
+    Theorem1Steps,
+    theorem1_pmax,
+    theorem1_pmax_lanes,
+    theorem1_speedup,
+    theorem1_steps,
+)
+from refimpl.cost_models.theorem2 import Theorem2, g_comm, g_comp, theorem2, theorem2_Qf
+
+__all__ = [
+    "Calibration",
+    "CleanupModels",
+    "Cleanups",
+    "LayerSamplingCases",
+    "SampleCosts",
+    "Theorem1Steps",
+    "Theorem2",
+    "calibrate",
+    "cleanups_from_graph",
+    "expected_rounds",
+    "forward_work",
+    "g_comm",
+    "g_comp",
+    "graph_sampling_work",
+    "layer_sampling_cases",
+    "layer_sampling_work",
+    "memory_factor",
+    "predicted_cleanups",
+    "predicted_moves",
+    "sample_cost",
+    "sample_cost_from_graph",
+    "size_biased_degree",
+    "theorem1_pmax",
+    "theorem1_pmax_lanes",
+    "theorem1_speedup",
+    "theorem1_steps",
+    "theorem2",
+    "theorem2_Qf",
+    "unique_nodes",
+]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from refimpl import _check
+from refimpl.graph import undirected
 
 
 def pops(n, m):
@@ -50,7 +51,7 @@ def whole(name, value):
 
 def weights(graph, deg_cap):
     """Check the graph; return the pop weight and the degree of every node."""
-    degrees = _check.symmetric(graph).degrees()
+    degrees = undirected(graph).degrees()
     if not graph.e:
         raise ValueError("graph must have at least one edge")
     if deg_cap is None:

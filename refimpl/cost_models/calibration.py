@@ -65,7 +65,7 @@ def calibrate(gnn, *, entries=60_000, repeats=9):
     count = 2**19
     draws, found = np.arange(count, dtype=np.uint64), np.empty(count, np.int32)
     k = key(0, DATA)
-    places = (gnn.uniform(k, draws) * entries).astype(np.int64)
+    places = (gnn.streams.uniform(k, draws) * entries).astype(np.int64)
     rewrites = -(-count // entries)  # a small table is written many times, in its cache
 
     def write():
@@ -73,7 +73,7 @@ def calibrate(gnn, *, entries=60_000, repeats=9):
             table.fill(value)
 
     passes = (
-        (lambda: gnn.uniform(k, draws), count),
+        (lambda: gnn.streams.uniform(k, draws), count),
         (lambda: np.take(table, places, out=found, mode="wrap"), count),
         (write, rewrites * entries),
     )

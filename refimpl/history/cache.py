@@ -1,5 +1,7 @@
 """Embeddings and features in one buffer, from both ends: FreshGNN's cache (section 4.2)."""
 
+from typing import Any
+
 import numpy as np
 
 from refimpl import _check
@@ -20,8 +22,6 @@ class BidirectionalCache:
 
     Parameters
     ----------
-    gnn : module
-        refimpl or fastimpl.
     n : int
         Nodes of the graph.
     d, h : int
@@ -63,9 +63,10 @@ class BidirectionalCache:
         If an argument is not as above, or more than 2**31 - 1 embeddings would fit.
     """
 
+    gnn: Any = None  # the implementation; bound in each package
+
     def __init__(
         self,
-        gnn,
         n,
         d,
         h,
@@ -79,7 +80,6 @@ class BidirectionalCache:
         start_iter=0,
         refill=False,
     ):
-        self.gnn = gnn
         self.n = _check.integer("n", n, 0, MOST)
         self.d, self.h = _check.integer("d", d, 1), _check.integer("h", h, 1)
         self.layers = _check.integer("layers", layers, 0)
@@ -163,7 +163,7 @@ class BidirectionalCache:
 
     def fetch_features(self, ids):
         """Return (rows, hit) of the nodes `ids`, as `cache_fetch` does: features or zeros."""
-        return self.gnn.cache_fetch(self.features, self.rank, ids, self.feature_rows)
+        return self.gnn.history.cache_fetch(self.features, self.rank, ids, self.feature_rows)
 
     def lookup(self, layer, ids, i):
         """Return the slots of the entries valid in iteration `i`, -1 for the others, int32.
@@ -173,11 +173,11 @@ class BidirectionalCache:
         i = _check.integer("i", i, 0, MOST)
         by_age = self.staleness == "stamp" and self.t_stale is not None
         oldest = i - self.t_stale if by_age else 0
-        return self.gnn.cache_lookup(self.entries, layer, ids, oldest)
+        return self.gnn.history.cache_lookup(self.entries, layer, ids, oldest)
 
     def read(self, slots):
         """Return the embeddings in some `slots`, (len(slots), h)."""
-        return self.gnn.cache_read(self.entries.rows, slots)
+        return self.gnn.history.cache_read(self.entries.rows, slots)
 
     def begin_update(self, i):
         """Begin the update of iteration `i`: if a new cycle does, the header goes back.
@@ -208,7 +208,7 @@ class BidirectionalCache:
     def evict(self, layer, ids):
         """Take out a `layer`'s entries of `ids`, each given once; return how many there were."""
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
-        found = self.gnn.cache_lookup(self.entries, layer, ids, 0) >= 0
+        found = self.gnn.history.cache_lookup(self.entries, layer, ids, 0) >= 0
         self.entries.slot_of[layer - 1, ids] = -1
         count = int(np.count_nonzero(found))
         self.evicted += count
@@ -234,7 +234,7 @@ class BidirectionalCache:
         else:
             take = take[chosen]
         first = (self.head + chosen.start) % max(slots, 1)
-        self.gnn.cache_admit(self.entries, layer, ids, values, first, i, take=take)
+        self.gnn.history.cache_admit(self.entries, layer, ids, values, first, i, take=take)
         if len(ids):
             self.wrapped += (end - 1) // slots
             self.head = (end - 1) % slots + 1
@@ -304,7 +304,7 @@ class StaticSplitCache(BidirectionalCache):
 
     Parameters
     ----------
-    gnn, n, d, h, layers, floats, t_stale, dtype, overflow, staleness, start_iter
+    n, d, h, layers, floats, t_stale, dtype, overflow, staleness, start_iter
         As in `BidirectionalCache`.
     split : float in [0, 1]
         Fraction of the buffer that is for embeddings.
@@ -317,7 +317,6 @@ class StaticSplitCache(BidirectionalCache):
 
     def __init__(
         self,
-        gnn,
         n,
         d,
         h,
@@ -333,7 +332,6 @@ class StaticSplitCache(BidirectionalCache):
     ):
         self.split = _check.real("split", split, 0, high=1)
         super().__init__(
-            gnn,
             n,
             d,
             h,

@@ -96,7 +96,7 @@ def reverse_pagerank(gnn, graph, train, *, alpha=0.95, iterations=20):
     backwards = graph
     if not graph.symmetric:
         block = Block._trusted(graph.start, graph.end, graph.indices, graph.n)
-        backwards, _ = gnn.transpose_block(block)
+        backwards, _ = gnn.block.transpose_block(block)
     ones, x = np.ones(graph.e), w
     for _ in range(_check.integer("iterations", iterations, 0)):
         x = (1 - alpha) * w + alpha * gnn.spmm(backwards, ones, x / degrees)
@@ -141,12 +141,12 @@ def profile(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, mode="
     needed = mask("needed", np.asarray(np.ones(n, np.bool_) if needed is None else needed), n)
     visits = [np.zeros(n, np.int64) for _ in range(depth)]
     shares = [np.zeros(n) for _ in range(depth)]
-    batches = gnn.epoch_batches(train, batch_size, seed, PROFILE_EPOCH)
+    batches = gnn.samplers.epoch_batches(train, batch_size, seed, PROFILE_EPOCH)
     for number, batch in enumerate(batches):
         mfg = gnn.sample_mfg(
             graph, batch, fanouts, seed=seed, epoch=PROFILE_EPOCH, batch=number, mode=mode
         )
-        share = gnn.fair_share(mfg, needed[mfg.nodes[0]])
+        share = gnn.history.fair_share(mfg, needed[mfg.nodes[0]])
         for layer in range(depth):
             visits[layer][mfg.nodes[layer]] += 1
             shares[layer][mfg.nodes[layer]] += share[layer]

@@ -171,7 +171,7 @@ def policy_update(
     if len(values) != len(ids):
         raise ValueError(f"values must have {len(ids)} rows like ids, got {len(values)}")
     if control == "random":
-        score = gnn.uniform(_check.word("key", key), ids.astype(np.uint64))
+        score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))
     elif control == "anti":
         score = -score
     low = low_rows(gnn, score, ids, comp, p, rank_base)
@@ -185,9 +185,9 @@ def policy_update(
 def low_rows(gnn, score, ids, comp, p, rank_base):
     """Return which rows are stable."""
     if rank_base == "all":
-        return gnn.select_stable(score, ids, p)
+        return gnn.history.select_stable(score, ids, p)
     low = np.zeros(len(ids), np.bool_)
-    low[comp] = gnn.select_stable(score[comp], ids[comp], p)
+    low[comp] = gnn.history.select_stable(score[comp], ids[comp], p)
     if p == 1 or not comp.any():
         low[~comp] = p > 0
     elif low.any():

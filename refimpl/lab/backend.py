@@ -1,22 +1,223 @@
-"""Code written once for both packages takes the implementation as its first argument."""
+"""What a backend is: all public names, those that take an implementation bound to it.
 
+Code that is written once takes the implementation as its first argument `gnn`, or, if it is a
+class, has it as the class attribute `gnn`. `refimpl` and `fastimpl` fill it in for their own names
+(`fill`), `backend` for any set of kernels.
+"""
+
+import difflib
 import functools
+import importlib
+import importlib.util
 import inspect
+import re
+import sys
+from types import ModuleType
 from typing import Any
 
+TOPICS = (
+    "streams",
+    "graph",
+    "block",
+    "adjacency",
+    "typed",
+    "samplers",
+    "propagation",
+    "partition",
+    "layers",
+    "losses",
+    "optimizers",
+    "metrics",
+    "scheduling",
+    "cost_models",
+    "history",
+    "loader",
+    "profiling",
+    "lab.data",
+    "lab.training",
+    "lab.backend",
+)
+ENTRY = re.compile(r"^( *)gnn : module\n(?:\1 +.*\n)+", re.M)  # of a docstring
 
-def bind(function, gnn):
-    """Return `function` with its first argument, the package `gnn`, filled in.
+__all__ = ["backend"]
 
-    The result shows the remaining signature, and the original as its attribute `unbound`.
+
+def backend(module, **kernels):
+    """Return a complete backend: the given kernels, and the rest from `module` and `refimpl`.
+
+    Not in the papers. What takes an implementation (`train`, `estimate_counts`,
+    `BidirectionalCache`, ..) is bound to the new backend, so it calls the given kernels.
+
+    Parameters
+    ----------
+    module : module
+        refimpl, fastimpl, or any module that has some of the public names, at its top or in its
+        topics; refimpl fills in what it lacks.
+    **kernels
+        By public name, wherever the name stands: ``backend(fastimpl, spmm=f, row_norm=g)``.
+
+    Returns
+    -------
+    module
+        With the topics and the names of `refimpl`. It is not entered in ``sys.modules``.
+
+    Raises
+    ------
+    ValueError
+        If a kernel has no public name.
     """
-    signature = inspect.signature(function)
+    known = homes()
+    for name in kernels.keys() - known.keys():
+        close = difflib.get_close_matches(name, known, 1)
+        hint = f": did you mean {close[0]}?" if close else ""
+        raise ValueError(f"there is no public name {name!r}{hint}")
+    reference = sys.modules["refimpl"]
+    made = ModuleType(module.__name__, module.__doc__)
+    given = {name: getattr(module, name) for name in ("__version__",) if hasattr(module, name)}
+    vars(made).update(given)
+    for topic in TOPICS:
+        place = made
+        for part in topic.split("."):
+            if not hasattr(place, part):
+                setattr(place, part, ModuleType(f"{place.__name__}.{part}"))
+            place = getattr(place, part)
+        ours = find_topic(reference, topic)
+        place.__doc__, place.__all__ = ours.__doc__, list(ours.__all__)  # type: ignore[attr-defined]
+        theirs = find_topic(module, topic)
+        for name in ours.__all__:
+            value = getattr(theirs, name, getattr(module, name, getattr(ours, name)))
+            value = kernels.get(name, bind_again(value, made, place.__name__))
+            setattr(place, name, value)
+    made.__all__ = list(reference.__all__)  # type: ignore[attr-defined]
+    for name in reference.__all__:
+        setattr(made, name, find(made, name))
+    return made
 
-    @functools.wraps(function)
+
+def find(gnn, name):
+    """Return what has the public name `name`, at the top of a backend or in a topic.
+
+    Raises
+    ------
+    AttributeError
+        If the backend has no such name.
+    """
+    home = homes().get(name)
+    return getattr(gnn if home is None else find_topic(gnn, home), name)
+
+
+def completed(module):
+    """Return a module that is to be an implementation: itself if it is whole, else a `backend`.
+
+    Raises
+    ------
+    ValueError
+        If it has no public name.
+    """
+    names = homes()
+    if all(hasattr(find_topic(module, topic), name) for name, topic in names.items()):
+        return module
+    if not any(hasattr(find_topic(module, t), n) or hasattr(module, n) for n, t in names.items()):
+        raise ValueError(f"{module.__name__} is no implementation: it has no kernel")
+    return backend(module)
+
+
+def find_topic(gnn, topic):
+    """Return the topic of a backend, or None."""
+    for part in topic.split("."):
+        gnn = getattr(gnn, part, None)
+    return gnn
+
+
+@functools.cache
+def homes():
+    """Return a dict from each public name to its topic."""
+    reference = sys.modules["refimpl"]
+    return {name: t for t in TOPICS for name in find_topic(reference, t).__all__}
+
+
+def fill(package):
+    """Give `package` its public names; return those that it has compiled.
+
+    A topic that the package has no file for is made. A name is what the package's own module of
+    the same path defines (fastimpl.layers.sage as refimpl.layers.sage), else the reference's; if
+    that takes an implementation, bound to this package.
+    """
+    gnn, compiled = sys.modules[package], []
+    for topic in TOPICS:
+        ours = importlib.import_module(f"refimpl.{topic}")
+        place = _module(package, topic)
+        place.__doc__, place.__all__ = place.__doc__ or ours.__doc__, list(ours.__all__)
+        for name in ours.__all__:
+            value = getattr(ours, name)
+            own = _own(package, value)
+            if own is not None:
+                compiled.append(name)
+            setattr(place, name, own or bind_again(value, gnn, place.__name__))
+    for name in sys.modules["refimpl"].__all__:
+        setattr(gnn, name, find(gnn, name))
+    return tuple(sorted(compiled))
+
+
+def _module(package, topic):
+    """Return a topic of a package; make it, and enter it, if there is none."""
+    gnn, path = sys.modules[package], package
+    for part in topic.split("."):
+        path = f"{path}.{part}"
+        if not hasattr(gnn, part):
+            if path not in sys.modules and importlib.util.find_spec(path) is None:
+                sys.modules[path] = ModuleType(path)
+                sys.modules[path].__path__ = []
+            setattr(gnn, part, importlib.import_module(path))
+        gnn = getattr(gnn, part)
+    return gnn
+
+
+def _own(package, value):
+    """Return the package's own version of the reference's function `value`, or None."""
+    home = getattr(value, "__module__", "").removeprefix("refimpl.")
+    path = f"{package}.{home}"
+    if package == "refimpl" or not inspect.isfunction(value) or hasattr(value, "unbound"):
+        return None
+    try:
+        module = importlib.import_module(path)
+    except ModuleNotFoundError:
+        return None
+    own = vars(module).get(value.__name__)
+    return own if getattr(own, "__module__", None) == path else None
+
+
+def bind_again(value, gnn, module):
+    """Return what takes an implementation bound to `gnn`; anything else as it is."""
+    value = getattr(value, "unbound", value)
+    return bind(value, gnn, module) if takes_implementation(value) else value
+
+
+def takes_implementation(value):
+    """Whether a public function has the first argument `gnn`, or a class the attribute."""
+    if inspect.isclass(value):
+        return hasattr(value, "gnn")
+    return inspect.isfunction(value) and next(iter(inspect.signature(value).parameters), 0) == "gnn"
+
+
+def bind(unbound, gnn, module):
+    """Return a function with its first argument filled in, or a subclass with its attribute `gnn`.
+
+    It says that it stands in `module`, shows nothing of `gnn`, and has the original as its
+    attribute `unbound`.
+    """
+    if inspect.isclass(unbound):
+        names = {"gnn": gnn, "unbound": unbound, "__module__": module, "__doc__": unbound.__doc__}
+        return type(unbound)(unbound.__name__, (unbound,), names)
+    signature = inspect.signature(unbound)
+
+    @functools.wraps(unbound)
     def bound_function(*args, **kwargs):
-        return function(gnn, *args, **kwargs)
+        return unbound(gnn, *args, **kwargs)
 
     bound: Any = bound_function
     bound.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
-    bound.unbound = function
+    bound.__module__ = module
+    bound.__doc__ = ENTRY.sub("", unbound.__doc__ or "")
+    bound.unbound = unbound
     return bound

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from refimpl import _check
+from refimpl.loader.features import Fetched, one_sided_trace, two_sided_trace
 from refimpl.loader.files import matrix
 from refimpl.loader.store import OWNERS, Ownership
-from refimpl.loader.features import Fetched, one_sided_trace, two_sided_trace
 
 MOST_ROWS = 2**31 - 1  # of a rank: MPI counts rows in an int
 

@@ -1,1 +1,55 @@
 """Samplers: each draws the nodes of one subgraph; `sampling` induces and numbers them."""
+
+from refimpl.samplers.alias import AliasTable, alias_build, alias_draw
+from refimpl.samplers.bucket import bucket
+from refimpl.samplers.clip import clip_nodes
+from refimpl.samplers.dashboard import dashboard
+from refimpl.samplers.edge import edge
+from refimpl.samplers.forest_fire import forest_fire
+from refimpl.samplers.frontier import frontier
+from refimpl.samplers.importance import (
+    ImportanceLaw,
+    ImportanceSample,
+    fastgcn_sample,
+    importance_law,
+    ladies_sample,
+)
+from refimpl.samplers.layer import layer_sample
+from refimpl.samplers.multiple_walks import multiple_walks
+from refimpl.samplers.neighbor import epoch_batches, sample_mfg, sample_mfg_many
+from refimpl.samplers.nodes import NodeSample
+from refimpl.samplers.normalization import SamplingCounts, aggregator, estimate_counts, loss_weights
+from refimpl.samplers.pin_tile import pin_tile
+from refimpl.samplers.random_walk import random_walk
+from refimpl.samplers.sampling import Sampler, sample_many
+
+__all__ = [
+    "AliasTable",
+    "ImportanceLaw",
+    "ImportanceSample",
+    "NodeSample",
+    "Sampler",
+    "SamplingCounts",
+    "aggregator",
+    "alias_build",
+    "alias_draw",
+    "bucket",
+    "clip_nodes",
+    "dashboard",
+    "edge",
+    "epoch_batches",
+    "estimate_counts",
+    "fastgcn_sample",
+    "forest_fire",
+    "frontier",
+    "importance_law",
+    "ladies_sample",
+    "layer_sample",
+    "loss_weights",
+    "multiple_walks",
+    "pin_tile",
+    "random_walk",
+    "sample_many",
+    "sample_mfg",
+    "sample_mfg_many",
+]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from refimpl import _check
+from refimpl.graph import undirected
 from refimpl.samplers.alias import alias_build, alias_draw
 from refimpl.samplers.nodes import node_sample, random_neighbour
 from refimpl.streams import Stream
@@ -74,7 +75,7 @@ def _alias_law(graph):
 
 def edge_options(graph, b, method):
     """Check the options of `edge`; return b."""
-    _check.symmetric(graph)
+    undirected(graph)
     b = _check.integer("b", b, 1, 2**31 - 1)
     _check.choice("method", method, ("direct", "alias"))
     return b

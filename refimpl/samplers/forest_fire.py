@@ -3,6 +3,7 @@
 from collections import deque
 
 from refimpl import _check
+from refimpl.graph import undirected
 from refimpl.samplers.nodes import node_sample
 from refimpl.streams import Stream, uniform
 
@@ -75,7 +76,7 @@ def _geometric(main, p_f, most):
 
 def fire_options(graph, n, p_f):
     """Check the options of `forest_fire`; return (sample size, p_f)."""
-    _check.symmetric(graph)
+    undirected(graph)
     n = min(_check.integer("n", n, 1, 2**31 - 1), graph.n)
     return n, _check.real("p_f", p_f, 0, high=1)
 

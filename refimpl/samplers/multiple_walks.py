@@ -1,6 +1,7 @@
 """Independent random walks with the budget of frontier sampling."""
 
 from refimpl import _check
+from refimpl.graph import undirected
 from refimpl.samplers.nodes import node_sample, random_neighbour, walk_budget
 from refimpl.streams import Stream
 
@@ -33,7 +34,7 @@ def multiple_walks(graph, main, *, m, n):
     TypeError, ValueError
         If the graph is directed or an option is out of range.
     """
-    _check.symmetric(graph)
+    undirected(graph)
     m, n = walk_budget(graph, m, n)
     main = Stream(_check.word("main", main))
     deg = graph.degrees()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import Counters
+from refimpl.graph import Counters, undirected
 
 
 class NodeSample(NamedTuple):
@@ -70,7 +70,7 @@ def walk_budget(graph, m, n):
 
 def frontier_options(graph, m, n, deg_cap, include):
     """Check what all frontier samplers share; return (m, n, deg_cap)."""
-    _check.symmetric(graph)
+    undirected(graph)
     m, n = walk_budget(graph, m, n)
     deg_cap = None if deg_cap is None else _check.integer("deg_cap", deg_cap, 1, 2**31 - 1)
     _check.choice("include", include, ("pushed", "popped"))

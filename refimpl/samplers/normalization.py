@@ -7,7 +7,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.adjacency import Adjacency
-from refimpl.graph import Subgraph
+from refimpl.graph import Subgraph, undirected
 from refimpl.streams import SAINT, as_seed
 
 LARGEST = 1e4  # most that an edge's value is raised
@@ -62,7 +62,7 @@ def estimate_counts(gnn, graph, sampler, rng, *, coverage=50, pool=4):
         If an argument is of the wrong kind or out of range, an option of the sampler does not
         fit the graph, or a subgraph has no nodes.
     """
-    _check.symmetric(graph)
+    undirected(graph)
     wanted = _check.real("coverage", coverage, 0, strict=True) * graph.n
     pool, seed = _check.integer("pool", pool, 1), as_seed(rng)
     nodes, edges = np.zeros(graph.n, np.int64), np.zeros(graph.e, np.int64)
@@ -164,7 +164,7 @@ def _arguments(counts, floor, dtype):
 
 
 def _check_of_one_graph(counts, graph, sub):
-    _check.symmetric(graph)
+    undirected(graph)
     if (counts.nodes.size, counts.edges.size) != (graph.n, graph.e):
         raise ValueError(
             f"counts must be of this graph ({graph.n} nodes and {graph.e} edges), "

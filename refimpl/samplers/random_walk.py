@@ -1,6 +1,7 @@
 """Random walks from random roots."""
 
 from refimpl import _check
+from refimpl.graph import undirected
 from refimpl.samplers.nodes import node_sample, random_neighbour, root_count
 from refimpl.streams import Stream
 
@@ -52,6 +53,6 @@ def random_walk(graph, main, *, r, h):  # 7 E-B27
 
 def walk_options(graph, r, h):
     """Check the options of `random_walk`; return (r, h)."""
-    _check.symmetric(graph)
+    undirected(graph)
     r = root_count(graph, "r", r)
     return r, _check.integer("h", h, 0, (2**31 - 1) // r - 1)

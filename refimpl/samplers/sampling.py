@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 
 from refimpl import _check, streams
-from refimpl.graph import induced_subgraph
+from refimpl.graph import induced_subgraph, undirected
 from refimpl.samplers.bucket import bucket
 from refimpl.samplers.clip import clip_nodes
 from refimpl.samplers.dashboard import dashboard
@@ -120,7 +120,7 @@ def _sample(graph, sampler, seed, domain, q):
 
 def sampling_arguments(graph, sampler, rng, first, count, domain):
     """Check all but the sampler's options; return (seed, first, count)."""
-    _check.symmetric(graph)
+    undirected(graph)
     if not isinstance(sampler, Sampler):
         raise TypeError(f"sampler must be a Sampler, got {type(sampler).__name__}")
     first = _check.integer("first", first, 0, 2**63 - 1)

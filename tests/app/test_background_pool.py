@@ -14,8 +14,8 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from tiny_data import tiny_dataset
 
 import fastimpl  # noqa: F401 -- loads OpenMP
-from refimpl.profiling import Profile, record
 from refimpl.lab.training.pool import Pool
+from refimpl.profiling import Profile, record
 
 BOTH = pytest.mark.parametrize("background", [False, True])
 LONG = 30  # seconds: what should happen at once

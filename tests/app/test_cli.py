@@ -132,7 +132,7 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
 
 def test_the_scores_are_those_of_the_weights_in_the_checkpoint(run, folder, tmp_path):
     metrics = run("--impl", "refimpl")[3]
-    state, _ = refimpl.load_checkpoint(tmp_path / "out" / "checkpoint.npz")
+    state, _ = refimpl.lab.training.load_checkpoint(tmp_path / "out" / "checkpoint.npz")
     dataset = tiny_dataset(folder)
     A, X, W = dataset.graph.to_scipy(), dataset.features, state.best_weights
     degrees = np.maximum(dataset.graph.degrees(), 1)[:, None]
@@ -168,7 +168,9 @@ def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options):
     if "full" in options:
         assert metrics["iterations"] == 3
         assert metrics["settings"]["budget"] is None
-    slow, fast = (refimpl.load_checkpoint(tmp_path / n / "checkpoint.npz")[0] for n in PACKAGES)
+    slow, fast = (
+        refimpl.lab.training.load_checkpoint(tmp_path / n / "checkpoint.npz")[0] for n in PACKAGES
+    )
     assert slow.iterations == fast.iterations
     tolerance = 1e-9 if "float64" in options else 1e-3
     for name, W in slow.weights.items():

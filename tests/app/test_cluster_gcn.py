@@ -20,10 +20,10 @@ from typed_data import write_typed
 
 import fastimpl
 import refimpl
-from refimpl.streams import SHUFFLE, key
-from refimpl.lab.training.clusters import CLUSTERS, ClusterSampler
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.training.clusters import CLUSTERS, ClusterSampler
+from refimpl.streams import SHUFFLE, key
 
 MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
 ALL_OPTIONS = {"bias": True, "dropout": 0.3, "row_l2": True}
@@ -74,7 +74,7 @@ def grown(graph, parts, key):
 @given(graph=graphs(max_nodes=14), data=st.data(), key=KEYS)
 def test_clusters_are_grown_by_their_rule(graph, data, key):
     parts = data.draw(st.integers(1, max(graph.n, 1)))
-    cluster = refimpl.grow_clusters(graph, parts, key)
+    cluster = refimpl.lab.training.grow_clusters(graph, parts, key)
     assert cluster.dtype == np.int32
     assert cluster.tolist() == grown(graph, parts, key)
 
@@ -83,12 +83,14 @@ def test_clusters_are_grown_by_their_rule(graph, data, key):
 def test_clusters_of_larger_graphs_are_grown_by_their_rule(graph):
     for parts in (2, 5, 17):
         for seed in range(3):
-            assert refimpl.grow_clusters(graph, parts, seed).tolist() == grown(graph, parts, seed)
+            assert refimpl.lab.training.grow_clusters(graph, parts, seed).tolist() == grown(
+                graph, parts, seed
+            )
 
 
 @pytest.mark.parametrize("parts", [1, 7, 50, 333, 1000])
 def test_clusters_cover_each_node_once_in_equal_sizes(parts):
-    cluster = refimpl.grow_clusters(even_graph(1000, 8), parts, 3)
+    cluster = refimpl.lab.training.grow_clusters(even_graph(1000, 8), parts, 3)
     sizes = np.bincount(cluster)
     assert len(cluster) == sizes.sum() == 1000
     assert len(sizes) == parts
@@ -99,7 +101,7 @@ def test_components_are_the_clusters_where_they_fit():
     """Five rings of eight nodes, every fifth node in the same."""
     graph = graph_from_edges(40, {(v, (v + 5) % 40) for v in range(40)})
     for seed in range(20):
-        cluster = refimpl.grow_clusters(graph, 5, seed).reshape(8, 5)
+        cluster = refimpl.lab.training.grow_clusters(graph, 5, seed).reshape(8, 5)
         assert (cluster == cluster[0]).all()
         assert set(cluster[0].tolist()) == set(range(5))
 
@@ -109,7 +111,7 @@ def test_clusters_hold_many_more_edges_than_random_ones():
     graph = communities(0).train_graph
     row = np.repeat(np.arange(graph.n), graph.degrees())
     for seed in range(3):
-        cluster = refimpl.grow_clusters(graph, 50, seed)
+        cluster = refimpl.lab.training.grow_clusters(graph, 50, seed)
         inside = (cluster[row] == cluster[graph.indices]).mean()
         assert inside > 0.2
         mixed = np.random.default_rng(seed).permutation(cluster)
@@ -118,7 +120,7 @@ def test_clusters_hold_many_more_edges_than_random_ones():
 
 def test_clusters_depend_on_the_key():
     graph = even_graph(100, 6)
-    found = {refimpl.grow_clusters(graph, 4, key).tobytes() for key in (1, 1, 2, 3)}
+    found = {refimpl.lab.training.grow_clusters(graph, 4, key).tobytes() for key in (1, 1, 2, 3)}
     assert len(found) == 3
 
 
@@ -126,12 +128,12 @@ def test_what_cannot_be_clustered_is_refused():
     graph = graph_from_edges(3, {(0, 1)})
     for parts in (0, 4):
         with pytest.raises(ValueError, match=r"parts must be in \[1, 3\]"):
-            refimpl.grow_clusters(graph, parts, 1)
+            refimpl.lab.training.grow_clusters(graph, parts, 1)
     with pytest.raises(ValueError, match="graph must be undirected"):
-        refimpl.grow_clusters(directed_from_edges(3, {(0, 1)}), 1, 1)
+        refimpl.lab.training.grow_clusters(directed_from_edges(3, {(0, 1)}), 1, 1)
     with pytest.raises(TypeError, match="key must be an integer"):
-        refimpl.grow_clusters(graph, 1, 1.0)
-    assert refimpl.grow_clusters(graph_from_edges(0, set()), 1, 1).size == 0
+        refimpl.lab.training.grow_clusters(graph, 1, 1.0)
+    assert refimpl.lab.training.grow_clusters(graph_from_edges(0, set()), 1, 1).size == 0
 
 
 # What a batch is.
@@ -141,7 +143,7 @@ def test_what_cannot_be_clustered_is_refused():
 def test_an_epoch_has_every_cluster_once_in_a_new_order(gnn, dataset, p, q):
     graph = dataset.train_graph
     sampler = ClusterSampler(gnn, graph, config_of(clusters=p, clusters_per_batch=q))
-    cluster = refimpl.grow_clusters(graph, p, key(6, CLUSTERS))
+    cluster = refimpl.lab.training.grow_clusters(graph, p, key(6, CLUSTERS))
     batches, orders = -(-p // q), []
     for epoch in range(2):
         nodes = [sampler.nodes(epoch * batches + b) for b in range(batches)]
@@ -157,7 +159,7 @@ def test_an_epoch_has_every_cluster_once_in_a_new_order(gnn, dataset, p, q):
 def test_links_between_the_clusters_of_a_batch_are_there(gnn, dataset):
     graph = dataset.train_graph
     sampler = ClusterSampler(gnn, graph, config_of())
-    cluster = refimpl.grow_clusters(graph, 12, key(6, CLUSTERS))
+    cluster = refimpl.lab.training.grow_clusters(graph, 12, key(6, CLUSTERS))
     sub = sampler.sample(1)
     assert len(np.unique(cluster[sub.nodes])) == 5
     dense = graph.to_scipy().toarray()[np.ix_(sub.nodes, sub.nodes)]

@@ -215,10 +215,10 @@ def test_the_page_shows_states_that_conform():
 
 
 def test_the_page_gives_the_numbers_of_the_streams():
-    K = refimpl.key(7, 1, 2, 3)
+    K = refimpl.streams.key(7, 1, 2, 3)
     page = PAGE.read_text()
-    draws = ", ".join(str(refimpl.uniform(K, c)) for c in range(3))
-    tens = " ".join(str(refimpl.below(K, c, 10)) for c in range(8))
-    sample = " ".join(map(str, refimpl.floyd(K, 30, 10)))
-    for said in (hex(refimpl.mix(1)), hex(K), draws, tens, sample):
+    draws = ", ".join(str(refimpl.streams.uniform(K, c)) for c in range(3))
+    tens = " ".join(str(refimpl.streams.below(K, c, 10)) for c in range(8))
+    sample = " ".join(map(str, refimpl.streams.floyd(K, 30, 10)))
+    for said in (hex(refimpl.streams.mix(1)), hex(K), draws, tens, sample):
         assert said in " ".join(page.split())

@@ -129,7 +129,7 @@ def test_what_is_no_file_of_vectors(folder, content):
 
 def test_floats_may_be_rounded_otherwise_only_where_the_kernel_says_so(folder):
     path = folder / "common" / "uniform.json"
-    value = repr(refimpl.uniform(3, 0))
+    value = repr(refimpl.streams.uniform(3, 0))
     edit(path, value, repr(float(value) * (1 + 2**-50)))
     verdicts = vectors.check(folder)
     assert (verdicts["rounding"], verdicts["stale"]) == (["common/uniform.json"], [])

@@ -71,10 +71,10 @@ def block():
         refimpl.TypedGraph(GRAPH, np.array([0, 1, 1, 0]), 2, np.array([3, 0, 3])),
         refimpl.TypedGraph(GRAPH, np.array([0, 1, 1, 0]), 2),
         refimpl.Sampler("pin_tile", m=2, n=5, eta=1.5, clip=2),
-        refimpl.row_norm(GRAPH, refimpl.transpose_perm(GRAPH)),
+        refimpl.adjacency.row_norm(GRAPH, refimpl.transpose_perm(GRAPH)),
         refimpl.induced_subgraph(GRAPH, np.array([0, 1])),
-        refimpl.FeatureStore((np.ones((2, 3), np.float16), np.zeros((1, 3), np.float16))),
-        refimpl.Plan(np.array([0, 2, 4]), 1, True),
+        refimpl.loader.FeatureStore((np.ones((2, 3), np.float16), np.zeros((1, 3), np.float16))),
+        refimpl.partition.Plan(np.array([0, 2, 4]), 1, True),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -82,7 +82,7 @@ def test_types_of_refimpl(value):
     back = decode(json.loads(dumps(encode(value))))
     if isinstance(value, refimpl.Sampler):
         assert back == value
-    elif isinstance(value, refimpl.FeatureStore):
+    elif isinstance(value, refimpl.loader.FeatureStore):
         assert back.owners == value.owners
         assert_bits(back.parts, value.parts)
     else:
@@ -97,7 +97,7 @@ def test_a_type_of_another_package_is_not_named():
     """A port may name its own types as it likes; only their fields count."""
     mine = namedtuple("Mine", "a b")
     assert encode(mine(1, 2)) == {"fields": {"a": 1, "b": 2}}
-    assert encode(refimpl.Counters())["type"] == "Counters"
+    assert encode(refimpl.graph.Counters())["type"] == "Counters"
 
 
 def test_numbers_and_dtypes():
@@ -152,7 +152,7 @@ def test_long_arrays_are_in_a_file_of_their_own(tmp_path_factory, dtype, size):
 ARRAY = encode(np.arange(6, dtype=np.int32).reshape(2, 3))
 FLOATS = encode(np.array([1.0, np.nan, np.inf, -0.0]))
 SINGLE = encode(np.array([0.1, 3.0], np.float32))
-NAMED = encode(refimpl.Counters(pops=3, draws=4))
+NAMED = encode(refimpl.graph.Counters(pops=3, draws=4))
 
 
 @pytest.mark.parametrize(

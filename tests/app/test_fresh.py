@@ -19,8 +19,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import differences
 from tiny_data import tiny_dataset
 
-from refimpl.streams import DROPOUT, key
 from refimpl.lab.training.node_batches import LoadCounts
+from refimpl.streams import DROPOUT, key
 
 EACH_MODEL = pytest.mark.parametrize("model", sorted(LAYERS))
 LIVE_HITS = "no live row was read from the cache: this shows nothing"
@@ -75,7 +75,7 @@ def test_dropout_masks_go_by_node(gnn, dataset):
         X = np.ones((3, 4))
         masked, _ = trainer._dropped(X, ids, 1)
         for row, v in zip(masked, ids.tolist(), strict=True):
-            u = gnn.uniform(key(6, DROPOUT, 3, 1, v), np.arange(4, dtype=np.uint64))
+            u = gnn.streams.uniform(key(6, DROPOUT, 3, 1, v), np.arange(4, dtype=np.uint64))
             assert_allclose(row, (u >= 0.4) / 0.6)
 
 
@@ -185,7 +185,7 @@ def test_loads_are_counted_before_the_update(gnn, dataset):
             inputs.append(counts.inputs)
         assert displaced and 0 < sum(loaded) < sum(inputs)
         total = trainer.counts_of_epoch
-    assert total.io_saving == gnn.io_saving(np.array(loaded), np.array(inputs))
+    assert total.io_saving == gnn.history.io_saving(np.array(loaded), np.array(inputs))
     assert np.isnan(LoadCounts().io_saving)
 
 

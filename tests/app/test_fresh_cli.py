@@ -124,7 +124,7 @@ def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options, s
     for key in ("loads", "cache", "iterations"):
         assert metrics["refimpl"][key] == metrics["fastimpl"][key]
     slow, fast = (
-        refimpl.load_checkpoint(tmp_path / name / "checkpoint.npz")[0]
+        refimpl.lab.training.load_checkpoint(tmp_path / name / "checkpoint.npz")[0]
         for name in ("refimpl", "fastimpl")
     )
     for name, W in slow.weights.items():
@@ -231,7 +231,7 @@ def test_neighbour_sampling_loads_every_input(run, folder, state):
     dataset = tiny_dataset(folder)
     nodes = np.arange(TRAIN, dtype=np.int32)
     for epoch, loads in enumerate(state()[1]["loads"]):
-        batches = refimpl.epoch_batches(nodes, 22, 5, epoch)
+        batches = refimpl.samplers.epoch_batches(nodes, 22, 5, epoch)
         sampled = [
             refimpl.sample_mfg(dataset.train_graph, roots, (4, 3), seed=5, epoch=epoch, batch=b)
             for b, roots in enumerate(batches)

@@ -38,7 +38,9 @@ def neighbour_sampling(gnn, dataset, config, steps):
     result = []
     for i in range(steps):
         epoch, batch = divmod(i, each_epoch)
-        roots = gnn.epoch_batches(np.arange(graph.n), config.batch, config.rng, epoch)[batch]
+        roots = gnn.samplers.epoch_batches(np.arange(graph.n), config.batch, config.rng, epoch)[
+            batch
+        ]
         mfg = gnn.sample_mfg(
             graph, roots, config.fanouts, seed=config.rng, epoch=epoch, batch=batch
         )

@@ -22,10 +22,10 @@ from tiny_data import tiny_dataset
 
 import fastimpl
 import refimpl
-from refimpl.streams import SHUFFLE, key
-from refimpl.lab.training.clusters import CLUSTERS, grow_clusters
 from refimpl.lab.data.communities import communities
+from refimpl.lab.training.clusters import CLUSTERS, grow_clusters
 from refimpl.lab.training.gas import ClusterBatches, GasTrainer, Histories, neighborhood
+from refimpl.streams import SHUFFLE, key
 
 CASES = [
     ("sage", {}),
@@ -201,7 +201,7 @@ def test_a_batch_depends_on_its_number_alone(gnn):
     found = [next(batches) for _ in range(20)]
     for first in (1, 5, 6, 19):
         np.testing.assert_array_equal(next(ClusterBatches(gnn, partition, 9, first)), found[first])
-    order = gnn.pick_without_replacement(key(9, SHUFFLE, 1), 0, 6, 6)
+    order = gnn.streams.pick_without_replacement(key(9, SHUFFLE, 1), 0, 6, 6)
     np.testing.assert_array_equal(found[6], np.flatnonzero(partition == order[0]))
 
 
@@ -304,8 +304,8 @@ def test_weights_and_histories_do_not_depend_on_threads(gnn, tmp_path, model, dt
 def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path, model, options):
     whole = gnn.train(dataset, config_of(model, epochs=3, **options))
     part = gnn.train(dataset, config_of(model, epochs=1, **options))
-    gnn.save_checkpoint(tmp_path / "c.npz", part.state, {})
-    state, _ = gnn.load_checkpoint(tmp_path / "c.npz")
+    gnn.lab.training.save_checkpoint(tmp_path / "c.npz", part.state, {})
+    state, _ = gnn.lab.training.load_checkpoint(tmp_path / "c.npz")
     last = gnn.train(dataset, config_of(model, epochs=3, **options), state=state)
     assert bits(last.state) == bits(whole.state)
     assert [r[:4] for r in last.history] == [r[:4] for r in whole.history]

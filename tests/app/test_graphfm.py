@@ -149,7 +149,7 @@ def test_the_block_of_the_nodes_outside(gnn, dataset):
     A = pattern(dataset.train_graph)
     for batch in (np.array([5, 2, 30]), np.array([9]), np.arange(36)):
         nodes, block = neighborhood(dataset.train_graph, batch)
-        outer = outer_block(gnn.transpose_block(block)[0], len(batch))
+        outer = outer_block(gnn.block.transpose_block(block)[0], len(batch))
         outside = nodes[len(batch) :]
         sources = np.concatenate([outside, batch])
         assert (outer.n_dst, outer.n_src) == (len(outside), len(sources))
@@ -174,8 +174,8 @@ def test_weights_and_histories_do_not_depend_on_threads(gnn, tmp_path, model):
 def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path, model, options):
     whole = gnn.train(dataset, config_of(model, epochs=3, **options))
     part = gnn.train(dataset, config_of(model, epochs=1, **options))
-    gnn.save_checkpoint(tmp_path / "c.npz", part.state, {})
-    state, _ = gnn.load_checkpoint(tmp_path / "c.npz")
+    gnn.lab.training.save_checkpoint(tmp_path / "c.npz", part.state, {})
+    state, _ = gnn.lab.training.load_checkpoint(tmp_path / "c.npz")
     last = gnn.train(dataset, config_of(model, epochs=3, **options), state=state)
     assert bits(last.state) == bits(whole.state)
     assert [r[:4] for r in last.history] == [r[:4] for r in whole.history]

@@ -10,8 +10,9 @@ from tiny_data import tiny_dataset
 
 import fastimpl
 import refimpl
-from refimpl.streams import LAYER, SHUFFLE, key
+from refimpl.lab.backend import find
 from refimpl.lab.data.communities import communities
+from refimpl.streams import LAYER, SHUFFLE, key
 
 MODELS, METHODS = ("sage", "gcn"), ("fastgcn", "ladies")
 EACH = pytest.mark.parametrize(("model", "method"), list(product(MODELS, METHODS)))
@@ -41,9 +42,9 @@ def test_the_first_step_in_dense_algebra(gnn, dataset, model, method):
         W = {name: w.copy() for name, w in trainer.state.weights.items()}
         loss, count = trainer.step()
     graph = dataset.train_graph
-    roots = gnn.pick_without_replacement(key(6, SHUFFLE, 0), 0, graph.n, graph.n)[:40]
-    norm = {"sage": gnn.row_norm, "gcn": gnn.sym_norm}[model](graph)
-    sample = getattr(gnn, f"{method}_sample")
+    roots = gnn.streams.pick_without_replacement(key(6, SHUFFLE, 0), 0, graph.n, graph.n)[:40]
+    norm = {"sage": gnn.adjacency.row_norm, "gcn": gnn.adjacency.sym_norm}[model](graph)
+    sample = find(gnn, f"{method}_sample")
     (nodes, blocks), values = sample(norm.graph, norm.data, roots, (30, 50), key(6, LAYER, 0, 0))
     assert_array_equal(nodes[2], roots)
     H = dataset.features[dataset.train[nodes[0]]]
@@ -67,11 +68,13 @@ def test_the_first_step_in_dense_algebra(gnn, dataset, model, method):
 def test_the_key_of_a_batch_is_its_place_in_its_epoch(gnn, dataset, model, method):
     """Four batches an epoch."""
     graph = dataset.train_graph
-    norm = {"sage": gnn.row_norm, "gcn": gnn.sym_norm}[model](graph)
-    sample = getattr(gnn, f"{method}_sample")
+    norm = {"sage": gnn.adjacency.row_norm, "gcn": gnn.adjacency.sym_norm}[model](graph)
+    sample = find(gnn, f"{method}_sample")
     with gnn.make_trainer(dataset, config_of(model, method)) as trainer:
         for epoch, b in product(range(2), range(4)):
-            shuffled = gnn.pick_without_replacement(key(6, SHUFFLE, epoch), 0, graph.n, graph.n)
+            shuffled = gnn.streams.pick_without_replacement(
+                key(6, SHUFFLE, epoch), 0, graph.n, graph.n
+            )
             stream, roots = key(6, LAYER, epoch, b), shuffled[40 * b : 40 * b + 40]
             want = sample(norm.graph, norm.data, roots, (30, 50), stream)
             operands, X, Y, _ = next(trainer.minibatches)

@@ -175,7 +175,7 @@ def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options, s
         assert stdout.startswith(title)
         assert {key: found[key] for key in settings} == settings
     slow, fast = (
-        refimpl.load_checkpoint(tmp_path / name / "checkpoint.npz")[0]
+        refimpl.lab.training.load_checkpoint(tmp_path / name / "checkpoint.npz")[0]
         for name in ("refimpl", "fastimpl")
     )
     assert slow.iterations == fast.iterations

@@ -9,12 +9,13 @@ from tiny_data import tiny_dataset
 
 import fastimpl
 import refimpl
-from refimpl.scheduling import ChainOrder
-from refimpl.streams import DROPOUT, INIT, LAYER, SHUFFLE, key
+from refimpl.lab.backend import find
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.layers import depth_on, order_on
 from refimpl.lab.training.minibatches import LayerSampler
 from refimpl.lab.training.stack import Stack
+from refimpl.scheduling import ChainOrder
+from refimpl.streams import DROPOUT, INIT, LAYER, SHUFFLE, key
 
 MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
 METHODS = ("graph", "layer", "full")
@@ -110,7 +111,7 @@ def test_the_first_batch_of_layer_sampling_in_dense_algebra(gnn, dataset):
         W = copied(trainer.state)
         loss, nodes = trainer.step()
     n = dataset.train_graph.n
-    roots = gnn.pick_without_replacement(key(6, SHUFFLE, 0), 0, n, n)[:40]
+    roots = gnn.streams.pick_without_replacement(key(6, SHUFFLE, 0), 0, n, n)[:40]
     nodes_of, blocks = gnn.layer_sample(dataset.train_graph, roots, (3, 2), key(6, LAYER, 0, 0))
     np.testing.assert_array_equal(nodes_of[2], roots)
     H = dataset.features[dataset.train[nodes_of[0]]]
@@ -213,7 +214,9 @@ def test_initial_weights_are_glorots(gnn):
         ("classifier.W", (2, 0), (9, 4), 9),
     ):
         size = shape[0] * shape[1]
-        u = gnn.uniform(key(2, INIT, *index), np.arange(size, dtype=np.uint64)).reshape(shape)
+        u = gnn.streams.uniform(key(2, INIT, *index), np.arange(size, dtype=np.uint64)).reshape(
+            shape
+        )
         want = (2 * u - 1) * np.sqrt(6 / (rows + shape[1]))
         np.testing.assert_allclose(weights[place], want, rtol=1e-14)
 
@@ -256,7 +259,7 @@ def test_the_whole_graph_is_normalised_once(gnn, dataset, model, monkeypatch):
         return call
 
     for name in ("row_norm", "sym_norm", "loop_norm"):
-        monkeypatch.setattr(gnn, name, counted(name, getattr(gnn, name)))
+        monkeypatch.setattr(gnn, name, counted(name, find(gnn, name)))
     gnn.train(dataset, config_of(model, "full", epochs=3))
     norm = {"sage": "row_norm", "gat": "loop_norm", "mlp": None}.get(model, "sym_norm")
     sizes = [dataset.train_graph.n, dataset.graph.n]
@@ -342,8 +345,8 @@ def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path
     options = ALL_OPTIONS | OF_A_MODEL.get(model, {})
     whole = gnn.train(dataset, config_of(model, method, epochs=3, **options))
     config = config_of(model, method, epochs=1, background=method != "full", **options)
-    gnn.save_checkpoint(tmp_path / "c.npz", gnn.train(dataset, config).state, {})
-    state, _ = gnn.load_checkpoint(tmp_path / "c.npz")
+    gnn.lab.training.save_checkpoint(tmp_path / "c.npz", gnn.train(dataset, config).state, {})
+    state, _ = gnn.lab.training.load_checkpoint(tmp_path / "c.npz")
     last = gnn.train(dataset, config_of(model, method, epochs=3, pool=3, **options), state=state)
     assert bits(last.state) == bits(whole.state)
     assert [r[:4] for r in last.history] == [r[:4] for r in whole.history]

@@ -78,7 +78,7 @@ def test_both_packages_agree_and_differ_from_plain_training(run, tmp_path, dtype
         assert run("--impl", name, "--dtype", dtype, out=name)[0] == 0
     assert run("--dtype", dtype, out="plain", normalize=())[0] == 0
     slow, fast, plain = (
-        refimpl.load_checkpoint(tmp_path / out / "checkpoint.npz")[0].weights
+        refimpl.lab.training.load_checkpoint(tmp_path / out / "checkpoint.npz")[0].weights
         for out in (*PACKAGES, "plain")
     )
     tolerance = 1e-9 if dtype == "float64" else 1e-3

@@ -58,7 +58,7 @@ def test_train_writes_the_model_of_the_best_epoch(gnn, folder, tmp_path, capfd):
     assert main(["train", "--data", str(folder), "--out", str(out), *options]) == 0
     assert f"wrote {out / 'model.npz'}" in capfd.readouterr().out
     model = load_model(out / "model.npz")
-    state, _ = refimpl.load_checkpoint(out / "checkpoint.npz")
+    state, _ = refimpl.lab.training.load_checkpoint(out / "checkpoint.npz")
     assert state.best_epoch < 8  # or the last weights would do
     assert model.weights.keys() == state.best_weights.keys()
     for name, W in state.best_weights.items():

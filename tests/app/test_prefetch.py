@@ -14,8 +14,8 @@ import pytest
 from comparison import assert_bits
 from strategies import even_graph
 
-from refimpl.profiling import Profile, record
 from refimpl.lab.training.prefetch import Prefetcher
+from refimpl.profiling import Profile, record
 
 LONG = 30  # seconds: what should happen at once
 GRAPH = even_graph(300, 8)
@@ -71,7 +71,7 @@ def sleep_at_random(seed):
 @pytest.mark.parametrize("mode", ["layered", "shared"])
 def test_the_same_graphs_for_any_workers_and_window(gnn, workers, window, mode):
     """T1, T4, T5: bit for bit what `sample_mfg` draws, in order."""
-    want = gnn.sample_mfg_many(GRAPH, SEEDS, (4, 3), **NAME, mode=mode)
+    want = gnn.samplers.sample_mfg_many(GRAPH, SEEDS, (4, 3), **NAME, mode=mode)
     with gnn.Prefetcher(
         GRAPH, SEEDS, (4, 3), **NAME, workers=workers, window=window, mode=mode
     ) as batches:

@@ -375,7 +375,7 @@ def test_bad_checkpoints(argv, tmp_path, capfd):
         assert len(stderr.splitlines()) == 1
         assert "is not a whole checkpoint" in stderr
     state = refimpl.make_trainer(tiny_dataset(tmp_path / "d"), refimpl.TrainConfig(hidden=8)).state
-    refimpl.save_checkpoint(saved(tmp_path, "out"), state, {"mine": 1})
+    refimpl.lab.training.save_checkpoint(saved(tmp_path, "out"), state, {"mine": 1})
     assert resume(tmp_path / "out") == 2
     assert "was not written by this version of the program" in capfd.readouterr().err
 

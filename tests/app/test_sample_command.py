@@ -68,7 +68,7 @@ def test_the_numbers_of_karate_are_those_of_networkx(sample, gnn):
         *KARATE, "--impl", gnn.__name__, "--budget", 16, "--frontier", 4, "--seed", 5
     )
     assert (status, stderr) == (0, "")
-    club = refimpl.karate()
+    club = refimpl.lab.data.karate()
     assert result["graph"] == {"name": "karate", **numbers(nx.karate_club_graph())}
     sampler = gnn.Sampler("pin_tile", m=4, n=16)
     drawn = gnn.sample_many(club, sampler, 5, 0, 10)
@@ -78,7 +78,7 @@ def test_the_numbers_of_karate_are_those_of_networkx(sample, gnn):
         mean = np.mean([one[name] for one in result["each"]])
         assert result["subgraphs"][name] == pytest.approx(mean)
         assert float(row(stdout, TABLE[name])[1]) == pytest.approx(mean, rel=1e-3)
-    for i, counter in enumerate(refimpl.Counters._fields):
+    for i, counter in enumerate(refimpl.graph.Counters._fields):
         mean = np.mean([sub.counters[i] for sub in drawn])
         assert result["counters"][counter] == pytest.approx(mean)
         assert float(row(stdout, counter.replace("_", " "))[0]) == pytest.approx(mean, rel=1e-3)
@@ -143,7 +143,7 @@ def test_data_sets_give_their_training_graph_unless_told_otherwise(sample, tmp_p
 
 
 def test_random_graphs_are_made_on_the_spot(sample):
-    graph = refimpl.kronecker(8, 12)
+    graph = refimpl.lab.data.kronecker(8, 12)
     result = sample("--data", "kronecker:8:12", "--seed", 3, "--sampler", "random-walk")[3]
     assert result["graph"]["edges"] == 8 * 12 * 16
     assert result["graph"]["isolated"] == np.count_nonzero(graph.degrees() == 0) > 0
@@ -282,7 +282,7 @@ def test_structure_of_small_graphs(shape, monkeypatch):
 
 
 def test_clustering_of_a_large_graph_is_over_random_nodes(sample, monkeypatch):
-    graph = refimpl.power_law(3000, 30)
+    graph = refimpl.lab.data.power_law(3000, 30)
     exact = clustering(graph, np.arange(3000))
     monkeypatch.setattr(structure, "MOST_PATHS", int((graph.degrees() ** 2).sum()) // 5)
     _, stdout, _, result = sample("--data", "power-law:3000:30", "--count", 2)

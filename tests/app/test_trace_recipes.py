@@ -8,8 +8,8 @@ import pytest
 
 import refimpl
 from refimpl.lab.apps.stepper.recipes import history, pool, pruning, structure
-from refimpl.streams import SAMPLE
 from refimpl.lab.data.karate import karate_dataset
+from refimpl.streams import SAMPLE
 
 RECIPES = {r.name: r for module in (structure, pool, history, pruning) for r in module.RECIPES}
 MOST_STEPS, MOST_BYTES = 350, 500_000
@@ -20,7 +20,7 @@ NOT_RUN = {  # statements of the functions followed, and why a recipe does not c
     "self._under_way = worker.start(self.draw, self.next_q, self.size)": "no thread samples ahead",
     "nodes = clip_nodes(nodes, sampler.clip, keys[0], sample.counters.draws)": "nothing is clipped",
     "self._bring_features_back()": "the features that were grown over stay away",
-    'score = gnn.uniform(_check.word("key", key), ids.astype(np.uint64))': "a control",
+    'score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))': "a control",
     "score = -score": "a control",
 }
 

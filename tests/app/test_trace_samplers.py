@@ -7,10 +7,11 @@ import pytest
 from comparison import assert_bits
 
 import refimpl
+from refimpl.graph import as_graph
 from refimpl.lab.apps.stepper.recipes import recipes
 from refimpl.lab.apps.stepper.recipes.dashboards import ETA
 from refimpl.lab.apps.stepper.recipes.samplers import EDGES, M, N
-from refimpl.graph import as_graph
+from refimpl.lab.backend import find
 from refimpl.streams import SAMPLE, key
 
 BOARDS = ("dashboard", "pin_tile")
@@ -24,7 +25,7 @@ def recorded(name, seed=0):
     graph = as_graph(EDGES, symmetrize=True)
     options = {"m": M, "n": N} | ({"eta": ETA} if name in BOARDS else {})
     keys = [key(seed, SAMPLE, 0, s) for s in range(2)]
-    return recipes()[name].record(seed), getattr(refimpl, name)(graph, *keys, **options)
+    return recipes()[name].record(seed), find(refimpl, name)(graph, *keys, **options)
 
 
 def texts(recording):

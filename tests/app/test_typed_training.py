@@ -179,7 +179,7 @@ def test_what_is_left_after_pruning_knows_its_edges(gnn, dataset):
     mfg = gnn.sample_mfg(graph, np.arange(30, dtype=np.int32), (4, 3), seed=1, epoch=0, batch=0)
     hit = [np.arange(len(nodes)) % 3 == 0 for nodes in mfg.nodes[1:-1]]
     pruned = gnn.prune_mfg(mfg, [*hit, np.zeros(30, bool)])
-    live = gnn.live_layers(pruned)
+    live = gnn.history.live_layers(pruned)
     seen = 0
     for layer, block in enumerate(live.blocks):
         sources = mfg.nodes[layer][live.order[layer]]

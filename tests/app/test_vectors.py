@@ -20,6 +20,7 @@ from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.case import Case
 from refimpl.lab.apps.conformance.cases import kernels
+from refimpl.lab.backend import find
 from refimpl.samplers import neighbor, typed_neighbor
 
 COMPILED = sorted(fastimpl.compiled)
@@ -65,7 +66,7 @@ def test_the_files_are_small_and_say_what_they_are():
         assert set(file["flags"]) == {flag for case in file["cases"] for flag in case["flags"]}
         assert all(file["flags"].values())
         assert file["compare"]["rule"] == "exact" or file["compare"]["why"]
-        parameters = set(inspect.signature(getattr(refimpl, kernel.name)).parameters)
+        parameters = set(inspect.signature(find(refimpl, kernel.name)).parameters)
         for case in file["cases"]:
             assert set(case["args"]) - {"calls"} == parameters
             assert ("error" in case) != ("result" in case)
@@ -103,14 +104,14 @@ MUTANTS = [  # kernel, a line of it, what the line becomes
 
 def mutated(name, line, other):
     """Return the function `name` of refimpl from a copy of its module with a line changed."""
-    module = inspect.getmodule(getattr(refimpl, name))
+    module = inspect.getmodule(find(refimpl, name))
     source = inspect.getsource(module)
     assert source.count(line) >= 1, f"{module.__name__} has no {line!r}"
     copy = types.ModuleType(module.__name__)
     exec(compile(source.replace(line, other), module.__file__, "exec"), copy.__dict__)
     for known in set(refimpl.__all__) & vars(copy).keys():
-        if isinstance(getattr(refimpl, known), type):  # such as Graph: the type, not a copy of it
-            setattr(copy, known, getattr(refimpl, known))
+        if isinstance(find(refimpl, known), type):  # such as Graph: the type, not a copy of it
+            setattr(copy, known, find(refimpl, known))
     return getattr(copy, name)
 
 
@@ -220,14 +221,14 @@ def test_a_capacity_that_does_not_fit_32_bits_is_found(name, monkeypatch):
         return math.ceil(eta * m * d) % 2**32
 
     kernel = kernels()[name]
-    monkeypatch.setattr(inspect.getmodule(getattr(refimpl, name)), "planned_capacity", wraps)
+    monkeypatch.setattr(inspect.getmodule(find(refimpl, name)), "planned_capacity", wraps)
     with pytest.raises(ValueError, match=f"{name}/eta_just_too_long: refimpl raised no"):
         vectors.render(kernel)
 
 
 def type_of(name, parameter):
     """Return what the docstring of `name` says that a parameter is; "" if nothing."""
-    item = parse(getattr(refimpl, name).__doc__).named("Parameters").get(parameter)
+    item = parse(find(refimpl, name).__doc__).named("Parameters").get(parameter)
     if item is None:
         return ""
     elsewhere = ELSEWHERE.search(item.description)

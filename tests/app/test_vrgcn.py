@@ -55,7 +55,9 @@ def graph_of(gnn, dataset, config, iteration):
     """Return what is sampled in an iteration: hops of the layers 2 .. L alone."""
     graph = dataset.train_graph
     epoch, b = divmod(iteration, -(-graph.n // config.batch))
-    roots = gnn.epoch_batches(np.arange(graph.n, dtype=np.int32), config.batch, config.rng, epoch)
+    roots = gnn.samplers.epoch_batches(
+        np.arange(graph.n, dtype=np.int32), config.batch, config.rng, epoch
+    )
     return gnn.sample_mfg(graph, roots[b], config.fanouts, seed=config.rng, epoch=epoch, batch=b)
 
 
@@ -162,7 +164,7 @@ def test_it_is_unbiased_for_any_histories(gnn, dataset, model, taken):
             edge_ids = graph.start[v] + np.array(chosen)
             computed = np.concatenate([[v], graph.indices[edge_ids]]).astype(np.int32)
             block = refimpl.Block([0], [taken], np.arange(1, taken + 1), taken + 1, edge_ids)
-            sampled = gnn.block_norm(kind, block, degrees[computed], dtype=np.float64)
+            sampled = gnn.adjacency.block_norm(kind, block, degrees[computed], dtype=np.float64)
             both, nodes = with_histories(sampled, block, computed, computed[:1], graph, P)
             row = both.graph.to_scipy(both.data).toarray()[0]
             columns = nodes + n * (np.arange(len(nodes)) > taken)
@@ -211,7 +213,7 @@ def test_the_gradient_has_no_rows_for_histories(gnn, dataset):
     graph = dataset.train_graph
     mfg = gnn.sample_mfg(graph, np.arange(9, dtype=np.int32), (2,), seed=0, epoch=0, batch=0)
     (computed, receiving), (block,) = mfg
-    sampled = gnn.block_norm("row", block, dtype=np.float64)
+    sampled = gnn.adjacency.block_norm("row", block, dtype=np.float64)
     P = edge_values(graph, "sage", np.float64)
     both, nodes = with_histories(sampled, block, computed, receiving, graph, P)
     assert len(nodes) > len(computed)
@@ -305,8 +307,8 @@ def test_weights_and_histories_do_not_depend_on_threads_or_workers(gnn, tmp_path
 def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path, model, options):
     whole = gnn.train(dataset, config_of(model, epochs=3, **options))
     part = gnn.train(dataset, config_of(model, epochs=1, workers=1, **options))
-    gnn.save_checkpoint(tmp_path / "c.npz", part.state, {})
-    state, _ = gnn.load_checkpoint(tmp_path / "c.npz")
+    gnn.lab.training.save_checkpoint(tmp_path / "c.npz", part.state, {})
+    state, _ = gnn.lab.training.load_checkpoint(tmp_path / "c.npz")
     last = gnn.train(dataset, config_of(model, epochs=3, **options), state=state)
     assert bits(last.state) == bits(whole.state)
     assert [r[:4] for r in last.history] == [r[:4] for r in whole.history]

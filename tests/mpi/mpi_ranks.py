@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from refimpl import (
+from refimpl.loader import (
     DistributedFeatures,
     MPIComm,
     Topology,

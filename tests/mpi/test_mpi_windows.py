@@ -18,7 +18,7 @@ FETCHES = 2 * 2 * 3 * 4  # of each rank: dtypes, owners, sizes, ways
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_fetches_between_threads(size):
-    assert refimpl.SimComm.run(size, mpi_ranks.check) == [FETCHES] * size
+    assert refimpl.loader.SimComm.run(size, mpi_ranks.check) == [FETCHES] * size
 
 
 def mpiexec():
@@ -54,7 +54,7 @@ def test_fetches_between_processes(size):
 def test_without_mpi4py_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(ImportError, match=r"pip install 'minibatch-gnn\[mpi\]'"):
-        refimpl.MPIComm()
+        refimpl.loader.MPIComm()
 
 
 def test_an_error_of_one_rank_stops_the_others():
@@ -64,21 +64,23 @@ def test_an_error_of_one_rank_stops_the_others():
         comm.barrier()
 
     with pytest.raises(KeyError, match="rank 1"):
-        refimpl.SimComm.run(3, work)
+        refimpl.loader.SimComm.run(3, work)
     with pytest.raises(ValueError, match="size must be at least 1"):
-        refimpl.SimComm.run(0, work)
+        refimpl.loader.SimComm.run(0, work)
 
 
 def test_one_rank_may_read_while_no_other_takes_part():
     X = np.arange(12, dtype=np.float32).reshape(6, 2)
 
     def work(comm):
-        with refimpl.DistributedFeatures(comm, X[3 * comm.rank : 3 * comm.rank + 3]) as features:
+        with refimpl.loader.DistributedFeatures(
+            comm, X[3 * comm.rank : 3 * comm.rank + 3]
+        ) as features:
             if comm.rank == 0:
                 return [features.fetch_one_sided([5, 1]).rows.tolist() for _ in range(3)]
         return None
 
-    assert refimpl.SimComm.run(2, work) == [[X[[5, 1]].tolist()] * 3, None]
+    assert refimpl.loader.SimComm.run(2, work) == [[X[[5, 1]].tolist()] * 3, None]
 
 
 def test_each_round_reads_from_one_rank_only(monkeypatch):
@@ -95,15 +97,15 @@ def test_each_round_reads_from_one_rank_only(monkeypatch):
         barrier(comm)
 
     def work(comm):
-        with refimpl.DistributedFeatures(comm, X[comm.rank : comm.rank + 1]) as features:
+        with refimpl.loader.DistributedFeatures(comm, X[comm.rank : comm.rank + 1]) as features:
             comm.barrier()
             monkeypatch.setattr(mpi._SimWindow, "get", noted_get)
             monkeypatch.setattr(mpi.SimComm, "barrier", noted_barrier)
-            rounds = refimpl.pairwise_exchange(1 - np.eye(4, dtype=int))
+            rounds = refimpl.loader.pairwise_exchange(1 - np.eye(4, dtype=int))
             trace = features.fetch_one_sided(np.arange(4), rounds=rounds).trace
         return trace.rounds
 
-    assert refimpl.SimComm.run(4, work) == [3] * 4
+    assert refimpl.loader.SimComm.run(4, work) == [3] * 4
     for rank in range(4):
         events = [what for who, what in seen if who == rank and what != "barrier"]
         assert events == [rank ^ 1, rank ^ 2, rank ^ 3]

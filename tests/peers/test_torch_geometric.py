@@ -6,7 +6,8 @@ from comparison import RTOL
 from numpy.testing import assert_allclose
 from strategies import directed_from_edges, power_law_graph
 
-from refimpl import ChainOrder, as_graph
+from refimpl import as_graph
+from refimpl.scheduling import ChainOrder
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 peer = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
@@ -100,7 +101,7 @@ def test_gcn(gnn, dtype, order, bias, seed):
         for i, shape in enumerate([(graph.n, F_IN), (F_IN, F_OUT), (graph.n, F_OUT)])
     )
     b = bias_of(bias, F_OUT, dtype)
-    A = gnn.sym_norm(graph, dtype=dtype)
+    A = gnn.adjacency.sym_norm(graph, dtype=dtype)
     out = gnn.gcn_forward(A, X, W, order, b=b)
     back = gnn.gcn_backward(A, X, W, out, G, order, b=b)
 
@@ -120,9 +121,9 @@ def sage_case(gnn, rectangular, seed, dtype):
     """Return (pattern, A) of a graph or of a sampled block."""
     if rectangular:
         block = sampled_block(gnn, seed)
-        return block, gnn.block_norm("row", block, dtype=dtype)
+        return block, gnn.adjacency.block_norm("row", block, dtype=dtype)
     graph = undirected_graph(seed)
-    return graph, gnn.row_norm(graph, gnn.transpose_perm(graph), dtype=dtype)
+    return graph, gnn.adjacency.row_norm(graph, gnn.transpose_perm(graph), dtype=dtype)
 
 
 @BOTH_DTYPES
@@ -172,9 +173,9 @@ def gat_case(gnn, rectangular, seed, dtype):
     """Return (pattern, A), A on the pattern with every node's own entry added."""
     if rectangular:
         block = sampled_block(gnn, seed)
-        return block, gnn.block_norm("loop", block, dtype=dtype)
+        return block, gnn.adjacency.block_norm("loop", block, dtype=dtype)
     graph = undirected_graph(seed)
-    return graph, gnn.loop_norm(graph, dtype=dtype)
+    return graph, gnn.adjacency.loop_norm(graph, dtype=dtype)
 
 
 @BOTH_DTYPES
@@ -235,7 +236,7 @@ def in_order(values, entries):
 def test_mixhop(gnn, dtype, bias, hops, depth):
     seed, width = 31, 4
     graph = undirected_graph(seed)
-    A = (gnn.sym_norm(graph, dtype=dtype),) * hops
+    A = (gnn.adjacency.sym_norm(graph, dtype=dtype),) * hops
     X = normal((graph.n, F_IN), seed, dtype)
     W = [normal((F_IN, width), seed + k + 1, dtype) for k in range(hops + 1)]
     G = normal((graph.n, width * (hops + 1)), seed + 9, dtype)

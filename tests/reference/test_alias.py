@@ -25,7 +25,7 @@ def law_of_table(table):
 @given(weights=st.lists(WEIGHT, min_size=1, max_size=60).filter(any))
 def test_table_is_the_law(gnn, weights):
     """P-B9, and an outcome of weight 0 cannot be drawn."""
-    table = gnn.alias_build(np.array(weights))
+    table = gnn.samplers.alias_build(np.array(weights))
     assert (table.prob.dtype, table.alias.dtype) == (np.float64, np.int64)
     assert ((table.prob >= 0) & (table.prob <= 1)).all()
     assert ((table.alias >= 0) & (table.alias < len(weights))).all()
@@ -37,7 +37,7 @@ def test_table_is_the_law(gnn, weights):
 
 def test_table_by_hand(gnn):
     """Shares 0.5 1.5 1.5 0.5: the tops of the stacks meet first, 3 with 2, then 0 with 2."""
-    table = gnn.alias_build(np.array([1.0, 3.0, 3.0, 1.0]))
+    table = gnn.samplers.alias_build(np.array([1.0, 3.0, 3.0, 1.0]))
     assert table.prob.tolist() == [0.5, 1.0, 0.5, 0.5]
     assert table.alias.tolist() == [2, 1, 1, 2]
 
@@ -58,7 +58,7 @@ def test_rounding_follows_the_stated_order(gnn):
         joined = shares[big] + shares[s]
         shares[big] = joined - 1.0
         [others, below][shares[big] < 1].append(big)
-    table = gnn.alias_build(np.array(weights))
+    table = gnn.samplers.alias_build(np.array(weights))
     assert table.prob.tolist() == prob
     assert table.alias.tolist() == alias
 
@@ -67,34 +67,37 @@ def test_rounding_follows_the_stated_order(gnn):
     "weights", [[5.0], [0.0, 0.0, 2.0], [1e308, 1e-308], [1e-320, 2e-320], [1.0] * 7]
 )
 def test_extreme_weights(gnn, weights):
-    law = law_of_table(gnn.alias_build(np.array(weights)))
+    law = law_of_table(gnn.samplers.alias_build(np.array(weights)))
     total = sum(map(Fraction, weights))
     assert all(abs(p - Fraction(w) / total) < 1e-12 for p, w in zip(law, weights, strict=True))
 
 
 def test_float32_weights_are_taken_as_they_are(gnn):
     weights = np.array([0.1, 0.7, 0.2], np.float32)
-    single, double = gnn.alias_build(weights), gnn.alias_build(weights.astype(np.float64))
+    single, double = (
+        gnn.samplers.alias_build(weights),
+        gnn.samplers.alias_build(weights.astype(np.float64)),
+    )
     assert single.prob.tolist() == double.prob.tolist()
     assert single.alias.tolist() == double.alias.tolist()
 
 
 @given(k=KEYS, c=KEYS, size=st.integers(1, 9))
 def test_draw_takes_two_numbers(gnn, k, c, size):
-    table = gnn.alias_build(np.arange(1.0, size + 1))
+    table = gnn.samplers.alias_build(np.arange(1.0, size + 1))
     draws = oracles.Draws(k)
     draws.count = c
     i = draws.below(size)
     want = i if draws.uniform() < table.prob[i] else table.alias[i]
-    got = gnn.alias_draw(table, k, c)
+    got = gnn.samplers.alias_draw(table, k, c)
     assert got == want
     assert isinstance(got, int)
 
 
 def test_draws_have_the_law(gnn):
     weights = [3.0, 0.0, 1.0, 7.0, 2.0, 2.0, 5.0, 0.5, 9.0, 4.0, 6.0, 1.5, 8.0]
-    table = gnn.alias_build(np.array(weights))
-    seen = Counter(gnn.alias_draw(table, gnn.key(11), 2 * c) for c in range(8000))
+    table = gnn.samplers.alias_build(np.array(weights))
+    seen = Counter(gnn.samplers.alias_draw(table, gnn.streams.key(11), 2 * c) for c in range(8000))
     law = {i: Fraction(w) / Fraction(sum(weights)) for i, w in enumerate(weights)}
     assert seen[1] == 0
     assert oracles.chi_square_p(seen, law) > 0.001
@@ -119,15 +122,15 @@ def test_draws_have_the_law(gnn):
 )
 def test_alias_build_rejects(gnn, weights, error):
     with pytest.raises(error, match="weights"):
-        gnn.alias_build(weights)
+        gnn.samplers.alias_build(weights)
 
 
 def test_alias_draw_rejects(gnn):
-    table = gnn.alias_build(np.ones(2))
+    table = gnn.samplers.alias_build(np.ones(2))
     with pytest.raises(TypeError, match="table"):
-        gnn.alias_draw(tuple(table), 0, 0)
+        gnn.samplers.alias_draw(tuple(table), 0, 0)
     for k, c in ((-1, 0), (0, 2**64)):
         with pytest.raises(ValueError, match="must be in"):
-            gnn.alias_draw(table, k, c)
+            gnn.samplers.alias_draw(table, k, c)
     with pytest.raises(TypeError):
-        gnn.alias_draw(table, 0.5, 0)
+        gnn.samplers.alias_draw(table, 0.5, 0)

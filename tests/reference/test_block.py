@@ -96,7 +96,7 @@ def test_a_row_is_emptied_by_its_end_alone(gnn, block):
 @given(block=blocks())
 def test_transpose_block(gnn, block):
     data = distinct(block.e, float)
-    transpose, perm = gnn.transpose_block(block)
+    transpose, perm = gnn.block.transpose_block(block)
     assert isinstance(transpose, gnn.Block)
     assert (transpose.n_dst, transpose.n_src) == (block.n_src, block.n_dst)
     assert transpose.edge_ids is None
@@ -113,8 +113,8 @@ def test_transpose_block(gnn, block):
 
 @given(block=blocks())
 def test_transposing_twice_sorts_the_rows(gnn, block):
-    transpose, perm = gnn.transpose_block(block)
-    twice, back = gnn.transpose_block(transpose)
+    transpose, perm = gnn.block.transpose_block(block)
+    twice, back = gnn.block.transpose_block(transpose)
     order = perm[back]
     want = [
         j
@@ -128,7 +128,7 @@ def test_transposing_twice_sorts_the_rows(gnn, block):
 
 def test_transpose_block_by_hand(gnn):
     """Rows {2, 1}, {} and {3, 2}; the 0 between the first and the second is dead."""
-    transpose, perm = gnn.transpose_block(gnn.Block(**ROWS))
+    transpose, perm = gnn.block.transpose_block(gnn.Block(**ROWS))
     assert transpose.start.tolist() == [0, 0, 1, 3]
     assert transpose.end.tolist() == [0, 1, 3, 4]
     assert transpose.indices.tolist() == [0, 0, 2, 2]

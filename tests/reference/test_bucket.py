@@ -79,7 +79,7 @@ def assert_is_bucket_walk(gnn, graph, main, probe, options):
     assert got.nodes.tolist() == nodes
     assert got.popped.tolist() == popped
     assert got.pushed.tolist() == pushed
-    assert got.counters == gnn.Counters(**counters)
+    assert got.counters == gnn.graph.Counters(**counters)
     assert [a.dtype for a in got[:3]] == [np.int32] * 3
     return got
 
@@ -105,7 +105,7 @@ def test_bucket_has_the_exact_law(gnn, deg_cap, include):
     """P-B7, for the law of Algorithm 2."""
     seen = Counter()
     for q in range(DRAWS[gnn.__name__]):
-        keys = gnn.key(11, 0, q, 0), gnn.key(11, 0, q, 1)
+        keys = gnn.streams.key(11, 0, q, 0), gnn.streams.key(11, 0, q, 1)
         sample = gnn.bucket(GRAPH, *keys, m=M, n=N, deg_cap=deg_cap, include=include)
         seen[frozenset(sample.nodes.tolist())] += 1
     assert oracles.chi_square_p(seen, LAWS[deg_cap, include]) > LEVEL
@@ -126,7 +126,7 @@ def test_two_tries_a_pop_at_most(gnn):
 def test_isolated_roots_stay_and_end_the_walk(gnn):
     sample = gnn.bucket(graph_from_edges(4, set()), 1, 2, m=3, n=10)
     assert len(sample.nodes) == 3
-    assert sample.counters == gnn.Counters(draws=3)
+    assert sample.counters == gnn.graph.Counters(draws=3)
     lone = gnn.bucket(graph_from_edges(4, {(0, 1)}), 1, 2, m=4, n=9)
     assert lone.counters.pops == 5
     assert set(lone.popped) <= {0, 1}

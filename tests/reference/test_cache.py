@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from cache_cases import N, admit, embeddings, features, valid
 
+from refimpl.lab.backend import find
+
 
 def test_sizes_of_the_paper(gnn):
     """B7 by hand: 1000 floats hold 31 slots of 32."""
@@ -225,7 +227,7 @@ def test_hotness_of_any_type(gnn, hotness):
 @pytest.mark.parametrize("kind", ["BidirectionalCache", "StaticSplitCache"])
 def test_small_and_large_buffers(gnn, kind, floats, d, h):
     """B9: no room for one of a kind, or room for all."""
-    cache = getattr(gnn, kind)(N, d, h, 1, floats, t_stale=1)
+    cache = find(gnn, kind)(N, d, h, 1, floats, t_stale=1)
     X = features(N, d)
     cache.fill(X, np.arange(N))
     share = floats if kind == "BidirectionalCache" else floats - floats // 2
@@ -242,7 +244,7 @@ def test_small_and_large_buffers(gnn, kind, floats, d, h):
 
 def test_the_static_split(gnn):
     """Embeddings never take the features' part, whatever is admitted."""
-    cache = gnn.StaticSplitCache(N, 3, 2, 1, 21, t_stale=None, split=0.6)
+    cache = gnn.history.StaticSplitCache(N, 3, 2, 1, 21, t_stale=None, split=0.6)
     cache.fill(features(N, 3), np.arange(N))
     assert cache.feature_rows == 3  # 12 floats for 6 embeddings, 9 for features
     assert admit(cache, 1, np.arange(N), 0) == 6
@@ -250,7 +252,7 @@ def test_the_static_split(gnn):
     rows, hit = cache.fetch_features(np.arange(N))
     assert np.array_equal(rows[hit], features(N, 3)[9:])
     for split, embedded, kept in ((0, 0, 7), (1, 10, 0)):
-        cache = gnn.StaticSplitCache(N, 3, 2, 1, 21, t_stale=None, split=split)
+        cache = gnn.history.StaticSplitCache(N, 3, 2, 1, 21, t_stale=None, split=split)
         assert (len(cache.entries.back), cache.feature_rows) == (embedded, kept)
 
 

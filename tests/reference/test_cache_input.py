@@ -41,7 +41,7 @@ def test_a_state_of_other_options_is_refused(gnn):
     wide = make(N, 1, 2, 1, 20, t_stale=3, dtype="float64")
     with pytest.raises(ValueError, match="must hold"):
         wide.load_state_dict(state)
-    split = gnn.StaticSplitCache(N, 1, 2, 1, 20, t_stale=3)
+    split = gnn.history.StaticSplitCache(N, 1, 2, 1, 20, t_stale=3)
     with pytest.raises(ValueError, match="same options"):
         split.load_state_dict(state)
 
@@ -87,7 +87,7 @@ def test_bad_options(gnn, change):
 @pytest.mark.parametrize("split", [-0.1, 1.1, "half"])
 def test_bad_split(gnn, split):
     with pytest.raises((TypeError, ValueError), match="^split must"):
-        gnn.StaticSplitCache(**GOOD, split=split)
+        gnn.history.StaticSplitCache(**GOOD, split=split)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import fastimpl
 import refimpl
+from refimpl.lab.backend import find
 
 CACHES = st.fixed_dictionaries(
     {
@@ -34,11 +35,11 @@ class AgainstADictionary(RuleBasedStateMachine):
         floats = options.pop("floats")
         if kind == "StaticSplitCache":
             options.pop("refill")
-        self.new = lambda: getattr(self.gnn, kind)(N, d, h, 2, floats, **options)
+        self.new = lambda: find(self.gnn, kind)(N, d, h, 2, floats, **options)
         self.X, self.hotness = features(N, d), np.array(hotness)
         self.cache, self.floats = self.new(), floats
         self.cache.fill(self.X, self.hotness)
-        self.oracle = self.gnn.DictCache(2, N, h, options["t_stale"])
+        self.oracle = self.gnn.history.DictCache(2, N, h, options["t_stale"])
         self.i = options["start_iter"]
         self.number = self.lost = 0
         self.highest = self.cache.hwm
@@ -131,7 +132,7 @@ def test_both_packages_hold_the_same_bits(seed, options):
     sizes = (N, options.pop("d"), options.pop("h"), 2, options.pop("floats"))
     if kind == "StaticSplitCache":
         options.pop("refill")
-    caches = [getattr(gnn, kind)(*sizes, **options) for gnn in (refimpl, fastimpl)]
+    caches = [find(gnn, kind)(*sizes, **options) for gnn in (refimpl, fastimpl)]
     hotness = rng.integers(0, 4, N)
     for cache in caches:
         cache.fill(features(N, sizes[1]), hotness)

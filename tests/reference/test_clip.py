@@ -28,7 +28,7 @@ NODES = st.sets(st.integers(0, 2**31 - 2), max_size=40).map(sorted)
 
 @given(nodes=NODES, unit=st.integers(1, 50), k=KEYS, c=KEYS)
 def test_clip_keeps_a_multiple(gnn, nodes, unit, k, c):
-    got = gnn.clip_nodes(np.array(nodes, np.int64), unit, k, c)
+    got = gnn.samplers.clip_nodes(np.array(nodes, np.int64), unit, k, c)
     assert got.dtype == np.int32
     if len(nodes) < unit:
         assert got.tolist() == nodes
@@ -46,7 +46,7 @@ def test_dropped_positions_are_uniform(gnn, s, unit):
     pairs = list(combinations(range(s), s % unit))
     seen = Counter()
     for q in range(3000):
-        kept = gnn.clip_nodes(nodes, unit, gnn.key(11, q), 3)
+        kept = gnn.samplers.clip_nodes(nodes, unit, gnn.streams.key(11, q), 3)
         seen[tuple(sorted(set(range(s)) - set(kept.tolist())))] += 1
     law = dict.fromkeys(pairs, Fraction(1, len(pairs)))
     assert oracles.chi_square_p(seen, law) > 0.001
@@ -61,7 +61,7 @@ def test_sampler_clips_before_induction(gnn, name):
         (whole,) = gnn.sample_many(GRAPH, plain, 3, q, 1)
         draws = whole.counters.draws
         assert draws > 0
-        nodes = gnn.clip_nodes(whole.nodes, 8, gnn.key(3, 0, q, 0), draws)
+        nodes = gnn.samplers.clip_nodes(whole.nodes, 8, gnn.streams.key(3, 0, q, 0), draws)
         assert_array_equal(sub.nodes, nodes)
         assert sub.counters == whole.counters
         want = gnn.induced_subgraph(GRAPH, nodes)
@@ -106,7 +106,7 @@ def test_samplers_with_another_clip_differ(gnn):
 )
 def test_clip_nodes_rejects(gnn, arguments, error):
     with pytest.raises(error):
-        gnn.clip_nodes(*arguments)
+        gnn.samplers.clip_nodes(*arguments)
 
 
 @pytest.mark.parametrize(("clip", "error"), [(0, ValueError), (-8, ValueError), (8.0, TypeError)])

@@ -46,7 +46,7 @@ def live_sums(mfg, live):
 @given(case=cases())
 def test_live_rows_are_computed_as_on_the_whole_graph(gnn, case):
     mfg, hit = case
-    live = gnn.live_layers(gnn.prune_mfg(mfg, hit))
+    live = gnn.history.live_layers(gnn.prune_mfg(mfg, hit))
     for order, rows, whole in zip(
         live.order, live_sums(mfg, live), dense_sums(mfg, hit), strict=True
     ):
@@ -58,7 +58,7 @@ def test_rows_and_columns(gnn, case):
     """A5: each layer's live rows once; those computed above first; blocks on nothing else."""
     mfg, hit = case
     pruned = gnn.prune_mfg(mfg, hit)
-    live = gnn.live_layers(pruned)
+    live = gnn.history.live_layers(pruned)
     assert live.order[-1].tolist() == list(range(len(mfg.nodes[-1])))
     for layer, block in enumerate(live.blocks, start=1):
         order, below = live.order[layer], live.order[layer - 1]
@@ -79,7 +79,7 @@ def test_without_hits_the_blocks_are_those_that_were_sampled(gnn, graph, seed, f
     """E1 depends on it: every source of a sampled graph is there for someone."""
     seeds = np.arange(0, graph.n, 2)
     mfg = gnn.sample_mfg(graph, seeds, fanouts, seed=seed, epoch=0, batch=0)
-    live = gnn.live_layers(gnn.prune_mfg(mfg, no_hits(mfg)))
+    live = gnn.history.live_layers(gnn.prune_mfg(mfg, no_hits(mfg)))
     for nodes, order in zip(mfg.nodes, live.order, strict=True):
         np.testing.assert_array_equal(order, np.arange(len(nodes)))
     for block, before, computed in zip(live.blocks, mfg.blocks, live.computed, strict=True):
@@ -91,7 +91,7 @@ def test_without_hits_the_blocks_are_those_that_were_sampled(gnn, graph, seed, f
 def test_everything_cached_leaves_empty_blocks(gnn):
     mfg = mfg_from_rows(4, [[1], [2, 3], []], [[0], [1, 2]], [[0, 1]])
     hit = [np.zeros(3, np.bool_), np.ones(2, np.bool_), np.zeros(1, np.bool_)]
-    live = gnn.live_layers(gnn.prune_mfg(mfg, hit))
+    live = gnn.history.live_layers(gnn.prune_mfg(mfg, hit))
     assert [order.tolist() for order in live.order] == [[], [], [0, 1], [0]]
     assert [(block.n_dst, block.n_src, block.e) for block in live.blocks] == [
         (0, 0, 0),
@@ -105,7 +105,7 @@ def test_computed_rows_come_before_the_others(gnn):
     """Node 0 of layer 1 is cached, node 1 is computed, node 2 is dead."""
     mfg = mfg_from_rows(4, [[3], [0, 2], [3]], [[1, 0], [2]], [[1]])
     hit = [np.array([True, False, True]), np.array([False, True]), np.zeros(1, np.bool_)]
-    live = gnn.live_layers(gnn.prune_mfg(mfg, hit))
+    live = gnn.history.live_layers(gnn.prune_mfg(mfg, hit))
     assert [order.tolist() for order in live.order] == [[1, 0, 2], [0, 1], [0, 1], [0]]
     assert [c.tolist() for c in live.computed] == [[False, True], [True, False], [True]]
     assert edges(live.blocks[0]) == [[(1, -1), (2, -1)]]
@@ -115,4 +115,4 @@ def test_models_that_leave_a_node_itself_out_are_refused(gnn):
     """A computed row would not be live below, but stands first there."""
     mfg = mfg_from_rows(3, [[1, 2]])
     with pytest.raises(ValueError, match="uses_self"):
-        gnn.live_layers(gnn.prune_mfg(mfg, no_hits(mfg), uses_self=False))
+        gnn.history.live_layers(gnn.prune_mfg(mfg, no_hits(mfg), uses_self=False))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from strategies import even_graph, graph_from_edges
 
 from refimpl import as_graph
+from refimpl.lab.backend import find
 
 VERSIONS = ("ipdps", "jpdc")
 FACTORS = {"ipdps": (4, 3), "jpdc": (2, 1)}  # K = first + second / (eta - 1)
@@ -43,13 +44,15 @@ def cost_by_hand(p, eta, d, version, lanes_exact=False, rho=1):
 @pytest.mark.parametrize("p", [1, 2, 3, 8, 64])
 @pytest.mark.parametrize("eta", ETAS)
 def test_expected_rounds(gnn, p, eta):
-    assert gnn.expected_rounds(p, float(eta)) == pytest.approx(rounds_by_series(p, eta), rel=1e-12)
+    assert gnn.cost_models.expected_rounds(p, float(eta)) == pytest.approx(
+        rounds_by_series(p, eta), rel=1e-12
+    )
 
 
 def test_expected_rounds_of_one_lane_and_of_many(gnn):
     eta = np.array([1.1, 2, 5, 30])
-    np.testing.assert_allclose(gnn.expected_rounds(1, eta), eta, rtol=1e-12)
-    by_lanes = gnn.expected_rounds(np.arange(1, 200)[:, None], eta)
+    np.testing.assert_allclose(gnn.cost_models.expected_rounds(1, eta), eta, rtol=1e-12)
+    by_lanes = gnn.cost_models.expected_rounds(np.arange(1, 200)[:, None], eta)
     assert by_lanes.shape == (199, 4)
     assert (np.diff(by_lanes, axis=0) <= 0).all()
     assert (np.diff(by_lanes, axis=1) >= 0).all()
@@ -68,32 +71,34 @@ def test_rounds_and_probes_of_the_sampler(gnn, eta, lanes):
     # Four standard deviations of a geometric mean, and 2 % for a frontier that is not even.
     error = 4 * math.sqrt(eta * (eta - 1) / pops) + 0.02
     assert probes / pops == pytest.approx(eta, abs=error)
-    assert rounds / pops == pytest.approx(gnn.expected_rounds(lanes, eta), abs=error)
+    assert rounds / pops == pytest.approx(gnn.cost_models.expected_rounds(lanes, eta), abs=error)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_costs(gnn, version):
     for eta, p, d in product(ETAS, (1, 3, 16), (1, 15, 100)):
         e = float(eta)
-        assert gnn.memory_factor(e, version) == pytest.approx(float(factor(eta, version)))
+        assert gnn.cost_models.memory_factor(e, version) == pytest.approx(
+            float(factor(eta, version))
+        )
         for exact in (False, True):
-            got = gnn.sample_cost(
+            got = gnn.cost_models.sample_cost(
                 p, e, d, 90, 20, version, c_rand=7.0, c_mem=2.0, lanes_exact=exact
             )
             want = 70 * 2 * cost_by_hand(p, eta, d, version, exact, rho=3.5)
             assert got == pytest.approx(want, rel=1e-12)
-        scan = gnn.sample_cost(p, e, d, 90, 20, version, index_scan=True)
-        plain = gnn.sample_cost(p, e, d, 90, 20, version)
+        scan = gnn.cost_models.sample_cost(p, e, d, 90, 20, version, index_scan=True)
+        plain = gnn.cost_models.sample_cost(p, e, d, 90, 20, version)
         assert scan - plain == pytest.approx(70 * e / (e - 1), rel=1e-9)
 
 
 def test_numbers_give_numbers_and_arrays_broadcast(gnn):
-    assert isinstance(gnn.sample_cost(2, 3, 15, 8, 4, "jpdc"), np.float64)
-    assert isinstance(gnn.theorem1_pmax(0.5, 3, 15, "jpdc"), np.float64)
+    assert isinstance(gnn.cost_models.sample_cost(2, 3, 15, 8, 4, "jpdc"), np.float64)
+    assert isinstance(gnn.cost_models.theorem1_pmax(0.5, 3, 15, "jpdc"), np.float64)
     p, d = np.array([1, 2, 4]), np.array([[5], [50]])
-    costs = gnn.sample_cost(p, 2.0, d, 10, 4, "ipdps")
+    costs = gnn.cost_models.sample_cost(p, 2.0, d, 10, 4, "ipdps")
     assert costs.shape == (2, 3)
-    assert costs[1, 2] == gnn.sample_cost(4, 2.0, 50, 10, 4, "ipdps")
+    assert costs[1, 2] == gnn.cost_models.sample_cost(4, 2.0, 50, 10, 4, "ipdps")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -104,15 +109,15 @@ def test_cost_from_graph(gnn, version, deg_cap, exact):
     weights = oracles.pop_weights(SMALL, deg_cap)
     mean = sum(cost_by_hand(4, 2, w, version, exact) for w in weights) / SMALL.n
     ends = [cost_by_hand(4, 2, weights[v], version, exact) for v in SMALL.indices]
-    got = gnn.sample_cost_from_graph(
+    got = gnn.cost_models.sample_cost_from_graph(
         SMALL, 4, 2.0, 30, 10, version, deg_cap=deg_cap, lanes_exact=exact
     )
     assert got.printed == pytest.approx(20 * mean)
     assert got.corrected == pytest.approx(20 * sum(ends) / sum(degrees))  # ends of random edges
-    scan = gnn.sample_cost_from_graph(
+    scan = gnn.cost_models.sample_cost_from_graph(
         SMALL, 4, 2.0, 30, 10, version, deg_cap=deg_cap, lanes_exact=exact, index_scan=True
     )
-    d, d_e = sum(weights) / SMALL.n, gnn.size_biased_degree(SMALL, deg_cap)
+    d, d_e = sum(weights) / SMALL.n, gnn.cost_models.size_biased_degree(SMALL, deg_cap)
     assert scan.printed - got.printed == pytest.approx(20 * 2)
     assert scan.corrected - got.corrected == pytest.approx(20 * (1 + d_e / d))
 
@@ -121,8 +126,8 @@ def test_index_columns_are_not_few(gnn):
     """E-C6: on a sparse graph, reading them is a large part of the cost, not a neglected one."""
     share = [
         1
-        - gnn.sample_cost(8, 2.0, d, 2, 1, "jpdc")
-        / gnn.sample_cost(8, 2.0, d, 2, 1, "jpdc", index_scan=True)
+        - gnn.cost_models.sample_cost(8, 2.0, d, 2, 1, "jpdc")
+        / gnn.cost_models.sample_cost(8, 2.0, d, 2, 1, "jpdc", index_scan=True)
         for d in (3, 300)
     ]
     assert share[0] > 0.45
@@ -164,13 +169,15 @@ def test_popped_degree_is_size_biased(gnn, m, deg_cap):
         for v in state:
             popped[v] += probability * weights[v] / weight
     np.testing.assert_allclose(popped, degrees / degrees.sum(), atol=1e-12)
-    assert popped @ weights == pytest.approx(gnn.size_biased_degree(SMALL, deg_cap), rel=1e-12)
+    assert popped @ weights == pytest.approx(
+        gnn.cost_models.size_biased_degree(SMALL, deg_cap), rel=1e-12
+    )
     if deg_cap is None:  # the frontier's weight: m - 1 of the mean degree and one size-biased
         by_degree = [sum(weights[v] for v in state) for state in states]
         np.testing.assert_allclose(pi, by_degree / np.sum(by_degree), atol=1e-12)
-        want = (m - 1) * degrees.mean() + gnn.size_biased_degree(SMALL)
+        want = (m - 1) * degrees.mean() + gnn.cost_models.size_biased_degree(SMALL)
         assert total == pytest.approx(want, rel=1e-12)
-        assert gnn.size_biased_degree(SMALL) > 1.1 * degrees.mean()
+        assert gnn.cost_models.size_biased_degree(SMALL) > 1.1 * degrees.mean()
 
 
 def test_a_cap_makes_the_frontier_heavier(gnn):
@@ -186,7 +193,7 @@ def test_a_cap_makes_the_frontier_heavier(gnn):
     d_f = degrees.sum() / (degrees / weights).sum()
     d_e, unused = (np.average(weights**k, weights=degrees) for k in (1, 2))
     room = m * (eta * weights.mean() - d_f) - unused / (2 * d_e)
-    got = gnn.cleanups_from_graph(SMALL, eta, 30, m, deg_cap=deg_cap)
+    got = gnn.cost_models.cleanups_from_graph(SMALL, eta, 30, m, deg_cap=deg_cap)
     assert d_f > weights.mean()
     assert got.refined.cleanups == pytest.approx(27 * d_e / room)
     assert got.refined.moved == pytest.approx(d_e / room * m * d_f)
@@ -214,7 +221,9 @@ def counted(gnn, graph, eta, deg_cap=None, n=6000, m=250):
         sum(getattr(c, name) for c in seen) for name in ("pops", "cleanups", "moved")
     )
     assert pops == 4 * (n - m)
-    return (cleanups / 4, moved / pops), gnn.cleanups_from_graph(graph, eta, n, m, deg_cap=deg_cap)
+    return (cleanups / 4, moved / pops), gnn.cost_models.cleanups_from_graph(
+        graph, eta, n, m, deg_cap=deg_cap
+    )
 
 
 @pytest.mark.parametrize("eta", [2.0, 3.0])
@@ -225,12 +234,12 @@ def test_corrected_model_predicts_and_the_printed_one_does_not(gnn, eta):
     assert seen == pytest.approx(models.refined, rel=0.15)
     for measured, printed in zip(seen, models.printed, strict=True):
         assert measured > 4 * printed
-    d, d_e = POWER_LAW.e / POWER_LAW.n, gnn.size_biased_degree(POWER_LAW)
-    assert models.corrected.cleanups == gnn.predicted_cleanups(eta, d, 6000, 250, d_e)
-    assert models.corrected.moved == gnn.predicted_moves(eta, d, d_e)
-    assert models.printed.cleanups == gnn.predicted_cleanups(eta, d, 6000, 250)
+    d, d_e = POWER_LAW.e / POWER_LAW.n, gnn.cost_models.size_biased_degree(POWER_LAW)
+    assert models.corrected.cleanups == gnn.cost_models.predicted_cleanups(eta, d, 6000, 250, d_e)
+    assert models.corrected.moved == gnn.cost_models.predicted_moves(eta, d, d_e)
+    assert models.printed.cleanups == gnn.cost_models.predicted_cleanups(eta, d, 6000, 250)
     assert models.printed.cleanups == pytest.approx(5750 / ((eta - 1) * 250))
-    assert models.printed.moved == pytest.approx(gnn.predicted_moves(eta, d))
+    assert models.printed.moved == pytest.approx(gnn.cost_models.predicted_moves(eta, d))
 
 
 @pytest.mark.parametrize("eta", [1.5, 2.0])
@@ -249,7 +258,9 @@ def test_all_models_agree_where_degrees_hardly_differ(gnn):
 
 
 def test_no_room_has_no_prediction(gnn):
-    pair = gnn.cleanups_from_graph(graph_from_edges(9, {(0, v) for v in range(1, 9)}), 1.01, 4, 2)
+    pair = gnn.cost_models.cleanups_from_graph(
+        graph_from_edges(9, {(0, v) for v in range(1, 9)}), 1.01, 4, 2
+    )
     assert np.isnan(pair.refined).all()
     assert np.isfinite(pair.corrected).all()
 
@@ -268,7 +279,7 @@ def lanes_up_to(data, most):
 @given(EPS, st.sampled_from(ETAS), DEGREES, st.sampled_from(VERSIONS), st.data())
 def test_theorem_1(gnn, eps, eta, d, version, data):
     """The cost of a pop is summed term by term here, not by the formula of the proof."""
-    pmax = gnn.theorem1_pmax(float(eps), float(eta), d, version)
+    pmax = gnn.cost_models.theorem1_pmax(float(eps), float(eta), d, version)
     exact = float(eps * d * factor(eta, version) - eta)
     assert math.floor(exact - 1e-9) <= pmax <= math.floor(exact + 1e-9)
     if pmax < 1:
@@ -276,27 +287,31 @@ def test_theorem_1(gnn, eps, eta, d, version, data):
     p = lanes_up_to(data, int(pmax))
     speedup = cost_by_hand(1, eta, d, version) / cost_by_hand(p, eta, d, version)
     assert speedup >= p / (1 + float(eps)) * (1 - 1e-12)
-    assert gnn.theorem1_speedup(p, float(eta), d, version) == pytest.approx(speedup, rel=1e-10)
+    assert gnn.cost_models.theorem1_speedup(p, float(eta), d, version) == pytest.approx(
+        speedup, rel=1e-10
+    )
 
 
 @given(EPS, st.sampled_from(ETAS), DEGREES, st.sampled_from(VERSIONS), st.data())
 def test_theorem_1_for_whole_lanes(gnn, eps, eta, d, version, data):
     """The corollary, with ceil(d / p), and a probe that costs rho times an entry."""
     rho = data.draw(st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(8)]), label="rho")
-    pmax = gnn.theorem1_pmax_lanes(float(eps), float(eta), d, version, rho=float(rho))
+    pmax = gnn.cost_models.theorem1_pmax_lanes(float(eps), float(eta), d, version, rho=float(rho))
     if pmax < 1:
         return
     p = lanes_up_to(data, int(pmax))
     one, many = (cost_by_hand(q, eta, d, version, True, float(rho)) for q in (1, p))
     assert one / many >= p / (1 + float(eps)) * (1 - 1e-12)
-    got = gnn.theorem1_speedup(p, float(eta), d, version, rho=float(rho), lanes_exact=True)
+    got = gnn.cost_models.theorem1_speedup(
+        p, float(eta), d, version, rho=float(rho), lanes_exact=True
+    )
     assert got == pytest.approx(one / many, rel=1e-10)
 
 
 @given(EPS, st.sampled_from(ETAS), DEGREES, st.sampled_from(VERSIONS), st.data())
 def test_theorem_1_where_a_probe_costs_more(gnn, eps, eta, d, version, data):
     rho = data.draw(st.sampled_from([Fraction(1, 2), Fraction(8)]), label="rho")
-    pmax = gnn.theorem1_pmax(float(eps), float(eta), d, version, rho=float(rho))
+    pmax = gnn.cost_models.theorem1_pmax(float(eps), float(eta), d, version, rho=float(rho))
     if pmax < 1:
         return
     p = lanes_up_to(data, int(pmax))
@@ -307,41 +322,44 @@ def test_theorem_1_where_a_probe_costs_more(gnn, eps, eta, d, version, data):
 @pytest.mark.parametrize("version, pmax, lanes", [("ipdps", 38, 6), ("jpdc", 15, 5)])
 def test_whole_lanes_break_the_printed_range(gnn, version, pmax, lanes):
     """E-C5: the counter-witness eps = 0.5, eta = 3, d = 15, at the printed bound."""
-    assert gnn.theorem1_pmax(0.5, 3, 15, version) == pmax
-    assert gnn.theorem1_pmax_lanes(0.5, 3, 15, version) == lanes
+    assert gnn.cost_models.theorem1_pmax(0.5, 3, 15, version) == pmax
+    assert gnn.cost_models.theorem1_pmax_lanes(0.5, 3, 15, version) == lanes
     promised = pmax / 1.5
     real, whole = (
         cost_by_hand(1, 3, 15, version) / cost_by_hand(pmax, 3, 15, version, exact)
         for exact in (False, True)
     )
     assert real >= promised
-    assert gnn.theorem1_speedup(pmax, 3, 15, version) >= promised
+    assert gnn.cost_models.theorem1_speedup(pmax, 3, 15, version) >= promised
     if version == "ipdps":
         assert whole < 0.6 * promised
-        assert gnn.theorem1_speedup(pmax, 3, 15, version, lanes_exact=True) < 0.6 * promised
+        assert (
+            gnn.cost_models.theorem1_speedup(pmax, 3, 15, version, lanes_exact=True)
+            < 0.6 * promised
+        )
 
 
 def test_more_lanes_than_pins_break_the_printed_range(gnn):
     """E-C5 in JPDC'21: with eps = 3, a hundred lanes share fifteen entries."""
-    pmax = int(gnn.theorem1_pmax(3, 3, 15, "jpdc"))
+    pmax = int(gnn.cost_models.theorem1_pmax(3, 3, 15, "jpdc"))
     assert pmax == 109
     assert cost_by_hand(1, 3, 15, "jpdc") / cost_by_hand(pmax, 3, 15, "jpdc", True) < pmax / 4
-    assert gnn.theorem1_speedup(pmax, 3, 15, "jpdc", lanes_exact=True) < pmax / 4
+    assert gnn.cost_models.theorem1_speedup(pmax, 3, 15, "jpdc", lanes_exact=True) < pmax / 4
 
 
 def test_the_example_of_the_text(gnn):
     """E-C3: with eps = 0.5 and eta = 3, IPDPS'19 prints 2.25 d - 3."""
     d = np.arange(4, 400)
-    got = gnn.theorem1_pmax(0.5, 3, d, "ipdps")
+    got = gnn.cost_models.theorem1_pmax(0.5, 3, d, "ipdps")
     np.testing.assert_array_equal(got, (11 * d) // 4 - 3)
     assert (got > 2.25 * d - 3).all()
     for eta in (1.1, 2, 10):  # JPDC'21: "at least d - eta"
-        assert (gnn.theorem1_pmax(0.5, eta, d, "jpdc") >= np.floor(d - eta)).all()
+        assert (gnn.cost_models.theorem1_pmax(0.5, eta, d, "jpdc") >= np.floor(d - eta)).all()
 
 
 @given(EPS, st.sampled_from(ETAS), DEGREES, st.sampled_from(VERSIONS), st.integers(1, 2000))
 def test_steps_of_the_proof(gnn, eps, eta, d, version, p):
-    steps = gnn.theorem1_steps(p, float(eps), float(eta), d, version)
+    steps = gnn.cost_models.theorem1_steps(p, float(eps), float(eta), d, version)
     K = factor(eta, version)
     assert steps.rounds == pytest.approx(rounds_by_series(p, eta), rel=1e-10)
     assert steps.rational == pytest.approx(float((eta + p) / p))
@@ -369,7 +387,7 @@ def test_bound_is_about_the_parallel_sampler(gnn):
 
 def test_calibrate(gnn):
     """What it measures depends on the machine; that it is a time of one operation does not."""
-    got = gnn.calibrate(entries=1000, repeats=2)
+    got = gnn.cost_models.calibrate(entries=1000, repeats=2)
     assert all(1e-12 < seconds < 1e-5 for seconds in got)
     assert got.c_rand == got.draw + got.access
     assert got.c_mem == got.write
@@ -416,4 +434,4 @@ BAD = [
 @pytest.mark.parametrize("name, args, kwargs, message", BAD, ids=lambda x: str(x)[:20])
 def test_errors(gnn, name, args, kwargs, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        getattr(gnn, name)(*args, **kwargs)
+        find(gnn, name)(*args, **kwargs)

@@ -32,10 +32,10 @@ def fetches(draw):
 @given(fetch=fetches())
 def test_both_ways_give_the_rows_and_say_what_they_moved(gnn, fetch):
     X, parts, owners, ids, me = fetch
-    store = gnn.FeatureStore.of(X, parts, owners)
+    store = gnn.loader.FeatureStore.of(X, parts, owners)
     assert (store.n, store.d, store.dtype) == (*X.shape, X.dtype)
-    plan = gnn.build_plan(store, np.array(ids, np.int64), me)
-    one, two = gnn.fetch_one_sided(plan), gnn.fetch_two_sided(plan)
+    plan = gnn.loader.build_plan(store, np.array(ids, np.int64), me)
+    one, two = gnn.loader.fetch_one_sided(plan), gnn.loader.fetch_two_sided(plan)
     for fetched in (one, two):
         assert fetched.rows.dtype == np.float32
         assert_array_equal(fetched.rows, X[np.array(ids, int)].astype(np.float32))
@@ -63,7 +63,9 @@ def owner_of(v, n, parts, owners):
 @given(fetch=fetches())
 def test_a_plan_reads_each_row_once_in_ascending_order(gnn, fetch):
     X, parts, owners, ids, me = fetch
-    plan = gnn.build_plan(gnn.FeatureStore.of(X, parts, owners), np.array(ids, np.int64), me)
+    plan = gnn.loader.build_plan(
+        gnn.loader.FeatureStore.of(X, parts, owners), np.array(ids, np.int64), me
+    )
     assert sum(map(len, plan.rows)) == len(set(ids))
     for rows in plan.rows:
         assert np.all(np.diff(rows) > 0)
@@ -85,15 +87,17 @@ def test_a_plan_of_ids_beyond_all_memory(huge):
 
 def test_parts_of_any_size(gnn):
     X = features(6, 3)
-    store = gnn.FeatureStore([X[:0], X[:1], X[1:1], X[1:6]])
-    assert_array_equal(gnn.fetch_one_sided(gnn.build_plan(store, [5, 0, 1])).rows, X[[5, 0, 1]])
-    assert np.shares_memory(gnn.FeatureStore.of(X, 2).parts[1], X)
+    store = gnn.loader.FeatureStore([X[:0], X[:1], X[1:1], X[1:6]])
+    assert_array_equal(
+        gnn.loader.fetch_one_sided(gnn.loader.build_plan(store, [5, 0, 1])).rows, X[[5, 0, 1]]
+    )
+    assert np.shares_memory(gnn.loader.FeatureStore.of(X, 2).parts[1], X)
 
 
 @pytest.mark.parametrize("d", [1, 7, 8, 64])
 def test_every_float16_becomes_float32_exactly(gnn, d):
     X = np.resize(HALVES, (len(HALVES) // d + 1, d))
-    got = gnn.gather_rows(X, np.arange(len(X)))
+    got = gnn.loader.gather_rows(X, np.arange(len(X)))
     assert got.dtype == np.float32
     sign, exponent, fraction = X.view(np.uint16) >> 15, X.view(np.uint16) >> 10 & 31, 1023
     fraction = (X.view(np.uint16) & fraction).astype(float)
@@ -109,34 +113,34 @@ def test_every_float16_becomes_float32_exactly(gnn, d):
 @given(dtype=AT_REST, rows=st.lists(st.integers(0, 4)))
 def test_gather_rows(gnn, dtype, rows):
     X = features(5, 3, dtype)
-    assert_array_equal(gnn.gather_rows(X, np.array(rows, np.int32)), X[np.array(rows, int)])
+    assert_array_equal(gnn.loader.gather_rows(X, np.array(rows, np.int32)), X[np.array(rows, int)])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 @pytest.mark.parametrize("readahead", [False, True])
 def test_features_in_a_file(gnn, tmp_path, dtype, readahead):
     X = features(300, 5, dtype)
-    gnn.write_features(tmp_path / "x.bin", X)
+    gnn.loader.write_features(tmp_path / "x.bin", X)
     assert [path.name for path in tmp_path.iterdir()] == ["x.bin"]
-    mapped = gnn.open_features(tmp_path / "x.bin", readahead=readahead)
+    mapped = gnn.loader.open_features(tmp_path / "x.bin", readahead=readahead)
     assert isinstance(mapped, np.memmap) and not mapped.flags.writeable
     assert_array_equal(mapped, X)
     assert mapped.dtype == dtype
     ids = np.random.default_rng(0).integers(0, 300, 1000)
-    assert_array_equal(gnn.gather_rows(mapped, ids), X[ids])
-    store = gnn.FeatureStore([mapped[:100], mapped[100:]])
-    for fetch in (gnn.fetch_one_sided, gnn.fetch_two_sided):
-        assert_array_equal(fetch(gnn.build_plan(store, ids, 1)).rows, X[ids])
+    assert_array_equal(gnn.loader.gather_rows(mapped, ids), X[ids])
+    store = gnn.loader.FeatureStore([mapped[:100], mapped[100:]])
+    for fetch in (gnn.loader.fetch_one_sided, gnn.loader.fetch_two_sided):
+        assert_array_equal(fetch(gnn.loader.build_plan(store, ids, 1)).rows, X[ids])
 
 
 def test_a_file_without_rows(gnn, tmp_path):
-    gnn.write_features(tmp_path / "x.npy", features(0, 4))
-    assert gnn.open_features(tmp_path / "x.npy").shape == (0, 4)
+    gnn.loader.write_features(tmp_path / "x.npy", features(0, 4))
+    assert gnn.loader.open_features(tmp_path / "x.npy").shape == (0, 4)
 
 
 def test_a_file_is_written_whole_or_not_at_all(gnn, tmp_path, monkeypatch):
     path = tmp_path / "x.npy"
-    gnn.write_features(path, features(3, 2))
+    gnn.loader.write_features(path, features(3, 2))
 
     def full_disk(file, *args, **kwargs):
         file.write(b"some")
@@ -144,26 +148,26 @@ def test_a_file_is_written_whole_or_not_at_all(gnn, tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "save", full_disk)
     with pytest.raises(OSError, match="no space left"):
-        gnn.write_features(path, features(4, 2))
+        gnn.loader.write_features(path, features(4, 2))
     assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
-    before = gnn.open_features(path)
+    before = gnn.loader.open_features(path)
     assert_array_equal(before, features(3, 2))
     monkeypatch.undo()
-    gnn.write_features(path, -features(3, 2))
+    gnn.loader.write_features(path, -features(3, 2))
     assert_array_equal(before, features(3, 2))  # whoever has the old file open keeps it
-    assert_array_equal(gnn.open_features(path), -features(3, 2))
+    assert_array_equal(gnn.loader.open_features(path), -features(3, 2))
 
 
 def test_bad_files(gnn, tmp_path):
     with pytest.raises(FileNotFoundError, match="no features at"):
-        gnn.open_features(tmp_path / "x.npy")
+        gnn.loader.open_features(tmp_path / "x.npy")
     path = tmp_path / "cut.npy"
-    gnn.write_features(path, features(50, 4))
+    gnn.loader.write_features(path, features(50, 4))
     whole = path.read_bytes()
     for cut in (whole[:-1], whole[:40], b"", b"no array"):
         path.write_bytes(cut)
         with pytest.raises(ValueError, match=r"cut\.npy is not a whole file of features"):
-            gnn.open_features(path)
+            gnn.loader.open_features(path)
     for bad, error in (
         (np.zeros((2, 2)), TypeError),
         (np.zeros(3, np.float32), ValueError),
@@ -172,7 +176,7 @@ def test_bad_files(gnn, tmp_path):
     ):
         np.save(path, bad)
         with pytest.raises(error, match=r"cut\.npy"):
-            gnn.open_features(path)
+            gnn.loader.open_features(path)
 
 
 BAD_STORES = {
@@ -192,25 +196,25 @@ BAD_STORES = {
 def test_bad_stores(gnn, case):
     parts, error, message = BAD_STORES[case]
     with pytest.raises(error, match=message):
-        gnn.FeatureStore(parts)
+        gnn.loader.FeatureStore(parts)
 
 
 def test_parts_that_do_not_fit_modulo(gnn):
     with pytest.raises(ValueError, match=r"parts must have \(3, 2\) rows for 5 nodes by modulo"):
-        gnn.FeatureStore([features(2, 1), features(3, 1)], "modulo")
+        gnn.loader.FeatureStore([features(2, 1), features(3, 1)], "modulo")
     with pytest.raises(ValueError, match="owners must be one of"):
-        gnn.FeatureStore([features(2, 1)], "random")
+        gnn.loader.FeatureStore([features(2, 1)], "random")
 
 
 def test_bad_plans(gnn):
-    store = gnn.FeatureStore.of(features(6, 2), 2)
+    store = gnn.loader.FeatureStore.of(features(6, 2), 2)
     with pytest.raises(TypeError, match="store must be a FeatureStore"):
-        gnn.build_plan(features(6, 2), [0])
+        gnn.loader.build_plan(features(6, 2), [0])
     with pytest.raises(ValueError, match=r"ids must be in \[0, 6\)"):
-        gnn.build_plan(store, [6])
+        gnn.loader.build_plan(store, [6])
     with pytest.raises(ValueError, match=r"me must be in \[0, 1\]"):
-        gnn.build_plan(store, [0], 2)
-    plan = gnn.build_plan(store, [0, 5, 5])
+        gnn.loader.build_plan(store, [0], 2)
+    plan = gnn.loader.build_plan(store, [0, 5, 5])
     for change, message in (
         ({"rows": (np.array([3]), plan.rows[1])}, r"plan.rows must be in \[0, 3\)"),
         ({"rows": plan.rows[:1]}, "plan must have rows and positions for 2 parts"),
@@ -222,7 +226,7 @@ def test_bad_plans(gnn):
         ({"positions": (plan.positions[0], plan.positions[0])}, "plan must write each row"),
         ({"copies": plan.copies[:, :0]}, "plan must write each row of the result once"),
     ):
-        for fetch in (gnn.fetch_one_sided, gnn.fetch_two_sided):
+        for fetch in (gnn.loader.fetch_one_sided, gnn.loader.fetch_two_sided):
             with pytest.raises(ValueError, match=message):
                 fetch(plan._replace(**change))
 
@@ -230,18 +234,20 @@ def test_bad_plans(gnn):
 def test_modelled_seconds_by_hand(gnn):
     rates = {"latency": 2.0, "bandwidth": 4.0}
     # 10 rows of 8 bytes at half of 4 bytes a second; there and back, packed at 16 a second
-    assert gnn.one_sided_seconds(10, 8, half_row=8, **rates) == 2 + 80 / 2
-    assert gnn.two_sided_seconds(10, 8, memory=16.0, **rates) == 4 + 80 / 4 + 80 / 16 + 80 / 4
+    assert gnn.loader.one_sided_seconds(10, 8, half_row=8, **rates) == 2 + 80 / 2
+    assert (
+        gnn.loader.two_sided_seconds(10, 8, memory=16.0, **rates) == 4 + 80 / 4 + 80 / 16 + 80 / 4
+    )
     with pytest.raises(ValueError, match="bandwidth must be finite and above 0"):
-        gnn.one_sided_seconds(10, 8, bandwidth=0)
+        gnn.loader.one_sided_seconds(10, 8, bandwidth=0)
 
 
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="no /proc/self/io")
 def test_io_counters_count_what_is_read(gnn, tmp_path):
     (tmp_path / "file").write_bytes(bytes(100_000))
-    before = gnn.io_counters()
+    before = gnn.loader.io_counters()
     (tmp_path / "file").read_bytes()
-    after = gnn.io_counters()
+    after = gnn.loader.io_counters()
     assert 100_000 <= after.calls - before.calls < 200_000
     assert after.storage >= before.storage >= 0
 
@@ -251,4 +257,4 @@ def test_no_io_counters_without_proc(gnn, monkeypatch):
         raise FileNotFoundError(path)
 
     monkeypatch.setattr("pathlib.Path.read_text", missing)
-    assert gnn.io_counters() is None
+    assert gnn.loader.io_counters() is None

@@ -46,7 +46,7 @@ def test_row_norm_is_the_printed_equation_over_the_row_length(gnn, form):
     """With the values of `loop_norm`."""
     printed, layer = Gat(4, 2, "none", form), Gat(4, 2, "row", form)
     _, P, _ = problem(layer)
-    A = gnn.loop_norm(GRAPH)
+    A = gnn.adjacency.loop_norm(GRAPH)
     size = np.maximum(dense(GRAPH), np.eye(GRAPH.n)).sum(axis=1, keepdims=True)
     out = printed.forward(gnn, (A,), P, None, relu=False)
     mean = layer.forward(gnn, (A,), P, None, relu=False)
@@ -219,6 +219,6 @@ def test_the_backward_pass_needs_the_permutation(gnn):
     layer = Gat(4)
     (A,), P, G = problem(layer)
     out = layer.forward(gnn, (A,), P, None)
-    layer.backward(gnn, (gnn.loop_norm(WITH_LOOPS),), P, out, G, None)
+    layer.backward(gnn, (gnn.adjacency.loop_norm(WITH_LOOPS),), P, out, G, None)
     with pytest.raises(ValueError, match="perm"):
-        layer.backward(gnn, (gnn.sym_norm(WITH_LOOPS),), P, out, G, None)
+        layer.backward(gnn, (gnn.adjacency.sym_norm(WITH_LOOPS),), P, out, G, None)

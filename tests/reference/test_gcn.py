@@ -11,7 +11,7 @@ def normalised(gnn):
     """Return GRAPH's matrix of Equation 4, and the same by its formula."""
     loops = np.maximum(dense(GRAPH), np.eye(GRAPH.n))
     root = np.diag(loops.sum(axis=1) ** -0.5)
-    return gnn.sym_norm(GRAPH), root @ loops @ root
+    return gnn.adjacency.sym_norm(GRAPH), root @ loops @ root
 
 
 @pytest.mark.parametrize("order", ORDERS)

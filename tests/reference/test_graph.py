@@ -181,7 +181,7 @@ DIRECTED = [(0, 1), (1, 2), (2, 1)]
 NEEDS_SYMMETRY = {
     "induced_subgraph": lambda gnn, g: gnn.induced_subgraph(g, np.array([0, 1])),
     "transpose_perm": lambda gnn, g: gnn.transpose_perm(g),
-    "row_norm": lambda gnn, g: gnn.row_norm(g),
+    "row_norm": lambda gnn, g: gnn.adjacency.row_norm(g),
     "frontier": lambda gnn, g: gnn.frontier(g, 1, 2, m=1, n=2),
     "pin_tile": lambda gnn, g: gnn.pin_tile(g, 1, 2, m=1, n=2),
     "sample_many": lambda gnn, g: gnn.sample_many(g, gnn.Sampler("frontier", m=1, n=2), 0, 0, 1),
@@ -210,7 +210,7 @@ def test_induced_subgraph_is_the_dense_slice(gnn, graph, data):
     assert_array_equal(graph.indices[sub.edge_ids], nodes[sub.graph.indices])
     assert_array_equal(rows(graph)[sub.edge_ids], nodes[rows(sub.graph)])
     assert_array_equal(sub.transpose_perm, gnn.transpose_perm(sub.graph))
-    assert sub.counters == gnn.Counters()
+    assert sub.counters == gnn.graph.Counters()
     dtypes = [sub.nodes.dtype, sub.edge_ids.dtype, sub.transpose_perm.dtype]
     assert dtypes == [np.int32, np.int64, np.int64]
 
@@ -245,7 +245,7 @@ def test_transpose_perm_moves_values_as_the_dense_transpose(gnn, graph, seed):
 @given(graph=graphs(), dtype=st.sampled_from([np.float32, np.float64]))
 def test_row_norm_takes_the_mean_at_the_receiver(gnn, graph, dtype):
     """P-A2, P-A4."""
-    A = gnn.row_norm(graph, gnn.transpose_perm(graph), dtype=dtype)
+    A = gnn.adjacency.row_norm(graph, gnn.transpose_perm(graph), dtype=dtype)
     assert A.data.dtype == A.data_t.dtype == dtype
     matrix, degree = dense(graph), dense(graph).sum(axis=1)
     inverse = np.divide(1, degree, out=np.zeros(graph.n), where=degree > 0).astype(dtype)
@@ -253,7 +253,7 @@ def test_row_norm_takes_the_mean_at_the_receiver(gnn, graph, dtype):
     assert_array_equal(dense(graph, A.data_t), matrix.astype(dtype) * inverse[None, :])
     sums = dense(graph, A.data.astype(float)).sum(axis=1)
     np.testing.assert_allclose(sums, degree > 0, atol=0, rtol=graph.n * np.finfo(dtype).eps)
-    assert gnn.row_norm(graph).data_t is None
+    assert gnn.adjacency.row_norm(graph).data_t is None
 
 
 @pytest.mark.parametrize(
@@ -270,4 +270,4 @@ def test_row_norm_takes_the_mean_at_the_receiver(gnn, graph, dtype):
 )
 def test_row_norm_rejects(gnn, perm, dtype, error):
     with pytest.raises(error):
-        gnn.row_norm(PATH, perm, dtype=dtype)
+        gnn.adjacency.row_norm(PATH, perm, dtype=dtype)

@@ -15,6 +15,7 @@ from strategies import directed_from_edges, directed_graphs, even_graph, graphs
 from refimpl.history import hotness
 from refimpl.history.hotness import PROFILE_EPOCH, SamplingProfile
 from refimpl.history.performance import hits_per_admission, knapsack, plan_performance
+from refimpl.lab.backend import find
 
 EVEN = even_graph(200, 8)
 CHAIN = directed_from_edges(4, {(0, 1), (0, 2), (1, 2), (2, 3)})
@@ -24,9 +25,9 @@ CHAIN = directed_from_edges(4, {(0, 1), (0, 2), (1, 2), (2, 3)})
 
 
 def test_degree_is_how_many_neighbours_a_node_has(gnn):
-    hot = gnn.degree_hotness(CHAIN)
+    hot = gnn.history.degree_hotness(CHAIN)
     assert hot.tolist() == [2, 1, 1, 0] and hot.dtype == np.int64
-    assert gnn.degree_hotness(directed_from_edges(0, set())).size == 0
+    assert gnn.history.degree_hotness(directed_from_edges(0, set())).size == 0
 
 
 @given(graph=graphs(min_nodes=1) | directed_graphs(), data=st.data())
@@ -42,7 +43,7 @@ def test_pagerank_is_the_iteration_on_dense_matrices(gnn, graph, data):
     x = w = np.isin(np.arange(graph.n), train) / len(train)
     for _ in range(steps):
         x = (1 - alpha) * w + alpha * walk.T @ x
-    got = gnn.reverse_pagerank(graph, np.array(train), alpha=alpha, iterations=steps)
+    got = gnn.history.reverse_pagerank(graph, np.array(train), alpha=alpha, iterations=steps)
     assert_allclose(got, x, rtol=1e-12, atol=1e-15)
     assert got.shape == (graph.n,) and got.sum() < 1 + 1e-12
 
@@ -53,7 +54,7 @@ def test_pagerank_goes_to_the_fixed_point(gnn):
     walk = A / np.maximum(A.sum(1, keepdims=True), 1)
     w = np.array([0.5, 0.5, 0, 0])
     want = np.linalg.solve(np.eye(4) - 0.8 * walk.T, 0.2 * w)
-    got = gnn.reverse_pagerank(CHAIN, np.array([1, 0]), alpha=0.8, iterations=50)
+    got = gnn.history.reverse_pagerank(CHAIN, np.array([1, 0]), alpha=0.8, iterations=50)
     assert_allclose(got, want, rtol=1e-12)
     assert got[3] > 0 and got[0] == pytest.approx(0.1)
 
@@ -67,7 +68,7 @@ def test_pagerank_is_that_of_networkx(gnn):
     want = nx.pagerank(
         nx.DiGraph(sorted(pairs)), alpha=0.85, personalization=dict.fromkeys(train, 1), tol=1e-13
     )
-    got = gnn.reverse_pagerank(graph, np.array(train), alpha=0.85, iterations=200)
+    got = gnn.history.reverse_pagerank(graph, np.array(train), alpha=0.85, iterations=200)
     assert_allclose(got, [want[v] for v in range(30)], rtol=1e-9)
 
 
@@ -94,7 +95,7 @@ def exact_shares(mfg, needed):
 def test_fair_share_is_exact(gnn, mfg, data):
     size = len(mfg.nodes[0])
     needed = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), np.bool_)
-    got = gnn.fair_share(mfg, needed)
+    got = gnn.history.fair_share(mfg, needed)
     assert len(got) == len(mfg.nodes)
     for a, want in zip(got, exact_shares(mfg, needed), strict=True):
         assert a.dtype == np.float64
@@ -108,14 +109,14 @@ def test_shares_of_every_layer_add_up_to_the_rows(gnn, graph, seed, data):
     fanouts = data.draw(st.lists(st.sampled_from([-1, 0, 1, 2]), max_size=3), label="fanouts")
     mfg = gnn.layer_sample(graph, np.array(roots, np.int64), fanouts, seed)
     needed = np.random.default_rng(seed).random(len(mfg.nodes[0])) < 0.7
-    for charge in gnn.fair_share(mfg, needed):
+    for charge in gnn.history.fair_share(mfg, needed):
         assert charge.sum() == pytest.approx(np.count_nonzero(needed), rel=1e-12)
 
 
 def test_shares_by_hand(gnn):
     """Input 2 has both nodes of layer 1 as consumers, input 0 itself and node 1."""
     mfg = mfg_from_rows(4, [[2], [2, 3, 0]], [[1]])
-    shares = gnn.fair_share(mfg, np.array([1, 0, 1, 1], np.bool_))
+    shares = gnn.history.fair_share(mfg, np.array([1, 0, 1, 1], np.bool_))
     assert [a.tolist() for a in shares] == [[1, 0, 1, 1], [0.5 + 0.5, 0.5 + 1 + 0.5], [3]]
 
 
@@ -132,10 +133,10 @@ def implementation(gnn):
 
     def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode):
         log.append((seed, epoch, batch, mode))
-        return gnn.layer_sample(graph, seeds, fanouts, gnn.key(seed, epoch, batch))
+        return gnn.layer_sample(graph, seeds, fanouts, gnn.streams.key(seed, epoch, batch))
 
     package = SimpleNamespace(
-        epoch_batches=epoch_batches, sample_mfg=sample_mfg, fair_share=gnn.fair_share
+        epoch_batches=epoch_batches, sample_mfg=sample_mfg, fair_share=gnn.history.fair_share
     )
     return package, log
 
@@ -150,13 +151,17 @@ def test_profile_counts_every_batch_of_an_epoch(gnn):
     assert log == [(5, PROFILE_EPOCH), *((5, PROFILE_EPOCH, b, "layered") for b in range(4))]
     assert met.batches == 4 and PROFILE_EPOCH == 2**31
     samples = [
-        gnn.layer_sample(EVEN, TRAIN[8 * b : 8 * b + 8], (4, 3), gnn.key(5, PROFILE_EPOCH, b))
+        gnn.layer_sample(
+            EVEN, TRAIN[8 * b : 8 * b + 8], (4, 3), gnn.streams.key(5, PROFILE_EPOCH, b)
+        )
         for b in range(4)
     ]
     for layer in (0, 1):
         for v in range(EVEN.n):
             charges = [
-                gnn.fair_share(mfg, needed[mfg.nodes[0]])[layer][mfg.nodes[layer] == v].tolist()
+                gnn.history.fair_share(mfg, needed[mfg.nodes[0]])[layer][
+                    mfg.nodes[layer] == v
+                ].tolist()
                 for mfg in samples
             ]
             charges = [a for found in charges for a in found]
@@ -342,7 +347,7 @@ FIT = {"floats": 9, "d": 1, "h": 1, "p": 1, "t_stale": None}
 )
 def test_refused(gnn, name, arguments, options, error, text):
     with pytest.raises(error, match=text):
-        getattr(gnn, name)(*arguments, **options)
+        find(gnn, name)(*arguments, **options)
 
 
 @pytest.mark.parametrize(

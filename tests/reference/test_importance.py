@@ -21,6 +21,7 @@ from strategies import (
 )
 
 import refimpl
+from refimpl.lab.backend import find
 from refimpl.samplers import importance
 
 # A hub, a triangle, a tail, a node with a loop, and an isolated node.
@@ -31,13 +32,13 @@ SIZES = st.lists(st.integers(1, 6), max_size=3)
 
 def row_mean(graph, dtype=np.float64):
     """Return (pattern, values) of D^-1 A."""
-    A = refimpl.row_norm(graph, dtype=dtype)
+    A = refimpl.adjacency.row_norm(graph, dtype=dtype)
     return A.graph, A.data
 
 
 def sym(graph, dtype=np.float64):
     """Return (pattern, values) of the matrix of GCN."""
-    A = refimpl.sym_norm(graph, dtype=dtype)
+    A = refimpl.adjacency.sym_norm(graph, dtype=dtype)
     return A.graph, A.data
 
 
@@ -92,7 +93,7 @@ def written_out(P, roots, sizes, key, method):
 
 
 def sample(method, graph, data, *args):
-    return getattr(refimpl, f"{method}_sample")(graph, data, *args)
+    return find(refimpl, f"{method}_sample")(graph, data, *args)
 
 
 METHODS = pytest.mark.parametrize("method", ["fastgcn", "ladies"])
@@ -170,7 +171,7 @@ def test_invariants_on_hundreds_of_nodes(method, norm, sizes):
 def test_fastgcn_has_no_bias_by_enumeration(norm, size, monkeypatch):
     """Each way to draw, with its probability: the mean block is P, on the rows asked for."""
     graph, data = norm(GRAPH)
-    law = refimpl.importance_law(graph, data)
+    law = refimpl.samplers.importance_law(graph, data)
     mass = (dense(graph, data) ** 2).sum(axis=0)
     assert_allclose(law.q, mass / mass.sum(), rtol=1e-14)
     possible = np.flatnonzero(law.q)
@@ -179,7 +180,7 @@ def test_fastgcn_has_no_bias_by_enumeration(norm, size, monkeypatch):
     roots, mean, chance = np.array([0, 5, 7, 6, 1]), 0, 0
     for way in product(possible, repeat=size):
         monkeypatch.setattr(importance, "uniform", lambda key, c, way=way: middle[list(way)])
-        mfg, values = refimpl.fastgcn_sample(graph, data, roots, [size], 0, law=law)
+        mfg, values = refimpl.samplers.fastgcn_sample(graph, data, roots, [size], 0, law=law)
         probability = np.prod(law.q[list(way)])
         chance += probability
         mean += probability * block_matrix(8, mfg, values, 0)
@@ -195,10 +196,10 @@ def test_mean_and_variance_of_fastgcn_over_many_keys():
     The tolerance is 5 standard errors: 3 in 100 million for one of 22 entries and a normal law.
     """
     graph, data = sym(GRAPH)
-    law, keys, t = refimpl.importance_law(graph, data), 4000, 5
+    law, keys, t = refimpl.samplers.importance_law(graph, data), 4000, 5
     roots, seen = np.arange(8), []
     for key in range(keys):
-        mfg, values = refimpl.fastgcn_sample(graph, data, roots, [t], key, law=law)
+        mfg, values = refimpl.samplers.fastgcn_sample(graph, data, roots, [t], key, law=law)
         seen.append(block_matrix(8, mfg, values, 0))
     P = dense(graph, data)
     variance = P**2 * (1 / law.q - 1) / t
@@ -217,7 +218,7 @@ def test_ladies_estimates_without_bias_before_the_division(monkeypatch):
     mean = np.zeros((8, 8))
     for way in product(range(len(near)), repeat=size):
         monkeypatch.setattr(importance, "uniform", lambda key, c, way=way: middle[list(way)])
-        mfg, values = refimpl.ladies_sample(graph, data, np.array(S), [size], 0)
+        mfg, values = refimpl.samplers.ladies_sample(graph, data, np.array(S), [size], 0)
         W = block_matrix(8, mfg, values, 0)
         assert_allclose(W[S].sum(axis=1), 1, rtol=1e-14)
         mean[S] += np.prod(q[list(way)]) * W[S] * (P[S, S] / W[S, S])[:, None]
@@ -228,11 +229,12 @@ def test_ladies_meets_neighbours_only():
     """One draw is enough where there is one neighbour; FastGCN mostly draws another node."""
     graph, data = row_mean(GRAPH)
     for key in range(20):
-        mfg, (values,) = refimpl.ladies_sample(graph, data, [5], [1], key)
+        mfg, (values,) = refimpl.samplers.ladies_sample(graph, data, [5], [1], key)
         assert mfg.nodes[0].tolist() == [5, 4]
         assert values.tolist() == [1]
     met = [
-        len(refimpl.fastgcn_sample(graph, data, [5], [1], key).mfg.nodes[0]) for key in range(20)
+        len(refimpl.samplers.fastgcn_sample(graph, data, [5], [1], key).mfg.nodes[0])
+        for key in range(20)
     ]
     assert set(met) == {1, 2}
     assert met.count(1) > 10
@@ -240,7 +242,7 @@ def test_ladies_meets_neighbours_only():
 
 def test_squares_of_small_values_are_not_rounded_to_0():
     small = np.full(GRAPH.e, 1e-30, np.float32)
-    law, even = (refimpl.importance_law(GRAPH, data) for data in (small, ONES))
+    law, even = (refimpl.samplers.importance_law(GRAPH, data) for data in (small, ONES))
     assert_allclose(law.q, even.q, rtol=1e-12)
 
 
@@ -309,8 +311,8 @@ def test_a_law_that_was_kept_and_other_calls_change_nothing(method, matrix, size
     sample(method, graph, data, roots[::-1], sizes, key ^ 1)
     assert_bits(sample(method, graph, data, roots, sizes, key), want)
     if method == "fastgcn":
-        law = refimpl.importance_law(graph, data)
-        assert_bits(refimpl.fastgcn_sample(graph, data, roots, sizes, key, law=law), want)
+        law = refimpl.samplers.importance_law(graph, data)
+        assert_bits(refimpl.samplers.fastgcn_sample(graph, data, roots, sizes, key, law=law), want)
 
 
 @METHODS
@@ -342,8 +344,8 @@ def test_layers_draw_other_numbers():
     """The second layer goes on where the first one stopped."""
     graph, data = sym(EVEN)
     roots = np.arange(30)
-    one = refimpl.fastgcn_sample(graph, data, roots, [200], 5).mfg
-    two = refimpl.fastgcn_sample(graph, data, roots, [200, 200], 5).mfg
+    one = refimpl.samplers.fastgcn_sample(graph, data, roots, [200], 5).mfg
+    two = refimpl.samplers.fastgcn_sample(graph, data, roots, [200, 200], 5).mfg
     assert_array_equal(one.blocks[0].edge_ids, two.blocks[1].edge_ids)
     row = two.nodes[0][two.blocks[0].indices[: two.blocks[0].start[30]]]
     assert set(row.tolist()) != set(one.nodes[0][one.blocks[0].indices].tolist())
@@ -351,7 +353,7 @@ def test_layers_draw_other_numbers():
 
 # Refused.
 
-ONES, LAW = np.ones(GRAPH.e), refimpl.importance_law(GRAPH, np.ones(GRAPH.e))
+ONES, LAW = np.ones(GRAPH.e), refimpl.samplers.importance_law(GRAPH, np.ones(GRAPH.e))
 BAD = {
     "graph": (("graph", ONES, [0], [2], 1), TypeError, "graph must be a Graph"),
     "data-short": ((GRAPH, ONES[1:], [0], [2], 1), ValueError, "data must have shape"),
@@ -377,10 +379,10 @@ def test_bad_arguments_are_refused(method, case):
 
 def test_laws_that_do_not_fit_are_refused():
     with pytest.raises(TypeError, match="law must be an ImportanceLaw"):
-        refimpl.fastgcn_sample(GRAPH, ONES, [0], [2], 1, law=tuple(LAW))
+        refimpl.samplers.fastgcn_sample(GRAPH, ONES, [0], [2], 1, law=tuple(LAW))
     with pytest.raises(ValueError, match="law must be over the graph's 1000 nodes, got 8"):
-        refimpl.fastgcn_sample(EVEN, np.ones(EVEN.e), [0], [2], 1, law=LAW)
+        refimpl.samplers.fastgcn_sample(EVEN, np.ones(EVEN.e), [0], [2], 1, law=LAW)
     with pytest.raises(ValueError, match="data must be finite"):
-        refimpl.importance_law(GRAPH, -ONES)
+        refimpl.samplers.importance_law(GRAPH, -ONES)
     with pytest.raises(TypeError, match="graph must be a Graph"):
-        refimpl.importance_law(None, ONES)
+        refimpl.samplers.importance_law(None, ONES)

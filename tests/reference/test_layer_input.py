@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from strategies import graph_from_edges
 
-from refimpl import Adjacency, ChainOrder
+from refimpl import Adjacency
+from refimpl.scheduling import ChainOrder
 
 PATH = graph_from_edges(3, {(0, 1), (1, 2)})
 ORDER = ChainOrder(1, 1, 1)
@@ -27,7 +28,7 @@ FORWARD_CASES = [
 
 def sage_arguments(gnn, change):
     arguments = {"X": ONES, "W_neigh": np.ones((2, 2)), "W_self": np.ones((2, 2))}
-    A = gnn.row_norm(PATH, gnn.transpose_perm(PATH))
+    A = gnn.adjacency.row_norm(PATH, gnn.transpose_perm(PATH))
     return {"A": A, **arguments, "order": ORDER, **change}
 
 
@@ -57,7 +58,7 @@ def test_sage_backward_rejects(gnn, change, error):
 
 def test_sage_backward_needs_the_transpose(gnn):
     out = gnn.sage_forward(**sage_arguments(gnn, {}))
-    change = {"A": gnn.row_norm(PATH), "out": out, "G_out": np.ones((3, 4))}
+    change = {"A": gnn.adjacency.row_norm(PATH), "out": out, "G_out": np.ones((3, 4))}
     with pytest.raises(ValueError, match="data_t"):
         gnn.sage_backward(**sage_arguments(gnn, change))
 
@@ -89,7 +90,7 @@ def test_values_that_do_not_fit_the_pattern_are_refused(gnn, data, data_t, error
     "order", [(0, 1, 1), (3, 1, 1), (1, 0, 1), (1, 3, 1), (1, 1, 3), (1, 1, -1)]
 )
 def test_orders_that_do_not_exist_are_refused(gnn, order):
-    A = gnn.row_norm(PATH, gnn.transpose_perm(PATH))
+    A = gnn.adjacency.row_norm(PATH, gnn.transpose_perm(PATH))
     with pytest.raises(ValueError, match="order"):
         both_passes(gnn, A, ChainOrder(*order))
 
@@ -120,7 +121,7 @@ def test_dense_rejects(gnn, change, error):
 @pytest.mark.parametrize("s", [0, 1])
 def test_smallest_layers(gnn, s):
     graph = graph_from_edges(s, set())
-    A = gnn.row_norm(graph, gnn.transpose_perm(graph))
+    A = gnn.adjacency.row_norm(graph, gnn.transpose_perm(graph))
     X, W = np.ones((s, 2)), np.ones((2, 3))
     out = gnn.sage_forward(A, X, W, W, ORDER)
     assert_array_equal(out.X_out, np.tile([0.0] * 3 + [2.0] * 3, (s, 1)))
@@ -137,7 +138,7 @@ def test_smallest_layers(gnn, s):
 
 
 def test_a_half_of_width_zero(gnn):
-    A, X, W = gnn.row_norm(PATH, gnn.transpose_perm(PATH)), ONES, np.ones((2, 3))
+    A, X, W = gnn.adjacency.row_norm(PATH, gnn.transpose_perm(PATH)), ONES, np.ones((2, 3))
     none = np.ones((2, 0))
     for W_neigh, W_self in ((none, W), (W, none)):
         out = gnn.sage_forward(A, X, W_neigh, W_self, ORDER)

@@ -186,7 +186,9 @@ def exact_law(graph, dst, fanouts, row_law=without_replacement):
 def seen(gnn, roots, fanouts):
     counts = Counter()
     for q in range(DRAWS[gnn.__name__]):
-        counts[outcome(gnn.layer_sample(GRAPH, np.array(roots), fanouts, gnn.key(3, 4, q)))] += 1
+        counts[
+            outcome(gnn.layer_sample(GRAPH, np.array(roots), fanouts, gnn.streams.key(3, 4, q)))
+        ] += 1
     return counts
 
 

@@ -8,7 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import dense
 from strategies import distinct, graph_from_edges, power_law_graph
 
-from refimpl import Adjacency, ChainOrder, as_graph
+from refimpl import Adjacency, as_graph
+from refimpl.lab.backend import find
+from refimpl.scheduling import ChainOrder
 
 # Two components, a loop, a pendant node, and the isolated node 6.
 GRAPH = graph_from_edges(7, {(0, 1), (0, 2), (1, 2), (2, 3), (4, 5), (5, 5)})
@@ -29,7 +31,7 @@ class Network:
     def __init__(self, gnn, loss, relu, weighted, seed):
         rng = np.random.default_rng(seed)
         self.gnn, self.relu, self.A = gnn, relu, asymmetric(gnn, GRAPH, seed)
-        self.loss = getattr(gnn, loss)
+        self.loss = find(gnn, loss)
         self.P = {name: rng.normal(size=shape) for name, shape in SHAPES.items()}
         self.labels = rng.integers(0, 2, size=(GRAPH.n, 5)).astype(float)
         self.weights = rng.random(GRAPH.n) if weighted else None
@@ -139,7 +141,7 @@ def test_relabelling_the_nodes_permutes_the_rows(gnn, order):
     renamed = as_graph(GRAPH.to_scipy()[old][:, old])
     results = []
     for graph, pick in ((GRAPH, np.arange(GRAPH.n)), (renamed, old)):
-        A = gnn.row_norm(graph, gnn.transpose_perm(graph))
+        A = gnn.adjacency.row_norm(graph, gnn.transpose_perm(graph))
         out = gnn.sage_forward(A, X[pick], W_neigh, W_self, order)
         grads = gnn.sage_backward(A, X[pick], W_neigh, W_self, out, G_out[pick], order)
         results.append((out.X_out, grads.X, grads.W_neigh, grads.W_self))

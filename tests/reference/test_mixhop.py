@@ -16,7 +16,7 @@ def test_equation_5_and_its_gradients_on_the_normalised_graph(gnn, depth):
     loops = np.maximum(dense(GRAPH), np.eye(GRAPH.n))
     root = np.diag(loops.sum(axis=1) ** -0.5)
     powers = [np.linalg.matrix_power(root @ loops @ root, k) for k in range(3)]
-    hops, W = (gnn.sym_norm(GRAPH),) * 2, LAYER.weights(P)[0]
+    hops, W = (gnn.adjacency.sym_norm(GRAPH),) * 2, LAYER.weights(P)[0]
     out = gnn.mixhop_forward(hops, P["X"], W, depth)
     Z = np.hstack([A @ P["X"] @ W_k for A, W_k in zip(powers, W, strict=True)])
     assert_allclose(out.X_out, np.maximum(Z, 0), rtol=1e-12, atol=1e-13)

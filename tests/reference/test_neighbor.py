@@ -100,7 +100,7 @@ def test_many_batches_are_those_drawn_one_by_one(gnn, mode, graph_and_seeds, fan
     size = data.draw(st.integers(1, 5))
     batches = [seeds[i : i + size] for i in range(0, len(seeds), size)]
     first = min(first, 2**64 - 1 - len(batches))
-    got = gnn.sample_mfg_many(
+    got = gnn.samplers.sample_mfg_many(
         graph, batches, iter(fanouts), seed=seed, epoch=epoch, first_batch=first, mode=mode
     )
     assert isinstance(got, list)
@@ -223,7 +223,7 @@ def test_nothing_to_draw(gnn, mode):
         mfg = sample(gnn, graph, np.array(seeds, int), (2, 3), (0, 0, 0), mode)
         assert [nodes.tolist() for nodes in mfg.nodes] == [seeds] * 3
         assert [(b.n_dst, b.n_src, b.e) for b in mfg.blocks] == [(len(seeds), len(seeds), 0)] * 2
-    assert gnn.sample_mfg_many(EVEN, [], (2,), seed=0, epoch=0, mode=mode) == []
+    assert gnn.samplers.sample_mfg_many(EVEN, [], (2,), seed=0, epoch=0, mode=mode) == []
     none = sample(gnn, EVEN, [4, 2], (), (0, 0, 0), mode)
     assert (len(none.nodes), none.blocks) == (1, ())
 
@@ -253,7 +253,8 @@ def test_every_neighbour_has_the_same_chance(gnn, fanout):
 
 def test_every_subset_has_the_same_chance(gnn):
     seen = Counter(
-        tuple(gnn.floyd(gnn.key(8, q), 6, 3).tolist()) for q in range(DRAWS[gnn.__name__])
+        tuple(gnn.streams.floyd(gnn.streams.key(8, q), 6, 3).tolist())
+        for q in range(DRAWS[gnn.__name__])
     )
     law = dict.fromkeys(combinations(range(6), 3), Fraction(1, 20))
     assert oracles.chi_square_p(seen, law) > LEVEL
@@ -284,33 +285,34 @@ def test_the_sampled_mean_is_unbiased(gnn):
 
 
 def test_golden_values_of_floyd(gnn):
-    assert gnn.floyd(K, 30, 10).tolist() == [2, 3, 6, 10, 15, 19, 21, 22, 26, 29]
-    assert gnn.floyd(K, 30, 10).dtype == np.int32
+    assert gnn.streams.floyd(K, 30, 10).tolist() == [2, 3, 6, 10, 15, 19, 21, 22, 26, 29]
+    assert gnn.streams.floyd(K, 30, 10).dtype == np.int32
 
 
 @given(key=KEYS, n=st.integers(0, 300), data=st.data())
 def test_floyd_is_what_is_written_out(gnn, key, n, data):
     f = data.draw(st.integers(0, n))
-    assert gnn.floyd(key, n, f).tolist() == oracles.floyd(key, n, f)
+    assert gnn.streams.floyd(key, n, f).tolist() == oracles.floyd(key, n, f)
 
 
 @pytest.mark.parametrize("f", [15, 16, 17, 32, 33, 48, 63, 64, 65, 1000])
 def test_floyd_of_few_and_of_two_thousand_million(gnn, f):
     for n in (f, f + 1, 2 * f, 2**31 - 1):
         for q in range(3):
-            assert gnn.floyd(q, n, f).tolist() == oracles.floyd(q, n, f)
+            assert gnn.streams.floyd(q, n, f).tolist() == oracles.floyd(q, n, f)
 
 
 @given(key=KEYS, n=st.integers(0, 100))
 def test_permutation_is_the_whole_shuffle(gnn, key, n):
-    got = gnn.permutation(key, n)
+    got = gnn.streams.permutation(key, n)
     assert got.dtype == np.int32
     assert got.tolist() == oracles.dense_fisher_yates(oracles.Draws(key), n, n)
 
 
 def test_every_permutation_has_the_same_chance(gnn):
     seen = Counter(
-        tuple(gnn.permutation(gnn.key(9, q), 4).tolist()) for q in range(DRAWS[gnn.__name__])
+        tuple(gnn.streams.permutation(gnn.streams.key(9, q), 4).tolist())
+        for q in range(DRAWS[gnn.__name__])
     )
     law = dict.fromkeys(permutations(range(4)), Fraction(1, 24))
     assert oracles.chi_square_p(seen, law) > LEVEL
@@ -319,7 +321,7 @@ def test_every_permutation_has_the_same_chance(gnn):
 @given(count=st.integers(0, 40), size=st.integers(1, 50), seed=KEYS, epoch=KEYS)
 def test_the_batches_of_an_epoch(gnn, count, size, seed, epoch):
     ids = np.arange(count, dtype=np.int64)[::-1] * 7
-    batches = gnn.epoch_batches(ids, size, seed, epoch)
+    batches = gnn.samplers.epoch_batches(ids, size, seed, epoch)
     assert isinstance(batches, list)
     assert len(batches) == -(-count // size)
     assert all(batch.dtype == np.int32 for batch in batches)
@@ -381,16 +383,16 @@ def test_bad_arguments_are_refused(gnn, case):
 def test_bad_batches_are_refused(gnn):
     many = {"seed": 0, "epoch": 0}
     with pytest.raises(TypeError, match="batches must be a sequence"):
-        gnn.sample_mfg_many(STAR, 3, (2,), **many)
+        gnn.samplers.sample_mfg_many(STAR, 3, (2,), **many)
     with pytest.raises(ValueError, match="seeds must be distinct"):
-        gnn.sample_mfg_many(STAR, [[1], [2, 2]], (2,), **many)
+        gnn.samplers.sample_mfg_many(STAR, [[1], [2, 2]], (2,), **many)
     with pytest.raises(ValueError, match="first_batch must be in"):
-        gnn.sample_mfg_many(STAR, [[1], [2]], (2,), first_batch=2**64 - 1, **many)
+        gnn.samplers.sample_mfg_many(STAR, [[1], [2]], (2,), first_batch=2**64 - 1, **many)
     with pytest.raises(ValueError, match="batch_size must be at least 1"):
-        gnn.epoch_batches([1, 2], 0, 0, 0)
+        gnn.samplers.epoch_batches([1, 2], 0, 0, 0)
     with pytest.raises(ValueError, match="ids must be in"):
-        gnn.epoch_batches([1, -2], 1, 0, 0)
+        gnn.samplers.epoch_batches([1, -2], 1, 0, 0)
     with pytest.raises(ValueError, match="f must be in"):
-        gnn.floyd(1, 3, 4)
+        gnn.streams.floyd(1, 3, 4)
     with pytest.raises(TypeError, match="key must be an integer"):
-        gnn.permutation(0.5, 3)
+        gnn.streams.permutation(0.5, 3)

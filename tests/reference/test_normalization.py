@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 import fastimpl
 import refimpl
+from refimpl.lab.backend import find
 
 M, N = 2, 5
 # A hub with a tail, a triangle and a loop; node 6 is isolated.
@@ -29,7 +30,7 @@ def exact_counts(gnn):
         for v, u in zip(oracles.rows(GRAPH), GRAPH.indices, strict=True)
     ]
     as_counts = [np.array([int(p * subgraphs) for p in ps], np.int64) for ps in (nodes, edges)]
-    return gnn.SamplingCounts(*as_counts, subgraphs), np.array(nodes, float)
+    return gnn.samplers.SamplingCounts(*as_counts, subgraphs), np.array(nodes, float)
 
 
 def every_outcome(gnn):
@@ -42,7 +43,7 @@ def test_loss_is_unbiased(gnn):
     counts, _ = exact_counts(gnn)
     losses, expected, plain, weight = distinct((GRAPH.n,), np.float64), 0, 0, 0
     for sub, probability in every_outcome(gnn):
-        omega = gnn.loss_weights(counts, sub.nodes)
+        omega = gnn.samplers.loss_weights(counts, sub.nodes)
         expected += probability * (omega @ losses[sub.nodes])
         plain += probability * losses[sub.nodes].mean()
         weight += probability * omega.sum()
@@ -66,7 +67,7 @@ def test_aggregation_is_unbiased_given_the_node_was_sampled(gnn):
     mean = oracles.dense(GRAPH) @ x / np.maximum(GRAPH.degrees(), 1)
 
     def normalised(sub):
-        A = gnn.aggregator(counts, GRAPH, sub)
+        A = gnn.samplers.aggregator(counts, GRAPH, sub)
         return oracles.dense(sub.graph, A.data)
 
     def by_subgraph_degree(sub):
@@ -74,7 +75,7 @@ def test_aggregation_is_unbiased_given_the_node_was_sampled(gnn):
         return normalised(sub) * GRAPH.degrees()[sub.nodes][:, None] / inner
 
     def plain(sub):
-        return oracles.dense(sub.graph, gnn.row_norm(sub.graph).data)
+        return oracles.dense(sub.graph, gnn.adjacency.row_norm(sub.graph).data)
 
     np.testing.assert_allclose(expected_aggregation(gnn, x, normalised), mean, atol=1e-14)
     for biased in (by_subgraph_degree, plain):
@@ -94,7 +95,7 @@ def test_counts_are_those_of_the_first_subgraphs_that_cover(gnn):
     assert [a.dtype for a in counts[:2]] == [np.int64] * 2
     # The weights' sum is 1 on average over just these subgraphs, if every node was met.
     assert counts.nodes.min() > 0
-    mean = np.mean([gnn.loss_weights(counts, sub.nodes).sum() for sub in subs])
+    mean = np.mean([gnn.samplers.loss_weights(counts, sub.nodes).sum() for sub in subs])
     assert mean == pytest.approx(1, abs=1e-12)
 
 
@@ -113,7 +114,7 @@ def test_expected_weight_approaches_one(gnn):
     sampler, errors = gnn.Sampler("frontier", m=M, n=N), []
     for coverage in (3, 3000):
         counts = gnn.estimate_counts(GRAPH, sampler, 1, coverage=coverage)
-        expected = p @ gnn.loss_weights(counts, np.arange(GRAPH.n))
+        expected = p @ gnn.samplers.loss_weights(counts, np.arange(GRAPH.n))
         errors.append(abs(expected - 1))
     assert errors[1] < 0.02 < errors[0]  # three standard deviations, at 3000
 
@@ -143,7 +144,7 @@ def test_values_entry_by_entry(gnn, dtype, floor):
     assert (counts.nodes == 0).any()
     assert (counts.edges == 0).any()
     (sub,) = gnn.sample_many(HUBS, sampler, 99, 0, 1)
-    A = gnn.aggregator(counts, HUBS, sub, floor=floor, dtype=dtype)
+    A = gnn.samplers.aggregator(counts, HUBS, sub, floor=floor, dtype=dtype)
     assert A.graph is sub.graph
     j = 0
     for i, v in enumerate(sub.nodes.tolist()):
@@ -157,7 +158,7 @@ def test_values_entry_by_entry(gnn, dtype, floor):
     assert j == sub.graph.e == A.data.size
     transposed = oracles.dense(sub.graph, A.data).T
     np.testing.assert_array_equal(oracles.dense(sub.graph, A.data_t), transposed)
-    omega = gnn.loss_weights(counts, np.arange(HUBS.n), floor=floor, dtype=dtype)
+    omega = gnn.samplers.loss_weights(counts, np.arange(HUBS.n), floor=floor, dtype=dtype)
     want = [counts.subgraphs / (HUBS.n * max(c, floor)) for c in counts.nodes.tolist()]
     np.testing.assert_array_equal(omega, np.array(want, dtype))
     assert A.data.dtype == A.data_t.dtype == omega.dtype == dtype
@@ -167,15 +168,15 @@ def test_values_are_clipped(gnn):
     """An edge that was never met, of a node that often was; and counts no sampler gives."""
     pair = graph_from_edges(2, {(0, 1)})
     sub = gnn.induced_subgraph(pair, np.arange(2))
-    counts = gnn.SamplingCounts(np.array([10**6, 4]), np.array([0, 8]), 10**6)
-    assert gnn.aggregator(counts, pair, sub).data.tolist() == [1e4, 1]
+    counts = gnn.samplers.SamplingCounts(np.array([10**6, 4]), np.array([0, 8]), 10**6)
+    assert gnn.samplers.aggregator(counts, pair, sub).data.tolist() == [1e4, 1]
 
 
 def test_no_nodes(gnn):
     counts, _ = exact_counts(gnn)
     empty = gnn.induced_subgraph(GRAPH, np.array([], np.int32))
-    assert gnn.loss_weights(counts, empty.nodes).shape == (0,)
-    A = gnn.aggregator(counts, GRAPH, empty)
+    assert gnn.samplers.loss_weights(counts, empty.nodes).shape == (0,)
+    A = gnn.samplers.aggregator(counts, GRAPH, empty)
     assert A.data.shape == A.data_t.shape == (0,)
 
 
@@ -210,7 +211,7 @@ BAD = [
 @pytest.mark.parametrize("name, args, kwargs, message", BAD, ids=lambda x: str(x)[:20])
 def test_errors(gnn, name, args, kwargs, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        getattr(gnn, name)(*args, **kwargs)
+        find(gnn, name)(*args, **kwargs)
 
 
 def test_a_sampler_that_draws_nothing_is_refused(gnn):

@@ -34,7 +34,7 @@ def widest_columns(n, f, p, s_cache, word, line):
     mode=st.sampled_from(["columns", "paper"]),
 )
 def test_plan(gnn, n, f, p, s_cache, word, line, mode):
-    plan = gnn.partition_plan(n, f, p, s_cache, word=word, line=line, mode=mode)
+    plan = gnn.partition.partition_plan(n, f, p, s_cache, word=word, line=line, mode=mode)
     assert plan.starts.dtype == np.int64
     starts = plan.starts.tolist()
     widths = np.diff(starts).tolist()
@@ -61,12 +61,12 @@ def test_plan(gnn, n, f, p, s_cache, word, line, mode):
 
 def test_plan_of_the_papers_example(gnn):
     """E-D1: 8000 nodes, 512 columns, 256 KiB: Q_f = 125 is whole, but 512 / 125 columns are not."""
-    paper = gnn.partition_plan(8000, 512, 40, 2**18, mode="paper")
+    paper = gnn.partition.partition_plan(8000, 512, 40, 2**18, mode="paper")
     assert len(paper.starts) - 1 == 125
     assert np.diff(paper.starts).tolist() == [5] * 12 + [4] * 113
     assert not paper.fits
     assert paper.rounds == 4
-    plan = gnn.partition_plan(8000, 512, 40, 2**18)
+    plan = gnn.partition.partition_plan(8000, 512, 40, 2**18)
     assert plan.starts.tolist() == list(range(0, 513, 4))
     assert plan.fits
 
@@ -75,14 +75,17 @@ def test_plan_of_the_papers_example(gnn):
 def test_parts_are_whole_cache_lines(gnn, line, word, values):
     """E-D5: a line of x86 holds 8 doubles, not 16."""
     for width in range(1, 3 * values):
-        plan = gnn.partition_plan(1, 4 * width, 4, 2**20, line=line, word=word)
+        plan = gnn.partition.partition_plan(1, 4 * width, 4, 2**20, line=line, word=word)
         assert plan.starts[1] == (width if width < values else width - width % values)
-        assert gnn.partition_plan(1, 4 * width, 4, 2**20, line=word, word=word).starts[1] == width
+        assert (
+            gnn.partition.partition_plan(1, 4 * width, 4, 2**20, line=word, word=word).starts[1]
+            == width
+        )
 
 
 def test_more_lanes_than_columns(gnn):
     for mode in ("columns", "paper"):
-        plan = gnn.partition_plan(3, 5, 9, 2**20, mode=mode)
+        plan = gnn.partition.partition_plan(3, 5, 9, 2**20, mode=mode)
         assert plan.starts.tolist() == [0, 1, 2, 3, 4, 5]
         assert plan.rounds == 1
 
@@ -91,7 +94,10 @@ def test_clipping_aligns_parts_of_column_major_features_only(gnn):
     """E-D4: n a multiple of 8 doubles is one way to whole cache lines, and only in one layout."""
 
     def aligned(n, f, width, order):
-        X, plan = np.zeros((n, f), order=order), gnn.partition_plan(1, f, 1, 8 * width, line=8)
+        X, plan = (
+            np.zeros((n, f), order=order),
+            gnn.partition.partition_plan(1, f, 1, 8 * width, line=8),
+        )
         assert plan.starts[1] == width
         return all((X[:, s:].ctypes.data - X.ctypes.data) % 64 == 0 for s in plan.starts[:-1])
 
@@ -109,7 +115,7 @@ def test_clipping_aligns_parts_of_column_major_features_only(gnn):
 def test_order_visits_each_part_once(gnn, version):
     for Q in range(1, 41):
         for p in range(1, 20):
-            order = gnn.partition_order(Q, p, version=version)
+            order = gnn.partition.partition_order(Q, p, version=version)
             assert order.dtype == np.int64
             assert order.shape == ((Q - 1) // p + 1, p)
             assert sorted(order[order >= 0]) == list(range(Q))
@@ -130,8 +136,8 @@ def test_no_two_neighbours_in_one_round(gnn):
     """E-D2: JPDC'21 keeps them apart as soon as there are two rounds, IPDPS'19 never does."""
     for Q in range(2, 41):
         for p in range(2, 20):
-            assert neighbours_in_a_round(gnn.partition_order(Q, p, version="ipdps"))
-            order = gnn.partition_order(Q, p)
+            assert neighbours_in_a_round(gnn.partition.partition_order(Q, p, version="ipdps"))
+            order = gnn.partition.partition_order(Q, p)
             assert neighbours_in_a_round(order) == (len(order) == 1)
 
 
@@ -140,9 +146,9 @@ def test_lanes_are_balanced_only_where_they_divide_the_parts(gnn, version):
     """E-D6: the columns of each lane; the paper calls the balance optimal."""
 
     def columns(f, p):
-        plan = gnn.partition_plan(1, f, p, 8, mode="paper")  # one column a part
+        plan = gnn.partition.partition_plan(1, f, p, 8, mode="paper")  # one column a part
         widths = np.append(np.diff(plan.starts), 0)  # none for a lane that idles
-        return widths[gnn.partition_order(f, p, version=version)].sum(axis=0).tolist()
+        return widths[gnn.partition.partition_order(f, p, version=version)].sum(axis=0).tolist()
 
     assert columns(12, 4) == [3, 3, 3, 3]
     assert sorted(columns(9, 4)) == ([0, 3, 3, 3] if version == "jpdc" else [2, 2, 2, 3])
@@ -156,7 +162,7 @@ def cuts(draw, gnn, f):
     """Draw a Plan for f columns, of any widths."""
     inner = draw(st.sets(st.integers(1, max(f - 1, 1)), max_size=f), label="starts")
     starts = np.array([0, *sorted(i for i in inner if i < f), f])
-    return gnn.Plan(starts, 1, True)
+    return gnn.partition.Plan(starts, 1, True)
 
 
 @given(
@@ -176,8 +182,8 @@ def test_parts_change_no_bit(gnn, pattern, f, dtype, p, version, layout, data):
     s_cache = data.draw(st.integers(1, 200), label="s_cache")
     plans = [
         data.draw(cuts(gnn, f), label="cuts"),
-        gnn.partition_plan(pattern.n_src, f, p, s_cache),
-        gnn.partition_plan(pattern.n_src, f, p, s_cache, mode="paper"),
+        gnn.partition.partition_plan(pattern.n_src, f, p, s_cache),
+        gnn.partition.partition_plan(pattern.n_src, f, p, s_cache, mode="paper"),
     ]
     for plan in plans:
         got = gnn.feature_propagate(pattern, values, X, plan, p, version=version, layout=layout)
@@ -194,7 +200,7 @@ def test_the_result_is_a_new_array(gnn, layout):
     """E-D3: on a path, adding in place would let row 1 read row 0 after it was written."""
     path = graph_from_edges(3, {(0, 1), (1, 2)})
     X = np.array([[1.0, 10], [2, 20], [4, 40]], order=layout)
-    plan = gnn.partition_plan(3, 2, 2, 1000)
+    plan = gnn.partition.partition_plan(3, 2, 2, 1000)
     got = gnn.feature_propagate(path, np.ones(4), X, plan, 2, layout=layout)
     assert got.tolist() == [[2, 20], [5, 50], [2, 20]]
     assert X.tolist() == [[1, 10], [2, 20], [4, 40]]
@@ -203,7 +209,7 @@ def test_the_result_is_a_new_array(gnn, layout):
 def test_an_isolated_node_gets_zeros(gnn):
     graph = graph_from_edges(4, {(0, 2)})
     got = gnn.feature_propagate(
-        graph, np.ones(2), np.full((4, 3), -1.0), gnn.partition_plan(4, 3, 2, 64), 2
+        graph, np.ones(2), np.full((4, 3), -1.0), gnn.partition.partition_plan(4, 3, 2, 64), 2
     )
     assert got.tolist() == [[-1.0] * 3, [0.0] * 3, [-1.0] * 3, [0.0] * 3]
     assert not np.signbit(got[[1, 3]]).any()
@@ -212,8 +218,8 @@ def test_an_isolated_node_gets_zeros(gnn):
 @pytest.mark.parametrize("f", [0, 1, 7])
 def test_parts_are_counted_as_one_product(gnn, f):
     graph = graph_from_edges(4, {(0, 1), (1, 2), (2, 2)})
-    plan = gnn.partition_plan(4, f, 3, 64)
-    with gnn.Profile() as profile:
+    plan = gnn.partition.partition_plan(4, f, 3, 64)
+    with gnn.profiling.Profile() as profile:
         gnn.feature_propagate(graph, np.ones(5), np.ones((4, f)), plan, 3)
     assert profile.macs == {"sparse": 5 * f, "dense": 0}
     assert profile.seconds["aggregation"] > 0
@@ -227,7 +233,7 @@ def test_spmm_t_is_spmm_on_the_transpose(gnn, graph, f, dtype, seed):
     rng = np.random.default_rng(seed)
     data = rng.normal(size=graph.e).astype(dtype)
     G = rng.normal(size=(graph.n, f)).astype(dtype)
-    got = gnn.spmm_t(graph, data, gnn.transpose_perm(graph), G)
+    got = gnn.propagation.spmm_t(graph, data, gnn.transpose_perm(graph), G)
     matrix = oracles.dense(graph, data).T
     assert got.dtype == dtype
     transposed = matrix[oracles.rows(graph), graph.indices]
@@ -251,7 +257,7 @@ BAD_PLANS = [
 @pytest.mark.parametrize(("args", "kwargs", "error", "message"), BAD_PLANS)
 def test_partition_plan_rejects(gnn, args, kwargs, error, message):
     with pytest.raises(error, match=message):
-        gnn.partition_plan(*args, **kwargs)
+        gnn.partition.partition_plan(*args, **kwargs)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +270,7 @@ def test_partition_plan_rejects(gnn, args, kwargs, error, message):
 )
 def test_partition_order_rejects(gnn, args, kwargs, error, message):
     with pytest.raises(error, match=message):
-        gnn.partition_order(*args, **kwargs)
+        gnn.partition.partition_order(*args, **kwargs)
 
 
 PATH = graph_from_edges(3, {(0, 1), (1, 2)})
@@ -291,7 +297,7 @@ PATH = graph_from_edges(3, {(0, 1), (1, 2)})
 )
 def test_feature_propagate_rejects(gnn, change, error, message):
     change = dict(change)
-    plan = gnn.Plan(np.array(change.pop("starts", [0, 2, 4])), 1, True)
+    plan = gnn.partition.Plan(np.array(change.pop("starts", [0, 2, 4])), 1, True)
     arguments = {"graph": PATH, "data": np.ones(4), "X": np.ones((3, 4)), "plan": plan, "p": 2}
     with pytest.raises(error, match=message):
         gnn.feature_propagate(**{**arguments, **change})

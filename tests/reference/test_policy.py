@@ -32,7 +32,7 @@ def by_sorting(score, ids, p):
 def test_stable_rows_are_those_of_lowest_rank(gnn, rows, p):
     """G1's count, and G2: also where scores are equal."""
     score, ids = rows
-    low = gnn.select_stable(score, ids, p)
+    low = gnn.history.select_stable(score, ids, p)
     assert low.dtype == np.bool_ and low.shape == score.shape
     assert np.array_equal(low, by_sorting(score, ids, p))
     assert low.sum() == math.floor(p * len(score) + 1e-9)
@@ -41,19 +41,20 @@ def test_stable_rows_are_those_of_lowest_rank(gnn, rows, p):
 @given(rows=scored_ids(), p=FRACTIONS, q=FRACTIONS)
 def test_more_is_stable_with_a_larger_fraction(gnn, rows, p, q):
     p, q = sorted((p, q))
-    assert not (gnn.select_stable(*rows, p) & ~gnn.select_stable(*rows, q)).any()
+    assert not (gnn.history.select_stable(*rows, p) & ~gnn.history.select_stable(*rows, q)).any()
 
 
 @given(rows=scored_ids(), p=FRACTIONS, data=st.data())
 def test_neither_order_nor_scale_matters(gnn, rows, p, data):
     score, ids = rows
-    low = gnn.select_stable(score, ids, p)
+    low = gnn.history.select_stable(score, ids, p)
     order = np.array(data.draw(st.permutations(range(len(ids)))), np.int64)
-    assert np.array_equal(gnn.select_stable(score[order], ids[order], p), low[order])
+    assert np.array_equal(gnn.history.select_stable(score[order], ids[order], p), low[order])
     plain = np.where(np.isfinite(score) & (score > 1e-200), score, 0)  # no underflow, no overflow
     for scale in (0.25, 1024.0):
         assert np.array_equal(
-            gnn.select_stable(scale * plain, ids, p), gnn.select_stable(plain, ids, p)
+            gnn.history.select_stable(scale * plain, ids, p),
+            gnn.history.select_stable(plain, ids, p),
         )
 
 
@@ -61,17 +62,17 @@ def test_neither_order_nor_scale_matters(gnn, rows, p, data):
 def test_of_equal_scores_the_lowest_ids(gnn, score):
     """G3."""
     ids = np.array([40, 7, 13, 2, 99, 8])
-    low = gnn.select_stable(np.full(6, score), ids, 0.5)
+    low = gnn.history.select_stable(np.full(6, score), ids, 0.5)
     assert sorted(ids[low]) == [2, 7, 8]
 
 
 def test_zeros_of_both_signs_are_equal(gnn):
-    low = gnn.select_stable(np.array([0.0, -0.0, 0.0]), np.array([1, 2, 0]), 2 / 3)
+    low = gnn.history.select_stable(np.array([0.0, -0.0, 0.0]), np.array([1, 2, 0]), 2 / 3)
     assert low.tolist() == [True, False, True]
 
 
 def test_equal_scores_and_ids_by_position(gnn):
-    low = gnn.select_stable(np.ones(5), np.array([4, 4, 3, 4, 4]), 0.6)
+    low = gnn.history.select_stable(np.ones(5), np.array([4, 4, 3, 4, 4]), 0.6)
     assert low.tolist() == [True, True, True, False, False]
 
 
@@ -80,12 +81,12 @@ def test_equal_scores_and_ids_by_position(gnn):
 )
 def test_how_many_rows_are_stable(gnn, m, p, k):
     """0.29 x 100 is 28.999999999999996 in floats: the fraction is meant, not its rounding."""
-    assert gnn.select_stable(np.ones(m), np.arange(m), p).sum() == k
+    assert gnn.history.select_stable(np.ones(m), np.arange(m), p).sum() == k
 
 
 def test_a_broken_gradient_is_never_stable(gnn):
     with pytest.raises(FloatingPointError, match="score"):
-        gnn.select_stable(np.array([1.0, np.nan]), np.arange(2), 1)
+        gnn.history.select_stable(np.array([1.0, np.nan]), np.arange(2), 1)
 
 
 @given(
@@ -95,14 +96,16 @@ def test_a_broken_gradient_is_never_stable(gnn):
 )
 def test_row_norms(gnn, shape, dtype, seed):
     G = np.random.default_rng(seed).normal(size=shape).astype(dtype)
-    norms = gnn.row_norms(G)
+    norms = gnn.history.row_norms(G)
     assert norms.dtype == np.float64
     want = [math.sqrt(math.fsum(float(x) ** 2 for x in row)) for row in G]
     np.testing.assert_allclose(norms, np.array(want).reshape(shape[0]), rtol=1e-14)
 
 
 def test_row_norms_of_large_single_precision_numbers(gnn):
-    assert gnn.row_norms(np.full((1, 4), 1e30, np.float32))[0] == pytest.approx(2e30, rel=1e-6)
+    assert gnn.history.row_norms(np.full((1, 4), 1e30, np.float32))[0] == pytest.approx(
+        2e30, rel=1e-6
+    )
 
 
 def test_row_norms_add_in_the_order_of_the_contract(gnn):
@@ -110,7 +113,7 @@ def test_row_norms_add_in_the_order_of_the_contract(gnn):
     G = np.zeros((2, 16))
     G[0, [0, 8]] = 1e8, 1
     G[1, [0, 1, 9]] = 1e8, 1, 1
-    assert gnn.row_norms(G).tolist() == [1e8, math.sqrt(1e16 + 2)]
+    assert gnn.history.row_norms(G).tolist() == [1e8, math.sqrt(1e16 + 2)]
 
 
 def held(cache, layer, ids, i):
@@ -120,7 +123,7 @@ def held(cache, layer, ids, i):
 def cache_of(gnn, cached, *, t_stale=None, n=100, kind="dict"):
     """Return a cache that holds the embedding (v, 0) of each node in layer 1 since iteration 0."""
     if kind == "dict":
-        cache = gnn.DictCache(2, n, 2, t_stale, dtype="float64")
+        cache = gnn.history.DictCache(2, n, 2, t_stale, dtype="float64")
     else:
         cache = gnn.BidirectionalCache(n, 3, 2, 2, 400, t_stale=t_stale, dtype="float64")
     cached = np.array(cached, np.int64)
@@ -144,7 +147,7 @@ def test_the_papers_example(gnn, kind):
     """Figure 6: node 2 is admitted, node 3 evicted by its gradient, node 11 is too old."""
     cache = cache_of(gnn, [3, 11], t_stale=4, kind=kind)
     counts = update(gnn, cache, [2, 3], [0.1, 0.7], [True, False], i=4, p=0.5)
-    assert counts == gnn.PolicyCounts(low=1, admitted=1, evicted=1)
+    assert counts == gnn.history.PolicyCounts(low=1, admitted=1, evicted=1)
     assert held(cache, 1, [2, 3, 11], 4) == {2, 11}
     assert held(cache, 1, [2, 3, 11], 5) == {2}
     assert cache.read(cache.lookup(1, [2], 5)).tolist() == [[2, 4]]
@@ -162,9 +165,9 @@ def test_after_an_update(gnn, rows, p, kind):
     """G4, and that what stays keeps its value and its stamp."""
     score, ids, comp = rows
     cache = cache_of(gnn, ids[~comp], t_stale=1, kind=kind)
-    low = gnn.select_stable(score, ids, p)
+    low = gnn.history.select_stable(score, ids, p)
     counts = update(gnn, cache, ids, score, comp, p=p)
-    assert counts == gnn.PolicyCounts(low.sum(), (low & comp).sum(), (~low & ~comp).sum())
+    assert counts == gnn.history.PolicyCounts(low.sum(), (low & comp).sum(), (~low & ~comp).sum())
     assert held(cache, 1, ids, 1) == set(ids[low].tolist())
     assert held(cache, 1, ids, 2) == set(ids[low & comp].tolist())  # not made younger
     values = cache.read(cache.lookup(1, ids[low], 1))
@@ -181,7 +184,7 @@ def test_extreme_fractions(gnn, rows, base):
     assert held(cache, 1, ids, 1) == set(ids.tolist())
     cache = cache_of(gnn, ids[~comp])
     counts = update(gnn, cache, ids, score, comp, p=0, rank_base=base)
-    assert counts == gnn.PolicyCounts(0, 0, (~comp).sum())
+    assert counts == gnn.history.PolicyCounts(0, 0, (~comp).sum())
     assert held(cache, 1, ids, 1) == set()
 
 
@@ -208,13 +211,15 @@ def test_controls(gnn):
     for key in range(20):
         cache = cache_of(gnn, [])
         update(gnn, cache, ids, score, [True] * 4, p=0.5, control="random", key=key)
-        assert held(cache, 1, ids, 1) == set(sorted(ids, key=lambda v: gnn.uniform(key, v))[:2])
+        assert held(cache, 1, ids, 1) == set(
+            sorted(ids, key=lambda v: gnn.streams.uniform(key, v))[:2]
+        )
 
 
 def test_eviction_by_gradient_can_be_left_out(gnn):
     cache = cache_of(gnn, [3])
     counts = update(gnn, cache, [2, 3], [0.1, 0.7], [True, False], p=0.5, gradient_evict=False)
-    assert counts == gnn.PolicyCounts(low=1, admitted=1, evicted=0)
+    assert counts == gnn.history.PolicyCounts(low=1, admitted=1, evicted=0)
     assert held(cache, 1, [2, 3], 1) == {2, 3}
 
 
@@ -225,14 +230,16 @@ def test_the_policy_for_performance_only_says_no(gnn):
     counts = update(
         gnn, cache, [1, 2, 3, 4], [0, 1, 2, 3], [True, True, False, True], p=0.5, allow=allow
     )
-    assert counts == gnn.PolicyCounts(low=2, admitted=1, evicted=1)
+    assert counts == gnn.history.PolicyCounts(low=2, admitted=1, evicted=1)
     assert held(cache, 1, [1, 2, 3, 4], 1) == {1}
 
 
 def test_no_live_rows(gnn):
     cache = cache_of(gnn, [3])
     for base in ("all", "new"):
-        assert update(gnn, cache, [], [], [], p=0.5, rank_base=base) == gnn.PolicyCounts(0, 0, 0)
+        assert update(gnn, cache, [], [], [], p=0.5, rank_base=base) == gnn.history.PolicyCounts(
+            0, 0, 0
+        )
     assert held(cache, 1, [3], 1) == {3}
 
 
@@ -279,7 +286,7 @@ def test_a_dictionary_goes_on_alike(gnn):
     cache = cache_of(gnn, [3, 4, 9], t_stale=2)
     cache.evict(1, [4])
     cache.admit(2, [4], np.ones((1, 2)), 1)
-    again = gnn.DictCache(2, 100, 2, 2, dtype="float64")
+    again = gnn.history.DictCache(2, 100, 2, 2, dtype="float64")
     again.load_state_dict(cache.state_dict())
     for layer, i in ((1, 1), (2, 1), (1, 3), (2, 3)):
         assert held(again, layer, np.arange(10), i) == held(cache, layer, np.arange(10), i)

@@ -238,16 +238,18 @@ def test_loaded_rows_stay_between_none_and_all(gnn):
     live = gnn.prune_mfg(mfg, [rng.random(len(mfg.nodes[1])) < 0.5, mask(30)]).live[0]
     loaded = np.count_nonzero(live & (rng.random(live.size) < 0.5))
     assert 0 < loaded < np.count_nonzero(live) < len(mfg.nodes[0])
-    saved = gnn.io_saving([loaded], [len(mfg.nodes[0])])
+    saved = gnn.history.io_saving([loaded], [len(mfg.nodes[0])])
     assert saved == pytest.approx(1 - loaded / len(mfg.nodes[0]), rel=1e-15)
 
 
 def test_io_saving_is_a_ratio_of_sums(gnn):
-    assert gnn.io_saving(np.array([0, 90]), np.array([10, 90])) == 1 - 90 / 100
-    assert gnn.io_saving([0, 0], [4, 0]) == 1
-    assert gnn.io_saving([4], [4]) == 0
-    assert gnn.io_saving([2**62, 2**62], [2**62, 2**62]) == 0
-    assert math.isnan(gnn.io_saving([0, 0], [0, 0])) and math.isnan(gnn.io_saving([], []))
+    assert gnn.history.io_saving(np.array([0, 90]), np.array([10, 90])) == 1 - 90 / 100
+    assert gnn.history.io_saving([0, 0], [4, 0]) == 1
+    assert gnn.history.io_saving([4], [4]) == 0
+    assert gnn.history.io_saving([2**62, 2**62], [2**62, 2**62]) == 0
+    assert math.isnan(gnn.history.io_saving([0, 0], [0, 0])) and math.isnan(
+        gnn.history.io_saving([], [])
+    )
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_io_saving_is_a_ratio_of_sums(gnn):
 )
 def test_counts_that_cannot_be(gnn, loaded, needed, error, text):
     with pytest.raises(error, match=text):
-        gnn.io_saving(loaded, needed)
+        gnn.history.io_saving(loaded, needed)
 
 
 SHORT = MFG(TREE.nodes[:2], TREE.blocks)

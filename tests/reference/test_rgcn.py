@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import differences, matrix, rows
 from strategies import asymmetric, graph_from_edges, random_block, with_values
 
-from refimpl import Adjacency, ChainOrder, as_graph
+from refimpl import Adjacency, as_graph
+from refimpl.scheduling import ChainOrder
 
 F, H = 3, 4
 PATTERNS = ["graph", "block", "pruned"]

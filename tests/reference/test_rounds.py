@@ -30,8 +30,8 @@ def problems(draw, shapes=TREES):
 def test_rounds_carry_the_demand_and_share_no_link(gnn, problem, mix, chunk):
     """R1, R2, R3, R5, R6, and at most about twice as many rounds as there must be."""
     shape, demand = problem
-    topology = gnn.Topology.tree(shape)
-    rounds = gnn.schedule(topology, demand, mix_classes=mix, chunk=chunk)
+    topology = gnn.loader.Topology.tree(shape)
+    rounds = gnn.loader.schedule(topology, demand, mix_classes=mix, chunk=chunk)
     carried = np.zeros_like(demand)
     for step in rounds:
         assert step
@@ -42,17 +42,17 @@ def test_rounds_carry_the_demand_and_share_no_link(gnn, problem, mix, chunk):
             carried[t.source, t.target] += t.bytes
     off_diagonal = demand * all_pairs(len(demand))
     assert np.array_equal(carried, off_diagonal)
-    bound = gnn.round_bound(topology, demand)
+    bound = gnn.loader.round_bound(topology, demand)
     if not chunk:
         assert sum(map(len, rounds)) == np.count_nonzero(off_diagonal)
         assert bound <= len(rounds) <= 2 * bound + 1
-    assert rounds == gnn.schedule(topology, demand.copy(), mix_classes=mix, chunk=chunk)
+    assert rounds == gnn.loader.schedule(topology, demand.copy(), mix_classes=mix, chunk=chunk)
 
 
 def test_the_papers_example(gnn):
     """VLDB'24 section 5, figure 9(c): first within the switches, then four rounds across."""
-    topology = gnn.Topology.tree((2, 2))
-    rounds = gnn.schedule(topology, all_pairs(4))
+    topology = gnn.loader.Topology.tree((2, 2))
+    rounds = gnn.loader.schedule(topology, all_pairs(4))
     want = [{"01", "10", "23", "32"}, {"02", "20"}, {"03", "21"}, {"12", "30"}, {"13", "31"}]
     assert pairs(rounds) == want
     for step in rounds[1:]:  # R4: both directions of the bridge
@@ -60,9 +60,9 @@ def test_the_papers_example(gnn):
 
 
 def test_the_papers_rounds_are_not_the_fewest(gnn):
-    topology = gnn.Topology.tree((2, 2))
-    assert gnn.round_bound(topology, all_pairs(4)) == 4
-    mixed = gnn.schedule(topology, all_pairs(4), mix_classes=True)
+    topology = gnn.loader.Topology.tree((2, 2))
+    assert gnn.loader.round_bound(topology, all_pairs(4)) == 4
+    mixed = gnn.loader.schedule(topology, all_pairs(4), mix_classes=True)
     assert len(mixed) == 4
     assert sum(map(len, mixed)) == 12
 
@@ -73,25 +73,25 @@ def test_the_papers_rounds_are_not_the_fewest(gnn):
 )
 def test_rounds_of_larger_trees(gnn, shape, local_first, mixed, bound):
     """The greedy choice is not optimal: 14 rounds where 12 might do."""
-    topology = gnn.Topology.tree(shape)
+    topology = gnn.loader.Topology.tree(shape)
     demand = all_pairs(topology.devices)
-    assert len(gnn.schedule(topology, demand)) == local_first
-    assert len(gnn.schedule(topology, demand, mix_classes=True)) == mixed
-    assert gnn.round_bound(topology, demand) == bound
+    assert len(gnn.loader.schedule(topology, demand)) == local_first
+    assert len(gnn.loader.schedule(topology, demand, mix_classes=True)) == mixed
+    assert gnn.loader.round_bound(topology, demand) == bound
 
 
 def test_long_transfers_are_cut_to_the_median(gnn):
     demand = np.array([[0, 10, 0], [3, 0, 0], [0, 0, 0]])
-    whole = gnn.schedule(gnn.Topology.crossbar(3), demand)
+    whole = gnn.loader.schedule(gnn.loader.Topology.crossbar(3), demand)
     assert whole == (((0, 1, 10), (1, 0, 3)),)
     demand[2, 2], demand[1, 2], demand[1, 0], demand[2, 0] = 9, 4, 0, 3
-    cut = gnn.schedule(gnn.Topology.crossbar(3), demand, chunk=True)
+    cut = gnn.loader.schedule(gnn.loader.Topology.crossbar(3), demand, chunk=True)
     assert cut == (((0, 1, 4), (1, 2, 4), (2, 0, 3)), ((0, 1, 6),))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 16])
 def test_pairwise_exchange(gnn, n):
-    rounds = gnn.pairwise_exchange(all_pairs(n, 7))
+    rounds = gnn.loader.pairwise_exchange(all_pairs(n, 7))
     assert len(rounds) == n - 1
     seen = set()
     for step in rounds:
@@ -102,20 +102,20 @@ def test_pairwise_exchange(gnn, n):
     assert len(seen) == n * (n - 1)
     few = np.zeros((n, n), int)
     few[-1, 0] = 3
-    assert gnn.pairwise_exchange(few) == ((((n - 1, 0, 3),),) if n > 1 else ())
+    assert gnn.loader.pairwise_exchange(few) == ((((n - 1, 0, 3),),) if n > 1 else ())
 
 
 def test_routes(gnn):
     """Fewest links, then lowest vertices; devices pass nothing on."""
     both = [(a, b, 1.0) for a, b in [(0, 3), (0, 4), (3, 1), (4, 1), (1, 2), (4, 2)]]
-    routes = gnn.Topology(3, both).routes
+    routes = gnn.loader.Topology(3, both).routes
     ends = {pair: [both[k][:2] for k in route] for pair, route in routes.items()}
     assert ends == {(0, 1): [(0, 3), (3, 1)], (0, 2): [(0, 4), (4, 2)], (1, 2): [(1, 2)]}
-    assert set(gnn.Topology(3, [(0, 1, 1.0), (1, 2, 1.0)]).routes) == {(0, 1), (1, 2)}
-    tree = gnn.Topology.tree((2, 2))
+    assert set(gnn.loader.Topology(3, [(0, 1, 1.0), (1, 2, 1.0)]).routes) == {(0, 1), (1, 2)}
+    tree = gnn.loader.Topology.tree((2, 2))
     assert [len(tree.routes[0, d]) for d in (1, 2, 3)] == [2, 4, 4]
     assert tree.reverse(tree.routes[0, 1][0]) == tree.routes[1, 0][1]
-    rates = gnn.Topology.tree((2, 2), (3.0, 5.0))
+    rates = gnn.loader.Topology.tree((2, 2), (3.0, 5.0))
     assert [rates.links[k][2] for k in rates.routes[0, 2]] == [5.0, 3.0, 3.0, 5.0]
 
 
@@ -124,8 +124,8 @@ FOUR = {"all_at_once": 48.0, "fifo_per_destination": 32.0, "shifted": 48.0, "rou
 
 @pytest.mark.parametrize("policy", FOUR)
 def test_shared_without_loss_no_order_beats_all_at_once(gnn, policy):
-    topology = gnn.Topology.tree((2, 2), 16.0)
-    done = gnn.simulate(topology, all_pairs(4, 16), policy)
+    topology = gnn.loader.Topology.tree((2, 2), 16.0)
+    done = gnn.loader.simulate(topology, all_pairs(4, 16), policy)
     assert done.throughput == pytest.approx(FOUR[policy])
     assert done.seconds == pytest.approx(12 * 16 / FOUR[policy])
     assert max(done.finish.values()) == pytest.approx(done.seconds)
@@ -133,99 +133,123 @@ def test_shared_without_loss_no_order_beats_all_at_once(gnn, policy):
 
 
 def test_rounds_win_where_sharing_costs(gnn):
-    topology, demand = gnn.Topology.tree((2, 2), 16.0), all_pairs(4, 16)
-    mixed = gnn.schedule(topology, demand, mix_classes=True)
+    topology, demand = gnn.loader.Topology.tree((2, 2), 16.0), all_pairs(4, 16)
+    mixed = gnn.loader.schedule(topology, demand, mix_classes=True)
     # the bridge carries 4 at a time: 16 / 1.45 bytes a second for 64 bytes
-    at_once = gnn.simulate(topology, demand, "all_at_once", gamma=0.15)
+    at_once = gnn.loader.simulate(topology, demand, "all_at_once", gamma=0.15)
     assert at_once.seconds == pytest.approx(64 * 1.45 / 16)
-    assert gnn.simulate(topology, demand, gamma=0.15).throughput == pytest.approx(38.4)
-    assert gnn.simulate(topology, demand, gamma=9, rounds=mixed).throughput == pytest.approx(48)
+    assert gnn.loader.simulate(topology, demand, gamma=0.15).throughput == pytest.approx(38.4)
+    assert gnn.loader.simulate(topology, demand, gamma=9, rounds=mixed).throughput == pytest.approx(
+        48
+    )
 
 
 def test_max_min_fair_by_hand(gnn):
     """Device 2 sends to 0 and to 1, device 0 to 1; what comes down to 1 is the bottleneck."""
     links = [(0, 3, 4.0), (2, 3, 10.0), (3, 0, 9.0), (3, 1, 6.0)]
-    topology = gnn.Topology(3, links)
+    topology = gnn.loader.Topology(3, links)
     demand = np.array([[0, 30, 0], [0, 0, 0], [49, 12, 0]])
-    done = gnn.simulate(topology, demand, "all_at_once")
+    done = gnn.loader.simulate(topology, demand, "all_at_once")
     # 0->1 and 2->1 at 3 each, 2->0 at the 7 that are left; 2->1 ends at 4, then 0->1 goes at 4
     # (its own link) and 2->0 at 9: 21 left, 2 1/3 s; 0->1 has 18 left, 4 1/2 s.
     assert done.finish == pytest.approx({(2, 1): 4, (2, 0): 4 + 21 / 9, (0, 1): 8.5})
 
 
 def test_latency_and_barriers(gnn):
-    topology = gnn.Topology.crossbar(3, 2.0)
+    topology = gnn.loader.Topology.crossbar(3, 2.0)
     demand = np.array([[0, 4, 6], [0, 0, 0], [0, 0, 0]])
     cost = {"latency": 0.5, "barrier": 0.25}
-    assert gnn.simulate(topology, demand, **cost).seconds == pytest.approx(5 + 2 * 0.75)
-    assert gnn.simulate(topology, demand, "shifted", **cost).seconds == pytest.approx(5 + 2 * 0.5)
-    assert gnn.simulate(topology, demand, "all_at_once", **cost).seconds == pytest.approx(5.5)
+    assert gnn.loader.simulate(topology, demand, **cost).seconds == pytest.approx(5 + 2 * 0.75)
+    assert gnn.loader.simulate(topology, demand, "shifted", **cost).seconds == pytest.approx(
+        5 + 2 * 0.5
+    )
+    assert gnn.loader.simulate(topology, demand, "all_at_once", **cost).seconds == pytest.approx(
+        5.5
+    )
 
 
 @given(problem=problems(TREES[:6]), gamma=st.sampled_from([0.0, 0.15, 2.0]))
 def test_no_policy_beats_the_busiest_link(gnn, problem, gamma):
     shape, demand = problem
-    topology = gnn.Topology.tree(shape, 16.0)
+    topology = gnn.loader.Topology.tree(shape, 16.0)
     carried = np.zeros(len(topology.links))
     for pair, route in topology.routes.items():
         for k in route:
             carried[k] += demand[pair]
     least = carried.max(initial=0) / 16
     for policy in FOUR:
-        done = gnn.simulate(topology, demand, policy, gamma=gamma)
+        done = gnn.loader.simulate(topology, demand, policy, gamma=gamma)
         assert done.seconds >= least * (1 - 1e-9)
         total = (demand * all_pairs(len(demand))).sum()
         assert done.throughput * done.seconds == pytest.approx(total)
 
 
 BAD = {
-    "links-loop": (lambda g: g.Topology(2, [(0, 0, 1.0)]), ValueError, "links must join two"),
+    "links-loop": (
+        lambda g: g.loader.Topology(2, [(0, 0, 1.0)]),
+        ValueError,
+        "links must join two",
+    ),
     "links-twice": (
-        lambda g: g.Topology(2, [(0, 1, 1.0), (0, 1, 2.0)]),
+        lambda g: g.loader.Topology(2, [(0, 1, 1.0), (0, 1, 2.0)]),
         ValueError,
         "links must hold a pair",
     ),
-    "bandwidth": (lambda g: g.Topology(2, [(0, 1, 0.0)]), ValueError, "bandwidth must be finite"),
-    "devices": (lambda g: g.Topology(0, []), ValueError, "devices must be at least 1"),
-    "shape": (lambda g: g.Topology.tree(()), ValueError, "shape must have at least one level"),
-    "topology": (lambda g: g.schedule(4, all_pairs(4)), TypeError, "topology must be a Topology"),
+    "bandwidth": (
+        lambda g: g.loader.Topology(2, [(0, 1, 0.0)]),
+        ValueError,
+        "bandwidth must be finite",
+    ),
+    "devices": (lambda g: g.loader.Topology(0, []), ValueError, "devices must be at least 1"),
+    "shape": (
+        lambda g: g.loader.Topology.tree(()),
+        ValueError,
+        "shape must have at least one level",
+    ),
+    "topology": (
+        lambda g: g.loader.schedule(4, all_pairs(4)),
+        TypeError,
+        "topology must be a Topology",
+    ),
     "demand-shape": (
-        lambda g: g.schedule(g.Topology.crossbar(3), all_pairs(4)),
+        lambda g: g.loader.schedule(g.loader.Topology.crossbar(3), all_pairs(4)),
         ValueError,
         "demand must have",
     ),
     "demand-float": (
-        lambda g: g.pairwise_exchange(np.ones((2, 2))),
+        lambda g: g.loader.pairwise_exchange(np.ones((2, 2))),
         TypeError,
         "demand must hold integers",
     ),
     "demand-negative": (
-        lambda g: g.pairwise_exchange(-all_pairs(2)),
+        lambda g: g.loader.pairwise_exchange(-all_pairs(2)),
         ValueError,
         "demand must be at least 0",
     ),
     "no-way": (
-        lambda g: g.schedule(g.Topology(2, [(0, 1, 1.0)]), all_pairs(2)),
+        lambda g: g.loader.schedule(g.loader.Topology(2, [(0, 1, 1.0)]), all_pairs(2)),
         ValueError,
         "demand must be 0 where there is no way, as from 1 to 0",
     ),
     "policy": (
-        lambda g: g.simulate(g.Topology.crossbar(2), all_pairs(2), "best"),
+        lambda g: g.loader.simulate(g.loader.Topology.crossbar(2), all_pairs(2), "best"),
         ValueError,
         "policy must be one of",
     ),
     "rounds": (
-        lambda g: g.simulate(g.Topology.crossbar(2), all_pairs(2), rounds=()),
+        lambda g: g.loader.simulate(g.loader.Topology.crossbar(2), all_pairs(2), rounds=()),
         ValueError,
         "rounds must carry just the bytes of demand",
     ),
     "rounds-policy": (
-        lambda g: g.simulate(g.Topology.crossbar(2), all_pairs(2), "shifted", rounds=()),
+        lambda g: g.loader.simulate(
+            g.loader.Topology.crossbar(2), all_pairs(2), "shifted", rounds=()
+        ),
         ValueError,
         "rounds must be None",
     ),
     "gamma": (
-        lambda g: g.simulate(g.Topology.crossbar(2), all_pairs(2), gamma=-1),
+        lambda g: g.loader.simulate(g.loader.Topology.crossbar(2), all_pairs(2), gamma=-1),
         ValueError,
         "gamma",
     ),

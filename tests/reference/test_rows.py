@@ -27,7 +27,7 @@ def given_eps(eps):
 @given(shape=SHAPE, dtype=FLOATS, eps=EPS, seed=st.integers(0, 999))
 def test_row_l2_forward(gnn, shape, dtype, eps, seed):
     X = normal(shape, dtype, seed)
-    out = gnn.row_l2_forward(X, **given_eps(eps))
+    out = gnn.layers.row_l2_forward(X, **given_eps(eps))
     norms = np.maximum(np.linalg.norm(X.astype(float), axis=1), 1e-6 if eps is None else eps)
     tolerance = 8 * np.finfo(dtype).eps
     assert_allclose(out.norms, norms, rtol=tolerance)
@@ -39,32 +39,32 @@ def test_row_l2_forward(gnn, shape, dtype, eps, seed):
 def test_row_l2_backward_is_the_slope(gnn, eps):
     """P-E1; at the larger eps some rows are at the floor, where the length is a constant."""
     X, G = normal((7, 3)).copy(), normal((7, 3), seed=1)
-    out = gnn.row_l2_forward(X, eps=eps)
+    out = gnn.layers.row_l2_forward(X, eps=eps)
     assert (out.norms == eps).any() == (eps > 1)
     assert (out.norms > eps).any()
-    got = gnn.row_l2_backward(out, G, eps=eps)
-    want = differences(lambda: np.sum(G * gnn.row_l2_forward(X, eps=eps).Y), X)
+    got = gnn.layers.row_l2_backward(out, G, eps=eps)
+    want = differences(lambda: np.sum(G * gnn.layers.row_l2_forward(X, eps=eps).Y), X)
     assert_allclose(got, want, rtol=0, atol=1e-6 * np.abs(want).max())
     if eps == 1e-6:
-        assert_array_equal(gnn.row_l2_backward(gnn.row_l2_forward(X), G), got)
+        assert_array_equal(gnn.layers.row_l2_backward(gnn.layers.row_l2_forward(X), G), got)
 
 
 def test_row_l2_by_hand(gnn):
     """Lengths 5, 0 and 1e-9; a row of length 1 passes on what is at right angles to it."""
     X = np.array([[3.0, 4.0], [0.0, 0.0], [1e-9, 0.0]])
-    out = gnn.row_l2_forward(X)
+    out = gnn.layers.row_l2_forward(X)
     assert_allclose(out.Y, [[0.6, 0.8], [0, 0], [1e-3, 0]], rtol=1e-14)
     assert_allclose(out.norms, [5, 1e-6, 1e-6], rtol=1e-14)
-    got = gnn.row_l2_backward(out, np.array([[4.0, -3.0], [1.0, 2.0], [3.0, 0.0]]))
+    got = gnn.layers.row_l2_backward(out, np.array([[4.0, -3.0], [1.0, 2.0], [3.0, 0.0]]))
     assert_allclose(got, [[0.8, -0.6], [1e6, 2e6], [3e6, 0]], rtol=1e-14)
-    along = gnn.row_l2_backward(out, out.Y)
+    along = gnn.layers.row_l2_backward(out, out.Y)
     assert_allclose(along[0], 0, atol=1e-16)
 
 
 @given(shape=SHAPE, dtype=FLOATS, eps=EPS, seed=st.integers(0, 999))
 def test_row_standardize_forward(gnn, shape, dtype, eps, seed):
     X, gain, offset = (normal(s, dtype, seed) for s in (shape, shape[1:], shape[1:]))
-    out = gnn.row_standardize_forward(X, gain, offset, **given_eps(eps))
+    out = gnn.layers.row_standardize_forward(X, gain, offset, **given_eps(eps))
     wide = X.astype(float)
     scale = (wide.var(axis=1) + (1e-9 if eps is None else eps)) ** -0.5
     X_hat = (wide - wide.mean(axis=1, keepdims=True)) * scale[:, None]
@@ -83,12 +83,12 @@ def test_row_standardize_backward_is_the_slope(gnn, eps):
     P, G = {name: array.copy() for name, array in P.items()}, normal((7, 4), seed=3)
 
     def total():
-        return np.sum(G * gnn.row_standardize_forward(**P, eps=eps).Y)
+        return np.sum(G * gnn.layers.row_standardize_forward(**P, eps=eps).Y)
 
     want = {name: differences(total, array) for name, array in P.items()}
     scale = max(np.abs(gradient).max() for gradient in want.values())
-    out = gnn.row_standardize_forward(**P, eps=eps)
-    got = gnn.row_standardize_backward(out, P["gain"], G)
+    out = gnn.layers.row_standardize_forward(**P, eps=eps)
+    got = gnn.layers.row_standardize_backward(out, P["gain"], G)
     assert got._fields == ("X", "gain", "offset")
     for name, gradient in got._asdict().items():
         assert_allclose(gradient, want[name], rtol=0, atol=1e-6 * scale, err_msg=name)
@@ -98,7 +98,7 @@ def test_row_standardize_backward_is_the_slope(gnn, eps):
 def test_row_standardize_by_hand(gnn):
     """Mean 2 and variance 1; a row of one value has variance 0, and stays finite."""
     X = np.array([[1.0, 3.0], [5.0, 5.0]])
-    out = gnn.row_standardize_forward(X, np.array([10.0, 1.0]), np.array([0.0, 7.0]))
+    out = gnn.layers.row_standardize_forward(X, np.array([10.0, 1.0]), np.array([0.0, 7.0]))
     assert_allclose(out.X_hat, [[-1, 1], [0, 0]], rtol=1e-8)
     assert_allclose(out.Y, [[-10, 8], [0, 7]], rtol=1e-8)
     assert_allclose(out.scale, [1, 1e9**0.5], rtol=1e-8)
@@ -110,14 +110,14 @@ def test_standardized_rows_do_not_see_the_mean(gnn, dtype):
     X, gain, offset, G = (normal(s, seed=i) for i, s in enumerate([(6, 5), 5, 5, (6, 5)]))
     arrays = X, gain, offset, G
     X, gain, offset, G = (a.astype(dtype) for a in arrays)
-    out = gnn.row_standardize_forward(X, gain, offset)
-    got = gnn.row_standardize_backward(out, gain, G)
+    out = gnn.layers.row_standardize_forward(X, gain, offset)
+    got = gnn.layers.row_standardize_backward(out, gain, G)
     tolerance = 100 * np.finfo(dtype).eps
     assert_allclose(got.X.sum(axis=1), 0, atol=tolerance)
-    moved = gnn.row_standardize_forward(X + dtype(2), gain, offset)
+    moved = gnn.layers.row_standardize_forward(X + dtype(2), gain, offset)
     assert_allclose(moved.Y, out.Y, rtol=0, atol=tolerance)
-    wide = gnn.row_standardize_forward(*arrays[:3])
-    want = gnn.row_standardize_backward(wide, arrays[1], arrays[3])
+    wide = gnn.layers.row_standardize_forward(*arrays[:3])
+    want = gnn.layers.row_standardize_backward(wide, arrays[1], arrays[3])
     for ours, theirs in zip(got, want, strict=True):
         assert ours.dtype == dtype
         assert_allclose(ours, theirs, rtol=0, atol=tolerance)
@@ -148,10 +148,10 @@ def test_dropout(gnn, shape, rate, key, dtype):
 
 def test_dropout_at_the_published_draws(gnn):
     """u(K, 0..2) = 0.1615, 0.4620, 0.9754 (spec/README.md); a draw equal to the rate is kept."""
-    key = gnn.key(7, 1, 2, 3)
+    key = gnn.streams.key(7, 1, 2, 3)
     assert (gnn.dropout(np.ones((1, 3)), 0.3, key) > 0).tolist() == [[False, True, True]]
     assert (gnn.dropout(np.ones((3, 1)), 0.5, key) > 0).ravel().tolist() == [False, False, True]
-    edge = gnn.uniform(key, 1)
+    edge = gnn.streams.uniform(key, 1)
     assert (gnn.dropout(np.ones((1, 3)), edge, key) > 0).tolist() == [[False, True, True]]
     above = float(np.nextafter(edge, 1))
     assert (gnn.dropout(np.ones((1, 3)), above, key) > 0).tolist() == [[False, False, True]]
@@ -187,8 +187,8 @@ def test_rows_of_any_layout(gnn, columns):
     results = []
     for copy in (np.asarray, np.ascontiguousarray):
         x, g, w = copy(X), copy(G), copy(gain)
-        l2, out = gnn.row_l2_forward(x), gnn.row_standardize_forward(x, w, w)
-        back = gnn.row_l2_backward(l2, g), *gnn.row_standardize_backward(out, w, g)
+        l2, out = gnn.layers.row_l2_forward(x), gnn.layers.row_standardize_forward(x, w, w)
+        back = gnn.layers.row_l2_backward(l2, g), *gnn.layers.row_standardize_backward(out, w, g)
         results.append([*l2, *out, *back, gnn.dropout(x, 0.5, 1)])
     for got, want in zip(*results, strict=True):
         assert got.flags.c_contiguous

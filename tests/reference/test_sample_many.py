@@ -7,6 +7,8 @@ from oracles import dense
 from strategies import graph_from_edges, power_law_graph
 from threadpoolctl import threadpool_limits
 
+from refimpl.lab.backend import find
+
 GRAPH = power_law_graph(60)
 SAMPLERS = {
     "frontier": {"m": 5, "n": 25, "deg_cap": 4},
@@ -37,13 +39,15 @@ def draw(request, gnn):
         sampler = gnn.Sampler(request.param, **SAMPLERS[request.param])
         return gnn.sample_many(graph, sampler, seed, first, count)
 
-    draw.kernel, draw.options = getattr(gnn, request.param), SAMPLERS[request.param]
+    draw.kernel, draw.options = find(gnn, request.param), SAMPLERS[request.param]
     return draw
 
 
 def test_subgraph_q_is_the_kernel_on_the_streams_of_q(gnn, draw):
     for q, sub in enumerate(draw(0, 20)):
-        want = draw.kernel(GRAPH, gnn.key(3, 0, q, 0), gnn.key(3, 0, q, 1), **draw.options)
+        want = draw.kernel(
+            GRAPH, gnn.streams.key(3, 0, q, 0), gnn.streams.key(3, 0, q, 1), **draw.options
+        )
         assert_array_equal(sub.nodes, want.nodes)
         assert sub.counters == want.counters
         assert same(sub, gnn.induced_subgraph(GRAPH, sub.nodes)._replace(counters=want.counters))
@@ -75,14 +79,14 @@ def test_threads_do_not_matter(draw, threads):
 def test_generator_as_seed(gnn, draw):
     first, second = (draw(0, 2, seed=np.random.default_rng(1)) for _ in range(2))
     assert all_same(first, second)
-    seed = gnn.as_seed(np.random.default_rng(1))
+    seed = gnn.streams.as_seed(np.random.default_rng(1))
     assert all_same(first, draw(0, 2, seed=seed))
 
 
 def test_last_number_and_nothing_at_all(gnn, draw):
     assert draw(5, 0) == []
     (sub,) = draw(2**40, 1)
-    keys = (gnn.key(3, 0, 2**40, s) for s in (0, 1))
+    keys = (gnn.streams.key(3, 0, 2**40, s) for s in (0, 1))
     assert_array_equal(sub.nodes, draw.kernel(GRAPH, *keys, **draw.options).nodes)
 
 

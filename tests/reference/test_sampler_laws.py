@@ -11,6 +11,8 @@ import oracles
 import pytest
 from strategies import graph_from_edges
 
+from refimpl.lab.backend import find
+
 DRAWS = {"refimpl": 4000, "fastimpl": 20000}
 M, N = 3, 6
 # A hub with a tail and two loops; node 6 is isolated: it is drawn but never popped.
@@ -30,9 +32,9 @@ LEVEL = 0.01 / (2 * len(LAWS) * (1 + len(DASHBOARDS)))
 
 def draw(gnn, name, options):
     """Return how often each set of nodes came, and the counters of every draw."""
-    sampler, seen, counters = getattr(gnn, name), Counter(), []
+    sampler, seen, counters = find(gnn, name), Counter(), []
     for q in range(DRAWS[gnn.__name__]):
-        main, probe = (gnn.key(11, 0, q, s) for s in (0, 1))
+        main, probe = (gnn.streams.key(11, 0, q, s) for s in (0, 1))
         sample = sampler(GRAPH, main, probe, m=M, n=N, **options)
         seen[frozenset(sample.nodes.tolist())] += 1
         counters.append(sample.counters)

@@ -14,13 +14,17 @@ from strategies import (
     sampler_options,
 )
 
+from refimpl.lab.backend import find
+
 HUB = graph_from_edges(9, {(0, v) for v in range(1, 9)})
 HUBS = power_law_graph(80)
 
 
 def draw_sample(gnn, name, graph, q, **options):
     """Return the nodes of subgraph q of seed 5."""
-    return getattr(gnn, name)(graph, gnn.key(5, 0, q, 0), gnn.key(5, 0, q, 1), **options)
+    return find(gnn, name)(
+        graph, gnn.streams.key(5, 0, q, 0), gnn.streams.key(5, 0, q, 1), **options
+    )
 
 
 def start_capacity(gnn, graph, main, options):
@@ -36,7 +40,7 @@ def test_frontier_is_the_walk_of_the_specification(gnn, graph, main, probe, data
     assert got.nodes.tolist() == nodes
     assert got.popped.tolist() == popped
     assert got.pushed.tolist() == pushed
-    assert got.counters == gnn.Counters(
+    assert got.counters == gnn.graph.Counters(
         pops=len(popped),
         probes=len(popped),
         rounds=len(popped),
@@ -71,7 +75,7 @@ def test_pin_tile_among_hubs(gnn, eta, overflow):
     """Clean-ups, and truncation or growth, do occur here, and change nothing unexpected."""
     seen = []
     for q in range(12):
-        keys = gnn.key(5, 0, q, 0), gnn.key(5, 0, q, 1)
+        keys = gnn.streams.key(5, 0, q, 0), gnn.streams.key(5, 0, q, 1)
         options = {"m": 4, "n": 60, "eta": eta, "overflow": overflow, "lanes": 1 + q}
         seen.append(assert_is_dashboard_walk(gnn, HUBS, *keys, options))
     assert sum(c.cleanups for c in seen) > 12
@@ -118,7 +122,9 @@ def test_replay(gnn, name, graph, q, data):
         for include in ("pushed", "popped")
     }
     roots = draw_sample(gnn, name, graph, q, **{**options, "n": m}).nodes.tolist()
-    assert roots == sorted(gnn.pick_without_replacement(gnn.key(5, 0, q, 0), 0, graph.n, m))
+    assert roots == sorted(
+        gnn.streams.pick_without_replacement(gnn.streams.key(5, 0, q, 0), 0, graph.n, m)
+    )
     for include, sample in both.items():
         final = assert_log_is_a_walk(graph, roots, sample, include)
         assert m <= len(sample.nodes) <= n
@@ -233,4 +239,4 @@ def test_samplers_reject(gnn, name, change, error):
 @pytest.mark.parametrize("name", ["frontier", "pin_tile"])
 def test_samplers_reject_a_bad_key(gnn, name, keys):
     with pytest.raises((TypeError, ValueError)):
-        getattr(gnn, name)(HUB, *keys, m=2, n=3)
+        find(gnn, name)(HUB, *keys, m=2, n=3)

@@ -14,7 +14,9 @@ from strategies import graph_from_edges
 
 def schedules(gnn, first):
     """Return every order that a layer can have."""
-    return [gnn.ChainOrder(*o) for o in product((1, 2), (1, 2), (0,) if first else (1, 2))]
+    return [
+        gnn.scheduling.ChainOrder(*o) for o in product((1, 2), (1, 2), (0,) if first else (1, 2))
+    ]
 
 
 def macs_by_hand(order, s, e, f, hn, hs, reuse):
@@ -41,8 +43,8 @@ SIZE = st.integers(0, 40)
 def test_macs(gnn, s, e, f, hn, hs, reuse, first):
     for order in schedules(gnn, first):
         want = macs_by_hand(order, s, e, f, hn, hs, reuse)
-        assert gnn.chain_macs(order, s, e, f, hn, hs, reuse=reuse) == want
-    assert gnn.chain_macs(order, s, e, f, hn, hs) == gnn.chain_macs(
+        assert gnn.scheduling.chain_macs(order, s, e, f, hn, hs, reuse=reuse) == want
+    assert gnn.scheduling.chain_macs(order, s, e, f, hn, hs) == gnn.scheduling.chain_macs(
         order, s, e, f, hn, hs, reuse=True
     )
 
@@ -52,7 +54,7 @@ def test_macs(gnn, s, e, f, hn, hs, reuse, first):
 @pytest.mark.parametrize("reuse", [False, True])
 def test_no_other_order_is_cheaper(gnn, reuse, first, h_self):
     for f1, f3 in product(range(1, 26), repeat=2):
-        order = gnn.chain_order(f1, f3, first=first, reuse=reuse)
+        order = gnn.scheduling.chain_order(f1, f3, first=first, reuse=reuse)
         assert order in schedules(gnn, first)
         cost = {
             o: sum(macs_by_hand(o, 7, 31, f1, f3, h_self, reuse)) for o in schedules(gnn, first)
@@ -61,7 +63,7 @@ def test_no_other_order_is_cheaper(gnn, reuse, first, h_self):
         if not reuse:
             rules = 1 if f1 < f3 else 2, 1 if f1 < f3 else 2, 1 if f3 < f1 else 2
             assert order == (*rules[:2], 0 if first else rules[2])
-        sparse = gnn.chain_macs(order, 7, 31, f1, f3, h_self, reuse=reuse).sparse
+        sparse = gnn.scheduling.chain_macs(order, 7, 31, f1, f3, h_self, reuse=reuse).sparse
         if reuse:
             assert sparse == 31 * (min(f1, 2 * f3) if first else 2 * min(f1, f3))
 
@@ -69,7 +71,8 @@ def test_no_other_order_is_cheaper(gnn, reuse, first, h_self):
 @pytest.mark.parametrize("reuse", [False, True])
 def test_reuse_is_the_default(gnn, reuse):
     same = [
-        gnn.chain_order(f1, 3, first=True, reuse=reuse) == gnn.chain_order(f1, 3, first=True)
+        gnn.scheduling.chain_order(f1, 3, first=True, reuse=reuse)
+        == gnn.scheduling.chain_order(f1, 3, first=True)
         for f1 in range(1, 9)
     ]
     assert all(same) == reuse
@@ -81,17 +84,17 @@ def test_reuse_is_the_default(gnn, reuse):
 )
 def test_chain_order_rejects(gnn, f1, f3, error):
     with pytest.raises(error):
-        gnn.chain_order(f1, f3, first=True)
+        gnn.scheduling.chain_order(f1, f3, first=True)
 
 
 def test_the_weight_gradient_needs_the_transpose(gnn):
     """E-F4: W1^T A W3 is (A W1)^T W3 for a symmetric A only; a mean over neighbours is none."""
     star = graph_from_edges(4, {(0, 1), (0, 2), (0, 3)})
     perm = gnn.transpose_perm(star)
-    A = gnn.row_norm(star, perm)
+    A = gnn.adjacency.row_norm(star, perm)
     X, G = np.random.default_rng(1).normal(size=(2, 4, 3))
     AX, AG = gnn.spmm(star, A.data, X), gnn.spmm(star, A.data, G)
-    AtG = gnn.spmm_t(star, A.data, perm, G)
+    AtG = gnn.propagation.spmm_t(star, A.data, perm, G)
     assert_allclose(AX.T @ G, X.T @ AtG, atol=1e-12)
     assert np.abs(AX.T @ G - X.T @ AG).max() > 0.1
 
@@ -129,8 +132,8 @@ def test_no_other_split_is_cheaper(gnn, first):
         else:
             (back,) = rest
             columns += np.maximum(k - dw, back) @ w + (k - back).max(axis=1) * f1
-        depth = gnn.mixhop_depth(f1, widths, first=first)
-        got = gnn.mixhop_macs(depth, 7, 31, f1, widths, first=first)
+        depth = gnn.scheduling.mixhop_depth(f1, widths, first=first)
+        got = gnn.scheduling.mixhop_macs(depth, 7, 31, f1, widths, first=first)
         assert got.sparse == 31 * columns.min(), (f1, widths, depth)
 
 
@@ -144,20 +147,20 @@ def test_no_other_split_of_one_pass_is_cheaper(gnn):
         }
         at_depth = [columns[tuple(min(k, J) for k in range(K + 1))] for J in range(K + 1)]
         cheapest = at_depth.index(min(columns.values()))  # the smallest of equals
-        assert gnn.mixhop_depth(f1, widths) == cheapest
+        assert gnn.scheduling.mixhop_depth(f1, widths) == cheapest
 
 
 @pytest.mark.parametrize("first", [False, True])
 def test_one_power_is_a_gcn(gnn, first):
     for f1, f3 in product(range(1, 20), repeat=2):
-        depth = gnn.mixhop_depth(f1, [0, f3], first=first)
-        got = gnn.mixhop_macs(depth, 7, 31, f1, [0, f3], first=first)
-        order = gnn.chain_order(f1, f3, first=first)
-        assert got == gnn.chain_macs(order, 7, 31, f1, f3, 0)
+        depth = gnn.scheduling.mixhop_depth(f1, [0, f3], first=first)
+        got = gnn.scheduling.mixhop_macs(depth, 7, 31, f1, [0, f3], first=first)
+        order = gnn.scheduling.chain_order(f1, f3, first=first)
+        assert got == gnn.scheduling.chain_macs(order, 7, 31, f1, f3, 0)
 
 
 def test_a_first_layer_splits_deeper(gnn):
     """Its powers of X are computed once, the narrow products twice, as in GraphSAGE."""
-    assert gnn.mixhop_depth(6, [4, 0, 4], first=True) == 2
-    assert gnn.mixhop_depth(6, [4, 0, 4], first=False) == 0
-    assert gnn.mixhop_depth(6, [4, 0, 4]) == 0
+    assert gnn.scheduling.mixhop_depth(6, [4, 0, 4], first=True) == 2
+    assert gnn.scheduling.mixhop_depth(6, [4, 0, 4], first=False) == 0
+    assert gnn.scheduling.mixhop_depth(6, [4, 0, 4]) == 0

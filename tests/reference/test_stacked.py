@@ -18,6 +18,8 @@ from numpy.testing import assert_allclose
 from oracles import differences
 from strategies import asymmetric, random_block
 
+from refimpl.lab.backend import find
+
 LOSSES = ["softmax_cross_entropy", "sigmoid_cross_entropy"]
 KINDS = [Sage(3, 2), Sage(2, 2, "self_first"), Gcn(4), MixHop(2, 0, 2), *GATS, Dense(4)]
 CLASSES = 3
@@ -38,7 +40,7 @@ class Network:
     """Two layers of one kind, and a classifier with or without a ReLU."""
 
     def __init__(self, gnn, kind, pattern, loss, relu, bias, seed):
-        self.gnn, self.loss = gnn, getattr(gnn, loss)
+        self.gnn, self.loss = gnn, find(gnn, loss)
         self.layers, self.relu = [kind, kind, Dense(CLASSES)], [True, True, relu]
         if pattern == "graph":
             self.hops = [make_hops(kind, "graph", seed), make_hops(kind, "graph", seed + 7), ()]
@@ -140,7 +142,7 @@ def test_counters_of_an_iteration(gnn, kind, need_dx):
     """P-F2 for the network: what its layers and its classifier are said to cost, added up."""
     network = Network(gnn, kind, "graph", LOSSES[0], False, True, 0)
     for ways in network.ways():
-        with gnn.Profile() as profile:
+        with gnn.profiling.Profile() as profile:
             network.gradients(ways, need_dx)
         want = Counter()
         for i, (layer, hops, f) in enumerate(

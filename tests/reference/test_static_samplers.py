@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import KEYS, directed_from_edges, graph_from_edges, graphs, power_law_graph
 
+from refimpl.lab.backend import find
 from refimpl.samplers.edge import edge_weights
 
 DRAWS = {"refimpl": 3000, "fastimpl": 20000}
@@ -109,12 +110,12 @@ def test_samplers_are_what_is_written_out(gnn, name, graph, main, data):
     options = data.draw(static_options(graph, name), label="options")
     draws = oracles.Draws(main)
     nodes, popped, pushed = ORACLES[name](graph, draws, **options)
-    got = getattr(gnn, name)(graph, main, **options)
+    got = find(gnn, name)(graph, main, **options)
     assert got.nodes.tolist() == sorted(nodes)
     assert got.popped.tolist() == popped
     assert got.pushed.tolist() == pushed
     assert [a.dtype for a in got[:3]] == [np.int32] * 3
-    assert got.counters == gnn.Counters(
+    assert got.counters == gnn.graph.Counters(
         pops=len(popped),
         popped_degree_sum=sum(len(oracles.neighbours(graph, v)) for v in popped),
         added_degree_sum=sum(len(oracles.neighbours(graph, v)) for v in pushed),
@@ -159,7 +160,7 @@ def test_edge_formula_is_a_neighbour_of_a_node(gnn, graph):
     assert list(zip(u.tolist(), v.tolist(), strict=True)) == ends
     assert_array_equal(weights, [1 / degrees[a] + (a < b and 1 / degrees[b]) for a, b in ends])
     if ends:
-        prob, alias = (array.tolist() for array in gnn.alias_build(weights))
+        prob, alias = (array.tolist() for array in gnn.samplers.alias_build(weights))
         for i, end in enumerate(ends):
             parts = prob[i] + sum(1 - prob[j] for j in range(len(ends)) if alias[j] == i != j)
             assert parts / len(ends) == pytest.approx(float(law[end]), rel=0, abs=1e-12)
@@ -167,8 +168,8 @@ def test_edge_formula_is_a_neighbour_of_a_node(gnn, graph):
 
 def test_edge_by_alias_is_its_table(gnn):
     u, v, weights = edge_weights(HUBS)
-    table = gnn.alias_build(weights)
-    picked = [gnn.alias_draw(table, 9, 2 * i) for i in range(50)]
+    table = gnn.samplers.alias_build(weights)
+    picked = [gnn.samplers.alias_draw(table, 9, 2 * i) for i in range(50)]
     sample = gnn.edge(HUBS, 9, b=50, method="alias")
     assert_array_equal(sample.popped, u[picked])
     assert_array_equal(sample.pushed, v[picked])
@@ -176,7 +177,7 @@ def test_edge_by_alias_is_its_table(gnn):
 
 @pytest.mark.parametrize("method", ["direct", "alias"])
 def test_edges_have_the_exact_law(gnn, method):
-    sample = gnn.edge(GRAPH, gnn.key(11), b=4 * DRAWS[gnn.__name__], method=method)
+    sample = gnn.edge(GRAPH, gnn.streams.key(11), b=4 * DRAWS[gnn.__name__], method=method)
     ends = np.sort([sample.popped, sample.pushed], axis=0).T
     seen = Counter(map(tuple, ends.tolist()))
     assert oracles.chi_square_p(seen, exact_edge_law(GRAPH)) > LEVEL
@@ -205,7 +206,7 @@ def walk_law(graph, h):
 def test_walks_have_the_exact_law(gnn, h):
     seen = Counter()
     for q in range(DRAWS[gnn.__name__]):
-        sample = gnn.random_walk(GRAPH, gnn.key(11, q), r=1, h=h)
+        sample = gnn.random_walk(GRAPH, gnn.streams.key(11, q), r=1, h=h)
         root = sample.popped[:1].tolist() or sample.nodes.tolist()
         seen[(*root, *sample.pushed.tolist())] += 1
     assert oracles.chi_square_p(seen, walk_law(GRAPH, h)) > LEVEL
@@ -233,7 +234,7 @@ def test_multiple_walks_share_the_budget(gnn, m, n):
     each, extra = divmod(n - m, m)
     steps = [each + (i < extra) for i in range(m)]
     assert_walks_run_on(cycle, sample, steps)
-    roots = gnn.pick_without_replacement(5, 0, 30, m).tolist()
+    roots = gnn.streams.pick_without_replacement(5, 0, 30, m).tolist()
     starts = np.cumsum([0, *steps])[:-1][: m if each else extra]
     assert sample.popped[starts].tolist() == roots[: len(starts)]
 
@@ -251,7 +252,7 @@ def test_equal_walks_are_random_walks(gnn):
 def test_walks_run_on_along_edges(gnn, graph, main, h, data):
     r = data.draw(st.integers(1, graph.n), label="r")
     sample = gnn.random_walk(graph, main, r=r, h=h)
-    roots = gnn.pick_without_replacement(main, 0, graph.n, r).tolist()
+    roots = gnn.streams.pick_without_replacement(main, 0, graph.n, r).tolist()
     moving = [v for v in roots if oracles.neighbours(graph, v)]
     assert sample.counters.draws == r + h * len(moving)
     assert_walks_run_on(graph, sample, [h] * len(moving))
@@ -285,11 +286,13 @@ def test_fire_that_never_and_that_always_spreads(gnn):
     always = gnn.forest_fire(SMALL, 3, n=5, p_f=1)
     assert always.counters.pops == 3  # one component of four nodes, one of one
     pair = graph_from_edges(2, {(0, 1)})
-    drawn = gnn.uniform(3, 1)  # the number that decides whether the second node catches fire
+    drawn = gnn.streams.uniform(
+        3, 1
+    )  # the number that decides whether the second node catches fire
     assert gnn.forest_fire(pair, 3, n=2, p_f=drawn).counters.pops == 0
     assert gnn.forest_fire(pair, 3, n=2, p_f=np.nextafter(drawn, 1)).counters.pops == 1
     alone = gnn.forest_fire(EMPTY, 3, n=3)
-    assert alone.counters == gnn.Counters(draws=3)
+    assert alone.counters == gnn.graph.Counters(draws=3)
 
 
 def fire_law(graph, n, p_f):
@@ -325,7 +328,7 @@ def fire_law(graph, n, p_f):
 def test_fires_have_the_exact_law(gnn):
     seen = Counter()
     for q in range(DRAWS[gnn.__name__]):
-        sample = gnn.forest_fire(SMALL, gnn.key(12, q), n=3, p_f=0.25)
+        sample = gnn.forest_fire(SMALL, gnn.streams.key(12, q), n=3, p_f=0.25)
         log = tuple(zip(sample.popped.tolist(), sample.pushed.tolist(), strict=True))
         seen[frozenset(sample.nodes.tolist()), log] += 1
     assert oracles.chi_square_p(seen, fire_law(SMALL, 3, Fraction(1, 4))) > LEVEL
@@ -337,14 +340,14 @@ def test_graphs_without_edges_or_nodes(gnn):
         for graph in (EMPTY, graph_from_edges(0, set())):
             sample = gnn.edge(graph, 1, b=3, method=method)
             assert len(sample.nodes) == len(sample.popped) == 0
-            assert sample.counters == gnn.Counters()
+            assert sample.counters == gnn.graph.Counters()
     assert len(gnn.forest_fire(graph_from_edges(0, set()), 1, n=3).nodes) == 0
     for name, options in (("random_walk", {"r": 4, "h": 3}), ("multiple_walks", {"m": 4, "n": 9})):
-        sample = getattr(gnn, name)(EMPTY, 1, **options)
+        sample = find(gnn, name)(EMPTY, 1, **options)
         assert sample.nodes.tolist() == [0, 1, 2, 3]
-        assert sample.counters == gnn.Counters(draws=4)
+        assert sample.counters == gnn.graph.Counters(draws=4)
         with pytest.raises(ValueError, match="number of nodes"):
-            getattr(gnn, name)(graph_from_edges(0, set()), 1, **options)
+            find(gnn, name)(graph_from_edges(0, set()), 1, **options)
 
 
 GOOD = {
@@ -380,14 +383,14 @@ BAD = [
 @pytest.mark.parametrize(("name", "change", "error"), BAD)
 def test_static_samplers_reject(gnn, name, change, error):
     with pytest.raises(error, match="|".join(change)):
-        getattr(gnn, name)(GRAPH, 0, **{**GOOD[name], **change})
+        find(gnn, name)(GRAPH, 0, **{**GOOD[name], **change})
 
 
 @pytest.mark.parametrize("name", GOOD)
 def test_static_samplers_reject_directed_graphs_and_bad_keys(gnn, name):
     with pytest.raises(ValueError, match="undirected"):
-        getattr(gnn, name)(directed_from_edges(7, {(0, 1)}), 0, **GOOD[name])
+        find(gnn, name)(directed_from_edges(7, {(0, 1)}), 0, **GOOD[name])
     with pytest.raises(ValueError, match="main"):
-        getattr(gnn, name)(GRAPH, 2**64, **GOOD[name])
+        find(gnn, name)(GRAPH, 2**64, **GOOD[name])
     with pytest.raises(TypeError):
-        getattr(gnn, name)(GRAPH, 0, 1, **GOOD[name])  # there is no second stream
+        find(gnn, name)(GRAPH, 0, 1, **GOOD[name])  # there is no second stream

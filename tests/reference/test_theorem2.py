@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import graph_from_edges, graphs
 
+from refimpl.lab.backend import find
+
 PARTS = ("real", "whole", "padded", "columns")
 KIB = 1024
 
@@ -55,22 +57,22 @@ def test_traffic_is_the_sum_over_the_pieces(gnn, drawn, index, word, edge_word):
         for edges, sources, width in pieces(graph, part_of, widths)
     )
     options = {"index": index, "word": word, "edge_word": edge_word}
-    got = gnn.g_comm(Qv, Qf, graph.n, d, f, gamma, **options)
+    got = gnn.cost_models.g_comm(Qv, Qf, graph.n, d, f, gamma, **options)
     assert got == pytest.approx(counted, rel=1e-12)
-    got = gnn.g_comm(Qv, Qf, graph.n, d, f, gamma, **options, out=True)
+    got = gnn.cost_models.g_comm(Qv, Qf, graph.n, d, f, gamma, **options, out=True)
     assert got == pytest.approx(counted + word * graph.n * f, rel=1e-12)
 
 
 def test_printed_traffic_is_the_default(gnn):
-    assert gnn.g_comm(3, 5, 10, 4, 7, 0.5) == 2 * 5 * 10 * 4 + 8 * 3 * 10 * 7 * 0.5
+    assert gnn.cost_models.g_comm(3, 5, 10, 4, 7, 0.5) == 2 * 5 * 10 * 4 + 8 * 3 * 10 * 7 * 0.5
 
 
 @given(graphs(min_nodes=1), st.integers(1, 9), st.integers(1, 5))
 def test_multiply_adds_do_not_depend_on_the_parts(gnn, graph, f, p):
-    plan = gnn.partition_plan(graph.n, f, p, 64)
-    with gnn.Profile() as profile:
+    plan = gnn.partition.partition_plan(graph.n, f, p, 64)
+    with gnn.profiling.Profile() as profile:
         gnn.feature_propagate(graph, np.ones(graph.e), np.ones((graph.n, f)), plan, p)
-    want = gnn.g_comp(graph.n, graph.e / graph.n, f)
+    want = gnn.cost_models.g_comp(graph.n, graph.e / graph.n, f)
     assert profile.macs["sparse"] == graph.e * f == pytest.approx(want)
 
 
@@ -83,11 +85,11 @@ def test_traffic_never_falls_with_more_parts(gnn, n, d, f, data):
     ]
     for i, high in enumerate([41, 41, 1]):
         more = [*low[:i], data.draw(st.floats(low[i], high)), *low[i + 1 :]]
-        less, greater = (gnn.g_comm(Qv, Qf, n, d, f, g) for Qv, Qf, g in (low, more))
+        less, greater = (gnn.cost_models.g_comm(Qv, Qf, n, d, f, g) for Qv, Qf, g in (low, more))
         assert less <= greater * (1 + 1e-12)
-    assert gnn.g_comm(2, 3, n, 2, f, 0.5) < gnn.g_comm(2, 4, n, 2, f, 0.5)
-    assert gnn.g_comm(2, 3, n, 2, f, 0.5) < gnn.g_comm(3, 3, n, 2, f, 0.5)
-    assert gnn.g_comm(2, 3, n, 2, f, 0.5) < gnn.g_comm(2, 3, n, 2, f, 0.6)
+    assert gnn.cost_models.g_comm(2, 3, n, 2, f, 0.5) < gnn.cost_models.g_comm(2, 4, n, 2, f, 0.5)
+    assert gnn.cost_models.g_comm(2, 3, n, 2, f, 0.5) < gnn.cost_models.g_comm(3, 3, n, 2, f, 0.5)
+    assert gnn.cost_models.g_comm(2, 3, n, 2, f, 0.5) < gnn.cost_models.g_comm(2, 3, n, 2, f, 0.6)
 
 
 @given(partitioned())
@@ -147,11 +149,15 @@ def traffic(Qf, n, d, f):
 def test_theorem_2(gnn, subgraph, parts):
     n, d, f, p, s_cache = subgraph
     Qf = parts_by_hand(n, f, p, s_cache, parts)
-    got = gnn.theorem2(n, d, f, p, s_cache, parts=parts)
+    got = gnn.cost_models.theorem2(n, d, f, p, s_cache, parts=parts)
     assert got.premise_p
     assert got.premise_cache
     assert got.premise_columns == (8 * n <= s_cache and f >= Qf)
-    assert gnn.theorem2_Qf(n, f, p, s_cache, parts=parts) == got.Qf == pytest.approx(float(Qf))
+    assert (
+        gnn.cost_models.theorem2_Qf(n, f, p, s_cache, parts=parts)
+        == got.Qf
+        == pytest.approx(float(Qf))
+    )
     assert got.g == pytest.approx(float(traffic(Qf, n, d, f)), rel=1e-12)
     assert got.lower_bound == pytest.approx(float(traffic(1, n, d, f)), rel=1e-12)
     exact = traffic(Qf, n, d, f) / traffic(1, n, d, f)
@@ -170,22 +176,22 @@ def test_no_partition_has_half_the_traffic(gnn, subgraph):
     n, d, f, p, s_cache = subgraph
     Qv, Qf = np.arange(1, n + 1)[:, None], np.arange(1, f + 1)
     allowed = (Qv * Qf >= p) & (8 * n * f <= s_cache * Qv * Qf)
-    traffic_of_all = gnn.g_comm(Qv, Qf, n, d, f, 1 / Qv)
+    traffic_of_all = gnn.cost_models.g_comm(Qv, Qf, n, d, f, 1 / Qv)
     assert traffic_of_all.shape == (n, f)
     least = np.min(traffic_of_all, where=allowed, initial=np.inf)
-    got = gnn.theorem2(n, d, f, p, s_cache, parts="whole")
+    got = gnn.cost_models.theorem2(n, d, f, p, s_cache, parts="whole")
     assert got.lower_bound <= least * (1 + 1e-12)
     assert got.g <= 2 * least * (1 + 1e-12)
 
 
 def test_padding_breaks_the_bound(gnn):
     """E-C8: 128 parts fit, but 127 lanes want 254; the premises hold, and the ratio is near 3."""
-    padded = gnn.theorem2(4000, 16, 512, 127, 128_000, parts="padded")
+    padded = gnn.cost_models.theorem2(4000, 16, 512, 127, 128_000, parts="padded")
     assert padded[:3] == (True, True, True)
     assert padded.Qf == 254
     assert padded.ratio == pytest.approx(float(1 + Fraction(253 * 2 * 16, 2 * 16 + 8 * 512)))
     assert padded.ratio > 2.9
-    whole = gnn.theorem2(4000, 16, 512, 127, 128_000, parts="whole")
+    whole = gnn.cost_models.theorem2(4000, 16, 512, 127, 128_000, parts="whole")
     assert whole.Qf == 128
     assert whole.ratio < 2
 
@@ -193,16 +199,16 @@ def test_padding_breaks_the_bound(gnn):
 def test_whole_columns_break_the_bound(gnn):
     """E-C8: a cache that almost holds two columns holds one, so Q_f is almost doubled."""
     n, d, f, s_cache = 1000, 7.9375, 512, 15_875
-    got = gnn.theorem2(n, d, f, 1, s_cache, parts="columns")
+    got = gnn.cost_models.theorem2(n, d, f, 1, s_cache, parts="columns")
     assert got[:3] == (True, True, True)
     assert got.Qf == 512
     assert 2.9 < got.ratio < 3
-    assert gnn.theorem2(n, d, f, 1, s_cache, parts="whole").ratio < 2
+    assert gnn.cost_models.theorem2(n, d, f, 1, s_cache, parts="whole").ratio < 2
 
 
 def test_whole_parts_need_the_sharper_bound(gnn):
     """E-C8: against 8 n f, the bound of the proof, rounding Q_f up is too much."""
-    got = gnn.theorem2(4000, 16, 511, 1, 128_000, parts="whole")
+    got = gnn.cost_models.theorem2(4000, 16, 511, 1, 128_000, parts="whole")
     assert got[:3] == (True, True, True)
     assert got.g > 2 * 8 * 4000 * 511
     assert got.ratio < 2
@@ -214,7 +220,7 @@ def test_whole_parts_need_the_sharper_bound(gnn):
     [((100, 64, 8, 8, 10**6), "premise_p"), ((1000, 64, 1024, 64, 16_000), "premise_cache")],
 )
 def test_each_premise_is_needed(gnn, subgraph, dropped, parts):
-    got = gnn.theorem2(*subgraph, parts=parts)
+    got = gnn.cost_models.theorem2(*subgraph, parts=parts)
     failed = [name for name in got._fields if name.startswith("premise") and not getattr(got, name)]
     assert failed == [dropped]
     assert got.ratio > 5
@@ -223,30 +229,32 @@ def test_each_premise_is_needed(gnn, subgraph, dropped, parts):
 def test_columns_that_do_not_fit_leave_no_plan(gnn):
     """E-C8: the premise that is not printed. The ratio is fine, but no such parts exist."""
     n, d, f, s_cache = 4000, 1, 512, 16_000
-    got = gnn.theorem2(n, d, f, 1, s_cache, parts="whole")
+    got = gnn.cost_models.theorem2(n, d, f, 1, s_cache, parts="whole")
     assert got[:3] == (True, True, False)
     assert got.ratio < 2
     assert got.Qf > f
     for mode in ("columns", "paper"):
-        assert not gnn.partition_plan(n, f, 1, s_cache, mode=mode).fits
-    assert not gnn.theorem2(4000, 0, 8, 9, 10**6).premise_columns  # more lanes than columns
+        assert not gnn.partition.partition_plan(n, f, 1, s_cache, mode=mode).fits
+    assert not gnn.cost_models.theorem2(
+        4000, 0, 8, 9, 10**6
+    ).premise_columns  # more lanes than columns
 
 
 def test_the_example_of_theorem_2(gnn):
     """C.4: 8000 nodes, 512 columns, 256 KiB."""
     S = 256 * KIB
-    assert gnn.theorem2_Qf(8000, 512, 40, S) == 125
-    assert gnn.theorem2_Qf(8000, 512, 40, S, parts="columns") == 128
-    assert gnn.theorem2_Qf(8000, 512, 40, S, parts="padded") == 160
-    balanced = gnn.partition_plan(8000, 512, 40, S, mode="paper")
+    assert gnn.cost_models.theorem2_Qf(8000, 512, 40, S) == 125
+    assert gnn.cost_models.theorem2_Qf(8000, 512, 40, S, parts="columns") == 128
+    assert gnn.cost_models.theorem2_Qf(8000, 512, 40, S, parts="padded") == 160
+    balanced = gnn.partition.partition_plan(8000, 512, 40, S, mode="paper")
     assert 8000 * 8 * int(np.diff(balanced.starts).max()) == 320_000 > S
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 12), st.integers(1, 6000))
 def test_whole_columns_are_those_of_a_plan(gnn, n, f, p, s_cache):
     """The fewest parts of whole columns that fit: `partition_plan` has at least as many."""
-    Qf = gnn.theorem2_Qf(n, f, p, s_cache, parts="columns")
-    plan = gnn.partition_plan(n, f, p, s_cache, line=8)
+    Qf = gnn.cost_models.theorem2_Qf(n, f, p, s_cache, parts="columns")
+    plan = gnn.partition.partition_plan(n, f, p, s_cache, line=8)
     if p <= f:
         assert len(plan.starts) - 1 >= Qf
     if p == 1:
@@ -255,7 +263,7 @@ def test_whole_columns_are_those_of_a_plan(gnn, n, f, p, s_cache):
 
 def test_136_lanes_are_a_premise(gnn):
     """E-C10: 4 f / d = 136.5 bounds the traffic of the example; it says nothing about time."""
-    got = gnn.theorem2(8000, 15, 512, [136, 137], 256 * KIB)
+    got = gnn.cost_models.theorem2(8000, 15, 512, [136, 137], 256 * KIB)
     assert got.premise_p.tolist() == [True, False]
     assert (got.ratio < 2).all()
 
@@ -269,19 +277,21 @@ def test_values_of_edges_narrow_the_premises(gnn, index, word, edge_word, most_p
     read = (index + edge_word) * n * d
     p, S = np.array([most_p, most_p + 1]), np.array([[read], [read - 1]])
     options = {"index": index, "word": word, "edge_word": edge_word}
-    got = gnn.theorem2(n, d, f, p, S, **options)
+    got = gnn.cost_models.theorem2(n, d, f, p, S, **options)
     assert got.premise_p.tolist() == [True, False]
     assert got.premise_cache.tolist() == [[True], [False]]
     assert got.ratio.shape == (2, 2)
     assert got.ratio[0, 0] <= 2
-    out = gnn.theorem2(n, d, f, p, S, **options, out=True)
+    out = gnn.cost_models.theorem2(n, d, f, p, S, **options, out=True)
     np.testing.assert_allclose(out.g - got.g, word * n * f)
     assert out.lower_bound - got.lower_bound == word * n * f
 
 
 def test_printed_choice_fails_with_values_of_edges(gnn):
     """E-C9: 100 lanes pass the printed premises, and move more than twice the least."""
-    printed, counted = (gnn.theorem2(800, 16, 500, 100, 128_000, edge_word=size) for size in (0, 8))
+    printed, counted = (
+        gnn.cost_models.theorem2(800, 16, 500, 100, 128_000, edge_word=size) for size in (0, 8)
+    )
     assert printed[:3] == (True, True, True)
     assert printed.ratio <= 2 < counted.ratio
 
@@ -310,4 +320,4 @@ BAD = [
 @pytest.mark.parametrize(("name", "args", "kwargs", "message"), BAD, ids=lambda x: str(x)[:20])
 def test_theorem_2_rejects(gnn, name, args, kwargs, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        getattr(gnn, name)(*args, **kwargs)
+        find(gnn, name)(*args, **kwargs)

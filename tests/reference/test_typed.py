@@ -135,7 +135,7 @@ def brute_force(pattern, edge_types, r):
 
 
 def check_blocks(pattern, graph):
-    blocks = refimpl.relation_blocks(pattern, graph.edge_types, graph.relations)
+    blocks = refimpl.typed.relation_blocks(pattern, graph.edge_types, graph.relations)
     assert isinstance(blocks, tuple) and len(blocks) == graph.relations
     for r, block in enumerate(blocks):
         assert (block.n_dst, block.n_src) == (pattern.n_dst, pattern.n_src)
@@ -163,8 +163,10 @@ def test_relation_blocks_have_the_entries_of_their_relation(graph, key, data):
 def test_relation_norms_are_means_over_each_relation(gnn, graph, key):
     (block,) = refimpl.layer_sample(graph, np.arange(graph.n), (2,), key).blocks
     for pattern in (graph, block):
-        blocks = refimpl.relation_blocks(pattern, graph.edge_types, graph.relations)
-        norms = gnn.relation_norms(pattern, graph.edge_types, graph.relations, dtype=np.float32)
+        blocks = refimpl.typed.relation_blocks(pattern, graph.edge_types, graph.relations)
+        norms = gnn.layers.relation_norms(
+            pattern, graph.edge_types, graph.relations, dtype=np.float32
+        )
         for A, relation in zip(norms, blocks, strict=True):
             assert A.data.dtype == np.float32
             want = matrix(relation)
@@ -193,11 +195,11 @@ WITH_IDS = Block([0, 1], [1, 2], [1, 0], 2, [0, 3])
 )
 def test_bad_relations_are_refused(gnn, arguments, error, words):
     with pytest.raises(error, match=words):
-        refimpl.relation_blocks(*arguments)
+        refimpl.typed.relation_blocks(*arguments)
     with pytest.raises(error, match=words):
-        gnn.relation_norms(*arguments)
+        gnn.layers.relation_norms(*arguments)
     with pytest.raises(TypeError, match="dtype"):
-        gnn.relation_norms(PATH, TYPES, 1, dtype=int)
+        gnn.layers.relation_norms(PATH, TYPES, 1, dtype=int)
 
 
 # ---- the built-in data set ---------------------------------------------------------------------

@@ -87,7 +87,7 @@ def test_several_batches_are_those_one_by_one(gnn):
     types = np.arange(STAR.e) % 2
     graph, common = TypedGraph(STAR, types, 2), {"seed": 1, "epoch": 2}
     batches = [np.array([0, 3]), np.array([5])]
-    many = gnn.sample_mfg_many(graph, batches, [(2, 1), 3], first_batch=4, **common)
+    many = gnn.samplers.sample_mfg_many(graph, batches, [(2, 1), 3], first_batch=4, **common)
     for number, (batch, got) in enumerate(zip(batches, many, strict=True)):
         want = gnn.sample_mfg(graph, batch, [(2, 1), 3], batch=4 + number, **common)
         for a, b in zip(got.nodes, want.nodes, strict=True):

@@ -139,12 +139,12 @@ ERRORS = [
 
 LARGE = {
     "block_norm": lambda: [
-        fastimpl.block_norm(kind, BIG_BLOCK, HUBS.degrees(), dtype=np.float32)
+        fastimpl.adjacency.block_norm(kind, BIG_BLOCK, HUBS.degrees(), dtype=np.float32)
         for kind in ("row", "sym", "loop")
     ],
     "layer_sample": layers,
     "transpose_block": lambda: [
-        fastimpl.transpose_block(block)
+        fastimpl.block.transpose_block(block)
         for block in (BIG_BLOCK, fastimpl.layer_sample(EVEN, np.arange(3000), (19,), 1).blocks[0])
     ],
 }

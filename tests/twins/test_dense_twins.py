@@ -12,7 +12,10 @@ from strategies import FLOATS, directed_graphs, distinct, even_graph, graphs
 
 import fastimpl
 import refimpl
-from refimpl import Adjacency, ChainOrder, SageOutput
+from refimpl import Adjacency
+from refimpl.lab.backend import find
+from refimpl.layers import SageOutput
+from refimpl.scheduling import ChainOrder
 
 THREADS = st.sampled_from([1, 2, 5])
 WIDTH = st.integers(0, 9)
@@ -138,13 +141,13 @@ def test_losses(name, s, C, size, dtype, weighted, count):
     logits = read_only(distinct((s, C), dtype) * dtype(size))
     labels = read_only(np.abs(distinct((s, C), dtype, seed=1)))
     weights = read_only(distinct(s, dtype, seed=2) + dtype(1)) if weighted else None
-    want = getattr(refimpl, name)(logits, labels, weights)
+    want = find(refimpl, name)(logits, labels, weights)
     with threads(count):
-        got = getattr(fastimpl, name)(logits, labels, weights)
+        got = find(fastimpl, name)(logits, labels, weights)
     assert type(got.value) is type(want.value) is float
     per_node = np.full(s, 1 / max(s, 1)) if weights is None else weights.astype(float)
     entry = 2 * C * (np.abs(logits).max(initial=0) + 2)  # no term of a node's loss is larger
-    bound = refimpl.Loss(dtype(per_node.sum() * entry), C * per_node)
+    bound = refimpl.losses.Loss(dtype(per_node.sum() * entry), C * per_node)
     assert_near(got._replace(value=dtype(got.value)), want._replace(value=dtype(want.value)), bound)
 
 

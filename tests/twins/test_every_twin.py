@@ -18,7 +18,8 @@ from strategies import distinct, even_graph, graph_from_edges, power_law_graph
 
 import fastimpl
 import refimpl
-from refimpl import Adjacency, ChainOrder, Sampler
+from refimpl import Adjacency, Sampler
+from refimpl.scheduling import ChainOrder
 
 TWINS = {
     "adam_step": test_dense_twins.test_adam_step,
@@ -53,7 +54,7 @@ TWINS = {
 
 PATH = graph_from_edges(3, {(0, 1), (1, 2)})
 ARROW = refimpl.as_graph([(0, 1)], n=3)
-A = refimpl.row_norm(PATH, refimpl.transpose_perm(PATH))
+A = refimpl.adjacency.row_norm(PATH, refimpl.transpose_perm(PATH))
 SHORT = refimpl.Adjacency(PATH, np.ones(2), np.ones(2))
 X, W, SINGLE = np.ones((3, 2)), np.ones((2, 2)), np.ones((3, 2), np.float32)
 ORDER = ChainOrder(1, 1, 1)
@@ -121,7 +122,7 @@ ERRORS = [
     ("sage_backward", A, X, W, W, OUT, np.ones((3, 3)), ORDER),
     ("sage_backward", A, X, W, W, OUT._replace(AX=X[:1]), G, ORDER),
     ("sage_backward", A, X, W, W, OUT._replace(X_out=G[:1]), G, ORDER),
-    ("sage_backward", refimpl.row_norm(PATH), X, W, W, OUT, G, ORDER),
+    ("sage_backward", refimpl.adjacency.row_norm(PATH), X, W, W, OUT, G, ORDER),
     ("dense_forward", X, np.ones((3, 2)), {"relu": True}),
     ("dense_forward", SINGLE, W, {"relu": True}),
     ("dense_backward", X, W, X, np.ones((2, 2)), {"relu": True, "need_dx": True}),
@@ -209,7 +210,7 @@ def samples():
 
 LARGE = {
     "adam_step": adam,
-    "below": lambda: fastimpl.below(3, COUNTERS, 1000),
+    "below": lambda: fastimpl.streams.below(3, COUNTERS, 1000),
     "dense_backward": lambda: [
         fastimpl.dense_backward(BIG_X, BIG_W, BIG_G[:, :30], BIG_G[:, 7:], relu=r, need_dx=True)
         for r in (True, False)
@@ -217,11 +218,11 @@ LARGE = {
     "dense_forward": lambda: fastimpl.dense_forward(BIG_X, BIG_W, relu=True),
     "frontier": lambda: fastimpl.frontier(HUBS, 1, 2, m=40, n=300),
     "induced_subgraph": lambda: fastimpl.induced_subgraph(HUBS, NODES),
-    "key": lambda: fastimpl.key(1, 2, 3),
-    "mix": lambda: fastimpl.mix(COUNTERS),
-    "pick_without_replacement": lambda: fastimpl.pick_without_replacement(1, 2, 5000, 4000),
+    "key": lambda: fastimpl.streams.key(1, 2, 3),
+    "mix": lambda: fastimpl.streams.mix(COUNTERS),
+    "pick_without_replacement": lambda: fastimpl.streams.pick_without_replacement(1, 2, 5000, 4000),
     "pin_tile": lambda: fastimpl.pin_tile(HUBS, 1, 2, m=60, n=500),
-    "row_norm": lambda: fastimpl.row_norm(HUBS, fastimpl.transpose_perm(HUBS)),
+    "row_norm": lambda: fastimpl.adjacency.row_norm(HUBS, fastimpl.transpose_perm(HUBS)),
     "sage_backward": lambda: [sage(order)[1] for order in test_dense_twins.ORDERS],
     "sage_forward": lambda: [sage(order)[0] for order in test_dense_twins.ORDERS],
     "sample_many": samples,
@@ -229,7 +230,7 @@ LARGE = {
     "softmax_cross_entropy": lambda: fastimpl.softmax_cross_entropy(BIG_G, LABELS),
     "spmm": lambda: fastimpl.spmm(GRAPH, BIG_A.data, BIG_X),
     "transpose_perm": lambda: fastimpl.transpose_perm(HUBS),
-    "uniform": lambda: fastimpl.uniform(3, COUNTERS),
+    "uniform": lambda: fastimpl.streams.uniform(3, COUNTERS),
     **test_block_twins.LARGE,
     **test_layer_twins.LARGE,
     **test_operation_twins.LARGE,

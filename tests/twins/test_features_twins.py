@@ -13,8 +13,8 @@ import refimpl
 THREADS = st.sampled_from([1, 2, 5])
 BITS = np.arange(2**16, dtype=np.uint16)
 X = distinct((9, 3), float).astype(np.float32)
-STORE = refimpl.FeatureStore.of(X, 3)
-PLAN = refimpl.build_plan(STORE, [8, 0, 4, 8], 1)
+STORE = refimpl.loader.FeatureStore.of(X, 3)
+PLAN = refimpl.loader.build_plan(STORE, [8, 0, 4, 8], 1)
 
 
 @st.composite
@@ -44,9 +44,9 @@ def test_gather_rows(data, n, count):
     count=THREADS,
 )
 def test_fetches(data, n, parts, owners, count):
-    store = refimpl.FeatureStore.of(data.draw(features(n)), parts, owners)
+    store = refimpl.loader.FeatureStore.of(data.draw(features(n)), parts, owners)
     ids = data.draw(st.lists(st.integers(0, n - 1), max_size=20) if n else st.just([]))
-    plan = refimpl.build_plan(store, ids, data.draw(st.integers(0, parts - 1)))
+    plan = refimpl.loader.build_plan(store, ids, data.draw(st.integers(0, parts - 1)))
     one = assert_twins("fetch_one_sided", plan, count=count)
     two = assert_twins("fetch_two_sided", plan, count=count)
     assert one.rows.tobytes() == two.rows.tobytes()
@@ -70,13 +70,13 @@ def test_rows_of_float64(count):
 def test_thousands_of_rows_of_a_file(tmp_path, dtype, count):
     """More rows than a thread takes at a time, more than a page, in any order."""
     big = distinct((3000, 37), float).astype(dtype)
-    refimpl.write_features(tmp_path / "x", big)
-    mapped = refimpl.open_features(tmp_path / "x")
+    refimpl.loader.write_features(tmp_path / "x", big)
+    mapped = refimpl.loader.open_features(tmp_path / "x")
     ids = np.random.default_rng(1).integers(0, 3000, 5000)
     for X in (big, mapped):
         assert_twins("gather_rows", X, ids, count=count)
         assert_twins("gather_rows", X, np.sort(ids), count=count)
-        plan = refimpl.build_plan(refimpl.FeatureStore([X[:1000], X[1000:]]), ids)
+        plan = refimpl.loader.build_plan(refimpl.loader.FeatureStore([X[:1000], X[1000:]]), ids)
         assert_twins("fetch_one_sided", plan, count=count)
         assert_twins("fetch_two_sided", plan, count=count)
 
@@ -85,9 +85,9 @@ def test_rows_beyond_two_gigabytes(tmp_path):
     """Row times width past 2**31: a sparse file, of which a few pages are touched."""
     big = np.memmap(tmp_path / "x", np.float16, "w+", shape=(40_000_000, 32))
     big[-1] = np.arange(32)
-    got = fastimpl.gather_rows(big, [len(big) - 1, 0])
+    got = fastimpl.loader.gather_rows(big, [len(big) - 1, 0])
     assert got.tolist() == [list(range(32)), [0] * 32]
-    got = fastimpl.gather_rows(big.view(np.float32), [0, len(big) - 1])
+    got = fastimpl.loader.gather_rows(big.view(np.float32), [0, len(big) - 1])
     assert got.tobytes() == bytes(64) + np.arange(32, dtype=np.float16).tobytes()
 
 
@@ -118,12 +118,14 @@ ERRORS = [
 MANY = np.random.default_rng(2).integers(0, 4000, 9000)
 WIDE = distinct((4000, 41), float).astype(np.float32)
 PLANS = [
-    refimpl.build_plan(refimpl.FeatureStore.of(WIDE.astype(dtype), 3, "modulo"), MANY)
+    refimpl.loader.build_plan(refimpl.loader.FeatureStore.of(WIDE.astype(dtype), 3, "modulo"), MANY)
     for dtype in (np.float32, np.float16)
 ]
 
 LARGE = {
-    "fetch_one_sided": lambda: [fastimpl.fetch_one_sided(plan) for plan in PLANS],
-    "fetch_two_sided": lambda: [fastimpl.fetch_two_sided(plan) for plan in PLANS],
-    "gather_rows": lambda: [fastimpl.gather_rows(X, MANY) for X in (WIDE, WIDE.astype("f2"))],
+    "fetch_one_sided": lambda: [fastimpl.loader.fetch_one_sided(plan) for plan in PLANS],
+    "fetch_two_sided": lambda: [fastimpl.loader.fetch_two_sided(plan) for plan in PLANS],
+    "gather_rows": lambda: [
+        fastimpl.loader.gather_rows(X, MANY) for X in (WIDE, WIDE.astype("f2"))
+    ],
 }

@@ -9,7 +9,7 @@ from strategies import FLOATS, distinct
 
 import fastimpl
 import refimpl
-from refimpl import Entries
+from refimpl.history import Entries
 
 THREADS = st.sampled_from([1, 2, 5])
 SCORES = st.sampled_from([0.0, -0.0, 5e-324, 1.0, -1.0, np.inf, -np.inf]) | st.floats(
@@ -36,7 +36,7 @@ def copied(entries):
 def admitted(gnn, entries, *args, **kwargs):
     """Return the entries after `cache_admit`."""
     entries = copied(entries)
-    assert gnn.cache_admit(entries, *args, **kwargs) is None
+    assert gnn.history.cache_admit(entries, *args, **kwargs) is None
     return entries
 
 
@@ -202,11 +202,15 @@ def admissions():
 
 LARGE = {
     "cache_admit": admissions,
-    "cache_fetch": lambda: fastimpl.cache_fetch(BIG.rows, ORDER, ORDER[::-1].copy(), 30_000),
-    "cache_lookup": lambda: [fastimpl.cache_lookup(BIG, k, ORDER, 4) for k in (1, 2)],
-    "cache_read": lambda: fastimpl.cache_read(BIG.rows, ORDER % SLOTS),
-    "row_norms": lambda: fastimpl.row_norms(distinct((3000, 37), np.float32)),
-    "select_stable": lambda: [fastimpl.select_stable(SCORE, ORDER, p) for p in (0.1, 0.5, 0.9)],
+    "cache_fetch": lambda: fastimpl.history.cache_fetch(
+        BIG.rows, ORDER, ORDER[::-1].copy(), 30_000
+    ),
+    "cache_lookup": lambda: [fastimpl.history.cache_lookup(BIG, k, ORDER, 4) for k in (1, 2)],
+    "cache_read": lambda: fastimpl.history.cache_read(BIG.rows, ORDER % SLOTS),
+    "row_norms": lambda: fastimpl.history.row_norms(distinct((3000, 37), np.float32)),
+    "select_stable": lambda: [
+        fastimpl.history.select_stable(SCORE, ORDER, p) for p in (0.1, 0.5, 0.9)
+    ],
 }
 
 

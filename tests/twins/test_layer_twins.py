@@ -24,7 +24,9 @@ from strategies import (
 
 import fastimpl
 import refimpl
-from refimpl import Adjacency, GatGradients, GatOutput
+from refimpl import Adjacency
+from refimpl.lab.backend import find
+from refimpl.layers import GatGradients, GatOutput
 
 THREADS = st.sampled_from([1, 2, 5])
 WIDTH = st.integers(0, 9)
@@ -71,10 +73,10 @@ def assert_layer_twins(name, first, X, weights, G, way, options, count=2, back=N
     options, back = {"b": None, **options}, back or {}
     large = {**options, "b": absolute(options["b"]), "relu": False}
     sizes = *absolute(list(first)), np.abs(X), *absolute(list(weights))
-    bound = getattr(refimpl, forward)(*sizes, *way, **large)
+    bound = find(refimpl, forward)(*sizes, *way, **large)
     out = assert_twins(forward, *first, X, *weights, *way, **options, near=bound, count=count)
     large |= {"relu": True}
-    bound = getattr(refimpl, backward)(*sizes, opened(bound), np.abs(G), *way, **large, **back)
+    bound = find(refimpl, backward)(*sizes, opened(bound), np.abs(G), *way, **large, **back)
     common = *first, X, *weights, frozen(out), G, *way
     return assert_twins(backward, *common, **options, **back, near=bound, count=count)
 
@@ -182,7 +184,7 @@ def gat_arrays(A, f, heads, size, dtype):
 
 
 @given(
-    pattern=graphs().map(refimpl.add_self_loops) | blocks(loops=True) | blocks(),
+    pattern=graphs().map(refimpl.adjacency.add_self_loops) | blocks(loops=True) | blocks(),
     heads=st.integers(1, 3),
     size=st.integers(1, 4),
     norm=st.sampled_from(["softmax", "row", "none"]),
@@ -215,14 +217,14 @@ def test_layers_on_several_blocks_of_rows(dtype):
         back = {"need_dx": True}
         assert_layer_twins("mixhop", [(A, A)], X, [W], G, [depth], options, back=back)
     for norm, form in product(("softmax", "row", "none"), ("joint", "split")):
-        looped = adjacency(refimpl.add_self_loops(A.graph), dtype)
+        looped = adjacency(refimpl.adjacency.add_self_loops(A.graph), dtype)
         arrays = gat_arrays(looped, 17, 3, 11, dtype)
         assert_gat_twins(looped, arrays, options | {"norm": norm, "form": form}, True)
 
 
 def test_softmax_of_large_scores():
     """Exponentials that would overflow, and rows in which one entry has all the weight."""
-    A = adjacency(refimpl.add_self_loops(power_law_graph(60)), np.float32)
+    A = adjacency(refimpl.adjacency.add_self_loops(power_law_graph(60)), np.float32)
     X, W, *rest = gat_arrays(A, 4, 2, 3, np.float32)
     options = common_options(6, np.float32, False, False) | {"norm": "softmax"}
     assert_gat_twins(A, [read_only(X * np.float32(1e4)), W, *rest], options, True)
@@ -245,7 +247,7 @@ ERRORS = [
 
 BIG = even_graph(3000, 20)
 BIG_A = adjacency(BIG, float)
-LOOPED = adjacency(refimpl.add_self_loops(BIG), float)
+LOOPED = adjacency(refimpl.adjacency.add_self_loops(BIG), float)
 BIG_X, BIG_G = distinct((3000, 40), float, 1), distinct((3000, 36), float, 2)
 BIG_W, BIG_B = distinct((40, 36), float, 3), distinct(36, float, 4)
 BRANCHES = [np.ascontiguousarray(part) for part in np.split(BIG_W, [10, 17], axis=1)]

@@ -95,7 +95,7 @@ def test_more_batches_than_threads():
     assert len(want) == 7
     for first in (0, 3):
         with threads(2):
-            some = fastimpl.sample_mfg_many(
+            some = fastimpl.samplers.sample_mfg_many(
                 HUBS, batches[first:], (5, 4), **EPOCH, first_batch=first
             )
         assert_bits(some, want[first:])
@@ -123,7 +123,7 @@ def layers():
     return [
         [
             fastimpl.sample_mfg(graph, seeds[0], fanouts, **NAME, mode=mode),
-            fastimpl.sample_mfg_many(graph, seeds, fanouts, **EPOCH, mode=mode),
+            fastimpl.samplers.sample_mfg_many(graph, seeds, fanouts, **EPOCH, mode=mode),
         ]
         for graph, fanouts, mode in cases
     ]
@@ -169,9 +169,9 @@ ERRORS = [
 ]
 
 LARGE = {
-    "epoch_batches": lambda: fastimpl.epoch_batches(np.arange(50_000), 999, 1, 2),
-    "floyd": lambda: [fastimpl.floyd(q, 5000, 1000 * q) for q in range(6)],
-    "permutation": lambda: fastimpl.permutation(1, 50_000),
+    "epoch_batches": lambda: fastimpl.samplers.epoch_batches(np.arange(50_000), 999, 1, 2),
+    "floyd": lambda: [fastimpl.streams.floyd(q, 5000, 1000 * q) for q in range(6)],
+    "permutation": lambda: fastimpl.streams.permutation(1, 50_000),
     "sample_mfg": layers,
     "sample_mfg_many": layers,
 }

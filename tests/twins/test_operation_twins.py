@@ -69,7 +69,9 @@ def test_spmm_t(graph, width, dtype, count):
 )
 def test_feature_propagate(pattern, width, p, cache, mode, version, layout, dtype, count):
     data, X = distinct(pattern.e, dtype), distinct((pattern.n_src, width), dtype, 1)
-    plan = refimpl.partition_plan(pattern.n_src, width, p, cache, word=X.itemsize, mode=mode)
+    plan = refimpl.partition.partition_plan(
+        pattern.n_src, width, p, cache, word=X.itemsize, mode=mode
+    )
     options = {"version": version, "layout": layout, "count": count}
     got = assert_twins("feature_propagate", pattern, data, X, plan, p, **options)
     assert_bits(got, refimpl.spmm(pattern, data, X))
@@ -83,7 +85,7 @@ EPS = st.sampled_from([1e-9, 1e-6, 0.3])
 def test_row_l2(shape, dtype, eps, floor, count):
     X, G = distinct(shape, dtype), distinct(shape, dtype, 1)
     X = read_only(X * dtype(0)) if floor else X
-    bound = refimpl.row_l2_forward(X, eps=eps)
+    bound = refimpl.layers.row_l2_forward(X, eps=eps)
     out = assert_twins("row_l2_forward", X, eps=eps, near=bound, count=count)
     out = out._make(map(read_only, out))
     largest = np.abs(G).sum(axis=1, initial=0) / out.norms
@@ -93,13 +95,13 @@ def test_row_l2(shape, dtype, eps, floor, count):
 @given(shape=ROW_SHAPE, dtype=FLOATS, eps=EPS, count=THREADS)
 def test_row_standardize(shape, dtype, eps, count):
     X, gain, offset, G = distinct_arrays([shape, shape[1:], shape[1:], shape], dtype)
-    out = refimpl.row_standardize_forward(X, gain, offset, eps=eps)
+    out = refimpl.layers.row_standardize_forward(X, gain, offset, eps=eps)
     # With one column the variance is rounding only, and each of the terms is as large as this.
     size = (1 + np.abs(X).max(initial=0)) * np.max(out.scale, initial=1)
     bound = out._replace(Y=size, X_hat=size)
     out = assert_twins("row_standardize_forward", X, gain, offset, eps=eps, near=bound, count=count)
     out = out._make(map(read_only, out))
-    bound = refimpl.RowStandardizeGradients(size, len(X) * size, np.float64(len(X)))
+    bound = refimpl.layers.RowStandardizeGradients(size, len(X) * size, np.float64(len(X)))
     assert_twins("row_standardize_backward", out, gain, G, near=bound, count=count)
 
 
@@ -112,7 +114,7 @@ def test_row_standardize(shape, dtype, eps, count):
 )
 def test_dropout(shape, rate, key, dtype, count):
     assert_twins("dropout", distinct(shape, dtype), rate, key, count=count)
-    keys = refimpl.mix(np.arange(shape[0], dtype=np.uint64) + np.uint64(key))
+    keys = refimpl.streams.mix(np.arange(shape[0], dtype=np.uint64) + np.uint64(key))
     assert_twins("dropout", distinct(shape, dtype), rate, keys, count=count)
 
 
@@ -135,17 +137,17 @@ BIG, HUBS = even_graph(3000, 20), power_law_graph(3000)
 PERM = refimpl.transpose_perm(BIG)
 BIG_DATA, BIG_X = distinct(BIG.e, float), distinct((3000, 40), float, 1)
 GAIN = distinct(40, float, 2)
-PLAN = refimpl.partition_plan(3000, 40, 3, 2**18)
+PLAN = refimpl.partition.partition_plan(3000, 40, 3, 2**18)
 
 
 def standardized():
     """Return both passes of row standardisation."""
-    out = fastimpl.row_standardize_forward(BIG_X, GAIN, GAIN)
-    return out, fastimpl.row_standardize_backward(out, GAIN, BIG_X[::-1])
+    out = fastimpl.layers.row_standardize_forward(BIG_X, GAIN, GAIN)
+    return out, fastimpl.layers.row_standardize_backward(out, GAIN, BIG_X[::-1])
 
 
 LARGE = {
-    "add_self_loops": lambda: fastimpl.add_self_loops(HUBS),
+    "add_self_loops": lambda: fastimpl.adjacency.add_self_loops(HUBS),
     "dropout": lambda: [
         fastimpl.dropout(BIG_X, 0.3, key) for key in (5, np.arange(len(BIG_X), dtype=np.uint64))
     ],
@@ -153,13 +155,13 @@ LARGE = {
         fastimpl.feature_propagate(BIG, BIG_DATA, BIG_X, PLAN, 3, layout=layout)
         for layout in ("C", "F")
     ],
-    "loop_norm": lambda: fastimpl.loop_norm(HUBS),
-    "row_l2_backward": lambda: fastimpl.row_l2_backward(
-        fastimpl.row_l2_forward(BIG_X), BIG_X[::-1]
+    "loop_norm": lambda: fastimpl.adjacency.loop_norm(HUBS),
+    "row_l2_backward": lambda: fastimpl.layers.row_l2_backward(
+        fastimpl.layers.row_l2_forward(BIG_X), BIG_X[::-1]
     ),
-    "row_l2_forward": lambda: fastimpl.row_l2_forward(BIG_X),
+    "row_l2_forward": lambda: fastimpl.layers.row_l2_forward(BIG_X),
     "row_standardize_backward": lambda: standardized()[1],
     "row_standardize_forward": lambda: standardized()[0],
-    "spmm_t": lambda: fastimpl.spmm_t(BIG, BIG_DATA, PERM, BIG_X),
-    "sym_norm": lambda: fastimpl.sym_norm(HUBS),
+    "spmm_t": lambda: fastimpl.propagation.spmm_t(BIG, BIG_DATA, PERM, BIG_X),
+    "sym_norm": lambda: fastimpl.adjacency.sym_norm(HUBS),
 }

@@ -24,11 +24,11 @@ def test_prune_mfg(mfg, data, layout, count):
     hit = [read_only(mask) for mask in data.draw(hits(mfg))]
     uses_self = data.draw(st.booleans(), label="uses_self")
     result = assert_twins("prune_mfg", mfg, hit, uses_self=uses_self, layout=layout, count=count)
-    assert isinstance(result, refimpl.PruneResult)
+    assert isinstance(result, refimpl.history.PruneResult)
     again = assert_twins(
         "prune_mfg", result.mfg, hit, uses_self=uses_self, layout=layout, count=count
     )
-    assert isinstance(again, refimpl.PruneResult)
+    assert isinstance(again, refimpl.history.PruneResult)
 
 
 @given(mfg=mfgs(), data=st.data(), count=THREADS)
@@ -36,7 +36,7 @@ def test_live_layers(mfg, data, count):
     pruned = refimpl.prune_mfg(mfg, data.draw(hits(mfg)))
     masks = [[read_only(mask) for mask in layers] for layers in (pruned.live, pruned.comp)]
     pruned = pruned._replace(live=tuple(masks[0]), comp=tuple(masks[1]))
-    assert isinstance(assert_twins("live_layers", pruned, count=count), refimpl.LiveLayers)
+    assert isinstance(assert_twins("live_layers", pruned, count=count), refimpl.history.LiveLayers)
 
 
 @given(mfg=mfgs(), data=st.data(), count=THREADS)
@@ -71,7 +71,7 @@ def test_more_rows_than_a_thread_takes_at_a_time(share, layout):
         assert min(block.e for block in mfg.blocks) > 8_000
         hit = some_hits(mfg, share)
         want = assert_twins("prune_mfg", mfg, hit, layout=layout, count=1)
-        assert isinstance(want, refimpl.PruneResult)
+        assert isinstance(want, refimpl.history.PruneResult)
         for count in (2, 5):
             with threads(count):
                 assert_bits(fastimpl.prune_mfg(mfg, hit, layout=layout), want)
@@ -144,9 +144,10 @@ ERRORS = [
 
 LARGE = {
     "live_layers": lambda: [
-        fastimpl.live_layers(fastimpl.prune_mfg(mfg, some_hits(mfg, 0.3))) for mfg in (EVEN, HUBS)
+        fastimpl.history.live_layers(fastimpl.prune_mfg(mfg, some_hits(mfg, 0.3)))
+        for mfg in (EVEN, HUBS)
     ],
-    "fair_share": lambda: fastimpl.fair_share(EVEN, np.ones(len(EVEN.nodes[0]), np.bool_)),
+    "fair_share": lambda: fastimpl.history.fair_share(EVEN, np.ones(len(EVEN.nodes[0]), np.bool_)),
     "prune_mfg": lambda: [
         fastimpl.prune_mfg(mfg, some_hits(mfg, 0.3), layout=layout)
         for mfg in (EVEN, HUBS)

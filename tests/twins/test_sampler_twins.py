@@ -181,7 +181,7 @@ ERRORS = [
 ]
 
 LARGE = {
-    "alias_build": lambda: fastimpl.alias_build(1 / (1.0 + np.arange(5000))),
+    "alias_build": lambda: fastimpl.samplers.alias_build(1 / (1.0 + np.arange(5000))),
     "bucket": lambda: fastimpl.bucket(HUBS, 1, 2, m=60, n=500),
     "dashboard": lambda: fastimpl.dashboard(HUBS, 1, 2, m=60, n=500),
     "edge": lambda: fastimpl.edge(HUBS, 1, b=500),

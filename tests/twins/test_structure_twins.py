@@ -115,7 +115,7 @@ DASHBOARD = [
 @pytest.mark.parametrize("options", OPTIONS, ids=repr)
 def test_samplers_on_hundreds_of_nodes(options):
     for q in range(3):
-        keys = refimpl.key(2, 0, q, 0), refimpl.key(2, 0, q, 1)
+        keys = refimpl.streams.key(2, 0, q, 0), refimpl.streams.key(2, 0, q, 1)
         assert is_graph_result(assert_twins("frontier", BIG, *keys, **options))
         for dashboard in DASHBOARD:
             sample = assert_twins("pin_tile", BIG, *keys, **options, **dashboard)

@@ -6,13 +6,13 @@ from contextlib import ExitStack, closing
 import numpy as np
 
 from refimpl.adjacency import Adjacency
+from refimpl.block import Block
+from refimpl.graph import Graph
 from refimpl.lab.apps import info, report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.options import load_implementation
 from refimpl.lab.apps.run import check_sampler, facts_of, limited_threads, load_data
 from refimpl.lab.apps.settings import check_applicable, resolve
-from refimpl.block import Block
-from refimpl.graph import Graph
 from refimpl.lab.training.methods import make_trainer
 from refimpl.lab.training.minibatches import LayerSampler
 

@@ -1,8 +1,8 @@
 """Options of FreshGNN and of the methods that it is compared with."""
 
+from refimpl.history.cache import OVERFLOWS, STALENESS
 from refimpl.lab.apps.option import DEFAULTS, Option, methods_of
 from refimpl.lab.apps.values import NO_LIMIT, age, numbers, size
-from refimpl.history.cache import OVERFLOWS, STALENESS
 from refimpl.lab.training.config import CONTROLS, HOTNESS, RANK_BASES, SAMPLE_MODES
 
 PLACES = ("memory", "mmap")  # of features

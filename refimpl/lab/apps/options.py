@@ -4,17 +4,17 @@ import argparse
 import importlib
 import inspect
 
-from refimpl import __all__ as contract
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.history_options import HISTORY_OPTIONS
 from refimpl.lab.apps.option import DEFAULTS, Option, methods_of
 from refimpl.lab.apps.values import data_source, fanouts
+from refimpl.lab.backend import completed
+from refimpl.lab.data.loading import BUILT_IN
+from refimpl.lab.training.config import METHODS, MODELS
+from refimpl.lab.training.scaling import WALK_LENGTH
 from refimpl.layers.gat import NORMS
 from refimpl.layers.sage import CONCAT
 from refimpl.samplers.sampling import KERNELS
-from refimpl.lab.training.config import METHODS, MODELS
-from refimpl.lab.data.loading import BUILT_IN
-from refimpl.lab.training.scaling import WALK_LENGTH
 
 DTYPES = ("float32", "float64")
 FANOUT_ORDERS = ("roots-first", "code")
@@ -299,14 +299,14 @@ def add_options(parser, names, table=OPTIONS, **defaults):
 
 
 def load_implementation(name):
-    """Return the module `name`, once it is clear that it is an implementation."""
+    """Return the implementation `name`: the module, made complete if it has some kernels only."""
     if not all(part.isidentifier() for part in name.split(".")):
         raise UserError(f"--impl must be an import name, got {name!r}")
     try:
         gnn = importlib.import_module(name)
     except ImportError as error:
         raise UserError(f"--impl {name} cannot be imported: {error}") from error
-    missing = [function for function in contract if not hasattr(gnn, function)]
-    if missing:
-        raise UserError(f"--impl {name} is no implementation: it has no {missing[0]}")
-    return gnn
+    try:
+        return completed(gnn)
+    except ValueError as error:
+        raise UserError(f"--impl {error}") from error

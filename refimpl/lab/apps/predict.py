@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refimpl.graph import Graph
 from refimpl.lab.apps import report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.files import replacing
 from refimpl.lab.apps.options import OPTIONS, Option, flag, load_implementation
 from refimpl.lab.apps.run import limited_threads
-from refimpl.graph import Graph
-from refimpl.metrics import decide, f1_micro
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import read_features, read_graph
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.data.preparation import reading
 from refimpl.lab.training.model import WHAT, forward, load_model, read_off
+from refimpl.metrics import decide, f1_micro
 
 PARTS = {"train": "training", "val": "validation", "test": "test"}
 SUFFIXES = (".csv", ".npy")

@@ -6,9 +6,9 @@ import math
 
 from refimpl.lab.apps.files import replacing
 from refimpl.lab.apps.values import shown_fanouts
-from refimpl.profiling import PARTS
 from refimpl.lab.training.node_batches import LoadCounts
 from refimpl.lab.training.trainer import EpochRecord
+from refimpl.profiling import PARTS
 
 MODELS = {
     "sage": "GraphSAGE",

@@ -10,18 +10,18 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from refimpl import _check
+from refimpl.history.cache import BidirectionalCache
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import Interrupted, UserError, user_errors
 from refimpl.lab.apps.files import remove_leftovers
 from refimpl.lab.apps.options import OPTIONS, flag, load_implementation
 from refimpl.lab.apps.progress import Progress
 from refimpl.lab.apps.settings import check_applicable, resolve
-from refimpl.history.cache import BidirectionalCache
-from refimpl.loader.files import open_features, write_features
-from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.lab.training.methods import make_trainer
 from refimpl.lab.training.model import Model, save_model
+from refimpl.loader.files import open_features, write_features
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
 MODEL = "model.npz"

@@ -6,6 +6,7 @@ from time import perf_counter
 import numpy as np
 
 from refimpl import _check
+from refimpl.graph import Counters
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.files import remove_leftovers
@@ -19,7 +20,6 @@ from refimpl.lab.apps.options import (
 from refimpl.lab.apps.run import limited_threads, load_data
 from refimpl.lab.apps.settings import check_applicable, resolve_sampler
 from refimpl.lab.apps.structure import HUBS, hub_share, overlap, structure
-from refimpl.graph import Counters
 from refimpl.lab.data.generators import kronecker, power_law
 
 JSON, PICTURE = "sample.json", "sample.png"

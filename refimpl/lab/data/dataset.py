@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import Graph
+from refimpl.graph import Graph, undirected
 from refimpl.lab.data.preparation import check_scaling
 
 
@@ -51,7 +51,7 @@ class Dataset:
     scaling: tuple[np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self):
-        n = _check.symmetric(self.graph).n
+        n = undirected(self.graph).n
         features = _check.floats("features", self.features, (n, None))
         labels = _check.floats("labels", self.labels, (n, None), features.dtype)
         if not isinstance(self.multilabel, bool):
@@ -70,7 +70,7 @@ class Dataset:
             raise ValueError("train must have at least one node")
         if np.unique(np.concatenate(list(parts.values()))).size < sum(map(len, parts.values())):
             raise ValueError("train, val and test must be disjoint")
-        if _check.symmetric(self.train_graph).n != parts["train"].size:
+        if undirected(self.train_graph).n != parts["train"].size:
             raise ValueError(
                 f"train_graph must have {parts['train'].size} nodes like train, "
                 f"got {self.train_graph.n}"

@@ -5,6 +5,7 @@ from collections import deque
 import numpy as np
 
 from refimpl import _check
+from refimpl.graph import undirected
 from refimpl.lab.training.batches import Shuffle
 from refimpl.streams import pick_without_replacement
 
@@ -41,7 +42,7 @@ def grow_clusters(graph, parts, key):
     ----------
     Chiang et al. 2019, "Cluster-GCN"; Karypis and Kumar 1998, section 3.2, for growing.
     """
-    n = _check.symmetric(graph).n
+    n = undirected(graph).n
     parts, key = _check.integer("parts", parts, 1, max(n, 1)), _check.word("key", key)
     starts = iter(pick_without_replacement(key, 0, n, n).tolist())
     cluster, links = [-1] * n, [0] * n

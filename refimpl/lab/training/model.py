@@ -7,6 +7,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.metrics import decide
+from refimpl.graph import undirected
 from refimpl.lab.training.config import TrainConfig, config_from
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_scaling, scale
@@ -234,7 +235,7 @@ def predict(gnn, model, graph, features, nodes=None, what="labels", scaled=False
         large that the result is not finite.
     """
     _check.choice("what", what, WHAT)
-    n = _check.symmetric(graph).n
+    n = undirected(graph).n
     rows = slice(None) if nodes is None else _check.ids("nodes", nodes, 0, n, np.int64)
     return read_off(model, forward(gnn, model, graph, features, scaled), rows, what)
 
@@ -242,7 +243,7 @@ def predict(gnn, model, graph, features, nodes=None, what="labels", scaled=False
 def forward(gnn, model, graph, features, scaled):
     """Check the arguments of `predict`; return the FullGraphPass."""
     _check_model(model)
-    _check.symmetric(graph)
+    undirected(graph)
     if not isinstance(scaled, bool):
         raise TypeError("scaled must be True or False")
     shape = (graph.n, model.features)

@@ -98,8 +98,6 @@ class SubgraphPool(Pool):
 
     Parameters
     ----------
-    gnn : module
-        refimpl or fastimpl.
     graph : Graph
     sampler : Sampler
     rng : int, numpy.random.Generator or None
@@ -118,8 +116,10 @@ class SubgraphPool(Pool):
         If an option is of the wrong kind; the sampler's when the first subgraph is taken.
     """
 
-    def __init__(self, gnn, graph, sampler, rng, *, size=1, first=0, background=False):
-        draw = partial(gnn.sample_many, graph, sampler, as_seed(rng))  # 4-6
+    gnn: Any = None  # the implementation; bound in each package
+
+    def __init__(self, graph, sampler, rng, *, size=1, first=0, background=False):
+        draw = partial(self.gnn.sample_many, graph, sampler, as_seed(rng))  # 4-6
         super().__init__(draw, size=size, first=first, background=background)
 
 

@@ -4,6 +4,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import Context
 from functools import partial
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -25,8 +26,6 @@ class Prefetcher:
 
     Parameters
     ----------
-    gnn : module
-        refimpl or fastimpl.
     graph, fanouts, seed, epoch, mode
         As for `sample_mfg`.
     batches : sequence of (any,) integer arrays
@@ -44,14 +43,16 @@ class Prefetcher:
         If a batch is asked for after `close`, or after an exception.
     """
 
+    gnn: Any = None  # the implementation; bound in each package
+
     def __init__(
-        self, gnn, graph, batches, fanouts, *, seed, epoch, workers=0, window=4, mode="layered"
+        self, graph, batches, fanouts, *, seed, epoch, workers=0, window=4, mode="layered"
     ):
         self.batches, fanouts, name, _ = many_arguments(
             graph, batches, fanouts, seed, epoch, 0, mode
         )
         self._draw = partial(
-            gnn.sample_mfg, graph, fanouts=fanouts, seed=name[0], epoch=name[1], mode=mode
+            self.gnn.sample_mfg, graph, fanouts=fanouts, seed=name[0], epoch=name[1], mode=mode
         )
         self.workers = _check.integer("workers", workers, 0)
         self.window = _check.integer("window", window, 1)

@@ -3,6 +3,7 @@
 import inspect
 
 from refimpl import _check
+from refimpl.graph import undirected
 from refimpl.samplers.sampling import KERNELS, Sampler
 
 MOST_NODES, WALK_LENGTH = 8000, 2  # where nobody says otherwise
@@ -33,7 +34,7 @@ def scaled_sampler(graph, name="pin_tile", **options):
         As `Sampler` does.
     """
     _check.choice("name", name, tuple(KERNELS))
-    _check.symmetric(graph)
+    undirected(graph)
     given = {key: value for key, value in options.items() if value is not None}
     n = _check.integer("n", given.get("n", min(max(graph.n // 5, 1), MOST_NODES)), 1)
     h = _check.integer("h", given.get("h", WALK_LENGTH), 0)

@@ -75,7 +75,7 @@ class Kernel(NamedTuple):
     Attributes
     ----------
     name : str
-        As in ``refimpl.__all__``.
+        Public in refimpl, wherever it stands.
     paper : {"ipdps19", "jpdc21", "vldb24", "common"}
     place : str
         Such as "Algorithm 6" or "Equation 5".

@@ -11,6 +11,7 @@ import numpy as np
 
 import refimpl
 from refimpl import Graph, Sampler, TypedGraph
+from refimpl.lab.backend import find, homes
 
 GRAPH = ("indptr", "indices")
 LARGEST = 1000  # numbers of an array that a JSON file holds; longer ones go to an .npz file
@@ -119,7 +120,7 @@ def _ids(array, arrays):
 def _type(value):
     """Return the name of a type of refimpl; those of another package have names of their own."""
     name = type(value).__name__
-    return {"type": name} if name in refimpl.__all__ else {}
+    return {"type": name} if name in homes() else {}
 
 
 def _fields(value):
@@ -170,11 +171,11 @@ def _integers(ids):
 
 
 def _build(name, fields):
-    if name not in refimpl.__all__:
+    if name not in homes():
         raise ValueError(f"there is no type {name!r}")
     if name in FROM_FIELDS:
         return FROM_FIELDS[name](**fields)
-    kind = getattr(refimpl, name)
+    kind = find(refimpl, name)
     for field, annotation in kind.__annotations__.items():
         if annotation is tuple and isinstance(fields.get(field), list):
             fields[field] = tuple(fields[field])

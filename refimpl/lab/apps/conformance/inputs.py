@@ -7,9 +7,9 @@ in every order, in single precision too: a wrong result then is a wrong formula,
 import numpy as np
 
 from refimpl.adjacency import Adjacency
-from refimpl.lab.apps.conformance.case import Case, Close
 from refimpl.block import Block, transpose_block
 from refimpl.graph import Graph, transpose_perm
+from refimpl.lab.apps.conformance.case import Case, Close
 from refimpl.streams import permutation
 
 

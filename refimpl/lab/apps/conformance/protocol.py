@@ -19,6 +19,7 @@ from typing import Any
 from refimpl.lab.apps.conformance.compare import short
 from refimpl.lab.apps.conformance.encode import decode, dumps, encode
 from refimpl.lab.apps.conformance.vectors import apply
+from refimpl.lab.backend import find
 
 PROTOCOL = "minibatch-gnn-conformance/1"
 LONGEST, CHUNK = 2**26, 2**16  # bytes of an answer, and read at a time
@@ -172,8 +173,9 @@ class Server:
         """Return the answer to a question, both dicts. Whatever a function raises is an answer."""
         if "hello" in question:
             return {"name": self.package.__name__, "version": version(self.package)}
-        function = getattr(self.package, question["call"], None)
-        if function is None:
+        try:
+            function = find(self.package, question["call"])
+        except AttributeError:
             return {"skip": "not implemented"}
         args = {name: decode(value) for name, value in question["args"].items()}
         try:

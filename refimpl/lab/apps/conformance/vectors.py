@@ -17,6 +17,7 @@ from refimpl.lab.apps.conformance.compare import first_difference
 from refimpl.lab.apps.conformance.encode import Arrays, dumps, encode, inline
 from refimpl.lab.apps.files import replacing
 from refimpl.lab.apps.papers import TITLES
+from refimpl.lab.backend import find
 
 FORMAT = "minibatch-gnn-vectors/1"
 FOLDER = Path(__file__).parent / "vectors"
@@ -99,7 +100,7 @@ def _npz(arrays):
 
 def _case(kernel, case, arrays):
     where = f"{kernel.name}/{case.id}"
-    function = getattr(refimpl, kernel.name)
+    function = find(refimpl, kernel.name)
     args = filled(function, case.args)
     line = {"id": case.id, "flags": list(case.flags)}
     if case.working:

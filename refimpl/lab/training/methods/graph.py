@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from refimpl import _check
+from refimpl.graph import undirected
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import MethodSettings
 from refimpl.lab.training.scaling import scaled_sampler
@@ -68,7 +68,7 @@ class SampledGraph(MethodSettings):
 
     def fitted(self, config, graph):
         """Return these settings with a sampler."""
-        _check.symmetric(graph)
+        undirected(graph)
         return replace(self, sampler=self.sampler or scaled_sampler(graph))
 
     def start(self, run):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from refimpl.adjacency import Adjacency
+from refimpl.graph import Graph, transpose_perm
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import (
     ARROWS,
@@ -20,7 +21,6 @@ from refimpl.lab.apps.conformance.graphs import (
     ids,
     undirected,
 )
-from refimpl.graph import Graph, transpose_perm
 
 FLAGS = {
     "BACKWARD": "`transpose_perm` is given, so the values of the transpose are there too.",

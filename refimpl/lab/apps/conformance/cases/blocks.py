@@ -3,11 +3,11 @@
 import numpy as np
 
 from refimpl.adjacency import Adjacency
+from refimpl.block import MFG, Block
+from refimpl.history.pruning import PruneResult
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import PAW, ids
 from refimpl.lab.apps.conformance.inputs import PRUNED, SAMPLED, block, changed
-from refimpl.block import MFG, Block
-from refimpl.history.pruning import PruneResult
 
 NOBODY = block([], 0)
 

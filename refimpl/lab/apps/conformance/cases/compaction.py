@@ -3,12 +3,12 @@
 import numpy as np
 
 from refimpl import prune_mfg
-from refimpl.lab.apps.conformance.case import Case, Kernel
-from refimpl.lab.apps.conformance.cases.blocks import COMPUTED, LIVE, ROOT, TREE, masks, pattern
-from refimpl.lab.apps.conformance.inputs import changed
 from refimpl.block import MFG
 from refimpl.history.compaction import LiveLayers
 from refimpl.history.pruning import PruneResult
+from refimpl.lab.apps.conformance.case import Case, Kernel
+from refimpl.lab.apps.conformance.cases.blocks import COMPUTED, LIVE, ROOT, TREE, masks, pattern
+from refimpl.lab.apps.conformance.inputs import changed
 
 FLAGS = {
     "CACHED": "A row that is read from a cache has no row in the block, and stays as a source.",

@@ -8,6 +8,7 @@ does.
 
 import numpy as np
 
+from refimpl.graph import Counters
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.cases import samplers
 from refimpl.lab.apps.conformance.cases.samplers import options
@@ -23,7 +24,6 @@ from refimpl.lab.apps.conformance.graphs import (
 )
 from refimpl.lab.apps.conformance.inputs import changed
 from refimpl.lab.apps.stepper.recorder import record
-from refimpl.graph import Counters
 from refimpl.samplers.dashboard import dashboard
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.pin_tile import pin_tile

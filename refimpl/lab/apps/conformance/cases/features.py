@@ -4,8 +4,8 @@ import numpy as np
 
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.inputs import changed, numbers
-from refimpl.loader.store import FeatureStore
 from refimpl.loader.features import Fetched, FetchPlan, Message, Trace, build_plan
+from refimpl.loader.store import FeatureStore
 from refimpl.streams import permutation
 
 HALF = {"FLOAT16": "Numbers of 16 bits become float32, exactly."}

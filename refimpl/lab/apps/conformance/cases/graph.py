@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from refimpl.block import Block
+from refimpl.graph import Graph, Subgraph
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import (
     ARROWS,
@@ -17,8 +19,6 @@ from refimpl.lab.apps.conformance.graphs import (
     STAR,
     ids,
 )
-from refimpl.block import Block
-from refimpl.graph import Graph, Subgraph
 from refimpl.lab.data.generators import power_law
 
 FLAGS = {

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from refimpl.history.entries import Entries, cache_admit
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.inputs import changed, numbers, single
-from refimpl.history.entries import Entries, cache_admit
 
 FLAGS = {
     "GHOST": "The map names a slot that went to another node since: no entry.",

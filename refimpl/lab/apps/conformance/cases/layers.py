@@ -3,6 +3,7 @@
 import numpy as np
 
 from refimpl.adjacency import row_norm, sym_norm
+from refimpl.graph import transpose_perm
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import LONELY, LOOPS, MIXED, NOTHING, PATH3
 from refimpl.lab.apps.conformance.inputs import (
@@ -18,7 +19,6 @@ from refimpl.lab.apps.conformance.inputs import (
     single,
     weighted,
 )
-from refimpl.graph import transpose_perm
 from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_forward
 from refimpl.layers.sage import SageGradients, SageOutput, sage_forward
 from refimpl.scheduling import ChainOrder

@@ -5,6 +5,7 @@ Most of it is on the paw: rows 0: 1 2, 1: 0 2, 2: 0 1 3, 3: 2 are entries 0 1, 2
 
 import numpy as np
 
+from refimpl.block import MFG, Block
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import (
     ARROWS,
@@ -18,7 +19,6 @@ from refimpl.lab.apps.conformance.graphs import (
     ids,
     undirected,
 )
-from refimpl.block import MFG, Block
 from refimpl.typed import TypedGraph
 
 FLAGS = {

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from refimpl.block import MFG
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.inputs import block, changed, numbers
-from refimpl.block import MFG
 from refimpl.streams import permutation
 
 STABLE_FLAGS = {

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from refimpl.graph import transpose_perm
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import (
     ARROWS,
@@ -16,7 +17,6 @@ from refimpl.lab.apps.conformance.graphs import (
     directed,
 )
 from refimpl.lab.apps.conformance.inputs import PRUNED, changed, numbers
-from refimpl.graph import transpose_perm
 from refimpl.partition import Plan, partition_plan
 
 FLAGS = {

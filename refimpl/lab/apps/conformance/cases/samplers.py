@@ -6,6 +6,7 @@ places, which is enough for every floor taken here. Neighbours stand in ascendin
 
 import numpy as np
 
+from refimpl.graph import Counters, Graph, Subgraph
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import (
     KARATE,
@@ -23,7 +24,6 @@ from refimpl.lab.apps.conformance.graphs import (
 )
 from refimpl.lab.apps.conformance.inputs import changed
 from refimpl.lab.apps.stepper.recorder import record
-from refimpl.graph import Counters, Graph, Subgraph
 from refimpl.samplers.frontier import frontier
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.sampling import Sampler

@@ -3,6 +3,7 @@
 import numpy as np
 
 from refimpl.adjacency import row_norm
+from refimpl.graph import transpose_perm
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import LONELY, LOOPS, MIXED, NOTHING, PATH3, undirected
 from refimpl.lab.apps.conformance.inputs import (
@@ -19,7 +20,6 @@ from refimpl.lab.apps.conformance.inputs import (
     single,
     weighted,
 )
-from refimpl.graph import transpose_perm
 from refimpl.layers.rgcn import RgcnGradients, RgcnOutput, rgcn_forward
 
 FLAGS = {

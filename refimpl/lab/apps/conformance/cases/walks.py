@@ -4,6 +4,7 @@ The working of a case lists the draws ``uniform(main, 0)``, ``uniform(main, 1)``
 places.
 """
 
+from refimpl.graph import Counters
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import (
     KARATE,
@@ -20,7 +21,6 @@ from refimpl.lab.apps.conformance.graphs import (
     STAR,
     ids,
 )
-from refimpl.graph import Counters
 from refimpl.samplers.nodes import NodeSample
 
 ALIAS = {

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from refimpl.block import MFG, Block
+from refimpl.history.pruning import prune_mfg
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
     Recipe,
@@ -10,8 +12,6 @@ from refimpl.lab.apps.stepper.recipe import (
     graph_picture,
     graph_state,
 )
-from refimpl.block import MFG, Block
-from refimpl.history.pruning import prune_mfg
 
 ROWS = (  # sources of each node, for layers 1, 2 and 3
     ((1,), (2,), (6,), (5,), (3, 5), (4, 6)),

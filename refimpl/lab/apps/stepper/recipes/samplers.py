@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from refimpl.graph import as_graph
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
     Recipe,
@@ -11,7 +12,6 @@ from refimpl.lab.apps.stepper.recipe import (
     graph_state,
     table_state,
 )
-from refimpl.graph import as_graph
 from refimpl.samplers.sampling import Sampler, sample_many
 from refimpl.streams import Stream, uniform
 

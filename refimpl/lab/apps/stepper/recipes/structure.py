@@ -3,6 +3,7 @@
 import numpy as np
 
 from refimpl.adjacency import row_norm
+from refimpl.graph import as_graph, transpose_perm
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
     Recipe,
@@ -12,7 +13,6 @@ from refimpl.lab.apps.stepper.recipe import (
     graph_state,
     table_state,
 )
-from refimpl.graph import as_graph, transpose_perm
 from refimpl.partition import MODES, feature_propagate, partition_order, partition_plan
 
 ENTRIES = ((0, 2), (1, 2), (2, 3), (2, 4), (2, 5), (3, 4), (5, 6))  # node 2 is the hub
