@@ -122,6 +122,28 @@ def entries_of_rows(start, end):
     return np.arange(length.sum()) + np.repeat(start - before, length)
 
 
+def sources(dst, picked):
+    """Return the sources of a block, and which of them each of its entries is.
+
+    Parameters
+    ----------
+    dst : (n_dst,) integer array
+        The destinations, distinct nodes.
+    picked : (e,) int32 array
+        The node of every entry.
+
+    Returns
+    -------
+    src : (n_src,) int32 array
+        The destinations, then the new nodes, ascending.
+    indices : (e,) int32 array
+        Where each of `picked` stands in `src`.
+    """
+    src = np.concatenate([dst, np.setdiff1d(picked, dst)]).astype(np.int32)  # setdiff1d sorts
+    by_id = np.argsort(src)
+    return src, by_id[np.searchsorted(src, picked, sorter=by_id)].astype(np.int32)
+
+
 class MFG(NamedTuple):
     """A message-flow graph: what L layers compute for some roots, from the inputs up.
 

@@ -3,7 +3,12 @@
 Draw number c of the stream with key k is ``uniform(k, c)``: anyone can compute any draw, in any
 order, on any thread, in any language. Keys and counters are integers modulo 2**64. Source:
 Steele, Lea and Flood 2014 (SplitMix64); the keyed form is this project's own contract.
+
+The public functions check their arguments once, then call the core of the same name with a ``_``
+in front, which checks nothing. Whoever draws in a loop takes a `Stream`, which calls the core.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,9 +28,43 @@ __all__ = [
 GOLD = 0x9E3779B97F4A7C15
 MASK = 2**64 - 1
 
-# The first part of a key says what its draws are for.
-SAMPLE, SAINT, INIT, DROPOUT, LAYER, SHUFFLE, DATA = range(7)
-BATCHES = 0xBA7C4  # follows (seed, epoch): the order of an epoch's nodes
+
+class Domain(NamedTuple):
+    """What some draws are for: the keys of no two domains are alike."""
+
+    name: str
+    number: int
+    follows: tuple  # the parts of a key behind (seed, number)
+    drawn: str
+
+
+# Every key is (seed, domain, ..): all domains, what follows, and what is drawn.
+DOMAINS = (
+    Domain("SAMPLE", 0, ("subgraph", "stream"), "a subgraph; stream 0 is main, 1 is probe"),
+    Domain("SAINT", 1, ("subgraph", "stream"), "the same for GraphSAINT's normalisation"),
+    Domain("INIT", 2, ("layer", "matrix"), "initial weights; the entry counts"),
+    Domain("DROPOUT", 3, ("iteration", "input"), "a mask of dropout; the element counts"),
+    Domain("LAYER", 4, ("epoch", "batch"), "all that a batch of layer sampling draws, in order"),
+    Domain("SHUFFLE", 5, ("epoch",), "the order of an epoch's nodes or clusters"),
+    Domain("DATA", 6, ("use",), "a data set; each use has a number of its own"),
+    Domain("CONTROL", 7, ("iteration", "layer"), "scores at random; the node counts"),
+    Domain("CLUSTERS", 8, (), "where clusters begin to grow"),
+    Domain("NODES", 9, ("epoch",), "the order of an epoch's nodes, for neighbour sampling"),
+    Domain("NEIGHBOR", 10, ("epoch", "batch", "layer", "node"), "a node's neighbours"),
+    Domain("SHARED", 11, ("epoch", "batch", "node"), "a node's neighbours, once for all layers"),
+    Domain(
+        "RELATION",
+        12,
+        ("epoch", "batch", "layer", "relation", "node"),
+        "a node's neighbours in one relation",
+    ),
+    Domain("NODE_DROPOUT", 13, ("iteration", "input", "node"), "a node's mask; the column counts"),
+    Domain("STRUCTURE", 14, (), "the nodes whose clustering is estimated"),
+    Domain("CALIBRATION", 15, (), "the places of random reads that are timed"),
+)
+SAMPLE, SAINT, INIT, DROPOUT, LAYER, SHUFFLE, DATA, CONTROL, CLUSTERS = range(9)
+NODES, NEIGHBOR, SHARED, RELATION, NODE_DROPOUT, STRUCTURE, CALIBRATION = range(9, 16)
+PROFILE_EPOCH = 2**31  # of trial runs: training ends before an epoch of this number
 
 
 def mix(x):
@@ -51,25 +90,29 @@ def mix(x):
     >>> hex(mix(1))
     '0x5692161d100b05e5'
     """
-    x = _check.word_or_words("x", x)
+    return _mix(_check.word_or_words("x", x))
+
+
+def _mix(x):
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB & MASK
     return x ^ (x >> 31)
 
 
 def key(*parts):
-    """Return the key of the stream named by the integers `parts`, such as (seed, domain, q).
+    """Return the key of the stream named by the integers `parts`: (seed, domain, ..).
 
     This project's contract, not in the papers: ``a = mix(a + GOLD + part)`` from a = 0, part by
-    part. O(number of parts) time.
+    part. `DOMAINS` says what follows each domain. O(number of parts) time.
 
     Parameters
     ----------
     *parts : ints in [0, 2**64)
+        The last may be a uint64 array of any shape: a key for each of its elements.
 
     Returns
     -------
-    int in [0, 2**64)
+    int in [0, 2**64), or uint64 array of the shape of the last part
 
     Raises
     ------
@@ -82,9 +125,15 @@ def key(*parts):
     '0xe9fba137853dae22'
     """
     a = 0
-    for p in parts:
-        a = mix(a + GOLD + _check.word("parts", p) & MASK)
+    for p in parts[:-1]:
+        a = _absorb(a, _check.word("parts", p))
+    for p in parts[-1:]:
+        a = _absorb(a, _check.word_or_words("parts", p))
     return a
+
+
+def _absorb(a, part):
+    return _mix((a + GOLD & MASK) + part & MASK)
 
 
 def uniform(k, c):
@@ -112,8 +161,11 @@ def uniform(k, c):
     >>> [uniform(key(7, 1, 2, 3), c) for c in range(2)]
     [0.16154805001137196, 0.46206577479289324]
     """
-    k, c = _check.word("k", k), _check.word_or_words("c", c)
-    return (mix(k + GOLD * (c + 1 & MASK) & MASK) >> 11) * 2.0**-53
+    return _uniform(_check.word("k", k), _check.word_or_words("c", c))
+
+
+def _uniform(k, c):
+    return (_mix(k + GOLD * (c + 1 & MASK) & MASK) >> 11) * 2.0**-53
 
 
 def below(k, c, n):
@@ -143,8 +195,12 @@ def below(k, c, n):
     [1, 4, 9, 6, 7, 8, 9, 2]
     """
     n = _check.integer("n", n, 1, 2**53 - 1)
-    u = uniform(k, c)
-    return int(u * n) if isinstance(u, float) else (u * n).astype(np.int64)
+    k, c = _check.word("k", k), _check.word_or_words("c", c)
+    return _below(k, c, n) if isinstance(c, int) else (_uniform(k, c) * n).astype(np.int64)
+
+
+def _below(k, c, n):
+    return int(_uniform(k, c) * n)
 
 
 def pick_without_replacement(k, c, N, m):
@@ -174,11 +230,14 @@ def pick_without_replacement(k, c, N, m):
     """
     k, c = _check.word("k", k), _check.word("c", c)
     N = _check.integer("N", N, 0, 2**31 - 1)
-    m = _check.integer("m", m, 0, N)
+    return _pick_without_replacement(k, c, N, _check.integer("m", m, 0, N))
+
+
+def _pick_without_replacement(k, c, N, m):
     moved: dict[int, int] = {}  # position -> value where they differ; an array would take O(N)
     picked = np.empty(m, np.int32)
     for i in range(m):
-        j = i + below(k, c + i & MASK, N - i)
+        j = i + _below(k, c + i, N - i)
         picked[i] = moved.get(j, j)
         moved[j] = moved.get(i, i)
     return picked
@@ -216,13 +275,16 @@ def floyd(key, n, f):
     """
     key = _check.word("key", key)
     n = _check.integer("n", n, 0, 2**31 - 1)
-    f = _check.integer("f", f, 0, n)
+    return np.array(_floyd(key, n, _check.integer("f", f, 0, n)), np.int32)
+
+
+def _floyd(key, n, f):
     chosen: set[int] = set()
     for c in range(f):
         last = n - f + c
-        t = below(key, c, last + 1)
+        t = _below(key, c, last + 1)
         chosen.add(last if t in chosen else t)
-    return np.array(sorted(chosen), np.int32)
+    return sorted(chosen)
 
 
 def permutation(key, n):
@@ -253,26 +315,44 @@ def permutation(key, n):
     key = _check.word("key", key)
     deck = list(range(_check.integer("n", n, 0, 2**31 - 1)))
     for i in range(n):
-        j = i + below(key, i, n - i)
+        j = i + _below(key, i, n - i)
         deck[i], deck[j] = deck[j], deck[i]
     return np.array(deck, np.int32)
 
 
 class Stream:
-    """The draws of one key in order; `c` is the number of the next one."""
+    """The draws of one key in order; `c` is the number of the next one. Nothing is checked."""
 
     def __init__(self, k, c=0):
         self.k, self.c = k, c
 
+    def of(self, part):
+        """Return the Stream whose key has one part more: a node's, where `k` names a batch."""
+        return Stream(_absorb(self.k, part))
+
+    def uniform(self):
+        """Return the next multiple of 2**-53 in [0, 1)."""
+        self.c += 1
+        return _uniform(self.k, self.c - 1)
+
+    def uniforms(self, n):
+        """Return the next n of them as an array."""
+        self.c += n
+        return _uniform(self.k, np.arange(self.c - n, self.c, dtype=np.uint64))
+
     def below(self, n):
         """Return the next integer in [0, n)."""
         self.c += 1
-        return below(self.k, self.c - 1, n)
+        return _below(self.k, self.c - 1, n)
 
     def pick_without_replacement(self, N, m):
-        """Return the next m distinct integers of [0, N)."""
+        """Return the next m distinct integers of [0, N), as they are drawn."""
         self.c += m
-        return pick_without_replacement(self.k, self.c - m, N, m)
+        return _pick_without_replacement(self.k, self.c - m, N, m)
+
+    def floyd(self, n, f):
+        """Return f distinct integers of [0, n), ascending: the function `floyd` as a list."""
+        return _floyd(self.k, n, f)
 
 
 def as_seed(rng):

@@ -3,10 +3,10 @@
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import MFG, Block
+from refimpl.block import sources
 from refimpl.graph import Graph
-from refimpl.samplers.typed_neighbor import by_relation, typed_mfg
-from refimpl.streams import BATCHES, floyd, key, permutation
+from refimpl.samplers.typed_neighbor import as_mfg, by_relation, typed_mfg
+from refimpl.streams import NEIGHBOR, NODES, SHARED, Stream, key, permutation
 from refimpl.typed import TypedGraph
 
 MODES = ("layered", "shared")
@@ -17,9 +17,10 @@ def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
 
     The sampling under FreshGNN (VLDB'24 section 2). Hop by hop, from the seeds: nodes
     draw neighbours without replacement, and those not met before join them. What a node draws
-    depends on its own key alone, neither on the other nodes nor on their order: (seed, epoch,
-    batch, layer, node), without the layer if `mode` is "shared". Any batch can be drawn at any
-    time, on any thread. O(entries drawn x fan-out) time, O(entries drawn) memory.
+    depends on its own key alone, neither on the other nodes nor on their order: (seed, NEIGHBOR,
+    epoch, batch, layer, node), or (seed, SHARED, epoch, batch, node) if `mode` is "shared". Any
+    batch can be drawn at any time, on any thread. O(entries drawn x fan-out) time, O(entries
+    drawn) memory.
 
     Parameters
     ----------
@@ -54,57 +55,64 @@ def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
     """
     seeds, fanouts = neighbor_arguments(graph, seeds, fanouts, mode)
     name = [_check.word(*pair) for pair in (("seed", seed), ("epoch", epoch), ("batch", batch))]
+    return _sample(graph, seeds, fanouts, name, mode)
+
+
+def _sample(graph, seeds, fanouts, name, mode):
+    """Return the MFG of the batch that `name` names, (seed, epoch, batch)."""
     if by_relation(fanouts):
-        return typed_mfg(sample_mfg, graph, seeds, fanouts, key(*name))
-    nodes, patterns = [seeds], []
+        return typed_mfg(draw_rows, graph, seeds, fanouts, name)
+    nodes, hops = [seeds], []
     for hop, fanout in enumerate(fanouts):
-        shared = mode == "shared"
-        first = len(nodes[1]) if shared and hop else 0  # rows above it are drawn already
-        words = name if shared else [*name, len(fanouts) - hop]
-        src, pattern = _hop(graph, nodes[0], first, fanout, words)
+        first = len(nodes[1]) if hop and mode == "shared" else 0  # rows above it are drawn already
+        hop_key = key_of_hop(*name, len(fanouts) - hop, mode)
+        bounds, edge_ids = draw_rows(graph, nodes[0][first:], fanout, hop_key)
+        src, indices = sources(nodes[0], graph.indices[edge_ids])
         nodes.insert(0, src)
-        patterns.append(pattern)
-    return as_mfg(nodes, patterns, mode)
+        hops.append((bounds, indices, edge_ids))
+    return as_mfg(nodes, with_rows_before(hops) if mode == "shared" else hops)
 
 
-def _hop(graph, dst, first, fanout, words):
-    """Return the sources of `dst`, and (row bounds, local ids, positions) of dst[first:]."""
-    rows = [_pick(graph, v, fanout, words) for v in dst[first:].tolist()]
-    edge_ids = np.array([j for row in rows for j in row], np.int64)
-    picked = graph.indices[edge_ids]
-    src = np.concatenate([dst, np.setdiff1d(picked, dst)])  # setdiff1d is sorted
-    local = {v: i for i, v in enumerate(src.tolist())}
-    indices = np.array([local[u] for u in picked.tolist()], np.int32)
-    return src, (np.cumsum([0, *map(len, rows)]), indices, edge_ids)
+def key_of_hop(seed, epoch, batch, layer, mode):
+    """Return the key of a hop; that of a node in it has one part more, the node."""
+    if mode == "shared":
+        return key(seed, SHARED, epoch, batch)
+    return key(seed, NEIGHBOR, epoch, batch, layer)
 
 
-def _pick(graph, v, fanout, words):
+def draw_rows(graph, dst, fanout, hop_key):
+    """Return (row bounds, positions in `graph.indices`) of what the nodes `dst` draw."""
+    hop = Stream(hop_key)
+    rows = [_pick(graph, v, fanout, hop.of(v)) for v in dst.tolist()]
+    return np.cumsum([0, *map(len, rows)]), np.array([j for row in rows for j in row], np.int64)
+
+
+def _pick(graph, v, fanout, stream):
     """Return where the neighbours that v draws stand in `graph.indices`, ascending."""
     start, end = graph.indptr[v : v + 2].tolist()
     if fanout < 0 or end - start <= fanout:
         return range(start, end)
-    return (start + floyd(key(*words, v), end - start, fanout)).tolist()
+    return [start + i for i in stream.floyd(end - start, fanout)]
 
 
-def as_mfg(nodes, patterns, mode):
-    """Return the MFG of `nodes`, inputs first, and hops (bounds, indices, edge_ids), seeds first.
+def with_rows_before(hops):
+    """Return hops (bounds, indices, edge_ids) that begin with the rows of those before.
 
-    In the shared mode a hop holds only the rows that it drew: they go behind those before.
+    They are the beginnings of one pattern.
     """
-    if mode == "shared" and patterns:
-        bounds, indices, edge_ids = zip(*patterns, strict=True)
-        before = np.cumsum([0, *map(len, indices)])
-        tails = [b[1:] + shift for b, shift in zip(bounds, before[:-1], strict=True)]
-        indptr = np.concatenate([[0], *tails])
-        whole, where = np.concatenate(indices), np.concatenate(edge_ids)
-        rows = [len(dst) for dst in nodes[:0:-1]]
-        ends = zip(rows, before[1:].tolist(), strict=True)
-        patterns = [(indptr[: n + 1], whole[:e], where[:e]) for n, e in ends]
-    blocks = [
-        Block._trusted(bounds[:-1], bounds[1:], indices, len(src), edge_ids)
-        for (bounds, indices, edge_ids), src in zip(patterns[::-1], nodes, strict=False)
-    ]
-    return MFG(tuple(nodes), tuple(blocks))
+    if not hops:
+        return []
+    bounds, indices, edge_ids = _one_behind_another(hops)
+    rows = np.cumsum([len(own) - 1 for own, _, _ in hops])
+    return [(bounds[: n + 1], indices[: bounds[n]], edge_ids[: bounds[n]]) for n in rows]
+
+
+def _one_behind_another(hops):
+    """Return one hop with the rows of all."""
+    bounds, indices, edge_ids = zip(*hops, strict=True)
+    lengths = np.concatenate([np.diff(own) for own in bounds])
+    whole = np.concatenate([[0], np.cumsum(lengths)])
+    return whole, np.concatenate(indices), np.concatenate(edge_ids)
 
 
 def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode="layered"):
@@ -135,17 +143,15 @@ def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode
     batches, fanouts, name, first = many_arguments(
         graph, batches, fanouts, seed, epoch, first_batch, mode
     )
-    common = {"seed": name[0], "epoch": name[1], "mode": mode}
     return [
-        sample_mfg(graph, seeds, fanouts, batch=first + i, **common)
-        for i, seeds in enumerate(batches)
+        _sample(graph, seeds, fanouts, (*name, first + i), mode) for i, seeds in enumerate(batches)
     ]
 
 
 def epoch_batches(ids, batch_size, seed, epoch):
     """Return the batches of an epoch: the nodes `ids` in a random order, cut in pieces.
 
-    VLDB'24 Algorithm 1, line 3. The order is ``permutation(key(seed, epoch, BATCHES), len(ids))``.
+    VLDB'24 Algorithm 1, line 3. The order is ``permutation(key(seed, NODES, epoch), len(ids))``.
     The last batch may be short. O(len(ids)) time and memory.
 
     Parameters
@@ -226,4 +232,4 @@ def batches_arguments(ids, batch_size, seed, epoch):
     """Check the arguments of `epoch_batches`; return (ids, batch size, key of the order)."""
     ids = _check.ids("ids", ids, 0, 2**31 - 1, np.int32)
     size = _check.integer("batch_size", batch_size, 1)
-    return ids, size, key(_check.word("seed", seed), _check.word("epoch", epoch), BATCHES)
+    return ids, size, key(_check.word("seed", seed), NODES, _check.word("epoch", epoch))

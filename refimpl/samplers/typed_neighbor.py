@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from refimpl.block import MFG, Block
+from refimpl.block import MFG, Block, sources
+from refimpl.streams import NEIGHBOR, RELATION, key
 
 
 def by_relation(fanouts):
@@ -10,51 +11,67 @@ def by_relation(fanouts):
     return any(isinstance(fanout, tuple) for fanout in fanouts)
 
 
-def typed_mfg(sample_mfg, graph, seeds, fanouts, name):
+def typed_mfg(draw_rows, graph, seeds, fanouts, name):
     """Return the message-flow graph of a batch with fan-outs by relation.
 
-    In layer l and relation r, node v draws from its neighbours in r alone, with the key
-    ``key(name, l, r, 1, v)``; a layer with one fan-out draws from them all, with r = 0.
+    In layer l and relation r, node v draws from its neighbours in r alone, with the key (seed,
+    RELATION, epoch, batch, l, r, v). In a layer with one fan-out it draws from them all, as if
+    the graph were not typed.
 
     Parameters
     ----------
-    sample_mfg : function
-        Of refimpl or fastimpl: draws one hop.
+    draw_rows : function
+        Of refimpl or fastimpl: draws one hop, given the key of a node without the node.
     graph : TypedGraph
     seeds : (b,) int32 array
     fanouts : tuple of ints and of tuples of R ints
-    name : int in [0, 2**64)
-        Names the batch: ``key(seed, epoch, batch)``.
+    name : (seed, epoch, batch)
 
     Returns
     -------
     MFG
     """
-    nodes = [seeds]
-    blocks: list[Block] = []
+    seed, epoch, batch = name
+    nodes, hops = [seeds], []
     for layer, fanout in zip(range(len(fanouts), 0, -1), fanouts, strict=True):
+        dst = nodes[0]
         if isinstance(fanout, tuple):
-            parts = [(*part, f) for part, f in zip(graph.relation_graphs, fanout, strict=True)]
+            bounds, edge_ids = _rows_by_relation(draw_rows, graph, dst, fanout, (*name, layer))
         else:
-            parts = [(graph, None, fanout)]
-        row, edge_ids = [], []
-        for r, (part, where, f) in enumerate(parts):
-            hop = sample_mfg(part, nodes[0], (f,), seed=name, epoch=layer, batch=r).blocks[0]
-            row.append(np.repeat(np.arange(hop.n_dst), hop.end - hop.start))
-            edge_ids.append(hop.edge_ids if where is None else where[hop.edge_ids])
-        src, block = merged(graph, nodes[0], np.concatenate(row), np.concatenate(edge_ids))
+            hop_key = key(seed, NEIGHBOR, epoch, batch, layer)
+            bounds, edge_ids = draw_rows(graph, dst, fanout, hop_key)
+        src, indices = sources(dst, graph.indices[edge_ids])
         nodes.insert(0, src)
-        blocks.insert(0, block)
+        hops.append((bounds, indices, edge_ids))
+    return as_mfg(nodes, hops)
+
+
+def _rows_by_relation(draw_rows, graph, dst, fanouts, name):
+    """Return (row bounds, positions) of what the nodes `dst` draw in all relations.
+
+    `name` is (seed, epoch, batch, layer).
+    """
+    seed, epoch, batch, layer = name
+    row, edge_ids = [], []
+    for r, ((part, where), fanout) in enumerate(zip(graph.relation_graphs, fanouts, strict=True)):
+        hop_key = key(seed, RELATION, epoch, batch, layer, r)
+        bounds, drawn = draw_rows(part, dst, fanout, hop_key)
+        row.append(np.repeat(np.arange(len(dst)), np.diff(bounds)))
+        edge_ids.append(where[drawn])
+    return _merged(np.concatenate(row), np.concatenate(edge_ids), len(dst))
+
+
+def _merged(row, edge_ids, n_dst):
+    """Return (row bounds, positions) of entries in given rows: those of a row ascend."""
+    order = np.lexsort((edge_ids, row))
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n_dst))])
+    return bounds, edge_ids[order]
+
+
+def as_mfg(nodes, hops):
+    """Return the MFG of `nodes`, inputs first, and hops (bounds, indices, edge_ids), seeds first."""
+    blocks = [
+        Block._trusted(bounds[:-1], bounds[1:], indices, len(src), edge_ids)
+        for (bounds, indices, edge_ids), src in zip(hops[::-1], nodes[:-1], strict=True)
+    ]
     return MFG(tuple(nodes), tuple(blocks))
-
-
-def merged(graph, dst, row, edge_ids):
-    """Return the sources of `dst`, and the block of the entries `edge_ids` of rows `row`."""
-    order = np.lexsort((edge_ids, row))  # in a row in the order of graph.indices
-    row, edge_ids = row[order], edge_ids[order]
-    picked = graph.indices[edge_ids]
-    src = np.concatenate([dst, np.setdiff1d(picked, dst)])  # setdiff1d is sorted
-    by_id = np.argsort(src)
-    indices = by_id[np.searchsorted(src, picked, sorter=by_id)].astype(np.int32)
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(dst)))])
-    return src, Block._trusted(bounds[:-1], bounds[1:], indices, len(src), edge_ids)
