@@ -61,7 +61,7 @@ from refimpl import (
 from refimpl.adjacency import Adjacency
 from refimpl.block import MFG, Block
 from refimpl.graph import Graph, Subgraph, as_graph, induced_subgraph, transpose_perm
-from refimpl.history import BidirectionalCache, policy_update, prune_mfg
+from refimpl.history import BidirectionalCache, fresh_iteration, policy_update, prune_mfg
 from refimpl.lab.backend import backend, fill
 from refimpl.lab.data import Dataset, load_dataset
 from refimpl.lab.training import (
@@ -72,7 +72,10 @@ from refimpl.lab.training import (
     TrainResult,
     load_model,
     make_trainer,
+    methods,
+    models,
     predict,
+    register_layer,
     save_model,
     scaled_sampler,
     train,
@@ -142,6 +145,7 @@ __all__ = [
     "f1_micro",
     "feature_propagate",
     "forest_fire",
+    "fresh_iteration",
     "frontier",
     "gat_backward",
     "gat_forward",
@@ -152,14 +156,17 @@ __all__ = [
     "load_dataset",
     "load_model",
     "make_trainer",
+    "methods",
     "mixhop_backward",
     "mixhop_forward",
+    "models",
     "multiple_walks",
     "pin_tile",
     "policy_update",
     "predict",
     "prune_mfg",
     "random_walk",
+    "register_layer",
     "rgcn_backward",
     "rgcn_forward",
     "sage_backward",

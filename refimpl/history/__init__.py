@@ -10,6 +10,7 @@ from refimpl.history.hotness import (
     profile,
     reverse_pagerank,
 )
+from refimpl.history.iteration import FreshStep, fresh_iteration
 from refimpl.history.performance import PerformancePlan, plan_performance
 from refimpl.history.policy import DictCache, PolicyCounts, policy_update, row_norms, select_stable
 from refimpl.history.pruning import PruneResult, io_saving, prune_mfg
@@ -18,6 +19,7 @@ __all__ = [
     "BidirectionalCache",
     "DictCache",
     "Entries",
+    "FreshStep",
     "LiveLayers",
     "PerformancePlan",
     "PolicyCounts",
@@ -31,6 +33,7 @@ __all__ = [
     "degree_hotness",
     "fair_share",
     "io_saving",
+    "fresh_iteration",
     "live_layers",
     "plan_performance",
     "policy_update",

@@ -4,17 +4,14 @@ from refimpl.lab.training import methods, models
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.lab.training.clusters import grow_clusters
 from refimpl.lab.training.config import TrainConfig
-from refimpl.lab.training.methods import METHODS
 from refimpl.lab.training.model import Model, load_model, predict, save_model
-from refimpl.lab.training.models import MODELS, register_layer
+from refimpl.lab.training.models import register_layer
 from refimpl.lab.training.pool import SubgraphPool
 from refimpl.lab.training.prefetch import Prefetcher
 from refimpl.lab.training.scaling import scaled_sampler
 from refimpl.lab.training.trainer import EpochRecord, TrainResult, TrainState, make_trainer, train
 
 __all__ = [
-    "METHODS",
-    "MODELS",
     "EpochRecord",
     "Model",
     "Prefetcher",

@@ -72,7 +72,7 @@ def settings_of(cls):
 def integer(default, help, low=1, high=MOST, *, metavar="COUNT", **more):
     """Make a field for an int in [low, high]; for None too where that is the default."""
     check = _or_none(default, lambda name, value: _check.integer(name, value, low, high))
-    return _field(default, check, help, int, metavar, **more)
+    return _field(default, check, help, **{"parse": int, "metavar": metavar, **more})
 
 
 def real(default, help, low=0.0, high=inf, *, strict=False, metavar="NUMBER", **more):
@@ -122,7 +122,7 @@ def other(default, check, help, parse=str, metavar=None, **more):
     return _field(default, check, help, parse, metavar, **more)
 
 
-def _field(default, check, help, parse, metavar, **more):
+def _field(default, check, help, parse, metavar=None, **more):
     setting = Setting(check=check, help=help, parse=parse, metavar=metavar, **more)
     return field(default=default, metadata={"setting": setting})
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from refimpl.lab.training.models.mlp import DenseLayer
-from refimpl.streams import DROPOUT, GOLD, INIT, MASK, key
+from refimpl.streams import DROPOUT, GOLD, INIT, MASK, NODE_DROPOUT, key
 
 
 class Stack:
@@ -184,7 +184,7 @@ class NodePasses:
     """Forward and back through a stack in one iteration, a layer at a time, on rows of nodes.
 
     Layer l is from 1 to L, the classifier is layer L + 1. A node has one dropout mask in each
-    layer, whichever rows there are: its key is (rng, DROPOUT, iteration, l - 1, node).
+    layer, whichever rows there are: its key is (rng, NODE_DROPOUT, iteration, l - 1, node).
     """
 
     def __init__(self, gnn, stack, weights, iteration):
@@ -243,7 +243,7 @@ class NodePasses:
         """Return X with the dropout of layer l's input, and the key of each row."""
         if not self.config.dropout:
             return X, None
-        prefix = key(self.config.rng, DROPOUT, self.iteration, l - 1)
+        prefix = key(self.config.rng, NODE_DROPOUT, self.iteration, l - 1)
         keys = self.gnn.streams.mix(nodes.astype(np.uint64) + np.uint64(prefix + GOLD & MASK))
         return self.gnn.dropout(X, self.config.dropout, keys), keys
 
