@@ -83,13 +83,9 @@ from refimpl.layers.mixhop import (
 from refimpl.layers.rgcn import RgcnGradients, RgcnOutput, rgcn_backward, rgcn_forward
 from refimpl.layers.rows import (
     RowL2Output,
-    RowStandardizeGradients,
-    RowStandardizeOutput,
     dropout,
     row_l2_backward,
     row_l2_forward,
-    row_standardize_backward,
-    row_standardize_forward,
 )
 from refimpl.layers.sage import SageGradients, SageOutput, sage_backward, sage_forward
 from refimpl.losses import Loss, sigmoid_cross_entropy, softmax_cross_entropy
@@ -221,8 +217,6 @@ __all__ = [
     "RgcnGradients",
     "RgcnOutput",
     "RowL2Output",
-    "RowStandardizeGradients",
-    "RowStandardizeOutput",
     "SageGradients",
     "SageOutput",
     "SampleCosts",
@@ -345,8 +339,6 @@ __all__ = [
     "row_l2_forward",
     "row_norm",
     "row_norms",
-    "row_standardize_backward",
-    "row_standardize_forward",
     "sage_backward",
     "sage_forward",
     "sample_cost",
