@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from blocks import blocks
-from comparison import assert_twins, read_only
+from comparison import assert_same_error, assert_twins, read_only
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import KEYS, directed_graphs, even_graph, graph_from_edges, graphs, power_law_graph
@@ -82,7 +82,10 @@ def test_block_norm(block, kind, dtype, data, count):
         st.lists(st.integers(0, 50), min_size=block.n_src, max_size=block.n_src), label="degrees"
     )
     degrees = read_only(np.array(degrees, np.int64))
-    assert_twins("block_norm", kind, block, degrees, dtype=dtype, count=count)
+    if kind != "row" and block.n_dst > block.n_src:
+        assert_same_error("block_norm", kind, block, degrees, dtype=dtype)
+    else:
+        assert_twins("block_norm", kind, block, degrees, dtype=dtype, count=count)
 
 
 def test_a_relabelling_is_lent_to_one_at_a_time():
