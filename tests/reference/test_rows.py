@@ -37,7 +37,7 @@ def test_row_l2_forward(gnn, shape, dtype, eps, seed):
 
 @pytest.mark.parametrize("eps", [1e-6, 1.2])
 def test_row_l2_backward_is_the_slope(gnn, eps):
-    """P-E1; at the larger eps some rows are at the floor, where the length is a constant."""
+    """At the larger eps some rows are at the floor, where the length is a constant."""
     X, G = normal((7, 3)).copy(), normal((7, 3), seed=1)
     out = gnn.row_l2_forward(X, eps=eps)
     assert (out.norms == eps).any() == (eps > 1)
@@ -85,7 +85,7 @@ def test_dropout(gnn, shape, rate, key, dtype):
 
 
 def test_dropout_at_the_published_draws(gnn):
-    """u(K, 0..2) = 0.1615, 0.4620, 0.9754 (spec/README.md); a draw equal to the rate is kept."""
+    """u(K, 0..2) = 0.1615, 0.4620, 0.9754; a draw equal to the rate is kept."""
     key = gnn.key(7, 1, 2, 3)
     assert (gnn.dropout(np.ones((1, 3)), 0.3, key) > 0).tolist() == [[False, True, True]]
     assert (gnn.dropout(np.ones((3, 1)), 0.5, key) > 0).ravel().tolist() == [False, False, True]
