@@ -2,7 +2,6 @@
 
 from time import perf_counter
 
-import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401 -- the BLAS of the kernels
 
 from fastimpl import _adjacency, _propagation
@@ -96,9 +95,3 @@ def spmm_matmul_into(graph, data, X, Y, B, C, *, M=None, transpose_b=False, bias
     for part, share in zip(("aggregation", "weights"), parts, strict=True):
         record(part, seconds * share / whole)
     return C
-
-
-def split_columns(array, *widths):
-    """Return views of consecutive columns of `array`."""
-    edges = np.cumsum((0, *widths))
-    return [array[:, a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]

@@ -25,7 +25,6 @@ X, W, B = np.ones((3, 2)), np.ones((2, 4)), np.ones(4)
 G = np.ones((3, 4))
 VECTORS = np.ones((2, 2))
 KEEP, KEY = refimpl.layers.row_l2_forward(X), 7
-STANDARD = refimpl.layers.row_standardize_forward(X, np.ones(2), np.ones(2))
 PLAN = refimpl.partition.partition_plan(3, 2, 2, 2**20)
 
 
@@ -57,8 +56,6 @@ def good_arguments():
         },
         "row_l2_forward": {"X": X},
         "row_l2_backward": {"out": KEEP, "G": X},
-        "row_standardize_forward": {"X": X, "gain": np.ones(2), "offset": np.ones(2)},
-        "row_standardize_backward": {"out": STANDARD, "gain": np.ones(2), "G": X},
         "dropout": {"X": X, "rate": 0.5, "key": KEY},
         "feature_propagate": {"graph": PATH, "data": np.ones(4), "X": X, "plan": PLAN, "p": 2},
     }
@@ -166,23 +163,6 @@ CHANGES = {
         ("out", KEEP._replace(norms=np.ones(2))),
         ("out", KEEP._replace(norms=np.ones(3, np.float32))),
         *EPS,
-    ],
-    "row_standardize_forward": [
-        *ROWS_X,
-        ("X", X[:, :0]),
-        ("gain", np.ones(3)),
-        ("gain", np.ones((1, 2))),
-        ("gain", np.ones(2, np.float32)),
-        ("offset", np.ones(1)),
-        ("offset", np.ones(2, int)),
-        *EPS,
-    ],
-    "row_standardize_backward": [
-        ("gain", np.ones(3)),
-        ("G", X[1:]),
-        ("G", X.astype(np.float32)),
-        ("out", STANDARD._replace(X_hat=X[1:])),
-        ("out", STANDARD._replace(scale=np.ones((3, 1)))),
     ],
     "dropout": [
         ("key", np.zeros(2, np.uint64)),

@@ -1,9 +1,12 @@
 """Comparing what the two packages return or raise."""
 
 import functools
+import inspect
+import re
 from dataclasses import fields, is_dataclass
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from threadpoolctl import ThreadpoolController
 
@@ -11,7 +14,7 @@ import fastimpl
 import refimpl
 from refimpl.lab.backend import find
 
-# Dense products and exponentials may differ by rounding only (SPEC 0.4).
+# Dense products and exponentials may differ by rounding only.
 RTOL = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
 
 
@@ -78,27 +81,46 @@ def assert_near(got, want, bound):
         assert_allclose(a, b, rtol=rtol, atol=rtol * largest, err_msg=name)
 
 
-def outcome(function, *args, **kwargs):
-    """Return the result, or the type and message of the exception."""
-    try:
-        return function(*args, **kwargs)
-    except Exception as error:
-        return type(error), str(error)
-
-
 def assert_twins(name, *args, count=2, near=None, **kwargs):
-    """Check that the function `name` of both packages does the same; return what it does.
+    """Check that the function `name` of both packages returns the same; return that.
 
-    Bits must agree, or numbers up to rounding where `near` is the bound of `assert_near`.
+    Bits must agree, or numbers up to rounding where `near` is the bound of `assert_near`. Neither
+    may raise: for errors there is `assert_same_error`.
     """
-    want = outcome(find(refimpl, name), *args, **kwargs)
+    want = find(refimpl, name)(*args, **kwargs)
     with threads(count):
-        got = outcome(find(fastimpl, name), *args, **kwargs)
+        got = find(fastimpl, name)(*args, **kwargs)
     if near is None:
         assert_bits(got, want)
     else:
         assert_near(got, want, near)
     return want
+
+
+def assert_same_error(name, *args, error=(TypeError, ValueError), **kwargs):
+    """Check that both packages refuse these arguments in the same words, and name one of them.
+
+    The exception is an `error`; any other fails, in one package or in both. Returns the message.
+    """
+    with pytest.raises(error) as want:
+        find(refimpl, name)(*args, **kwargs)
+    with pytest.raises(error) as got:
+        find(fastimpl, name)(*args, **kwargs)
+    message = str(want.value)
+    assert (got.type, str(got.value)) == (want.type, message)
+    known = argument_names(name, (*args, *kwargs.values()))
+    assert known & set(re.findall(r"\w+", message)), f"{message!r} names no argument"
+    return message
+
+
+def argument_names(name, arguments):
+    """Return the names of a function's parameters and of the parts that its arguments have."""
+    names = set(inspect.signature(find(refimpl, name)).parameters)
+    if name == "sample_mfg_many":  # each of its batches is checked as the other's is
+        names |= set(inspect.signature(refimpl.sample_mfg).parameters)
+    for argument in arguments:
+        names |= set(getattr(argument, "_fields", ())) | set(getattr(argument, "options", ()))
+    return names
 
 
 def read_only(array):

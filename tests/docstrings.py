@@ -29,7 +29,6 @@ COMPLEXITY = re.compile(r"\bO\(")
 SOURCE = re.compile(
     r"(?:Algorithm|Equation|Eq|Theorem|Figure|Table|Proposition|section)s? \(?[IVX\d]"
     r"|\b[A-Z]\w+ (?:et al\. )?\(?(?:KDD |ICLR )?(?:19|20)\d\d\b"
-    r"|\bspec [A-Z\d]"
     r"|\bE-[A-Z]\d+\b"
     r"|[Nn]ot in the papers"
 )

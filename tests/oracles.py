@@ -1,4 +1,4 @@
-"""Independent answers: written from the specification, slowly, with no code of either package."""
+"""Independent answers: written from the definitions, slowly, with no code of either package."""
 
 import math
 from collections import Counter, namedtuple
@@ -42,7 +42,7 @@ class Draws:
 
 
 def floyd(key, n, f):
-    """Return f of n positions, ascending: spec 1.3, with a list that is searched."""
+    """Return f of n positions, ascending: Floyd's algorithm, with a list that is searched."""
     draws, chosen = Draws(key), []
     for j in range(n - f, n):
         t = draws.below(j + 1)
@@ -72,7 +72,7 @@ def pop_weights(graph, deg_cap):
 
 
 def frontier_walk(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
-    """Return nodes, popped and pushed of SPEC B.1, by a scan over the slots."""
+    """Return nodes, popped and pushed of frontier sampling, by a scan over the slots."""
     weights, main, probe = pop_weights(graph, deg_cap), Draws(main), Draws(probe)
     slots = dense_fisher_yates(main, graph.n, m)
     sample, popped, pushed = set(slots), [], []
@@ -94,7 +94,7 @@ Walk = namedtuple("Walk", "nodes popped pushed counters")
 
 
 class BlockList:
-    """The dashboard of SPEC B.3 as what it means: blocks in a row, each of one frontier node.
+    """The pin-and-tile dashboard as what it means: blocks in a row, each of one frontier node.
 
     A block is [node, pins, live]. There is no array of pins, no tile and no index array to go
     stale, so it shares no mistake with a dashboard that has them.
@@ -146,7 +146,7 @@ def dashboard_walk(
     probe_range="capacity",
     overflow="truncate",
 ):
-    """Return what SPEC B.3 must give for a dashboard that starts with `capacity` entries."""
+    """Return what `pin_tile` must give for a dashboard that starts with `capacity` entries."""
     weights, main, probe = pop_weights(graph, deg_cap), Draws(main), Draws(probe)
     board = BlockList(capacity, dense_fisher_yates(main, graph.n, m), weights)
     sample, popped, pushed = {v for v, _, _ in board.blocks}, [], []
@@ -184,7 +184,7 @@ def capacity_or_used(board, probe_range):
 
 
 def frontier_law(graph, m, n, deg_cap=None, include="pushed"):
-    """Return {set of nodes: probability} of SPEC B.1 by enumeration, as Fractions."""
+    """Return {set of nodes: probability} of frontier sampling by enumeration, as Fractions."""
     weights = pop_weights(graph, deg_cap)
     roots = list(combinations(range(graph.n), m))
     law = {(pick, frozenset(pick)): Fraction(1, len(roots)) for pick in roots}

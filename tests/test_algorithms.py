@@ -136,6 +136,23 @@ def test_marks():
     ]
 
 
+def gat_equations():
+    """Return the (number, equation) pairs of docs/models.md, and those of `gat_backward`."""
+    section = (DOCS / "models.md").read_text().split("\n### GAT\n")[1].split("\n### ")[0]
+    code = paper_lines.source_of("refimpl.layers.gat:gat_backward")[2]
+    return (
+        re.findall(r"^\| GAT\.(\d+) \| `(.+?)` \| .+ \|$", section, re.M),
+        re.findall(r"  # GAT\.(\d+): (.+)$", code, re.M),
+    )
+
+
+def test_each_line_of_gat_backward_is_an_equation_of_the_page():
+    """The same equations under the same numbers, in order, each on a line of code."""
+    page, code = gat_equations()
+    assert [int(number) for number, _ in page] == list(range(1, 20))
+    assert code == page
+
+
 @pytest.mark.parametrize("key", ALGORITHMS)
 def test_every_algorithm_has_its_page(key):
     """With its code, its table of lines, its errata and an example that is worked there."""

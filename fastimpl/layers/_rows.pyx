@@ -5,7 +5,6 @@ from cython.parallel cimport prange
 from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport uint64_t
 
-from fastimpl._propagation cimport block_rows
 from fastimpl._streams cimport GOLD, mix
 
 cdef extern from "fastimpl/_dots.h":
@@ -53,52 +52,6 @@ def l2_backward(
         along = dot[floating](&Y[i, 0], &G[i, 0], Y.shape[1]) if norms[i] > eps else 0
         for k in range(Y.shape[1]):
             dX[i, k] = (G[i, k] - Y[i, k] * along) / norms[i]
-
-
-def standardize_forward(
-    const floating[:, ::1] X, const floating[::1] gain, const floating[::1] offset, floating eps,
-    floating[:, ::1] Y, floating[:, ::1] X_hat, floating[::1] scale
-):
-    cdef Py_ssize_t i, k, f = X.shape[1]
-    cdef floating mean
-    for i in prange(X.shape[0], nogil=True, schedule="static"):
-        mean = 0
-        for k in range(f):
-            mean = mean + X[i, k]
-        mean = mean / f
-        for k in range(f):
-            X_hat[i, k] = X[i, k] - mean
-        scale[i] = 1 / root[floating](
-            <floating>(dot[floating](&X_hat[i, 0], &X_hat[i, 0], f) / f + eps)
-        )
-        for k in range(f):
-            X_hat[i, k] = X_hat[i, k] * scale[i]
-            Y[i, k] = X_hat[i, k] * gain[k] + offset[k]
-
-
-def standardize_backward(
-    const floating[:, ::1] X_hat, const floating[::1] scale, const floating[::1] gain,
-    const floating[:, ::1] G, floating[:, ::1] dX, floating[:, :, ::1] sums
-):
-    """dX; and for each block of rows the sums of G X_hat and of G, in sums (blocks, 2, f)."""
-    cdef Py_ssize_t i, k, v, f = X_hat.shape[1], rows = block_rows(X_hat.shape[0])
-    cdef floating mean, along
-    for i in prange(sums.shape[0], nogil=True, schedule="static"):
-        for k in range(f):
-            sums[i, 0, k] = 0
-            sums[i, 1, k] = 0
-        for v in range(i * rows, min((i + 1) * rows, X_hat.shape[0])):
-            mean = 0
-            along = 0
-            for k in range(f):
-                mean = mean + G[v, k] * gain[k]
-                along = along + G[v, k] * gain[k] * X_hat[v, k]
-                sums[i, 0, k] += G[v, k] * X_hat[v, k]
-                sums[i, 1, k] += G[v, k]
-            mean = mean / f
-            along = along / f
-            for k in range(f):
-                dX[v, k] = (G[v, k] * gain[k] - mean - X_hat[v, k] * along) * scale[v]
 
 
 def dropout(

@@ -6,16 +6,12 @@ import numpy as np
 
 from fastimpl._buffers import empty_like
 from fastimpl._twin import twin
-from fastimpl.layers import _elementwise, _rows
+from fastimpl.layers import _rows
 from refimpl import _check
 from refimpl.layers.rows import (
     RowL2Output,
-    RowStandardizeGradients,
-    RowStandardizeOutput,
     dropout_arguments,
     row_l2_arguments,
-    row_standardize_arguments,
-    row_standardize_backward_arguments,
 )
 
 
@@ -33,23 +29,6 @@ def row_l2_backward(out, G, *, eps=1e-6):
     dX = empty_like(Y)
     _rows.l2_backward(Y, norms, G, eps, dX)
     return dX
-
-
-@twin
-def row_standardize_forward(X, gain, offset, *, eps=1e-9):
-    X, gain, offset, eps = row_standardize_arguments(X, gain, offset, eps)
-    out = RowStandardizeOutput(empty_like(X), empty_like(X), np.empty(len(X), X.dtype))
-    _rows.standardize_forward(X, gain, offset, eps, *out)
-    return out
-
-
-@twin
-def row_standardize_backward(out, gain, G):
-    X_hat, scale, gain, G = row_standardize_backward_arguments(out, gain, G)
-    dX = empty_like(X_hat)
-    sums = np.empty((_elementwise.blocks_of(len(G)), 2, G.shape[1]), G.dtype)
-    _rows.standardize_backward(X_hat, scale, gain, G, dX, sums)
-    return RowStandardizeGradients(dX, *sums.sum(axis=0))
 
 
 @twin

@@ -3,12 +3,13 @@
 import numpy as np
 from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
 
 from fastimpl._graph cimport prefetch
 from fastimpl._streams cimport below, displaced_size, partial_shuffle
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
+from fastimpl.samplers._relabelling cimport Relabelling, find_new, number_new
 from fastimpl.samplers._walker cimport (
     FIRST, FOUND, SPARE, Walker, release_buffers, room, sort_unique
 )
@@ -18,64 +19,6 @@ cdef enum:
     FEW = 64  # picks at most that are sorted by counting, for each, how many are smaller
     AHEAD = 16  # entries between the one looked up and the one being fetched
     ROWS = 64  # that a thread takes at a time
-    NEW = -1  # local id of a node that was not met
-
-
-cdef class Relabelling:
-    """The local ids of the nodes met so far, and the memory in which threads draw.
-
-    Made once for a graph. Whoever has met nodes makes them new again, so that no minibatch does
-    work in proportion to the graph.
-    """
-
-    cdef int32_t* local
-    cdef Walker* threads  # for their buffers
-    cdef int count
-
-    def __cinit__(self, int64_t graph_nodes):
-        self.local = <int32_t*>malloc(<size_t>graph_nodes * sizeof(int32_t) + 1)
-        if self.local == NULL:
-            raise MemoryError()
-        memset(self.local, 0xFF, <size_t>graph_nodes * sizeof(int32_t))
-
-    def __dealloc__(self):
-        cdef int t
-        for t in range(self.count):
-            release_buffers(&self.threads[t])
-        free(self.threads)
-        free(self.local)
-
-    cdef object reserve(self, int count, int64_t fanout):
-        """Have memory for `count` threads to draw up to `fanout` of a row."""
-        cdef Walker* grown
-        cdef int t
-        cdef int64_t scratch = max(<int64_t>SHORT, displaced_size(fanout))
-        if count > self.count:
-            grown = <Walker*>realloc(self.threads, <size_t>count * sizeof(Walker))
-            if grown == NULL:
-                raise MemoryError()
-            memset(&grown[self.count], 0, <size_t>(count - self.count) * sizeof(Walker))
-            self.threads = grown
-            self.count = count
-        for t in range(count):
-            if not (
-                room(&self.threads[t], FIRST, <size_t>scratch * sizeof(int32_t))
-                and room(&self.threads[t], FOUND, <size_t>fanout * sizeof(int32_t))
-                and room(&self.threads[t], SPARE, <size_t>fanout * sizeof(int32_t))
-            ):
-                raise MemoryError()
-
-    def enter(self, const int32_t[::1] nodes):
-        """Number the nodes, before the first hop."""
-        cdef int64_t i
-        for i in range(nodes.shape[0]):
-            self.local[nodes[i]] = <int32_t>i
-
-    def leave(self, const int32_t[::1] nodes):
-        """Make the nodes new again, after the last hop."""
-        cdef int64_t i
-        for i in range(nodes.shape[0]):
-            self.local[nodes[i]] = NEW
 
 
 def hop(
@@ -89,28 +32,57 @@ def hop(
     cdef int32_t[::1] ids, src
     cdef int64_t[::1] where
     cdef uint64_t after
+    cdef int threads = gnn_max_threads()
+    cdef Walker* walkers
     cdef const int64_t* offsets = offsets_of(indptr)
     with nogil:
         after = bound_rows(offsets, ids_of(dst), n_dst, fanout, draws, &bounds[0], &first[0])
     entries = bounds[n_dst]
-    known.reserve(gnn_max_threads(), fanout if after > draws else 0)
     ids, where = np.empty(entries, np.int32), np.empty(entries, np.int64)
+    walkers = <Walker*>calloc(<size_t>threads, sizeof(Walker))
+    if walkers == NULL:
+        raise MemoryError()
     with nogil:
-        if entries:
+        new = reserve(walkers, threads, fanout if after > draws else 0)
+        if new == 0 and entries:
             draw_rows(
-                known, offsets, ids_of(indices), ids_of(dst), n_dst, fanout, key, &bounds[0],
+                walkers, offsets, ids_of(indices), ids_of(dst), n_dst, fanout, key, &bounds[0],
                 &first[0], &ids[0], &where[0],
             )
-        new = find_new(known, ids_of(ids), entries, min(entries, indptr.shape[0] - 1))
+            new = find_new(
+                known.local, &known.walker, ids_of(ids), entries, indptr.shape[0] - 1
+            )
+        release(walkers, threads)
     if new < 0:
         raise MemoryError()
     src = np.empty(n_dst + new, np.int32)
     with nogil:
         if entries:
-            relabel(known, ids_of(dst), n_dst, new, &src[0], &ids[0], entries)
+            relabel(known, ids_of(dst), n_dst, &src[0], &ids[0], entries)
     if entries == 0:
         src[:] = dst
     return np.asarray(src), np.asarray(bounds), np.asarray(ids), np.asarray(where), after
+
+
+cdef int reserve(Walker* walkers, int count, int64_t fanout) noexcept nogil:
+    """Have memory for `count` threads to draw up to `fanout` of a row; -1 when it runs out."""
+    cdef int t
+    cdef int64_t scratch = max(<int64_t>SHORT, displaced_size(fanout))
+    for t in range(count):
+        if not (
+            room(&walkers[t], FIRST, <size_t>scratch * sizeof(int32_t))
+            and room(&walkers[t], FOUND, <size_t>fanout * sizeof(int32_t))
+            and room(&walkers[t], SPARE, <size_t>fanout * sizeof(int32_t))
+        ):
+            return -1
+    return 0
+
+
+cdef void release(Walker* walkers, int count) noexcept nogil:
+    cdef int t
+    for t in range(count):
+        release_buffers(&walkers[t])
+    free(walkers)
 
 
 cdef uint64_t bound_rows(
@@ -131,7 +103,7 @@ cdef uint64_t bound_rows(
 
 
 cdef void draw_rows(
-    Relabelling known, const int64_t* indptr, const int32_t* indices, const int32_t* dst,
+    Walker* walkers, const int64_t* indptr, const int32_t* indices, const int32_t* dst,
     int64_t n_dst, int64_t fanout, uint64_t key, const int64_t* bounds, const int64_t* first,
     int32_t* ids, int64_t* where
 ) noexcept nogil:
@@ -141,7 +113,7 @@ cdef void draw_rows(
         for batch in prange(batches, schedule="dynamic"):
             draw_batch(
                 indptr, indices, dst, batch * ROWS, min((batch + 1) * ROWS, n_dst), fanout, key,
-                bounds, first, &known.threads[threadid()], ids, where,
+                bounds, first, &walkers[threadid()], ids, where,
             )
 
 
@@ -206,42 +178,14 @@ cdef void shuffle_whole(
         deck[j] = deck[i]
 
 
-cdef int64_t find_new(
-    Relabelling known, const int32_t* ids, int64_t entries, int64_t most
-) noexcept nogil:
-    """Number the new nodes among `ids`, in ascending order, behind those known.
-
-    Return how many they are, at most `most`; -1 when memory runs out.
-    """
-    cdef Walker* walker = &known.threads[0]
-    cdef int32_t* local = known.local
-    cdef int32_t* found = <int32_t*>room(walker, FOUND, <size_t>(most + 1) * sizeof(int32_t))
-    cdef int64_t k, count = 0
-    cdef int32_t is_new
-    if found == NULL:
-        return -1
-    for k in range(entries):
-        if k + AHEAD < entries:
-            prefetch(local + ids[k + AHEAD])
-        is_new = local[ids[k]] == NEW
-        found[count] = ids[k]  # overwritten by the next where it is not new
-        count += is_new
-        local[ids[k]] -= is_new  # no longer: any other number will do until `relabel`
-    walker.found, walker.s = found, count
-    return -1 if sort_unique(walker) else count
-
-
 cdef void relabel(
-    Relabelling known, const int32_t* dst, int64_t n_dst, int64_t new, int32_t* src,
-    int32_t* ids, int64_t entries
+    Relabelling known, const int32_t* dst, int64_t n_dst, int32_t* src, int32_t* ids,
+    int64_t entries
 ) noexcept nogil:
     """Fill `src`, and make `ids` local: new nodes come behind `dst`, ascending."""
-    cdef int64_t i, k
-    cdef const int32_t* found = known.threads[0].found
-    cdef int32_t* local = known.local
+    cdef int64_t k
+    cdef const int32_t* local = known.local
     memcpy(src, dst, <size_t>n_dst * sizeof(int32_t))
-    for i in range(new):
-        src[n_dst + i] = found[i]
-        local[found[i]] = <int32_t>(n_dst + i)
+    number_new(known.local, &known.walker, n_dst, src)
     for k in prange(entries, schedule="static", use_threads_if=entries > ROWS * ROWS):
         ids[k] = local[ids[k]]

@@ -3,19 +3,19 @@
 import numpy as np
 from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
 
 from fastimpl._buffers import empty
 from fastimpl._graph cimport prefetch
 from fastimpl._streams cimport FEW, GOLD, floyd_few, floyd_many, mix
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
-from fastimpl.samplers._walker cimport FOUND, Walker, release_buffers, room, sort_unique
+from fastimpl.samplers._relabelling cimport Relabelling, find_new, number_new
+from fastimpl.samplers._walker cimport Walker
 
 cdef enum:
     AHEAD = 16  # entries between the one looked up and the one being fetched
     ROWS = 64  # that a thread takes at a time
-    NEW = -1  # local id of a node that was not met
 
 # The hop of one batch; pointers into arrays that Python holds.
 ctypedef struct Hop:
@@ -31,41 +31,6 @@ ctypedef struct Hop:
     int64_t new
     int32_t* src
     int64_t first_part  # parts of ROWS rows in the batches before
-
-
-cdef class Relabelling:
-    """The local ids of the nodes that a batch has met so far.
-
-    Made once for a graph. Whoever has met nodes makes them new again, so that no batch does work
-    in proportion to the graph.
-    """
-
-    cdef int32_t* local
-    cdef Walker walker  # for its buffers
-
-    def __cinit__(self, int64_t graph_nodes):
-        memset(&self.walker, 0, sizeof(Walker))
-        self.local = <int32_t*>malloc(<size_t>graph_nodes * sizeof(int32_t) + 1)
-        if self.local == NULL:
-            raise MemoryError()
-        memset(self.local, 0xFF, <size_t>graph_nodes * sizeof(int32_t))
-
-    def __dealloc__(self):
-        release_buffers(&self.walker)
-        free(self.local)
-
-    def enter(self, const int32_t[::1] nodes):
-        """Number the nodes, before the first hop."""
-        cdef int64_t i
-        for i in range(nodes.shape[0]):
-            self.local[nodes[i]] = <int32_t>i
-
-    def leave(self, const int32_t[::1] nodes):
-        """Make the nodes new again, after the last hop."""
-        cdef int64_t i
-        with nogil:
-            for i in range(nodes.shape[0]):
-                self.local[nodes[i]] = NEW
 
 
 def threads():
@@ -110,14 +75,18 @@ def hop(
         with nogil:
             draw_parts(hops, batches, parts, offsets, columns, fanout, bits, words)
             for b in prange(batches, schedule="dynamic", use_threads_if=batches > 1):
-                failed |= find_new(&hops[b], indptr.shape[0] - 1)
+                hops[b].new = find_new(
+                    hops[b].local, hops[b].walker, hops[b].ids, hops[b].bounds[hops[b].count],
+                    indptr.shape[0] - 1,
+                )
+                failed |= hops[b].new < 0
         if failed:
             raise MemoryError()
         for b in range(batches):
             make_sources(&hops[b], arrays[b])
         with nogil:
             for b in prange(batches, schedule="dynamic", use_threads_if=batches > 1):
-                number_new(&hops[b])
+                number_new(hops[b].local, hops[b].walker, hops[b].n_dst, hops[b].src)
             relabel_parts(hops, batches, parts)
     finally:
         free(bits)
@@ -221,41 +190,6 @@ cdef void draw_part(
             prefetch(indices + where[j])
     for j in range(self.bounds[begin], self.bounds[end]):
         self.ids[j] = indices[self.where[j]]
-
-
-cdef int find_new(Hop* self, int64_t graph_nodes) noexcept nogil:
-    """Find the new nodes, ascending, and mark them as met; -1 when memory runs out."""
-    cdef Walker* walker = self.walker
-    cdef int64_t entries = self.bounds[self.count], k, count = 0
-    cdef int32_t* local = self.local
-    cdef const int32_t* ids = self.ids
-    cdef int32_t* found = <int32_t*>room(
-        walker, FOUND, <size_t>(min(entries, graph_nodes) + 1) * sizeof(int32_t)
-    )
-    cdef int32_t is_new
-    if found == NULL:
-        return -1
-    for k in range(entries):
-        if k + AHEAD < entries:
-            prefetch(local + ids[k + AHEAD])
-        is_new = local[ids[k]] == NEW
-        found[count] = ids[k]  # overwritten by the next where it is not new
-        count += is_new
-        local[ids[k]] -= is_new  # no longer: any other number will do until `number_new`
-    walker.found, walker.s = found, count
-    if sort_unique(walker):
-        return -1
-    self.new = count
-    return 0
-
-
-cdef void number_new(Hop* self) noexcept nogil:
-    """Number the new nodes behind the destinations."""
-    cdef int64_t i
-    cdef const int32_t* found = self.walker.found
-    for i in range(self.new):
-        self.src[self.n_dst + i] = found[i]
-        self.local[found[i]] = <int32_t>(self.n_dst + i)
 
 
 cdef void relabel_parts(Hop* hops, int64_t batches, int64_t parts) noexcept nogil:

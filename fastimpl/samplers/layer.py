@@ -1,15 +1,10 @@
 """refimpl/samplers/layer.py on kernels."""
 
-from contextlib import contextmanager
-from weakref import WeakKeyDictionary
-
 from fastimpl._twin import twin
 from fastimpl.samplers import _layer
-from fastimpl.samplers._layer import Relabelling
+from fastimpl.samplers._lending import relabellings
 from refimpl.block import MFG, Block
 from refimpl.samplers.layer import layer_arguments
-
-_idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> relabellings that nobody is using
 
 
 @twin
@@ -17,7 +12,7 @@ def layer_sample(graph, roots, fanouts, key):
     roots, fanouts, key = layer_arguments(graph, roots, fanouts, key)
     nodes, draws = [roots], 0
     blocks: list[Block] = []
-    with _relabelling(graph) as relabelling:
+    with relabellings(graph, 1) as (relabelling,):
         relabelling.enter(roots)
         for fanout in fanouts:
             # all neighbours, where no node has more: that also bounds the scratch memory
@@ -30,15 +25,3 @@ def layer_sample(graph, roots, fanouts, key):
             blocks.insert(0, block)
         relabelling.leave(nodes[0])
     return MFG(tuple(nodes), tuple(blocks))
-
-
-@contextmanager
-def _relabelling(graph):
-    """Lend a relabelling that no other Python thread is using; it has to come back empty."""
-    idle = _idle.setdefault(graph, [])
-    try:
-        relabelling = idle.pop()
-    except IndexError:
-        relabelling = Relabelling(graph.n)
-    yield relabelling
-    idle.append(relabelling)  # not after an error, which may leave nodes in it

@@ -1,11 +1,8 @@
 """refimpl/samplers/neighbor.py on kernels."""
 
-from contextlib import contextmanager
-from weakref import WeakKeyDictionary
-
 from fastimpl._twin import twin
 from fastimpl.samplers import _neighbor
-from fastimpl.samplers._neighbor import Relabelling
+from fastimpl.samplers._lending import relabellings
 from fastimpl.streams import key, permutation
 from refimpl import _check
 from refimpl.samplers.neighbor import (
@@ -15,8 +12,6 @@ from refimpl.samplers.neighbor import (
     neighbor_arguments,
 )
 from refimpl.samplers.typed_neighbor import by_relation, typed_mfg
-
-_idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> relabellings that nobody is using
 
 
 @twin
@@ -60,7 +55,7 @@ def _sample(graph, batches, fanouts, keys, mode):
     nodes = [[seeds] for seeds in batches]
     patterns: list[list] = [[] for _ in batches]
     shared = mode == "shared"
-    with _relabellings(graph, len(batches)) as known:
+    with relabellings(graph, len(batches)) as known:
         for relabelling, seeds in zip(known, batches, strict=True):
             relabelling.enter(seeds)
         for hop, fanout in enumerate(fanouts):
@@ -79,17 +74,3 @@ def _sample(graph, batches, fanouts, keys, mode):
         for relabelling, met in zip(known, nodes, strict=True):
             relabelling.leave(met[0])
     return [as_mfg(met, hops, mode) for met, hops in zip(nodes, patterns, strict=True)]
-
-
-@contextmanager
-def _relabellings(graph, count):
-    """Lend relabellings that no other Python thread is using; they have to come back empty."""
-    idle = _idle.setdefault(graph, [])
-    lent: list[Relabelling] = []
-    while len(lent) < count:
-        try:
-            lent.append(idle.pop())
-        except IndexError:
-            lent.append(Relabelling(graph.n))
-    yield lent
-    idle.extend(lent)  # not after an error, which may leave nodes in them

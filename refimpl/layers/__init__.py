@@ -8,13 +8,9 @@ from refimpl.layers.relations import relation_norms
 from refimpl.layers.rgcn import RgcnGradients, RgcnOutput, rgcn_backward, rgcn_forward
 from refimpl.layers.rows import (
     RowL2Output,
-    RowStandardizeGradients,
-    RowStandardizeOutput,
     dropout,
     row_l2_backward,
     row_l2_forward,
-    row_standardize_backward,
-    row_standardize_forward,
 )
 from refimpl.layers.sage import SageGradients, SageOutput, sage_backward, sage_forward
 
@@ -29,8 +25,6 @@ __all__ = [
     "RgcnGradients",
     "RgcnOutput",
     "RowL2Output",
-    "RowStandardizeGradients",
-    "RowStandardizeOutput",
     "SageGradients",
     "SageOutput",
     "dense_backward",
@@ -47,8 +41,6 @@ __all__ = [
     "rgcn_forward",
     "row_l2_backward",
     "row_l2_forward",
-    "row_standardize_backward",
-    "row_standardize_forward",
     "sage_backward",
     "sage_forward",
 ]

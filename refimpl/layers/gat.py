@@ -131,7 +131,9 @@ def gat_backward(
 
     H acts three times: through P H, and through the scores of receivers and senders. Besides
     sparse products this takes the inner product of two rows for every entry, and sums over the
-    entries of a row and of a column (E-E7). O(n_src f h + e h) time.
+    entries of a row and of a column (E-E7). Lines bear the numbers of the equations of
+    docs/models.md, for one head; dY is the gradient of the loss with respect to Y.
+    O(n_src f h + e h) time.
 
     Parameters
     ----------
@@ -155,36 +157,49 @@ def gat_backward(
     options = norm, form, slope, b, relu
     X, W, a_recv, a_send, b = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
     out, G_out = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx)
-    G = masked(G_out, out.X_out, relu)
-    u, j = live_entries(A.graph)
-    dH, da_recv, da_send = np.zeros_like(out.H), np.zeros_like(a_recv), np.zeros_like(a_send)
+    G = masked(G_out, out.X_out, relu)  # GAT.1: G = dX_out where X_out > 0, else 0
+    dH, da_recv, da_send = np.empty_like(out.H), np.empty_like(a_recv), np.empty_like(a_send)
+    n_dst = A.graph.n_dst
     for k, columns in enumerate(np.split(np.arange(W.shape[1]), len(a_recv))):
-        H_k, G_k, dH_k = out.H[:, columns], G[:, columns], dH[:, columns]
-        Pi = entry_products(A.graph, G_k, H_k)
+        H_k, G_k, P_k = out.H[:, columns], G[:, columns], out.P[k]
+        sigma, tau = out.sigma[k], out.tau[k]
+        dP = entry_products(A.graph, G_k, H_k)  # GAT.2: dP_uv = <G_u, H_v>
         with timed("aggregation"):
-            d_beta = attention_gradient(A.graph, A.data, out.P[k], Pi, norm)
-            sigma, tau = out.sigma[k], out.tau[k]
+            dbeta = scores_gradient(A, P_k, dP, norm)  # GAT.3: dbeta = P (dP - sum_w P_uw dP_uw)
             if form == "joint":
-                epsilon = np.zeros_like(d_beta)
-                epsilon[j] = d_beta[j] * leaky_slope(sigma[u] + tau[A.graph.indices[j]], slope)
-                d_sigma = row_sums(A.graph, epsilon)
-                d_tau = row_sums(A.graph_t, epsilon[A.perm])
+                E = entry_sums(A.graph, sigma, tau)  # GAT.4: E_uv = sigma_u + tau_v
+                dE = dbeta * leaky_slope(E, slope)  # GAT.5: dE_uv = dbeta_uv phi'(E_uv)
+                dsigma = row_sums(A.graph, dE)  # GAT.6: dsigma_u = sum_v dE_uv
+                dtau = row_sums(A.graph_t, dE[A.perm])  # GAT.7: dtau_v = sum_u dE_uv
             else:
-                d_sigma = row_sums(A.graph, d_beta) * leaky_slope(sigma, slope)
-                d_tau = row_sums(A.graph_t, d_beta[A.perm]) * leaky_slope(tau, slope)
-        dH_k = spmm(A.graph_t, out.P[k][A.perm], G_k)
-        dH_k[: A.graph.n_dst] += matmul(d_sigma[:, None], a_recv[k][None])
-        dH[:, columns] = dH_k + matmul(d_tau[:, None], a_send[k][None])
-        da_recv[k] = matmul(H_k[: A.graph.n_dst].T, d_sigma[:, None])[:, 0]
-        da_send[k] = matmul(H_k.T, d_tau[:, None])[:, 0]
-    dX = matmul(dH, W.T) if need_dx else None
-    db = None if b is None else G.sum(axis=0)
-    return GatGradients(matmul(X.T, dH), da_recv, da_send, dX, db)
+                dsigma = row_sums(A.graph, dbeta)  # GAT.8: dsigma_u = sum_v dbeta_uv
+                dsigma *= leaky_slope(sigma, slope)  # GAT.9: dsigma_u *= phi'(sigma_u)
+                dtau = row_sums(A.graph_t, dbeta[A.perm])  # GAT.10: dtau_v = sum_u dbeta_uv
+                dtau *= leaky_slope(tau, slope)  # GAT.11: dtau_v *= phi'(tau_v)
+        dH[:, columns] = spmm(A.graph_t, P_k[A.perm], G_k)  # GAT.12: dH = P^T G
+        dH[:n_dst, columns] += outer(dsigma, a_recv[k])  # GAT.13: dH += dsigma a_recv^T
+        dH[:, columns] += outer(dtau, a_send[k])  # GAT.14: dH += dtau a_send^T
+        da_recv[k] = apply(H_k[:n_dst].T, dsigma)  # GAT.15: da_recv = H^T dsigma
+        da_send[k] = apply(H_k.T, dtau)  # GAT.16: da_send = H^T dtau
+    dW = matmul(X.T, dH)  # GAT.17: dW = X^T dH
+    dX = matmul(dH, W.T) if need_dx else None  # GAT.18: dX = dH W^T
+    db = None if b is None else G.sum(axis=0)  # GAT.19: db = sum_u G_u
+    return GatGradients(dW, da_recv, da_send, dX, db)
 
 
 def scores(heads, a):
     """Return H_k a_k for every head k."""
-    return np.stack([matmul(H_k, a_k[:, None])[:, 0] for H_k, a_k in zip(heads, a, strict=True)])
+    return np.stack([apply(H_k, a_k) for H_k, a_k in zip(heads, a, strict=True)])
+
+
+def apply(M, x):
+    """Return M x, for a vector x."""
+    return matmul(M, x[:, None])[:, 0]
+
+
+def outer(x, y):
+    """Return x y^T, for vectors x and y."""
+    return matmul(x[:, None], y[None])
 
 
 def leaky(x, slope):
@@ -213,30 +228,38 @@ def attention(graph, data, beta, norm):
     return P
 
 
-def attention_gradient(graph, data, P, Pi, norm):
-    """Return the gradient of the scores from Pi, the gradient of one head's P."""
+def scores_gradient(A, P, dP, norm):
+    """Return dbeta from dP for one head: the gradient of `attention`."""
     if norm == "none":
-        return Pi
-    d_beta = np.zeros_like(Pi)
+        return dP
+    dbeta = np.zeros_like(dP)
     if norm == "row":
-        _, j = live_entries(graph)
-        d_beta[j] = Pi[j] * data[j]
-        return d_beta
-    for start, end in zip(graph.start, graph.end, strict=True):
-        p, pi = P[start:end], Pi[start:end]
-        d_beta[start:end] = p * (pi - (p * pi).sum())
-    return d_beta
+        _, j = live_entries(A.graph)
+        dbeta[j] = dP[j] * A.data[j]
+        return dbeta
+    for start, end in zip(A.graph.start, A.graph.end, strict=True):
+        p, dp = P[start:end], dP[start:end]
+        dbeta[start:end] = p * (dp - (p * dp).sum())
+    return dbeta
 
 
 @timed("aggregation")
 def entry_products(graph, G, H):
     """Return the inner product of row u of G and row v of H for every entry (u, v)."""
     count(sparse=graph.e * G.shape[1])
-    Pi = np.zeros(graph.e, G.dtype)
+    products = np.zeros(graph.e, G.dtype)
     for u in range(graph.n_dst):
         for j in range(graph.start[u], graph.end[u]):
-            Pi[j] = G[u] @ H[graph.indices[j]]
-    return Pi
+            products[j] = G[u] @ H[graph.indices[j]]
+    return products
+
+
+def entry_sums(graph, sigma, tau):
+    """Return sigma_u + tau_v for every entry (u, v)."""
+    u, j = live_entries(graph)
+    sums = np.zeros(graph.e, sigma.dtype)
+    sums[j] = sigma[u] + tau[graph.indices[j]]
+    return sums
 
 
 def row_sums(graph, values):

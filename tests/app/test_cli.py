@@ -425,7 +425,7 @@ def test_info(capsys):
 
 
 def test_training_on_communities_lowers_the_loss_and_uses_the_graph():
-    """P-G1, and the default data set's promise: features alone about 60%, a GNN above 90%."""
+    """The default data set keeps its promise: features alone about 60%, a GNN above 90%."""
     dataset = communities(0)
     results = {
         model: fastimpl.train(dataset, fastimpl.TrainConfig(model=model, epochs=10))

@@ -38,14 +38,14 @@ def counted_step(trainer):
     return LoadCounts(*(b - a for a, b in zip(before, trainer.counts_of_epoch, strict=True)))
 
 
-# A1: a cache of what would be computed anyway.
+# A cache of what would be computed anyway.
 
 
 @EACH_MODEL
 @pytest.mark.parametrize("layers", [2, 3])
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 def test_a_cache_of_the_exact_rows_changes_no_logit(gnn, dataset, model, layers, dropout):
-    """A1: same logits, same gradients above, others below. Masks go by node, not by row."""
+    """Same logits, same gradients above, others below. Masks go by node, not by row."""
     options = {"model": model, "layers": layers, "dropout": dropout, "p_grad": 1.0}
     plain = watched(gnn, dataset, config_of("neighbor", **{**options, "p_grad": 0.9}), 1)
     trainer = watched(gnn, dataset, config_of(**options))
@@ -79,13 +79,13 @@ def test_dropout_masks_go_by_node(gnn, dataset):
             assert_allclose(row, (u >= 0.4) / 0.6)
 
 
-# A2: the gradients.
+# The gradients.
 
 
 @EACH_MODEL
 @pytest.mark.parametrize(("layers", "dropout"), [(1, 0.0), (2, 0.0), (3, 0.0), (3, 0.2)])
 def test_gradients_with_cached_rows_held_constant(gnn, dataset, model, layers, dropout):
-    """A2, and the compact forward pass: all by dense algebra on the graph before pruning.
+    """And the compact forward pass: all by dense algebra on the graph before pruning.
 
     Biases keep rows of zeros away from the kink of the ReLU.
     """
@@ -115,12 +115,12 @@ def test_gradients_with_cached_rows_held_constant(gnn, dataset, model, layers, d
     assert of_cached or layers == 1, "the gradient of cached rows is lost"
 
 
-# A3, A4: what must not be read.
+# What must not be read.
 
 
 @EACH_MODEL
 def test_features_of_dead_nodes_are_never_read(gnn, dataset, model):
-    """A3: NaN in every feature that the next step does not need."""
+    """NaN in every feature that the next step does not need."""
     config = config_of(model=model)
     clean, poisoned = (watched(gnn, dataset, config, 8) for _ in range(2))
     want = trajectory(clean, 1)
@@ -133,7 +133,7 @@ def test_features_of_dead_nodes_are_never_read(gnn, dataset, model):
 
 
 def test_contents_of_invalid_slots_are_never_used(gnn, dataset):
-    """A4: NaN in every slot that no lookup of this iteration may give."""
+    """NaN in every slot that no lookup of this iteration may give."""
     config = config_of(t_stale=4)
     clean, poisoned = (watched(gnn, dataset, config, 12) for _ in range(2))
     nodes = np.arange(dataset.train_graph.n, dtype=np.int32)
@@ -148,7 +148,7 @@ def test_contents_of_invalid_slots_are_never_used(gnn, dataset):
 
 
 def test_every_row_is_computed_cached_or_dead(gnn, dataset):
-    """A5, and what is counted of it."""
+    """And is counted as such."""
     with watched(gnn, dataset, config_of(), 10) as trainer:
         for _ in range(5):
             counts = counted_step(trainer)
@@ -168,7 +168,7 @@ def test_every_row_is_computed_cached_or_dead(gnn, dataset):
 
 
 def test_loads_are_counted_before_the_update(gnn, dataset):
-    """Spec 5.4, with embeddings that grow over the features meanwhile."""
+    """The I/O that is saved, with embeddings that grow over the features meanwhile."""
     config = config_of(hotness="degree", buffer=8 * 12 * 100, t_stale=6)
     every = np.arange(dataset.train_graph.n, dtype=np.int32)
     loaded, inputs, displaced = [], [], 0
@@ -222,7 +222,7 @@ def test_evaluation_reads_no_cache(gnn, dataset):
 
 @pytest.mark.parametrize("method", ["fresh", "neighbor"])
 def test_workers_change_no_bit(gnn, dataset, method):
-    """T1: two epochs, losses and weights."""
+    """Two epochs, losses and weights."""
     runs = []
     for workers in (0, 1, 2, 4):
         with watched(gnn, dataset, config_of(method, workers=workers, dropout=0.2)) as trainer:
@@ -293,7 +293,7 @@ def test_settings_of_the_policy_reach_it(gnn, dataset):
 
 
 def test_the_header_alone_serves_entries_of_any_age(gnn, dataset):
-    """Spec 4.4, in a run: with stamps nothing is older than t_stale."""
+    """In a run: with stamps nothing is older than t_stale."""
     oldest = {}
     for staleness in ("stamp", "header_only"):
         with watched(gnn, dataset, config_of(staleness=staleness, t_stale=3)) as trainer:
@@ -319,7 +319,7 @@ def test_a_cycle_begins_with_the_warm_up_and_every_t_stale_iterations(gnn, datas
 
 
 def test_the_plan_for_performance_only_admits_less(gnn, dataset):
-    """Spec 4.8, W1: what it does not allow is never cached."""
+    """What the policy for performance does not allow is never cached."""
     options = {"hotness": "profile", "buffer": 8 * 12 * 60, "t_stale": 5, "overflow": "drop"}
     with watched(gnn, dataset, config_of(performance=True, **options), 20) as trainer:
         ok, cached = trainer.plan.ok, trainer.cache.entries.slot_of >= 0

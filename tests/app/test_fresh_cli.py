@@ -175,7 +175,7 @@ def test_what_changes_no_bit(run, tmp_path, gnn, method, options):
 
 
 def test_nothing_cached_is_neighbour_sampling(run, state):
-    """E1: to the bit; a cache that is never asked counts nothing."""
+    """To the bit; a cache that is never asked counts nothing."""
     run(*NEIGHBOR, out="neighbor")
     for number, options in enumerate([("--p-grad", "0"), ("--t-stale", "0"), ("--warmup", "999")]):
         loads = run(*FRESH, *options, out=str(number))[3]["loads"]

@@ -1,4 +1,4 @@
-"""What FreshGNN is at the ends of its settings: neighbour sampling, frozen rows, GAS (spec 3.6)."""
+"""What FreshGNN is at the ends of its settings: neighbour sampling, frozen rows, GAS."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def dataset(tmp_path_factory):
     return tiny_dataset(tmp_path_factory.mktemp("tiny"), "float64")
 
 
-# E1, E7, A6: neighbour sampling.
+# Neighbour sampling.
 
 
 def neighbour_sampling(gnn, dataset, config, steps):
@@ -75,7 +75,7 @@ def assert_neighbour_sampling(gnn, dataset, steps=STEPS, **options):
 @pytest.mark.parametrize("model", sorted(LAYERS))
 @pytest.mark.parametrize("layers", [1, 2, 3])
 def test_without_a_cache_it_is_neighbour_sampling(gnn, dataset, end, model, layers):
-    """E1, E7: losses and weights bit for bit, and every row is loaded."""
+    """Losses and weights bit for bit, and every row is loaded."""
     assert_neighbour_sampling(gnn, dataset, **WITHOUT_HITS[end], model=model, layers=layers)
 
 
@@ -89,7 +89,7 @@ def real_graph(name):
 @EACH_END
 @pytest.mark.parametrize("name", ["karate", "computers"])
 def test_without_a_cache_it_is_neighbour_sampling_on_a_real_graph(gnn, end, name):
-    """E1."""
+    """Losses and weights bit for bit."""
     options = {"batch": 5 if name == "karate" else 32, "layers": 2, "fanouts": (4, 3)}
     assert_neighbour_sampling(gnn, real_graph(name), steps=4, **WITHOUT_HITS[end], **options)
 
@@ -99,7 +99,7 @@ def test_one_layer_has_nothing_to_cache(gnn, dataset):
 
 
 def test_until_the_end_of_the_warm_up_it_is_neighbour_sampling(gnn, dataset):
-    """A6: the first embeddings are kept in iteration `warmup`, and read in the next."""
+    """The first embeddings are kept in iteration `warmup`, and read in the next."""
     warmup = 4
     with watched(gnn, dataset, config_of(warmup=warmup, p_grad=1.0)) as trainer:
         got = trajectory(trainer, warmup + 1)
@@ -113,7 +113,7 @@ def test_until_the_end_of_the_warm_up_it_is_neighbour_sampling(gnn, dataset):
 
 @pytest.mark.parametrize("end", ["p_grad=0", "t_stale=0", "no layer"])
 def test_a_filled_cache_is_ignored_and_not_drained(gnn, dataset, end):
-    """E6 in the trainer: entries for all nodes, and none is used or taken out."""
+    """Entries for all nodes, and none is used or taken out."""
     with watched(gnn, dataset, config_of(**WITHOUT_HITS[end])) as trainer:
         fill(trainer)
         want = neighbour_sampling(gnn, dataset, trainer.config, STEPS)
@@ -122,11 +122,11 @@ def test_a_filled_cache_is_ignored_and_not_drained(gnn, dataset, end):
         assert (trainer.cache.lookup(1, nodes, 0) >= 0).all()
 
 
-# E2: frozen.
+# Frozen embeddings.
 
 
 def test_without_selection_every_row_is_computed_once(gnn, dataset):
-    """E2: p = 1 and no bound on the age freeze every embedding, which GAS would refresh."""
+    """p = 1 and no bound on the age freeze every embedding, which GAS would refresh."""
     seen, frozen, without_load, with_load = set(), {}, 0, 0
     nodes = np.arange(dataset.train_graph.n, dtype=np.int32)
     with watched(gnn, dataset, config_of(p_grad=1.0)) as trainer:
@@ -157,7 +157,7 @@ def test_without_selection_every_row_is_computed_once(gnn, dataset):
         assert trainer.counts_of_epoch.evicted == 0
 
 
-# E3, E4: GAS.
+# GAS.
 
 
 def fill(trainer):
@@ -227,7 +227,7 @@ class Gas:
 @pytest.mark.parametrize("layers", [2, 3])
 @pytest.mark.parametrize("lookup_roots", [False, True])
 def test_gas_is_the_cache_that_always_computes_the_roots(gnn, dataset, layers, lookup_roots):
-    """E3: losses, weights and histories. E4: with roots looked up, it is another method."""
+    """In losses, weights and histories; with roots looked up, it is another method."""
     both = side_by_side(gnn, dataset, 18, layers=layers, lookup_roots=lookup_roots)
     if not lookup_roots:
         assert_same_as_gas(*both, visited=0.5)
@@ -240,7 +240,7 @@ def test_gas_is_the_cache_that_always_computes_the_roots(gnn, dataset, layers, l
 
 @pytest.mark.parametrize("name", ["karate", "computers"])
 def test_gas_is_the_cache_on_a_real_graph(gnn, name):
-    """E3."""
+    """In losses, weights and histories."""
     batch, visited = (5, 0.5) if name == "karate" else (400, 0.1)
     both = side_by_side(gnn, real_graph(name), 4, layers=2, lookup_roots=False, batch=batch)
     assert_same_as_gas(*both, visited=visited)
@@ -269,12 +269,12 @@ def assert_same_as_gas(losses, trainer, histories, gas, *, visited):
         assert_allclose(rows, history, rtol=1e-7, atol=1e-10)
 
 
-# E5: one iteration.
+# One iteration.
 
 
 @pytest.mark.parametrize("t_stale", [1, 2])
 def test_entries_live_as_long_as_they_are_told(gnn, dataset, t_stale):
-    """E5: with t = 1 an entry is read only in the iteration after its own."""
+    """With t = 1 an entry is read only in the iteration after its own."""
     ages = set()
     with watched(gnn, dataset, config_of(t_stale=t_stale, p_grad=1.0)) as trainer:
         for i in range(25):

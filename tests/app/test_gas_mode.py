@@ -1,4 +1,4 @@
-"""FreshGNN with everything cached and the batch always computed is GNNAutoScale (spec 3.6, E3)."""
+"""FreshGNN with everything cached and the batch always computed is GNNAutoScale."""
 
 import numpy as np
 import pytest
@@ -65,6 +65,6 @@ def test_the_same_losses_weights_and_histories(gnn, tmp_path, model, options, dt
 
 
 def test_with_roots_looked_up_it_is_not(gnn, tmp_path):
-    """Spec 3.6, E4: what is cached is never computed again."""
+    """What is cached is never computed again."""
     gas, fresh = pair(gnn, tiny_dataset(tmp_path, "float64"), True, layers=3)
     assert [fresh.step() for _ in range(13)] != [gas.step() for _ in range(13)]

@@ -63,7 +63,7 @@ def copied(state):
     ],
 )
 def test_gradients_of_the_stack_are_differences_of_the_loss(gnn, dataset, model, options, method):
-    """P-E1 for the whole: in a random direction, every weight moving at once."""
+    """Finite differences of the whole: in a random direction, every weight moving at once."""
     config = config_of(model, method, **options)
     with gnn.make_trainer(dataset, config) as trainer:
         operands, X, Y, node_weights = next(trainer.minibatches)
@@ -105,7 +105,7 @@ def test_the_first_layer_computes_no_gradient_of_its_input(gnn, dataset):
 
 
 def test_the_first_batch_of_layer_sampling_in_dense_algebra(gnn, dataset):
-    """Spec G.5: keys, roots and rows; the loss is the mean over the roots."""
+    """Keys, roots and rows, by hand; the loss is the mean over the roots."""
     config = config_of("sage", "layer", fanouts=(3, 2))
     with gnn.make_trainer(dataset, config) as trainer:
         W = copied(trainer.state)
@@ -271,7 +271,7 @@ def test_the_whole_graph_is_normalised_once(gnn, dataset, model, monkeypatch):
 
 @EACH
 def test_the_loss_falls(gnn, dataset, model, method):
-    """P-G1."""
+    """With every model and method."""
     history = gnn.train(dataset, config_of(model, method, epochs=12, lr=0.02)).history
     losses = [record.loss for record in history]
     assert losses[-1] < 0.9 * losses[0]
@@ -281,7 +281,7 @@ def test_the_loss_falls(gnn, dataset, model, method):
 @pytest.mark.parametrize("options", [{}, ALL_OPTIONS], ids=["plain", "all"])
 @pytest.mark.parametrize("model", MODELS)
 def test_a_sampler_of_the_whole_graph_is_full_batch_training(gnn, dataset, model, options):
-    """P-G1: m = n = number of nodes takes every node and no step."""
+    """m = n = number of nodes takes every node and no step."""
     n = dataset.train_graph.n
     sampler = gnn.Sampler("frontier", m=n, n=n)
     a = gnn.train(dataset, config_of(model, "graph", epochs=4, sampler=sampler, **options))
@@ -292,7 +292,7 @@ def test_a_sampler_of_the_whole_graph_is_full_batch_training(gnn, dataset, model
 
 @pytest.mark.parametrize("model", MODELS)
 def test_all_neighbours_of_all_nodes_are_full_batch_training(gnn, dataset, model):
-    """P-G1 for layer sampling: the same numbers in another order."""
+    """The same numbers in another order."""
     reach = {"mlp": 0, "mixhop": 4}.get(model, 2)
     whole = config_of(model, "layer", epochs=2, fanouts=(-1,) * reach or None, batch=10**6)
     a = gnn.train(dataset, whole)
@@ -306,7 +306,7 @@ def test_all_neighbours_of_all_nodes_are_full_batch_training(gnn, dataset, model
 
 @EACH
 def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model, method):
-    """P-G2: poison them once the data set was checked; training does not notice."""
+    """Poison them once the data set was checked; training does not notice."""
     poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
     poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
     config = config_of(model, method, background=method != "full")
@@ -320,7 +320,7 @@ def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model, meth
 
 @EACH
 def test_weights_do_not_depend_on_pool_thread_or_threads(gnn, dataset, model, method):
-    """P-F3."""
+    """Weights and history are the same to the bit."""
     large = gnn is fastimpl
     data = communities(0) if large else dataset
     options = {"hidden": 64, "epochs": 1, "batch": 2048} if large else {"epochs": 2}
@@ -341,7 +341,7 @@ def test_weights_do_not_depend_on_pool_thread_or_threads(gnn, dataset, model, me
 
 @EACH
 def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path, model, method):
-    """P-G4 too: the second run repeats the first one's history."""
+    """The second run also repeats the first one's history."""
     options = ALL_OPTIONS | OF_A_MODEL.get(model, {})
     whole = gnn.train(dataset, config_of(model, method, epochs=3, **options))
     config = config_of(model, method, epochs=1, background=method != "full", **options)

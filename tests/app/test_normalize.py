@@ -204,7 +204,7 @@ def test_weights_do_not_depend_on_pool_or_threads(gnn, tmp_path):
 
 
 def test_counts_are_of_the_training_graph_alone(gnn, tmp_path):
-    """P-G2."""
+    """No node of validation or test is counted."""
     dataset = tiny_dataset(tmp_path)
     counts = gnn.make_trainer(dataset, config_of(gnn)).counts
     assert counts.nodes.shape == (dataset.train.size,)

@@ -1,4 +1,4 @@
-"""T1-T5: batches sampled ahead: the same bits in order, a bound, errors, and the threads' end."""
+"""Batches sampled ahead: the same bits in order, a bound, errors, and the threads' end."""
 
 import gc
 import os
@@ -70,7 +70,7 @@ def sleep_at_random(seed):
 @pytest.mark.parametrize("window", [1, 2, 5, 20])
 @pytest.mark.parametrize("mode", ["layered", "shared"])
 def test_the_same_graphs_for_any_workers_and_window(gnn, workers, window, mode):
-    """T1, T4, T5: bit for bit what `sample_mfg` draws, in order."""
+    """Bit for bit what `sample_mfg` draws, in order."""
     want = gnn.samplers.sample_mfg_many(GRAPH, SEEDS, (4, 3), **NAME, mode=mode)
     with gnn.Prefetcher(
         GRAPH, SEEDS, (4, 3), **NAME, workers=workers, window=window, mode=mode
@@ -85,7 +85,7 @@ def test_the_same_graphs_for_any_workers_and_window(gnn, workers, window, mode):
 @ASYNCHRONOUS
 @pytest.mark.parametrize("window", [1, 3, 20])
 def test_order_does_not_depend_on_who_is_fast(workers, window):
-    """T1 with random sleeps: what comes out stays in order."""
+    """With random sleeps: what comes out stays in order."""
     for seed in range(4):
         sampler = Sampler(sleep_at_random(seed))
         assert list(prefetcher(sampler, workers=workers, window=window)) == [
@@ -99,7 +99,7 @@ def test_order_does_not_depend_on_who_is_fast(workers, window):
 @ASYNCHRONOUS
 @pytest.mark.parametrize("window", [1, 2, 4])
 def test_no_more_is_begun_than_the_window_holds(workers, window):
-    """T2: a batch that is begun is fewer than `window` behind the next that will come out."""
+    """A batch that is begun is fewer than `window` behind the next that will come out."""
     taken, overshot = 0, []
 
     def before(batch):
@@ -160,7 +160,7 @@ def test_without_workers_nothing_is_drawn_ahead():
 @EVERY
 @pytest.mark.parametrize("wrong", [0, 4, 8])
 def test_an_error_comes_at_its_batch_and_ends_the_threads(workers, wrong):
-    """T3."""
+    """No thread is left over."""
 
     def before(batch):
         if batch == wrong:
@@ -250,7 +250,7 @@ def test_the_interpreter_ends_with_batches_under_way():
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_a_worker_has_one_openmp_thread_and_the_caller_keeps_its_own(workers):
-    """T5; in a process where a new thread would have 3."""
+    """In a process where a new thread would have 3."""
     code = (
         "import fastimpl\n"
         "from threadpoolctl import ThreadpoolController\n"

@@ -436,14 +436,14 @@ def _openmp_threads():
 
 
 def test_history_is_reproducible_but_for_the_times(gnn, tmp_path):
-    """P-G4."""
+    """The same seed gives the same history."""
     dataset, config = tiny_dataset(tmp_path), gnn.TrainConfig(epochs=4, hidden=8, rng=9)
     first, second = (gnn.train(dataset, config) for _ in range(2))
     assert [record[:4] for record in first.history] == [record[:4] for record in second.history]
 
 
 def test_training_never_sees_validation_or_test_features(gnn, tmp_path):
-    """P-G2: poison them once the data set was checked; training does not notice."""
+    """Poison them once the data set was checked; training does not notice."""
     config = gnn.TrainConfig(hidden=8)
     poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
     poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
@@ -456,7 +456,7 @@ def test_training_never_sees_validation_or_test_features(gnn, tmp_path):
 
 @pytest.mark.parametrize("sampler", ["frontier", "pin_tile"])
 def test_a_sampler_of_the_whole_graph_is_full_batch_training(gnn, tmp_path, sampler):
-    """P-G1: m = n = number of nodes takes every node and no step."""
+    """m = n = number of nodes takes every node and no step."""
     dataset = tiny_dataset(tmp_path, "float64")
     n = dataset.train_graph.n
     whole = gnn.TrainConfig(epochs=5, hidden=8, sampler=gnn.Sampler(sampler, m=n, n=n))

@@ -54,7 +54,7 @@ def test_adam_against_the_textbook(gnn, size, steps, dtype, seed, options):
 
 
 def test_first_step_has_the_size_of_the_rate(gnn):
-    """P-E6: -lr g / (|g| + eps), whatever the scale of the loss."""
+    """The first step is -lr g / (|g| + eps), whatever the scale of the loss."""
     grad = np.array([[3.0, -1e-4], [0.0, 70.0]])
     for scale in (1, 2):
         theta, m, v = np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 2))

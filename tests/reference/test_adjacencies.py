@@ -41,7 +41,7 @@ def assert_transpose(A):
 
 @given(graph=graphs(), dtype=FLOATS)
 def test_row_norm(gnn, graph, dtype):
-    """P-A2 and P-A4."""
+    """Rows add up to 1, or to 0; the transpose holds 1 / deg(u) at (v, u)."""
     A = gnn.adjacency.row_norm(graph, gnn.transpose_perm(graph), dtype=dtype)
     degree = dense(graph).sum(axis=1, keepdims=True)
     mean = (dense(graph) / np.maximum(degree, 1)).astype(dtype)
@@ -65,7 +65,7 @@ def test_add_self_loops(gnn, graph):
 
 @given(graph=graphs(), dtype=FLOATS)
 def test_sym_norm(gnn, graph, dtype):
-    """P-A2: (I + D)^-1/2 (I + A) (I + D)^-1/2, its own transpose to the last bit."""
+    """(I + D)^-1/2 (I + A) (I + D)^-1/2, its own transpose to the last bit."""
     A = gnn.adjacency.sym_norm(graph, dtype=dtype)
     M = matrix(A.graph, A.data)
     root = 1 / np.sqrt(with_loops(graph).sum(axis=1))
@@ -119,7 +119,7 @@ def sampled(block):
 
 @given(block=blocks(), degrees=st.data(), dtype=FLOATS)
 def test_block_sym_norm(gnn, block, degrees, dtype):
-    """SPEC A.3 by sampled neighbours; a node that was sampled from itself is there once."""
+    """The definition by sampled neighbours; a node sampled from itself is there once."""
     rows = sampled(block)
     more = degrees.draw(st.lists(DEGREES, min_size=block.n_src, max_size=block.n_src))
     d = [m + (len(rows[v]) if v < len(rows) else 0) for v, m in enumerate(more)]

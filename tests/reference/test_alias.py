@@ -24,7 +24,7 @@ def law_of_table(table):
 
 @given(weights=st.lists(WEIGHT, min_size=1, max_size=60).filter(any))
 def test_table_is_the_law(gnn, weights):
-    """P-B9, and an outcome of weight 0 cannot be drawn."""
+    """To rounding, and an outcome of weight 0 cannot be drawn."""
     table = gnn.samplers.alias_build(np.array(weights))
     assert (table.prob.dtype, table.alias.dtype) == (np.float64, np.int64)
     assert ((table.prob >= 0) & (table.prob <= 1)).all()

@@ -102,7 +102,7 @@ def test_bucket_among_hubs(gnn, deg_cap):
 @pytest.mark.parametrize("include", ["pushed", "popped"])
 @pytest.mark.parametrize("deg_cap", [None, 3])
 def test_bucket_has_the_exact_law(gnn, deg_cap, include):
-    """P-B7, for the law of Algorithm 2."""
+    """Against the exact law of Algorithm 2."""
     seen = Counter()
     for q in range(DRAWS[gnn.__name__]):
         keys = gnn.streams.key(11, 0, q, 0), gnn.streams.key(11, 0, q, 1)

@@ -1,4 +1,4 @@
-"""The buffer of embeddings and features: laws B1 to B9 of FreshGNN's cache."""
+"""The buffer of embeddings and features: what FreshGNN's cache promises."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from refimpl.lab.backend import find
 
 
 def test_sizes_of_the_paper(gnn):
-    """B7 by hand: 1000 floats hold 31 slots of 32."""
+    """Bytes by hand: 1000 floats hold 31 slots of 32."""
     cache = gnn.BidirectionalCache(50, 7, 32, 2, 1000, t_stale=10)
     assert cache.nbytes == 4 * 1000 + 4 * 2 * 50 + 12 * 31 + 4 * 50
     wide = gnn.BidirectionalCache(50, 7, 32, 2, 1000, t_stale=10, dtype="float64")
@@ -46,7 +46,7 @@ def served_ages(gnn, staleness, t_stale=10, iterations=400):
 
 
 def test_the_header_alone_bounds_no_age(gnn):
-    """B8, and FreshGNN 4.2's claim that going back with the header is enough: it is not."""
+    """FreshGNN's section 4.2 claims that going back with the header is enough: it is not."""
     stamped, header_only = (served_ages(gnn, s) for s in ("stamp", "header_only"))
     assert len(stamped) and stamped.max() == 10 and stamped.min() == 1
     assert header_only.max() > 100
@@ -226,7 +226,7 @@ def test_hotness_of_any_type(gnn, hotness):
 @pytest.mark.parametrize("d, h", [(3, 2), (2, 3), (1, 1), (4, 4)])
 @pytest.mark.parametrize("kind", ["BidirectionalCache", "StaticSplitCache"])
 def test_small_and_large_buffers(gnn, kind, floats, d, h):
-    """B9: no room for one of a kind, or room for all."""
+    """No room for one of a kind, or room for all."""
     cache = find(gnn, kind)(N, d, h, 1, floats, t_stale=1)
     X = features(N, d)
     cache.fill(X, np.arange(N))
@@ -290,7 +290,7 @@ def test_evicting_counts_entries(gnn):
 
 
 def test_the_value_of_no_valid_slot_is_read(gnn):
-    """A4: garbage in slots without an entry goes nowhere."""
+    """Garbage in slots without an entry goes nowhere."""
     cache = gnn.BidirectionalCache(N, 1, 2, 1, 20, t_stale=None)
     admit(cache, 1, [3, 4, 5], 0)
     cache.evict(1, [4])

@@ -81,7 +81,7 @@ class AgainstADictionary(RuleBasedStateMachine):
 
     @invariant()
     def agrees(self):
-        """B1, B2, B8: entries are the dictionary's, all of them unless one was overwritten."""
+        """Entries are the dictionary's, all of them unless one was overwritten."""
         got, want = valid(self.cache, self.i), {}
         for layer in (1, 2):
             slots = self.oracle.lookup(layer, np.arange(N), self.i)
@@ -93,7 +93,7 @@ class AgainstADictionary(RuleBasedStateMachine):
 
     @invariant()
     def bounds(self):
-        """B3 to B7."""
+        """Features are those of X; the two regions are apart; marks and bytes are in bounds."""
         cache, itemsize = self.cache, 4
         held = np.flatnonzero(cache.feature_mask(np.arange(N)))
         rows, hit = cache.fetch_features(np.arange(N))

@@ -1,4 +1,4 @@
-"""P-F4: clipping drops as many random nodes as are over a multiple, and nothing else."""
+"""Clipping drops as many random nodes as are over a multiple, and nothing else."""
 
 from collections import Counter
 from fractions import Fraction

@@ -55,7 +55,7 @@ def test_live_rows_are_computed_as_on_the_whole_graph(gnn, case):
 
 @given(case=cases())
 def test_rows_and_columns(gnn, case):
-    """A5: each layer's live rows once; those computed above first; blocks on nothing else."""
+    """Each layer's live rows once; those computed above first; blocks on nothing else."""
     mfg, hit = case
     pruned = gnn.prune_mfg(mfg, hit)
     live = gnn.history.live_layers(pruned)
@@ -76,7 +76,7 @@ def test_rows_and_columns(gnn, case):
 
 @given(graph=graphs(min_nodes=1), seed=KEYS, fanouts=st.lists(st.integers(1, 3), max_size=3))
 def test_without_hits_the_blocks_are_those_that_were_sampled(gnn, graph, seed, fanouts):
-    """E1 depends on it: every source of a sampled graph is there for someone."""
+    """So is training without hits: every source of a sampled graph is there for someone."""
     seeds = np.arange(0, graph.n, 2)
     mfg = gnn.sample_mfg(graph, seeds, fanouts, seed=seed, epoch=0, batch=0)
     live = gnn.history.live_layers(gnn.prune_mfg(mfg, no_hits(mfg)))

@@ -20,7 +20,7 @@ ETAS = [Fraction(11, 10), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(7)]
 SMALL = graph_from_edges(6, {(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (4, 5), (5, 5)})
 
 
-# C.1 and P-C1: rounds and costs.
+# Rounds and costs.
 
 
 def rounds_by_series(p, eta):
@@ -62,7 +62,7 @@ def test_expected_rounds_of_one_lane_and_of_many(gnn):
 @pytest.mark.parametrize("lanes", [1, 4, 8])
 @pytest.mark.parametrize("eta", [2.0, 3.0])
 def test_rounds_and_probes_of_the_sampler(gnn, eta, lanes):
-    """P-B8, on a graph so even that one entry in eta is in use all the time."""
+    """On a graph so even that one entry in eta is in use all the time."""
     sampler = gnn.Sampler("pin_tile", m=100, n=1500, eta=eta, lanes=lanes)
     drawn = gnn.sample_many(even_graph(2000, 40), sampler, 2, 0, 4)
     pops, probes, rounds = (
@@ -134,7 +134,7 @@ def test_index_columns_are_not_few(gnn):
     assert share[1] < 0.02
 
 
-# E-C1 and Lemma B3: the chain of frontiers, solved.
+# E-C1: the chain of frontiers, solved.
 
 
 def stationary(graph, m, deg_cap=None):
@@ -199,7 +199,7 @@ def test_a_cap_makes_the_frontier_heavier(gnn):
     assert got.refined.moved == pytest.approx(d_e / room * m * d_f)
 
 
-# P-C5: clean-ups and moves that samplers count.
+# Clean-ups and moves that samplers count.
 
 
 def hubs(n, mean, exponent, seed):
@@ -265,7 +265,7 @@ def test_no_room_has_no_prediction(gnn):
     assert np.isfinite(pair.corrected).all()
 
 
-# C.2 and P-C2: Theorem 1.
+# Theorem 1.
 
 EPS = st.sampled_from([Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(3)])
 DEGREES = st.integers(1, 400)
@@ -382,7 +382,7 @@ def test_bound_is_about_the_parallel_sampler(gnn):
     assert eight.rounds < one.rounds
 
 
-# C.3 and bad arguments.
+# Fits, and bad arguments.
 
 
 def test_calibrate(gnn):

@@ -1,4 +1,4 @@
-"""P-B4: the invariants of the reference's dashboard, and P-B12: three known mistakes break them."""
+"""The invariants of the reference's dashboard; three known mistakes break them."""
 
 import importlib
 

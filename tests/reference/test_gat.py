@@ -32,7 +32,7 @@ def test_forward_keeps_projections_scores_and_attention(gnn, layer, pattern):
 @FORMS
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_without_attention_vectors_softmax_is_the_mean(gnn, form, pattern):
-    """P-E4: the mean over each node and its neighbours."""
+    """The mean over each node and its neighbours."""
     (A,), P, _ = problem(Gat(4), pattern)
     no = np.zeros((2, 2))
     out = gnn.gat_forward(A, P["X"], P["W"], no, no, form=form, relu=False)
@@ -75,7 +75,7 @@ def positive():
 @FORMS
 @pytest.mark.parametrize("sign", [1, -1])
 def test_softmax_does_not_see_the_receiver_where_no_score_changes_sign(gnn, form, sign):
-    """SPEC E.4: its share of the scores is then the same along each row, and cancels."""
+    """Its share of the scores is then the same along each row, and cancels."""
     P, G = positive()
     (A,) = make_hops(Gat(4), "graph")
     W, send, recv = P["W"], sign * P["a_send"], sign * P["a_recv"]
@@ -152,7 +152,7 @@ def test_heads_are_layers_side_by_side(gnn, norm, form, pattern):
 @NORMS
 @FORMS
 def test_an_isolated_node_attends_to_itself(gnn, norm, form):
-    """P-E5: under softmax with weight 1, and so nothing flows into the attention vectors."""
+    """Under softmax with weight 1, and so nothing flows into the attention vectors."""
     layer = Gat(4, 2, norm, form)
     (A,), P, G = problem(layer)
     assert matrix(A.graph)[ISOLATED].sum() == 1

@@ -16,7 +16,7 @@ def normalised(gnn):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_equation_4_and_its_gradients_on_the_normalised_graph(gnn, order):
-    """SPEC E.2; the matrix is its own transpose."""
+    """Equation 4 on dense matrices; the matrix is its own transpose."""
     _, P, G = problem(Gcn(4))
     A, M = normalised(gnn)
     out = gnn.gcn_forward(A, P["X"], P["W"], order)
@@ -41,7 +41,7 @@ def test_forward_keeps_the_aggregate_in_order_1_only(gnn):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_an_isolated_node_is_a_dense_layer(gnn, order):
-    """P-E5: on the normalised graph only its own loop is left."""
+    """On the normalised graph only its own loop is left."""
     _, P, G = problem(Gcn(4))
     A, _ = normalised(gnn)
     alone = np.zeros_like(G)

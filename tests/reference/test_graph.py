@@ -197,7 +197,7 @@ def test_directed_graph_is_refused(gnn, name):
 
 @given(graph=graphs(), data=st.data())
 def test_induced_subgraph_is_the_dense_slice(gnn, graph, data):
-    """P-A1."""
+    """Entries, order, ids of nodes and of edges."""
     nodes = sorted(data.draw(st.sets(st.integers(0, max(graph.n - 1, 0)), max_size=graph.n)))
     nodes = np.array(nodes, np.int32)
     nodes.flags.writeable = False
@@ -218,7 +218,7 @@ def test_induced_subgraph_is_the_dense_slice(gnn, graph, data):
 @pytest.mark.parametrize(
     ("nodes", "error"),
     [
-        ([2, 0, 1], ValueError),  # P-A5: shuffled
+        ([2, 0, 1], ValueError),  # shuffled
         ([0, 0], ValueError),
         ([0, 3], ValueError),
         ([-1, 0], ValueError),
@@ -234,7 +234,7 @@ def test_induced_subgraph_rejects(gnn, nodes, error):
 
 @given(graph=graphs(), seed=st.integers(0, 99))
 def test_transpose_perm_moves_values_as_the_dense_transpose(gnn, graph, seed):
-    """P-A3."""
+    """Whatever the values are; applied twice, it changes nothing."""
     perm = gnn.transpose_perm(graph)
     data = np.random.default_rng(seed).permutation(graph.e) + 1.0
     assert perm.dtype == np.int64
@@ -244,7 +244,7 @@ def test_transpose_perm_moves_values_as_the_dense_transpose(gnn, graph, seed):
 
 @given(graph=graphs(), dtype=st.sampled_from([np.float32, np.float64]))
 def test_row_norm_takes_the_mean_at_the_receiver(gnn, graph, dtype):
-    """P-A2, P-A4."""
+    """Rows add up to 1, or to 0; the transpose holds 1 / deg(u) at (v, u)."""
     A = gnn.adjacency.row_norm(graph, gnn.transpose_perm(graph), dtype=dtype)
     assert A.data.dtype == A.data_t.dtype == dtype
     matrix, degree = dense(graph), dense(graph).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Hotness, fair shares and the policy for performance (spec 4.7, 4.8)."""
+"""Hotness, fair shares and the policy for performance."""
 
 from fractions import Fraction
 from types import SimpleNamespace
@@ -206,7 +206,7 @@ OPTIONS = {
 
 
 def sizes(met, d, h, p, t_stale):
-    """Return the floats that each embedding takes, spec (4.1)."""
+    """Return the floats that each embedding takes."""
     T = met.batches if t_stale is None else min(t_stale, met.batches)
     visits = np.array(met.rho[1:]).reshape(-1, met.rho[0].size) * T
     x = visits if p == 1 else p * (1 - p**visits) / (1 - p)
@@ -278,7 +278,7 @@ def test_choice_by_hand(gnn):
 
 
 def test_expected_hits():
-    """Spec (3.1) over p; towards p = 1 it is the number of visits."""
+    """The law of hits over p; towards p = 1 it is the number of visits."""
     visits = np.array([0, 0.5, 3, 1e9])
     assert_allclose(hits_per_admission(visits, 0.5), 2 * (1 - 0.5**visits), rtol=1e-12)
     assert_array_equal(hits_per_admission(visits, 1), visits)

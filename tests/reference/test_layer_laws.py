@@ -60,9 +60,9 @@ def test_forward_is_the_equation(gnn, layer, pattern, bias, relu):
 @ON_EACH_PATTERN
 @BIAS_AND_RELU
 def test_gradients_are_the_finite_differences(gnn, layer, pattern, bias, relu):
-    """P-E1: of sum(G_out * X_out), in each weight, the bias and the input, by every way.
+    """Of sum(G_out * X_out), in each weight, the bias and the input, by every way.
 
-    Errors are measured against the largest gradient of the layer (SPEC E.4).
+    Errors are measured against the largest gradient of the layer.
     """
     hops, P, G = problem(layer, pattern, bias=bias, relu=relu)
 
@@ -83,7 +83,7 @@ def test_gradients_are_the_finite_differences(gnn, layer, pattern, bias, relu):
 @EACH_LAYER
 @ON_EACH_PATTERN
 def test_every_way_gives_the_same(gnn, layer, pattern):
-    """P-E2; and without the gradient of the input the others are what they were."""
+    """All orders agree; without the gradient of the input the others are what they were."""
     hops, P, G = problem(layer, pattern, bias=True)
     results = []
     for way in layer.ways:
@@ -100,7 +100,7 @@ def test_every_way_gives_the_same(gnn, layer, pattern):
 
 @EACH_LAYER
 def test_relabelling_the_nodes_permutes_the_rows(gnn, layer):
-    """P-E3: rows of the output and of the input's gradient move, other gradients do not."""
+    """Rows of the output and of the input's gradient move, other gradients do not."""
     hops, P, G = problem(layer, bias=True)
     old = np.random.default_rng(2).permutation(GRAPH.n)  # new node i was old[i]
     renamed = []
@@ -120,7 +120,7 @@ def test_relabelling_the_nodes_permutes_the_rows(gnn, layer):
 
 @EACH_LAYER
 def test_nothing_flows_between_an_isolated_node_and_the_others(gnn, layer):
-    """P-E5, seen from the input: its gradient has no other row than that of G_out."""
+    """Seen from the input: its gradient has no other row than that of G_out."""
     hops, P, G = problem(layer)
     assert not np.delete(matrix(WITH_LOOPS if layer.loops else GRAPH)[ISOLATED], ISOLATED).any()
     alone = np.zeros_like(G)

@@ -1,4 +1,4 @@
-"""P-F2: the multiply-adds that are predicted are those that are counted."""
+"""The multiply-adds that are predicted are those that are counted."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ WIDTHS = st.lists(st.integers(0, 12), min_size=1, max_size=4)
 
 
 def mixhop_sparse(depth, f1, widths, first):
-    """Return the widths of all sparse products of both passes, added up (SPEC F.3)."""
+    """Return the widths of all sparse products of both passes, added up."""
     after = sum(max(k - depth, 0) * width for k, width in enumerate(widths))
     return depth * f1 + after + after + (0 if first else depth * f1)
 
@@ -31,7 +31,7 @@ def test_mixhop_macs(gnn, s, e, f1, widths, first):
 
 @given(s=SIZE, e=SIZE, f1=SIZE, size=st.integers(0, 9), heads=st.integers(1, 4))
 def test_gat_macs(gnn, s, e, f1, size, heads):
-    """SPEC F.4, where f' counts all heads."""
+    """By GAT's formula, where f' counts all heads."""
     f2 = size * heads
     forward = e * f2, s * f1 * f2 + 2 * s * f2
     backward = 2 * e * f2, 4 * s * f2 + s * f1 * f2
@@ -52,7 +52,7 @@ def test_dense_macs(gnn, s, f1, f2):
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize("layer", [*LAYERS, Sage(5, 1), Gcn(2), MixHop(1, 1, 1, 1)], ids=repr)
 def test_counters_are_the_prediction(gnn, layer, first):
-    """P-F2, in every order and depth; nothing is counted where no profile is in force."""
+    """In every order and depth; nothing is counted where no profile is in force."""
     hops, P, G = problem(layer, bias=True)
     s, e = len(P["X"]), hops[0].graph.e if hops else 0
     for way in layer.ways:

@@ -1,4 +1,4 @@
-"""P-G5: layer sampling, its draws written out, its law, and how many nodes it meets."""
+"""Layer sampling, its draws written out, its law, and how many nodes it meets."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -43,7 +43,7 @@ def rows_drawn(graph, dst, fanout, draws):
 
 
 def written_out(graph, roots, fanouts, key):
-    """Return (nodes, rows) of SPEC G.5, inputs first: rows[l][i] as in `rows_drawn`."""
+    """Return (nodes, rows) of layer sampling, inputs first: rows[l][i] as in `rows_drawn`."""
     draws, nodes, hops = oracles.Draws(key), [list(roots)], []
     for fanout in fanouts:
         hops.append(rows_drawn(graph, nodes[-1], fanout, draws))
@@ -79,7 +79,7 @@ def test_layer_sample_is_what_is_written_out(gnn, graph_and_roots, fanouts, key)
 
 
 def check_invariants(graph, roots, fanouts, mfg):
-    """P-G5: prefixes, at most so many distinct true neighbours, no source without a use."""
+    """Prefixes, at most so many distinct true neighbours, no source without a use."""
     assert_array_equal(mfg.nodes[-1], roots)
     for layer, fanout in enumerate(fanouts[::-1]):
         src, dst, block = mfg.nodes[layer], mfg.nodes[layer + 1], mfg.blocks[layer]

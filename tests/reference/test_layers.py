@@ -86,7 +86,7 @@ def network_without_kinks(gnn, loss, relu, weighted):
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("loss", ["softmax_cross_entropy", "sigmoid_cross_entropy"])
 def test_finite_differences(gnn, loss, relu, weighted):
-    """P-E1; errors are measured against the largest gradient in the network (SPEC E.4)."""
+    """Errors are measured against the largest gradient in the network."""
     network = network_without_kinks(gnn, loss, relu, weighted)
     want = {name: network.difference(name) for name in SHAPES}
     scale = max(np.abs(gradient).max() for gradient in want.values())
@@ -117,7 +117,7 @@ def test_forward_is_equation_1_and_keeps_what_it_says(gnn):
 
 
 def test_orders_agree(gnn):
-    """P-E2; an order of the backward pass need not be that of the forward pass."""
+    """All orders agree; an order of the backward pass need not be that of the forward pass."""
     A, X, W_neigh, W_self, G_out = layer(gnn, graph=power_law_graph(60))
     results = []
     for forward, dw, dx in product((1, 2), (1, 2), (0, 1, 2)):
@@ -134,7 +134,7 @@ def test_orders_agree(gnn):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_relabelling_the_nodes_permutes_the_rows(gnn, order):
-    """P-E3."""
+    """And leaves the gradients of weights as they were."""
     _, X, W_neigh, W_self, G_out = layer(gnn)
     old = np.random.default_rng(2).permutation(GRAPH.n)  # new node i was old[i]
     new = np.argsort(old)
@@ -154,7 +154,7 @@ def test_relabelling_the_nodes_permutes_the_rows(gnn, order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_without_neighbour_weights_it_is_a_dense_layer(gnn, order):
-    """P-E4."""
+    """Forward and backward."""
     A, X, W_neigh, W_self, G_out = layer(gnn)
     W_neigh[:] = 0
     out = gnn.sage_forward(A, X, W_neigh, W_self, order)
@@ -169,7 +169,7 @@ def test_without_neighbour_weights_it_is_a_dense_layer(gnn, order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_isolated_node_has_no_neighbour_branch(gnn, order):
-    """P-E5: its half of the output is 0, and what flows back into that half goes nowhere."""
+    """Its half of the output is 0, and what flows back into that half goes nowhere."""
     A, X, W_neigh, W_self, G_out = layer(gnn)
     out = gnn.sage_forward(A, X, W_neigh, W_self, order)
     assert_array_equal(out.X_out[ISOLATED, :4], 0)

@@ -72,7 +72,7 @@ def test_gradient_is_the_slope(gnn, name, weighted):
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_loss_is_stable_up_to_ten_thousand(gnn, name, dtype):
-    """P-E7, with warnings as errors: an overflow inside would fail here."""
+    """For logits of any size, with warnings as errors: an overflow inside would fail here."""
     x = np.array([[1e4, -1e4, 0], [-1e4, -1e4, -1e4], [1e4, 1e4, 1e4], [700, -745, 90]], dtype)
     y = np.array([[0, 1, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]], dtype)
     with np.errstate(over="raise", invalid="raise", divide="raise"):

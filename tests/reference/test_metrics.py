@@ -24,7 +24,7 @@ def by_sets(predicted, labels):
     density=st.sampled_from([0.0, 0.3, 1.0]),
 )
 def test_f1_against_sets(gnn, s, C, seed, dtype, density):
-    """P-G3."""
+    """Of (node, class) pairs: predicted ones and true ones."""
     rng = np.random.default_rng(seed)
     predicted, labels = (rng.random((s, C)) < d for d in (density, 0.5))
     got = gnn.f1_micro(predicted.astype(dtype), labels.astype(dtype))

@@ -11,7 +11,7 @@ LAYER = MixHop(2, 3, 1)
 
 @pytest.mark.parametrize("depth", LAYER.ways)
 def test_equation_5_and_its_gradients_on_the_normalised_graph(gnn, depth):
-    """SPEC E.3, with powers of one matrix, which is its own transpose."""
+    """Equation 5, with powers of one matrix, which is its own transpose."""
     _, P, G = problem(LAYER)
     loops = np.maximum(dense(GRAPH), np.eye(GRAPH.n))
     root = np.diag(loops.sum(axis=1) ** -0.5)
@@ -41,7 +41,7 @@ def test_powers_up_to_the_depth_are_kept_whole(gnn, pattern, depth):
 
 
 def test_without_hops_it_is_a_dense_layer(gnn):
-    """P-E4, K = 0."""
+    """K = 0."""
     _, P, G = problem(MixHop(4))
     X, W, b = P["X"], P["W0"], np.array([0.1, -0.2, 0.3, 0.0])
     out, Y = gnn.mixhop_forward((), X, [W], 0, b=b), gnn.dense_forward(X, W, relu=True, b=b)
@@ -57,7 +57,7 @@ def test_without_hops_it_is_a_dense_layer(gnn):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_with_one_hop_alone_it_is_gcn(gnn, pattern, order, depth):
-    """P-E4, K = 1 and w_0 = 0."""
+    """K = 1 and no columns in W_0."""
     hops, P, G = problem(MixHop(0, 4), pattern)
     X, W = P["X"], P["W1"]
     out = gnn.mixhop_forward(hops, X, [P["W0"], W], depth)
@@ -72,7 +72,7 @@ def test_with_one_hop_alone_it_is_gcn(gnn, pattern, order, depth):
 
 @pytest.mark.parametrize("depth", LAYER.ways)
 def test_only_branch_0_sees_an_isolated_node(gnn, depth):
-    """P-E5."""
+    """Gradients of the other branches are zero there."""
     hops, P, G = problem(LAYER)
     W, alone = LAYER.weights(P)[0], np.zeros_like(G)
     alone[ISOLATED] = 1

@@ -1,4 +1,4 @@
-"""S1-S9: neighbour sampling by keys of nodes, written out, its law, and an epoch's batches."""
+"""Neighbour sampling by keys of nodes, written out, its law, and an epoch's batches."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +32,7 @@ K = 0xE9FBA137853DAE22  # key(7, 1, 2, 3)
 
 
 def written_out(graph, seeds, fanouts, name, mode):
-    """Return (nodes, rows) of spec 1.4, inputs first: rows[l][i] are positions that i draws."""
+    """Return (nodes, rows) of the MFG, inputs first: rows[l][i] are positions that i draws."""
     nodes, hops, drawn = [list(seeds)], [], {}
     for layer, fanout in zip(range(len(fanouts), 0, -1), fanouts, strict=True):
         if mode == "layered":
@@ -112,7 +112,7 @@ def test_many_batches_are_those_drawn_one_by_one(gnn, mode, graph_and_seeds, fan
 @MODES
 @pytest.mark.parametrize("fanouts", [(25, 10), (3, 2, 2), (-1, 4), (70, -1), (65,), (2,) * 5])
 def test_invariants_on_hundreds_of_nodes(gnn, fanouts, mode):
-    """S1 to S4: prefixes, so many distinct true neighbours, no source without a use."""
+    """Prefixes, so many distinct true neighbours, no source without a use."""
     for graph, q in ((HUBS, 0), (HUBS, 1), (EVEN, 2)):
         seeds = np.random.default_rng(q).permutation(graph.n)[:40]
         mfg = sample(gnn, graph, seeds, fanouts, (q, 1, 2), mode)
@@ -140,7 +140,7 @@ def test_invariants_on_hundreds_of_nodes(gnn, fanouts, mode):
 @MODES
 @given(graph_and_seeds=graph_and_seeds(), hops=st.integers(0, 3), name=NAMES)
 def test_all_neighbours_are_the_whole_neighbourhood(gnn, mode, graph_and_seeds, hops, name):
-    """S5: no draw decides anything, whatever the seed."""
+    """No draw decides anything, whatever the seed."""
     graph, seeds = graph_and_seeds
     mfg = sample(gnn, graph, seeds, [-1] * hops, name, mode)
     reached = set(seeds.tolist())
@@ -164,7 +164,7 @@ def drawn_sets(mfg, layer):
 
 @MODES
 def test_what_a_node_draws_depends_neither_on_order_nor_on_others(gnn, mode):
-    """S7, and more: it draws the same among other seeds, where its layer is the same."""
+    """In another order, and among other seeds where its layer is the same."""
     rng = np.random.default_rng(0)
     for q in range(3):
         seeds = rng.permutation(EVEN.n)[:50]
@@ -205,7 +205,7 @@ def test_a_node_draws_anew_on_every_layer_or_once(gnn):
 
 @MODES
 def test_isolated_seeds_and_stars(gnn, mode):
-    """S8: an empty row, still there; the hub draws so many leaves."""
+    """An empty row, still there; the hub draws so many leaves."""
     mfg = sample(gnn, STAR, [13, 0], (5, 2), (1, 1, 1), mode)
     assert mfg.nodes[-1].tolist() == [13, 0]
     assert [block.degrees()[:2].tolist() for block in mfg.blocks[::-1]] == (
@@ -237,7 +237,7 @@ def test_fanouts_begin_at_the_seeds(gnn):
 
 @pytest.mark.parametrize("fanout", [1, 2, 5, 11])
 def test_every_neighbour_has_the_same_chance(gnn, fanout):
-    """S9. An inclusion has variance p (1 - p), and sets of a fixed size make them dependent:
+    """An inclusion has variance p (1 - p), and sets of a fixed size make them dependent:
     (n - 1) / n of the plain statistic over 1 - p is chi-square with n - 1 degrees of freedom."""
     draws, n = DRAWS[gnn.__name__], 12
     counts = np.zeros(14)
@@ -273,7 +273,7 @@ def test_two_nodes_draw_independently(gnn):
 
 
 def test_the_sampled_mean_is_unbiased(gnn):
-    """S9: over many batches it comes near the full mean, by the error it should have."""
+    """Over many batches it comes near the full mean, by the error it should have."""
     x = np.random.default_rng(1).normal(size=STAR.n)
     near, fanout, draws = x[1:13], 4, DRAWS[gnn.__name__]
     means = [

@@ -1,4 +1,4 @@
-"""P-B10: normalisation makes loss and aggregation unbiased, by exact enumeration of a sampler."""
+"""Normalisation makes loss and aggregation unbiased, by exact enumeration of a sampler."""
 
 from math import lcm
 from types import SimpleNamespace

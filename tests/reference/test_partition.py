@@ -1,4 +1,4 @@
-"""P-D1 to P-D5: plans by search, the order of the parts, and a product in parts bit by bit."""
+"""Plans by search, the order of the parts, and a product in parts bit by bit."""
 
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ LAYOUTS = st.sampled_from(["C", "F"])
 LANES = st.integers(1, 12)
 
 
-# P-D2: plans.
+# Plans.
 
 
 def widest_columns(n, f, p, s_cache, word, line):
@@ -108,7 +108,7 @@ def test_clipping_aligns_parts_of_column_major_features_only(gnn):
     assert aligned(15, 32, 8, "C")
 
 
-# P-D3: the order of the parts.
+# The order of the parts.
 
 
 @pytest.mark.parametrize("version", ["jpdc", "ipdps"])
@@ -154,7 +154,7 @@ def test_lanes_are_balanced_only_where_they_divide_the_parts(gnn, version):
     assert sorted(columns(9, 4)) == ([0, 3, 3, 3] if version == "jpdc" else [2, 2, 2, 3])
 
 
-# P-D1 and P-D4: the product.
+# The product.
 
 
 @st.composite
@@ -225,7 +225,7 @@ def test_parts_are_counted_as_one_product(gnn, f):
     assert profile.seconds["aggregation"] > 0
 
 
-# P-D5: the transpose.
+# The transpose.
 
 
 @given(graph=graphs(), f=st.integers(0, 4), dtype=FLOATS, seed=st.integers(0))

@@ -30,7 +30,7 @@ def by_sorting(score, ids, p):
 
 @given(rows=scored_ids(), p=FRACTIONS)
 def test_stable_rows_are_those_of_lowest_rank(gnn, rows, p):
-    """G1's count, and G2: also where scores are equal."""
+    """So many as the fraction says, those of lowest rank: also where scores are equal."""
     score, ids = rows
     low = gnn.history.select_stable(score, ids, p)
     assert low.dtype == np.bool_ and low.shape == score.shape
@@ -60,7 +60,7 @@ def test_neither_order_nor_scale_matters(gnn, rows, p, data):
 
 @pytest.mark.parametrize("score", [0.0, 2.5, math.inf])
 def test_of_equal_scores_the_lowest_ids(gnn, score):
-    """G3."""
+    """With an equal score for all, p decides how many."""
     ids = np.array([40, 7, 13, 2, 99, 8])
     low = gnn.history.select_stable(np.full(6, score), ids, 0.5)
     assert sorted(ids[low]) == [2, 7, 8]
@@ -162,7 +162,7 @@ def updates(draw):
 
 @given(rows=updates(), p=FRACTIONS, kind=st.sampled_from(["dict", "buffer"]))
 def test_after_an_update(gnn, rows, p, kind):
-    """G4, and that what stays keeps its value and its stamp."""
+    """Nothing unstable is left; all stable is there; what stays keeps its value and its stamp."""
     score, ids, comp = rows
     cache = cache_of(gnn, ids[~comp], t_stale=1, kind=kind)
     low = gnn.history.select_stable(score, ids, p)
@@ -177,7 +177,7 @@ def test_after_an_update(gnn, rows, p, kind):
 
 @given(rows=updates(), base=st.sampled_from(["all", "new"]))
 def test_extreme_fractions(gnn, rows, base):
-    """E6: p = 1 never evicts by gradient; p = 0 admits nothing and evicts every cached row."""
+    """p = 1 never evicts by gradient; p = 0 admits nothing and evicts every cached row."""
     score, ids, comp = rows
     cache = cache_of(gnn, ids[~comp])
     assert update(gnn, cache, ids, score, comp, p=1, rank_base=base).evicted == 0

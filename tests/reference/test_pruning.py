@@ -1,4 +1,4 @@
-"""Pruning against a search from the roots (spec 5), and the count of what was not loaded."""
+"""Pruning against a search from the roots, and the count of what was not loaded."""
 
 import math
 
@@ -55,7 +55,7 @@ OF_LAYOUT = st.sampled_from(LAYOUTS)
 
 @given(case=cases(), layout=OF_LAYOUT)
 def test_live_is_what_a_search_meets(gnn, case, layout):
-    """P7; and the pruned blocks have the rows of what is computed, and no others (P2)."""
+    """And the pruned blocks have the rows of what is computed, and no others."""
     mfg, hit, uses_self = case
     result = gnn.prune_mfg(mfg, hit, uses_self=uses_self, layout=layout)
     assert_same(result.live, search(mfg, hit, uses_self))
@@ -72,7 +72,7 @@ def test_live_is_what_a_search_meets(gnn, case, layout):
 
 @given(case=cases())
 def test_layouts_agree(gnn, case):
-    """P1."""
+    """On what is live, on what is computed and on its edges."""
     mfg, hit, uses_self = case
     want = gnn.prune_mfg(mfg, hit, uses_self=uses_self)
     for layout in LAYOUTS[1:]:
@@ -85,7 +85,7 @@ def test_layouts_agree(gnn, case):
 
 @given(case=cases())
 def test_a_source_behind_the_destinations_is_live_for_someone(gnn, case):
-    """P2."""
+    """And no source is live for nobody, but in its own row."""
     mfg, hit, uses_self = case
     result = gnn.prune_mfg(mfg, hit, uses_self=uses_self)
     for block, live, comp in zip(result.mfg.blocks, result.live, result.comp, strict=False):
@@ -99,7 +99,7 @@ def test_a_source_behind_the_destinations_is_live_for_someone(gnn, case):
 
 @given(case=cases(), layout=OF_LAYOUT)
 def test_pruning_twice_is_pruning_once(gnn, case, layout):
-    """P3: the second time, there is nothing to do."""
+    """The second time, there is nothing to do."""
     mfg, hit, uses_self = case
     once = gnn.prune_mfg(mfg, hit, uses_self=uses_self, layout=layout)
     twice = gnn.prune_mfg(once.mfg, hit, uses_self=uses_self)
@@ -111,7 +111,7 @@ def test_pruning_twice_is_pruning_once(gnn, case, layout):
 
 @given(case=cases(), data=st.data())
 def test_more_cached_is_less_live(gnn, case, data):
-    """P4 and A5: whatever is cached besides, nothing becomes live that was not."""
+    """Nothing becomes live that was not; a live node is computed or cached, not both."""
     mfg, hit, uses_self = case
     more = [a | b for a, b in zip(hit, data.draw(hits(mfg)), strict=True)]
     less = gnn.prune_mfg(mfg, more, uses_self=uses_self)
@@ -123,7 +123,7 @@ def test_more_cached_is_less_live(gnn, case, data):
 
 
 def test_nothing_cached_changes_nothing(gnn):
-    """P5, where every source has a consumer, as in whatever a sampler makes."""
+    """Where every source has a consumer, as in whatever a sampler makes."""
     mfg = gnn.layer_sample(EVEN, np.arange(20), (4, 3, 2), 1)
     for layout in LAYOUTS:
         result = gnn.prune_mfg(mfg, no_hits(mfg), layout=layout)
@@ -135,7 +135,7 @@ def test_nothing_cached_changes_nothing(gnn):
 
 @given(case=cases())
 def test_only_end_is_new(gnn, case):
-    """P6: blocks share all else; the blocks given stay as they were, and so does `hit`."""
+    """Blocks share all else; the blocks given stay as they were, and so does `hit`."""
     mfg, hit, uses_self = case
     ends, hit_before = [b.end.copy() for b in mfg.blocks], [h.copy() for h in hit]
     result = gnn.prune_mfg(mfg, hit, uses_self=uses_self)
@@ -152,7 +152,7 @@ def test_only_end_is_new(gnn, case):
 
 
 def test_a_cached_node_keeps_what_others_need(gnn):
-    """P9: node 2 is cached at layer 2, but is an input of node 1 there: live at layer 1."""
+    """Node 2 is cached at layer 2, but is an input of node 1 there: live at layer 1."""
     mfg = mfg_from_rows(4, [[3], [3], [3]], [[], [2], [0]], [[1, 2]])
     result = gnn.prune_mfg(mfg, [mask(3), mask(3, 2), mask(1)])
     assert_same(result.live, [mask(4, 0, 1, 2, 3), mask(3, 0, 1, 2), mask(3, 0, 1, 2), mask(1, 0)])
@@ -163,7 +163,7 @@ def test_a_cached_node_keeps_what_others_need(gnn):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_diamond(gnn, layout):
-    """P10: nodes 1 and 2 both use input 3; it goes when both are cached, no sooner."""
+    """Nodes 1 and 2 both use input 3; it goes when both are cached, no sooner."""
     mfg = mfg_from_rows(4, [[], [3], [3]], [[1, 2]])
     for cached, live in (((), (0, 1, 2, 3)), ((1,), (0, 2, 3)), ((2,), (0, 1, 3)), ((1, 2), (0,))):
         result = gnn.prune_mfg(mfg, [mask(3, *cached), mask(1)], layout=layout)
@@ -232,7 +232,7 @@ def test_csr2_stores_once_for_each_row_that_becomes_empty(gnn, case):
 
 
 def test_loaded_rows_stay_between_none_and_all(gnn):
-    """P8, with features cached as well."""
+    """At most what neighbour sampling loads, with features cached as well."""
     rng = np.random.default_rng(0)
     mfg = gnn.layer_sample(EVEN, np.arange(30), (4, 3), 1)
     live = gnn.prune_mfg(mfg, [rng.random(len(mfg.nodes[1])) < 0.5, mask(30)]).live[0]

@@ -1,4 +1,4 @@
-"""Rounds of transfers: the invariants R1 to R6, worked examples, and the fluid model by hand."""
+"""Rounds of transfers: their invariants, worked examples, and the fluid model by hand."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def problems(draw, shapes=TREES):
 
 @given(problem=problems(), mix=st.booleans(), chunk=st.booleans())
 def test_rounds_carry_the_demand_and_share_no_link(gnn, problem, mix, chunk):
-    """R1, R2, R3, R5, R6, and at most about twice as many rounds as there must be."""
+    """All of it, once; the same each time; and at most about twice the rounds there must be."""
     shape, demand = problem
     topology = gnn.loader.Topology.tree(shape)
     rounds = gnn.loader.schedule(topology, demand, mix_classes=mix, chunk=chunk)
@@ -55,7 +55,7 @@ def test_the_papers_example(gnn):
     rounds = gnn.loader.schedule(topology, all_pairs(4))
     want = [{"01", "10", "23", "32"}, {"02", "20"}, {"03", "21"}, {"12", "30"}, {"13", "31"}]
     assert pairs(rounds) == want
-    for step in rounds[1:]:  # R4: both directions of the bridge
+    for step in rounds[1:]:  # both directions of the bridge
         assert {(t.source < 2, t.target < 2) for t in step} == {(True, False), (False, True)}
 
 

@@ -70,7 +70,7 @@ def test_different_q_and_seed_differ(draw):
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_threads_do_not_matter(draw, threads):
-    """P-B2; the whole result is drawn before the number of threads changes."""
+    """The whole result is drawn before the number of threads changes."""
     want = draw(0, 40)
     with threadpool_limits(threads):
         assert all_same(draw(0, 40), want)

@@ -1,4 +1,4 @@
-"""P-B7: the samplers against the exact law of their outcomes, enumerated as fractions.
+"""The samplers against the exact law of their outcomes, enumerated as fractions.
 
 Keys are fixed, so a test gives the same p-value each time: it cannot fail by chance later. The
 level says how surprising a correct sampler was allowed to be when the keys were chosen: 1 % for
@@ -57,7 +57,7 @@ def test_frontier_has_the_exact_law(gnn, deg_cap, include):
 @pytest.mark.parametrize("include", ["pushed", "popped"])
 @pytest.mark.parametrize("deg_cap", [None, 2])
 def test_pin_tile_has_the_exact_law(gnn, deg_cap, include, dashboard):
-    """While nothing is truncated (Lemma B2)."""
+    """While nothing is truncated."""
     options = {"deg_cap": deg_cap, "include": include}
     seen, counters = draw(gnn, "pin_tile", {**options, **dashboard})
     assert sum(c.truncated for c in counters) == 0

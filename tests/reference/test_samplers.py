@@ -33,7 +33,7 @@ def start_capacity(gnn, graph, main, options):
 
 
 @given(graph=graphs(min_nodes=1), main=KEYS, probe=KEYS, data=st.data())
-def test_frontier_is_the_walk_of_the_specification(gnn, graph, main, probe, data):
+def test_frontier_is_the_walk_of_the_definition(gnn, graph, main, probe, data):
     options = data.draw(sampler_options(graph, "frontier"), label="options")
     got = gnn.frontier(graph, main, probe, **options)
     nodes, popped, pushed = oracles.frontier_walk(graph, main, probe, **options)
@@ -89,7 +89,7 @@ def test_pin_tile_among_hubs(gnn, eta, overflow):
 @pytest.mark.parametrize("deg_cap", [None, 3])
 @pytest.mark.parametrize("eta", [1.01, 1.5, 2.0, 3.0])
 def test_capacity_is_the_enlarged_mean_or_what_the_roots_need(gnn, eta, deg_cap):
-    """SPEC B.3 line 3. Rounding of the float product may move the ceiling by one."""
+    """Rounding of the float product may move the ceiling by one."""
     weights, m, extra = oracles.pop_weights(HUBS, deg_cap), 4, 0
     for q in range(20):
         start = draw_sample(gnn, "pin_tile", HUBS, q, m=m, n=m, eta=eta, deg_cap=deg_cap)
@@ -101,7 +101,7 @@ def test_capacity_is_the_enlarged_mean_or_what_the_roots_need(gnn, eta, deg_cap)
 
 
 def assert_log_is_a_walk(graph, roots, sample, include):
-    """P-B5 and P-B6, on a plain list; return the final frontier."""
+    """On a plain list: each step pops what is there, adds a neighbour; return the last frontier."""
     slots = list(roots)
     for u, x in zip(sample.popped.tolist(), sample.pushed.tolist(), strict=True):
         assert x in oracles.neighbours(graph, u)
@@ -147,7 +147,7 @@ def test_isolated_roots_stay_and_end_the_walk(gnn, name):
 
 @pytest.mark.parametrize("probe_range", ["capacity", "used"])
 def test_lanes_change_the_rounds_only(gnn, probe_range):
-    """P-B2."""
+    """Nodes, log and probes stay as they are."""
     options = {"m": 10, "n": 60, "probe_range": probe_range}
     samples = {
         lanes: draw_sample(gnn, "pin_tile", HUBS, 3, lanes=lanes, **options)
@@ -166,7 +166,7 @@ def test_lanes_change_the_rounds_only(gnn, probe_range):
 
 
 def test_truncation_never_starves_a_node(gnn):
-    """Lemma B1: with eta = 1.01 on a star the hub is cut short, and is popped all the same."""
+    """With eta = 1.01 on a star the hub is cut short, and is popped all the same."""
     truncated = 0
     for q in range(40):
         sample = draw_sample(gnn, "pin_tile", HUB, q, m=4, n=40, eta=1.01)
@@ -180,7 +180,7 @@ def test_truncation_never_starves_a_node(gnn):
 
 @pytest.mark.parametrize("eta", [1.5, 2.0, 3.0])
 def test_probes_and_rounds_follow_the_cost_model(gnn, eta):
-    """P-B8: eta probes and 1 / (1 - (1 - 1 / eta)**lanes) rounds a pop, and the clean-ups."""
+    """eta probes and 1 / (1 - (1 - 1 / eta)**lanes) rounds a pop, and the clean-ups."""
     graph = even_graph(1000, 16)
     degrees = graph.degrees().astype(float)
     mean, biased = degrees.mean(), (degrees**2).sum() / degrees.sum()

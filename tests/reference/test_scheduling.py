@@ -1,4 +1,4 @@
-"""P-F1: the chosen order of products, by trying all of them."""
+"""The chosen order of products, by trying all of them."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""The Dashboard of IPDPS'19: P-B1, equal to the pin-and-tile one; its own invariants; mutants."""
+"""The Dashboard of IPDPS'19: equal to the pin-and-tile one; its own invariants; mutants."""
 
 import importlib
 
@@ -200,7 +200,7 @@ def test_slots_hold_after_every_step(graph, main, probe, data):
     [StaleColumns, SumOfStarts, OffsetOfFirst, OneTooMany, LastEntryLeft, WrongNode],
 )
 def test_slot_mutants_are_caught(monkeypatch, mutant):
-    """P-B12."""
+    """Known mistakes break the invariants."""
     monkeypatch.setattr(module, "SlotDashboard", checked(mutant))
     with pytest.raises((AssertionError, IndexError)):
         walk_among_hubs()

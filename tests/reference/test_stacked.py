@@ -118,7 +118,7 @@ def smooth_network(*made_with):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("relu", "bias"), [(False, False), (True, True)])
 def test_finite_differences(gnn, kind, pattern, loss, relu, bias):
-    """P-E1 through the network; errors are measured against its largest gradient (SPEC E.4)."""
+    """By finite differences; errors are measured against the network's largest gradient."""
     network = smooth_network(gnn, kind, pattern, loss, relu, bias)
     first, *others = network.ways()
 
@@ -139,7 +139,7 @@ def test_finite_differences(gnn, kind, pattern, loss, relu, bias):
 @pytest.mark.parametrize("kind", KINDS, ids=repr)
 @pytest.mark.parametrize("need_dx", [False, True])
 def test_counters_of_an_iteration(gnn, kind, need_dx):
-    """P-F2 for the network: what its layers and its classifier are said to cost, added up."""
+    """For the network: what its layers and its classifier are said to cost, added up."""
     network = Network(gnn, kind, "graph", LOSSES[0], False, True, 0)
     for ways in network.ways():
         with gnn.profiling.Profile() as profile:

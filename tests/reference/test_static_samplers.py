@@ -58,7 +58,7 @@ def split(m, n):
 
 
 def fire(graph, draws, n, p_f):
-    """Return (nodes, popped, pushed) of SPEC B.11."""
+    """Return (nodes, popped, pushed) of forest fire."""
     unburned, burned, popped, pushed = list(range(graph.n)), [], [], []
 
     def burn(v):
@@ -148,7 +148,7 @@ def exact_edge_law(graph):
 
 @given(graph=graphs(min_nodes=1))
 def test_edge_formula_is_a_neighbour_of_a_node(gnn, graph):
-    """P-B9: the paper's formula adds up to the nodes with neighbours; the table holds its law."""
+    """The paper's formula adds up to the nodes with neighbours; the table holds its law."""
     degrees = graph.degrees().tolist()
     ends = [(u, v) for u in range(graph.n) for v in oracles.neighbours(graph, u) if u <= v]
     exact = [Fraction(1, degrees[u]) + (Fraction(1, degrees[v]) if u < v else 0) for u, v in ends]
@@ -267,7 +267,7 @@ def test_walks_run_on_along_edges(gnn, graph, main, h, data):
     p_f=st.one_of(st.sampled_from([0, 1]), st.floats(0, 1)),
 )
 def test_fire_burns_just_n_nodes(gnn, graph, main, n, p_f):
-    """P-B11: each node caught fire once, from a burned neighbour, or began a fire."""
+    """Each node caught fire once, from a burned neighbour, or began a fire."""
     sample = gnn.forest_fire(graph, main, n=n, p_f=p_f)
     assert len(sample.nodes) == min(n, graph.n)
     pushed = sample.pushed.tolist()

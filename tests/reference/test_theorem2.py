@@ -1,4 +1,4 @@
-"""P-C3 and P-C4: traffic counted piece by piece, Theorem 2 by enumeration, and what breaks it."""
+"""Traffic counted piece by piece, Theorem 2 by enumeration, and what breaks it."""
 
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ PARTS = ("real", "whole", "padded", "columns")
 KIB = 1024
 
 
-# The model: C.4 and P-C4.
+# The model.
 
 
 def pieces(graph, part_of, widths):
@@ -114,7 +114,7 @@ def test_one_part_may_have_few_sources(gnn):
     assert min(gammas) < Fraction(1, 2) <= mean_gamma(star, [0, 1, 1, 1, 1, 1])
 
 
-# P-C3: Theorem 2.
+# Theorem 2.
 
 
 @st.composite
@@ -241,7 +241,7 @@ def test_columns_that_do_not_fit_leave_no_plan(gnn):
 
 
 def test_the_example_of_theorem_2(gnn):
-    """C.4: 8000 nodes, 512 columns, 256 KiB."""
+    """8000 nodes, 512 columns, 256 KiB."""
     S = 256 * KIB
     assert gnn.cost_models.theorem2_Qf(8000, 512, 40, S) == 125
     assert gnn.cost_models.theorem2_Qf(8000, 512, 40, S, parts="columns") == 128

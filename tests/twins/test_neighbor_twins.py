@@ -9,7 +9,7 @@ from strategies import KEYS, directed_graphs, even_graph, graph_from_edges, grap
 
 import fastimpl
 import refimpl
-from fastimpl.samplers.neighbor import _relabellings
+from fastimpl.samplers._lending import relabellings
 
 THREADS = st.sampled_from([1, 2, 5])
 MODES = st.sampled_from(["layered", "shared"])
@@ -103,12 +103,12 @@ def test_more_batches_than_threads():
 
 def test_a_relabelling_is_lent_to_one_at_a_time():
     """And thrown away after an error, which may have left nodes in it."""
-    with _relabellings(PATH, 2) as (first, second), _relabellings(PATH, 1) as (third,):
+    with relabellings(PATH, 2) as (first, second), relabellings(PATH, 1) as (third,):
         assert len({first, second, third}) == 3
-    with pytest.raises(KeyError), _relabellings(PATH, 1) as (fourth,):
+    with pytest.raises(KeyError), relabellings(PATH, 1) as (fourth,):
         assert fourth in (first, second, third)
         raise KeyError
-    with _relabellings(PATH, 4) as later:
+    with relabellings(PATH, 4) as later:
         assert fourth not in later
 
 

@@ -11,7 +11,6 @@ from strategies import (
     blocks,
     directed_graphs,
     distinct,
-    distinct_arrays,
     even_graph,
     graphs,
     power_law_graph,
@@ -92,19 +91,6 @@ def test_row_l2(shape, dtype, eps, floor, count):
     assert_twins("row_l2_backward", out, G, eps=eps, near=largest, count=count)
 
 
-@given(shape=ROW_SHAPE, dtype=FLOATS, eps=EPS, count=THREADS)
-def test_row_standardize(shape, dtype, eps, count):
-    X, gain, offset, G = distinct_arrays([shape, shape[1:], shape[1:], shape], dtype)
-    out = refimpl.layers.row_standardize_forward(X, gain, offset, eps=eps)
-    # With one column the variance is rounding only, and each of the terms is as large as this.
-    size = (1 + np.abs(X).max(initial=0)) * np.max(out.scale, initial=1)
-    bound = out._replace(Y=size, X_hat=size)
-    out = assert_twins("row_standardize_forward", X, gain, offset, eps=eps, near=bound, count=count)
-    out = out._make(map(read_only, out))
-    bound = refimpl.layers.RowStandardizeGradients(size, len(X) * size, np.float64(len(X)))
-    assert_twins("row_standardize_backward", out, gain, G, near=bound, count=count)
-
-
 @given(
     shape=st.tuples(st.integers(0, 9) | st.just(600), st.integers(0, 20)),
     rate=st.sampled_from([0, 0.2, 0.5]) | st.floats(0, 0.99),
@@ -125,8 +111,6 @@ TWINS = {
     "loop_norm": test_norms,
     "row_l2_backward": test_row_l2,
     "row_l2_forward": test_row_l2,
-    "row_standardize_backward": test_row_standardize,
-    "row_standardize_forward": test_row_standardize,
     "spmm_t": test_spmm_t,
     "sym_norm": test_norms,
 }
@@ -136,14 +120,7 @@ ERRORS = [(name, {**GOOD[name], argument: bad}) for name, argument, bad in CASES
 BIG, HUBS = even_graph(3000, 20), power_law_graph(3000)
 PERM = refimpl.transpose_perm(BIG)
 BIG_DATA, BIG_X = distinct(BIG.e, float), distinct((3000, 40), float, 1)
-GAIN = distinct(40, float, 2)
 PLAN = refimpl.partition.partition_plan(3000, 40, 3, 2**18)
-
-
-def standardized():
-    """Return both passes of row standardisation."""
-    out = fastimpl.layers.row_standardize_forward(BIG_X, GAIN, GAIN)
-    return out, fastimpl.layers.row_standardize_backward(out, GAIN, BIG_X[::-1])
 
 
 LARGE = {
@@ -160,8 +137,6 @@ LARGE = {
         fastimpl.layers.row_l2_forward(BIG_X), BIG_X[::-1]
     ),
     "row_l2_forward": lambda: fastimpl.layers.row_l2_forward(BIG_X),
-    "row_standardize_backward": lambda: standardized()[1],
-    "row_standardize_forward": lambda: standardized()[0],
     "spmm_t": lambda: fastimpl.propagation.spmm_t(BIG, BIG_DATA, PERM, BIG_X),
     "sym_norm": lambda: fastimpl.adjacency.sym_norm(HUBS),
 }

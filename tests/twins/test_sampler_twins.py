@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from comparison import assert_bits, assert_twins, read_only, threads
+from comparison import assert_bits, assert_same_error, assert_twins, read_only, threads
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import KEYS, graph_from_edges, graphs, power_law_graph, sampler_options
@@ -43,8 +43,7 @@ def any_sampler(draw, graph, name):
 def check(name, graph, main, probe, data, count):
     options = data.draw(any_sampler(graph, name), label="options")
     keys = (main, probe) if name in ("bucket", "dashboard") else (main,)
-    sample = assert_twins(name, graph, *keys, **options, count=count)
-    assert hasattr(sample, "counters"), sample
+    assert_twins(name, graph, *keys, **options, count=count)
 
 
 GRAPHS = {
@@ -91,7 +90,11 @@ def test_forest_fire(graph, main, probe, data, count):
     dtype=st.sampled_from([np.float32, np.float64]),
 )
 def test_alias_build(weights, dtype):
-    assert_twins("alias_build", read_only(np.array(weights, dtype)))
+    weights = read_only(np.array(weights, dtype))
+    if weights.any() and np.isfinite(weights).all():
+        assert_twins("alias_build", weights)
+    else:
+        assert_same_error("alias_build", weights)
 
 
 NAMES = sorted(KERNELS)
@@ -195,8 +198,8 @@ LARGE = {
 @pytest.mark.parametrize("name", ["pin_tile", "dashboard"])
 def test_a_dashboard_that_no_memory_holds_is_refused(name, eta):
     """Its size in bytes would wrap around, and the kernel write past a small buffer."""
-    error, message = assert_twins(name, PATH, 0, 0, m=1, n=2, eta=eta)
-    assert error is ValueError and message.startswith("eta must")
+    message = assert_same_error(name, PATH, 0, 0, m=1, n=2, eta=eta, error=ValueError)
+    assert message.startswith("eta must")
 
 
 def test_walks_from_isolated_nodes_end_at_once():
