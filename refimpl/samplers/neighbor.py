@@ -12,10 +12,10 @@ from refimpl.typed import TypedGraph
 MODES = ("layered", "shared")
 
 
-def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
+def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode="layered"):
     """Draw the message-flow graph of one batch by sampling neighbours on every layer.
 
-    The sampling under FreshGNN (VLDB'24 section 2). Hop by hop, from the seeds: nodes
+    The sampling under FreshGNN (VLDB'24 section 2). Hop by hop, from the roots: nodes
     draw neighbours without replacement, and those not met before join them. What a node draws
     depends on its own key alone, neither on the other nodes nor on their order: (seed, epoch,
     batch, layer, node), without the layer if `mode` is "shared". Any batch can be drawn at any
@@ -25,11 +25,11 @@ def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
     ----------
     graph : Graph
         Row v lists whom v aggregates; it need not be undirected.
-    seeds : (b,) integer array
+    roots : (b,) integer array
         Distinct nodes, in any order.
     fanouts : sequence of ints
         How many neighbours a node draws: one number a layer, the last layer's, which is the
-        seeds', first. -1 is all of them, and so is any number that is not below the degree. A
+        roots', first. -1 is all of them, and so is any number that is not below the degree. A
         DGL sampler reads its list from the other end: pass ``fanouts[::-1]`` for that.
         In a `TypedGraph`, an item may be a sequence of R ints instead: a node draws so many of
         its neighbours in each of the R relations; then the mode is "layered".
@@ -49,14 +49,14 @@ def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
     Raises
     ------
     TypeError, ValueError
-        If `graph` is no Graph, `seeds` repeats a node or is out of range, `mode` is another, or
+        If `graph` is no Graph, `roots` repeats a node or is out of range, `mode` is another, or
         a number is not an integer, or not in range.
     """
-    seeds, fanouts = neighbor_arguments(graph, seeds, fanouts, mode)
+    roots, fanouts = neighbor_arguments(graph, roots, fanouts, mode)
     name = [_check.word(*pair) for pair in (("seed", seed), ("epoch", epoch), ("batch", batch))]
     if by_relation(fanouts):
-        return typed_mfg(sample_mfg, graph, seeds, fanouts, key(*name))
-    nodes, patterns = [seeds], []
+        return typed_mfg(sample_mfg, graph, roots, fanouts, key(*name))
+    nodes, patterns = [roots], []
     for hop, fanout in enumerate(fanouts):
         shared = mode == "shared"
         first = len(nodes[1]) if shared and hop else 0  # rows above it are drawn already
@@ -87,7 +87,7 @@ def _pick(graph, v, fanout, words):
 
 
 def as_mfg(nodes, patterns, mode):
-    """Return the MFG of `nodes`, inputs first, and hops (bounds, indices, edge_ids), seeds first.
+    """Return the MFG of `nodes`, inputs first, and hops (bounds, indices, edge_ids), roots first.
 
     In the shared mode a hop holds only the rows that it drew: they go behind those before.
     """
@@ -119,7 +119,7 @@ def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode
     graph, fanouts, seed, epoch, mode
         As in `sample_mfg`.
     batches : sequence of (any,) integer arrays
-        The seeds of each batch.
+        The roots of each batch.
     first_batch : int
         Number of the first batch; the others follow. All are below 2**64.
 
@@ -137,8 +137,8 @@ def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode
     )
     common = {"seed": name[0], "epoch": name[1], "mode": mode}
     return [
-        sample_mfg(graph, seeds, fanouts, batch=first + i, **common)
-        for i, seeds in enumerate(batches)
+        sample_mfg(graph, roots, fanouts, batch=first + i, **common)
+        for i, roots in enumerate(batches)
     ]
 
 
@@ -175,17 +175,17 @@ def epoch_batches(ids, batch_size, seed, epoch):
     return [shuffled[i : i + size] for i in range(0, len(ids), size)]
 
 
-def neighbor_arguments(graph, seeds, fanouts, mode):
-    """Check what describes the sampling of a batch; return (seeds, fanouts)."""
+def neighbor_arguments(graph, roots, fanouts, mode):
+    """Check what describes the sampling of a batch; return (roots, fanouts)."""
     if not isinstance(graph, Graph):
         raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
     _check.choice("mode", mode, MODES)
-    seeds = _check.ids("seeds", seeds, 0, graph.n, np.int32)
-    if len(np.unique(seeds)) < len(seeds):
-        raise ValueError("seeds must be distinct")
+    roots = _check.ids("roots", roots, 0, graph.n, np.int32)
+    if len(np.unique(roots)) < len(roots):
+        raise ValueError("roots must be distinct")
     if not np.iterable(fanouts):
         raise TypeError(f"fanouts must be a sequence of integers, got {type(fanouts).__name__}")
-    return seeds.copy(), fanouts_arguments(graph, fanouts, mode)
+    return roots.copy(), fanouts_arguments(graph, fanouts, mode)
 
 
 def fanouts_arguments(graph, fanouts, mode):
@@ -216,7 +216,7 @@ def many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
     if np.iterable(fanouts):
         fanouts = tuple(fanouts)  # an iterator can be read once
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
-    batches = [neighbor_arguments(graph, seeds, (), mode)[0] for seeds in batches]
+    batches = [neighbor_arguments(graph, roots, (), mode)[0] for roots in batches]
     names = _check.word("seed", seed), _check.word("epoch", epoch)
     highest = _check.WORD - max(len(batches), 1)
     return batches, fanouts, names, _check.integer("first_batch", first_batch, 0, highest)

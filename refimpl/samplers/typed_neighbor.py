@@ -10,7 +10,7 @@ def by_relation(fanouts):
     return any(isinstance(fanout, tuple) for fanout in fanouts)
 
 
-def typed_mfg(sample_mfg, graph, seeds, fanouts, name):
+def typed_mfg(sample_mfg, graph, roots, fanouts, name):
     """Return the message-flow graph of a batch with fan-outs by relation.
 
     In layer l and relation r, node v draws from its neighbours in r alone, with the key
@@ -21,7 +21,7 @@ def typed_mfg(sample_mfg, graph, seeds, fanouts, name):
     sample_mfg : function
         Of refimpl or fastimpl: draws one hop.
     graph : TypedGraph
-    seeds : (b,) int32 array
+    roots : (b,) int32 array
     fanouts : tuple of ints and of tuples of R ints
     name : int in [0, 2**64)
         Names the batch: ``key(seed, epoch, batch)``.
@@ -30,7 +30,7 @@ def typed_mfg(sample_mfg, graph, seeds, fanouts, name):
     -------
     MFG
     """
-    nodes = [seeds]
+    nodes = [roots]
     blocks: list[Block] = []
     for layer, fanout in zip(range(len(fanouts), 0, -1), fanouts, strict=True):
         if isinstance(fanout, tuple):

@@ -142,7 +142,7 @@ class FreshTrainer(NodeTrainer):
             return gnn.history.reverse_pagerank(graph, nodes)
         if self.plan is not None:
             return self.plan.hotness
-        met = gnn.history.profile(
+        met = gnn.history.count_visits(
             graph,
             nodes,
             config.fanouts,
@@ -197,7 +197,7 @@ class FreshTrainer(NodeTrainer):
 
     @timed("cache")
     def _pruned(self, mfg, slots):
-        """Return what is live: the nodes and slots of every layer, and the `LiveLayers`."""
+        """Return what is live: the nodes and slots of every layer, and the `LiveRows`."""
         pruned = self.gnn.prune_mfg(mfg, [found >= 0 for found in slots])  # V1:8-9 E-V2
         live = self.gnn.history.live_layers(pruned)
         nodes = [ids[rows] for ids, rows in zip(mfg.nodes, live.order, strict=True)]
@@ -261,7 +261,10 @@ class FreshTrainer(NodeTrainer):
         wrapped, dropped = cache.wrapped, cache.dropped
         cache.begin_update(i)
         for layer in layers:  # V1:19
-            score, computed = self.gnn.history.row_norms(G[layer - 1]), live.computed[layer - 1]
+            score, computed = (
+                self.gnn.history.gradient_norms(G[layer - 1]),
+                live.computed[layer - 1],
+            )
             rows = nodes[layer], score, computed, H[layer]
             done = self._update_layer(layer, *rows, i)  # V1:20 E-V7
             counts = counts.plus(

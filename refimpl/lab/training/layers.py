@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refimpl.adjacency import Adjacency
-from refimpl.scheduling import ChainOrder, chain_order, mixhop_depth
+from refimpl.scheduling import ProductOrders, chain_order, mixhop_depth
 
 
 class SageLayer:
@@ -26,14 +26,14 @@ class SageLayer:
         self.gnn, self.concat = gnn, config.concat
         self.shapes = {"W_neigh": (f_in, h_neigh), "W_self": (f_in, f_out // 2)}
         self.shapes |= bias_shape(config, f_out)
-        self.order = chain_order(f_in, h_neigh, first=first)  # A8:12 E-F3
+        self.order = chain_order(f_in, h_neigh, first=first)  # J8:12 E-F3
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""
         order = order_on(A, self.order)
         out = self.gnn.sage_forward(
             A, X, W["W_neigh"], W["W_self"], order, b=W.get("b"), concat=self.concat
-        )  # A1:10
+        )  # J1:10
         return out.X_out, out
 
     def backward(self, W, A, X, out, G_out):
@@ -58,12 +58,12 @@ class GcnLayer:
     def __init__(self, gnn, config, f_in, f_out, first):
         self.gnn = gnn
         self.shapes = {"W": (f_in, f_out), **bias_shape(config, f_out)}
-        self.order = chain_order(f_in, f_out, first=first)  # A8:12
+        self.order = chain_order(f_in, f_out, first=first)  # J8:12
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""
         order = order_on(A, self.order)
-        out = self.gnn.gcn_forward(A, X, W["W"], order, b=W.get("b"))  # A1:10
+        out = self.gnn.gcn_forward(A, X, W["W"], order, b=W.get("b"))  # J1:10
         return out.X_out, out
 
     def backward(self, W, A, X, out, G_out):
@@ -86,12 +86,12 @@ class MixHopLayer:
         self.names = [f"W{k}" for k in range(config.hops + 1)]
         self.shapes = {name: (f_in, w) for name, w in zip(self.names, widths, strict=True)}
         self.shapes |= bias_shape(config, f_out)
-        self.depth = mixhop_depth(f_in, widths, first=first)  # A8:12 E-F4
+        self.depth = mixhop_depth(f_in, widths, first=first)  # J8:12 E-F4
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""
         depth = depth_on(A, self.depth)
-        out = self.gnn.mixhop_forward(A, X, self._branches(W), depth, b=W.get("b"))  # A1:10
+        out = self.gnn.mixhop_forward(A, X, self._branches(W), depth, b=W.get("b"))  # J1:10
         return out.X_out, out
 
     def backward(self, W, A, X, out, G_out):
@@ -126,7 +126,7 @@ class GatLayer:
         """Return the layer's output, and what `backward` needs of this pass."""
         out = self.gnn.gat_forward(
             A, X, W["W"], W["a_recv"], W["a_send"], norm=self.norm, b=W.get("b")
-        )  # A1:10
+        )  # J1:10
         return out.X_out, out
 
     def backward(self, W, A, X, out, G_out):
@@ -282,7 +282,7 @@ def order_on(A, order):
     """Return the order of products on A: `order` where it is square."""
     if A.graph.n_dst == A.graph.n_src:
         return order
-    return ChainOrder(1, 1, 2 if order.dx else 0)
+    return ProductOrders(1, 1, 2 if order.dx else 0)
 
 
 def depth_on(hops, depth):

@@ -83,8 +83,8 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None):
         If an argument is of the wrong kind or does not fit another.
     """
     with make_trainer(gnn, dataset, config, state, features=features) as trainer:
-        while len(trainer.state.history) < config.epochs:  # 2 A1:2 E-F8
+        while len(trainer.state.history) < config.epochs:  # 2 J1:2 E-F8
             trainer.epoch()
             if after_epoch is not None:
                 after_epoch(trainer.state)
-        return trainer.result()  # 15 A1:17
+        return trainer.result()  # 15 J1:17

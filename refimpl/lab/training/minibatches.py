@@ -62,13 +62,13 @@ class Subgraphs:
         )
 
     def __next__(self):
-        sub = next(self.pool)  # A1:3 A8:10
+        sub = next(self.pool)  # J1:3 J8:10
         if not len(sub.nodes):
             raise ValueError(f"sampler must draw nodes, but {self.sampler} drew none")
         if isinstance(self.graph, TypedGraph):
             sub = self.graph.typed(sub)
-        A, weights = self._normalised(sub)  # A1:4 E-A4
-        X, Y = self.gnn.loader.gather_rows(self.X, sub.nodes), self.Y[sub.nodes]  # A1:5-6
+        A, weights = self._normalised(sub)  # J1:4 E-A4
+        X, Y = self.gnn.loader.gather_rows(self.X, sub.nodes), self.Y[sub.nodes]  # J1:5-6
         return Minibatch(self.stack.operands(A), X, Y, weights)
 
     def _normalised(self, sub):

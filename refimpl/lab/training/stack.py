@@ -188,7 +188,7 @@ class Stack:
         """
         kept = {}
         places = zip(self.layers.items(), (*operands, None), strict=True)
-        for number, ((place, layer), A) in enumerate(places):  # A1:9 12
+        for number, ((place, layer), A) in enumerate(places):  # J1:9 12
             mask = None
             if iteration is not None and self.config.dropout:
                 mask = key(self.config.rng, DROPOUT, iteration, number)

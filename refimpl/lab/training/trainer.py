@@ -17,7 +17,7 @@ from refimpl.lab.training.minibatches import LayerBatches, Subgraphs, WholeGraph
 from refimpl.lab.training.scaling import scaled_sampler
 from refimpl.lab.training.stack import Stack
 from refimpl.metrics import decide, f1_micro
-from refimpl.profiling import PARTS, Profile, timed
+from refimpl.profiling import PARTS, Meter, timed
 
 SOURCES = {  # of minibatches, by method
     "layer": LayerBatches,
@@ -41,7 +41,7 @@ class EpochRecord(NamedTuple):
     val_f1 : float
         F1-micro of the validation nodes.
     normalization, sampling, aggregation, weights, other : float
-        Seconds since the start, by part of a `Profile`.
+        Seconds since the start, by part of a `Meter`.
     evaluation : float
         Seconds since the start, in none of the other parts.
     cache : float
@@ -163,7 +163,7 @@ class Trainer:
         self.stack = Stack(gnn, config, f_in, classes, dataset.multilabel)
         for graph in (dataset.graph, dataset.train_graph):
             self.stack.check_types(graph)
-        self.profile = Profile()
+        self.profile = Meter()
         self.state = self._initial_state() if state is None else state
         if not isinstance(self.state, TrainState):
             raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
@@ -237,10 +237,10 @@ class Trainer:
     def _passes(self):
         """Go forward and back on the next minibatch; return loss, gradients, number of nodes."""
         state = self.state
-        operands, X, Y, node_weights = next(self.minibatches)  # 3-6 A8:10
-        logits, kept = self.stack.forward(state.weights, operands, X, state.iterations)  # 7 9 A8:11
+        operands, X, Y, node_weights = next(self.minibatches)  # 3-6 J8:10
+        logits, kept = self.stack.forward(state.weights, operands, X, state.iterations)  # 7 9 J8:11
         loss = self.stack.loss(logits, Y, node_weights)  # 13
-        gradients = self.stack.gradients(state.weights, operands, kept, loss.gradient)  # 15 A8:13
+        gradients = self.stack.gradients(state.weights, operands, kept, loss.gradient)  # 15 J8:13
         return loss.value, gradients, len(Y)
 
     def _update(self, gradients):
