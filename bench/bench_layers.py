@@ -10,7 +10,7 @@ from bench import inputs, work
 SIZES = pytest.mark.sizes("tiny", "small", "large")
 ORDERS = pytest.mark.parametrize(
     "order",
-    [refimpl.scheduling.ChainOrder(1, 1, 2), refimpl.scheduling.ChainOrder(2, 2, 1)],
+    [refimpl.scheduling.ProductOrders(1, 1, 2), refimpl.scheduling.ProductOrders(2, 2, 1)],
     ids=["(A X) W", "A (X W)"],
 )
 

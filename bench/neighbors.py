@@ -49,7 +49,7 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "graph.npz")
         graph = export(path, scale, batch)
-        print(f"Kronecker, 2^{scale} nodes, {graph.e:,} entries; {batch:,} seeds, {FANOUTS}\n")
+        print(f"Kronecker, 2^{scale} nodes, {graph.e:,} entries; {batch:,} roots, {FANOUTS}\n")
         try:
             for threads in (1, 2):
                 report(path, graph, threads, options.python, rounds)
@@ -105,8 +105,8 @@ def check(graph, contestant, name, path):
     row = np.repeat(np.arange(graph.n), graph.degrees())
     drawn = np.unique(got["receivers"] * graph.n + got["senders"])
     assert np.isin(drawn, row * graph.n + graph.indices, assume_unique=True).all(), name
-    degree = np.bincount(drawn // graph.n, minlength=graph.n)[got["seeds"]]
-    assert (degree >= np.minimum(graph.degrees()[got["seeds"]], FANOUTS[0])).all(), name
+    degree = np.bincount(drawn // graph.n, minlength=graph.n)[got["roots"]]
+    assert (degree >= np.minimum(graph.degrees()[got["roots"]], FANOUTS[0])).all(), name
     assert set(got["senders"].tolist()) <= set(got["nodes"].tolist()), name
     return len(drawn)
 

@@ -78,7 +78,7 @@ class Policy:
 def policies(options, graph, roots, d, h):
     """Return the policies of Figure 14 by name, in its order."""
     sampling = graph, roots, options.fanouts, options.batch
-    met = gnn.history.profile(*sampling, seed=SEED)
+    met = gnn.history.count_visits(*sampling, seed=SEED)
     plan = gnn.history.plan_performance(
         *sampling,
         seed=SEED,

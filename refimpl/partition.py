@@ -1,7 +1,7 @@
 """Feature propagation in parts: each lane takes some columns of the features, all of the graph.
 
 IPDPS'19 Algorithm 6 is `partition_plan`, `partition_order` and `feature_propagate`; so is
-JPDC'21 Algorithm 7, which differs in the order of the parts. A mark ``# A7:n`` is line n of the
+JPDC'21 Algorithm 7, which differs in the order of the parts. A mark ``# J7:n`` is line n of the
 latter, ``# I6:n`` of the former.
 """
 
@@ -13,14 +13,14 @@ from refimpl import _check
 from refimpl.profiling import count, timed
 from refimpl.propagation import product_arguments
 
-__all__ = ["Plan", "feature_propagate", "partition_order", "partition_plan"]
+__all__ = ["Partition", "feature_propagate", "partition_order", "partition_plan"]
 
 MODES = ("columns", "paper")
 VERSIONS = ("jpdc", "ipdps")
 LAYOUTS = ("C", "F")
 
 
-class Plan(NamedTuple):
+class Partition(NamedTuple):
     """How the columns of a feature matrix are cut into Q parts: `partition_plan` makes it.
 
     Attributes
@@ -63,7 +63,7 @@ def partition_plan(n, f, p, s_cache, *, word=8, line=64, mode="columns"):
 
     Returns
     -------
-    Plan
+    Partition
         With one empty part if f is 0.
 
     Raises
@@ -82,8 +82,8 @@ def partition_plan(n, f, p, s_cache, *, word=8, line=64, mode="columns"):
     if line % word:
         raise ValueError(f"line must be a multiple of word, {word}, got {line}")
     if _check.choice("mode", mode, MODES) == "paper":
-        Q = max(1, min(f, max(p, -(-word * n * f // s_cache))))  # A7:2 I6:2 E-D1
-        widths = f // Q + (np.arange(Q) < f % Q)  # A7:2-3 I6:3
+        Q = max(1, min(f, max(p, -(-word * n * f // s_cache))))  # J7:2 I6:2 E-D1
+        widths = f // Q + (np.arange(Q) < f % Q)  # J7:2-3 I6:3
         starts = np.concatenate(([0], np.cumsum(widths)))
     else:
         width = min(f // p, s_cache // (word * n)) if n else f // p
@@ -91,10 +91,10 @@ def partition_plan(n, f, p, s_cache, *, word=8, line=64, mode="columns"):
         if width > values:
             width -= width % values
         width = max(1, width)
-        Q = max(1, -(-f // width))  # A7:2 I6:2 E-D1
-        starts = np.minimum(width * np.arange(Q + 1), f)  # A7:3 I6:3
+        Q = max(1, -(-f // width))  # J7:2 I6:2 E-D1
+        starts = np.minimum(width * np.arange(Q + 1), f)  # J7:3 I6:3
     fits = word * n * int(np.diff(starts).max()) <= s_cache
-    return Plan(starts.astype(np.int64), -(-Q // p), fits)
+    return Partition(starts.astype(np.int64), -(-Q // p), fits)
 
 
 def partition_order(Q, p, *, version="jpdc"):
@@ -137,9 +137,9 @@ def partition_order(Q, p, *, version="jpdc"):
     _check.choice("version", version, VERSIONS)
     rounds = -(-Q // p)
     order = np.full((rounds, p), -1, np.int64)
-    for r in range(rounds):  # A7:4 I6:4 E-D1
-        for j in range(p):  # A7:5 I6:5
-            i = r + j * rounds if version == "jpdc" else j + r * p  # A7:6 I6:6 E-D2
+    for r in range(rounds):  # J7:4 I6:4 E-D1
+        for j in range(p):  # J7:5 I6:5
+            i = r + j * rounds if version == "jpdc" else j + r * p  # J7:6 I6:6 E-D2
             if i < Q:
                 order[r, j] = i
     return order
@@ -160,7 +160,7 @@ def feature_propagate(graph, data, X, plan, p, *, version="jpdc", layout="C"):
         n_dst rows, n_src columns and e entries.
     data : (e,) float32 or float64 array
     X : (n_src, f) array of the same dtype
-    plan : Plan
+    plan : Partition
         From `partition_plan`, for f columns.
     p : int
         Lanes, from 1.
@@ -179,28 +179,28 @@ def feature_propagate(graph, data, X, plan, p, *, version="jpdc", layout="C"):
     Raises
     ------
     TypeError, ValueError
-        If a dtype or shape does not fit, `plan` is no Plan for f columns, or an option is
+        If a dtype or shape does not fit, `plan` is no Partition for f columns, or an option is
         another one.
     """
     data, X, starts, p = partition_arguments(graph, data, X, plan, p, version, layout)
-    f = X.shape[1]  # A7:1 I6:1
+    f = X.shape[1]  # J7:1 I6:1
     count(sparse=graph.e * f)
     X = np.asarray(X, order=layout)
     Y = np.zeros((graph.n_dst, f), X.dtype, order=layout)
-    for lanes in partition_order(len(starts) - 1, p, version=version):  # A7:4 I6:4
-        for i in lanes[lanes >= 0]:  # A7:5 I6:5
-            part = slice(starts[i], starts[i + 1])  # A7:3 I6:3
-            for v in range(graph.n_dst):  # A7:7 I6:6
+    for lanes in partition_order(len(starts) - 1, p, version=version):  # J7:4 I6:4
+        for i in lanes[lanes >= 0]:  # J7:5 I6:5
+            part = slice(starts[i], starts[i + 1])  # J7:3 I6:3
+            for v in range(graph.n_dst):  # J7:7 I6:6
                 for j in range(graph.start[v], graph.end[v]):
                     Y[v, part] += data[j] * X[graph.indices[j], part]
-    return np.ascontiguousarray(Y)  # A7:10 I6:7 E-D3
+    return np.ascontiguousarray(Y)  # J7:10 I6:7 E-D3
 
 
 def partition_arguments(graph, data, X, plan, p, version, layout):
     """Check the arguments of `feature_propagate`; return (data, X, starts, p)."""
     data, X = product_arguments(graph, data, X)
-    if not isinstance(plan, Plan):
-        raise TypeError(f"plan must be a Plan (see partition_plan), got {type(plan).__name__}")
+    if not isinstance(plan, Partition):
+        raise TypeError(f"plan must be a Partition (see partition_plan), got {type(plan).__name__}")
     f = X.shape[1]
     starts = _check.ids("plan.starts", plan.starts, 0, f + 1, np.int64)
     if starts.size < 2 or starts[0] or starts[-1] != f or np.any(np.diff(starts) < 0):

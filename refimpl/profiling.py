@@ -4,14 +4,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
 
-__all__ = ["Profile"]
+__all__ = ["Meter"]
 
 PARTS = ("normalization", "sampling", "cache", "aggregation", "weights", "other", "evaluation")
 
-_in_force: ContextVar["Profile | None"] = ContextVar("profile", default=None)
+_in_force: ContextVar["Meter | None"] = ContextVar("profile", default=None)
 
 
-class Profile:
+class Meter:
     """Seconds by part, and multiply-adds; use as a context manager to put it in force.
 
     Normalization is the sampling before training that estimates its counts. Sampling includes

@@ -1,7 +1,7 @@
 """The order of matrix-chain products (JPDC'21 section 6.1), and what each order costs.
 
 Costs are multiply-adds of one layer on a subgraph, forward and backward, as the layers count
-them in ``Profile.macs``.
+them in ``Meter.macs``.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from refimpl import _check
 
 __all__ = [
-    "ChainOrder",
+    "ProductOrders",
     "Macs",
     "chain_macs",
     "chain_order",
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-class ChainOrder(NamedTuple):
+class ProductOrders(NamedTuple):
     """Which of two orders evaluates each three-matrix product of a GraphSAGE or GCN layer.
 
     What `chain_order` returns.
@@ -74,7 +74,7 @@ def chain_order(f1, f3, *, first, reuse=True):
 
     Returns
     -------
-    ChainOrder
+    ProductOrders
 
     Raises
     ------
@@ -84,17 +84,17 @@ def chain_order(f1, f3, *, first, reuse=True):
     Examples
     --------
     >>> chain_order(500, 128, first=False)
-    ChainOrder(forward=2, dw=2, dx=1)
+    ProductOrders(forward=2, dw=2, dx=1)
     >>> chain_order(100, 128, first=False)
-    ChainOrder(forward=1, dw=1, dx=2)
+    ProductOrders(forward=1, dw=1, dx=2)
     """
     f1, f3 = _check.integer("f1", f1, 0), _check.integer("f3", f3, 0)
     if reuse:
         if f1 <= 2 * f3 if first else f1 < f3:
-            return ChainOrder(1, 1, 0 if first else 2)
-        return ChainOrder(2, 2, 0 if first else 1)
+            return ProductOrders(1, 1, 0 if first else 2)
+        return ProductOrders(2, 2, 0 if first else 1)
     narrow = 1 if f1 < f3 else 2
-    return ChainOrder(narrow, narrow, 0 if first else (1 if f3 < f1 else 2))
+    return ProductOrders(narrow, narrow, 0 if first else (1 if f3 < f1 else 2))
 
 
 def chain_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
@@ -104,7 +104,7 @@ def chain_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
 
     Parameters
     ----------
-    order : ChainOrder
+    order : ProductOrders
     s, e : int
         Nodes and directed edges of the subgraph.
     f1 : int
@@ -121,10 +121,10 @@ def chain_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
     Raises
     ------
     TypeError, ValueError
-        If `order` is no ChainOrder, or a size is not an integer, or negative.
+        If `order` is no ProductOrders, or a size is not an integer, or negative.
     """
-    if not isinstance(order, ChainOrder):
-        raise TypeError(f"order must be a ChainOrder, got {type(order).__name__}")
+    if not isinstance(order, ProductOrders):
+        raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
     for name, size in (("s", s), ("e", e), ("f1", f1), ("h_neigh", h_neigh), ("h_self", h_self)):
         _check.integer(name, size, 0)
     widths = [f1 if order.forward == 1 else h_neigh]

@@ -6,7 +6,7 @@ from strategies import block_from_rows, directed_from_edges, graph_from_edges
 import refimpl
 from refimpl import Adjacency
 from refimpl.lab.backend import find
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 
 PATH = graph_from_edges(3, {(0, 1), (1, 2)})
 ARROW = directed_from_edges(3, {(0, 1)})
@@ -20,7 +20,7 @@ ELSEWHERE = Adjacency(PATH, np.ones(4), np.ones(4), graph_from_edges(9, {(7, 8),
 NO_PATTERN = Adjacency("graph", np.ones(4), np.ones(4), PATH)
 LOST = Adjacency(LOOPS.graph, LOOPS.data, LOOPS.data_t, perm=LOOPS.perm + 10**9)
 WIDE = refimpl.adjacency.block_norm("row", block_from_rows([[3], [1, 2]], 4))
-ORDER = ChainOrder(1, 1, 1)
+ORDER = ProductOrders(1, 1, 1)
 X, W, B = np.ones((3, 2)), np.ones((2, 4)), np.ones(4)
 G = np.ones((3, 4))
 VECTORS = np.ones((2, 2))
@@ -78,7 +78,7 @@ BAD_X = [*bad_floats("X", X), ("X", X[:, :1]), ("X", X[0])]
 BAD_BIAS = [pair for pair in bad_floats("b", B) if pair[1] is not None]
 BAD_A = [("A", bad) for bad in (SHORT, SINGLE, FLAT, PATH, None, WIDE)]
 BAD_G = [*bad_floats("G_out", G), ("G_out", G[:, :1])]
-BAD_ORDER = [("order", ChainOrder(*o)) for o in ((0, 1, 1), (3, 1, 1), (1, 0, 1), (1, 1, 3))]
+BAD_ORDER = [("order", ProductOrders(*o)) for o in ((0, 1, 1), (3, 1, 1), (1, 0, 1), (1, 1, 3))]
 BAD_ORDER += [("order", order) for order in ((1, 1, 1), 1, None)]
 BAD_VECTORS = [
     bad

@@ -11,9 +11,9 @@ from oracles import matrix
 from strategies import asymmetric, graph_from_edges, random_block
 
 from refimpl.lab.backend import find
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 
-ORDERS = [ChainOrder(*order) for order in product((1, 2), repeat=3)]
+ORDERS = [ProductOrders(*order) for order in product((1, 2), repeat=3)]
 # Two components, a loop, a pendant node, and the isolated node 6; the same with all loops.
 EDGES = {(0, 1), (0, 2), (1, 2), (2, 3), (4, 5), (5, 5)}
 GRAPH = graph_from_edges(7, EDGES)
@@ -56,7 +56,7 @@ class Layer:
     def backward(self, gnn, hops, P, out, G, way, relu=True, need_dx=True):
         """Return the gradients by the names of P; None for what is not asked for."""
         options = {"relu": relu}
-        if not isinstance(way, ChainOrder):
+        if not isinstance(way, ProductOrders):
             options["need_dx"] = need_dx
         elif not need_dx:
             way = way._replace(dx=0)

@@ -1,13 +1,10 @@
 """The two packages have one API, and the reference stands alone."""
 
-import ast
 import importlib
 import inspect
 import pkgutil
 import subprocess
 import sys
-from collections import defaultdict
-from pathlib import Path
 
 import pytest
 

@@ -30,9 +30,9 @@ class Ours:
         first = self.next
         self.next += self.together
         if self.together == 1:
-            seeds = self.batches[first % len(self.batches)]
+            roots = self.batches[first % len(self.batches)]
             return [
-                self.gnn.sample_mfg(self.graph, seeds, self.fanouts, batch=first, **self.options)
+                self.gnn.sample_mfg(self.graph, roots, self.fanouts, batch=first, **self.options)
             ]
         batches = [self.batches[b % len(self.batches)] for b in range(first, self.next)]
         return self.gnn.samplers.sample_mfg_many(
@@ -43,14 +43,14 @@ class Ours:
         self.draw()
 
     def answer(self):
-        """Return (global receiver, sender) of every edge, and the seeds, of one batch."""
+        """Return (global receiver, sender) of every edge, and the roots, of one batch."""
         mfg = self.draw()[0]
         edges = np.unique(np.concatenate([block.edge_ids for block in mfg.blocks]))
         row = np.searchsorted(self.graph.indptr, edges, side="right") - 1
         return {
             "receivers": row,
             "senders": self.graph.indices[edges],
-            "seeds": mfg.nodes[-1],
+            "roots": mfg.nodes[-1],
             "nodes": mfg.nodes[0],
         }
 
@@ -97,7 +97,7 @@ class Geometric:
         return {
             "receivers": receivers,
             "senders": senders,
-            "seeds": batch.n_id[: batch.batch_size].numpy(),
+            "roots": batch.n_id[: batch.batch_size].numpy(),
             "nodes": batch.n_id.numpy(),
         }
 

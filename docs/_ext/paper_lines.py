@@ -1,7 +1,7 @@
 """From the lines of a paper's algorithm to the lines of code that bear their numbers.
 
-docs/algorithms.toml lists the algorithms; marks in the code, see `refimpl.lab.apps.papers`, say which
-lines a line of code is. The documentation's tables and tests/test_algorithms.py both read them
+docs/algorithms.toml lists the algorithms; marks in the code, see `refimpl.lab.apps.papers`, say
+which lines a line of code is. The documentation's tables and tests/test_algorithms.py both read them
 here.
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import refimpl
 from refimpl.lab.apps import papers
-from refimpl.lab.apps.papers import LETTERS, PREFIXES
+from refimpl.lab.apps.papers import LETTERS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -34,7 +34,7 @@ class Mark(NamedTuple):
     """The lines of one algorithm that a line of code is, and the errata that touch it."""
 
     row: int  # of the source, from 1
-    prefix: str | None  # "A8": JPDC'21 Algorithm 8; None: the algorithm of the function
+    prefix: str | None  # "J8": JPDC'21 Algorithm 8; None: the algorithm of the function
     lines: list[int]
     errata: list[str]
 
@@ -125,7 +125,7 @@ def marked_lines(algorithm):
     for place in algorithm["functions"]:
         collect(None, *source_of(place))
     for path, source in whole_reference():
-        collect(f"{PREFIXES[algorithm['paper']]}{algorithm['number']}", path, 1, source)
+        collect(f"{LETTERS[algorithm['paper']]}{algorithm['number']}", path, 1, source)
     return {number: list(lines.values()) for number, lines in sorted(found.items())}
 
 

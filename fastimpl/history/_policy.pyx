@@ -32,7 +32,7 @@ cdef double norm(const floating* row, Py_ssize_t f) noexcept nogil:
     return sqrt(total)
 
 
-def row_norms(const floating[:, ::1] G, double[::1] norms):
+def gradient_norms(const floating[:, ::1] G, double[::1] norms):
     cdef Py_ssize_t i, m = G.shape[0], f = G.shape[1]
     cdef const floating* first = &G[0, 0] if m and f else NULL
     for i in prange(m, nogil=True, schedule="static", use_threads_if=m * f > WORTH):

@@ -5,7 +5,7 @@ import numpy as np
 from fastimpl._twin import twin
 from fastimpl.history import _compaction
 from refimpl.block import Block
-from refimpl.history.compaction import DEAD, LiveLayers, live_arguments
+from refimpl.history.compaction import DEAD, LiveRows, live_arguments
 
 
 @twin
@@ -30,4 +30,4 @@ def live_layers(pruned):
             raise ValueError(DEAD)
         order[layer - 1], computed[layer - 1] = below, chosen
         blocks[layer - 1] = Block._trusted(starts, ends, indices, len(below), edge_ids)
-    return LiveLayers(tuple(order), tuple(computed), tuple(blocks))
+    return LiveRows(tuple(order), tuple(computed), tuple(blocks))

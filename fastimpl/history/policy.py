@@ -9,10 +9,10 @@ from refimpl.history.policy import stable_arguments
 
 
 @twin
-def row_norms(G):
+def gradient_norms(G):
     G = _check.floats("G", G, (None, None))
     norms = np.empty(len(G))
-    _policy.row_norms(G, norms)
+    _policy.gradient_norms(G, norms)
     return norms
 
 

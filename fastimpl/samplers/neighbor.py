@@ -15,10 +15,10 @@ from refimpl.samplers.typed_neighbor import by_relation, typed_mfg
 
 
 @twin
-def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
-    seeds, fanouts = neighbor_arguments(graph, seeds, fanouts, mode)
+def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode="layered"):
+    roots, fanouts = neighbor_arguments(graph, roots, fanouts, mode)
     name = [_check.word(*pair) for pair in (("seed", seed), ("epoch", epoch), ("batch", batch))]
-    return _named(graph, [seeds], fanouts, [key(*name)], mode)[0]
+    return _named(graph, [roots], fanouts, [key(*name)], mode)[0]
 
 
 @twin
@@ -34,7 +34,7 @@ def _named(graph, batches, fanouts, keys, mode):
     """Return the MFGs of some batches whose draws the words `keys` name."""
     if by_relation(fanouts):
         every = zip(batches, keys, strict=True)
-        return [typed_mfg(sample_mfg, graph, seeds, fanouts, name) for seeds, name in every]
+        return [typed_mfg(sample_mfg, graph, roots, fanouts, name) for roots, name in every]
     together = _neighbor.threads()  # as many relabellings; the rows of all are shared out
     mfgs = []
     for i in range(0, len(batches), together):
@@ -52,12 +52,12 @@ def epoch_batches(ids, batch_size, seed, epoch):
 
 def _sample(graph, batches, fanouts, keys, mode):
     """Return the MFGs of some batches whose draws the words `keys` name, all in step."""
-    nodes = [[seeds] for seeds in batches]
+    nodes = [[roots] for roots in batches]
     patterns: list[list] = [[] for _ in batches]
     shared = mode == "shared"
     with relabellings(graph, len(batches)) as known:
-        for relabelling, seeds in zip(known, batches, strict=True):
-            relabelling.enter(seeds)
+        for relabelling, roots in zip(known, batches, strict=True):
+            relabelling.enter(roots)
         for hop, fanout in enumerate(fanouts):
             # all neighbours, where no node has more: that also bounds the scratch memory
             most = graph.max_degree if fanout < 0 else min(fanout, graph.max_degree)

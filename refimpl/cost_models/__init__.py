@@ -10,7 +10,7 @@ from refimpl.cost_models.cleanups import (
     size_biased_degree,
 )
 from refimpl.cost_models.layer_sampling import (
-    LayerSamplingCases,
+    WorkBounds,
     forward_work,
     graph_sampling_work,
     layer_sampling_cases,
@@ -18,29 +18,29 @@ from refimpl.cost_models.layer_sampling import (
     unique_nodes,
 )
 from refimpl.cost_models.sampling import (
-    SampleCosts,
+    OperationCosts,
     expected_rounds,
     memory_factor,
     sample_cost,
     sample_cost_from_graph,
 )
 from refimpl.cost_models.theorem1 import (
-    Theorem1Steps,
+    ProofTerms,
     theorem1_pmax,
     theorem1_pmax_lanes,
     theorem1_speedup,
     theorem1_steps,
 )
-from refimpl.cost_models.theorem2 import Theorem2, g_comm, g_comp, theorem2, theorem2_Qf
+from refimpl.cost_models.theorem2 import TrafficBound, g_comm, g_comp, theorem2, theorem2_Qf
 
 __all__ = [
     "Calibration",
     "CleanupModels",
     "Cleanups",
-    "LayerSamplingCases",
-    "SampleCosts",
-    "Theorem1Steps",
-    "Theorem2",
+    "WorkBounds",
+    "OperationCosts",
+    "ProofTerms",
+    "TrafficBound",
     "calibrate",
     "cleanups_from_graph",
     "expected_rounds",

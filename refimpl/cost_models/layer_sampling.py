@@ -115,7 +115,7 @@ def layer_sampling_work(layers, n, f, fanout, batch):
     return n / batch * computed * f * (f + fanout)
 
 
-class LayerSamplingCases(NamedTuple):
+class WorkBounds(NamedTuple):
     """Work of an epoch of layer sampling at either end.
 
     Attributes
@@ -144,7 +144,7 @@ def layer_sampling_cases(layers, n, f, fanout):
 
     Returns
     -------
-    LayerSamplingCases
+    WorkBounds
 
     Raises
     ------
@@ -156,7 +156,7 @@ def layer_sampling_cases(layers, n, f, fanout):
     fanout = _arguments.whole("fanout", fanout)
     one = n * f * (f + fanout)
     small = sum(fanout**hop for hop in range(layers)) * one
-    return LayerSamplingCases(small, fanout**layers * one, layers * one)
+    return WorkBounds(small, fanout**layers * one, layers * one)
 
 
 def unique_nodes(n, r, fanouts):

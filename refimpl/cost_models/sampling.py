@@ -19,7 +19,7 @@ from refimpl.cost_models import _arguments
 VERSIONS = ("ipdps", "jpdc")
 
 
-class SampleCosts(NamedTuple):
+class OperationCosts(NamedTuple):
     """The cost of a subgraph as the papers print it, and with size-biased degrees (E-C1).
 
     What `sample_cost_from_graph` returns.
@@ -179,7 +179,7 @@ def sample_cost_from_graph(
 
     Returns
     -------
-    SampleCosts
+    OperationCosts
 
     Raises
     ------
@@ -198,4 +198,4 @@ def sample_cost_from_graph(
         mean_steps = np.average(steps, weights=law)
         return _cost(p, eta, mean_steps, columns, _arguments.pops(n, m), version, c_rand, c_mem)
 
-    return SampleCosts(cost(None, d), cost(degrees, d_e))
+    return OperationCosts(cost(None, d), cost(degrees, d_e))

@@ -8,7 +8,7 @@ from refimpl.cost_models import _arguments
 from refimpl.cost_models.sampling import expected_rounds, memory_factor, sample_cost
 
 
-class Theorem1Steps(NamedTuple):
+class ProofTerms(NamedTuple):
     """The quantities that the proof of Theorem 1 compares, in its order.
 
     Attributes
@@ -139,7 +139,7 @@ def theorem1_steps(p, eps, eta, d, version):
 
     Returns
     -------
-    Theorem1Steps
+    ProofTerms
 
     Raises
     ------
@@ -154,6 +154,4 @@ def theorem1_steps(p, eps, eta, d, version):
         _arguments.above("d", d, 0),
     )
     dK = d * memory_factor(eta, version)
-    return Theorem1Steps(
-        rounds, 1 / (1 - np.exp(-p / eta)), (eta + p) / p, eps * dK / p, eta + dK, dK
-    )
+    return ProofTerms(rounds, 1 / (1 - np.exp(-p / eta)), (eta + p) / p, eps * dK / p, eta + dK, dK)

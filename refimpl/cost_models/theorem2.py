@@ -18,7 +18,7 @@ from refimpl.cost_models import _arguments
 PARTS = ("real", "whole", "padded", "columns")
 
 
-class Theorem2(NamedTuple):
+class TrafficBound(NamedTuple):
     """The premises of Theorem 2, and how far from the least traffic its choice is.
 
     Attributes
@@ -181,7 +181,7 @@ def theorem2(n, d, f, p, s_cache, *, parts="real", index=2, word=8, edge_word=0,
 
     Returns
     -------
-    Theorem2
+    TrafficBound
         The premises bool, the rest float64.
 
     Raises
@@ -197,7 +197,7 @@ def theorem2(n, d, f, p, s_cache, *, parts="real", index=2, word=8, edge_word=0,
     n, d, f = _sizes(n, d, f)
     p, s_cache = np.asarray(p), np.asarray(s_cache)
     edge, word = _bytes(index, word, edge_word)
-    return Theorem2(
+    return TrafficBound(
         edge * p * d <= word * f,
         edge * n * d <= s_cache,
         (word * n <= s_cache) & (Qf <= f),

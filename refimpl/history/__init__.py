@@ -1,18 +1,24 @@
 """Historical embeddings: the cache, its policies, what they prune, and how features are loaded."""
 
 from refimpl.history.cache import BidirectionalCache, StaticSplitCache
-from refimpl.history.compaction import LiveLayers, live_layers
+from refimpl.history.compaction import LiveRows, live_layers
 from refimpl.history.entries import Entries, cache_admit, cache_fetch, cache_lookup, cache_read
 from refimpl.history.hotness import (
     SamplingProfile,
+    count_visits,
     degree_hotness,
     fair_share,
-    profile,
     reverse_pagerank,
 )
 from refimpl.history.iteration import FreshStep, fresh_iteration
-from refimpl.history.performance import PerformancePlan, plan_performance
-from refimpl.history.policy import DictCache, PolicyCounts, policy_update, row_norms, select_stable
+from refimpl.history.performance import PerformancePolicy, plan_performance
+from refimpl.history.policy import (
+    DictCache,
+    PolicyCounts,
+    gradient_norms,
+    policy_update,
+    select_stable,
+)
 from refimpl.history.pruning import PruneResult, io_saving, prune_mfg
 
 __all__ = [
@@ -20,8 +26,8 @@ __all__ = [
     "DictCache",
     "Entries",
     "FreshStep",
-    "LiveLayers",
-    "PerformancePlan",
+    "LiveRows",
+    "PerformancePolicy",
     "PolicyCounts",
     "PruneResult",
     "SamplingProfile",
@@ -37,9 +43,10 @@ __all__ = [
     "live_layers",
     "plan_performance",
     "policy_update",
-    "profile",
+    "count_visits",
     "prune_mfg",
     "reverse_pagerank",
-    "row_norms",
+    "fresh_iteration",
+    "gradient_norms",
     "select_stable",
 ]

@@ -10,7 +10,7 @@ from refimpl.history.pruning import PruneResult, checked_mfg, mask
 DEAD = "pruned must be what prune_mfg returns with uses_self=True"
 
 
-class LiveLayers(NamedTuple):
+class LiveRows(NamedTuple):
     """The live rows of every layer, and blocks on these rows alone: `live_layers` returns it.
 
     What Algorithm 1 of FreshGNN computes and reads behind its line 9.
@@ -47,7 +47,7 @@ def live_layers(pruned):
 
     Returns
     -------
-    LiveLayers
+    LiveRows
 
     Raises
     ------
@@ -69,7 +69,7 @@ def live_layers(pruned):
         rest[rows] = False
         order[layer - 1] = np.concatenate([rows, np.flatnonzero(rest)])
         blocks[layer - 1] = _rows_of(mfg.blocks[layer - 1], rows, order[layer - 1])
-    return LiveLayers(tuple(order), tuple(computed), tuple(blocks))
+    return LiveRows(tuple(order), tuple(computed), tuple(blocks))
 
 
 def _rows_of(block, rows, sources):

@@ -14,7 +14,7 @@ PROFILE_EPOCH = 2**31  # of the keys: no epoch of training has this number
 
 
 class SamplingProfile(NamedTuple):
-    """What one epoch of sampling met: `profile` returns it.
+    """What one epoch of sampling met: `count_visits` returns it.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ def reverse_pagerank(gnn, graph, train, *, alpha=0.95, iterations=20):
     return x[:, 0]
 
 
-def profile(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, mode="layered"):
+def count_visits(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, mode="layered"):
     """Sample one epoch without training; return how often each node was met, and its share.
 
     The pre-processing of FreshGNN, Figure 16(b), after GNNLab (Yang et al. 2022); the shares are

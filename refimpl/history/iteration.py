@@ -124,7 +124,7 @@ def fresh_iteration(
             cache.begin_update(i)  # 18 E-V6
         for l in cached_layers:  # 19
             ranks = key(seed, CONTROL, i, l) if control == "random" else None
-            rows = V[l], gnn.history.row_norms(G[l]), normal[l], H[l]
+            rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]
             rows, allow = densest_first(performance, l, rows)
             updates[l] = gnn.policy_update(
                 cache, l, *rows, i, control=control, key=ranks, allow=allow, **policy

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.history.hotness import profile
+from refimpl.history.hotness import count_visits
 
 
-class PerformancePlan(NamedTuple):
+class PerformancePolicy(NamedTuple):
     """What the buffer should hold: `plan_performance` returns it.
 
     Attributes
@@ -66,7 +66,7 @@ def plan_performance(
     gnn : module
         refimpl or fastimpl.
     graph, train, fanouts, batch_size, seed, mode
-        See `profile`.
+        See `count_visits`.
     floats : int
         Size of the buffer.
     d, h : ints
@@ -82,7 +82,7 @@ def plan_performance(
 
     Returns
     -------
-    PerformancePlan
+    PerformancePolicy
 
     Raises
     ------
@@ -91,7 +91,9 @@ def plan_performance(
     """
     rounds, needed = _check.integer("rounds", rounds, 1), None
     for _ in range(rounds):
-        met = profile(gnn, graph, train, fanouts, batch_size, seed=seed, needed=needed, mode=mode)
+        met = count_visits(
+            gnn, graph, train, fanouts, batch_size, seed=seed, needed=needed, mode=mode
+        )
         plan = knapsack(
             met, floats=floats, d=d, h=h, p=p, t_stale=t_stale, cache_layers=cache_layers
         )
@@ -115,7 +117,7 @@ def knapsack(met, *, floats, d, h, p, t_stale, cache_layers=None):
 
     Returns
     -------
-    PerformancePlan
+    PerformancePolicy
 
     Raises
     ------
@@ -145,7 +147,7 @@ def knapsack(met, *, floats, d, h, p, t_stale, cache_layers=None):
     theta = 0.0 if fits.all() else float(values[order[np.argmin(fits)]])
     kept = np.zeros(values.size, np.bool_)
     kept[order[fits]] = True
-    return PerformancePlan(theta, density > theta, kept[:n], density, hotness)
+    return PerformancePolicy(theta, density > theta, kept[:n], density, hotness)
 
 
 def hits_per_admission(visits, p):

@@ -29,7 +29,7 @@ class PolicyCounts(NamedTuple):
     evicted: int
 
 
-def row_norms(G):
+def gradient_norms(G):
     """Return the Euclidean norm of every row: how far its embedding is from stable.
 
     Sums in float64 and in one order: column j is added to partial sum j % 8, from left to right,
@@ -131,7 +131,7 @@ def policy_update(
     ids : (m,) integer array
         The nodes, each once.
     score : (m,) float array
-        Norms of their gradients; see `row_norms`.
+        Norms of their gradients; see `gradient_norms`.
     comp : (m,) bool array
         Whether the embedding was computed now; otherwise it was read from the cache.
     values : (m, h) float array

@@ -6,7 +6,7 @@ from refimpl import _check
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 
 
 def adjacency(name, A, X, backward):
@@ -31,8 +31,8 @@ def adjacency(name, A, X, backward):
 
 def chain_order(order):
     """Check an order of products."""
-    if not isinstance(order, ChainOrder):
-        raise TypeError(f"order must be a ChainOrder, got {type(order).__name__}")
+    if not isinstance(order, ProductOrders):
+        raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
     if order.forward not in (1, 2) or order.dw not in (1, 2) or order.dx not in (0, 1, 2):
         raise ValueError(f"order must be as chain_order returns it, got {order}")
 

@@ -53,7 +53,7 @@ def gcn_forward(A, X, W, order, *, b=None, relu=True):
         From `sym_norm`; n_dst rows and n_src columns, n of both for a graph.
     X : (n_src, f) float32 or float64 array
     W : (f, h) array of the same dtype
-    order : ChainOrder
+    order : ProductOrders
         From `chain_order`; it changes the cost, and the result by rounding only.
     b : (h,) array of the same dtype, optional
     relu : bool

@@ -57,7 +57,7 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
     X : (n_src, f) float32 or float64 array
         The first n_dst rows are those of the receiving nodes themselves.
     W_neigh, W_self : (f, h_neigh) and (f, h_self) arrays of the same dtype
-    order : ChainOrder
+    order : ProductOrders
         From `chain_order`; it changes the cost, and the result by rounding only.
     b : (h_neigh + h_self,) array of the same dtype, optional
     relu : bool

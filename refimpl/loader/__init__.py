@@ -5,16 +5,16 @@ from refimpl.loader.features import (
     FetchPlan,
     Message,
     Trace,
-    build_plan,
     fetch_one_sided,
     fetch_two_sided,
     gather_rows,
     one_sided_seconds,
+    plan_fetch,
     two_sided_seconds,
 )
-from refimpl.loader.files import IoCounters, io_counters, open_features, write_features
+from refimpl.loader.files import BytesRead, io_counters, open_features, write_features
 from refimpl.loader.mpi import DistributedFeatures, MPIComm, SimComm
-from refimpl.loader.rounds import Topology, Transfer, pairwise_exchange, round_bound, schedule
+from refimpl.loader.rounds import Topology, Transfer, pairwise_exchange, plan_rounds, round_bound
 from refimpl.loader.simulation import Simulation, simulate
 from refimpl.loader.store import FeatureStore
 
@@ -23,7 +23,7 @@ __all__ = [
     "FeatureStore",
     "FetchPlan",
     "Fetched",
-    "IoCounters",
+    "BytesRead",
     "MPIComm",
     "Message",
     "SimComm",
@@ -31,7 +31,7 @@ __all__ = [
     "Topology",
     "Trace",
     "Transfer",
-    "build_plan",
+    "plan_fetch",
     "fetch_one_sided",
     "fetch_two_sided",
     "gather_rows",
@@ -40,7 +40,7 @@ __all__ = [
     "open_features",
     "pairwise_exchange",
     "round_bound",
-    "schedule",
+    "plan_rounds",
     "simulate",
     "two_sided_seconds",
     "write_features",

@@ -16,7 +16,7 @@ KINDS = ("idx", "data", "sync")
 
 
 class FetchPlan(NamedTuple):
-    """Where the rows of a fetch are, and where they go: `build_plan` makes it.
+    """Where the rows of a fetch are, and where they go: `plan_fetch` makes it.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Fetched(NamedTuple):
     trace: Trace
 
 
-def build_plan(store, ids, me=0):
+def plan_fetch(store, ids, me=0):
     """Say which rows a fetch reads from which part. O(n log n) time.
 
     For the data loader of FreshGNN section 6.
@@ -311,7 +311,7 @@ def gather_arguments(X, rows):
 def plan_arguments(plan):
     """Check a plan; return (store, rows, positions, copies)."""
     if not isinstance(plan, FetchPlan):
-        raise TypeError(f"plan must be a FetchPlan (see build_plan), got {type(plan).__name__}")
+        raise TypeError(f"plan must be a FetchPlan (see plan_fetch), got {type(plan).__name__}")
     store, sizes = plan.store, plan.store.ownership.sizes
     if not len(plan.rows) == len(plan.positions) == len(sizes):
         raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")

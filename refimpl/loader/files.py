@@ -10,7 +10,7 @@ import numpy as np
 AT_REST = (np.dtype(np.float32), np.dtype(np.float16))
 
 
-class IoCounters(NamedTuple):
+class BytesRead(NamedTuple):
     """Bytes that the operating system read for this process since it began: `io_counters`.
 
     Not in the papers.
@@ -36,7 +36,7 @@ def io_counters():
 
     Returns
     -------
-    IoCounters or None
+    BytesRead or None
         None where there is no such file.
     """
     try:
@@ -44,7 +44,7 @@ def io_counters():
     except OSError:
         return None
     values = dict(line.split(": ") for line in lines)
-    return IoCounters(int(values["read_bytes"]), int(values["rchar"]))
+    return BytesRead(int(values["read_bytes"]), int(values["rchar"]))
 
 
 def write_features(path, array):

@@ -98,7 +98,7 @@ class DistributedFeatures:
             Nodes in any order, repeated or not.
         rounds : sequence of rounds of (source, target, ..), optional
             Makes the call collective: in each round a rank reads from those sources whose target
-            it is, then waits for all. From `schedule` or `pairwise_exchange`, for a demand that
+            it is, then waits for all. From `plan_rounds` or `pairwise_exchange`, for a demand that
             covers what is asked for.
 
         Returns

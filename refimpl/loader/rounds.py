@@ -118,7 +118,7 @@ def _routes_from(source, devices, links):
 class Transfer(NamedTuple):
     """What one device sends to another in a round.
 
-    `schedule` and `pairwise_exchange` make them.
+    `plan_rounds` and `pairwise_exchange` make them.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Transfer(NamedTuple):
     bytes: int
 
 
-def schedule(topology, demand, *, mix_classes=False, chunk=False):
+def plan_rounds(topology, demand, *, mix_classes=False, chunk=False):
     """Put transfers into rounds in which every link carries at most one.
 
     Greedy: first what crosses the links with the most left to carry, then long routes, then what
@@ -210,7 +210,7 @@ def pairwise_exchange(demand):
     Parameters
     ----------
     demand : (n, n) integer array
-        As for `schedule`.
+        As for `plan_rounds`.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def round_bound(topology, demand):
     ----------
     topology : Topology
     demand : (devices, devices) integer array
-        As for `schedule`.
+        As for `plan_rounds`.
 
     Returns
     -------

@@ -4,7 +4,7 @@ from collections import deque
 from typing import NamedTuple
 
 from refimpl import _check
-from refimpl.loader.rounds import Transfer, demands, loads, schedule
+from refimpl.loader.rounds import Transfer, demands, loads, plan_rounds
 
 POLICIES = ("all_at_once", "fifo_per_destination", "shifted", "rounds")
 
@@ -40,13 +40,13 @@ def simulate(
     ----------
     topology : Topology
     demand : (devices, devices) integer array
-        As for `schedule`.
+        As for `plan_rounds`.
     policy : {"all_at_once", "fifo_per_destination", "shifted", "rounds"}
         "fifo_per_destination": each device takes from one source after another, in order.
         "shifted": each device sends to one target after another, beginning with the next device.
         "rounds": a round begins when the one before has ended.
     rounds : tuple of tuples of Transfers, optional
-        For "rounds": default `schedule(topology, demand)`. They have to carry just `demand`.
+        For "rounds": default `plan_rounds(topology, demand)`. They have to carry just `demand`.
     gamma : float
         A link with k transfers carries bandwidth / (1 + gamma (k - 1)).
     latency, barrier : float
@@ -66,7 +66,7 @@ def simulate(
     gamma, latency = _check.real("gamma", gamma, 0), _check.real("latency", latency, 0)
     barrier = _check.real("barrier", barrier, 0)
     if policy == "rounds":
-        rounds = schedule(topology, demand) if rounds is None else rounds
+        rounds = plan_rounds(topology, demand) if rounds is None else rounds
         if _carried(rounds) != left:
             raise ValueError("rounds must carry just the bytes of demand")
         steps = [[[transfer] for transfer in step] for step in rounds]

@@ -8,7 +8,7 @@ from refimpl.samplers.edge import edge
 from refimpl.samplers.forest_fire import forest_fire
 from refimpl.samplers.frontier import frontier
 from refimpl.samplers.importance import (
-    ImportanceLaw,
+    ColumnLaw,
     ImportanceSample,
     fastgcn_sample,
     importance_law,
@@ -25,7 +25,7 @@ from refimpl.samplers.sampling import Sampler, sample_many
 
 __all__ = [
     "AliasTable",
-    "ImportanceLaw",
+    "ColumnLaw",
     "ImportanceSample",
     "NodeSample",
     "Sampler",

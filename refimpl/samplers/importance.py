@@ -35,7 +35,7 @@ class ImportanceSample(NamedTuple):
     values: tuple
 
 
-class ImportanceLaw(NamedTuple):
+class ColumnLaw(NamedTuple):
     """With what probability each column is drawn: what `importance_law` returns.
 
     Attributes
@@ -64,7 +64,7 @@ def importance_law(graph, data):
 
     Returns
     -------
-    ImportanceLaw
+    ColumnLaw
         Over the n nodes.
 
     Raises
@@ -101,7 +101,7 @@ def fastgcn_sample(graph, data, roots, sizes, key, *, law=None):
         Draws of each layer, the roots' first. Drawn with replacement: a layer meets fewer nodes.
     key : int in [0, 2**64)
         Key of the stream; the layers take its numbers one after another.
-    law : ImportanceLaw, optional
+    law : ColumnLaw, optional
         ``importance_law(graph, data)``, where the caller has kept it; else O(n + e) time more.
 
     Returns
@@ -206,7 +206,7 @@ def _law(columns, values, k):
     mass = np.bincount(columns, weights=values.astype(np.float64) ** 2, minlength=k)
     cumulative = np.cumsum(mass)
     total = cumulative[-1] if k else 0
-    return ImportanceLaw(mass / total if total > 0 else np.zeros(k), cumulative)
+    return ColumnLaw(mass / total if total > 0 else np.zeros(k), cumulative)
 
 
 def _scale(law, u):
@@ -251,8 +251,8 @@ def _checked_values(values):
 
 
 def _checked_law(law, n):
-    if not isinstance(law, ImportanceLaw):
-        raise TypeError(f"law must be an ImportanceLaw, got {type(law).__name__}")
+    if not isinstance(law, ColumnLaw):
+        raise TypeError(f"law must be an ColumnLaw, got {type(law).__name__}")
     if len(law.q) != n or len(law.cumulative) != n:
         raise ValueError(f"law must be over the graph's {n} nodes, got {len(law.q)}")
     return law

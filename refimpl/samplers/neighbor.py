@@ -12,10 +12,10 @@ from refimpl.typed import TypedGraph
 MODES = ("layered", "shared")
 
 
-def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
+def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode="layered"):
     """Draw the message-flow graph of one batch by sampling neighbours on every layer.
 
-    The sampling under FreshGNN (VLDB'24 section 2). Hop by hop, from the seeds: nodes
+    The sampling under FreshGNN (VLDB'24 section 2). Hop by hop, from the roots: nodes
     draw neighbours without replacement, and those not met before join them. What a node draws
     depends on its own key alone, neither on the other nodes nor on their order: (seed, NEIGHBOR,
     epoch, batch, layer, node), or (seed, SHARED, epoch, batch, node) if `mode` is "shared". Any
@@ -26,11 +26,11 @@ def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
     ----------
     graph : Graph
         Row v lists whom v aggregates; it need not be undirected.
-    seeds : (b,) integer array
+    roots : (b,) integer array
         Distinct nodes, in any order.
     fanouts : sequence of ints
         How many neighbours a node draws: one number a layer, the last layer's, which is the
-        seeds', first. -1 is all of them, and so is any number that is not below the degree. A
+        roots', first. -1 is all of them, and so is any number that is not below the degree. A
         DGL sampler reads its list from the other end: pass ``fanouts[::-1]`` for that.
         In a `TypedGraph`, an item may be a sequence of R ints instead: a node draws so many of
         its neighbours in each of the R relations; then the mode is "layered".
@@ -50,19 +50,19 @@ def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode="layered"):
     Raises
     ------
     TypeError, ValueError
-        If `graph` is no Graph, `seeds` repeats a node or is out of range, `mode` is another, or
+        If `graph` is no Graph, `roots` repeats a node or is out of range, `mode` is another, or
         a number is not an integer, or not in range.
     """
-    seeds, fanouts = neighbor_arguments(graph, seeds, fanouts, mode)
+    roots, fanouts = neighbor_arguments(graph, roots, fanouts, mode)
     name = [_check.word(*pair) for pair in (("seed", seed), ("epoch", epoch), ("batch", batch))]
-    return _sample(graph, seeds, fanouts, name, mode)
+    return _sample(graph, roots, fanouts, name, mode)
 
 
-def _sample(graph, seeds, fanouts, name, mode):
+def _sample(graph, roots, fanouts, name, mode):
     """Return the MFG of the batch that `name` names, (seed, epoch, batch)."""
     if by_relation(fanouts):
-        return typed_mfg(draw_rows, graph, seeds, fanouts, name)
-    nodes, hops = [seeds], []
+        return typed_mfg(draw_rows, graph, roots, fanouts, name)
+    nodes, hops = [roots], []
     for hop, fanout in enumerate(fanouts):
         first = len(nodes[1]) if hop and mode == "shared" else 0  # rows above it are drawn already
         hop_key = key_of_hop(*name, len(fanouts) - hop, mode)
@@ -127,7 +127,7 @@ def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode
     graph, fanouts, seed, epoch, mode
         As in `sample_mfg`.
     batches : sequence of (any,) integer arrays
-        The seeds of each batch.
+        The roots of each batch.
     first_batch : int
         Number of the first batch; the others follow. All are below 2**64.
 
@@ -144,7 +144,7 @@ def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode
         graph, batches, fanouts, seed, epoch, first_batch, mode
     )
     return [
-        _sample(graph, seeds, fanouts, (*name, first + i), mode) for i, seeds in enumerate(batches)
+        _sample(graph, roots, fanouts, (*name, first + i), mode) for i, roots in enumerate(batches)
     ]
 
 
@@ -181,17 +181,17 @@ def epoch_batches(ids, batch_size, seed, epoch):
     return [shuffled[i : i + size] for i in range(0, len(ids), size)]
 
 
-def neighbor_arguments(graph, seeds, fanouts, mode):
-    """Check what describes the sampling of a batch; return (seeds, fanouts)."""
+def neighbor_arguments(graph, roots, fanouts, mode):
+    """Check what describes the sampling of a batch; return (roots, fanouts)."""
     if not isinstance(graph, Graph):
         raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
     _check.choice("mode", mode, MODES)
-    seeds = _check.ids("seeds", seeds, 0, graph.n, np.int32)
-    if len(np.unique(seeds)) < len(seeds):
-        raise ValueError("seeds must be distinct")
+    roots = _check.ids("roots", roots, 0, graph.n, np.int32)
+    if len(np.unique(roots)) < len(roots):
+        raise ValueError("roots must be distinct")
     if not np.iterable(fanouts):
         raise TypeError(f"fanouts must be a sequence of integers, got {type(fanouts).__name__}")
-    return seeds.copy(), fanouts_arguments(graph, fanouts, mode)
+    return roots.copy(), fanouts_arguments(graph, fanouts, mode)
 
 
 def fanouts_arguments(graph, fanouts, mode):
@@ -222,7 +222,7 @@ def many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
     if np.iterable(fanouts):
         fanouts = tuple(fanouts)  # an iterator can be read once
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
-    batches = [neighbor_arguments(graph, seeds, (), mode)[0] for seeds in batches]
+    batches = [neighbor_arguments(graph, roots, (), mode)[0] for roots in batches]
     names = _check.word("seed", seed), _check.word("epoch", epoch)
     highest = _check.WORD - max(len(batches), 1)
     return batches, fanouts, names, _check.integer("first_batch", first_batch, 0, highest)

@@ -102,19 +102,19 @@ class Dashboard:
 
     def __init__(self, capacity, FS, weights, n):
         m = len(FS)
-        self.DB = np.full(capacity, NULL, np.int32)  # A3:2 E-B20
-        self.IA_start = np.zeros(n + 1, np.int64)  # A3:3 7 E-B10
-        self.IA_live = np.zeros(n + 1, np.bool_)  # A3:3 12
+        self.DB = np.full(capacity, NULL, np.int32)  # J3:2 E-B20
+        self.IA_start = np.zeros(n + 1, np.int64)  # J3:3 7 E-B10
+        self.IA_live = np.zeros(n + 1, np.bool_)  # J3:3 12
         self.IA_tile = np.full(n + 1, NULL, np.int32)
-        for i in range(m):  # A3:8
-            self.IA_start[i + 1] = self.IA_start[i] + weights[i]  # A3:9 E-B18
-            self.IA_live[i], self.IA_tile[i] = True, i  # A3:7 10
+        for i in range(m):  # J3:8
+            self.IA_start[i + 1] = self.IA_start[i] + weights[i]  # J3:9 E-B18
+            self.IA_live[i], self.IA_tile[i] = True, i  # J3:7 10
         self.node, self.slot = FS.copy(), np.arange(m)
         self.start, self.end = self.IA_start[:m].copy(), self.IA_start[1 : m + 1].copy()
-        for i in range(m):  # A3:13 E-B20
-            pin = i  # A3:14
-            self.DB[self.start[i] : self.end[i]] = pin  # A3:15-16
-        self.cnt = m  # A3:19 E-B2
+        for i in range(m):  # J3:13 E-B20
+            pin = i  # J3:14
+            self.DB[self.start[i] : self.end[i]] = pin  # J3:15-16
+        self.cnt = m  # J3:19 E-B2
         self.valid = int(self.IA_start[m])
         self.counts = dict.fromkeys(("probes", "rounds", "cleanups", "moved", "truncated"), 0)
 

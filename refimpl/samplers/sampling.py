@@ -110,12 +110,12 @@ def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):
 
 def _sample(graph, sampler, seed, domain, q):
     keys = [streams.key(seed, domain, q, s) for s in range(sampler.streams)]
-    sample = KERNELS[sampler.name](graph, *keys, **sampler.options)  # A8:5
+    sample = KERNELS[sampler.name](graph, *keys, **sampler.options)  # J8:5
     nodes = sample.nodes
     if sampler.clip is not None:
         nodes = clip_nodes(nodes, sampler.clip, keys[0], sample.counters.draws)
-    subgraph = induced_subgraph(graph, nodes)  # A2:9 A3:31 A5:5 17 A8:5-6 I3:26
-    return subgraph._replace(counters=sample.counters)  # A2:10 A3:32
+    subgraph = induced_subgraph(graph, nodes)  # J2:9 J3:31 J5:5 17 J8:5-6 I3:26
+    return subgraph._replace(counters=sample.counters)  # J2:10 J3:32
 
 
 def sampling_arguments(graph, sampler, rng, first, count, domain):

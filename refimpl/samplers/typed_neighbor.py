@@ -11,7 +11,7 @@ def by_relation(fanouts):
     return any(isinstance(fanout, tuple) for fanout in fanouts)
 
 
-def typed_mfg(draw_rows, graph, seeds, fanouts, name):
+def typed_mfg(draw_rows, graph, roots, fanouts, name):
     """Return the message-flow graph of a batch with fan-outs by relation.
 
     In layer l and relation r, node v draws from its neighbours in r alone, with the key (seed,
@@ -23,7 +23,7 @@ def typed_mfg(draw_rows, graph, seeds, fanouts, name):
     draw_rows : function
         Of refimpl or fastimpl: draws one hop, given the key of a node without the node.
     graph : TypedGraph
-    seeds : (b,) int32 array
+    roots : (b,) int32 array
     fanouts : tuple of ints and of tuples of R ints
     name : (seed, epoch, batch)
 
@@ -32,7 +32,7 @@ def typed_mfg(draw_rows, graph, seeds, fanouts, name):
     MFG
     """
     seed, epoch, batch = name
-    nodes, hops = [seeds], []
+    nodes, hops = [roots], []
     for layer, fanout in zip(range(len(fanouts), 0, -1), fanouts, strict=True):
         dst = nodes[0]
         if isinstance(fanout, tuple):
@@ -69,7 +69,7 @@ def _merged(row, edge_ids, n_dst):
 
 
 def as_mfg(nodes, hops):
-    """Return the MFG of `nodes`, inputs first, and hops (bounds, indices, edge_ids), seeds first."""
+    """Return the MFG of `nodes`, inputs first, and hops (bounds, indices, edge_ids), roots first."""
     blocks = [
         Block._trusted(bounds[:-1], bounds[1:], indices, len(src), edge_ids)
         for (bounds, indices, edge_ids), src in zip(hops[::-1], nodes[:-1], strict=True)

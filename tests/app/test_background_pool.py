@@ -15,7 +15,7 @@ from tiny_data import tiny_dataset
 
 import fastimpl  # noqa: F401 -- loads OpenMP
 from refimpl.lab.training.pool import Pool
-from refimpl.profiling import Profile, record
+from refimpl.profiling import Meter, record
 
 BOTH = pytest.mark.parametrize("background", [False, True])
 LONG = 30  # seconds: what should happen at once
@@ -230,7 +230,7 @@ def test_waiting_is_sampling_and_the_threads_own_time_is_not():
         record("sampling", 1e6)
         return range(first, first + count)
 
-    with Profile() as profile, Pool(draw, background=True) as pool:
+    with Meter() as profile, Pool(draw, background=True) as pool:
         for _ in range(3):
             next(pool)
     assert 0 < profile.seconds["sampling"] < 1e6

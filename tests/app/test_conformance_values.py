@@ -74,7 +74,7 @@ def block():
         refimpl.adjacency.row_norm(GRAPH, refimpl.transpose_perm(GRAPH)),
         refimpl.induced_subgraph(GRAPH, np.array([0, 1])),
         refimpl.loader.FeatureStore((np.ones((2, 3), np.float16), np.zeros((1, 3), np.float16))),
-        refimpl.partition.Plan(np.array([0, 2, 4]), 1, True),
+        refimpl.partition.Partition(np.array([0, 2, 4]), 1, True),
     ],
     ids=lambda value: type(value).__name__,
 )

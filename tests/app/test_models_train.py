@@ -14,7 +14,7 @@ from refimpl.lab.data.communities import communities
 from refimpl.lab.training.layers import depth_on, order_on
 from refimpl.lab.training.minibatches import LayerSampler
 from refimpl.lab.training.stack import Stack
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 from refimpl.streams import DROPOUT, INIT, LAYER, SHUFFLE, key
 
 MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
@@ -239,9 +239,9 @@ def test_blocks_are_aggregated_before_the_weights_and_squares_by_the_rule(gnn, d
     for A in operands:
         assert A.graph.n_src > A.graph.n_dst
         for dx in (0, 1, 2):
-            assert order_on(A, ChainOrder(2, 2, dx)) == (1, 1, 2 if dx else 0)
+            assert order_on(A, ProductOrders(2, 2, dx)) == (1, 1, 2 if dx else 0)
     for order in product((1, 2), (1, 2), (0, 1, 2)):
-        assert order_on(square, ChainOrder(*order)) == order
+        assert order_on(square, ProductOrders(*order)) == order
     assert depth_on(operands, 0) == len(operands) == 2
     assert depth_on((square, square), 0) == 0
     assert depth_on((), 0) == 0

@@ -15,7 +15,7 @@ from comparison import assert_bits
 from strategies import even_graph
 
 from refimpl.lab.training.prefetch import Prefetcher
-from refimpl.profiling import Profile, record
+from refimpl.profiling import Meter, record
 
 LONG = 30  # seconds: what should happen at once
 GRAPH = even_graph(300, 8)
@@ -49,7 +49,7 @@ class Sampler:
         self.before, self.lock = before, threading.Lock()
         self.begun, self.threads = [], set()
 
-    def sample_mfg(self, graph, seeds, *, batch, **options):
+    def sample_mfg(self, graph, roots, *, batch, **options):
         with self.lock:
             self.begun.append(batch)
             self.threads.add(threading.get_ident())
@@ -235,7 +235,7 @@ def test_the_interpreter_ends_with_batches_under_way():
         "import time, numpy as np, refimpl\n"
         "from refimpl.lab.training.prefetch import Prefetcher\n"
         "class Slow:\n"
-        "    def sample_mfg(graph, seeds, *, batch, **options):\n"
+        "    def sample_mfg(graph, roots, *, batch, **options):\n"
         "        time.sleep(0.1)\n"
         "        return batch\n"
         "graph = refimpl.as_graph([(0, 1)], n=2)\n"
@@ -258,7 +258,7 @@ def test_a_worker_has_one_openmp_thread_and_the_caller_keeps_its_own(workers):
         "counts = lambda: {lib.num_threads for lib in libraries}\n"
         "seen = set()\n"
         "class Sampler:\n"
-        "    def sample_mfg(graph, seeds, **options):\n"
+        "    def sample_mfg(graph, roots, **options):\n"
         "        seen.update(counts())\n"
         "from refimpl.lab.training.prefetch import Prefetcher\n"
         "graph = fastimpl.as_graph([(0, 1)], n=2)\n"
@@ -278,7 +278,7 @@ def test_a_worker_has_one_openmp_thread_and_the_caller_keeps_its_own(workers):
 @EVERY
 def test_waiting_is_sampling_and_a_workers_own_time_is_not(workers):
     sampler = Sampler(lambda batch: record("sampling", 1e6))
-    with Profile() as profile:
+    with Meter() as profile:
         list(prefetcher(sampler, workers=workers))
     assert (profile.seconds["sampling"] > 1e6) == (not workers)
     assert profile.seconds["sampling"] > 0
@@ -290,7 +290,7 @@ BAD = {
     "window": ({"window": 0}, ValueError, "window must be at least 1"),
     "mode": ({"mode": "both"}, ValueError, "mode must be one of"),
     "fanouts": ({"fanouts": 3}, TypeError, "fanouts must be a sequence"),
-    "seeds": ({"batches": [[1], [2, 2]]}, ValueError, "seeds must be distinct"),
+    "roots": ({"batches": [[1], [2, 2]]}, ValueError, "roots must be distinct"),
     "batches": ({"batches": 3}, TypeError, "batches must be a sequence"),
     "seed": ({"seed": -1}, ValueError, "seed must be"),
     "epoch": ({"epoch": None}, TypeError, "epoch must be an integer"),

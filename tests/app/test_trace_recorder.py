@@ -24,7 +24,7 @@ def total(numbers):
     s = 0  # 1
     for x in numbers:  # 2-3 E-B1
         s += doubled(x)  # 4
-    return s  # A3:5
+    return s  # J3:5
 
 
 def doubled(x):

@@ -14,7 +14,7 @@ from refimpl.loader import (
     Topology,
     open_features,
     pairwise_exchange,
-    schedule,
+    plan_rounds,
     write_features,
 )
 
@@ -59,7 +59,7 @@ def check_fetches(comm, X, owners):
             ids, rounds=pairwise_exchange(demand)
         ),
         "tree": lambda features, ids: features.fetch_one_sided(
-            ids, rounds=schedule(Topology.tree((comm.size,)), demand)
+            ids, rounds=plan_rounds(Topology.tree((comm.size,)), demand)
         ),
         "two-sided": lambda features, ids: features.fetch_two_sided(ids),
     }

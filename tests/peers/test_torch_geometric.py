@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from strategies import directed_from_edges, power_law_graph
 
 from refimpl import as_graph
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 peer = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
@@ -15,7 +15,7 @@ peer = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not 
 F_IN, F_OUT = 7, 12
 BOTH_DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
 BOTH_ORDERS = pytest.mark.parametrize(
-    "order", [ChainOrder(1, 1, 2), ChainOrder(2, 2, 1)], ids=["(A X) W", "A (X W)"]
+    "order", [ProductOrders(1, 1, 2), ProductOrders(2, 2, 1)], ids=["(A X) W", "A (X W)"]
 )
 WITH_BIAS = pytest.mark.parametrize("bias", [False, True], ids=["plain", "bias"])
 SLOPE = 0.2

@@ -77,8 +77,8 @@ def test_rows_and_columns(gnn, case):
 @given(graph=graphs(min_nodes=1), seed=KEYS, fanouts=st.lists(st.integers(1, 3), max_size=3))
 def test_without_hits_the_blocks_are_those_that_were_sampled(gnn, graph, seed, fanouts):
     """So is training without hits: every source of a sampled graph is there for someone."""
-    seeds = np.arange(0, graph.n, 2)
-    mfg = gnn.sample_mfg(graph, seeds, fanouts, seed=seed, epoch=0, batch=0)
+    roots = np.arange(0, graph.n, 2)
+    mfg = gnn.sample_mfg(graph, roots, fanouts, seed=seed, epoch=0, batch=0)
     live = gnn.history.live_layers(gnn.prune_mfg(mfg, no_hits(mfg)))
     for nodes, order in zip(mfg.nodes, live.order, strict=True):
         np.testing.assert_array_equal(order, np.arange(len(nodes)))

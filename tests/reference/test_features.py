@@ -34,7 +34,7 @@ def test_both_ways_give_the_rows_and_say_what_they_moved(gnn, fetch):
     X, parts, owners, ids, me = fetch
     store = gnn.loader.FeatureStore.of(X, parts, owners)
     assert (store.n, store.d, store.dtype) == (*X.shape, X.dtype)
-    plan = gnn.loader.build_plan(store, np.array(ids, np.int64), me)
+    plan = gnn.loader.plan_fetch(store, np.array(ids, np.int64), me)
     one, two = gnn.loader.fetch_one_sided(plan), gnn.loader.fetch_two_sided(plan)
     for fetched in (one, two):
         assert fetched.rows.dtype == np.float32
@@ -63,7 +63,7 @@ def owner_of(v, n, parts, owners):
 @given(fetch=fetches())
 def test_a_plan_reads_each_row_once_in_ascending_order(gnn, fetch):
     X, parts, owners, ids, me = fetch
-    plan = gnn.loader.build_plan(
+    plan = gnn.loader.plan_fetch(
         gnn.loader.FeatureStore.of(X, parts, owners), np.array(ids, np.int64), me
     )
     assert sum(map(len, plan.rows)) == len(set(ids))
@@ -89,7 +89,7 @@ def test_parts_of_any_size(gnn):
     X = features(6, 3)
     store = gnn.loader.FeatureStore([X[:0], X[:1], X[1:1], X[1:6]])
     assert_array_equal(
-        gnn.loader.fetch_one_sided(gnn.loader.build_plan(store, [5, 0, 1])).rows, X[[5, 0, 1]]
+        gnn.loader.fetch_one_sided(gnn.loader.plan_fetch(store, [5, 0, 1])).rows, X[[5, 0, 1]]
     )
     assert np.shares_memory(gnn.loader.FeatureStore.of(X, 2).parts[1], X)
 
@@ -130,7 +130,7 @@ def test_features_in_a_file(gnn, tmp_path, dtype, readahead):
     assert_array_equal(gnn.loader.gather_rows(mapped, ids), X[ids])
     store = gnn.loader.FeatureStore([mapped[:100], mapped[100:]])
     for fetch in (gnn.loader.fetch_one_sided, gnn.loader.fetch_two_sided):
-        assert_array_equal(fetch(gnn.loader.build_plan(store, ids, 1)).rows, X[ids])
+        assert_array_equal(fetch(gnn.loader.plan_fetch(store, ids, 1)).rows, X[ids])
 
 
 def test_a_file_without_rows(gnn, tmp_path):
@@ -209,12 +209,12 @@ def test_parts_that_do_not_fit_modulo(gnn):
 def test_bad_plans(gnn):
     store = gnn.loader.FeatureStore.of(features(6, 2), 2)
     with pytest.raises(TypeError, match="store must be a FeatureStore"):
-        gnn.loader.build_plan(features(6, 2), [0])
+        gnn.loader.plan_fetch(features(6, 2), [0])
     with pytest.raises(ValueError, match=r"ids must be in \[0, 6\)"):
-        gnn.loader.build_plan(store, [6])
+        gnn.loader.plan_fetch(store, [6])
     with pytest.raises(ValueError, match=r"me must be in \[0, 1\]"):
-        gnn.loader.build_plan(store, [0], 2)
-    plan = gnn.loader.build_plan(store, [0, 5, 5])
+        gnn.loader.plan_fetch(store, [0], 2)
+    plan = gnn.loader.plan_fetch(store, [0, 5, 5])
     for change, message in (
         ({"rows": (np.array([3]), plan.rows[1])}, r"plan.rows must be in \[0, 3\)"),
         ({"rows": plan.rows[:1]}, "plan must have rows and positions for 2 parts"),

@@ -120,7 +120,7 @@ def test_shares_by_hand(gnn):
     assert [a.tolist() for a in shares] == [[1, 0, 1, 1], [0.5 + 0.5, 0.5 + 1 + 0.5], [3]]
 
 
-# ---- profile: with samplers that say what they were asked
+# ---- count_visits: with samplers that say what they were asked
 
 
 def implementation(gnn):
@@ -131,9 +131,9 @@ def implementation(gnn):
         log.append((seed, epoch))
         return [ids[i : i + batch_size] for i in range(0, len(ids), batch_size)]
 
-    def sample_mfg(graph, seeds, fanouts, *, seed, epoch, batch, mode):
+    def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode):
         log.append((seed, epoch, batch, mode))
-        return gnn.layer_sample(graph, seeds, fanouts, gnn.streams.key(seed, epoch, batch))
+        return gnn.layer_sample(graph, roots, fanouts, gnn.streams.key(seed, epoch, batch))
 
     package = SimpleNamespace(
         epoch_batches=epoch_batches, sample_mfg=sample_mfg, fair_share=gnn.history.fair_share
@@ -147,7 +147,7 @@ TRAIN = np.arange(3, 30)
 def test_profile_counts_every_batch_of_an_epoch(gnn):
     package, log = implementation(gnn)
     needed = np.arange(EVEN.n) % 3 > 0
-    met = hotness.profile(package, EVEN, TRAIN, (4, 3), 8, seed=5, needed=needed)
+    met = hotness.count_visits(package, EVEN, TRAIN, (4, 3), 8, seed=5, needed=needed)
     assert log == [(5, PROFILE_EPOCH), *((5, PROFILE_EPOCH, b, "layered") for b in range(4))]
     assert met.batches == 4 and PROFILE_EPOCH == 2**31
     samples = [
@@ -171,9 +171,9 @@ def test_profile_counts_every_batch_of_an_epoch(gnn):
 
 def test_profile_without_batches_or_layers(gnn):
     package, _ = implementation(gnn)
-    empty = hotness.profile(package, EVEN, TRAIN[:0], (4, 3), 8, seed=5)
+    empty = hotness.count_visits(package, EVEN, TRAIN[:0], (4, 3), 8, seed=5)
     assert empty.batches == 0 and not any(a.any() for a in (*empty.rho, *empty.sigma))
-    assert hotness.profile(package, EVEN, TRAIN, (), 8, seed=5).rho == ()
+    assert hotness.count_visits(package, EVEN, TRAIN, (), 8, seed=5).rho == ()
 
 
 # ---- the knapsack
@@ -290,9 +290,9 @@ def test_plan_profiles_again_with_the_features_that_are_kept(gnn):
     options = {"floats": 800, "d": 8, "h": 12, "p": 0.9, "t_stale": 3}
     plan = plan_performance(package, EVEN, TRAIN, (4, 3), 8, seed=5, rounds=2, **options)
     assert len(log) == 2 * 5 and log[:5] == log[5:]
-    first = knapsack(hotness.profile(package, EVEN, TRAIN, (4, 3), 8, seed=5), **options)
+    first = knapsack(hotness.count_visits(package, EVEN, TRAIN, (4, 3), 8, seed=5), **options)
     assert 0 < np.count_nonzero(first.kept) < EVEN.n
-    second = hotness.profile(package, EVEN, TRAIN, (4, 3), 8, seed=5, needed=~first.kept)
+    second = hotness.count_visits(package, EVEN, TRAIN, (4, 3), 8, seed=5, needed=~first.kept)
     want = knapsack(second, **options)
     assert np.any(want.ok != first.ok)
     for got, expected in zip(plan, want, strict=True):
@@ -328,9 +328,9 @@ FIT = {"floats": 9, "d": 1, "h": 1, "p": 1, "t_stale": None}
         ("fair_share", (CHAIN, [True]), {}, TypeError, "mfg must be an MFG"),
         ("fair_share", (mfg_from_rows(1, [[0]]), [1]), {}, TypeError, "needed must hold bools"),
         ("fair_share", (mfg_from_rows(1, [[0]]), []), {}, TypeError, "needed must hold bools"),
-        ("profile", ("graph", [0], (1,), 1), {"seed": 0}, TypeError, "graph must be a Graph"),
+        ("count_visits", ("graph", [0], (1,), 1), {"seed": 0}, TypeError, "graph must be a Graph"),
         (
-            "profile",
+            "count_visits",
             (CHAIN, [0], (1,), 1),
             {"seed": 0, "needed": np.ones(3, np.bool_)},
             ValueError,

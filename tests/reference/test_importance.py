@@ -293,7 +293,7 @@ def test_graphs_without_edges_roots_without_nodes_layers_without_number(method):
 def test_columns_of_zeros_are_never_drawn():
     """Even by the least and the greatest number that a draw can be."""
     cumulative = np.array([0.0, 0.0, 2.0, 2.0, 5.0, 5.0])
-    law = importance.ImportanceLaw(np.array([0, 0, 0.4, 0, 0.6, 0]), cumulative)
+    law = importance.ColumnLaw(np.array([0, 0, 0.4, 0, 0.6, 0]), cumulative)
     u = np.array([0, np.nextafter(0.4, 0), 0.4, 1 - 2**-53])
     assert_allclose(importance._scale(law, u), [0, 0, 2 / 1.6, 0, 2 / 2.4, 0], rtol=1e-15)
     for total in np.random.default_rng(0).random(1000):
@@ -378,7 +378,7 @@ def test_bad_arguments_are_refused(method, case):
 
 
 def test_laws_that_do_not_fit_are_refused():
-    with pytest.raises(TypeError, match="law must be an ImportanceLaw"):
+    with pytest.raises(TypeError, match="law must be an ColumnLaw"):
         refimpl.samplers.fastgcn_sample(GRAPH, ONES, [0], [2], 1, law=tuple(LAW))
     with pytest.raises(ValueError, match="law must be over the graph's 1000 nodes, got 8"):
         refimpl.samplers.fastgcn_sample(EVEN, np.ones(EVEN.e), [0], [2], 1, law=LAW)

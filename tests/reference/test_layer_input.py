@@ -6,10 +6,10 @@ from numpy.testing import assert_array_equal
 from strategies import graph_from_edges
 
 from refimpl import Adjacency
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 
 PATH = graph_from_edges(3, {(0, 1), (1, 2)})
-ORDER = ChainOrder(1, 1, 1)
+ORDER = ProductOrders(1, 1, 1)
 ONES, SINGLE = np.ones((3, 2)), np.ones((2, 2), np.float32)
 
 FORWARD_CASES = [
@@ -92,7 +92,7 @@ def test_values_that_do_not_fit_the_pattern_are_refused(gnn, data, data_t, error
 def test_orders_that_do_not_exist_are_refused(gnn, order):
     A = gnn.adjacency.row_norm(PATH, gnn.transpose_perm(PATH))
     with pytest.raises(ValueError, match="order"):
-        both_passes(gnn, A, ChainOrder(*order))
+        both_passes(gnn, A, ProductOrders(*order))
 
 
 @pytest.mark.parametrize(

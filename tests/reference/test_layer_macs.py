@@ -56,7 +56,7 @@ def test_counters_are_the_prediction(gnn, layer, first):
     hops, P, G = problem(layer, bias=True)
     s, e = len(P["X"]), hops[0].graph.e if hops else 0
     for way in layer.ways:
-        with gnn.profiling.Profile() as profile:
+        with gnn.profiling.Meter() as profile:
             out = layer.forward(gnn, hops, P, way)
             layer.backward(gnn, hops, P, out, G, way, need_dx=not first)
         layer.forward(gnn, hops, P, way)
@@ -70,7 +70,7 @@ def test_counters_on_a_block(gnn, layer):
     """Rows of the product, not of the input; 3 destinations, 5 sources, 6 entries."""
     A = asymmetric(block_from_rows([[0, 4, 2], [1], [2, 3]], 5))
     P = {name: np.ones(shape) for name, shape in {"X": (5, 3), **layer.shapes(3)}.items()}
-    with gnn.profiling.Profile() as profile:
+    with gnn.profiling.Meter() as profile:
         layer.forward(gnn, (A,), P, layer.ways[0])
     if layer.name == "gcn":
         assert profile.macs == {"sparse": 6 * 3, "dense": 3 * 3 * 4}

@@ -10,12 +10,12 @@ from strategies import distinct, graph_from_edges, power_law_graph
 
 from refimpl import Adjacency, as_graph
 from refimpl.lab.backend import find
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 
 # Two components, a loop, a pendant node, and the isolated node 6.
 GRAPH = graph_from_edges(7, {(0, 1), (0, 2), (1, 2), (2, 3), (4, 5), (5, 5)})
 ISOLATED = 6
-ORDERS = [ChainOrder(*order) for order in product((1, 2), (1, 2), (1, 2))]
+ORDERS = [ProductOrders(*order) for order in product((1, 2), (1, 2), (1, 2))]
 SHAPES = {"Wn1": (3, 4), "Ws1": (3, 2), "Wn2": (6, 3), "Ws2": (6, 4), "Wc": (7, 5), "X": (7, 3)}
 
 
@@ -108,7 +108,7 @@ def test_forward_is_equation_1_and_keeps_what_it_says(gnn):
     AX = dense(GRAPH, A.data) @ X
     want = np.maximum(np.hstack([AX @ W_neigh, X @ W_self]), 0)
     for forward in (1, 2):
-        out = gnn.sage_forward(A, X, W_neigh, W_self, ChainOrder(forward, 1, 0))
+        out = gnn.sage_forward(A, X, W_neigh, W_self, ProductOrders(forward, 1, 0))
         assert_allclose(out.X_out, want, rtol=1e-12, atol=1e-13)
         if forward == 1:
             assert_allclose(out.AX, AX, rtol=1e-12, atol=1e-13)
@@ -121,7 +121,7 @@ def test_orders_agree(gnn):
     A, X, W_neigh, W_self, G_out = layer(gnn, graph=power_law_graph(60))
     results = []
     for forward, dw, dx in product((1, 2), (1, 2), (0, 1, 2)):
-        order = ChainOrder(forward, dw, dx)
+        order = ProductOrders(forward, dw, dx)
         out = gnn.sage_forward(A, X, W_neigh, W_self, order)
         grads = gnn.sage_backward(A, X, W_neigh, W_self, out, G_out, order)
         assert (grads.X is None) == (dx == 0)

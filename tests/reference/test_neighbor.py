@@ -31,9 +31,9 @@ MODES = pytest.mark.parametrize("mode", ["layered", "shared"])
 K = 0xE9FBA137853DAE22  # key(7, 1, 2, 3)
 
 
-def written_out(graph, seeds, fanouts, name, mode):
+def written_out(graph, roots, fanouts, name, mode):
     """Return (nodes, rows) of the MFG, inputs first: rows[l][i] are positions that i draws."""
-    nodes, hops, drawn = [list(seeds)], [], {}
+    nodes, hops, drawn = [list(roots)], [], {}
     for layer, fanout in zip(range(len(fanouts), 0, -1), fanouts, strict=True):
         if mode == "layered":
             drawn = {}
@@ -50,23 +50,23 @@ def written_out(graph, seeds, fanouts, name, mode):
 
 
 @st.composite
-def graph_and_seeds(draw):
+def graph_and_roots(draw):
     graph = draw(graphs(max_nodes=12) | directed_graphs())
-    seeds = draw(st.permutations(range(graph.n)))[: draw(st.integers(0, graph.n))]
-    return graph, np.array(seeds, draw(st.sampled_from([np.int32, np.int64])))
+    roots = draw(st.permutations(range(graph.n)))[: draw(st.integers(0, graph.n))]
+    return graph, np.array(roots, draw(st.sampled_from([np.int32, np.int64])))
 
 
 NAMES = st.tuples(KEYS, KEYS, KEYS)
 
 
-def sample(gnn, graph, seeds, fanouts, name, mode="layered"):
+def sample(gnn, graph, roots, fanouts, name, mode="layered"):
     seed, epoch, batch = name
-    return gnn.sample_mfg(graph, seeds, fanouts, seed=seed, epoch=epoch, batch=batch, mode=mode)
+    return gnn.sample_mfg(graph, roots, fanouts, seed=seed, epoch=epoch, batch=batch, mode=mode)
 
 
-def check_mfg(gnn, mfg, graph, seeds, fanouts, name, mode):
+def check_mfg(gnn, mfg, graph, roots, fanouts, name, mode):
     """Compare with what is written out, to the last bit."""
-    nodes, hops = written_out(graph, list(map(int, seeds)), fanouts, name, mode)
+    nodes, hops = written_out(graph, list(map(int, roots)), fanouts, name, mode)
     assert isinstance(mfg, gnn.MFG)
     assert [array.tolist() for array in mfg.nodes] == nodes
     assert all(array.dtype == np.int32 for array in mfg.nodes)
@@ -84,21 +84,21 @@ def check_mfg(gnn, mfg, graph, seeds, fanouts, name, mode):
 
 
 @MODES
-@given(graph_and_seeds=graph_and_seeds(), fanouts=FANOUTS, name=NAMES)
-def test_sample_mfg_is_what_is_written_out(gnn, mode, graph_and_seeds, fanouts, name):
-    graph, seeds = graph_and_seeds
-    mfg = sample(gnn, graph, seeds, fanouts, name, mode)
-    check_mfg(gnn, mfg, graph, seeds, fanouts, name, mode)
-    assert not np.shares_memory(mfg.nodes[-1], seeds)
+@given(graph_and_roots=graph_and_roots(), fanouts=FANOUTS, name=NAMES)
+def test_sample_mfg_is_what_is_written_out(gnn, mode, graph_and_roots, fanouts, name):
+    graph, roots = graph_and_roots
+    mfg = sample(gnn, graph, roots, fanouts, name, mode)
+    check_mfg(gnn, mfg, graph, roots, fanouts, name, mode)
+    assert not np.shares_memory(mfg.nodes[-1], roots)
 
 
 @MODES
-@given(graph_and_seeds=graph_and_seeds(), fanouts=FANOUTS, name=NAMES, data=st.data())
-def test_many_batches_are_those_drawn_one_by_one(gnn, mode, graph_and_seeds, fanouts, name, data):
-    graph, seeds = graph_and_seeds
+@given(graph_and_roots=graph_and_roots(), fanouts=FANOUTS, name=NAMES, data=st.data())
+def test_many_batches_are_those_drawn_one_by_one(gnn, mode, graph_and_roots, fanouts, name, data):
+    graph, roots = graph_and_roots
     seed, epoch, first = name
     size = data.draw(st.integers(1, 5))
-    batches = [seeds[i : i + size] for i in range(0, len(seeds), size)]
+    batches = [roots[i : i + size] for i in range(0, len(roots), size)]
     first = min(first, 2**64 - 1 - len(batches))
     got = gnn.samplers.sample_mfg_many(
         graph, batches, iter(fanouts), seed=seed, epoch=epoch, first_batch=first, mode=mode
@@ -114,9 +114,9 @@ def test_many_batches_are_those_drawn_one_by_one(gnn, mode, graph_and_seeds, fan
 def test_invariants_on_hundreds_of_nodes(gnn, fanouts, mode):
     """Prefixes, so many distinct true neighbours, no source without a use."""
     for graph, q in ((HUBS, 0), (HUBS, 1), (EVEN, 2)):
-        seeds = np.random.default_rng(q).permutation(graph.n)[:40]
-        mfg = sample(gnn, graph, seeds, fanouts, (q, 1, 2), mode)
-        assert_array_equal(mfg.nodes[-1], seeds)
+        roots = np.random.default_rng(q).permutation(graph.n)[:40]
+        mfg = sample(gnn, graph, roots, fanouts, (q, 1, 2), mode)
+        assert_array_equal(mfg.nodes[-1], roots)
         met_in = np.full(graph.n, -1)  # in the hop of which fan-out a node was met
         for layer, fanout in zip(range(len(fanouts), 0, -1), fanouts, strict=True):
             src, dst, block = mfg.nodes[layer - 1], mfg.nodes[layer], mfg.blocks[layer - 1]
@@ -138,16 +138,16 @@ def test_invariants_on_hundreds_of_nodes(gnn, fanouts, mode):
 
 
 @MODES
-@given(graph_and_seeds=graph_and_seeds(), hops=st.integers(0, 3), name=NAMES)
-def test_all_neighbours_are_the_whole_neighbourhood(gnn, mode, graph_and_seeds, hops, name):
+@given(graph_and_roots=graph_and_roots(), hops=st.integers(0, 3), name=NAMES)
+def test_all_neighbours_are_the_whole_neighbourhood(gnn, mode, graph_and_roots, hops, name):
     """No draw decides anything, whatever the seed."""
-    graph, seeds = graph_and_seeds
-    mfg = sample(gnn, graph, seeds, [-1] * hops, name, mode)
-    reached = set(seeds.tolist())
+    graph, roots = graph_and_roots
+    mfg = sample(gnn, graph, roots, [-1] * hops, name, mode)
+    reached = set(roots.tolist())
     for nodes in mfg.nodes[::-1]:
         assert set(nodes.tolist()) == reached
         reached |= {u for v in reached for u in oracles.neighbours(graph, v)}
-    most = sample(gnn, graph, seeds, [max(graph.max_degree, 1)] * hops, (1, 2, 3), mode)
+    most = sample(gnn, graph, roots, [max(graph.max_degree, 1)] * hops, (1, 2, 3), mode)
     for ours, theirs in zip(mfg.nodes, most.nodes, strict=True):
         assert_array_equal(ours, theirs)
     for ours, theirs in zip(mfg.blocks, most.blocks, strict=True):
@@ -164,14 +164,14 @@ def drawn_sets(mfg, layer):
 
 @MODES
 def test_what_a_node_draws_depends_neither_on_order_nor_on_others(gnn, mode):
-    """In another order, and among other seeds where its layer is the same."""
+    """In another order, and among other roots where its layer is the same."""
     rng = np.random.default_rng(0)
     for q in range(3):
-        seeds = rng.permutation(EVEN.n)[:50]
-        base = sample(gnn, EVEN, seeds, (4, 3), (q, 0, 0), mode)
-        turned = sample(gnn, EVEN, seeds[::-1], (4, 3), (q, 0, 0), mode)
-        half = sample(gnn, EVEN, seeds[:25], (4, 3), (q, 0, 0), mode)
-        assert_array_equal(turned.nodes[-1], seeds[::-1])
+        roots = rng.permutation(EVEN.n)[:50]
+        base = sample(gnn, EVEN, roots, (4, 3), (q, 0, 0), mode)
+        turned = sample(gnn, EVEN, roots[::-1], (4, 3), (q, 0, 0), mode)
+        half = sample(gnn, EVEN, roots[:25], (4, 3), (q, 0, 0), mode)
+        assert_array_equal(turned.nodes[-1], roots[::-1])
         for layer in (1, 2):
             assert drawn_sets(base, layer) == drawn_sets(turned, layer)
         assert drawn_sets(half, 2).items() <= drawn_sets(base, 2).items()
@@ -180,22 +180,22 @@ def test_what_a_node_draws_depends_neither_on_order_nor_on_others(gnn, mode):
 @pytest.mark.parametrize("changed", ["seed", "epoch", "batch"])
 def test_every_part_of_the_name_changes_the_draws(gnn, changed):
     name = {"seed": 3, "epoch": 4, "batch": 5}
-    seeds = np.arange(30)
-    one = gnn.sample_mfg(EVEN, seeds, (4,), **name)
-    other = gnn.sample_mfg(EVEN, seeds, (4,), **{**name, changed: 6})
+    roots = np.arange(30)
+    one = gnn.sample_mfg(EVEN, roots, (4,), **name)
+    other = gnn.sample_mfg(EVEN, roots, (4,), **{**name, changed: 6})
     assert drawn_sets(one, 1) != drawn_sets(other, 1)
 
 
 def test_a_node_draws_anew_on_every_layer_or_once(gnn):
-    seeds = np.arange(30)
-    layered = sample(gnn, EVEN, seeds, (4, 4, 4), (1, 2, 3))
+    roots = np.arange(30)
+    layered = sample(gnn, EVEN, roots, (4, 4, 4), (1, 2, 3))
     first, second, third = (drawn_sets(layered, layer) for layer in (3, 2, 1))
-    assert all(len({first[v], second[v], third[v]}) == 3 for v in seeds.tolist())
-    shared = sample(gnn, EVEN, seeds, (5, 4, 3), (1, 2, 3), "shared")
+    assert all(len({first[v], second[v], third[v]}) == 3 for v in roots.tolist())
+    shared = sample(gnn, EVEN, roots, (5, 4, 3), (1, 2, 3), "shared")
     rows = [drawn_sets(shared, layer) for layer in (3, 2, 1)]
     for fewer, more in pairwise(rows):
         assert fewer.items() < more.items()
-    assert {len(rows[2][v]) for v in seeds.tolist()} == {5}
+    assert {len(rows[2][v]) for v in roots.tolist()} == {5}
     for fewer, more in pairwise(shared.blocks[::-1]):
         for name in ("start", "end", "indices", "edge_ids"):
             short, long = getattr(fewer, name), getattr(more, name)
@@ -219,10 +219,10 @@ def test_isolated_seeds_and_stars(gnn, mode):
 @MODES
 def test_nothing_to_draw(gnn, mode):
     empty = graph_from_edges(3, set())
-    for graph, seeds in ((EVEN, []), (empty, []), (empty, [2, 0]), (graph_from_edges(0, ()), [])):
-        mfg = sample(gnn, graph, np.array(seeds, int), (2, 3), (0, 0, 0), mode)
-        assert [nodes.tolist() for nodes in mfg.nodes] == [seeds] * 3
-        assert [(b.n_dst, b.n_src, b.e) for b in mfg.blocks] == [(len(seeds), len(seeds), 0)] * 2
+    for graph, roots in ((EVEN, []), (empty, []), (empty, [2, 0]), (graph_from_edges(0, ()), [])):
+        mfg = sample(gnn, graph, np.array(roots, int), (2, 3), (0, 0, 0), mode)
+        assert [nodes.tolist() for nodes in mfg.nodes] == [roots] * 3
+        assert [(b.n_dst, b.n_src, b.e) for b in mfg.blocks] == [(len(roots), len(roots), 0)] * 2
     assert gnn.samplers.sample_mfg_many(EVEN, [], (2,), seed=0, epoch=0, mode=mode) == []
     none = sample(gnn, EVEN, [4, 2], (), (0, 0, 0), mode)
     assert (len(none.nodes), none.blocks) == (1, ())
@@ -341,7 +341,7 @@ def test_calls_share_nothing(gnn):
         for fanouts in ((4, 3), (-1,))
         for mode in ("layered", "shared")
     ]
-    want = [written_out(g, seeds.tolist(), f, name, mode)[0] for g, seeds, f, name, mode in jobs]
+    want = [written_out(g, roots.tolist(), f, name, mode)[0] for g, roots, f, name, mode in jobs]
 
     def nodes(job):
         return [array.tolist() for array in sample(gnn, *job).nodes]
@@ -353,14 +353,14 @@ def test_calls_share_nothing(gnn):
         assert list(pool.map(nodes, jobs)) == want
 
 
-GOOD = {"graph": STAR, "seeds": [0], "fanouts": [2], "seed": 1, "epoch": 2, "batch": 3}
+GOOD = {"graph": STAR, "roots": [0], "fanouts": [2], "seed": 1, "epoch": 2, "batch": 3}
 BAD = {
     "graph": ({"graph": "graph"}, TypeError, "graph must be a Graph"),
-    "seeds-outside": ({"seeds": [14]}, ValueError, "seeds must be in"),
-    "seeds-negative": ({"seeds": [-1]}, ValueError, "seeds must be in"),
-    "seeds-twice": ({"seeds": [1, 0, 1]}, ValueError, "seeds must be distinct"),
-    "seeds-float": ({"seeds": [0.0]}, TypeError, "seeds must hold integers"),
-    "seeds-2d": ({"seeds": [[0]]}, ValueError, "seeds must be 1-D"),
+    "roots-outside": ({"roots": [14]}, ValueError, "roots must be in"),
+    "roots-negative": ({"roots": [-1]}, ValueError, "roots must be in"),
+    "roots-twice": ({"roots": [1, 0, 1]}, ValueError, "roots must be distinct"),
+    "roots-float": ({"roots": [0.0]}, TypeError, "roots must hold integers"),
+    "roots-2d": ({"roots": [[0]]}, ValueError, "roots must be 1-D"),
     "fanouts-int": ({"fanouts": 2}, TypeError, "fanouts must be a sequence"),
     "fanouts-float": ({"fanouts": [2.0]}, TypeError, "fanouts must be an integer"),
     "fanouts-negative": ({"fanouts": [3, -2]}, ValueError, "fanouts must be"),
@@ -384,7 +384,7 @@ def test_bad_batches_are_refused(gnn):
     many = {"seed": 0, "epoch": 0}
     with pytest.raises(TypeError, match="batches must be a sequence"):
         gnn.samplers.sample_mfg_many(STAR, 3, (2,), **many)
-    with pytest.raises(ValueError, match="seeds must be distinct"):
+    with pytest.raises(ValueError, match="roots must be distinct"):
         gnn.samplers.sample_mfg_many(STAR, [[1], [2, 2]], (2,), **many)
     with pytest.raises(ValueError, match="first_batch must be in"):
         gnn.samplers.sample_mfg_many(STAR, [[1], [2]], (2,), first_batch=2**64 - 1, **many)

@@ -159,10 +159,10 @@ def test_lanes_are_balanced_only_where_they_divide_the_parts(gnn, version):
 
 @st.composite
 def cuts(draw, gnn, f):
-    """Draw a Plan for f columns, of any widths."""
+    """Draw a Partition for f columns, of any widths."""
     inner = draw(st.sets(st.integers(1, max(f - 1, 1)), max_size=f), label="starts")
     starts = np.array([0, *sorted(i for i in inner if i < f), f])
-    return gnn.partition.Plan(starts, 1, True)
+    return gnn.partition.Partition(starts, 1, True)
 
 
 @given(
@@ -219,7 +219,7 @@ def test_an_isolated_node_gets_zeros(gnn):
 def test_parts_are_counted_as_one_product(gnn, f):
     graph = graph_from_edges(4, {(0, 1), (1, 2), (2, 2)})
     plan = gnn.partition.partition_plan(4, f, 3, 64)
-    with gnn.profiling.Profile() as profile:
+    with gnn.profiling.Meter() as profile:
         gnn.feature_propagate(graph, np.ones(5), np.ones((4, f)), plan, 3)
     assert profile.macs == {"sparse": 5 * f, "dense": 0}
     assert profile.seconds["aggregation"] > 0
@@ -284,7 +284,7 @@ PATH = graph_from_edges(3, {(0, 1), (1, 2)})
         ({"data": np.ones(4, np.float32)}, TypeError, "X must be float32"),
         ({"X": np.ones((2, 4))}, ValueError, "X must have shape"),
         ({"X": np.ones((3, 5))}, ValueError, "plan.starts must rise from 0 to the 5 columns"),
-        ({"plan": (np.array([0, 4]), 1, True)}, TypeError, "plan must be a Plan"),
+        ({"plan": (np.array([0, 4]), 1, True)}, TypeError, "plan must be a Partition"),
         ({"starts": [0, 3, 2, 4]}, ValueError, "plan.starts must rise"),
         ({"starts": [1, 4]}, ValueError, "plan.starts must rise"),
         ({"starts": [0, 9]}, ValueError, "plan.starts must be in"),
@@ -297,7 +297,7 @@ PATH = graph_from_edges(3, {(0, 1), (1, 2)})
 )
 def test_feature_propagate_rejects(gnn, change, error, message):
     change = dict(change)
-    plan = gnn.partition.Plan(np.array(change.pop("starts", [0, 2, 4])), 1, True)
+    plan = gnn.partition.Partition(np.array(change.pop("starts", [0, 2, 4])), 1, True)
     arguments = {"graph": PATH, "data": np.ones(4), "X": np.ones((3, 4)), "plan": plan, "p": 2}
     with pytest.raises(error, match=message):
         gnn.feature_propagate(**{**arguments, **change})

@@ -96,14 +96,14 @@ def test_a_broken_gradient_is_never_stable(gnn):
 )
 def test_row_norms(gnn, shape, dtype, seed):
     G = np.random.default_rng(seed).normal(size=shape).astype(dtype)
-    norms = gnn.history.row_norms(G)
+    norms = gnn.history.gradient_norms(G)
     assert norms.dtype == np.float64
     want = [math.sqrt(math.fsum(float(x) ** 2 for x in row)) for row in G]
     np.testing.assert_allclose(norms, np.array(want).reshape(shape[0]), rtol=1e-14)
 
 
 def test_row_norms_of_large_single_precision_numbers(gnn):
-    assert gnn.history.row_norms(np.full((1, 4), 1e30, np.float32))[0] == pytest.approx(
+    assert gnn.history.gradient_norms(np.full((1, 4), 1e30, np.float32))[0] == pytest.approx(
         2e30, rel=1e-6
     )
 
@@ -113,7 +113,7 @@ def test_row_norms_add_in_the_order_of_the_contract(gnn):
     G = np.zeros((2, 16))
     G[0, [0, 8]] = 1e8, 1
     G[1, [0, 1, 9]] = 1e8, 1, 1
-    assert gnn.history.row_norms(G).tolist() == [1e8, math.sqrt(1e16 + 2)]
+    assert gnn.history.gradient_norms(G).tolist() == [1e8, math.sqrt(1e16 + 2)]
 
 
 def held(cache, layer, ids, i):

@@ -10,7 +10,7 @@ from oracles import differences, matrix, rows
 from strategies import asymmetric, graph_from_edges, random_block, with_values
 
 from refimpl import Adjacency, as_graph
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 
 F, H = 3, 4
 PATTERNS = ["graph", "block", "pruned"]
@@ -141,7 +141,7 @@ def test_gradients_are_the_finite_differences(gnn, pattern, R, B, bias, relu):
 def test_one_relation_is_graphsage_with_its_halves_added(gnn, pattern, relu):
     """Of a linear GraphSAGE layer; the ReLU comes after the sum."""
     (A,), P, G = problem(pattern, R=1)
-    order = ChainOrder(1, 1, 2)
+    order = ProductOrders(1, 1, 2)
     common = A, P["X"], P["W1"], P["W_self"]
     sage = gnn.sage_forward(*common, order, relu=False)
     Z = sage.X_out[:, :H] + sage.X_out[:, H:]

@@ -31,7 +31,7 @@ def test_rounds_carry_the_demand_and_share_no_link(gnn, problem, mix, chunk):
     """All of it, once; the same each time; and at most about twice the rounds there must be."""
     shape, demand = problem
     topology = gnn.loader.Topology.tree(shape)
-    rounds = gnn.loader.schedule(topology, demand, mix_classes=mix, chunk=chunk)
+    rounds = gnn.loader.plan_rounds(topology, demand, mix_classes=mix, chunk=chunk)
     carried = np.zeros_like(demand)
     for step in rounds:
         assert step
@@ -46,13 +46,13 @@ def test_rounds_carry_the_demand_and_share_no_link(gnn, problem, mix, chunk):
     if not chunk:
         assert sum(map(len, rounds)) == np.count_nonzero(off_diagonal)
         assert bound <= len(rounds) <= 2 * bound + 1
-    assert rounds == gnn.loader.schedule(topology, demand.copy(), mix_classes=mix, chunk=chunk)
+    assert rounds == gnn.loader.plan_rounds(topology, demand.copy(), mix_classes=mix, chunk=chunk)
 
 
 def test_the_papers_example(gnn):
     """VLDB'24 section 5, figure 9(c): first within the switches, then four rounds across."""
     topology = gnn.loader.Topology.tree((2, 2))
-    rounds = gnn.loader.schedule(topology, all_pairs(4))
+    rounds = gnn.loader.plan_rounds(topology, all_pairs(4))
     want = [{"01", "10", "23", "32"}, {"02", "20"}, {"03", "21"}, {"12", "30"}, {"13", "31"}]
     assert pairs(rounds) == want
     for step in rounds[1:]:  # both directions of the bridge
@@ -62,7 +62,7 @@ def test_the_papers_example(gnn):
 def test_the_papers_rounds_are_not_the_fewest(gnn):
     topology = gnn.loader.Topology.tree((2, 2))
     assert gnn.loader.round_bound(topology, all_pairs(4)) == 4
-    mixed = gnn.loader.schedule(topology, all_pairs(4), mix_classes=True)
+    mixed = gnn.loader.plan_rounds(topology, all_pairs(4), mix_classes=True)
     assert len(mixed) == 4
     assert sum(map(len, mixed)) == 12
 
@@ -75,17 +75,17 @@ def test_rounds_of_larger_trees(gnn, shape, local_first, mixed, bound):
     """The greedy choice is not optimal: 14 rounds where 12 might do."""
     topology = gnn.loader.Topology.tree(shape)
     demand = all_pairs(topology.devices)
-    assert len(gnn.loader.schedule(topology, demand)) == local_first
-    assert len(gnn.loader.schedule(topology, demand, mix_classes=True)) == mixed
+    assert len(gnn.loader.plan_rounds(topology, demand)) == local_first
+    assert len(gnn.loader.plan_rounds(topology, demand, mix_classes=True)) == mixed
     assert gnn.loader.round_bound(topology, demand) == bound
 
 
 def test_long_transfers_are_cut_to_the_median(gnn):
     demand = np.array([[0, 10, 0], [3, 0, 0], [0, 0, 0]])
-    whole = gnn.loader.schedule(gnn.loader.Topology.crossbar(3), demand)
+    whole = gnn.loader.plan_rounds(gnn.loader.Topology.crossbar(3), demand)
     assert whole == (((0, 1, 10), (1, 0, 3)),)
     demand[2, 2], demand[1, 2], demand[1, 0], demand[2, 0] = 9, 4, 0, 3
-    cut = gnn.loader.schedule(gnn.loader.Topology.crossbar(3), demand, chunk=True)
+    cut = gnn.loader.plan_rounds(gnn.loader.Topology.crossbar(3), demand, chunk=True)
     assert cut == (((0, 1, 4), (1, 2, 4), (2, 0, 3)), ((0, 1, 6),))
 
 
@@ -134,7 +134,7 @@ def test_shared_without_loss_no_order_beats_all_at_once(gnn, policy):
 
 def test_rounds_win_where_sharing_costs(gnn):
     topology, demand = gnn.loader.Topology.tree((2, 2), 16.0), all_pairs(4, 16)
-    mixed = gnn.loader.schedule(topology, demand, mix_classes=True)
+    mixed = gnn.loader.plan_rounds(topology, demand, mix_classes=True)
     # the bridge carries 4 at a time: 16 / 1.45 bytes a second for 64 bytes
     at_once = gnn.loader.simulate(topology, demand, "all_at_once", gamma=0.15)
     assert at_once.seconds == pytest.approx(64 * 1.45 / 16)
@@ -207,12 +207,12 @@ BAD = {
         "shape must have at least one level",
     ),
     "topology": (
-        lambda g: g.loader.schedule(4, all_pairs(4)),
+        lambda g: g.loader.plan_rounds(4, all_pairs(4)),
         TypeError,
         "topology must be a Topology",
     ),
     "demand-shape": (
-        lambda g: g.loader.schedule(g.loader.Topology.crossbar(3), all_pairs(4)),
+        lambda g: g.loader.plan_rounds(g.loader.Topology.crossbar(3), all_pairs(4)),
         ValueError,
         "demand must have",
     ),
@@ -227,7 +227,7 @@ BAD = {
         "demand must be at least 0",
     ),
     "no-way": (
-        lambda g: g.loader.schedule(g.loader.Topology(2, [(0, 1, 1.0)]), all_pairs(2)),
+        lambda g: g.loader.plan_rounds(g.loader.Topology(2, [(0, 1, 1.0)]), all_pairs(2)),
         ValueError,
         "demand must be 0 where there is no way, as from 1 to 0",
     ),

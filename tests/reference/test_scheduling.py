@@ -15,7 +15,7 @@ from strategies import graph_from_edges
 def schedules(gnn, first):
     """Return every order that a layer can have."""
     return [
-        gnn.scheduling.ChainOrder(*o) for o in product((1, 2), (1, 2), (0,) if first else (1, 2))
+        gnn.scheduling.ProductOrders(*o) for o in product((1, 2), (1, 2), (0,) if first else (1, 2))
     ]
 
 

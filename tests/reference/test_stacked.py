@@ -142,7 +142,7 @@ def test_counters_of_an_iteration(gnn, kind, need_dx):
     """For the network: what its layers and its classifier are said to cost, added up."""
     network = Network(gnn, kind, "graph", LOSSES[0], False, True, 0)
     for ways in network.ways():
-        with gnn.profiling.Profile() as profile:
+        with gnn.profiling.Meter() as profile:
             network.gradients(ways, need_dx)
         want = Counter()
         for i, (layer, hops, f) in enumerate(

@@ -70,7 +70,7 @@ def test_printed_traffic_is_the_default(gnn):
 @given(graphs(min_nodes=1), st.integers(1, 9), st.integers(1, 5))
 def test_multiply_adds_do_not_depend_on_the_parts(gnn, graph, f, p):
     plan = gnn.partition.partition_plan(graph.n, f, p, 64)
-    with gnn.profiling.Profile() as profile:
+    with gnn.profiling.Meter() as profile:
         gnn.feature_propagate(graph, np.ones(graph.e), np.ones((graph.n, f)), plan, p)
     want = gnn.cost_models.g_comp(graph.n, graph.e / graph.n, f)
     assert profile.macs["sparse"] == graph.e * f == pytest.approx(want)

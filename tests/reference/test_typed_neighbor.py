@@ -22,19 +22,19 @@ STAR = graph_from_edges(13, {(0, v) for v in range(1, 13)})
 
 @st.composite
 def typed_batches(draw):
-    """Draw a TypedGraph, seeds, and fan-outs of two layers: by relation, or one for all."""
+    """Draw a TypedGraph, roots, and fan-outs of two layers: by relation, or one for all."""
     graph, R = draw(graphs(1, 10) | directed_graphs()), draw(st.integers(1, 3))
     types = draw(st.lists(st.integers(0, R - 1), min_size=graph.e, max_size=graph.e))
-    seeds = draw(st.permutations(range(graph.n)))[: draw(st.integers(0, graph.n))]
+    roots = draw(st.permutations(range(graph.n)))[: draw(st.integers(0, graph.n))]
     one = st.sampled_from([-1, 0, 1, 2, 100])
     fanout = st.tuples(*[one] * R) | one
     typed = TypedGraph(graph, np.array(types, np.int16), R)
-    return typed, np.array(seeds, np.int32), [draw(st.tuples(*[one] * R)), draw(fanout)]
+    return typed, np.array(roots, np.int32), [draw(st.tuples(*[one] * R)), draw(fanout)]
 
 
-def written_out(graph, seeds, fanouts, name):
+def written_out(graph, roots, fanouts, name):
     """Return (nodes, rows), inputs first: rows[l][i] are the positions that node i draws."""
-    nodes, hops = [seeds.tolist()], []
+    nodes, hops = [roots.tolist()], []
     for layer, fanout in zip(range(len(fanouts), 0, -1), fanouts, strict=True):
         whole = not isinstance(fanout, tuple)
         rows = []
@@ -56,10 +56,10 @@ def written_out(graph, seeds, fanouts, name):
 
 @given(case=typed_batches(), name=NAMES)
 def test_it_is_the_sampling_written_out(gnn, case, name):
-    graph, seeds, fanouts = case
+    graph, roots, fanouts = case
     seed, epoch, batch = name
-    mfg = gnn.sample_mfg(graph, seeds, fanouts, seed=seed, epoch=epoch, batch=batch)
-    nodes, rows = written_out(graph, seeds, fanouts, name)
+    mfg = gnn.sample_mfg(graph, roots, fanouts, seed=seed, epoch=epoch, batch=batch)
+    nodes, rows = written_out(graph, roots, fanouts, name)
     assert [ids.tolist() for ids in mfg.nodes] == nodes
     for block, wanted, src in zip(mfg.blocks, rows, mfg.nodes, strict=False):
         drawn = [block.edge_ids[a:b].tolist() for a, b in zip(block.start, block.end, strict=True)]

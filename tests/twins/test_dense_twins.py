@@ -15,13 +15,13 @@ import refimpl
 from refimpl import Adjacency
 from refimpl.lab.backend import find
 from refimpl.layers import SageOutput
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 
 THREADS = st.sampled_from([1, 2, 5])
 WIDTH = st.integers(0, 9)
 # Around the block of 512 rows on which dense products run.
 ROWS = [0, 1, 2, 511, 512, 513, 1100]
-ORDERS = [ChainOrder(*order) for order in product((1, 2), (1, 2), (0, 1, 2))]
+ORDERS = [ProductOrders(*order) for order in product((1, 2), (1, 2), (0, 1, 2))]
 LOSSES = ["softmax_cross_entropy", "sigmoid_cross_entropy"]
 
 

@@ -19,7 +19,7 @@ from strategies import distinct, even_graph, graph_from_edges, power_law_graph
 import fastimpl
 import refimpl
 from refimpl import Adjacency, Sampler
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 
 TWINS = {
     "adam_step": test_dense_twins.test_adam_step,
@@ -57,7 +57,7 @@ ARROW = refimpl.as_graph([(0, 1)], n=3)
 A = refimpl.adjacency.row_norm(PATH, refimpl.transpose_perm(PATH))
 SHORT = refimpl.Adjacency(PATH, np.ones(2), np.ones(2))
 X, W, SINGLE = np.ones((3, 2)), np.ones((2, 2)), np.ones((3, 2), np.float32)
-ORDER = ChainOrder(1, 1, 1)
+ORDER = ProductOrders(1, 1, 1)
 OUT = refimpl.sage_forward(A, X, W, W, ORDER)
 G, Z = np.ones((3, 4)), np.zeros(3)
 FRONTIER = Sampler("frontier", m=4, n=5)
@@ -116,9 +116,9 @@ ERRORS = [
     ("sage_forward", A, X, np.ones((3, 2)), W, ORDER),
     ("sage_forward", A, X, W, None, ORDER),
     ("sage_forward", SHORT, X, W, W, ORDER),
-    ("sage_forward", A, X, W, W, ChainOrder(3, 1, 1)),
+    ("sage_forward", A, X, W, W, ProductOrders(3, 1, 1)),
     ("sage_backward", SHORT, X, W, W, OUT, G, ORDER),
-    ("sage_backward", A, X, W, W, OUT, G, ChainOrder(1, 0, 1)),
+    ("sage_backward", A, X, W, W, OUT, G, ProductOrders(1, 0, 1)),
     ("sage_backward", A, X, W, W, OUT, np.ones((3, 3)), ORDER),
     ("sage_backward", A, X, W, W, OUT._replace(AX=X[:1]), G, ORDER),
     ("sage_backward", A, X, W, W, OUT._replace(X_out=G[:1]), G, ORDER),

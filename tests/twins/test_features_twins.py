@@ -14,7 +14,7 @@ THREADS = st.sampled_from([1, 2, 5])
 BITS = np.arange(2**16, dtype=np.uint16)
 X = distinct((9, 3), float).astype(np.float32)
 STORE = refimpl.loader.FeatureStore.of(X, 3)
-PLAN = refimpl.loader.build_plan(STORE, [8, 0, 4, 8], 1)
+PLAN = refimpl.loader.plan_fetch(STORE, [8, 0, 4, 8], 1)
 
 
 @st.composite
@@ -46,7 +46,7 @@ def test_gather_rows(data, n, count):
 def test_fetches(data, n, parts, owners, count):
     store = refimpl.loader.FeatureStore.of(data.draw(features(n)), parts, owners)
     ids = data.draw(st.lists(st.integers(0, n - 1), max_size=20) if n else st.just([]))
-    plan = refimpl.loader.build_plan(store, ids, data.draw(st.integers(0, parts - 1)))
+    plan = refimpl.loader.plan_fetch(store, ids, data.draw(st.integers(0, parts - 1)))
     one = assert_twins("fetch_one_sided", plan, count=count)
     two = assert_twins("fetch_two_sided", plan, count=count)
     assert one.rows.tobytes() == two.rows.tobytes()
@@ -76,7 +76,7 @@ def test_thousands_of_rows_of_a_file(tmp_path, dtype, count):
     for X in (big, mapped):
         assert_twins("gather_rows", X, ids, count=count)
         assert_twins("gather_rows", X, np.sort(ids), count=count)
-        plan = refimpl.loader.build_plan(refimpl.loader.FeatureStore([X[:1000], X[1000:]]), ids)
+        plan = refimpl.loader.plan_fetch(refimpl.loader.FeatureStore([X[:1000], X[1000:]]), ids)
         assert_twins("fetch_one_sided", plan, count=count)
         assert_twins("fetch_two_sided", plan, count=count)
 
@@ -118,7 +118,7 @@ ERRORS = [
 MANY = np.random.default_rng(2).integers(0, 4000, 9000)
 WIDE = distinct((4000, 41), float).astype(np.float32)
 PLANS = [
-    refimpl.loader.build_plan(refimpl.loader.FeatureStore.of(WIDE.astype(dtype), 3, "modulo"), MANY)
+    refimpl.loader.plan_fetch(refimpl.loader.FeatureStore.of(WIDE.astype(dtype), 3, "modulo"), MANY)
     for dtype in (np.float32, np.float16)
 ]
 

@@ -49,7 +49,7 @@ def admitted(gnn, entries, *args, **kwargs):
 def test_row_norms(shape, dtype, size, count):
     with np.errstate(over="ignore"):
         G = (distinct(shape, np.float64) * size).astype(dtype)
-    assert_twins("row_norms", read_only(G), count=count)
+    assert_twins("gradient_norms", read_only(G), count=count)
 
 
 @given(data=st.data(), p=st.floats(0, 1) | st.sampled_from([0.5, 1]), count=THREADS)
@@ -133,7 +133,7 @@ TWINS = {
     "cache_fetch": test_cache_fetch,
     "cache_lookup": test_cache_lookup,
     "cache_read": test_cache_read,
-    "row_norms": test_row_norms,
+    "gradient_norms": test_row_norms,
     "select_stable": test_select_stable,
 }
 
@@ -173,8 +173,8 @@ ERRORS = [
     ("cache_read", ROWS, [-1]),
     ("cache_read", ROWS[0], [0]),
     ("cache_read", ROWS.astype(np.float16), [0]),
-    ("row_norms", ROWS[0]),
-    ("row_norms", ROWS.astype(int)),
+    ("gradient_norms", ROWS[0]),
+    ("gradient_norms", ROWS.astype(int)),
     ("select_stable", np.ones(2), [0], 0.5),
     ("select_stable", np.ones(2), [0, -1], 0.5),
     ("select_stable", np.ones(2), [0, 1], 1.01),
@@ -207,7 +207,7 @@ LARGE = {
     ),
     "cache_lookup": lambda: [fastimpl.history.cache_lookup(BIG, k, ORDER, 4) for k in (1, 2)],
     "cache_read": lambda: fastimpl.history.cache_read(BIG.rows, ORDER % SLOTS),
-    "row_norms": lambda: fastimpl.history.row_norms(distinct((3000, 37), np.float32)),
+    "gradient_norms": lambda: fastimpl.history.gradient_norms(distinct((3000, 37), np.float32)),
     "select_stable": lambda: [
         fastimpl.history.select_stable(SCORE, ORDER, p) for p in (0.1, 0.5, 0.9)
     ],
@@ -219,7 +219,7 @@ def test_large_lookups_and_reads_are_the_references():
     assert_twins("cache_read", BIG.rows, ORDER % SLOTS, count=5)
     _, hit = assert_twins("cache_fetch", BIG.rows, ORDER, ORDER, 30_000, count=5)
     assert hit.sum() == 30_000
-    assert_twins("row_norms", distinct((3000, 37), np.float32), count=5)
+    assert_twins("gradient_norms", distinct((3000, 37), np.float32), count=5)
 
 
 def test_a_large_admission_is_the_references():

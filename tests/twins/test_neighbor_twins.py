@@ -27,18 +27,18 @@ def graph_and_batches(draw):
     """Draw a graph and lists of distinct nodes."""
     graph = draw(graphs(max_nodes=14) | directed_graphs())
     node = st.integers(0, max(graph.n - 1, 0))
-    seeds = st.lists(node, max_size=graph.n, unique=True)
+    roots = st.lists(node, max_size=graph.n, unique=True)
     dtype = draw(st.sampled_from([np.int32, np.int64, np.uint8]))
-    batches = draw(st.lists(seeds, max_size=7))
+    batches = draw(st.lists(roots, max_size=7))
     return graph, [read_only(np.array(batch, dtype)) for batch in batches]
 
 
 @given(drawn=graph_and_batches(), fanouts=FANOUTS, key=KEYS, mode=MODES, count=THREADS)
 def test_sample_mfg(drawn, fanouts, key, mode, count):
     graph, batches = drawn
-    for batch, seeds in enumerate(batches[:2]):
+    for batch, roots in enumerate(batches[:2]):
         name = {"seed": key, "epoch": 1, "batch": batch}
-        mfg = assert_twins("sample_mfg", graph, seeds, fanouts, **name, mode=mode, count=count)
+        mfg = assert_twins("sample_mfg", graph, roots, fanouts, **name, mode=mode, count=count)
         assert isinstance(mfg, refimpl.MFG)
 
 
@@ -113,7 +113,7 @@ def test_a_relabelling_is_lent_to_one_at_a_time():
 
 
 def layers():
-    seeds = [np.arange(b, 3000, 4 + b) for b in range(3)]
+    roots = [np.arange(b, 3000, 4 + b) for b in range(3)]
     cases = [
         (graph, fanouts, mode)
         for graph in (HUBS, EVEN)
@@ -122,8 +122,8 @@ def layers():
     ]
     return [
         [
-            fastimpl.sample_mfg(graph, seeds[0], fanouts, **NAME, mode=mode),
-            fastimpl.samplers.sample_mfg_many(graph, seeds, fanouts, **EPOCH, mode=mode),
+            fastimpl.sample_mfg(graph, roots[0], fanouts, **NAME, mode=mode),
+            fastimpl.samplers.sample_mfg_many(graph, roots, fanouts, **EPOCH, mode=mode),
         ]
         for graph, fanouts, mode in cases
     ]

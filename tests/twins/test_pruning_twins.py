@@ -36,7 +36,7 @@ def test_live_layers(mfg, data, count):
     pruned = refimpl.prune_mfg(mfg, data.draw(hits(mfg)))
     masks = [[read_only(mask) for mask in layers] for layers in (pruned.live, pruned.comp)]
     pruned = pruned._replace(live=tuple(masks[0]), comp=tuple(masks[1]))
-    assert isinstance(assert_twins("live_layers", pruned, count=count), refimpl.history.LiveLayers)
+    assert isinstance(assert_twins("live_layers", pruned, count=count), refimpl.history.LiveRows)
 
 
 @given(mfg=mfgs(), data=st.data(), count=THREADS)

@@ -1,7 +1,7 @@
 """The papers' names and letters, and the marks in the code that say which of their lines it is.
 
 A comment that is nothing but marks (`# 7-9 E-B3`) gives the lines of an algorithm that a line of
-code is, and the errata that touch them. "A8:10" is line 10 of JPDC'21 Algorithm 8, "I3:" stands for
+code is, and the errata that touch them. "J8:10" is line 10 of JPDC'21 Algorithm 8, "I3:" stands for
 IPDPS'19 Algorithm 3, "V1:" for VLDB'24 Algorithm 1; such a prefix holds until the next. Without
 one the algorithm is that of the function, see docs/algorithms.toml.
 """
@@ -13,9 +13,9 @@ from functools import cache
 from typing import NamedTuple
 
 TITLES = {"ipdps19": "IPDPS'19", "jpdc21": "JPDC'21", "vldb24": "VLDB'24"}
-LETTERS = {"ipdps19": "I", "jpdc21": "J", "vldb24": "V"}  # in docs/errata.md
-PREFIXES = {**LETTERS, "jpdc21": "A"}  # in marks
-MARK = re.compile(r"(?:(?P<prefix>[AIV]\d+):)?(?P<lines>\d+(?:-\d+)?)|(?P<erratum>E-[A-Z]\d+)")
+LETTERS = {"ipdps19": "I", "jpdc21": "J", "vldb24": "V"}  # in marks, and in docs/errata.md
+
+MARK = re.compile(r"(?:(?P<prefix>[IJV]\d+):)?(?P<lines>\d+(?:-\d+)?)|(?P<erratum>E-[A-Z]\d+)")
 
 
 class Marks(NamedTuple):
@@ -26,7 +26,7 @@ class Marks(NamedTuple):
     row, column : int
         Where it begins in the source, from 1 and from 0.
     lines : tuple of (str or None, str)
-        The prefix that holds, such as "A8", and the lines, such as "13-14".
+        The prefix that holds, such as "J8", and the lines, such as "13-14".
     errata : tuple of str
     """
 
@@ -57,8 +57,8 @@ def marks_in(source):
 
 
 def algorithm_of(prefix):
-    """Return the algorithm that the prefix of a mark names: "jpdc21:8" for "A8"."""
-    (paper,) = (paper for paper, letter in PREFIXES.items() if letter == prefix[0])
+    """Return the algorithm that the prefix of a mark names: "jpdc21:8" for "J8"."""
+    (paper,) = (paper for paper, letter in LETTERS.items() if letter == prefix[0])
     return f"{paper}:{prefix[1:]}"
 
 

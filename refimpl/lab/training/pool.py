@@ -41,7 +41,7 @@ class Pool:
         self.draw = draw
         self.size = _check.integer("size", size, 1)
         self.next_q = _check.integer("first", first, 0)
-        self.waiting: deque[Any] = deque()  # A8:1
+        self.waiting: deque[Any] = deque()  # J8:1
         self.closed = False
         self._worker = Worker() if background else None
         self._under_way: Future | None = None
@@ -52,15 +52,15 @@ class Pool:
     def __next__(self):
         if self.closed:
             raise ValueError("the pool is closed")
-        if not self.waiting:  # A8:3
+        if not self.waiting:  # J8:3
             self._refill()
-        return self.waiting.popleft()  # A8:10 E-F9
+        return self.waiting.popleft()  # J8:10 E-F9
 
     @timed("sampling")
     def _refill(self):
         worker = self._worker
         drawn = self._drawn_by(worker) if worker else self.draw(self.next_q, self.size)
-        self.waiting.extend(drawn)  # A8:7
+        self.waiting.extend(drawn)  # J8:7
         self.next_q += self.size
         if worker:
             self._under_way = worker.start(self.draw, self.next_q, self.size)

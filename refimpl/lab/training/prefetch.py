@@ -29,7 +29,7 @@ class Prefetcher:
     graph, fanouts, seed, epoch, mode
         As for `sample_mfg`.
     batches : sequence of (any,) integer arrays
-        The seeds of each batch, as `epoch_batches` gives them.
+        The roots of each batch, as `epoch_batches` gives them.
     workers : int
         Threads; each samples with one OpenMP thread. 0 samples when a batch is asked for, in the
         thread that asks, with as many OpenMP threads as it has.

@@ -14,7 +14,7 @@ from refimpl.lab.training.evaluation import full_graph_forward
 from refimpl.lab.training.run import Run
 from refimpl.lab.training.stack import Stack
 from refimpl.metrics import decide, f1_micro
-from refimpl.profiling import PARTS, Profile as Meter
+from refimpl.profiling import PARTS, Meter
 
 
 class EpochRecord(NamedTuple):

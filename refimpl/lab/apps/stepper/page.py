@@ -7,7 +7,7 @@ import json
 import re
 from importlib.resources import files
 
-from refimpl.lab.apps.papers import PREFIXES, algorithm_text
+from refimpl.lab.apps.papers import LETTERS, algorithm_text
 from refimpl.lab.apps.stepper.changes import MOST, changes
 
 LONGEST = 200  # letters that a step's sentences may have: they are to fit in two lines
@@ -105,7 +105,7 @@ def paper_lines(line, algorithms, main):
             texts.append(lines)
         elif id in algorithms:
             paper, number = id.split(":")
-            texts.append(f"{PREFIXES[paper]}{number}:{lines}")
+            texts.append(f"{LETTERS[paper]}{number}:{lines}")
     return " ".join(texts)
 
 

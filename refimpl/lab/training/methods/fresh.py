@@ -287,7 +287,7 @@ class FreshIterations:
             return run.gnn.history.reverse_pagerank(run.graph, nodes)
         if self.performance is not None:
             return self.performance.hotness
-        visits = run.gnn.history.profile(
+        visits = run.gnn.history.count_visits(
             run.graph,
             nodes,
             base.hop_fanouts(settings),

@@ -4,7 +4,7 @@ import numpy as np
 
 from refimpl import prune_mfg
 from refimpl.block import MFG
-from refimpl.history.compaction import LiveLayers
+from refimpl.history.compaction import LiveRows
 from refimpl.history.pruning import PruneResult
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.cases.blocks import COMPUTED, LIVE, ROOT, TREE, masks, pattern
@@ -37,7 +37,7 @@ LIVE_LAYERS = (
         "a_cached_node",
         {"pruned": PRUNED},
         ("WORKED", "CACHED"),
-        LiveLayers(
+        LiveRows(
             tuple(np.array(rows) for rows in ([0, 1, 3], [0, 1, 2], [0])),
             masks([1, 1, 0], [1]),
             (pattern([0, 1], [1, 2], [1, 2], 3), pattern([0], [2], [1, 2], 3)),

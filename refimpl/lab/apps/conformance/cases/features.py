@@ -4,7 +4,7 @@ import numpy as np
 
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.inputs import changed, numbers
-from refimpl.loader.features import Fetched, FetchPlan, Message, Trace, build_plan
+from refimpl.loader.features import Fetched, FetchPlan, Message, Trace, plan_fetch
 from refimpl.loader.store import FeatureStore
 from refimpl.streams import permutation
 
@@ -53,7 +53,7 @@ Part 1 is asked with 2 row numbers of 8 bytes each, says when it has packed 2 ro
 def plan(X, parts, ids, me=0, owners="contiguous"):
     """Return the arguments of a fetch."""
     store = FeatureStore.of(X, parts, owners)
-    return {"plan": build_plan(store, np.array(ids, np.int64), me)}
+    return {"plan": plan_fetch(store, np.array(ids, np.int64), me)}
 
 
 SINGLE = numbers((7, 3), 1, dtype=np.float32)
@@ -70,7 +70,7 @@ FETCHES = (
     Case("halves", plan(HALVES, 2, [5, 0, 3, 0], 1), ("FLOAT16", "DUPLICATE")),
     Case(
         "empty_part",
-        {"plan": build_plan(UNEVEN, np.array([4, 3, 6]), 1)},
+        {"plan": plan_fetch(UNEVEN, np.array([4, 3, 6]), 1)},
         ("EMPTY_PART",),
     ),
     Case("one_part", plan(SINGLE, 1, [2, 6, 1]), ("ALL_AT_HAND",)),

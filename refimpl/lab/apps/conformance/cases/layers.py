@@ -21,7 +21,7 @@ from refimpl.lab.apps.conformance.inputs import (
 )
 from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_forward
 from refimpl.layers.sage import SageGradients, SageOutput, sage_forward
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 
 SAGE_FLAGS = {**LAYER_FLAGS, "SELF_FIRST": "The node's own half stands first (E-E1)."}
 GRADIENT_FLAGS = {
@@ -35,7 +35,7 @@ SAGE_BY_HAND = {
     "X": np.array([[1.0, 2], [4, 0], [4, 4]]),
     "W_neigh": np.array([[1.0], [2]]),
     "W_self": np.array([[1.0], [-1]]),
-    "order": ChainOrder(1, 1, 1),
+    "order": ProductOrders(1, 1, 1),
 }
 SAGE_OUTPUT = SageOutput(
     np.array([[4.0, 0], [8.5, 4], [4, 0]]), np.array([[4.0, 0], [2.5, 3], [4, 0]])
@@ -62,7 +62,7 @@ GCN_BY_HAND = {
     "A": weighted(PATH3, np.array([0.5, 0.25, 2, -1])),
     "X": np.array([[8.0, 0], [2, 4], [-4, 4]]),
     "W": np.array([[1.0, -1], [2, 1]]),
-    "order": ChainOrder(2, 1, 2),
+    "order": ProductOrders(2, 1, 2),
     "b": np.array([1.0, -1]),
 }
 GCN_OUTPUT = GcnOutput(np.array([[6.0, 0], [11, 13], [0, 0]]), None)
@@ -91,7 +91,7 @@ def sage(A, f, neigh, own, order=(1, 1, 1), *, seed, bias=False, **options):
         "X": numbers((A.graph.n_src, f), seed),
         "W_neigh": numbers((f, neigh), seed + 1),
         "W_self": numbers((f, own), seed + 2),
-        "order": ChainOrder(*order),
+        "order": ProductOrders(*order),
     }
     if bias:
         arguments["b"] = numbers(neigh + own, seed + 3)
@@ -104,7 +104,7 @@ def gcn(A, f, width, order=(1, 1, 1), *, seed, bias=False, **options):
         "A": A,
         "X": numbers((A.graph.n_src, f), seed),
         "W": numbers((f, width), seed + 1),
-        "order": ChainOrder(*order),
+        "order": ProductOrders(*order),
     }
     if bias:
         arguments["b"] = numbers(width, seed + 3)
@@ -149,7 +149,7 @@ GCN_CASES = {
 BAD_VALUE = {
     "too_few_rows": {"X": np.ones((2, 2))},
     "bias_too_long": {"b": np.ones(9)},
-    "no_such_order": {"order": ChainOrder(3, 1, 1)},
+    "no_such_order": {"order": ProductOrders(3, 1, 1)},
 }
 BAD_TYPE = {
     "two_dtypes": {"X": np.ones((3, 2), np.float32)},

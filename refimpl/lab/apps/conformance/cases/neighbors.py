@@ -23,7 +23,7 @@ from refimpl.typed import TypedGraph
 
 FLAGS = {
     "ALL": "A fan-out of -1, or not below the degree: the row takes all, and draws nothing.",
-    "NO_LAYERS": "No fan-out: the seeds are the inputs, and there is no block.",
+    "NO_LAYERS": "No fan-out: the roots are the inputs, and there is no block.",
     "UNSORTED": "The roots stand in no order: they keep it, only new nodes ascend.",
     "ZERO": "A fan-out of 0: empty rows, no new nodes, nothing drawn.",
 }
@@ -101,12 +101,12 @@ LAYER_SAMPLE = (
 )
 
 
-def batch(graph, seeds, fanouts, seed=7, epoch=1, batch=2, **others):
+def batch(graph, roots, fanouts, seed=7, epoch=1, batch=2, **others):
     """Return the arguments of `sample_mfg`."""
     names = {"seed": seed, "epoch": epoch, "batch": batch}
     return {
         "graph": graph,
-        "seeds": np.array(seeds, np.int64),
+        "roots": np.array(roots, np.int64),
         "fanouts": fanouts,
         **names,
         **others,
@@ -121,7 +121,7 @@ TWO_HOPS = MFG(
     ),
 )
 TWO_HOPS_WORKING = (
-    "The seeds' hop is layer 2 of 2. key(7, 1, 2, 2, 2), the last for node 2, draws .3056: Floyd "
+    "The roots' hop is layer 2 of 2. key(7, 1, 2, 2, 2), the last for node 2, draws .3056: Floyd "
     "takes 1 of 3, floor(.3056 x 3) = 0: entry 4, node 0; sources 2 0. In layer 1, node 2 takes 2 "
     "of 3 with key(7, 1, 2, 1, 2), draws .3331 .1998: floor(.3331 x 2) = 0; floor(.1998 x 3) = 0 "
     "is taken, so the last, 2: entries 4 6, nodes 0 3. Node 0 has but 2: entries 0 1, nodes 1 2. "
@@ -221,11 +221,11 @@ SAMPLE_MFG = (
 )
 
 
-def batches(graph, seeds, fanouts, first_batch=0, **others):
+def batches(graph, roots, fanouts, first_batch=0, **others):
     """Return the arguments of `sample_mfg_many`."""
     names = {"seed": 7, "epoch": 1, "first_batch": first_batch}
-    seeds = [np.array(one, np.int64) for one in seeds]
-    return {"graph": graph, "batches": seeds, "fanouts": fanouts, **names, **others}
+    roots = [np.array(one, np.int64) for one in roots]
+    return {"graph": graph, "batches": roots, "fanouts": fanouts, **names, **others}
 
 
 NO_SEEDS = MFG((ids(), ids(), ids()), (block([], [], [], 0, []), block([], [], [], 0, [])))
@@ -235,7 +235,7 @@ SAMPLE_MFG_MANY = (
         batches(PAW, [[], [2]], [1, 2], 1),
         ("WORKED", "EMPTY"),
         [NO_SEEDS, TWO_HOPS],
-        "Batch 1 has no seeds, so nothing else. Batch 2 is drawn like alone: " + TWO_HOPS_WORKING,
+        "Batch 1 has no roots, so nothing else. Batch 2 is drawn like alone: " + TWO_HOPS_WORKING,
     ),
     Case("no_batches", batches(PAW, [], [2]), ("EMPTY",)),
     Case("no_layers", batches(PAW, [[1], [0, 2]], []), ("NO_LAYERS",)),
@@ -249,7 +249,7 @@ SAMPLE_MFG_MANY = (
         batches(TYPED, [[], [0]], [(1, 1), -1], 4),
         ("WORKED", "ALL", "EMPTY", "RELATIONS"),
         [NO_SEEDS, BY_RELATION],
-        "Batch 4 has no seeds, so nothing else. Batch 5 is drawn like alone: "
+        "Batch 4 has no roots, so nothing else. Batch 5 is drawn like alone: "
         + BY_RELATION_WORKING,
     ),
     Case(

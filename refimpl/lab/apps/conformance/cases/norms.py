@@ -37,4 +37,4 @@ ROW_NORMS = (
     Case("integers", {"G": np.ones((2, 2), np.int64)}, error="type"),
 )
 
-KERNELS = (Kernel("row_norms", "vldb24", "section 4.1", ROW_NORMS, flags=FLAGS),)
+KERNELS = (Kernel("gradient_norms", "vldb24", "section 4.1", ROW_NORMS, flags=FLAGS),)

@@ -17,7 +17,7 @@ from refimpl.lab.apps.conformance.graphs import (
     directed,
 )
 from refimpl.lab.apps.conformance.inputs import PRUNED, changed, numbers
-from refimpl.partition import Plan, partition_plan
+from refimpl.partition import Partition, partition_plan
 
 FLAGS = {
     "DEAD": "Entries of the pattern that belong to no row; their value is NaN, never to be read.",
@@ -181,8 +181,8 @@ SPMM_T = (
 
 
 def plan(*starts, p=2):
-    """Return the Plan with these starts."""
-    return Plan(np.array(starts), -(-(len(starts) - 1) // p), True)
+    """Return the Partition with these starts."""
+    return Partition(np.array(starts), -(-(len(starts) - 1) // p), True)
 
 
 def in_parts(graph, f, seed, p, dtype=np.float64, **others):
