@@ -168,14 +168,14 @@ def run(name, arguments):
 
 def whole_report(name, arguments, options, watch):
     """Yield the lines of a report: command, header, what was measured, how quiet it was."""
-    lines = module_of(name).report(options)
+    lines = iter(module_of(name).report(options))
     first = next(lines)  # by now the options are known to be good, and the peer is known
     yield f"`{' '.join(['python -m bench', name, *quoted(arguments)])}`"
     yield ""
     yield from header(getattr(options, "threads", None), options.peer)
     yield first
     yield from lines
-    yield from watch.verdict()
+    yield from watch.verdict(module_of(name).COMMON.timed)
 
 
 def quoted(arguments):

@@ -86,13 +86,13 @@ class Watch:
         elapsed, everyone, own = (b - a for a, b in zip(self.begin, now, strict=True))
         return max(0.0, everyone - own) / max(elapsed, 1e-9) / CORES
 
-    def verdict(self):
-        """Return the last lines of a report."""
+    def verdict(self, timed=True):
+        """Return the last lines of a report; `timed` if it quotes times that noise spoils."""
         others = self.share_of_others()
         load = "unknown" if self.load is None else f"{self.load:.2f} a core"
         share = "unknown" if others is None else f"{others:.0%}"
         lines = ["", f"Load before: {load}; share of the cores that others used: {share}."]
-        if self.busy or (others or 0) > MAX_OTHERS:
+        if timed and (self.busy or (others or 0) > MAX_OTHERS):
             lines += ["", "**Noisy: other programs were running. Do not quote these times.**"]
         return lines
 

@@ -18,7 +18,7 @@ def data_set(name="communities", nodes=None):
     return communities(0, nodes=nodes) if nodes else load_dataset(name)
 
 
-def stack_of(package, config, width, classes):
+def layers_of(package, config, width, classes):
     """Return the layers that training would build over a package."""
     return Stack(package, config, width, classes, multilabel=False)
 
