@@ -49,8 +49,11 @@ def report(options):
         for number, threads in enumerate(options.threads):
             lines = measured(path, graph, threads, options)
             if not number:
-                yield f"Kronecker, 2^{options.scale} nodes, {graph.e:,} entries; "
-                yield f"{options.batch:,} seeds, fan-outs {options.fanouts}."
+                yield (
+                    f"Kronecker, 2^{options.scale} nodes, {graph.e:,} entries; "
+                    f"{options.batch:,} seeds, fan-outs {options.fanouts}; "
+                    f"medians of {options.rounds} rounds in turns."
+                )
             yield ""
             yield from lines
 

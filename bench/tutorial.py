@@ -87,8 +87,8 @@ def report(options):
     steps = [step for step in STEPS if step.threads in options.threads]
     tasks = {}
     for step in steps:
-        sampler = Sampler(step.sampler, **sizes)
         try:
+            sampler = Sampler(step.sampler, **sizes)
             first = draw(step, graph, sampler, 0)[0]  # which no turn draws: it warms up as well
         except ValueError as error:
             raise UsageError(error) from error

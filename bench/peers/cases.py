@@ -45,7 +45,7 @@ def stack_of(case, package):
     """Return the layers of a case, over one of the packages."""
     options = {"gat": {"heads": 1, "attention": "softmax"}, "mixhop": {"hops": HOPS}}
     config = settings(
-        "sampled",
+        "graph",
         model=case.model,
         model_options=options.get(case.model),
         layers=2,

@@ -93,7 +93,7 @@ def step_row(one):
         f"{ours / dense:.2f}",
         f"{peer / dense:.2f}",
         f"{flops / dense:.1f}",
-        f"{flops / times['dense, torch']['median']:.1f}",
+        f"{flops / times['dense, torch'].median:.1f}",
     ]
 
 
@@ -118,7 +118,7 @@ def product_row(one):
         one["threads"],
         *(milliseconds(times[name]) for name in ("fastimpl", "SciPy", best)),
         best,
-        f"{min(other, times['SciPy']['median']) / ours:.2f}",
+        f"{min(other, times['SciPy'].median) / ours:.2f}",
         significant(1e3 * limit),
         f"{ours / limit:.2f}",
     ]

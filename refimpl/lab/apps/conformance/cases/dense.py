@@ -3,7 +3,14 @@
 import numpy as np
 
 from refimpl.lab.apps.conformance.case import Case, Kernel
-from refimpl.lab.apps.conformance.inputs import BACK_FLAGS, LAYER_FLAGS, LINEAR, changed, numbers, single
+from refimpl.lab.apps.conformance.inputs import (
+    BACK_FLAGS,
+    LAYER_FLAGS,
+    LINEAR,
+    changed,
+    numbers,
+    single,
+)
 from refimpl.layers.dense import DenseGradients, dense_forward
 
 FLAGS = {name: LAYER_FLAGS[name] for name in ("BIAS", "LINEAR", "THIRDS")}
