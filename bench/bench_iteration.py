@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import fastimpl
 import refimpl
 from bench import inputs, work
-from bench.conftest import MIN_ROUNDS
+from bench.timing import MIN_ROUNDS
 
 NAMES = ("neigh1", "self1", "neigh2", "self2", "classifier")
 

@@ -2,16 +2,15 @@
 
 from functools import cache
 
-import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 import fastimpl
 import refimpl
 from bench import inputs, work
-from bench.conftest import MIN_ROUNDS
-from refimpl.lab.backend import find
-from refimpl.streams import SAMPLE
+from bench.checks import check_induced
+from bench.checks import keys as keys_of
+from bench.timing import MIN_ROUNDS
 
 SIZES = pytest.mark.sizes("tiny", "small", "large")
 COUNT = 8
@@ -19,7 +18,7 @@ COUNT = 8
 
 def keys(q):
     """Return the two keys of subgraph q."""
-    return [refimpl.streams.key(inputs.SEED, SAMPLE, q, which) for which in (0, 1)]
+    return keys_of(inputs.SEED, q)
 
 
 @pytest.mark.serial
@@ -75,13 +74,3 @@ def nodes_of(size, package, q):
     gnn = {"refimpl": refimpl, "fastimpl": fastimpl}[package]
     scale = inputs.SIZES[size]
     return gnn.pin_tile(inputs.parent(size), *keys(q), m=scale.m, n=scale.n).nodes
-
-
-def check_induced(graph, subgraph):
-    """Compare a subgraph with what SciPy cuts out of the graph."""
-    expected = graph.to_scipy()[subgraph.nodes][:, subgraph.nodes]
-    expected.sort_indices()
-    assert_array_equal(subgraph.graph.indptr, expected.indptr)
-    assert_array_equal(subgraph.graph.indices, expected.indices)
-    assert_array_equal(graph.indices[subgraph.edge_ids], subgraph.nodes[expected.indices])
-    assert_array_equal(subgraph.transpose_perm, np.argsort(expected.indices, kind="stable"))

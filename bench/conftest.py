@@ -1,33 +1,23 @@
-"""Who is timed on how many threads, what the file records, and when to refuse to measure."""
+"""Who is timed on how many threads, and how a benchmark is told what it measures."""
 
 import importlib
-import os
 from itertools import count
-from pathlib import Path
-from time import monotonic, perf_counter
+from time import perf_counter
 
-import numpy as np
 import pytest
-import scipy
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
-import fastimpl
 from bench.inputs import SIZES
+from bench.machine import THREADS
+from bench.timing import MIN_ROUNDS
 
-MIN_ROUNDS = 7
 MAX_SECONDS = 0.5  # a benchmark goes on until then, but not under MIN_ROUNDS
-MAX_LOAD = 0.5  # a core; above it other programs decide the times
-MAX_OTHERS = 0.1  # share of the machine that others may use during the run
-LOAD, BEGIN = pytest.StashKey(), pytest.StashKey()
-THREADS = [1, 2] if fastimpl.build_info()["openmp"] and (os.cpu_count() or 1) > 1 else [1]
 
 
 def pytest_addoption(parser):
     group = parser.getgroup("minibatch-gnn")
     group.addoption("--quick", action="store_true", help="smallest inputs only, as a test")
-    group.addoption(
-        "--force-noisy", action="store_true", help="measure on a busy machine, and say so"
-    )
+    group.addoption("--bench-threads", help="numbers of threads, parted by commas")
 
 
 def pytest_configure(config):
@@ -35,41 +25,11 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "sizes(*names): inputs, smallest first")
 
 
-def pytest_sessionstart(session):
-    config = session.config
-    load = os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else None
-    config.stash[LOAD], config.stash[BEGIN] = load, busy_seconds()
-    measuring = not (config.option.benchmark_disable or config.option.collectonly)
-    if measuring and load is not None and load > MAX_LOAD and not config.option.force_noisy:
-        pytest.exit(
-            f"the load is {load:.2f} a core, above {MAX_LOAD}: times would mean nothing. "
-            "Wait, or measure anyway with --force-noisy, which marks the file.",
-            returncode=2,
-        )
-
-
-def busy_seconds():
-    """Return the seconds that all cores, and this process, have been busy; None if unknown."""
-    try:
-        ticks = [int(word) for word in Path("/proc/stat").read_text().split(maxsplit=9)[1:9]]
-    except OSError:  # not Linux
-        return None
-    user, nice, system, _idle, _wait, irq, softirq, steal = ticks
-    everyone = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-    return monotonic(), everyone, sum(os.times()[:4])
-
-
-def share_of_others(begin):
-    """Return the share of the machine that other programs used since `begin`; None if unknown."""
-    if begin is None:
-        return None
-    elapsed, everyone, own = (b - a for a, b in zip(begin, busy_seconds(), strict=True))
-    return max(0.0, everyone - own) / max(elapsed, 1e-9) / (os.cpu_count() or 1)
-
-
 def pytest_generate_tests(metafunc):
     marker = metafunc.definition.get_closest_marker
-    threads = [1] if marker("serial") else THREADS
+    chosen = metafunc.config.option.bench_threads
+    threads = [int(word) for word in chosen.split(",")] if chosen else THREADS
+    threads = threads[:1] if marker("serial") else threads
     if "gnn" in metafunc.fixturenames:
         sizes = marker("sizes").args if marker("sizes") else ("small", "large")
         sizes = sizes[:1] if metafunc.config.option.quick else sizes
@@ -164,23 +124,6 @@ class Case:
 @pytest.fixture
 def case(benchmark, gnn, threads, size):
     return Case(benchmark, gnn, threads, size)
-
-
-def pytest_benchmark_update_machine_info(config, machine_info):
-    load, others = config.stash[LOAD], share_of_others(config.stash[BEGIN])
-    machine_info.pop("node", None)
-    machine_info["cores"] = os.cpu_count()
-    machine_info["numpy"] = np.__version__
-    machine_info["scipy"] = scipy.__version__
-    machine_info["build"] = fastimpl.build_info()
-    machine_info["threads"] = THREADS
-    machine_info["load_per_core"] = load
-    machine_info["share_of_others"] = others
-    machine_info["noisy"] = (load or 0) > MAX_LOAD or (others or 0) > MAX_OTHERS
-    machine_info["pools"] = [
-        {key: value for key, value in pool.items() if key != "filepath"}
-        for pool in threadpool_info()
-    ]
 
 
 def pytest_benchmark_update_json(output_json):

@@ -1,80 +1,30 @@
-"""What FreshGNN's cache saves and what it costs: ``python -m bench.fresh --data NAME|FOLDER``.
+"""What FreshGNN's cache saves and what it costs: rows and accuracy, counts and no times.
 
 Every cell trains with the same seeds, and so on the same sampled neighbours; accuracy is test
 F1-micro minus that of neighbour sampling with the same seed. I/O saved is the share of the rows
 that neighbour sampling loads, over all epochs but the first (a ratio of sums).
 """
 
-import argparse
-import json
 import statistics
-import sys
 
 import fastimpl
-from refimpl import TrainConfig, load_dataset
-from refimpl.lab.data.communities import communities
+from bench.command import Common, UsageError, numbers
+from bench.markdown import head, line, span
+from bench.training import data_set, epochs, settings
 
-INFINITE = "inf"
-
-
-def outcome(dataset, config):
-    """Train; return (test F1-micro, rows loaded, rows that neighbour sampling loads)."""
-    with fastimpl.make_trainer(dataset, config) as trainer:
-        for _ in range(config.epochs):
-            trainer.epoch()
-        warm = trainer.state.loads[1:]
-        return (
-            trainer.result().test_f1,
-            sum(load["loaded"] for load in warm),
-            sum(load["inputs"] for load in warm),
-        )
+COMMON = Common(timed=False, seeds=3)
+QUICK = {"nodes": 1000, "epochs": 2, "shares": [0.9], "ages": [5], "fanouts": [3, 2]}
+TITLES = ("p_grad", "t_stale", "ranked by", "I/O saved", "F1, points", "range")
 
 
-def row(dataset, shared, seeds, baseline, **options):
-    """Return (mean I/O saved, mean difference in F1, its smallest and its largest)."""
-    saved, differences = [], []
-    for seed in range(seeds):
-        config = TrainConfig(method="fresh", rng=seed, **shared, **options)
-        f1, loaded, needed = outcome(dataset, config)
-        saved.append(1 - loaded / needed)
-        differences.append(100 * (f1 - baseline[seed]))
-    return (
-        statistics.mean(saved),
-        statistics.mean(differences),
-        min(differences),
-        max(differences),
-    )
+def age(text):
+    """Return an age in iterations; `inf` is none."""
+    return None if text == "inf" else int(text)
 
 
-def grid(dataset, shared, fresh, seeds, shares, ages, controls):
-    """Yield Markdown lines: neighbour sampling, then one line for each cell."""
-    baseline = [
-        outcome(dataset, TrainConfig(method="neighbor", rng=seed, **shared))[0]
-        for seed in range(seeds)
-    ]
-    spread = f"{min(baseline):.3f} to {max(baseline):.3f}"
-    yield f"Neighbour sampling: test F1-micro {statistics.mean(baseline):.3f} ({spread}).\n"
-    yield "| p_grad | t_stale | ranked by | I/O saved | F1, points | range |"
-    yield "| ---: | ---: | --- | ---: | ---: | --- |"
-    cells = [(p, t, "gradient") for p in shares for t in ages]
-    cells += [(shares[-2:][0], ages[-2:][0], control) for control in controls]
-    for p, t, control in cells:
-        age = None if t == INFINITE else t
-        saved, mean, low, high = row(
-            dataset, shared, seeds, baseline, p_grad=p, t_stale=age, control=control, **fresh
-        )
-        yield (f"| {p} | {t} | {control} | {saved:.1%} | {mean:+.2f} | {low:+.2f} to {high:+.2f} |")
-
-
-def numbers(kind):
-    """Return a parser of numbers parted by commas."""
-    return lambda text: [part if part == INFINITE else kind(part) for part in text.split(",")]
-
-
-def main(arguments=None):
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default="../shared/data/computers")
+def add_options(parser):
+    """Add what only this benchmark has."""
+    parser.add_argument("--data", default="communities", help="a name or a folder")
     parser.add_argument("--nodes", type=int, help="nodes, where --data is communities")
     parser.add_argument("--model", default="sage")
     parser.add_argument("--hidden", type=int, default=128)
@@ -84,20 +34,59 @@ def main(arguments=None):
     parser.add_argument("--fanouts", type=numbers(int), default=[10, 10, 5])
     parser.add_argument("--hotness", default="none", help="none: embeddings alone save rows")
     parser.add_argument("--shares", type=numbers(float), default=[0.3, 0.6, 0.9, 1.0])
-    parser.add_argument("--ages", type=numbers(int), default=[5, 11, 32, INFINITE])
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--ages", type=numbers(age), default=[5, 11, 32, None], help="or inf")
     parser.add_argument("--buffer", type=int, default=2**28)
-    options = parser.parse_args(arguments)
-    dataset = communities(0, nodes=options.nodes) if options.nodes else load_dataset(options.data)
-    shared = {name: getattr(options, name) for name in ("model", "hidden", "epochs", "batch", "lr")}
-    shared |= {"layers": len(options.fanouts), "fanouts": tuple(options.fanouts)}
-    print(json.dumps(vars(options)), file=sys.stderr)
-    print(f"`python -m bench.fresh {' '.join(arguments or sys.argv[1:])}`\n")
-    fresh = {"hotness": options.hotness, "buffer": options.buffer}
-    cells = options.seeds, options.shares, options.ages, ("random", "anti")
-    for line in grid(dataset, shared, fresh, *cells):
-        print(line, flush=True)
 
 
-if __name__ == "__main__":
-    main()
+def report(options):
+    """Yield what neighbour sampling reaches, then a table with a row for each cell."""
+    if options.epochs < 2:
+        raise UsageError(f"--epochs must be at least 2, got {options.epochs}: the first fills")
+    dataset, grid = data_set(options.data, options.nodes), Grid(options)
+    baseline = [outcome(dataset, grid.neighbor(seed))[0] for seed in range(options.seeds)]
+    mean = statistics.mean(baseline)
+    yield f"Neighbour sampling: test F1-micro {mean:.3f} ({span(baseline, 3)})."
+    yield ""
+    yield from head(TITLES, left=3)
+    for p, t, control in grid.cells():
+        saved, points = [], []
+        for seed, score in enumerate(baseline):
+            f1, share = outcome(dataset, grid.fresh(seed, p_grad=p, t_stale=t, control=control))
+            saved.append(1 - share)
+            points.append(100 * (f1 - score))
+        cells = [p, "inf" if t is None else t, control, f"{statistics.mean(saved):.1%}"]
+        yield line([*cells, f"{statistics.mean(points):+.2f}", span(points, 2, "+")])
+
+
+class Grid:
+    """The cells of the table, and the settings of their runs."""
+
+    def __init__(self, options):
+        self.options = options
+        names = ("model", "hidden", "epochs", "batch", "lr")
+        self.shared = {name: getattr(options, name) for name in names}
+        self.shared |= {"layers": len(options.fanouts), "fanouts": tuple(options.fanouts)}
+
+    def cells(self):
+        """Return (p_grad, t_stale, control); controls stand at the last cell but one."""
+        shares, ages = self.options.shares, self.options.ages
+        cells = [(p, t, "gradient") for p in shares for t in ages]
+        return cells + [(shares[-2:][0], ages[-2:][0], name) for name in ("random", "anti")]
+
+    def neighbor(self, seed):
+        """Return the settings of neighbour sampling."""
+        return settings("neighbor", rng=seed, **self.shared)
+
+    def fresh(self, seed, **cell):
+        """Return the settings of FreshGNN in a cell."""
+        buffers = {"hotness": self.options.hotness, "buffer": self.options.buffer}
+        return settings("fresh", rng=seed, **buffers, **cell, **self.shared)
+
+
+def outcome(dataset, config):
+    """Train; return (test F1-micro, rows loaded over rows that neighbour sampling loads)."""
+    with fastimpl.make_trainer(dataset, config) as trainer:
+        warm = epochs(trainer, config.epochs)[1:]
+        share = sum(one["rows"] for one in warm) / sum(one["needed"] for one in warm)
+        assert config.method == "fresh" or share == 1
+        return trainer.result().test_f1, share

@@ -38,28 +38,19 @@ SIZES = {
 
 
 @cache
-def power_law_graph(n, mean_degree, seed=SEED):
-    """Return an undirected random graph whose degrees follow a power law (exponent 8/3).
-
-    Both ends of an edge are drawn with probability proportional to rank**-0.6; ids are shuffled,
-    so that neighbours in memory have nothing to do with each other.
-    """
-    rng = np.random.default_rng(seed)
-    heights = np.cumsum(np.arange(1, n + 1) ** -0.6)
-    draws = rng.random((n * mean_degree // 2, 2)) * heights[-1]
-    ranks = np.minimum(np.searchsorted(heights, draws), n - 1)
-    edges = rng.permutation(n)[ranks]
-    return refimpl.as_graph(edges, n=n, symmetrize=True, self_loops=False)
+def power_law(n, mean_degree):
+    """Return an undirected random graph whose degrees follow a power law."""
+    return refimpl.lab.data.power_law(n, mean_degree, SEED)
 
 
 def parent(size):
     """Return the graph that the samplers walk on."""
-    return power_law_graph(SIZES[size].parent, SIZES[size].parent_degree)
+    return power_law(SIZES[size].parent, SIZES[size].parent_degree)
 
 
 def layer_graph(size):
     """Return a graph as large as a subgraph, for the layers and the sparse product."""
-    return power_law_graph(SIZES[size].s, SIZES[size].degree)
+    return power_law(SIZES[size].s, SIZES[size].degree)
 
 
 @cache

@@ -1,30 +1,30 @@
-"""``python -m bench.neighbors``: neighbour sampling beside torch_geometric's NeighborLoader.
+"""Neighbour sampling, beside torch_geometric's NeighborLoader where --python has it.
 
 Each contestant is a process of its own, on one thread or on several, and they sample in turns.
 NeighborLoader lets a node draw once, in the hop behind the one that met it: our mode "shared".
 It needs pyg-lib or torch-sparse; without either, or without an interpreter that has it, only
-this project is measured. Times are printed as Markdown: wall, and CPU time of the process.
+this project is measured. Times are wall, and CPU time of the process.
 """
 
-import argparse
-import os
-import platform
-import statistics
 import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
 import fastimpl
-from bench.conftest import MAX_LOAD, busy_seconds, share_of_others
-from bench.peers.protocol import Contestant, ContestantError
-from refimpl.lab.data import kronecker
+from bench.command import Common, numbers
+from bench.markdown import table, threads_title
+from bench.peers.protocol import Contestant
+from bench.timing import in_turns
+from refimpl import kronecker
 
+COMMON = Common(threads=True, rounds=15)
+QUICK = {"scale": 10, "batch": 20}
 MODULE = "bench.peers.loaders"
-FANOUTS, BATCH, BATCHES = (20, 15, 10), 1000, 40
-ROUNDS, TOGETHER = 15, 8
+BATCHES, TOGETHER, WARM_UP = 40, 8, 3
 OURS = {
     "ours, shared": ("shared", 1),
     "ours, layered": ("layered", 1),
@@ -33,32 +33,29 @@ OURS = {
 PEER = "NeighborLoader"
 
 
-def main(argv=None):
-    """Run a command line; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m bench.neighbors", description=__doc__)
+def add_options(parser):
+    """Add what only this benchmark has."""
     parser.add_argument("--python", help="interpreter with torch_geometric and a sampler of it")
-    parser.add_argument("--quick", action="store_true", help="a tiny graph, one round, as a test")
-    parser.add_argument("--force-noisy", action="store_true", help="measure on a busy machine")
-    options = parser.parse_args(argv)
-    load = os.getloadavg()[0] / (os.cpu_count() or 1)
-    if load > MAX_LOAD and not (options.quick or options.force_noisy):
-        print(f"the load is {load:.2f} a core, above {MAX_LOAD}: wait", file=sys.stderr)
-        return 2
-    scale, batch, rounds = (10, 20, 1) if options.quick else (20, BATCH, ROUNDS)
-    begin = busy_seconds()
+    parser.add_argument("--scale", type=int, default=20, help="2^scale nodes (default: 20)")
+    parser.add_argument("--batch", type=int, default=1000, help="seeds a batch (default: 1000)")
+    parser.add_argument("--fanouts", type=numbers(int), default=[20, 15, 10], help="seeds first")
+
+
+def report(options):
+    """Yield a table for each number of threads."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "graph.npz")
-        graph = export(path, scale, batch)
-        print(f"Kronecker, 2^{scale} nodes, {graph.e:,} entries; {batch:,} roots, {FANOUTS}\n")
-        try:
-            for threads in (1, 2):
-                report(path, graph, threads, options.python, rounds)
-        except ContestantError as error:
-            print(f"python -m bench.neighbors: {error}", file=sys.stderr)
-            return 2
-    others = share_of_others(begin)
-    print(f"Load before: {load:.2f} a core; share of other programs: {others or 0:.2f}")
-    return 0
+        graph = export(path, options.scale, options.batch)
+        for number, threads in enumerate(options.threads):
+            lines = measured(path, graph, threads, options)
+            if not number:
+                yield (
+                    f"Kronecker, 2^{options.scale} nodes, {graph.e:,} entries; "
+                    f"{options.batch:,} seeds, fan-outs {options.fanouts}; "
+                    f"medians of {options.rounds} rounds in turns."
+                )
+            yield ""
+            yield from lines
 
 
 def export(path, scale, batch):
@@ -71,32 +68,41 @@ def export(path, scale, batch):
     return graph
 
 
-def report(path, graph, threads, python, rounds):
-    """Measure on a number of threads; print a table."""
+def measured(path, graph, threads, options):
+    """Measure on a number of threads; return a table, and say who the peer is."""
     with ExitStack() as stack:
         ours = stack.enter_context(Contestant(sys.executable, MODULE, threads))
-        tasks = dict.fromkeys(OURS, ours)
+        who = dict.fromkeys(OURS, ours)
         for name, (mode, together) in OURS.items():
-            ours("prepare", name, "ours", str(path), FANOUTS, mode, together)
-        versions = {"Python": platform.python_version()}
-        if python:
-            peer = stack.enter_context(Contestant(python, MODULE, threads))
-            versions = peer("versions")
-            peer("prepare", PEER, "PyG", str(path), list(FANOUTS))
-            tasks[PEER] = peer
-        edges = {name: check(graph, who, name, path) for name, who in tasks.items()}
-        times = in_turns(tasks, rounds)
-    print(", ".join(f"{name} {version}" for name, version in versions.items()), end="\n\n")
-    print(f"| {threads} thread(s) | distinct edges a batch | ms a batch | CPU ms a batch |")
-    print("| --- | --- | --- | --- |")
-    for name, (wall, cpu) in times.items():
+            ours("prepare", name, "ours", str(path), options.fanouts, mode, together)
+        if options.python:
+            who[PEER] = stack.enter_context(Contestant(options.python, MODULE, threads))
+            versions = who[PEER]("versions").items()
+            options.peer = ", ".join(f"{name} {version or 'none'}" for name, version in versions)
+            who[PEER]("prepare", PEER, "PyG", str(path), options.fanouts)
+        edges = {name: check(graph, who[name], name, path, options.fanouts[0]) for name in who}
+        tasks = {name: turn(who[name], name) for name in who}
+        found = in_turns(tasks, options.rounds, WARM_UP)
+    rows = []
+    for name, spent in found.items():
         batches = OURS.get(name, ("", 1))[1]
-        each = [1e3 * statistics.median(seconds) / batches for seconds in (wall, cpu)]
-        print(f"| {name} | {edges[name]:,} | {each[0]:.1f} | {each[1]:.1f} |")
-    print()
+        each = [f"{1e3 * median(seconds) / batches:.1f}" for seconds in zip(*spent, strict=True)]
+        rows.append([name, f"{edges[name]:,}", *each])
+    titles = [threads_title(threads), "distinct edges a batch", "ms a batch", "CPU ms a batch"]
+    return table(titles, rows)
 
 
-def check(graph, contestant, name, path):
+def turn(contestant, name):
+    """Return a task that returns the seconds and the CPU seconds of a call."""
+
+    def once(_):
+        before = contestant("spent")
+        return contestant("run", name), contestant("spent") - before
+
+    return once
+
+
+def check(graph, contestant, name, path, fanout):
     """Check that a batch's edges are the graph's, and enough; return how many it has."""
     file = path.with_name("answer.npz")
     contestant("check", name, str(file))
@@ -105,24 +111,7 @@ def check(graph, contestant, name, path):
     row = np.repeat(np.arange(graph.n), graph.degrees())
     drawn = np.unique(got["receivers"] * graph.n + got["senders"])
     assert np.isin(drawn, row * graph.n + graph.indices, assume_unique=True).all(), name
-    degree = np.bincount(drawn // graph.n, minlength=graph.n)[got["roots"]]
-    assert (degree >= np.minimum(graph.degrees()[got["roots"]], FANOUTS[0])).all(), name
+    degree = np.bincount(drawn // graph.n, minlength=graph.n)[got["seeds"]]
+    assert (degree >= np.minimum(graph.degrees()[got["seeds"]], fanout)).all(), name
     assert set(got["senders"].tolist()) <= set(got["nodes"].tolist()), name
     return len(drawn)
-
-
-def in_turns(tasks, rounds):
-    """Run the tasks one after another, again and again; return {name: (seconds, CPU seconds)}."""
-    taken = {name: ([], []) for name in tasks}
-    for number in range(3 + rounds):  # the first ones warm up
-        for name, contestant in tasks.items():
-            spent = contestant("spent")
-            wall = contestant("run", name)
-            if number >= 3:
-                taken[name][0].append(wall)
-                taken[name][1].append(contestant("spent") - spent)
-    return taken
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""FreshGNN's Figure 14: rows saved by each policy of the cache, ``python -m bench.policies``.
+"""Rows saved by each policy of FreshGNN's cache (its Figure 14): counts, no times.
 
 All policies meet the same batches with the same sampled neighbours, and rank embeddings by
 random numbers instead of gradients, so that no model is trained: what is counted, the rows that
@@ -7,20 +7,19 @@ the last iterations. The buffer has a share of the size of all features, and an 
 for a sixth of an epoch.
 """
 
-import argparse
-import sys
 from itertools import islice
 
 import numpy as np
 
 import fastimpl as gnn
-from bench.fresh import numbers
-from refimpl import load_dataset
+from bench.command import Common, UsageError, numbers
+from bench.markdown import head, line
+from bench.training import control_key, data_set
+from refimpl import power_law
 from refimpl.history.cache import OVERFLOWS
-from refimpl.lab.data import power_law
-from refimpl.lab.training.fresh import CONTROL
-from refimpl.streams import key
 
+COMMON = Common(timed=False)
+QUICK = {"nodes": 2000, "iterations": 12, "counted": 6}
 SEED = 0
 
 
@@ -70,7 +69,7 @@ class Policy:
             i,
             p=self.p,
             control="random",
-            key=key(SEED, CONTROL, i, layer),
+            key=control_key(SEED, i, layer),
             allow=allow,
         )
 
@@ -115,7 +114,7 @@ def graphs_of_batches(options, graph, roots):
         epoch += 1
 
 
-def report(options, graph, roots, d, h):
+def shares_saved(options, graph, roots, d, h):
     """Return the share of rows saved by each policy."""
     contestants, inputs = policies(options, graph, roots, d, h), []
     for i, mfg in enumerate(islice(graphs_of_batches(options, graph, roots), options.iterations)):
@@ -129,46 +128,49 @@ def report(options, graph, roots, d, h):
     }
 
 
-def main(arguments=None):
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def widths(text):
+    """Return pairs (d, h) of numbers from 1."""
+    found = numbers(int)(text)
+    if len(found) % 2 or min(found) < 1:
+        raise ValueError(text)
+    return list(zip(found[::2], found[1::2], strict=True))
+
+
+def add_options(parser):
+    """Add what only this benchmark has."""
     parser.add_argument("--data", help="a folder or a name; default: a power law with --nodes")
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--roots", type=float, default=0.05, help="share of nodes without --data")
     parser.add_argument("--fanouts", type=numbers(int), default=[8, 6, 4])
     parser.add_argument("--batch", type=int, default=25)
-    parser.add_argument("--widths", type=numbers(int), default=[768, 256, 128, 256])
+    parser.add_argument(
+        "--widths", type=widths, default=[(768, 256), (128, 256)], help="pairs d,h: 768,256,.."
+    )
     parser.add_argument("--p-grad", type=float, default=0.9)
     parser.add_argument("--share", type=float, default=0.08, help="buffer over all features")
     parser.add_argument("--overflow", default="drop", choices=OVERFLOWS)
     parser.add_argument("--iterations", type=int, default=300)
     parser.add_argument("--counted", type=int, default=200, help="of these, at the end")
-    options = parser.parse_args(arguments)
+
+
+def report(options):
+    """Yield the table, a row for each pair of widths."""
     if not 1 <= options.counted <= options.iterations:
-        parser.error("--counted must be at least 1 and at most --iterations")
-    if len(options.widths) % 2 or min(options.widths) < 1:
-        parser.error("--widths must be pairs d,h of numbers from 1")
+        raise UsageError("--counted must be at least 1 and at most --iterations")
     if options.data:
-        dataset = load_dataset(options.data)
+        dataset = data_set(options.data)
         graph, roots = dataset.graph, dataset.train
     else:
         graph = power_law(options.nodes, 38, exponent=2.3)
         count = int(options.roots * graph.n)
-        roots = gnn.streams.pick_without_replacement(key(SEED, CONTROL), 0, graph.n, count)
+        roots = gnn.streams.pick_without_replacement(control_key(SEED), 0, graph.n, count)
     options.age = max(1, -(-len(roots) // options.batch) // 6)
     options.floats = lambda d, n: int(options.share * n * d)
-    print(f"`{' '.join(['python -m bench.policies', *(arguments or sys.argv[1:])])}`: ", end="")
-    print(f"{graph.n:,} nodes, {graph.e:,} entries, {len(roots):,} roots, age {options.age}\n")
-    rows = {
-        (d, h): report(options, graph, roots, d, h)
-        for d, h in zip(options.widths[::2], options.widths[1::2], strict=True)
-    }
-    names = list(next(iter(rows.values())))
-    print("| d, h |", " | ".join(names), "|")
-    print("| --- |", " | ".join("---:" for _ in names), "|")
-    for (d, h), saved in rows.items():
-        print(f"| {d}, {h} |", " | ".join(f"{saved[name]:.3f}" for name in names), "|")
-
-
-if __name__ == "__main__":
-    main()
+    yield f"{graph.n:,} nodes, {graph.e:,} entries, {len(roots):,} roots, age {options.age}"
+    yield ""
+    for number, (d, h) in enumerate(options.widths):
+        saved = shares_saved(options, graph, roots, d, h)
+        assert all(0 <= share <= 1 for share in saved.values())
+        if not number:
+            yield from head(["d, h", *saved])
+        yield line([f"{d}, {h}", *(f"{share:.3f}" for share in saved.values())])

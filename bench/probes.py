@@ -13,7 +13,10 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 import fastimpl
+from bench.timing import elapsed
 
 SOURCE = Path(__file__).with_name("probes.c")
 
@@ -53,6 +56,21 @@ def triad(a, b, c, repeats):
 def gather(table, at):
     """Return the sum of ``table[at]``; both int32."""
     return library().gather(_at(table), _at(at), ctypes.c_int64(at.size))
+
+
+def triad_rate(rounds):
+    """Return bytes a second of the best of some rounds of ``a = b + r c``, in memory."""
+    a, b, c = (np.ones(2**24) for _ in range(3))
+    triad(a, b, c, 1)
+    return 24 * a.size / min(elapsed(triad, a, b, c, 1) for _ in range(rounds))
+
+
+def read_rate(rounds):
+    """Return random 4-byte reads a second over 1 GiB, the best of some rounds."""
+    table = np.arange(2**28, dtype=np.int32)
+    at = np.random.default_rng(0).integers(0, table.size, 2**22, dtype=np.int32)
+    gather(table, at)
+    return at.size / min(elapsed(gather, table, at) for _ in range(rounds))
 
 
 def _at(array):

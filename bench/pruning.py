@@ -1,70 +1,94 @@
-"""Pruning in five layouts (FreshGNN, Figure 15b), on one thread and on two, as Markdown."""
-
-import os
-import statistics
-from time import perf_counter
+"""Pruning in five layouts (FreshGNN, Figure 15b)."""
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 import fastimpl
 import refimpl
+from bench.command import Common, numbers
+from bench.markdown import table
+from bench.timing import median_seconds
 from fastimpl.history.pruning import LAYOUTS
 from refimpl.lab.data import kronecker
 
-SCALE, DEGREE, FANOUTS = 20, 16, (20, 15, 10)
-BATCHES = (100, 300, 1000)
+COMMON = Common(threads=True, rounds=7)
+QUICK = {"scale": 9, "fanouts": [3, 2], "batches": [20]}
+DEGREE = 16
 SHARE = 0.3  # of the embeddings of the layers 1 .. L - 1 that are cached, each independently
-ROUNDS, PATIENCE = 7, 1.0  # one round is enough of what takes more seconds
+PATIENCE = 1.0  # one round is enough of what takes more seconds
+COLUMNS = {
+    "csr2": "csr2",
+    "csr_batched": "csr, batched",
+    "coo": "coo",
+    "coo_compact": "coo, compacted",
+    "csr": "csr, row by row",
+}
 
 
-def report():
-    """Measure; return the Markdown."""
-    graph = kronecker(SCALE, DEGREE)
-    lines = [
-        f"Kronecker graph, 2^{SCALE} nodes, mean degree {DEGREE}; fan-outs {FANOUTS}, roots "
-        f"first; {SHARE:.0%} of the embeddings below the roots are cached. Medians of {ROUNDS} "
-        f"rounds, or one round where it takes more than {PATIENCE:g} s; load before: "
-        f"{os.getloadavg()[0]:.2f}.",
-        "",
+def add_options(parser):
+    """Add what only this benchmark has."""
+    parser.add_argument("--scale", type=int, default=20, help="2^scale nodes (default: 20)")
+    parser.add_argument("--fanouts", type=numbers(int), default=[20, 15, 10], help="roots first")
+    parser.add_argument("--batches", type=numbers(int), default=[100, 300, 1000], help="roots")
+
+
+def report(options):
+    """Measure; yield the table."""
+    graph = kronecker(options.scale, DEGREE)
+    yield (
+        f"Kronecker graph, 2^{options.scale} nodes, mean degree {DEGREE}; fan-outs "
+        f"{options.fanouts}, roots first; {SHARE:.0%} of the embeddings below the roots are "
+        f"cached. Medians of {options.rounds} rounds, or one round where it takes more than "
+        f"{PATIENCE:g} s."
+    )
+    yield ""
+    yield (
         "Removing the entries alone, in microseconds an iteration, all layers; each layout is "
         "ready beforehand. *All of csr2* is `prune_mfg`: what is live as well, the checks and "
-        "the new blocks; finding out what is live costs as much in any layout.",
-        "",
-        "| batch | nodes | entries | rows emptied | threads | csr2 | csr, batched | coo | "
-        "coo, compacted | csr, row by row | all of csr2 |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for batch in BATCHES:
-        mfg, hit = inputs(graph, batch)
-        check(mfg, hit, against_reference=batch == BATCHES[0])
-        lines += [row(mfg, hit, batch, threads) for threads in (1, 2)]
-    return "\n".join(lines) + "\n"
+        "the new blocks; finding out what is live costs as much in any layout."
+    )
+    yield ""
+    rows = []
+    for batch in options.batches:
+        mfg, hit = inputs(graph, batch, options.fanouts)
+        check(mfg, hit, against_reference=batch == options.batches[0])
+        rows += [row(mfg, hit, batch, threads, options.rounds) for threads in options.threads]
+    titles = ["batch", "nodes", "entries", "rows emptied", "threads"]
+    yield from table([*titles, *COLUMNS.values(), "all of csr2"], rows, left=0)
 
 
-def inputs(graph, batch):
+def inputs(graph, batch, fanouts):
     """Return a message-flow graph, and which of its embeddings are cached."""
     rng = np.random.default_rng(batch)
     roots = rng.choice(np.flatnonzero(graph.degrees()), batch, replace=False)
-    mfg = fastimpl.layer_sample(graph, roots, FANOUTS, refimpl.streams.key(batch))
+    mfg = fastimpl.layer_sample(graph, roots, fanouts, refimpl.streams.key(batch))
     hit = [rng.random(len(nodes)) < SHARE for nodes in mfg.nodes[1:]]
     hit[-1][:] = False
     return mfg, hit
 
 
-def row(mfg, hit, batch, threads):
-    """Return the line of one batch size on some threads."""
+def row(mfg, hit, batch, threads, rounds):
+    """Return the cells of one batch size on some threads."""
     emptied = emptied_rows(mfg, hit)
     with threadpool_limits(threads):
-        us = {layout: 1e6 * median_seconds(edits(layout, mfg, emptied)) for layout in LAYOUTS}
-        whole = 1e6 * median_seconds(lambda: lambda: fastimpl.prune_mfg(mfg, hit))
-    columns = [us[name] for name in ("csr2", "csr_batched", "coo", "coo_compact", "csr")]
-    return (
-        f"| {batch:,} | {len(mfg.nodes[0]):,} | {sum(b.e for b in mfg.blocks):,} "
-        f"| {sum(map(len, emptied)):,} | {threads} | "
-        + " | ".join(f"{value:,.0f}" for value in [*columns, whole])
-        + " |"
-    )
+        seconds = [layout_seconds(layout, mfg, emptied, rounds) for layout in COLUMNS]
+        seconds.append(median_seconds(lambda: fastimpl.prune_mfg(mfg, hit), rounds))
+    counts = [batch, len(mfg.nodes[0]), sum(b.e for b in mfg.blocks), sum(map(len, emptied))]
+    us = [f"{1e6 * value:,.0f}" for value in seconds]
+    return [*(f"{count:,}" for count in counts), threads, *us]
+
+
+def layout_seconds(layout, mfg, emptied, rounds):
+    """Return the median seconds in which the entries are removed from blocks in a layout."""
+
+    def ready():
+        return [[LAYOUTS[layout](block) for block in mfg.blocks]]
+
+    def remove(edges):
+        for block, rows in zip(edges, emptied, strict=True):
+            block.empty(rows)
+
+    return median_seconds(remove, rounds, setup=ready, patience=PATIENCE)
 
 
 def emptied_rows(mfg, hit):
@@ -74,34 +98,6 @@ def emptied_rows(mfg, hit):
         np.flatnonzero(after.end < before.end)
         for after, before in zip(pruned.blocks, mfg.blocks, strict=True)
     ]
-
-
-def edits(layout, mfg, emptied):
-    """Return what makes the blocks ready in a layout, and returns what removes the entries."""
-
-    def ready():
-        edges = [LAYOUTS[layout](block) for block in mfg.blocks]
-
-        def remove():
-            for block, rows in zip(edges, emptied, strict=True):
-                block.empty(rows)
-
-        return remove
-
-    return ready
-
-
-def median_seconds(ready):
-    """Return the median seconds of what `ready` returns, which may be called only once."""
-    seconds: list[float] = []
-    while len(seconds) <= ROUNDS:
-        call = ready()
-        begin = perf_counter()
-        call()
-        seconds.append(perf_counter() - begin)
-        if seconds[0] > PATIENCE:
-            return seconds[0]
-    return statistics.median(seconds[1:])
 
 
 def check(mfg, hit, *, against_reference):
@@ -123,7 +119,3 @@ def positions(block):
     lengths = block.degrees()
     skipped = block.start - (np.cumsum(lengths) - lengths)
     return np.arange(lengths.sum()) + np.repeat(skipped, lengths)
-
-
-if __name__ == "__main__":
-    print(report(), end="")

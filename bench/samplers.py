@@ -1,157 +1,139 @@
-"""All samplers on large graphs: time per subgraph, per step and per scanned entry, as Markdown."""
+"""All samplers on large graphs: time per subgraph, per step and per scanned entry."""
 
-import os
 import statistics
-from time import perf_counter
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 import fastimpl
-import refimpl
 from bench import probes
-from refimpl import Sampler
-from refimpl.lab.backend import find
-from refimpl.lab.data import kronecker, power_law
-from refimpl.streams import SAMPLE
+from bench.checks import check_subgraph, keys
+from bench.command import Common
+from bench.markdown import table, threads_title
+from bench.timing import median_seconds
+from refimpl import Sampler, kronecker, power_law
 
-ROUNDS, COUNT = 7, 8
-SAMPLERS = [
-    Sampler("frontier", m=1000, n=8000, deg_cap=30),
-    Sampler("dashboard", m=1000, n=8000, deg_cap=30),
-    Sampler("pin_tile", m=1000, n=8000, deg_cap=30),
-    Sampler("bucket", m=1000, n=8000, deg_cap=30),
-    Sampler("edge", b=4000),
-    Sampler("random_walk", r=2000, h=3),
-    Sampler("multiple_walks", m=1000, n=8000),
-    Sampler("forest_fire", n=8000),
-]
-GRAPHS = {
-    "Kronecker, 2^20 nodes, mean degree 16": lambda: kronecker(20, 16),
-    "power law, 153,000 nodes, mean degree 70": lambda: power_law(153_000, 70),
-    "power law, 9,700 nodes, mean degree 28": lambda: power_law(9_700, 28),
-}
+COMMON = Common(threads=True, rounds=7)
+QUICK = {"shrink": 100, "together": 2}
 
 
-def report():
-    """Measure; return the Markdown."""
-    lines = [
-        f"Medians of {ROUNDS} rounds of {COUNT} subgraphs. One thread: {machine()}.",
-        "",
+def add_options(parser):
+    """Add what only this benchmark has."""
+    parser.add_argument(
+        "--shrink", type=int, default=1, help="graphs and subgraphs so many times smaller"
+    )
+    parser.add_argument(
+        "--together", type=int, default=8, help="subgraphs drawn in a call (default: 8)"
+    )
+
+
+def samplers(shrink):
+    """Return the samplers, as training on large graphs would set them."""
+    m, n = 1000 // shrink, 8000 // shrink
+    frontier = [
+        Sampler(name, m=m, n=n, deg_cap=30)
+        for name in ("frontier", "dashboard", "pin_tile", "bucket")
     ]
-    for name, make in GRAPHS.items():
-        graph = make()
-        degrees = graph.degrees()
-        lines += [
-            f"**{name}**: {graph.e:,} entries, largest degree {degrees.max():,}, "
-            f"{np.count_nonzero(degrees == 0):,} isolated nodes",
-            "",
-            "| sampler | ms a subgraph, 1 thread | 2 threads | ratio | nodes | entries "
-            "| ns a step | ns a scanned entry |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- |",
-        ]
-        lines += [row(graph, sampler) for sampler in SAMPLERS]
-        lines.append("")
-    lines += sizes()
-    return "\n".join(lines) + "\n"
+    return [
+        *frontier,
+        Sampler("edge", b=4000 // shrink),
+        Sampler("random_walk", r=2000 // shrink, h=3),
+        Sampler("multiple_walks", m=m, n=n),
+        Sampler("forest_fire", n=n),
+    ]
 
 
-def machine():
-    """Return the limits that bind samplers, measured now on one thread."""
-    table = np.arange(2**28, dtype=np.int32)  # 1 GiB
-    at = np.random.default_rng(0).integers(0, table.size, 2**22, dtype=np.int32)
-    a, b, c = (np.ones(2**24) for _ in range(3))
-    with threadpool_limits(1):
-        reads = at.size / median_seconds(lambda: probes.gather(table, at))
-        triad = 24 * a.size / median_seconds(lambda: probes.triad(a, b, c, 1))
-    return (
-        f"random 4-byte reads over 1 GiB: {1e9 / reads:.1f} ns each; "
-        f"triad: {triad / 1e9:.1f} GB/s; load before: {os.getloadavg()[0]:.2f}"
-    )
+def graphs(shrink):
+    """Yield (name, graph)."""
+    scale = 20 - (shrink - 1).bit_length()
+    yield f"Kronecker, 2^{scale} nodes, mean degree 16", kronecker(scale, 16)
+    for nodes, degree in ((153_000, 70), (9_700, 28)):
+        n = max(nodes // shrink, 10 * degree)
+        yield f"power law, {n:,} nodes, mean degree {degree}", power_law(n, degree)
 
 
-def row(graph, sampler):
-    """Return the line of one sampler on one graph, its answer checked."""
-    first = fastimpl.sample_many(graph, sampler, 0, 0, COUNT)
-    check(graph, sampler, first[0])
-    whole = {threads: subgraph_seconds(graph, sampler, threads) for threads in (1, 2)}
-    counters = [sub.counters for sub in first]
-    nodes_alone = nodes_seconds(graph, sampler)
-    scanned = statistics.mean(int(graph.degrees()[sub.nodes].sum()) for sub in first)
-    steps = statistics.mean(c.pops for c in counters)
-    return (
-        f"| `{sampler.name}` | {1e3 * whole[1]:.2f} | {1e3 * whole[2]:.2f} "
-        f"| {whole[1] / whole[2]:.2f} "
-        f"| {statistics.mean(len(sub.nodes) for sub in first):,.0f} "
-        f"| {statistics.mean(sub.graph.e for sub in first):,.0f} "
-        f"| {1e9 * nodes_alone / steps:.0f} "
-        f"| {1e9 * max(whole[1] - nodes_alone, 0) / scanned:.2f} |"
-    )
-
-
-def subgraph_seconds(graph, sampler, threads):
-    """Return the median seconds of a whole subgraph: nodes, induction and transpose."""
-    turns = iter(range(1, ROUNDS + 2))
-    with threadpool_limits(threads):
-        return (
-            median_seconds(
-                lambda: fastimpl.sample_many(graph, sampler, 0, COUNT * next(turns), COUNT)
-            )
-            / COUNT
+def report(options):
+    """Yield a table for each graph, and one of time against the size of the graph."""
+    if not options.quick:  # over 1 GiB
+        with threadpool_limits(1):
+            reads, triad = probes.read_rate(options.rounds), probes.triad_rate(options.rounds)
+        yield (
+            f"One thread at most: random 4-byte reads over 1 GiB: {1e9 / reads:.1f} ns each; "
+            f"triad: {triad / 1e9:.1f} GB/s."
         )
+    yield f"Medians of {options.rounds} rounds of {options.together} subgraphs."
+    first, *more = options.threads
+    titles = ["sampler", f"ms a subgraph, {threads_title(first)}"]
+    for t in more:
+        titles += [threads_title(t), "ratio"]
+    titles += ["nodes", "entries", "ns a step", "ns a scanned entry"]
+    for name, graph in graphs(options.shrink):
+        degrees = graph.degrees()
+        yield ""
+        yield (
+            f"**{name}**: {graph.e:,} entries, largest degree {degrees.max():,}, "
+            f"{np.count_nonzero(degrees == 0):,} isolated nodes"
+        )
+        yield ""
+        yield from table(titles, [row(graph, one, options) for one in samplers(options.shrink)])
+    yield ""
+    yield from sizes(options)
 
 
-def nodes_seconds(graph, sampler):
-    """Return the median seconds to draw the nodes of one sample, alone on one thread."""
-    kernel, turns = find(fastimpl, sampler.name), iter(range(1000))
+def row(graph, sampler, options):
+    """Return the cells of one sampler on one graph, its answer checked."""
+    drawn = fastimpl.sample_many(graph, sampler, 0, 0, options.together)
+    check_subgraph(graph, sampler, drawn[0])
+    whole = [subgraph_seconds(graph, sampler, t, options) for t in options.threads]
+    alone = nodes_seconds(graph, sampler, options.rounds)
+    scanned = statistics.mean(int(graph.degrees()[sub.nodes].sum()) for sub in drawn)
+    steps = statistics.mean(sub.counters.pops for sub in drawn)
+    cells = [f"`{sampler.name}`", f"{1e3 * whole[0]:.2f}"]
+    for seconds in whole[1:]:
+        cells += [f"{1e3 * seconds:.2f}", f"{whole[0] / seconds:.2f}"]
+    return [
+        *cells,
+        f"{statistics.mean(len(sub.nodes) for sub in drawn):,.0f}",
+        f"{statistics.mean(sub.graph.e for sub in drawn):,.0f}",
+        f"{1e9 * alone / max(steps, 1):.0f}",
+        f"{1e9 * max(whole[0] - alone, 0) / scanned:.2f}",
+    ]
+
+
+def subgraph_seconds(graph, sampler, threads, options):
+    """Return the median seconds of a whole subgraph: nodes, induction and transpose."""
+    turns, count = iter(range(1, options.rounds + 2)), options.together
 
     def draw():
-        q = next(turns)
-        keys = [refimpl.streams.key(0, SAMPLE, q, s) for s in range(sampler.streams)]
-        kernel(graph, *keys, **sampler.options)
+        fastimpl.sample_many(graph, sampler, 0, count * next(turns), count)
+
+    with threadpool_limits(threads):
+        return median_seconds(draw, options.rounds) / count
+
+
+def nodes_seconds(graph, sampler, rounds):
+    """Return the median seconds to draw the nodes of one sample, alone on one thread."""
+    kernel, turns = getattr(fastimpl, sampler.name), iter(range(rounds + 1))
+
+    def draw(*stream_keys):
+        kernel(graph, *stream_keys, **sampler.options)
 
     with threadpool_limits(1):
-        return median_seconds(draw)
+        return median_seconds(draw, rounds, setup=lambda: keys(0, next(turns), sampler.streams))
 
 
-def median_seconds(call):
-    """Call once to warm up and ROUNDS times; return the median seconds."""
-    call()
-    seconds = []
-    for _ in range(ROUNDS):
-        begin = perf_counter()
-        call()
-        seconds.append(perf_counter() - begin)
-    return statistics.median(seconds)
-
-
-def check(graph, sampler, sub):
-    """Check a subgraph against SciPy's slices, and its nodes against the reference."""
-    want = graph.to_scipy()[sub.nodes][:, sub.nodes]
-    want.sort_indices()
-    np.testing.assert_array_equal(sub.graph.indptr, want.indptr)
-    np.testing.assert_array_equal(sub.graph.indices, want.indices)
-    if graph.n < 20_000:
-        keys = [refimpl.streams.key(0, SAMPLE, 0, s) for s in range(sampler.streams)]
-        sample = find(refimpl, sampler.name)(graph, *keys, **sampler.options)
-        np.testing.assert_array_equal(sub.nodes, sample.nodes)
-        assert sub.counters == sample.counters
-
-
-def sizes():
-    """Return the table of time against the number of nodes, at one mean degree."""
-    lines = [
-        "Time against the size of the graph: Kronecker, mean degree 16, one thread.",
-        "",
-        "| nodes | `pin_tile`, ms a subgraph | `bucket`, ms a subgraph | entries |",
-        "| --- | --- | --- | --- |",
-    ]
-    samplers = [s for s in SAMPLERS if s.name in ("pin_tile", "bucket")]
-    for scale in (18, 20, 22):
+def sizes(options):
+    """Yield the table of time against the number of nodes, at one mean degree."""
+    first = options.threads[0]
+    yield f"Time against the size of the graph: Kronecker, mean degree 16, {threads_title(first)}."
+    yield ""
+    rows, largest = [], 22 - (options.shrink - 1).bit_length()
+    chosen = [s for s in samplers(options.shrink) if s.name in ("pin_tile", "bucket")]
+    for scale in (largest - 4, largest - 2, largest):
         graph = kronecker(scale, 16)
-        ms = [1e3 * subgraph_seconds(graph, sampler, 1) for sampler in samplers]
-        e = statistics.mean(
-            s.graph.e for s in fastimpl.sample_many(graph, samplers[0], 0, 0, COUNT)
-        )
-        lines.append(f"| 2^{scale} | {ms[0]:.2f} | {ms[1]:.2f} | {e:,.0f} |")
-    return lines
+        ms = [1e3 * subgraph_seconds(graph, one, first, options) for one in chosen]
+        drawn = fastimpl.sample_many(graph, chosen[0], 0, 0, options.together)
+        e = statistics.mean(sub.graph.e for sub in drawn)
+        rows.append([f"2^{scale}", *(f"{x:.2f}" for x in ms), f"{e:,.0f}"])
+    names = [f"`{one.name}`, ms a subgraph" for one in chosen]
+    yield from table(["nodes", *names, "entries"], rows)

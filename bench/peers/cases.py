@@ -7,9 +7,7 @@ import numpy as np
 
 import fastimpl as gnn
 from bench import inputs
-from refimpl import TrainConfig
-from refimpl.lab.data import power_law
-from refimpl.lab.training.stack import Stack
+from bench.training import layers_of, settings
 
 MODELS = ("sage", "gcn", "gat", "mixhop")
 HOPS = 2
@@ -36,26 +34,24 @@ TINY = [Case(m, 6, hidden, 100, 20, 5) for m in MODELS for hidden in (14, 48)]
 
 
 @cache
-def graph(s, degree):
-    """Return the subgraph of a case."""
-    return power_law(s, degree, inputs.SEED)
-
-
-@cache
 def adjacency(model, s, degree):
     """Return the matrix that a model multiplies by, float32."""
-    pattern = graph(s, degree)
+    pattern = inputs.power_law(s, degree)
     stack = stack_of(Case(model, degree, 1, s), gnn)
     return stack.adjacency(pattern, gnn.transpose_perm(pattern), dtype=np.float32)
 
 
 def stack_of(case, package):
-    """Return the Stack of a case, over one of the packages."""
+    """Return the layers of a case, over one of the packages."""
     options = {"gat": {"heads": 1, "attention": "softmax"}, "mixhop": {"hops": HOPS}}
-    config = TrainConfig(
-        model=case.model, layers=2, hidden=case.hidden, **options.get(case.model, {})
+    config = settings(
+        "graph",
+        model=case.model,
+        model_options=options.get(case.model),
+        layers=2,
+        hidden=case.hidden,
     )
-    return Stack(package, config, case.f, case.classes, multilabel=False)
+    return layers_of(package, config, case.f, case.classes)
 
 
 def orders_of(stack):

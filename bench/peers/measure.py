@@ -1,22 +1,18 @@
 """Runs the contestants in turns and collects their times, after their answers were compared."""
 
-import os
-import platform
-import subprocess
 import sys
 import tempfile
 import time
 from contextlib import ExitStack
-from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
 
-from bench.conftest import MAX_LOAD, busy_seconds, share_of_others
 from bench.peers import cases
-from bench.peers.protocol import ROOT, Contestant
+from bench.peers.protocol import Contestant
+from bench.timing import in_turns, summary
 
-ROUNDS, PAUSE = 7, 0.05  # seconds for threads of the contestant before to go to sleep
+PAUSE = 0.05  # seconds for threads of the contestant before to go to sleep
 WAYS_OURS = ("fastimpl", "SciPy")
 WAYS_THEIRS = (
     "MKL",
@@ -42,8 +38,8 @@ class Plan:
     rounds : int
     """
 
-    def __init__(self, quick, matching=""):
-        self.threads, self.rounds = ([2], 1) if quick else ([1, 2], ROUNDS)
+    def __init__(self, threads, rounds, quick=False, matching=""):
+        self.threads, self.rounds = threads, rounds
         self.small = cases.TINY
         steps = cases.TINY if quick else cases.FULL
         self.steps = [case for case in steps if matching in step_name(case)]
@@ -61,54 +57,18 @@ def product_name(s, degree, width):
 
 
 def measure(plan, python):
-    """Return everything that `report` prints, as a dict that JSON can hold."""
-    load, begin = os.getloadavg()[0] / (os.cpu_count() or 1), busy_seconds()
-    result = {"steps": [], "products": [], "memory": []}
+    """Return everything that `table.render` prints, as a dict."""
+    result = {"steps": [], "products": [], "memory": [], "rounds": plan.rounds}
     with tempfile.TemporaryDirectory() as folder:
         run = Run(plan, python, Path(folder))
         for threads in plan.threads:
             with ExitStack() as stack:
                 run.start(threads, stack)
-                result["versions"] = {
-                    who: run.contestants[who]("versions") for who in ("ours", "torch")
-                }
+                result["versions"] = run.contestants["torch"]("versions")
                 result["products"] += [run.product(*one) for one in plan.products]
                 result["steps"] += [run.step(case) for case in plan.steps]
         result["memory"] = [run.memory(case) for case in plan.memory]
-    others = share_of_others(begin)
-    noisy = load > MAX_LOAD or (others or 0) > 0.1
-    result["machine"] = {
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "commit": commit(),
-        "date": datetime.now(timezone.utc).isoformat(timespec="minutes"),
-        "load_per_core": load,
-        "share_of_others": others,
-        "noisy": noisy,
-        "rounds": plan.rounds,
-    }
     return result
-
-
-def processor():
-    """Return the processor's name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or "unknown processor"
-    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or "unknown processor"
-
-
-def commit():
-    """Return the revision of the project, marked where files have changed since."""
-    command = ["git", "describe", "--always", "--abbrev=11", "--dirty", "--exclude=*"]
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    except OSError:
-        return "unknown"
-    return done.stdout.strip() or "unknown"
 
 
 class Run:
@@ -154,16 +114,24 @@ class Run:
                 assert error <= rtol * size, f"{key} of {name}: {error / size} from {first}"
 
     def in_turns(self, tasks):
-        """Time the tasks of a dict {name: contestant} one after another, again and again."""
-        taken, names = {name: [] for name in tasks}, list(tasks)
-        for number in range(1 + self.plan.rounds):  # the first warms up
-            first = number % len(names)
-            for name in names[first:] + names[:first]:
-                time.sleep(PAUSE)
-                taken[name].append(self.contestants[tasks[name]]("run", name))
+        """Time the tasks of a dict {name: contestant} in turns, then drop what was prepared."""
+        found = in_turns(
+            {name: self.turn(name, who) for name, who in tasks.items()},
+            self.plan.rounds,
+            warm_up=1,
+        )
         for contestant in self.contestants.values():
             contestant("drop")
-        return {name: summary(times[1:]) for name, times in taken.items()}
+        return {name: summary(seconds) for name, seconds in found.items()}
+
+    def turn(self, name, who):
+        """Return a task that returns the seconds of a contestant."""
+
+        def once(_):
+            time.sleep(PAUSE)
+            return self.contestants[who]("run", name)
+
+        return once
 
     def step(self, case):
         """Return the times of a step, and of its dense products alone."""
@@ -226,12 +194,6 @@ class Run:
                     contestant("prepare", "step", "step", one, *more)
                     growth[who] = contestant("peak", "step")  # the second one stays
         return {**case._asdict(), "threads": self.threads, "bytes": growth}
-
-
-def summary(times):
-    """Return median, least and middle half of some seconds."""
-    low, middle, high = np.percentile(times, (25, 50, 75))
-    return {"median": middle, "min": min(times), "iqr": high - low}
 
 
 def note(text):

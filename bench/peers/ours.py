@@ -1,16 +1,12 @@
 """Our side: a step by fastimpl, its dense products on the same BLAS, sparse products."""
 
-import platform
-
 import numpy as np
-import scipy
 from scipy.linalg import blas
-from threadpoolctl import threadpool_info
 
 import fastimpl
-from bench import probes
 from bench.peers.cases import Case, stack_of
-from bench.peers.protocol import seconds, serve
+from bench.peers.protocol import serve
+from bench.probes import triad_rate
 from fastimpl.propagation import matmul_into, matmul_t_into
 from refimpl import Adjacency, as_graph
 
@@ -113,33 +109,5 @@ class Product:
         return {"product": self.result}
 
 
-def triad(rounds):
-    """Return bytes a second of the best of some rounds of ``a = b + r c``."""
-    a, b, c = (np.ones(2**24) for _ in range(3))
-    probes.triad(a, b, c, 1)
-    return 24 * a.size / min(seconds(lambda: probes.triad(a, b, c, 1)) for _ in range(rounds))
-
-
-def versions():
-    """Return what runs here."""
-    return {
-        "Python": platform.python_version(),
-        "NumPy": np.__version__,
-        "SciPy": scipy.__version__,
-        "BLAS": sorted(
-            {
-                f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}".strip()
-                for pool in threadpool_info()
-                if pool["user_api"] == "blas"
-            }
-        ),
-        "build": fastimpl.build_info(),
-    }
-
-
 if __name__ == "__main__":
-    serve(
-        {"step": Step, "dense": Dense, "product": Product},
-        triad=triad,
-        versions=versions,
-    )
+    serve({"step": Step, "dense": Dense, "product": Product}, triad=triad_rate)

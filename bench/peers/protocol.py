@@ -6,9 +6,10 @@ import subprocess
 import sys
 import traceback
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
+
+from bench.timing import elapsed
 
 ROOT = Path(__file__).parents[2]
 POOLS = (
@@ -93,7 +94,7 @@ class Held:
 
     def run(self, name):
         """Do it once; return the seconds."""
-        return seconds(self.objects[name])
+        return elapsed(self.objects[name])
 
     def check(self, name, path):
         """Write its answer, named arrays, to an .npz file."""
@@ -124,13 +125,6 @@ def serve(kinds, **more):
         except Exception:  # reported to whoever asked
             answer = {"error": traceback.format_exc()}
         print(json.dumps(answer), file=answers, flush=True)
-
-
-def seconds(call):
-    """Return the seconds that a call takes."""
-    begin = perf_counter()
-    call()
-    return perf_counter() - begin
 
 
 def peak_growth(call):

@@ -46,7 +46,6 @@ __all__ = [
     "count_visits",
     "prune_mfg",
     "reverse_pagerank",
-    "fresh_iteration",
     "gradient_norms",
     "select_stable",
 ]

@@ -56,29 +56,14 @@ def test_a_policy_loads_the_rows_that_training_loads(policies):
         assert counts.hits > 0 and counts.feature_hits > 0
 
 
-@pytest.mark.parametrize(
-    "words", ["--counted 0", "--counted 9 --iterations 8", "--widths 8", "--overflow none"]
-)
-def test_bad_options_of_the_policies_are_refused(policies, words, capsys):
-    with pytest.raises(SystemExit) as stop:
-        policies.main(words.split())
-    assert stop.value.code == 2 and capsys.readouterr().err
-
-
 @pytest.mark.parametrize("method", ["neighbor", "fresh"])
 def test_training_from_the_file_counts_rows(storage, tmp_path, method):
     size = storage.write_data(tmp_path, nodes=200, width=64)
     assert size == 200 * 64 * 4
-    settings = {"method": method, "fanouts": [3, 2], "layers": 2, "batch": 20, "hidden": 4}
+    settings = {"fanouts": [3, 2], "layers": 2, "batch": 20, "hidden": 4}
     if method == "fresh":
         settings |= {"hotness": "none", "p_grad": 0.9, "t_stale": 20, "buffer": 8000}
-    cold, warm = storage.trained(tmp_path, json.loads(json.dumps(settings)))
+    cold, warm = storage.trained(tmp_path, method, json.loads(json.dumps(settings)))
     assert warm["needed"] > 0 and warm["seconds"] > 0
     assert (warm["rows"] < warm["needed"]) == (method == "fresh")
     assert cold["rows"] <= cold["needed"]
-
-
-def test_storage_without_a_round_is_refused(storage, capsys):
-    with pytest.raises(SystemExit):
-        storage.main(["--rounds", "0"])
-    assert "--rounds must be at least 1" in capsys.readouterr().err

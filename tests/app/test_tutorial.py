@@ -24,6 +24,11 @@ def tutorial(bench_folder, monkeypatch):
     return importlib.import_module("bench.tutorial")
 
 
+def run(options):
+    """Run the benchmark; return its exit status."""
+    return importlib.import_module("bench.command").run("tutorial", options)
+
+
 def rows(text):
     """Return the cells of each step of a table."""
     lines = [line for line in text.splitlines() if re.match(r"\| \d", line)]
@@ -37,11 +42,13 @@ def number(cell):
 def test_quick_run_prints_every_step(tutorial, bench_folder):
     folder = bench_folder
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    command = [sys.executable, "-m", "bench.tutorial", "--quick", "--out", str(folder / "out.md")]
+    command = [sys.executable, "-m", "bench", "tutorial", "--quick", "--out"]
+    command.append(str(folder / "out.md"))
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert (folder / "out.md").read_text() == done.stdout
-    steps = [step for step in tutorial.STEPS if step.threads in tutorial.THREADS]
+    threads = importlib.import_module("bench.machine").THREADS
+    steps = [step for step in tutorial.STEPS if step.threads in threads]
     got = rows(done.stdout)
     assert [row[:3] for row in got] == [
         [str(i), step.name, str(step.threads)] for i, step in enumerate(steps, start=1)
@@ -63,9 +70,9 @@ def test_quick_run_prints_every_step(tutorial, bench_folder):
 
 def test_a_busy_machine_is_not_measured(tutorial, monkeypatch, capsys):
     monkeypatch.setattr(os, "getloadavg", lambda: (99.0, 0.0, 0.0), raising=False)
-    assert tutorial.main([]) == 2
+    assert run([]) == 2
     assert "above 0.5" in capsys.readouterr().err
-    assert tutorial.main(["--quick"]) == 0
+    assert run(["--quick"]) == 0
     assert "**Noisy" in capsys.readouterr().out
 
 
@@ -79,7 +86,7 @@ def test_a_busy_machine_is_not_measured(tutorial, monkeypatch, capsys):
     ],
 )
 def test_bad_options_end_with_status_2(tutorial, capsys, options, words):
-    assert tutorial.main(options) == 2
+    assert run(options) == 2
     out, err = capsys.readouterr()
     assert (out, words in err) == ("", True), err
 
@@ -106,7 +113,7 @@ pin_tile, induced_subgraph = fastimpl.pin_tile, fastimpl.induced_subgraph
 def test_a_wrong_answer_is_not_measured(tutorial, monkeypatch, name, wrong):
     monkeypatch.setattr(fastimpl, name, wrong)
     with pytest.raises(AssertionError):
-        tutorial.main(["--quick"])
+        run(["--quick"])
 
 
 def test_the_page_shows_a_table_of_its_steps(tutorial):

@@ -1,0 +1,35 @@
+"""Answers of samplers against SciPy's slices and the reference."""
+
+import numpy as np
+from numpy.testing import assert_array_equal
+
+import refimpl
+from refimpl.streams import SAMPLE
+
+SLOW = 20_000  # nodes above which the reference would take minutes
+
+
+def check_subgraph(graph, sampler, subgraph, seed=0, q=0):
+    """Check subgraph q: what SciPy cuts out, and on small graphs the reference's nodes."""
+    check_induced(graph, subgraph)
+    if graph.n < SLOW:
+        sample = getattr(refimpl, sampler.name)(
+            graph, *keys(seed, q, sampler.streams), **sampler.options
+        )
+        assert_array_equal(subgraph.nodes, sample.nodes)
+        assert subgraph.counters == sample.counters
+
+
+def keys(seed, q, streams=2):
+    """Return the keys of a sampler's streams for subgraph q."""
+    return [refimpl.streams.key(seed, SAMPLE, q, which) for which in range(streams)]
+
+
+def check_induced(graph, subgraph):
+    """Compare a subgraph with what SciPy cuts out of the graph."""
+    expected = graph.to_scipy()[subgraph.nodes][:, subgraph.nodes]
+    expected.sort_indices()
+    assert_array_equal(subgraph.graph.indptr, expected.indptr)
+    assert_array_equal(subgraph.graph.indices, expected.indices)
+    assert_array_equal(graph.indices[subgraph.edge_ids], subgraph.nodes[expected.indices])
+    assert_array_equal(subgraph.transpose_perm, np.argsort(expected.indices, kind="stable"))

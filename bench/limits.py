@@ -1,0 +1,75 @@
+"""The limits of a run, and which of them binds a kernel."""
+
+from collections import defaultdict
+
+from bench.markdown import binary, significant, table, threads_title
+
+# limit, what of a Part it limits, where that happens, scale, unit
+MEMORY = (
+    ("triad", "bytes", "footprint", 1e9, "GB/s"),
+    ("random reads", "random", "table", 1e6, "M/s"),
+)
+GEMM = ("flops", None, 1e9, "GFLOP/s")
+
+
+class Limits:
+    """The limits that a run measured: the best round of each, as the machine can do no more."""
+
+    def __init__(self, benchmarks):
+        self.rates = defaultdict(dict)  # (limit, threads) -> {footprint: rate}
+        self.units, self.shapes = {}, {}
+        for one in benchmarks:
+            info = one["extra_info"]
+            if "limit" not in info:
+                continue
+            measured = self.rates[info["limit"], info["threads"]]
+            rate = info["amount"] / one["stats"]["min"]
+            size = info["footprint"]
+            if rate > measured.get(size, 0):
+                measured[size] = rate
+                shape = "x".join(map(str, info.get("shape", [])))
+                self.shapes[info["limit"], info["threads"]] = shape
+            self.units[info["limit"]] = info["unit"]
+
+    def rate(self, name, threads, footprint):
+        """Return the rate at the largest measured size not above `footprint`, or None.
+
+        More threads can do what fewer did, even if something else ran while they were measured.
+        """
+        found = []
+        for (limit, used), measured in self.rates.items():
+            if limit == name and used <= threads:
+                size = max((s for s in measured if s <= footprint), default=min(measured))
+                found.append(measured[size])
+        return max(found, default=None)
+
+    def bound(self, one):
+        """Return (achieved rate, limit, unit, name) of the limit that takes longest, or None."""
+        info = one["extra_info"]
+        found, threads, dtype = None, info["threads"], info["work"][0]["dtype"]
+        dtype = next((p["dtype"] for p in info["work"] if p["flops"]), dtype)
+        for name, amount, size, scale, unit in (*MEMORY, (f"GEMM {dtype}", *GEMM)):
+            parts = [(p[amount] / scale, p.get(size, 0)) for p in info["work"] if p[amount]]
+            rates = [self.rate(name, threads, where) for _, where in parts]
+            if not parts or None in rates:
+                continue
+            total = sum(todo for todo, _ in parts)
+            least = sum(todo / rate for (todo, _), rate in zip(parts, rates, strict=True))
+            if found is None or least > found[0]:
+                found = least, total / one["stats"]["median"], total / least, unit, name
+        return found and found[1:]
+
+    def tables(self, threads):
+        """Return the lines of the tables of limits."""
+        if not self.rates:
+            return ["No limits were measured in this run."]
+        rows = []
+        for name, unit in self.units.items():
+            for size in sorted(self.rates[name, threads[0]]):
+                rates = [self.rates[name, t].get(size) for t in threads]
+                where = binary(size) if size else self.shapes[name, threads[0]]
+                cells = ["-" if r is None else f"{significant(r)} {unit}" for r in rates]
+                rows.append([name, where, *cells])
+        titles = ["limit", "size", *map(threads_title, threads)]
+        title = "Limits of this machine, best round of the same run:"
+        return [title, "", *table(titles, rows, left=2)]

@@ -1,0 +1,102 @@
+"""The benchmarks' one command line: its list, its options, its header, what it refuses."""
+
+import importlib
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[2] / "bench" / "README.md"
+
+
+@pytest.fixture
+def main(bench_folder, monkeypatch):
+    """The command line, on a machine that says it is idle."""
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
+    return importlib.import_module("bench.__main__").main
+
+
+def names():
+    return importlib.import_module("bench.command").BENCHMARKS
+
+
+def test_without_a_name_all_are_listed_with_a_line_each(main, capsys):
+    assert main([]) == 0
+    listed = re.findall(r"^  (\w+) +(\S.*\.)$", capsys.readouterr().out, re.M)
+    assert [name for name, _ in listed] == list(names())
+
+
+def test_the_readme_has_the_same_list(main):
+    listed = re.findall(r"^\| `(\w+)` \|", README.read_text(), re.M)
+    assert listed == list(names())
+
+
+def test_each_has_a_help_with_quick_and_out(main, capsys):
+    for name in names():
+        with pytest.raises(SystemExit) as stop:
+            main([name, "--help"])
+        text = capsys.readouterr().out
+        assert stop.value.code == 0 and f"python -m bench {name}" in text
+        assert "--quick" in text and "--out" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["kernel"], "no benchmark 'kernel'; did you mean kernels?"),
+        (["quick", "policy"], "no benchmark 'policy'; did you mean policies?"),
+        (["storage", "--rounds", "6"], "--rounds must be at least 7, got 6"),
+        (["accuracy", "--seeds", "0"], "--seeds must be at least 1, got 0"),
+        (["pruning", "--threads", "1,0"], "--threads must be numbers from 1, got [1, 0]"),
+        (["pruning", "--threads", "one"], "invalid list of int value: 'one'"),
+        (["policies", "--counted", "0"], "--counted must be at least 1"),
+        (["policies", "--counted", "9", "--iterations", "8"], "at most --iterations"),
+        (["policies", "--widths", "8"], "--widths"),
+        (["policies", "--overflow", "none"], "--overflow"),
+        (["fresh", "--epochs", "1"], "--epochs must be at least 2, got 1"),
+        (["peers", "-k", "nothing"], "nothing has 'nothing' in its name"),
+        (["peers", "--quick", "--python", "no-such-python"], "cannot import torch"),
+        (["accuracy", "--quick", "--train", "--data none-such"], "none-such"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_nothing_printed(main, capsys, words, message):
+    try:
+        status = main(words)
+    except SystemExit as stop:
+        status = stop.code
+    out, err = capsys.readouterr()
+    assert (status, out) == (2, "") and message in err
+
+
+def test_a_report_begins_with_its_command_and_what_it_ran_on(main, capsys, tmp_path):
+    out = tmp_path / "report.md"
+    words = ["--scale", "7", "--threads", "1"]
+    assert main(["neighbors", "--quick", *words, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert out.read_text() == printed
+    assert printed.splitlines()[0] == f"`python -m bench neighbors --quick {' '.join(words)}`"
+    for topic in ("Processor", "BLAS", "Threads: 1,", "Versions", "Build"):
+        assert f"- {topic}" in printed
+    assert "- Peer:" not in printed and "2^7 nodes" in printed  # what is given wins over --quick
+    assert "Load before: 0.00 a core" in printed
+
+
+def test_the_header_names_the_peer_and_its_backend(main):
+    header = importlib.import_module("bench.machine").header([1], "torch 2, BLAS mkl")
+    assert "- Peer: torch 2, BLAS mkl" in header
+
+
+def test_contestants_take_turns_and_each_round_begins_with_another(main):
+    timing, order = importlib.import_module("bench.timing"), []
+    tasks = {name: lambda number, name=name: order.append(name) or number for name in "ab"}
+    found = timing.in_turns(tasks, 2, warm_up=1)
+    assert order == ["a", "b", "b", "a", "a", "b"]
+    assert found == {"a": [1, 2], "b": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("x", "text"), [(1234.5, "1,234"), (0.056789, "0.0568"), (2.3456, "2.35"), (0.0, "0")]
+)
+def test_numbers_have_three_digits_and_no_exponent(main, x, text):
+    assert importlib.import_module("bench.markdown").significant(x) == text
