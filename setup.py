@@ -33,8 +33,8 @@ class BuildExt(build_ext):
             self.warn("no C compiler: only refimpl will work; fastimpl's kernels are not compiled")
             self.extensions = []
         else:
-            self.add_flags()
             self.translate()
+            self.add_flags()
             super().build_extensions()
 
     def add_flags(self):
@@ -68,6 +68,7 @@ class BuildExt(build_ext):
         """Make the C files, as many at a time as there are processors."""
         options = {"nthreads": self.parallel, "shared_utility_qualified_name": SHARED}
         options["force"] = self.force or CHECKED or SANITIZE
+        options["include_path"] = ["fastimpl/_declared"]
         translated = cythonize(self.extensions, compiler_directives=DIRECTIVES, **options)
         for ext, in_c in zip(self.extensions, translated, strict=True):
             ext.sources = in_c.sources

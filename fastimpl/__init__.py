@@ -3,7 +3,14 @@
 import sys
 
 from fastimpl import _openmp as _openmp  # isort: skip -- before any kernel loads OpenMP
-from fastimpl._build import build_info as build_info
+
+try:
+    from fastimpl._build import build_info as build_info
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "the kernels of fastimpl are not compiled; with a C compiler (CC) install again, "
+        "or use refimpl, which needs none (--impl refimpl on the command line)"
+    ) from error
 from fastimpl.adjacency import add_self_loops, block_norm, loop_norm, row_norm, sym_norm
 from fastimpl.block import transpose_block
 from fastimpl.graph import induced_subgraph, transpose_perm
