@@ -13,19 +13,32 @@ OPENMP = os.environ.get("MINIBATCH_GNN_OPENMP", "auto")  # auto | require | off
 CHECKED = os.environ.get("MINIBATCH_GNN_CHECKED") == "1"  # bounds-checked kernels, for the tests
 SANITIZE = os.environ.get("MINIBATCH_GNN_SANITIZE") == "1"  # address and undefined behaviour
 ARCH = os.environ.get("MINIBATCH_GNN_ARCH", "native")  # the compiler's -march; wheels: x86-64-v3
+DIRECTIVES = {"language_level": 3, "wraparound": False, "cdivision": True, "embedsignature": False}
+DIRECTIVES |= {"boundscheck": CHECKED, "initializedcheck": CHECKED}
+SHARED = "fastimpl._cython_shared"  # Cython's code for memoryviews, else repeated in every module
 
 if OPENMP not in ("auto", "require", "off"):
     raise SystemExit(f"MINIBATCH_GNN_OPENMP must be auto, require or off, got {OPENMP!r}")
 
 
 class BuildExt(build_ext):
-    """Add the flags that depend on the compiler, once it is known; compile modules in parallel."""
+    """Translate and compile in parallel, with the flags that the compiler knows."""
 
     def finalize_options(self):
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
 
     def build_extensions(self):
+        if not self.works([]) and OPENMP != "require":
+            self.warn("no C compiler: only refimpl will work; fastimpl's kernels are not compiled")
+            self.extensions = []
+        else:
+            self.translate()
+            self.add_flags()
+            super().build_extensions()
+
+    def add_flags(self):
+        """Add the flags that depend on the compiler."""
         compile_args, link_args = [], []
         if self.compiler.compiler_type == "msvc":
             openmp = ["/openmp"], []
@@ -50,7 +63,15 @@ class BuildExt(build_ext):
         for ext in self.extensions:
             ext.extra_compile_args += compile_args
             ext.extra_link_args += link_args
-        super().build_extensions()
+
+    def translate(self):
+        """Make the C files, as many at a time as there are processors."""
+        options = {"nthreads": self.parallel, "shared_utility_qualified_name": SHARED}
+        options["force"] = self.force or CHECKED or SANITIZE
+        options["include_path"] = ["fastimpl/_declared"]
+        translated = cythonize(self.extensions, compiler_directives=DIRECTIVES, **options)
+        for ext, in_c in zip(self.extensions, translated, strict=True):
+            ext.sources = in_c.sources
 
     def works(self, compile_args, link_args=()):
         """Whether a program compiles and links with these flags."""
@@ -68,22 +89,11 @@ class BuildExt(build_ext):
         return True
 
 
-kernels = sorted(Path("fastimpl").rglob("_*.pyx"))
-setup(
-    ext_modules=cythonize(
-        [
-            Extension(".".join(path.with_suffix("").parts), [path.as_posix()], include_dirs=["."])
-            for path in kernels
-        ],
-        compiler_directives={
-            "language_level": 3,
-            "boundscheck": CHECKED,
-            "wraparound": False,
-            "initializedcheck": CHECKED,
-            "cdivision": True,
-            "embedsignature": False,
-        },
-        force=CHECKED or SANITIZE,
-    ),
-    cmdclass={"build_ext": BuildExt},
-)
+if __name__ == "__main__":  # a process of cythonize's may import this file
+    sources = [path.as_posix() for path in sorted(Path("fastimpl").rglob("_*.pyx"))]
+    sources.insert(0, SHARED.replace(".", "/") + ".c")  # takes longest: first
+    kernels = [
+        Extension(source.rpartition(".")[0].replace("/", "."), [source], include_dirs=["."])
+        for source in sources
+    ]
+    setup(ext_modules=kernels, cmdclass={"build_ext": BuildExt})

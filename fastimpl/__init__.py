@@ -5,7 +5,14 @@ the function, else the reference's own, bound to this package. `compiled` lists 
 """
 
 from fastimpl import _openmp as _openmp  # isort: skip -- before any kernel loads OpenMP
-from fastimpl._build import build_info as build_info
+
+try:
+    from fastimpl._build import build_info as build_info
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "the kernels of fastimpl are not compiled; with a C compiler (CC) install again, "
+        "or use refimpl, which needs none (--impl refimpl on the command line)"
+    ) from error
 from refimpl import *
 from refimpl import __all__ as __all__
 from refimpl.lab.backend import fill
