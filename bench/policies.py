@@ -18,8 +18,7 @@ from bench.fresh import numbers
 from refimpl import load_dataset
 from refimpl.history.cache import OVERFLOWS
 from refimpl.lab.data import power_law
-from refimpl.lab.training.fresh import CONTROL
-from refimpl.streams import key
+from refimpl.streams import CONTROL, SHUFFLE, key
 
 SEED = 0
 
@@ -154,7 +153,7 @@ def main(arguments=None):
     else:
         graph = power_law(options.nodes, 38, exponent=2.3)
         count = int(options.roots * graph.n)
-        roots = gnn.streams.pick_without_replacement(key(SEED, CONTROL), 0, graph.n, count)
+        roots = gnn.streams.pick_without_replacement(key(SEED, SHUFFLE, 0), 0, graph.n, count)
     options.age = max(1, -(-len(roots) // options.batch) // 6)
     options.floats = lambda d, n: int(options.share * n * d)
     print(f"`{' '.join(['python -m bench.policies', *(arguments or sys.argv[1:])])}`: ", end="")

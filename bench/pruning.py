@@ -11,6 +11,7 @@ import fastimpl
 import refimpl
 from fastimpl.history.pruning import LAYOUTS
 from refimpl.lab.data import kronecker
+from refimpl.streams import LAYER
 
 SCALE, DEGREE, FANOUTS = 20, 16, (20, 15, 10)
 BATCHES = (100, 300, 1000)
@@ -46,7 +47,7 @@ def inputs(graph, batch):
     """Return a message-flow graph, and which of its embeddings are cached."""
     rng = np.random.default_rng(batch)
     roots = rng.choice(np.flatnonzero(graph.degrees()), batch, replace=False)
-    mfg = fastimpl.layer_sample(graph, roots, FANOUTS, refimpl.streams.key(batch))
+    mfg = fastimpl.layer_sample(graph, roots, FANOUTS, refimpl.streams.key(0, LAYER, 0, batch))
     hit = [rng.random(len(nodes)) < SHARE for nodes in mfg.nodes[1:]]
     hit[-1][:] = False
     return mfg, hit

@@ -23,9 +23,9 @@ from tiny_data import tiny_dataset
 import fastimpl
 import refimpl
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.clusters import CLUSTERS, grow_clusters
+from refimpl.lab.training.clusters import grow_clusters
 from refimpl.lab.training.gas import ClusterBatches, GasTrainer, Histories, neighborhood
-from refimpl.streams import SHUFFLE, key
+from refimpl.streams import CLUSTERS, SHUFFLE, key
 
 CASES = [
     ("sage", {}),
