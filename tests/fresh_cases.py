@@ -2,9 +2,9 @@
 
 import numpy as np
 from oracles import matrix
+from refimpl.lab.training.fresh import FreshTrainer
 
 import refimpl
-from refimpl.lab.training.fresh import FreshTrainer
 from refimpl.streams import NODE_DROPOUT
 
 COUNTED = ("inputs", "live", "feature_hits", "loaded", "lookups", "hits", "admitted", "evicted")

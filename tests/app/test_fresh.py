@@ -17,9 +17,9 @@ from fresh_cases import (
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import differences
+from refimpl.lab.training.node_batches import LoadCounts
 from tiny_data import tiny_dataset
 
-from refimpl.lab.training.node_batches import LoadCounts
 from refimpl.streams import NODE_DROPOUT, key
 
 EACH_MODEL = pytest.mark.parametrize("model", sorted(LAYERS))

@@ -17,6 +17,7 @@ from dense_histories import (
     small_dataset,
     weights_of,
 )
+from refimpl.lab.training.gas import ClusterBatches, GasTrainer, Histories, neighborhood
 from threadpoolctl import threadpool_limits
 from tiny_data import tiny_dataset
 
@@ -24,7 +25,6 @@ import fastimpl
 import refimpl
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.clusters import grow_clusters
-from refimpl.lab.training.gas import ClusterBatches, GasTrainer, Histories, neighborhood
 from refimpl.streams import CLUSTERS, SHUFFLE, key
 
 CASES = [
