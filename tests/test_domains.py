@@ -113,14 +113,14 @@ def test_no_two_purposes_have_one_key(gnn, pair, seed, values):
     """Not even where all that follows the domains is the same."""
     one, other = ((seed, d.number, *values[: len(d.follows)]) for d in pair)
     assert one != other
-    assert gnn.key(*one) != gnn.key(*other)
+    assert gnn.streams.key(*one) != gnn.streams.key(*other)
 
 
 @given(domain=st.sampled_from(DOMAINS), seed=WORDS, data=st.data())
 def test_the_keys_of_a_purpose_differ_in_every_part(gnn, domain, seed, data):
     size = len(domain.follows)
     one, other = (data.draw(st.tuples(WORDS, *[WORDS] * size)) for _ in range(2))
-    keys = [gnn.key(first, domain.number, *rest) for first, *rest in (one, other)]
+    keys = [gnn.streams.key(first, domain.number, *rest) for first, *rest in (one, other)]
     assert (keys[0] == keys[1]) == (one == other)
 
 
