@@ -7,8 +7,9 @@ from numpy.testing import assert_array_equal
 import refimpl
 from bench import inputs
 from bench.work import Part, stream
+from refimpl.streams import CALIBRATION
 
-KEY = refimpl.streams.key(inputs.SEED, 6)
+KEY = refimpl.streams.key(inputs.SEED, CALIBRATION)
 
 
 @pytest.mark.serial

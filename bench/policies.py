@@ -14,9 +14,10 @@ import numpy as np
 import fastimpl as gnn
 from bench.command import Common, UsageError, numbers
 from bench.markdown import head, line
-from bench.training import control_key, data_set
-from refimpl import power_law
+from bench.training import data_set
+from refimpl.lab.data import power_law
 from refimpl.history.cache import OVERFLOWS
+from refimpl.streams import CONTROL, SHUFFLE, key
 
 COMMON = Common(timed=False)
 QUICK = {"nodes": 2000, "iterations": 12, "counted": 6}
@@ -69,7 +70,7 @@ class Policy:
             i,
             p=self.p,
             control="random",
-            key=control_key(SEED, i, layer),
+            key=key(SEED, CONTROL, i, layer),
             allow=allow,
         )
 
@@ -163,7 +164,7 @@ def report(options):
     else:
         graph = power_law(options.nodes, 38, exponent=2.3)
         count = int(options.roots * graph.n)
-        roots = gnn.streams.pick_without_replacement(control_key(SEED), 0, graph.n, count)
+        roots = gnn.streams.pick_without_replacement(key(SEED, SHUFFLE, 0), 0, graph.n, count)
     options.age = max(1, -(-len(roots) // options.batch) // 6)
     options.floats = lambda d, n: int(options.share * n * d)
     yield f"{graph.n:,} nodes, {graph.e:,} entries, {len(roots):,} roots, age {options.age}"

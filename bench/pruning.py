@@ -10,6 +10,7 @@ from bench.markdown import table
 from bench.timing import median_seconds
 from fastimpl.history.pruning import LAYOUTS
 from refimpl.lab.data import kronecker
+from refimpl.streams import LAYER
 
 COMMON = Common(threads=True, rounds=7)
 QUICK = {"scale": 9, "fanouts": [3, 2], "batches": [20]}
@@ -61,7 +62,7 @@ def inputs(graph, batch, fanouts):
     """Return a message-flow graph, and which of its embeddings are cached."""
     rng = np.random.default_rng(batch)
     roots = rng.choice(np.flatnonzero(graph.degrees()), batch, replace=False)
-    mfg = fastimpl.layer_sample(graph, roots, fanouts, refimpl.streams.key(batch))
+    mfg = fastimpl.layer_sample(graph, roots, fanouts, refimpl.streams.key(0, LAYER, 0, batch))
     hit = [rng.random(len(nodes)) < SHARE for nodes in mfg.nodes[1:]]
     hit[-1][:] = False
     return mfg, hit

@@ -4,7 +4,6 @@ from time import perf_counter
 
 from refimpl import TrainConfig, key, load_dataset
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.fresh import CONTROL
 from refimpl.lab.training.stack import Stack
 
 
@@ -21,11 +20,6 @@ def data_set(name="communities", nodes=None):
 def layers_of(package, config, width, classes):
     """Return the layers that training would build over a package."""
     return Stack(package, config, width, classes, multilabel=False)
-
-
-def control_key(seed, *parts):
-    """Return the key of the numbers that rank rows at random, as training draws it."""
-    return key(seed, CONTROL, *parts)
 
 
 def epochs(trainer, count, spent=lambda: 0):

@@ -30,6 +30,11 @@ cdef extern from *:
     int lowest_bit "gnn_lowest_bit"(uint64_t x) noexcept nogil
 
 
+cdef inline uint64_t absorb(uint64_t k, uint64_t part) noexcept nogil:
+    """The key that has one part more than k."""
+    return mix(k + GOLD + part)
+
+
 cdef inline int64_t below(uint64_t k, uint64_t c, int64_t n) noexcept nogil:
     """Draw number c of stream k, in [0, n)."""
     return <int64_t>(uniform(k, c) * <double>n)

@@ -21,9 +21,15 @@ def mix_many(const uint64_t[::1] x, uint64_t[::1] out):
             out[i] = mix(x[i])
 
 
-def absorb(uint64_t a, uint64_t p):
-    """One step of `key`: take in the part p."""
-    return mix(a + GOLD + p)
+def absorb_one(uint64_t k, uint64_t part):
+    return absorb(k, part)
+
+
+def absorb_many(uint64_t k, const uint64_t[::1] parts, uint64_t[::1] out):
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(parts.shape[0]):
+            out[i] = absorb(k, parts[i])
 
 
 def uniform_one(uint64_t k, uint64_t c):

@@ -17,10 +17,15 @@ def mix(x):
 
 @twin
 def key(*parts):
-    a = 0
-    for p in parts:
-        a = _streams.absorb(a, _check.word("parts", p))
-    return a
+    k = 0
+    for p in parts[:-1]:
+        k = _streams.absorb_one(k, _check.word("parts", p))
+    for p in parts[-1:]:
+        p = _check.word_or_words("parts", p)
+        if not isinstance(p, int):
+            return _over_words(_streams.absorb_many, p, np.uint64, k)
+        k = _streams.absorb_one(k, p)
+    return k
 
 
 @twin

@@ -8,7 +8,7 @@ import numpy as np
 
 import refimpl
 from refimpl.lab.data.dataset import Dataset
-from refimpl.streams import DROPOUT, key
+from refimpl.streams import NODE_DROPOUT, key
 
 N, CLASSES, FEATURES = 44, 3, 5
 ISOLATED = (0, 9, 10)  # of the training nodes
@@ -85,7 +85,7 @@ def mask(gnn, config, n, width, number, iteration):
     """Return the mask of input `number` for every node: a node's has a key of its own."""
     if not config.dropout:
         return np.ones((n, width))
-    keys = [key(config.rng, DROPOUT, iteration, number, v) for v in range(n)]
+    keys = [key(config.rng, NODE_DROPOUT, iteration, number, v) for v in range(n)]
     return gnn.dropout(np.ones((n, width)), config.dropout, np.array(keys, np.uint64))
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 from oracles import matrix
+from refimpl.lab.training.fresh import FreshTrainer
 
 import refimpl
-from refimpl.lab.training.fresh import FreshTrainer
-from refimpl.streams import DROPOUT
+from refimpl.streams import NODE_DROPOUT
 
 COUNTED = ("inputs", "live", "feature_hits", "loaded", "lookups", "hits", "admitted", "evicted")
 
@@ -96,7 +96,7 @@ def masks_of(trainer):
     config, i, masks = trainer.config, trainer.state.iterations - 1, []
     for layer, (ids, rows) in enumerate(zip(trainer.mfg.nodes, trainer.H, strict=False)):
         columns = np.arange(rows.shape[1], dtype=np.uint64)
-        keys = [refimpl.streams.key(config.rng, DROPOUT, i, layer, v) for v in ids.tolist()]
+        keys = [refimpl.streams.key(config.rng, NODE_DROPOUT, i, layer, v) for v in ids.tolist()]
         kept = np.array([refimpl.streams.uniform(k, columns) >= config.dropout for k in keys])
         masks.append(kept / (1 - config.dropout))
     return masks

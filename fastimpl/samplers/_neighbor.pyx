@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 
 from fastimpl._buffers import empty
 from fastimpl._graph cimport prefetch
-from fastimpl._streams cimport FEW, GOLD, floyd_few, floyd_many, mix
+from fastimpl._streams cimport FEW, absorb, floyd_few, floyd_many
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
 from fastimpl.samplers._relabelling cimport Relabelling, find_new, number_new
 from fastimpl.samplers._walker cimport Walker
@@ -22,7 +22,7 @@ ctypedef struct Hop:
     const int32_t* rows  # the nodes that draw
     int64_t count
     int64_t n_dst  # all destinations, those that drew before among them
-    uint64_t key
+    uint64_t key  # that of a row has one part more, its node
     int64_t* bounds  # count + 1
     int32_t* ids  # bounds[count], as are the positions
     int64_t* where
@@ -36,11 +36,6 @@ ctypedef struct Hop:
 def threads():
     """Return how many threads a loop has."""
     return gnn_max_threads()
-
-
-def absorb(uint64_t key, uint64_t part):
-    """Return the key that has one more part."""
-    return mix(key + GOLD + part)
 
 
 def hop(
@@ -181,7 +176,7 @@ cdef void draw_part(
             for j in range(degree):
                 where[j] = row + j
             continue
-        key = mix(self.key + GOLD + <uint64_t>self.rows[i])
+        key = absorb(self.key, <uint64_t>self.rows[i])
         if fanout <= FEW:
             floyd_few(key, degree, fanout, row, where)
         else:

@@ -1,24 +1,27 @@
 """refimpl/samplers/neighbor.py on kernels."""
 
+import numpy as np
+
 from fastimpl._twin import twin
 from fastimpl.samplers import _neighbor
 from fastimpl.samplers._lending import relabellings
-from fastimpl.streams import key, permutation
+from fastimpl.streams import permutation
 from refimpl import _check
 from refimpl.samplers.neighbor import (
-    as_mfg,
     batches_arguments,
+    key_of_hop,
     many_arguments,
     neighbor_arguments,
+    with_rows_before,
 )
-from refimpl.samplers.typed_neighbor import by_relation, typed_mfg
+from refimpl.samplers.typed_neighbor import as_mfg, by_relation, typed_mfg
 
 
 @twin
 def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode="layered"):
     roots, fanouts = neighbor_arguments(graph, roots, fanouts, mode)
     name = [_check.word(*pair) for pair in (("seed", seed), ("epoch", epoch), ("batch", batch))]
-    return _named(graph, [roots], fanouts, [key(*name)], mode)[0]
+    return _named(graph, [roots], fanouts, [name], mode)[0]
 
 
 @twin
@@ -26,21 +29,29 @@ def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode
     batches, fanouts, name, first = many_arguments(
         graph, batches, fanouts, seed, epoch, first_batch, mode
     )
-    keys = [key(*name, first + i) for i in range(len(batches))]
-    return _named(graph, batches, fanouts, keys, mode)
+    names = [(*name, first + i) for i in range(len(batches))]
+    return _named(graph, batches, fanouts, names, mode)
 
 
-def _named(graph, batches, fanouts, keys, mode):
-    """Return the MFGs of some batches whose draws the words `keys` name."""
+def _named(graph, batches, fanouts, names, mode):
+    """Return the MFGs of the batches that `names` name, each (seed, epoch, batch)."""
     if by_relation(fanouts):
-        every = zip(batches, keys, strict=True)
-        return [typed_mfg(sample_mfg, graph, roots, fanouts, name) for roots, name in every]
+        every = zip(batches, names, strict=True)
+        return [typed_mfg(_draw_rows, graph, roots, fanouts, name) for roots, name in every]
+    layers = range(len(fanouts), 0, -1)
+    keys = [[key_of_hop(name, layer, mode) for name in names] for layer in layers]
     together = _neighbor.threads()  # as many relabellings; the rows of all are shared out
     mfgs = []
     for i in range(0, len(batches), together):
         part = slice(i, i + together)
-        mfgs += _sample(graph, batches[part], fanouts, keys[part], mode)
+        mfgs += _sample(graph, batches[part], fanouts, [every[part] for every in keys], mode)
     return mfgs
+
+
+def _draw_rows(graph, dst, fanout, hop_key):
+    (mfg,) = _sample(graph, [dst], (fanout,), [[hop_key]], "layered")
+    block = mfg.blocks[0]
+    return np.append(block.start, block.e), block.edge_ids
 
 
 @twin
@@ -51,26 +62,26 @@ def epoch_batches(ids, batch_size, seed, epoch):
 
 
 def _sample(graph, batches, fanouts, keys, mode):
-    """Return the MFGs of some batches whose draws the words `keys` name, all in step."""
+    """Return the MFGs of some batches, all in step; `keys` has those of each hop, by batch."""
     nodes = [[roots] for roots in batches]
     patterns: list[list] = [[] for _ in batches]
     shared = mode == "shared"
     with relabellings(graph, len(batches)) as known:
         for relabelling, roots in zip(known, batches, strict=True):
             relabelling.enter(roots)
-        for hop, fanout in enumerate(fanouts):
+        for hop, (fanout, hop_keys) in enumerate(zip(fanouts, keys, strict=True)):
             # all neighbours, where no node has more: that also bounds the scratch memory
             most = graph.max_degree if fanout < 0 else min(fanout, graph.max_degree)
-            layer = len(fanouts) - hop
-            words = keys if shared else [_neighbor.absorb(word, layer) for word in keys]
             firsts = [len(met[1]) if shared and hop else 0 for met in nodes]
             drawn = _neighbor.hop(
                 known, graph.indptr, graph.indices, [met[0] for met in nodes], firsts, most,
-                graph.max_degree, words,
+                graph.max_degree, hop_keys,
             )  # fmt: skip
             for met, hops, (src, pattern) in zip(nodes, patterns, drawn, strict=True):
                 met.insert(0, src)
                 hops.append(pattern)
         for relabelling, met in zip(known, nodes, strict=True):
             relabelling.leave(met[0])
-    return [as_mfg(met, hops, mode) for met, hops in zip(nodes, patterns, strict=True)]
+    if shared:
+        patterns = [with_rows_before(hops) for hops in patterns]
+    return [as_mfg(met, hops) for met, hops in zip(nodes, patterns, strict=True)]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.streams import DATA, key
+from refimpl.streams import CALIBRATION, key
 
 
 class Calibration(NamedTuple):
@@ -64,7 +64,7 @@ def calibrate(gnn, *, entries=60_000, repeats=9):
     table = np.zeros(entries, np.int32)
     count = 2**19
     draws, found = np.arange(count, dtype=np.uint64), np.empty(count, np.int32)
-    k = key(0, DATA)
+    k = key(0, CALIBRATION)
     places = (gnn.streams.uniform(k, draws) * entries).astype(np.int64)
     rewrites = -(-count // entries)  # a small table is written many times, in its cache
 

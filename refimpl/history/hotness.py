@@ -9,8 +9,7 @@ from refimpl.block import Block
 from refimpl.graph import Graph
 from refimpl.history.pruning import checked_mfg, mask
 from refimpl.samplers.neighbor import neighbor_arguments
-
-PROFILE_EPOCH = 2**31  # of the keys: no epoch of training has this number
+from refimpl.streams import PROFILE_EPOCH
 
 
 class SamplingProfile(NamedTuple):

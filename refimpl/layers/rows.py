@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.streams import uniform
+from refimpl.streams import Stream
 
 
 class RowL2Output(NamedTuple):
@@ -102,12 +102,11 @@ def dropout(X, rate, key):
     """
     X, rate, key = dropout_arguments(X, rate, key)
     if isinstance(key, int):
-        u = uniform(key, np.arange(X.size, dtype=np.uint64)).reshape(X.shape)
+        u = Stream(key).uniforms(X.size).reshape(X.shape)
     else:
-        counters = np.arange(X.shape[1], dtype=np.uint64)
         u = np.empty(X.shape)
         for i, row_key in enumerate(key.tolist()):
-            u[i] = uniform(row_key, counters)
+            u[i] = Stream(row_key).uniforms(X.shape[1])
     return np.where(u >= rate, X * X.dtype.type(1 / (1 - rate)), 0)
 
 

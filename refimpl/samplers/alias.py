@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.streams import MASK, below, uniform
+from refimpl.streams import Stream
 
 
 class AliasTable(NamedTuple):
@@ -81,8 +81,13 @@ def alias_draw(table, k, c):
     """
     if not isinstance(table, AliasTable):
         raise TypeError(f"table must be an AliasTable, got {type(table).__name__}")
-    i = below(k, c, len(table.prob))
-    return i if uniform(k, c + 1 & MASK) < table.prob[i] else int(table.alias[i])
+    return outcome(table, Stream(_check.word("k", k), _check.word("c", c)))
+
+
+def outcome(table, stream):
+    """Return an outcome of `table` from the next two draws of a Stream."""
+    i = stream.below(len(table.prob))
+    return i if stream.uniform() < table.prob[i] else int(table.alias[i])
 
 
 def alias_parts(weights):

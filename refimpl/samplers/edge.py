@@ -4,7 +4,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import undirected
-from refimpl.samplers.alias import alias_build, alias_draw
+from refimpl.samplers.alias import alias_build, outcome
 from refimpl.samplers.nodes import node_sample, random_neighbour
 from refimpl.streams import Stream
 
@@ -66,8 +66,7 @@ def _alias_law(graph):
     table = alias_build(weights) if len(weights) else None
 
     def draw(main):
-        main.c += 2
-        e = alias_draw(table, main.k, main.c - 2)
+        e = outcome(table, main)
         return int(u[e]), int(v[e])
 
     return draw

@@ -5,7 +5,7 @@ from collections import deque
 from refimpl import _check
 from refimpl.graph import undirected
 from refimpl.samplers.nodes import node_sample
-from refimpl.streams import Stream, uniform
+from refimpl.streams import Stream
 
 
 def forest_fire(graph, main, *, n, p_f=0.7):
@@ -66,10 +66,7 @@ def forest_fire(graph, main, *, n, p_f=0.7):
 def _geometric(main, p_f, most):
     """Return how many successes come before the first failure, at most `most`."""
     k = 0
-    while k < most:
-        main.c += 1
-        if uniform(main.k, main.c - 1) >= p_f:
-            break
+    while k < most and main.uniform() < p_f:
         k += 1
     return k
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import MFG, Block, entries_of_rows
+from refimpl.block import MFG, Block, entries_of_rows, sources
 from refimpl.samplers.layer import layer_arguments
-from refimpl.streams import uniform
+from refimpl.streams import Stream
 
 
 class ImportanceSample(NamedTuple):
@@ -187,17 +187,15 @@ def ladies_sample(graph, data, roots, sizes, key):
 
 def _top_down(graph, data, roots, sizes, key, hop):
     """Return the sample whose layers, the roots' first, have the entries that `hop` returns."""
-    nodes, first = [roots], 0
+    nodes, stream = [roots], Stream(key)
     blocks: list[Block] = []
     values: list[np.ndarray] = []
     for size in sizes:
-        u = uniform(key, np.arange(first, first + size, dtype=np.uint64))
-        row, at, weights = hop(nodes[0], u)
+        row, at, weights = hop(nodes[0], stream.uniforms(size))
         src, block = _block(graph, nodes[0], row, at)
         nodes.insert(0, src)
         blocks.insert(0, block)
         values.insert(0, weights.astype(data.dtype))
-        first += size
     return ImportanceSample(MFG(tuple(nodes), tuple(blocks)), tuple(values))
 
 
@@ -227,13 +225,10 @@ def _entries(graph, dst):
 
 def _block(graph, dst, row, at):
     """Return the sources of the entries `at`, which stand in the given rows, and their Block."""
-    columns = graph.indices[at]
-    src = np.concatenate([dst, np.setdiff1d(columns, dst)])
-    order = np.argsort(src)
-    local = order[np.searchsorted(src, columns, sorter=order)].astype(np.int32)
+    src, indices = sources(dst, graph.indices[at])
     lengths = np.bincount(row, minlength=len(dst))
     end = np.cumsum(lengths)
-    return src, Block._trusted(end - lengths, end, local, len(src), at)
+    return src, Block._trusted(end - lengths, end, indices, len(src), at)
 
 
 def _arguments(graph, data, roots, sizes, key):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import MFG, Block
+from refimpl.block import MFG, Block, sources
 from refimpl.graph import Graph
 from refimpl.streams import Stream
 
@@ -57,10 +57,7 @@ def _hop(graph, dst, fanout, stream):
     """Return the sources that the nodes `dst` draw, and the block between them."""
     rows = [_pick(graph, v, fanout, stream) for v in dst.tolist()]
     edge_ids = np.array([j for row in rows for j in row], np.int64)
-    picked = graph.indices[edge_ids]
-    src = np.concatenate([dst, np.setdiff1d(picked, dst)])  # setdiff1d is sorted
-    local = {v: i for i, v in enumerate(src.tolist())}
-    indices = np.array([local[u] for u in picked.tolist()], np.int32)
+    src, indices = sources(dst, graph.indices[edge_ids])
     indptr = np.cumsum([0, *map(len, rows)])
     return src, Block._trusted(indptr[:-1], indptr[1:], indices, len(src), edge_ids)
 

@@ -65,7 +65,7 @@ def _sample(graph, roots, fanouts, name, mode):
     nodes, hops = [roots], []
     for hop, fanout in enumerate(fanouts):
         first = len(nodes[1]) if hop and mode == "shared" else 0  # rows above it are drawn already
-        hop_key = key_of_hop(*name, len(fanouts) - hop, mode)
+        hop_key = key_of_hop(name, len(fanouts) - hop, mode)
         bounds, edge_ids = draw_rows(graph, nodes[0][first:], fanout, hop_key)
         src, indices = sources(nodes[0], graph.indices[edge_ids])
         nodes.insert(0, src)
@@ -73,8 +73,9 @@ def _sample(graph, roots, fanouts, name, mode):
     return as_mfg(nodes, with_rows_before(hops) if mode == "shared" else hops)
 
 
-def key_of_hop(seed, epoch, batch, layer, mode):
+def key_of_hop(name, layer, mode):
     """Return the key of a hop; that of a node in it has one part more, the node."""
+    seed, epoch, batch = name
     if mode == "shared":
         return key(seed, SHARED, epoch, batch)
     return key(seed, NEIGHBOR, epoch, batch, layer)

@@ -90,7 +90,8 @@ def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):
         See `as_seed`. An int gives the same subgraphs each time.
     first, count : ints >= 0
     domain : int
-        What the subgraphs are for; other domains give other subgraphs of the same seed.
+        What the subgraphs are for: SAMPLE (0), training, or SAINT (1), estimates for it. Each
+        has subgraphs of its own.
 
     Returns
     -------
@@ -124,5 +125,5 @@ def sampling_arguments(graph, sampler, rng, first, count, domain):
     if not isinstance(sampler, Sampler):
         raise TypeError(f"sampler must be a Sampler, got {type(sampler).__name__}")
     first = _check.integer("first", first, 0, 2**63 - 1)
-    _check.word("domain", domain)
+    _check.integer("domain", domain, streams.SAMPLE, streams.SAINT)
     return streams.as_seed(rng), first, _check.integer("count", count, 0, 2**31 - 1)

@@ -22,8 +22,8 @@ import fastimpl
 import refimpl
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.loading import load_dataset
-from refimpl.lab.training.clusters import CLUSTERS, ClusterSampler
-from refimpl.streams import SHUFFLE, key
+from refimpl.lab.training.clusters import ClusterSampler
+from refimpl.streams import CLUSTERS, SHUFFLE, key
 
 MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
 ALL_OPTIONS = {"bias": True, "dropout": 0.3, "row_l2": True}

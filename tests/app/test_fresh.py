@@ -17,10 +17,10 @@ from fresh_cases import (
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import differences
+from refimpl.lab.training.node_batches import LoadCounts
 from tiny_data import tiny_dataset
 
-from refimpl.lab.training.node_batches import LoadCounts
-from refimpl.streams import DROPOUT, key
+from refimpl.streams import NODE_DROPOUT, key
 
 EACH_MODEL = pytest.mark.parametrize("model", sorted(LAYERS))
 LIVE_HITS = "no live row was read from the cache: this shows nothing"
@@ -69,13 +69,13 @@ def test_a_cache_of_the_exact_rows_changes_no_logit(gnn, dataset, model, layers,
 
 
 def test_dropout_masks_go_by_node(gnn, dataset):
-    """Node v's mask before layer l + 1 is the stream key(seed, 3, iteration, l, v)."""
+    """Node v's mask before layer l + 1 is the stream key(seed, 13, iteration, l, v)."""
     with watched(gnn, dataset, config_of(dropout=0.4), 3) as trainer:
         ids = np.array([5, 100, 7], np.int32)
         X = np.ones((3, 4))
         masked, _ = trainer._dropped(X, ids, 1)
         for row, v in zip(masked, ids.tolist(), strict=True):
-            u = gnn.streams.uniform(key(6, DROPOUT, 3, 1, v), np.arange(4, dtype=np.uint64))
+            u = gnn.streams.uniform(key(6, NODE_DROPOUT, 3, 1, v), np.arange(4, dtype=np.uint64))
             assert_allclose(row, (u >= 0.4) / 0.6)
 
 

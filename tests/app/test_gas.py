@@ -17,15 +17,15 @@ from dense_histories import (
     small_dataset,
     weights_of,
 )
+from refimpl.lab.training.gas import ClusterBatches, GasTrainer, Histories, neighborhood
 from threadpoolctl import threadpool_limits
 from tiny_data import tiny_dataset
 
 import fastimpl
 import refimpl
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.clusters import CLUSTERS, grow_clusters
-from refimpl.lab.training.gas import ClusterBatches, GasTrainer, Histories, neighborhood
-from refimpl.streams import SHUFFLE, key
+from refimpl.lab.training.clusters import grow_clusters
+from refimpl.streams import CLUSTERS, SHUFFLE, key
 
 CASES = [
     ("sage", {}),

@@ -134,12 +134,12 @@ def test_one_changed_line_of_the_reference_makes_the_check_fail(
 @pytest.mark.parametrize(
     ("line", "other"),
     [
-        ("epoch=layer", "epoch=1"),
-        ("batch=r)", "batch=0)"),
-        ("parts = [(graph, None, fanout)]", "parts = [(graph, None, 1)]"),
-        ("hop.edge_ids if where is None else where[hop.edge_ids]", "hop.edge_ids"),
+        ("RELATION, epoch, batch, layer, r)", "RELATION, epoch, batch, 1, r)"),
+        ("RELATION, epoch, batch, layer, r)", "RELATION, epoch, batch, layer, 0)"),
+        ("key(seed, RELATION, epoch", "key(seed, NEIGHBOR, epoch"),
+        ("draw_rows(graph, dst, fanout, hop_key)", "draw_rows(graph, dst, 1, hop_key)"),
+        ("edge_ids.append(where[drawn])", "edge_ids.append(drawn)"),
         ("order = np.lexsort((edge_ids, row))", "order = np.argsort(row, kind='stable')"),
-        ("np.setdiff1d(picked, dst)", "np.setdiff1d(picked, dst)[::-1]"),
     ],
 )
 def test_one_changed_line_of_typed_sampling_is_found_by_hand(line, other, monkeypatch):

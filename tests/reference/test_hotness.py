@@ -13,9 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import directed_from_edges, directed_graphs, even_graph, graphs
 
 from refimpl.history import hotness
-from refimpl.history.hotness import PROFILE_EPOCH, SamplingProfile
+from refimpl.history.hotness import SamplingProfile
 from refimpl.history.performance import hits_per_admission, knapsack, plan_performance
 from refimpl.lab.backend import find
+from refimpl.streams import PROFILE_EPOCH
 
 EVEN = even_graph(200, 8)
 CHAIN = directed_from_edges(4, {(0, 1), (0, 2), (1, 2), (2, 3)})

@@ -23,6 +23,7 @@ from strategies import (
 import refimpl
 from refimpl.lab.backend import find
 from refimpl.samplers import importance
+from refimpl.streams import Stream
 
 # A hub, a triangle, a tail, a node with a loop, and an isolated node.
 GRAPH = graph_from_edges(8, {(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (4, 5), (6, 6)})
@@ -179,7 +180,7 @@ def test_fastgcn_has_no_bias_by_enumeration(norm, size, monkeypatch):
     middle = (law.cumulative - mass / 2) / law.cumulative[-1]
     roots, mean, chance = np.array([0, 5, 7, 6, 1]), 0, 0
     for way in product(possible, repeat=size):
-        monkeypatch.setattr(importance, "uniform", lambda key, c, way=way: middle[list(way)])
+        monkeypatch.setattr(Stream, "uniforms", lambda self, n, way=way: middle[list(way)])
         mfg, values = refimpl.samplers.fastgcn_sample(graph, data, roots, [size], 0, law=law)
         probability = np.prod(law.q[list(way)])
         chance += probability
@@ -217,7 +218,7 @@ def test_ladies_estimates_without_bias_before_the_division(monkeypatch):
     middle, q = (ends - mass[near] / 2) / ends[-1], mass[near] / ends[-1]
     mean = np.zeros((8, 8))
     for way in product(range(len(near)), repeat=size):
-        monkeypatch.setattr(importance, "uniform", lambda key, c, way=way: middle[list(way)])
+        monkeypatch.setattr(Stream, "uniforms", lambda self, n, way=way: middle[list(way)])
         mfg, values = refimpl.samplers.ladies_sample(graph, data, np.array(S), [size], 0)
         W = block_matrix(8, mfg, values, 0)
         assert_allclose(W[S].sum(axis=1), 1, rtol=1e-14)

@@ -14,6 +14,7 @@ from strategies import KEYS, directed_from_edges, directed_graphs, graph_from_ed
 
 from refimpl import TypedGraph
 
+NEIGHBOR, RELATION = 10, 12  # the domains
 DRAWS = {"refimpl": 3000, "fastimpl": 20000}
 LEVEL = 0.01 / 2
 NAMES = st.tuples(KEYS, KEYS, KEYS)
@@ -44,8 +45,10 @@ def written_out(graph, roots, fanouts, name):
             for r, f in enumerate([fanout] if whole else fanout):
                 own = [j for j in mine if whole or graph.edge_types[j] == r]
                 if f != -1 and len(own) > f:
-                    words = oracles.stream_key(*name), layer, r, 1, v
-                    own = [own[i] for i in oracles.floyd(oracles.stream_key(*words), len(own), f)]
+                    rest = (layer, v) if whole else (layer, r, v)
+                    domain = NEIGHBOR if whole else RELATION
+                    key = oracles.stream_key(name[0], domain, *name[1:], *rest)
+                    own = [own[i] for i in oracles.floyd(key, len(own), f)]
                 row += own
             rows.append(sorted(row))
         hops.append(rows)

@@ -67,7 +67,7 @@ def _affordable(graph, degrees):
     if paths <= MOST_PATHS:
         return np.arange(graph.n)
     counters = np.arange(graph.n, dtype=np.uint64)
-    order = np.argsort(streams.uniform(streams.key(0, streams.DATA), counters), kind="stable")
+    order = np.argsort(streams.uniform(streams.key(0, streams.STRUCTURE), counters), kind="stable")
     return order[: max(graph.n * MOST_PATHS // paths, 1)]
 
 

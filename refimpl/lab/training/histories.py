@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import Block, entries_of_rows
+from refimpl.block import Block, entries_of_rows, sources
 from refimpl.lab.training.counts import LoadCounts
 
 
@@ -100,16 +100,13 @@ class Neighborhood(NamedTuple):
 
 
 def neighborhood(graph, batch):
-    """Return the Neighborhood of `batch`, distinct nodes of `graph`, in O(n + e log e) time.
+    """Return the Neighborhood of `batch`, distinct nodes of `graph`.
 
-    Here e counts the neighbours of the batch, and only memory for n integers is set aside.
+    It takes O(e log e) time, where e counts the neighbours of the batch.
     """
     positions, ends = rows_of(graph, batch)
-    neighbors = graph.indices[positions]
-    nodes = np.concatenate([batch, np.setdiff1d(neighbors, batch)]).astype(np.int32)
-    place = np.empty(graph.n, np.int32)
-    place[nodes] = np.arange(len(nodes), dtype=np.int32)
-    block = Block._trusted(ends - graph.degrees()[batch], ends, place[neighbors], len(nodes))
+    nodes, indices = sources(batch, graph.indices[positions])
+    block = Block._trusted(ends - graph.degrees()[batch], ends, indices, len(nodes))
     return Neighborhood(nodes, block)
 
 

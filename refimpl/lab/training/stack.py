@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from refimpl.lab.training.models.mlp import DenseLayer
-from refimpl.streams import DROPOUT, GOLD, INIT, MASK, NODE_DROPOUT, key
+from refimpl.streams import DROPOUT, INIT, NODE_DROPOUT, key
 
 
 class Stack:
@@ -243,8 +243,8 @@ class NodePasses:
         """Return X with the dropout of layer l's input, and the key of each row."""
         if not self.config.dropout:
             return X, None
-        prefix = key(self.config.rng, NODE_DROPOUT, self.iteration, l - 1)
-        keys = self.gnn.streams.mix(nodes.astype(np.uint64) + np.uint64(prefix + GOLD & MASK))
+        seed, nodes = self.config.rng, nodes.astype(np.uint64)
+        keys = self.gnn.streams.key(seed, NODE_DROPOUT, self.iteration, l - 1, nodes)
         return self.gnn.dropout(X, self.config.dropout, keys), keys
 
 

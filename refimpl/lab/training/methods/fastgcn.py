@@ -108,7 +108,8 @@ class ImportanceIterations:
         return [self._sample(iteration) for iteration in range(first, first + count)]
 
     def _sample(self, iteration):
-        stream = key(self.run.config.rng, LAYER, *self.shuffle.name(iteration))
+        epoch, b = self.shuffle.name(iteration)
+        stream = key(self.run.config.rng, LAYER, epoch, b)
         mfg, values = self.sample(self.shuffle.batch(iteration), self.sizes, stream)
         pairs = zip(mfg.blocks, values, strict=True)
         return mfg, tuple(self._with_transpose(block, data) for block, data in pairs)

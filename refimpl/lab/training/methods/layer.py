@@ -88,7 +88,8 @@ class LayerIterations:
 
     def _sample(self, iteration):
         run = self.run
-        stream = key(run.config.rng, LAYER, *self.shuffle.name(iteration))
+        epoch, b = self.shuffle.name(iteration)
+        stream = key(run.config.rng, LAYER, epoch, b)
         roots = self.shuffle.batch(iteration)
         mfg = run.gnn.layer_sample(run.graph, roots, self.fanouts, stream)
         return mfg, run.stack.block_operands(mfg, self.degrees, graph=run.graph, dtype=run.dtype)

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from refimpl.lab.training.settings import Settings
-from refimpl.scheduling import ChainOrder
+from refimpl.scheduling import ProductOrders
 
 
 class ModelSettings(Settings):
@@ -69,7 +69,7 @@ def order_on(A, order):
     """
     if A.graph.n_dst == A.graph.n_src:
         return order
-    return ChainOrder(1, 1, 2 if order.dx else 0)
+    return ProductOrders(1, 1, 2 if order.dx else 0)
 
 
 def bias_shape(config, f_out):

@@ -101,7 +101,7 @@ LAYER_SAMPLE = (
 )
 
 
-def batch(graph, roots, fanouts, seed=7, epoch=1, batch=2, **others):
+def batch(graph, roots, fanouts, seed=72, epoch=1, batch=2, **others):
     """Return the arguments of `sample_mfg`."""
     names = {"seed": seed, "epoch": epoch, "batch": batch}
     return {
@@ -121,11 +121,11 @@ TWO_HOPS = MFG(
     ),
 )
 TWO_HOPS_WORKING = (
-    "The roots' hop is layer 2 of 2. key(7, 1, 2, 2, 2), the last for node 2, draws .3056: Floyd "
-    "takes 1 of 3, floor(.3056 x 3) = 0: entry 4, node 0; sources 2 0. In layer 1, node 2 takes 2 "
-    "of 3 with key(7, 1, 2, 1, 2), draws .3331 .1998: floor(.3331 x 2) = 0; floor(.1998 x 3) = 0 "
-    "is taken, so the last, 2: entries 4 6, nodes 0 3. Node 0 has but 2: entries 0 1, nodes 1 2. "
-    "New are 1 3: sources 2 0 1 3, entries 1 3 | 2 0."
+    "The domain NEIGHBOR is 10. The roots' hop is layer 2 of 2. key(72, 10, 1, 2, 2, 2), the last "
+    "for node 2, draws .2891: Floyd takes 1 of 3, floor(.2891 x 3) = 0: entry 4, node 0; sources 2 "
+    "0. In layer 1, node 2 takes 2 of 3 with key(72, 10, 1, 2, 1, 2), draws .4688 .2067: "
+    "floor(.4688 x 2) = 0; floor(.2067 x 3) = 0 is taken, so the last, 2: entries 4 6, nodes 0 3. "
+    "Node 0 has but 2: entries 0 1, nodes 1 2. New are 1 3: sources 2 0 1 3, entries 1 3 | 2 0."
 )
 # The nodes 1 to 4 round node 0: row 0 is entries 0 to 3, and row v is entry 3 + v.
 HUB = undirected(5, *[(0, v) for v in range(1, 5)])
@@ -139,11 +139,11 @@ BY_RELATION = MFG(
     ),
 )
 BY_RELATION_WORKING = (
-    "K = key(7, 1, 5) names the batch. In layer 2 node 0 draws 1 in each relation. In relation 0 "
-    "it has entries 0 3: key(K, 2, 0, 1, 0), of layer 2, relation 0, and the last for node 0, "
-    "draws .8419: Floyd takes floor(.8419 x 2) = 1, entry 3, node 4. In relation 1 it has entries "
-    "1 2: key(K, 2, 1, 1, 0) draws .2378: floor(.2378 x 2) = 0, entry 1, node 2. In the order of "
-    "the graph that is 1 3, nodes 2 4, both new: sources 0 2 4. Layer 1 takes all of all "
+    "The domain RELATION is 12. In layer 2 node 0 draws 1 in each relation. In relation 0 it has "
+    "entries 0 3: key(72, 12, 1, 5, 2, 0, 0), of epoch 1, batch 5, layer 2, relation 0, node 0, "
+    "draws .5353: Floyd takes floor(.5353 x 2) = 1, entry 3, node 4. In relation 1 it has entries "
+    "1 2: key(72, 12, 1, 5, 2, 1, 0) draws .0348: floor(.0348 x 2) = 0, entry 1, node 2. In the "
+    "order of the graph that is 1 3, nodes 2 4, both new: sources 0 2 4. Layer 1 takes all of all "
     "relations: node 0 has entries 0 1 2 3, nodes 1 2 3 4, node 2 entry 5 and node 4 entry 7, "
     "both node 0. New are 1 3: sources 0 2 4 1 3, entries 3 1 4 2 | 0 | 0."
 )
@@ -160,10 +160,10 @@ SAMPLE_MFG = (
                 block([0], [1], [1], 2, [5]),
             ),
         ),
-        "key(7, 1, 2, 2), without a layer, draws .6040: Floyd takes 1 of node 2's 3, "
-        "floor(.6040 x 3) = 1: entry 5, node 1; sources 2 1. Then only node 1 is new: it has but "
-        "2, entries 2 3, nodes 0 2; sources 2 1 0. The block of layer 1 has the row of node 2 as "
-        "it was, then that of node 1: entries 1 | 2 0.",
+        "The domain SHARED is 11. key(72, 11, 1, 2, 2), without a layer, draws .6255: Floyd takes "
+        "1 of node 2's 3, floor(.6255 x 3) = 1: entry 5, node 1; sources 2 1. Then only node 1 is "
+        "new: it has but 2, entries 2 3, nodes 0 2; sources 2 1 0. The block of layer 1 has the "
+        "row of node 2 as it was, then that of node 1: entries 1 | 2 0.",
     ),
     Case(
         "all",
@@ -223,9 +223,9 @@ SAMPLE_MFG = (
 
 def batches(graph, roots, fanouts, first_batch=0, **others):
     """Return the arguments of `sample_mfg_many`."""
-    names = {"seed": 7, "epoch": 1, "first_batch": first_batch}
-    roots = [np.array(one, np.int64) for one in roots]
-    return {"graph": graph, "batches": roots, "fanouts": fanouts, **names, **others}
+    names = {"seed": 72, "epoch": 1, "first_batch": first_batch}
+    batches = [np.array(one, np.int64) for one in roots]
+    return {"graph": graph, "batches": batches, "fanouts": fanouts, **names, **others}
 
 
 NO_SEEDS = MFG((ids(), ids(), ids()), (block([], [], [], 0, []), block([], [], [], 0, [])))

@@ -222,11 +222,12 @@ ALIAS = (
 BATCHES = (
     Case(
         "three_by_two",
-        {"ids": ids(7, 3, 9), "batch_size": 2, "seed": 4, "epoch": 9},
+        {"ids": ids(7, 3, 9), "batch_size": 2, "seed": 4, "epoch": 12},
         ("WORKED", "SHORT"),
         [ids(3, 9), ids(7)],
-        "The draws of key(4, 9, 0xba7c4) begin .5689 .8376 .6152. Of 0 1 2: floor(.5689 x 3) = 1 "
-        "swaps 0 and 1; 1 + floor(.8376 x 2) = 2 swaps 0 and 2: 1 2 0. So the ids are 3 9 7.",
+        "The domain NODES is 9. The draws of key(4, 9, 12) begin .4976 .9840 .5913. Of 0 1 2: "
+        "floor(.4976 x 3) = 1 swaps 0 and 1; 1 + floor(.9840 x 2) = 2 swaps 0 and 2: 1 2 0. So the "
+        "ids are 3 9 7.",
     ),
     Case(
         "no_ids",
