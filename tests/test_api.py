@@ -1,11 +1,19 @@
 """The two packages have one API, and the reference stands alone."""
 
+import ast
+import copy
 import importlib
 import inspect
+import pickle
 import pkgutil
+import pydoc
+import re
 import subprocess
 import sys
+from collections import defaultdict
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fastimpl
@@ -86,3 +94,135 @@ def test_reference_never_imports_the_fast_package():
         [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]", done.stdout
+
+
+def normalised(name):
+    return name.lower().replace("_", "").removesuffix("s")
+
+
+def test_no_two_names_differ_by_an_s_or_by_case():
+    """But a topic may be named for the class that stands in it, as graph.Graph does."""
+    alike = defaultdict(set)
+    for name in {*EXPORTED, *(part for topic in TOPICS for part in topic.split("."))}:
+        alike[normalised(name)].add(name)
+    found = [names for names in alike.values() if len(names) > 1]
+    named_for = [{homes()[n], n} for n in EXPORTED if normalised(n) == normalised(homes()[n])]
+    assert {"graph", "Graph"} in named_for
+    assert [names for names in found if names not in named_for] == []
+
+
+ROOT = Path(refimpl.__file__).parents[1]
+
+
+def module_name(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path, known):
+    """Return the modules that a file imports, anywhere in it, also in a function."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in known else node.module)
+    return {name for name in found if name in known}
+
+
+def imports(package):
+    """Return a dict from the modules of a package to those of it that they import."""
+    paths = {module_name(path): path for path in (ROOT / package).rglob("*.py")}
+    return {name: imports_of(path, paths.keys()) - {name} for name, path in paths.items()}
+
+
+def circle(graph):
+    """Return a circle of a dict of sets, as a list, or None."""
+    done, under_way = set(), []
+
+    def visit(name):
+        if name in under_way:
+            return [*under_way[under_way.index(name) :], name]
+        if name in done:
+            return None
+        under_way.append(name)
+        for other in sorted(graph[name]):
+            if found := visit(other):
+                return found
+        under_way.pop()
+        done.add(name)
+        return None
+
+    return next((found for name in sorted(graph) if (found := visit(name))), None)
+
+
+@pytest.mark.parametrize("package", ["refimpl", "fastimpl"])
+def test_no_module_imports_itself_by_way_of_others(package):
+    graph = imports(package)
+    assert len(graph) > 20
+    assert circle(graph) is None
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+
+
+OUTWARD = [  # who must not import whom
+    ("refimpl.", "refimpl.lab", "refimpl.lab"),
+    ("refimpl.loader", "refimpl.history", ""),
+    ("refimpl.lab.data", "refimpl.lab.training", ""),
+    ("refimpl.lab.data", "refimpl.lab.apps", ""),
+    ("refimpl.lab.training", "refimpl.lab.apps", ""),
+    ("fastimpl.", "refimpl.lab", ""),
+]
+
+
+@pytest.mark.parametrize(("inner", "outer", "apart"), OUTWARD)
+def test_imports_point_inward(inner, outer, apart):
+    wrong = []
+    known = {**imports("refimpl"), **imports("fastimpl")}
+    paths = {name: ROOT / name.replace(".", "/") for name in known}
+    for name, path in paths.items():
+        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        program = name.endswith("__main__")  # the door to the command line
+        if name.startswith(inner) and not program and not (apart and name.startswith(apart)):
+            found = imports_of(file, known)
+            wrong += [(name, other) for other in found if f"{other}.".startswith(f"{outer}.")]
+    assert wrong == []
+
+
+BOUND = sorted(name for name in EXPORTED if hasattr(find(refimpl, name), "unbound"))
+SIZES = {"n": 5, "d": 2, "h": 3, "layers": 1, "floats": 40, "t_stale": 4}
+
+
+@pytest.mark.parametrize("name", BOUND)
+def test_what_takes_an_implementation_is_bound(name, gnn):
+    """To its package; nothing that a user sees speaks of `gnn`; pickle finds it."""
+    bound = find(gnn, name)
+    assert "gnn" not in inspect.signature(bound).parameters
+    shown = pydoc.plain(pydoc.render_doc(bound))
+    assert not re.search(r"\bgnn : module|\(gnn|gnn,", shown)
+    assert bound.__module__ == f"{gnn.__name__}.{homes()[name]}" and bound.__qualname__ == name
+    assert pickle.loads(pickle.dumps(bound)) is bound
+    assert copy.deepcopy(bound) is bound
+    if inspect.isclass(bound):
+        assert bound.gnn is gnn and bound.unbound.gnn is None
+        assert issubclass(bound, bound.unbound)
+
+
+def test_some_names_are_bound():
+    assert {"BidirectionalCache", "SubgraphPool", "relation_norms", "train"} <= set(BOUND)
+
+
+@pytest.mark.parametrize("kind", ["BidirectionalCache", "StaticSplitCache"])
+def test_an_object_of_a_bound_class_can_be_copied_and_kept(kind, gnn):
+    kind = find(gnn, kind)
+    cache = kind(**SIZES)
+    cache.begin_update(0)
+    cache.admit(1, np.array([3, 1]), np.ones((2, 3), np.float32), 0)
+    for other in (copy.deepcopy(cache), pickle.loads(pickle.dumps(cache))):
+        assert type(other) is kind and isinstance(other, kind.unbound)
+        slots = other.lookup(1, np.array([0, 1, 3]), 0)
+        assert slots.tolist() == cache.lookup(1, np.array([0, 1, 3]), 0).tolist()
+        assert sorted(slots >= 0) == [False, True, True]
+        other.evict(1, np.array([1]))
+        assert cache.lookup(1, np.array([1]), 0)[0] >= 0

@@ -12,16 +12,17 @@ import re
 from pathlib import Path
 
 from docutils import nodes
-from paper_lines import DOCS, PACKAGES, find
+from paper_lines import DOCS, PACKAGES
+from paper_lines import find as find_place
 from source_pages import link_to
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 import refimpl
-from refimpl.lab.backend import find
+from refimpl.lab.backend import find, homes
 
 FENCE = re.compile(r"^```\{api\}\n(.*?)^```\s*$", re.M | re.S)
-SPECIAL = {name for name in refimpl.__all__ if "_" in name or not name.islower()}
+SPECIAL = {name for name in homes() if "_" in name or not name.islower()}
 
 
 def names_of_topic(topic):
@@ -35,25 +36,25 @@ def table_of(names):
     lines = [".. list-table::", "   :widths: 25 75", "   :class: api", ""]
     for name in names:
         summary = inspect.getdoc(find(refimpl, name)).partition("\n")[0]
-        lines += [f"   * - :py:obj:`~refimpl.{name}`", f"     - {summary}"]
+        lines += [f"   * - :py:obj:`~{path_of(name)}`", f"     - {summary}"]
     return lines
+
+
+def path_of(name):
+    """Return where a public name stands: "refimpl.cost_models.theorem2"."""
+    return f"refimpl.{homes()[name]}.{name}"
 
 
 def documentation_of(name):
     """Return directives of autodoc for a name, in reStructuredText."""
-    found = find(refimpl, name)
-    bound = getattr(found, "unbound", None)
-    if inspect.isclass(found):
-        return [f".. autoclass:: refimpl.{name}", "   :members:", ""]
-    lines = [f".. autofunction:: refimpl.{name}", ""]
-    if inspect.isclass(bound):  # written once for both packages, so a function stands before it
-        place = f"{bound.__module__}.{bound.__name__}"
-        for method, value in vars(bound).items():
-            if method[0] != "_":
-                kind = "attribute" if isinstance(value, property) else "method"
-                lines += [f"   .. auto{kind}:: {place}.{method}", "      :noindex:"]
-        lines.append("")
-    return lines
+    if inspect.isclass(find(refimpl, name)):
+        return [
+            f".. autoclass:: {path_of(name)}",
+            "   :members:",
+            "   :inherited-members: tuple",
+            "",
+        ]
+    return [f".. autofunction:: {path_of(name)}", ""]
 
 
 class Api(SphinxDirective):
@@ -63,9 +64,9 @@ class Api(SphinxDirective):
 
     def run(self):
         names = " ".join(self.content).split()
-        unknown = [name for name in names if name not in refimpl.__all__]
+        unknown = [name for name in names if name not in homes()]
         if unknown:
-            raise self.error(f"api: not in refimpl.__all__: {', '.join(unknown)}")
+            raise self.error(f"api: no public names: {', '.join(unknown)}")
         lines = table_of(names)
         for name in names:
             lines += ["", *documentation_of(name)]
@@ -100,7 +101,7 @@ def link_names(app, doctree):
             "",
             refdomain="py",
             reftype="obj",
-            reftarget=f"refimpl.{name}",
+            reftarget=path_of(name),
             refdoc=app.env.docname,
             refwarn=True,
         )
@@ -113,7 +114,7 @@ def link_sources(app, doctree):
     for signature in doctree.findall(addnodes.desc_signature):
         if not signature.get("module"):
             continue
-        found = find(f"{signature['module']}:{signature['fullname']}")
+        found = find_place(f"{signature['module']}:{signature['fullname']}")
         found = getattr(found, "unbound", getattr(found, "fget", found))
         try:
             path = Path(inspect.getsourcefile(inspect.unwrap(found))).relative_to(PACKAGES)

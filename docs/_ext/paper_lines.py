@@ -1,8 +1,8 @@
 """From the lines of a paper's algorithm to the lines of code that bear their numbers.
 
 docs/algorithms.toml lists the algorithms; marks in the code, see `refimpl.lab.apps.papers`, say
-which lines a line of code is. The documentation's tables and tests/test_algorithms.py both read them
-here.
+which lines a line of code is. The documentation's tables and tests/test_algorithms.py both read
+them here.
 """
 
 import importlib

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from fastimpl._twin import twin
-from fastimpl.graph import as_subgraph
+from fastimpl.graph import as_subgraph, induced_subgraph
 from fastimpl.samplers import _sampling
 from fastimpl.samplers._sampling import Workspace
 from fastimpl.samplers.options import kernel_options
@@ -14,7 +14,7 @@ from fastimpl.streams import key
 from refimpl import _check
 from refimpl.graph import Counters
 from refimpl.samplers.nodes import NodeSample
-from refimpl.samplers.sampling import sampling_arguments
+from refimpl.samplers.sampling import sample_one, sampling_arguments
 from refimpl.streams import SAMPLE
 
 _idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> workspaces that nobody is using
@@ -23,6 +23,9 @@ _idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> workspaces that nobod
 @twin
 def sample_many(graph, sampler, rng, first, count, *, domain=SAMPLE):
     seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
+    if sampler.function is not None:  # a user's own, in Python
+        every = range(first, first + count)
+        return [sample_one(induced_subgraph, graph, sampler, seed, domain, q) for q in every]
     if count == 0:
         return []
     options, tables = kernel_options(sampler.name, graph, sampler.options, sampler.clip)

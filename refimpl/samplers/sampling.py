@@ -12,6 +12,7 @@ from refimpl.samplers.edge import edge
 from refimpl.samplers.forest_fire import forest_fire
 from refimpl.samplers.frontier import frontier
 from refimpl.samplers.multiple_walks import multiple_walks
+from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.pin_tile import pin_tile
 from refimpl.samplers.random_walk import random_walk
 
@@ -34,25 +35,45 @@ class Sampler:
 
     Parameters
     ----------
-    name : str
+    kernel : str or callable
         Which function draws the nodes: "frontier", "dashboard", "pin_tile", "bucket", "edge",
-        "random_walk", "multiple_walks" or "forest_fire".
+        "random_walk", "multiple_walks" or "forest_fire" (or with hyphens), or one of your own,
+        called as ``kernel(graph, main, **options)`` or, if its third parameter is named so, as
+        ``kernel(graph, main, probe, **options)``, that returns a NodeSample. `main` and `probe`
+        are keys of streams; all else is by keyword only.
     clip : int, optional
         Drop random nodes until their number is a multiple of this; see `clip_nodes`.
     **options
         That function's keyword arguments.
 
+    Attributes
+    ----------
+    name : str
+        Of the function.
+    function : callable or None
+        The one of your own.
+    streams : int
+        How many keys it takes, 1 or 2.
+
     Raises
     ------
     ValueError, TypeError
-        If there is no such sampler, or it takes no such option, or one is missing.
+        If there is no such sampler, or it takes no such option, or one is missing, or a function
+        has other parameters than those.
     """
 
-    def __init__(self, name, *, clip=None, **options):
-        _check.choice("name", name, tuple(KERNELS))
+    def __init__(self, kernel, /, *, clip=None, **options):
+        name, function = sampler_kernel(kernel)
+        self.function = function if callable(kernel) else None
         self.clip = None if clip is None else _check.integer("clip", clip, 1, 2**31 - 1)
-        parameters = inspect.signature(KERNELS[name]).parameters.values()
-        self.streams = sum(p.name in ("main", "probe") for p in parameters)
+        parameters = inspect.signature(function).parameters.values()
+        places = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        if places not in (["graph", "main"], ["graph", "main", "probe"]):
+            raise TypeError(
+                f"kernel must have the parameters graph, main and perhaps probe, and options by "
+                f"keyword only, but {name} has {', '.join(places)}"
+            )
+        self.streams = len(places) - 1
         known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         if unknown := sorted(options.keys() - known.keys()):
             raise TypeError(f"{name} takes {', '.join(known)}, clip; got {', '.join(unknown)}")
@@ -62,16 +83,22 @@ class Sampler:
         self.name, self.options = name, filled
 
     def __eq__(self, other):
-        same = isinstance(other, Sampler)
-        return same and (self.name, self.options, self.clip) == (
-            other.name,
-            other.options,
-            other.clip,
-        )
+        return isinstance(other, Sampler) and self._parts() == other._parts()
+
+    def _parts(self):
+        return self.name, self.function, self.options, self.clip
 
     def __repr__(self):
         options = "".join(f", {k}={v!r}" for k, v in (*self.options.items(), ("clip", self.clip)))
-        return f"Sampler({self.name!r}{options})"
+        return f"Sampler({self.name if self.function else repr(self.name)}{options})"
+
+
+def sampler_kernel(kernel):
+    """Return (name, function) of a sampler's name, with hyphens or underscores, or function."""
+    if callable(kernel):
+        return getattr(kernel, "__name__", type(kernel).__name__), kernel
+    name = kernel.replace("-", "_") if isinstance(kernel, str) else kernel
+    return name, KERNELS[_check.choice("name", name, tuple(KERNELS))]
 
 
 def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):
@@ -105,13 +132,17 @@ def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):
     seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
     subgraphs = []
     for q in range(first, first + count):  # 4
-        subgraphs.append(_sample(graph, sampler, seed, domain, q))  # 5-7 E-F6
+        subgraphs.append(sample_one(induced_subgraph, graph, sampler, seed, domain, q))  # 5-7 E-F6
     return subgraphs
 
 
-def _sample(graph, sampler, seed, domain, q):
+def sample_one(induced_subgraph, graph, sampler, seed, domain, q):
+    """Return subgraph number q, cut out by either package's `induced_subgraph`."""
     keys = [streams.key(seed, domain, q, s) for s in range(sampler.streams)]
-    sample = KERNELS[sampler.name](graph, *keys, **sampler.options)  # J8:5
+    kernel = sampler.function or KERNELS[sampler.name]
+    sample = kernel(graph, *keys, **sampler.options)  # J8:5
+    if not isinstance(sample, NodeSample):
+        raise TypeError(f"{sampler.name} must return a NodeSample, got {type(sample).__name__}")
     nodes = sample.nodes
     if sampler.clip is not None:
         nodes = clip_nodes(nodes, sampler.clip, keys[0], sample.counters.draws)

@@ -4,7 +4,7 @@ import inspect
 
 from refimpl import _check
 from refimpl.graph import undirected
-from refimpl.samplers.sampling import KERNELS, Sampler
+from refimpl.samplers.sampling import Sampler, sampler_kernel
 
 MOST_NODES, WALK_LENGTH = 8000, 2  # where nobody says otherwise
 
@@ -20,7 +20,8 @@ def scaled_sampler(graph, name="pin_tile", **options):
     Parameters
     ----------
     graph : Graph
-    name : str
+    name : str or callable
+        The kernel, as for `Sampler`.
     **options
         As for `Sampler`; None stands for the default.
 
@@ -33,14 +34,14 @@ def scaled_sampler(graph, name="pin_tile", **options):
     TypeError, ValueError
         As `Sampler` does.
     """
-    _check.choice("name", name, tuple(KERNELS))
+    function = sampler_kernel(name)[1]
     undirected(graph)
     given = {key: value for key, value in options.items() if value is not None}
     n = _check.integer("n", given.get("n", min(max(graph.n // 5, 1), MOST_NODES)), 1)
     h = _check.integer("h", given.get("h", WALK_LENGTH), 0)
     m, b, r = (max(size, 1) for size in (min(n // 8, graph.n), n // 2, min(n // (h + 1), graph.n)))
     sizes = {"n": n, "m": m, "b": b, "r": r, "h": h}
-    known = inspect.signature(KERNELS[name]).parameters
+    known = inspect.signature(function).parameters
     if "n" not in known:  # the budget has set the other sizes
         given.pop("n", None)
     return Sampler(name, **{key: sizes[key] for key in sizes if key in known} | given)
