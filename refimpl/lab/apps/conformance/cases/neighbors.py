@@ -140,9 +140,9 @@ BY_RELATION = MFG(
 )
 BY_RELATION_WORKING = (
     "The domain RELATION is 12. In layer 2 node 0 draws 1 in each relation. In relation 0 it has "
-    "entries 0 3: key(72, 12, 1, 5, 2, 0, 0), of epoch 1, batch 5, layer 2, relation 0, node 0, "
-    "draws .5353: Floyd takes floor(.5353 x 2) = 1, entry 3, node 4. In relation 1 it has entries "
-    "1 2: key(72, 12, 1, 5, 2, 1, 0) draws .0348: floor(.0348 x 2) = 0, entry 1, node 2. In the "
+    "entries 0 3: key(358, 12, 1, 5, 2, 0, 0), of epoch 1, batch 5, layer 2, relation 0, node 0, "
+    "draws .5412: Floyd takes floor(.5412 x 2) = 1, entry 3, node 4. In relation 1 it has entries "
+    "1 2: key(358, 12, 1, 5, 2, 1, 0) draws .2523: floor(.2523 x 2) = 0, entry 1, node 2. In the "
     "order of the graph that is 1 3, nodes 2 4, both new: sources 0 2 4. Layer 1 takes all of all "
     "relations: node 0 has entries 0 1 2 3, nodes 1 2 3 4, node 2 entry 5 and node 4 entry 7, "
     "both node 0. New are 1 3: sources 0 2 4 1 3, entries 3 1 4 2 | 0 | 0."
@@ -160,8 +160,8 @@ SAMPLE_MFG = (
                 block([0], [1], [1], 2, [5]),
             ),
         ),
-        "The domain SHARED is 11. key(72, 11, 1, 2, 2), without a layer, draws .6255: Floyd takes "
-        "1 of node 2's 3, floor(.6255 x 3) = 1: entry 5, node 1; sources 2 1. Then only node 1 is "
+        "The domain SHARED is 11. key(358, 11, 1, 2, 2), without a layer, draws .4546: Floyd takes "
+        "1 of node 2's 3, floor(.4546 x 3) = 1: entry 5, node 1; sources 2 1. Then only node 1 is "
         "new: it has but 2, entries 2 3, nodes 0 2; sources 2 1 0. The block of layer 1 has the "
         "row of node 2 as it was, then that of node 1: entries 1 | 2 0.",
     ),
