@@ -16,7 +16,7 @@ import numpy as np
 import fastimpl as gnn
 from bench.fresh import numbers
 from refimpl import key, load_dataset, power_law
-from refimpl.history.cache import OVERFLOWS
+from refimpl.history.ring import OVERFLOWS
 from refimpl.training.fresh import CONTROL
 
 SEED = 0

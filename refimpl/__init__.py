@@ -67,7 +67,7 @@ from refimpl.history.features import (
 from refimpl.history.hotness import SamplingProfile, degree_hotness, fair_share
 from refimpl.history.mpi import DistributedFeatures, MPIComm, SimComm
 from refimpl.history.performance import PerformancePlan
-from refimpl.history.policy import DictCache, PolicyCounts, row_norms, select_stable
+from refimpl.history.policy import PolicyCounts, row_norms, select_stable
 from refimpl.history.pruning import PruneResult, io_saving, prune_mfg
 from refimpl.history.rounds import Topology, Transfer, pairwise_exchange, round_bound, schedule
 from refimpl.history.simulation import Simulation, simulate
@@ -186,7 +186,6 @@ __all__ = [
     "Counters",
     "Dataset",
     "DenseGradients",
-    "DictCache",
     "DistributedFeatures",
     "Entries",
     "EpochRecord",

@@ -7,36 +7,43 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef enum:
-    LANES = 8
+    ROWS = 8  # summed side by side
     DIGIT = 11  # bits of a value that a round tells apart
     BUCKETS = 1 << DIGIT
     WORTH = 1 << 14  # numbers below which a second thread costs more than it brings
 
 
-cdef double norm(const floating* row, Py_ssize_t f) noexcept nogil:
-    cdef double[LANES] lanes
-    cdef double x, total = 0
-    cdef Py_ssize_t _j, k
-    for k in range(LANES):
-        lanes[k] = 0
-    for _j in range(f // LANES):
-        for k in range(LANES):
-            x = row[k]
-            lanes[k] += x * x
-        row += LANES
-    for k in range(f % LANES):
-        x = row[k]
-        lanes[k] += x * x
-    for k in range(LANES):
-        total += lanes[k]
-    return sqrt(total)
+cdef void norms_of(
+    const floating* rows, Py_ssize_t count, Py_ssize_t f, double* norms
+) noexcept nogil:
+    """The norms of at most ROWS rows side by side: sums of different rows need not wait."""
+    cdef double[ROWS] total
+    cdef double x
+    cdef Py_ssize_t j, k
+    for k in range(ROWS):
+        total[k] = 0
+    if count == ROWS:
+        for j in range(f):
+            for k in range(ROWS):
+                x = rows[k * f + j]
+                total[k] += x * x
+    else:
+        for k in range(count):
+            for j in range(f):
+                x = rows[k * f + j]
+                total[k] += x * x
+    for k in range(count):
+        norms[k] = sqrt(total[k])
 
 
 def row_norms(const floating[:, ::1] G, double[::1] norms):
-    cdef Py_ssize_t i, m = G.shape[0], f = G.shape[1]
+    """Each row's squares are added from left to right."""
+    cdef Py_ssize_t b, m = G.shape[0], f = G.shape[1], blocks = (m + ROWS - 1) // ROWS
     cdef const floating* first = &G[0, 0] if m and f else NULL
-    for i in prange(m, nogil=True, schedule="static", use_threads_if=m * f > WORTH):
-        norms[i] = norm[floating](first + i * f, f) if f else 0
+    for b in prange(blocks, nogil=True, schedule="static", use_threads_if=m * f > WORTH):
+        norms_of[floating](
+            first + b * ROWS * f, min(ROWS, m - b * ROWS), f, &norms[b * ROWS]
+        )
 
 
 cdef inline uint64_t in_order(double x) noexcept nogil:

@@ -2,7 +2,8 @@
 
 from refimpl.app.option import DEFAULTS, Option, methods_of
 from refimpl.app.values import NO_LIMIT, age, numbers, size
-from refimpl.history.cache import OVERFLOWS, STALENESS
+from refimpl.history.ring import HEADERS, OVERFLOWS
+from refimpl.history.validity import STALENESS
 from refimpl.training.config import CONTROLS, HOTNESS, RANK_BASES, SAMPLE_MODES
 
 PLACES = ("memory", "mmap")  # of features
@@ -62,8 +63,15 @@ HISTORY_OPTIONS = {
         DEFAULTS.hotness,
         choices=HOTNESS,
     ),
+    "header": Option(
+        "an embedding goes to the next slot of the buffer that is free (continue), or to one slot "
+        "after the other, from the first again every --t-stale iterations, whether they are free "
+        f"or not (cycle), as printed; {methods_of('header')} only",
+        DEFAULTS.header,
+        choices=HEADERS,
+    ),
     "buffer_overflow": Option(
-        "an embedding that does not fit into the buffer replaces the oldest (wrap), or is not "
+        "an embedding that does not fit into the buffer replaces another (wrap), or is not "
         f"cached (drop); {methods_of('overflow')} only",
         DEFAULTS.overflow,
         choices=OVERFLOWS,

@@ -7,7 +7,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.block import Block
 from refimpl.graph import Graph
-from refimpl.history.pruning import checked_mfg, mask
+from refimpl.history.pruning import checked_mfg
 from refimpl.samplers.neighbor import neighbor_arguments
 
 PROFILE_EPOCH = 2**31  # of the keys: no epoch of training has this number
@@ -138,7 +138,7 @@ def profile(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, mode="
     """
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
     n, depth = graph.n, len(fanouts)
-    needed = mask("needed", np.asarray(np.ones(n, np.bool_) if needed is None else needed), n)
+    needed = _check.mask("needed", np.ones(n, np.bool_) if needed is None else needed, n)
     visits = [np.zeros(n, np.int64) for _ in range(depth)]
     shares = [np.zeros(n) for _ in range(depth)]
     batches = gnn.epoch_batches(train, batch_size, seed, PROFILE_EPOCH)
@@ -200,7 +200,7 @@ def fair_share(mfg, needed):
 def share_arguments(mfg, needed):
     """Check the arguments of `fair_share`; return `needed` as a C-contiguous array."""
     needed = np.asarray(needed)
-    return np.ascontiguousarray(mask("needed", needed, len(checked_mfg(mfg).nodes[0])))
+    return _check.mask("needed", needed, len(checked_mfg(mfg).nodes[0]))
 
 
 def _checked(graph):

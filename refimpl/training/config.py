@@ -4,8 +4,9 @@ from dataclasses import dataclass, fields
 from functools import partial
 
 from refimpl import _check
-from refimpl.history.cache import OVERFLOWS, STALENESS
 from refimpl.history.policy import CONTROLS
+from refimpl.history.ring import HEADERS, OVERFLOWS
+from refimpl.history.validity import STALENESS
 from refimpl.layers.gat import NORMS
 from refimpl.layers.sage import CONCAT
 from refimpl.samplers.neighbor import MODES as SAMPLE_MODES
@@ -52,6 +53,7 @@ APPLIES: dict[str, dict[str, tuple]] = {
     "warmup": {"method": ("fresh",)},
     "buffer": {"method": ("fresh",)},
     "hotness": {"method": ("fresh",)},
+    "header": {"method": ("fresh",)},
     "overflow": {"method": ("fresh",)},
     "control": {"method": ("fresh",)},
     "cache_layers": {"method": ("fresh",)},
@@ -168,6 +170,9 @@ class TrainConfig:
         Bytes for embeddings and features together.
     hotness : {"degree", "pagerank", "profile", "none"}
         Which features are cached first; "none" caches none.
+    header : {"continue", "cycle"}
+        Where the next embedding goes: to a slot that is free, or, as printed, to the next one
+        whatever it holds: see `BidirectionalCache`.
     overflow : {"wrap", "drop"}
         What a full buffer does with another embedding: see `BidirectionalCache`.
     control : {"gradient", "random", "anti"}
@@ -231,6 +236,7 @@ class TrainConfig:
     warmup: int = 0
     buffer: int = 2**28
     hotness: str = "degree"
+    header: str = "continue"
     overflow: str = "wrap"
     control: str = "gradient"
     beta: float = 0.5
@@ -296,6 +302,7 @@ class TrainConfig:
             _check.integer("t_stale", self.t_stale, 0, 2**31 - 1)
         object.__setattr__(self, "p_grad", _check.real("p_grad", self.p_grad, 0, high=1))
         _check.choice("hotness", self.hotness, HOTNESS)
+        _check.choice("header", self.header, HEADERS)
         _check.choice("overflow", self.overflow, OVERFLOWS)
         _check.choice("control", self.control, CONTROLS)
         _check.choice("rank_base", self.rank_base, RANK_BASES)

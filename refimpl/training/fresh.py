@@ -122,6 +122,7 @@ class FreshTrainer(NodeTrainer):
             config.buffer // np.dtype(self.dtype).itemsize,
             t_stale=config.t_stale,
             dtype=self.dtype,
+            header=config.header,
             overflow=config.overflow,
             staleness=config.staleness,
             start_iter=config.warmup,
@@ -256,7 +257,7 @@ class FreshTrainer(NodeTrainer):
         counts, layers, cache = LoadCounts(), self._cached_layers(i), self.cache
         if not layers:
             return counts
-        wrapped, dropped = cache.wrapped, cache.dropped
+        lost, dropped = cache.lost, cache.dropped
         cache.begin_update(i)
         for layer in layers:  # V1:19
             score, computed = self.gnn.row_norms(G[layer - 1]), live.computed[layer - 1]
@@ -270,7 +271,7 @@ class FreshTrainer(NodeTrainer):
                     evicted=done.evicted,
                 )
             )
-        return counts._replace(wrapped=cache.wrapped - wrapped, dropped=cache.dropped - dropped)
+        return counts._replace(lost=cache.lost - lost, dropped=cache.dropped - dropped)
 
     def _update_layer(self, layer, ids, score, computed, values, i):
         """Update the cache of one layer; with a plan, first what it holds to be densest."""

@@ -43,6 +43,7 @@ TRAINING_ONLY = {
     "warmup",
     "buffer",
     "hotness",
+    "header",
     "overflow",
     "control",
     "beta",
