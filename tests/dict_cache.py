@@ -8,6 +8,7 @@ class DictCache:
 
     An entry written in iteration i is valid in iteration j if ``j - i <= t_stale`` (FreshGNN
     section 4.1.2); reading it never makes it younger. Slots number the embeddings ever written.
+    Eviction counts what the next iteration could have read.
     """
 
     def __init__(self, layers, n, width, t_stale, *, dtype="float32"):
@@ -40,7 +41,7 @@ class DictCache:
     def evict(self, layer, ids, i):
         count = 0
         for v in np.asarray(ids).tolist():
-            count += self.valid(layer, v, i)
+            count += self.valid(layer, v, i + (self.t_stale != 0))
             self.entries.pop((layer, v), None)
         self.evicted += count
         return count

@@ -7,43 +7,47 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef enum:
-    ROWS = 8  # summed side by side
     DIGIT = 11  # bits of a value that a round tells apart
     BUCKETS = 1 << DIGIT
     WORTH = 1 << 14  # numbers below which a second thread costs more than it brings
 
 
-cdef void norms_of(
-    const floating* rows, Py_ssize_t count, Py_ssize_t f, double* norms
-) noexcept nogil:
-    """The norms of at most ROWS rows side by side: sums of different rows need not wait."""
-    cdef double[ROWS] total
-    cdef double x
-    cdef Py_ssize_t j, k
-    for k in range(ROWS):
-        total[k] = 0
-    if count == ROWS:
-        for j in range(f):
-            for k in range(ROWS):
-                x = rows[k * f + j]
-                total[k] += x * x
-    else:
-        for k in range(count):
-            for j in range(f):
-                x = rows[k * f + j]
-                total[k] += x * x
-    for k in range(count):
-        norms[k] = sqrt(total[k])
+cdef double norm(const floating* row, Py_ssize_t f) noexcept nogil:
+    cdef double x, total = 0
+    cdef Py_ssize_t j
+    for j in range(f):
+        x = row[j]
+        total += x * x
+    return sqrt(total)
+
+
+cdef void four_norms(const floating* rows, Py_ssize_t f, double* norms) noexcept nogil:
+    """Four rows side by side: each sum waits for its last addition, but not for the others'."""
+    cdef double x, a = 0, b = 0, c = 0, d = 0
+    cdef Py_ssize_t j
+    for j in range(f):
+        x = rows[j]
+        a += x * x
+        x = rows[f + j]
+        b += x * x
+        x = rows[2 * f + j]
+        c += x * x
+        x = rows[3 * f + j]
+        d += x * x
+    norms[0] = sqrt(a)
+    norms[1] = sqrt(b)
+    norms[2] = sqrt(c)
+    norms[3] = sqrt(d)
 
 
 def row_norms(const floating[:, ::1] G, double[::1] norms):
     """Each row's squares are added from left to right."""
-    cdef Py_ssize_t b, m = G.shape[0], f = G.shape[1], blocks = (m + ROWS - 1) // ROWS
+    cdef Py_ssize_t i, k, m = G.shape[0], f = G.shape[1]
     cdef const floating* first = &G[0, 0] if m and f else NULL
-    for b in prange(blocks, nogil=True, schedule="static", use_threads_if=m * f > WORTH):
-        norms_of[floating](
-            first + b * ROWS * f, min(ROWS, m - b * ROWS), f, &norms[b * ROWS]
-        )
+    for k in prange(m // 4, nogil=True, schedule="static", use_threads_if=m * f > WORTH):
+        four_norms[floating](first + 4 * k * f, f, &norms[4 * k])
+    for i in range(m - m % 4, m):
+        norms[i] = norm[floating](first + i * f, f)
 
 
 cdef inline uint64_t in_order(double x) noexcept nogil:

@@ -57,10 +57,9 @@ class BidirectionalCache:
         How many slots embeddings have used: those below it. Features have the rest.
     admitted : int
         Entries written so far.
-    evicted : int
-        Entries that `evict` took out while they were valid.
-    lost : int
-        Entries that were overwritten although the next iteration could have read them.
+    evicted, lost : int
+        Entries that the next iteration could have read, but for `evict`, or for what was written
+        over them.
     dropped : int
         Embeddings that were not written: for want of room, or because the same call would have
         overwritten them.
@@ -197,6 +196,13 @@ class BidirectionalCache:
         """Return the lowest stamp of an entry that iteration `i` may read."""
         return oldest_stamp(i, self.t_stale, self.staleness)
 
+    def _oldest_kept(self, i):
+        """Return the lowest stamp of an entry that is worth its slot when iteration `i` updates.
+
+        A later iteration may read it, or this one has just written it.
+        """
+        return min(self._oldest(i + 1), i)
+
     def read(self, slots):
         """Return the embeddings in some `slots`, (len(slots), h)."""
         return self.gnn.cache_read(self.entries.rows, slots)
@@ -215,7 +221,7 @@ class BidirectionalCache:
         before = self.feature_rows
         self.ring.shrink()
         behind = slice(self.hwm, None)
-        self.lost += int(np.count_nonzero(is_valid(self.entries, behind, self._oldest(i + 1))))
+        self.lost += int(np.count_nonzero(is_valid(self.entries, behind, self._oldest_kept(i))))
         self.entries.back[behind] = -1
         after = self.feature_rows
         if after > before:
@@ -227,11 +233,11 @@ class BidirectionalCache:
     def evict(self, layer, ids, i):
         """Take out a `layer`'s entries of `ids`, each given once, in iteration `i`.
 
-        Entries that are too old go, too. Return how many of them this iteration could have read.
+        Return how many the next iteration could have read: those that are too old go uncounted.
         """
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
         i = _check.integer("i", i, 0, MOST)
-        count = take_out(self.gnn, self.entries, layer, ids, self._oldest(i))
+        count = take_out(self.gnn, self.entries, layer, ids, self._oldest_kept(i))
         self.evicted += count
         return count
 
@@ -263,7 +269,7 @@ class BidirectionalCache:
             return slice(max(len(ids) - self.ring.slots, 0), len(ids))
         room = self.ring.room(self._free(i))
         if self.ring.header == "continue":  # a node's own entry makes room for its next
-            own = self.gnn.cache_lookup(self.entries, layer, ids, self._oldest(i + 1)) >= 0
+            own = self.gnn.cache_lookup(self.entries, layer, ids, self._oldest_kept(i)) >= 0
             room = room + np.cumsum(own)
         fits = np.arange(len(ids)) < room
         return slice(0, len(ids) if fits.all() else int(fits.argmin()))
@@ -272,12 +278,12 @@ class BidirectionalCache:
         """Return a slot for each of `ids`; count the entries that are lost in them."""
         vacate(self.gnn, self.entries, layer, ids)
         slots = self.ring.advance(len(ids), self._free(i))
-        self.lost += int(np.count_nonzero(is_valid(self.entries, slots, self._oldest(i + 1))))
+        self.lost += int(np.count_nonzero(is_valid(self.entries, slots, self._oldest_kept(i))))
         return slots
 
     def _free(self, i):
-        """Return which of the used slots no iteration after `i` can read, bool. O(hwm) time."""
-        return ~is_valid(self.entries, slice(0, self.hwm), self._oldest(i + 1))
+        """Return which of the used slots hold nothing that is worth it, bool. O(hwm) time."""
+        return ~is_valid(self.entries, slice(0, self.hwm), self._oldest_kept(i))
 
     def state_dict(self):
         """Return everything that `load_state_dict` needs to go on alike: a dictionary of arrays.

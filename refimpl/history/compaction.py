@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refimpl import _check
 from refimpl.block import Block, entries_of_rows
 from refimpl.history.pruning import PruneResult, checked_mfg
 

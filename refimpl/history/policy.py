@@ -20,7 +20,7 @@ class PolicyCounts(NamedTuple):
     admitted : int
         Embeddings that the cache stored.
     evicted : int
-        Entries taken out of the cache that were valid; those that were too old are not counted.
+        Entries taken out of the cache that the next iteration could have read.
     """
 
     low: int

@@ -359,13 +359,13 @@ def test_cycles_begin_with_the_first_update(gnn):
         cache.begin_update(3)
 
 
-def test_evicting_counts_valid_entries(gnn):
+def test_evicting_counts_what_could_still_be_read(gnn):
     cache = gnn.BidirectionalCache(N, 1, 1, 1, 3, t_stale=2)
     admit(cache, 1, [0, 1, 2, 3], 0)  # 0 is not written
-    assert cache.evict(1, [0, 1, 5], 2) == 1
-    assert cache.evict(1, [0, 1, 5], 2) == 0
+    assert cache.evict(1, [0, 1, 5], 1) == 1
+    assert cache.evict(1, [0, 1, 5], 1) == 0
     assert cache.evicted == 1 and [v for _, v in valid(cache, 1)] == [2, 3]
-    assert cache.evict(1, [2], 3) == 0  # too old to be read, so not counted; gone all the same
+    assert cache.evict(1, [2], 2) == 0  # iteration 3 could not read it; gone all the same
     assert cache.evicted == 1 and [v for _, v in valid(cache, 1)] == [3]
 
 

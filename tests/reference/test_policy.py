@@ -143,10 +143,11 @@ def update(gnn, cache, ids, score, comp, i=1, **options):
 @KINDS
 def test_the_papers_example(gnn, kind):
     """Figure 6: node 2 is admitted, node 3 evicted by its gradient, node 11 is too old."""
-    cache = cache_of(gnn, [3, 11], t_stale=4, kind=kind)
+    cache = cache_of(gnn, [11], t_stale=4, kind=kind)
+    cache.admit(1, [3], np.array([[3.0, 0]]), 2)
+    assert held(cache, 1, [2, 3, 11], 4) == {3, 11}
     counts = update(gnn, cache, [2, 3], [0.1, 0.7], [True, False], i=4, p=0.5)
     assert counts == gnn.PolicyCounts(low=1, admitted=1, evicted=1)
-    assert held(cache, 1, [2, 3, 11], 4) == {2, 11}
     assert held(cache, 1, [2, 3, 11], 5) == {2}
     assert cache.read(cache.lookup(1, [2], 5)).tolist() == [[2, 4]]
 
@@ -226,8 +227,8 @@ def test_any_unstable_entry_goes(gnn, rows, p, present, stamp):
     cache.admit(1, ids[has], np.zeros((has.sum(), 2)), stamp)
     low = by_sorting(score, ids, p)
     counts = update(gnn, cache, ids, score, comp, i=3, p=p)
-    assert counts.evicted == ((~low & has).sum() if stamp >= 1 else 0)
-    assert held(cache, 1, ids, 3) == set(ids[low & (comp | (has & (stamp >= 1)))].tolist())
+    assert counts.evicted == ((~low & has).sum() if stamp >= 2 else 0)
+    assert held(cache, 1, ids, 4) == set(ids[low & (comp | (has & (stamp >= 2)))].tolist())
     assert held(cache, 1, ids, 5) == set(ids[low & (comp | (has & (stamp >= 3)))].tolist())
 
 

@@ -195,11 +195,11 @@ CASES = (
         [None, 1, None, 1, [-1, 0]],
         CYCLE_WORKING,
     ),
-    Case("wrap", options(5, 2, 2, 1, 8, 3, FULL), ("WRAP", "FREE", "GROWN_OVER")),
+    Case("wrap", options(5, 2, 2, 1, 8, 3, FULL), ("WRAP", "LOST", "FREE", "GROWN_OVER")),
     Case(
         "wrap_cycle",
         options(5, 2, 2, 1, 8, 3, FULL, header="cycle"),
-        ("WRAP", "CYCLE", "GROWN_OVER"),
+        ("WRAP", "LOST", "CYCLE", "GROWN_OVER"),
     ),
     Case("drop", options(5, 2, 2, 1, 8, 3, FULL, overflow="drop"), ("DROP", "FREE", "GROWN_OVER")),
     Case(
@@ -220,7 +220,7 @@ CASES = (
     ),
     Case("run", options(6, 2, 3, 2, 20, 2, RUN), ("FREE", "GHOST")),
     Case("run_cycle", options(6, 2, 3, 2, 20, 2, RUN, header="cycle"), ("CYCLE", "GHOST")),
-    Case("any_age", options(6, 2, 3, 2, 20, None, RUN), ("WRAP", "GHOST")),
+    Case("any_age", options(6, 2, 3, 2, 20, None, RUN), ("WRAP", "LOST", "GHOST")),
     Case("of_one_iteration", options(6, 2, 3, 2, 20, 0, RUN[:25]), ("STALE", "FREE")),
     Case("later_start", options(6, 2, 3, 2, 40, 3, LATER, start_iter=5), ("PASSED",)),
     Case(

@@ -8,7 +8,7 @@ FLAGS = {
     "ORDER": "Squares are added from left to right, so that the last bits depend on the order.",
     "OVERFLOW": "A square above the largest float64: the norm is infinite.",
 }
-ORDER = np.array([[2.0**27, 1, 1, 0], [1, 1, 2.0**27, 0]])
+ORDER = np.array([[2.0**27, 1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1, 2.0**27]])
 ROW_NORMS = (
     Case(
         "triangles",
@@ -21,9 +21,10 @@ ROW_NORMS = (
         "order",
         {"G": ORDER},
         ("WORKED", "ORDER"),
-        np.array([2.0**27, 2.0**27 + 2.0**-26]),
-        "Next to 2**54, numbers are 4 apart above it. Row 0: 2**54 + 1 is 2**54 again, twice. Row 1: "
-        "1 + 1 = 2, and 2 + 2**54 is halfway between 2**54 and 2**54 + 4.",
+        np.array([2.0**27, 2.0**27 + 2.0**-25]),
+        "Numbers above 2**54 are 4 apart. Row 0: 2**54 + 1 is 2**54 again, seven times. Row 1: seven "
+        "are 7, and 7 + 2**54 is 2**54 + 8. Its root is 2**27 sqrt(1 + 2**-51): 2**27 + 2**-25 less "
+        "2**-78, which rounds to the former.",
     ),
     Case("no_rows", {"G": np.zeros((0, 3))}, ("EMPTY",)),
     Case("no_columns", {"G": np.zeros((2, 0))}, ("EMPTY",)),
