@@ -51,10 +51,6 @@ class BidirectionalCache:
 
     Attributes
     ----------
-    head : int
-        The slot that the header is at.
-    hwm : int
-        How many slots embeddings have used: those below it. Features have the rest.
     admitted : int
         Entries written so far.
     evicted, lost : int
@@ -126,10 +122,12 @@ class BidirectionalCache:
 
     @property
     def head(self):
+        """The slot that the header is at."""
         return self.ring.head
 
     @property
     def hwm(self):
+        """How many slots embeddings have used: those below it. Features have the rest."""
         return self.ring.used
 
     @property

@@ -22,9 +22,9 @@ ROW_NORMS = (
         {"G": ORDER},
         ("WORKED", "ORDER"),
         np.array([2.0**27, 2.0**27 + 2.0**-25]),
-        "Numbers above 2**54 are 4 apart. Row 0: 2**54 + 1 is 2**54 again, seven times. Row 1: seven "
-        "are 7, and 7 + 2**54 is 2**54 + 8. Its root is 2**27 sqrt(1 + 2**-51): 2**27 + 2**-25 less "
-        "2**-78, which rounds to the former.",
+        "Numbers above 2**54 are 4 apart. Row 0: 2**54 + 1 is 2**54 again, seven times. Row 1: "
+        "seven are 7, and 7 + 2**54 is 2**54 + 8. Its root is 2**27 sqrt(1 + 2**-51): 2**27 + "
+        "2**-25 less 2**-78, which rounds to the former.",
     ),
     Case("no_rows", {"G": np.zeros((0, 3))}, ("EMPTY",)),
     Case("no_columns", {"G": np.zeros((2, 0))}, ("EMPTY",)),
