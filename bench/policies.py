@@ -16,7 +16,7 @@ from bench.command import Common, UsageError, numbers
 from bench.markdown import head, line
 from bench.training import data_set
 from refimpl.lab.data import power_law
-from refimpl.history.cache import OVERFLOWS
+from refimpl.history.ring import OVERFLOWS
 from refimpl.streams import CONTROL, SHUFFLE, key
 
 COMMON = Common(timed=False)

@@ -99,6 +99,16 @@ def ids(name, value, low, high, dtype):
     return np.ascontiguousarray(array, dtype=dtype)
 
 
+def mask(name, value, count):
+    """Return `value` as a C-contiguous array of `count` bools, or raise."""
+    array = np.asarray(value)
+    if array.dtype != np.bool_:
+        raise TypeError(f"{name} must hold bools, got dtype {array.dtype}")
+    if array.shape != (count,):
+        raise ValueError(f"{name} must have shape ({count},), got {array.shape}")
+    return np.ascontiguousarray(array)
+
+
 def positions(name, value, count, e=None):
     """Return `value` as `count` int64 positions in [0, e), e being `count` by default, or raise."""
     array = ids(name, value, 0, count if e is None else e, np.int64)

@@ -1,5 +1,7 @@
 """Adam (Kingma and Ba 2015, Algorithm 1), which IPDPS'19 Algorithm 1 uses."""
 
+from itertools import combinations
+
 import numpy as np
 
 from refimpl import _check
@@ -18,6 +20,7 @@ def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8
     theta : float32 or float64 array of any shape, C-contiguous, writeable
         The weights.
     grad : array of the same shape and dtype
+        Shares no memory with the others, nor do these with each other.
     m, v : arrays of the same shape and dtype, C-contiguous, writeable
         Running means of the gradient and of its square; zeros before step 1.
     t : int
@@ -28,7 +31,8 @@ def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8
     Raises
     ------
     TypeError, ValueError
-        If a dtype, shape or number does not fit, or an array cannot be updated in place.
+        If a dtype, shape or number does not fit, an array cannot be updated in place, or two of
+        them share memory.
     """
     grad, t, lr, beta1, beta2, eps = adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps)
     m[...] = beta1 * m + (1 - beta1) * grad
@@ -49,12 +53,17 @@ def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
             raise ValueError(f"{name} must have shape {theta.shape} like theta, got {array.shape}")
         if not (array.flags.c_contiguous and array.flags.writeable):
             raise ValueError(f"{name} must be C-contiguous and writeable: it is updated in place")
-    if any(np.may_share_memory(a, b) for a, b in ((theta, m), (theta, v), (m, v))):
-        raise ValueError("theta, m and v must not share memory: each is updated in place")
     t = _check.integer("t", t, 1, 2**53)
     lr, eps = _check.real("lr", lr, 0, strict=True), _check.real("eps", eps, 0, strict=True)
     beta1, beta2 = _check.real("beta1", beta1, 0), _check.real("beta2", beta2, 0)
     for name, beta in (("beta1", beta1), ("beta2", beta2)):
         if beta >= 1:
             raise ValueError(f"{name} must be below 1, got {beta}")
-    return _check.floats("grad", grad, theta.shape, theta.dtype), t, lr, beta1, beta2, eps
+    contiguous = _check.floats("grad", grad, theta.shape, theta.dtype)
+    arrays = {"theta": theta, "grad": grad, "m": m, "v": v}
+    for one, other in combinations(arrays, 2):
+        if np.may_share_memory(arrays[one], arrays[other]):  # exact where both are contiguous
+            raise ValueError(
+                f"{one} and {other} must not share memory: theta, m and v are updated in place"
+            )
+    return contiguous, t, lr, beta1, beta2, eps

@@ -71,38 +71,34 @@ def fetch(
 
 
 def scatter(
-    const uint8_t[:, ::1] values, const int64_t[::1] take, uint8_t[:, ::1] rows, int64_t first,
-    int64_t count
+    const uint8_t[:, ::1] values, const int64_t[::1] take, uint8_t[:, ::1] rows,
+    const int32_t[::1] slots
 ):
-    """Row j of the list to slot first + j, round and round: `count` is at most the slots."""
-    cdef int64_t j, s, source, slots = rows.shape[0]
+    """Row j of the list, or row take[j], to slot slots[j]. Slots differ."""
+    cdef int64_t j, source, count = slots.shape[0]
     cdef size_t width = <size_t>rows.shape[1]
     cdef bint taken = take is not None
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
-        s = first + j if first + j < slots else first + j - slots
         source = take[j] if taken else j
-        memcpy(&rows[s, 0], &values[source, 0], width)
+        memcpy(&rows[slots[j], 0], &values[source, 0], width)
 
 
 def enter(
     int32_t[::1] slot_of, int64_t[::1] back, int32_t[::1] stamp, const int32_t[::1] ids,
-    int64_t first_key, int64_t first, int32_t i
+    const int32_t[::1] slots, int64_t first_key, int32_t i
 ):
     """Key, stamp and slot of each entry of the list.
 
     Slots differ, so only a node that stands in the list twice is written to by two threads: any
     may win, and then all are entered once more, in order.
     """
-    cdef int64_t j, s, count = ids.shape[0], slots = back.shape[0], lost = 0
+    cdef int64_t j, count = ids.shape[0], lost = 0
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count > WORTH):
-        s = first + j if first + j < slots else first + j - slots
-        back[s] = first_key + ids[j]
-        stamp[s] = i
-        store(&slot_of[ids[j]], <int32_t>s)
+        back[slots[j]] = first_key + ids[j]
+        stamp[slots[j]] = i
+        store(&slot_of[ids[j]], slots[j])
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count > WORTH):
-        s = first + j if first + j < slots else first + j - slots
-        lost += slot_of[ids[j]] != s
+        lost += slot_of[ids[j]] != slots[j]
     if lost:
         for j in range(count):
-            s = first + j if first + j < slots else first + j - slots
-            slot_of[ids[j]] = <int32_t>s
+            slot_of[ids[j]] = slots[j]

@@ -37,17 +37,17 @@ def cache_read(rows, slots):
 
 
 @twin
-def cache_admit(entries, layer, ids, values, first, i, *, take=None):
-    layer, ids, values, first, i, take = admit_arguments(
-        entries, layer, ids, values, first, i, take
+def cache_admit(entries, layer, ids, values, slots, i, *, take=None):
+    layer, ids, values, slots, i, take = admit_arguments(
+        entries, layer, ids, values, slots, i, take
     )
     if len(ids) == 0:
         return
     rows, slot_of, back, stamp = entries
     if rows.shape[1]:
-        _entries.scatter(as_bytes(values), take, as_bytes(rows), first, len(ids))
+        _entries.scatter(as_bytes(values), take, as_bytes(rows), slots)
     first_key = (layer - 1) * slot_of.shape[1]
-    _entries.enter(slot_of[layer - 1], back, stamp, ids, first_key, first, i)
+    _entries.enter(slot_of[layer - 1], back, stamp, ids, slots, first_key, i)
 
 
 @twin

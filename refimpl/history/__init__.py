@@ -13,7 +13,6 @@ from refimpl.history.hotness import (
 from refimpl.history.iteration import FreshStep, fresh_iteration
 from refimpl.history.performance import PerformancePolicy, plan_performance
 from refimpl.history.policy import (
-    DictCache,
     PolicyCounts,
     gradient_norms,
     policy_update,
@@ -23,7 +22,6 @@ from refimpl.history.pruning import PruneResult, io_saving, prune_mfg
 
 __all__ = [
     "BidirectionalCache",
-    "DictCache",
     "Entries",
     "FreshStep",
     "LiveRows",

@@ -5,20 +5,20 @@ from typing import Any
 import numpy as np
 
 from refimpl import _check
+from refimpl.history.cache_state import all_arrays, state_of, take_over
 from refimpl.history.entries import Entries
 from refimpl.history.policy import MOST, layer_ids, rows_taken, staleness_bound
-
-NUMBERS = ("head", "hwm", "_top", "_cycle")
-COUNTS = ("admitted", "evicted", "wrapped", "dropped", "refilled")
-OVERFLOWS, STALENESS = ("wrap", "drop"), ("stamp", "header_only")
+from refimpl.history.ring import Ring
+from refimpl.history.validity import STALENESS, is_valid, oldest_stamp, take_out, vacate
 
 
 class BidirectionalCache:
     """Embeddings from the left, the hottest features from the right, in one buffer.
 
-    FreshGNN section 4.2. Embeddings are written to one slot after the other; a *header* says
-    which is next, and goes back to the first slot every `t_stale` iterations. The features that
-    embeddings have grown over are gone.
+    FreshGNN section 4.2. Embeddings are in slots; a *header* goes round those that embeddings
+    have used and says which is next (`refimpl.history.ring`). It passes over entries that are
+    still valid (`refimpl.history.validity`): these are overwritten only if the buffer is full of
+    them. Where no used slot is free, embeddings grow over the coldest features, which are gone.
 
     Parameters
     ----------
@@ -34,23 +34,28 @@ class BidirectionalCache:
         The highest age of an entry, in iterations; None: any.
     dtype : float32 or float64
         Of the buffer.
+    header : {"continue", "cycle"}
+        "cycle", as printed: the header goes back to the first slot every `t_stale` iterations,
+        and takes one slot after the other, over entries that are still valid, too (E-V20).
     overflow : {"wrap", "drop"}
-        What a full buffer does with another embedding: overwrite the oldest of the cycle, or
-        refuse it.
+        What a full buffer does with another embedding: write it where the header is, or refuse
+        it. With header "cycle" it is full when the header has come to its end.
     staleness : {"stamp", "header_only"}
-        "header_only" leaves out the check of ages, as the public code does: entries behind
-        the point where a cycle ends are then served for ever.
+        "header_only" leaves out the check of ages; with header "cycle", this is the public code:
+        entries behind the point where a cycle ends are then served for ever.
     start_iter : int
         Iteration from which cycles are counted: the first that updates the cache.
     refill : bool
-        At the end of a cycle, copy the features back that the cycle did not grow over.
+        At the end of a cycle, of `t_stale` iterations, begin at the first slot again, and copy
+        the features back that the cycle did not grow over.
 
     Attributes
     ----------
-    admitted, evicted : int
-        Entries written, and taken out by `evict`, so far.
-    wrapped : int
-        How often the header went back because the buffer was full.
+    admitted : int
+        Entries written so far.
+    evicted, lost : int
+        Entries that the next iteration could have read, but for `evict`, or for what was written
+        over them.
     dropped : int
         Embeddings that were not written: for want of room, or because the same call would have
         overwritten them.
@@ -75,6 +80,7 @@ class BidirectionalCache:
         *,
         t_stale,
         dtype="float32",
+        header="continue",
         overflow="wrap",
         staleness="stamp",
         start_iter=0,
@@ -85,16 +91,14 @@ class BidirectionalCache:
         self.layers = _check.integer("layers", layers, 0)
         floats = _check.integer("floats", floats, 0)
         self.t_stale = staleness_bound(t_stale)
-        self.overflow = _check.choice("overflow", overflow, OVERFLOWS)
         self.staleness = _check.choice("staleness", staleness, STALENESS)
-        self.start_iter = _check.integer("start_iter", start_iter, 0, MOST)
+        start_iter = _check.integer("start_iter", start_iter, 0, MOST)
         if not isinstance(refill, bool):
             raise TypeError("refill must be True or False")
         self.refill = refill
         self._allocate(floats, _check.float_dtype("dtype", dtype))
-        self.head = self.hwm = self._top = 0  # next slot; highest ever; highest of the cycle
-        self._cycle = -1
-        self.admitted = self.evicted = self.wrapped = self.dropped = self.refilled = 0
+        self.ring = Ring(len(self.entries.back), header, overflow, self.t_stale, start_iter)
+        self.admitted = self.evicted = self.lost = self.dropped = self.refilled = 0
         self._X = None
 
     def _allocate(self, floats, dtype):
@@ -117,15 +121,28 @@ class BidirectionalCache:
         return floats, floats
 
     @property
+    def head(self):
+        """The slot that the header is at."""
+        return self.ring.head
+
+    @property
+    def hwm(self):
+        """How many slots embeddings have used: those below it. Features have the rest."""
+        return self.ring.used
+
+    @property
     def nbytes(self):
         """Bytes of all arrays: 4 floats + 4 layers n + 12 slots + 4 n, with a float32 buffer."""
-        return sum(array.nbytes for array in self._arrays().values())
+        return sum(array.nbytes for array in all_arrays(self).values())
 
     @property
     def feature_rows(self):
         """How many features are in the buffer, the hottest ones, once it was filled."""
-        free = self.arena.size - self.hwm * self.h
-        return min(len(self.features), free // self.d)
+        return self.features_beside(self.hwm)
+
+    def features_beside(self, used):
+        """Return how many features there is room for beside embeddings in `used` slots."""
+        return min(len(self.features), (self.arena.size - used * self.h) // self.d)
 
     def fill(self, X, hotness):
         """Copy the features of the hottest nodes, cast to the buffer's dtype, and rank all nodes.
@@ -171,46 +188,54 @@ class BidirectionalCache:
         `layer` counts from 1, `ids` is a (k,) integer array of nodes.
         """
         i = _check.integer("i", i, 0, MOST)
-        by_age = self.staleness == "stamp" and self.t_stale is not None
-        oldest = i - self.t_stale if by_age else 0
-        return self.gnn.history.cache_lookup(self.entries, layer, ids, oldest)
+        return self.gnn.history.cache_lookup(self.entries, layer, ids, self._oldest(i))
+
+    def _oldest(self, i):
+        """Return the lowest stamp of an entry that iteration `i` may read."""
+        return oldest_stamp(i, self.t_stale, self.staleness)
+
+    def _oldest_kept(self, i):
+        """Return the lowest stamp of an entry that is worth its slot when iteration `i` updates.
+
+        A later iteration may read it, or this one has just written it.
+        """
+        return min(self._oldest(i + 1), i)
 
     def read(self, slots):
         """Return the embeddings in some `slots`, (len(slots), h)."""
         return self.gnn.history.cache_read(self.entries.rows, slots)
 
     def begin_update(self, i):
-        """Begin the update of iteration `i`: if a new cycle does, the header goes back.
+        """Begin the update of iteration `i`, and with it a new cycle if it is the first of one.
 
         Cycle c is the iterations from ``start_iter + c t_stale`` on; calls must not go back.
         """
-        i = _check.integer("i", i, self.start_iter, MOST)
-        if self.t_stale is None or (i - self.start_iter) // max(self.t_stale, 1) == self._cycle:
-            return
-        self._cycle = (i - self.start_iter) // max(self.t_stale, 1)
-        self.head = 0
-        if self.refill:
-            self._bring_features_back()
-        self._top = 0
+        i = _check.integer("i", i, self.ring.start_iter, MOST)
+        if self.ring.begins_cycle(i) and self.refill:
+            self._bring_features_back(i)
 
-    def _bring_features_back(self):
+    def _bring_features_back(self, i):
         """Retire what the last cycle did not write; copy the features that were there."""
         before = self.feature_rows
-        self.hwm = self._top
+        self.ring.shrink()
+        behind = slice(self.hwm, None)
+        self.lost += int(np.count_nonzero(is_valid(self.entries, behind, self._oldest_kept(i))))
+        self.entries.back[behind] = -1
         after = self.feature_rows
         if after > before:
             if self._X is None:
                 raise ValueError("refill needs the features: call fill")
-            self.entries.back[(self.arena.size - after * self.d) // self.h :] = -1
             self._copy_features(self._X, before, after)
             self.refilled += after - before
 
-    def evict(self, layer, ids):
-        """Take out a `layer`'s entries of `ids`, each given once; return how many there were."""
+    def evict(self, layer, ids, i):
+        """Take out a `layer`'s entries of `ids`, each given once, in iteration `i`.
+
+        Return how many the next iteration could have read: those that are too old go uncounted.
+        """
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
-        found = self.gnn.history.cache_lookup(self.entries, layer, ids, 0) >= 0
-        self.entries.slot_of[layer - 1, ids] = -1
-        count = int(np.count_nonzero(found))
+        i = _check.integer("i", i, 0, MOST)
+        count = take_out(self.gnn, self.entries, layer, ids, self._oldest_kept(i))
         self.evicted += count
         return count
 
@@ -218,43 +243,52 @@ class BidirectionalCache:
         """Write the entries of some nodes, in order; return how many were written.
 
         `layer`, `ids`, `values`, `i` and `take` are as for `cache_admit`; any number of nodes, each
-        given once. If there are more than slots, the last ones stay.
+        given once. If there is not room for all, the first ones are written with overflow "drop",
+        the last ones with "wrap". The entry that a node had before is no more.
         """
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
         values, take = rows_taken(values, (len(ids), self.h), self.arena.dtype, take)
-        asked, slots = len(ids), len(self.entries.back)
-        if self.overflow == "wrap" and slots:
-            chosen, end = slice(max(asked - slots, 0), asked), self.head + asked
-        else:
-            chosen = slice(0, min(asked, slots - self.head))
-            end = self.head + chosen.stop
+        i = _check.integer("i", i, 0, MOST)
+        asked, chosen = len(ids), self._with_room(layer, ids, i)
         ids = ids[chosen]
         if take is None:
             values = values[chosen]
         else:
             take = take[chosen]
-        first = (self.head + chosen.start) % max(slots, 1)
-        self.gnn.history.cache_admit(self.entries, layer, ids, values, first, i, take=take)
-        if len(ids):
-            self.wrapped += (end - 1) // slots
-            self.head = (end - 1) % slots + 1
-            self._top = max(self._top, slots if end > slots else end)
-            self.hwm = max(self.hwm, self._top)
+        slots = self._make_room(layer, ids, i)
+        self.gnn.history.cache_admit(self.entries, layer, ids, values, slots, i, take=take)
         self.admitted += len(ids)
         self.dropped += asked - len(ids)
         return len(ids)
+
+    def _with_room(self, layer, ids, i):
+        """Return which of `ids` can be written, a slice."""
+        if self.ring.overflow == "wrap":
+            return slice(max(len(ids) - self.ring.slots, 0), len(ids))
+        room = self.ring.room(self._free(i))
+        if self.ring.header == "continue":  # a node's own entry makes room for its next
+            own = self.gnn.history.cache_lookup(self.entries, layer, ids, self._oldest_kept(i)) >= 0
+            room = room + np.cumsum(own)
+        fits = np.arange(len(ids)) < room
+        return slice(0, len(ids) if fits.all() else int(fits.argmin()))
+
+    def _make_room(self, layer, ids, i):
+        """Return a slot for each of `ids`; count the entries that are lost in them."""
+        vacate(self.gnn, self.entries, layer, ids)
+        slots = self.ring.advance(len(ids), self._free(i))
+        self.lost += int(np.count_nonzero(is_valid(self.entries, slots, self._oldest_kept(i))))
+        return slots
+
+    def _free(self, i):
+        """Return which of the used slots hold nothing that is worth it, bool. O(hwm) time."""
+        return ~is_valid(self.entries, slice(0, self.hwm), self._oldest_kept(i))
 
     def state_dict(self):
         """Return everything that `load_state_dict` needs to go on alike: a dictionary of arrays.
 
         The features outside the buffer are not in it: with `refill`, call `fill` before loading.
         """
-        numbers = [getattr(self, name) for name in (*NUMBERS, *COUNTS)]
-        return {
-            "options": self._options(),
-            "numbers": np.array(numbers, np.int64),
-            **{name: array.copy() for name, array in self._arrays_in_use().items()},
-        }
+        return state_of(self)
 
     def load_state_dict(self, state):
         """Take over a `state` that `state_dict` of a cache with the same options returned.
@@ -264,36 +298,7 @@ class BidirectionalCache:
         KeyError, ValueError
             If it is not that: nothing was taken over then.
         """
-        if not np.array_equal(state["options"], self._options()):
-            raise ValueError("state must be of a cache with the same options")
-        names, numbers = (*NUMBERS, *COUNTS), [int(number) for number in state["numbers"]]
-        arrays = self._arrays_in_use(dict(zip(names, numbers, strict=True))["hwm"])
-        for name, array in arrays.items():
-            if state[name].shape != array.shape or state[name].dtype != array.dtype:
-                raise ValueError(f"state must hold {name} as {array.shape} {array.dtype}")
-        for name, number in zip(names, numbers, strict=True):
-            setattr(self, name, number)
-        for name, array in arrays.items():
-            array[...] = state[name]
-
-    def _arrays(self):
-        maps = {name: getattr(self.entries, name) for name in Entries._fields[1:]}
-        return {"arena": self.arena, **maps, "rank": self.rank}
-
-    def _arrays_in_use(self, hwm=None):
-        """Return views of what is ever read again, where `hwm` slots were ever written."""
-        hwm = self.hwm if hwm is None else hwm
-        rows = min(len(self.features), (self.arena.size - hwm * self.h) // self.d)
-        maps = {name: array for name, array in self._arrays().items() if name != "arena"}
-        features = self.features[len(self.features) - rows :]
-        return {"embeddings": self.entries.rows[:hwm], "features": features, **maps}
-
-    def _options(self):
-        t_stale = -1 if self.t_stale is None else self.t_stale
-        shares = [self.arena.size, len(self.entries.back), len(self.features)]
-        choices = [OVERFLOWS.index(self.overflow), STALENESS.index(self.staleness), self.refill]
-        sizes = [self.n, self.d, self.h, self.layers]
-        return np.array([*sizes, *shares, t_stale, self.start_iter, *choices], np.int64)
+        take_over(self, state)
 
 
 class StaticSplitCache(BidirectionalCache):
@@ -304,7 +309,7 @@ class StaticSplitCache(BidirectionalCache):
 
     Parameters
     ----------
-    n, d, h, layers, floats, t_stale, dtype, overflow, staleness, start_iter
+    gnn, n, d, h, layers, floats, t_stale, dtype, header, overflow, staleness, start_iter
         As in `BidirectionalCache`.
     split : float in [0, 1]
         Fraction of the buffer that is for embeddings.
@@ -326,6 +331,7 @@ class StaticSplitCache(BidirectionalCache):
         t_stale,
         split=0.5,
         dtype="float32",
+        header="continue",
         overflow="wrap",
         staleness="stamp",
         start_iter=0,
@@ -339,6 +345,7 @@ class StaticSplitCache(BidirectionalCache):
             floats,
             t_stale=t_stale,
             dtype=dtype,
+            header=header,
             overflow=overflow,
             staleness=staleness,
             start_iter=start_iter,

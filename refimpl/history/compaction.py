@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refimpl import _check
 from refimpl.block import Block, entries_of_rows
-from refimpl.history.pruning import PruneResult, checked_mfg, mask
+from refimpl.history.pruning import PruneResult, checked_mfg
 
 DEAD = "pruned must be what prune_mfg returns with uses_self=True"
 
@@ -98,5 +99,4 @@ def live_arguments(pruned):
 
 def _masks(name, masks, nodes):
     """Return one mask a layer, each for its nodes."""
-    masks = map(np.ascontiguousarray, masks)
-    return [mask(f"pruned.{name}", a, len(ids)) for a, ids in zip(masks, nodes, strict=True)]
+    return [_check.mask(f"pruned.{name}", a, len(ids)) for a, ids in zip(masks, nodes, strict=True)]

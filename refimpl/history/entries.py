@@ -90,8 +90,8 @@ def cache_read(rows, slots):
     return rows[slots]
 
 
-def cache_admit(entries, layer, ids, values, first, i, *, take=None):
-    """Write entry j of a list to slot ``(first + j) % slots``. O(k h) time.
+def cache_admit(entries, layer, ids, values, slots, i, *, take=None):
+    """Write entry j of a list to slot ``slots[j]``. O(k h) time, O(k log k) if slots descend.
 
     A node that stands in the list twice gets the later slot; the earlier entry is lost. FreshGNN
     Algorithm 1 line 20, in the buffer of section 4.2.
@@ -103,9 +103,9 @@ def cache_admit(entries, layer, ids, values, first, i, *, take=None):
     layer : int
         From 1.
     ids : (k,) integer array
-        At most as many as there are slots.
     values : (k, h) array of the dtype of ``entries.rows``, or (any, h) with `take`
-    first : int
+    slots : (k,) integer array
+        Each slot once.
     i : int
         The stamp.
     take : (k,) integer array, optional
@@ -116,12 +116,11 @@ def cache_admit(entries, layer, ids, values, first, i, *, take=None):
     TypeError, ValueError
         If an argument is not as above.
     """
-    layer, ids, values, first, i, take = admit_arguments(
-        entries, layer, ids, values, first, i, take
+    layer, ids, values, slots, i, take = admit_arguments(
+        entries, layer, ids, values, slots, i, take
     )
-    n, slots = entries.slot_of.shape[1], len(entries.back)
-    for j, node in enumerate(ids.tolist()):
-        s = (first + j) % slots
+    n = entries.slot_of.shape[1]
+    for j, (node, s) in enumerate(zip(ids.tolist(), slots.tolist(), strict=True)):
         entries.rows[s] = values[j if take is None else take[j]]
         entries.back[s] = (layer - 1) * n + node
         entries.stamp[s] = i
@@ -174,18 +173,25 @@ def read_arguments(rows, slots):
     return rows, _check.ids("slots", slots, 0, min(len(rows), MOST), np.int32)
 
 
-def admit_arguments(entries, layer, ids, values, first, i, take):
+def admit_arguments(entries, layer, ids, values, slots, i, take):
     """Check the arguments of `cache_admit`; return all but the first."""
     layers, n = checked(entries).slot_of.shape
     layer, ids = layer_ids(layers, n, layer, ids)
     if not all(array.flags.writeable for array in entries):
         raise ValueError("entries must be writeable: they are changed in place")
-    slots, h = entries.rows.shape
-    if len(ids) > slots:
-        raise ValueError(f"ids must be at most {slots}, one for each slot, got {len(ids)}")
+    places, h = entries.rows.shape
     values, take = rows_taken(values, (len(ids), h), entries.rows.dtype, take)
-    first = _check.integer("first", first, 0, max(slots - 1, 0))
-    return layer, ids, values, first, _check.integer("i", i, 0, MOST), take
+    slots = _check.ids("slots", slots, 0, places, np.int32)
+    if slots.size != len(ids):
+        raise ValueError(f"slots must have shape ({len(ids)},) like ids, got {slots.shape}")
+    if not ascending(slots) and len(np.unique(slots)) < len(slots):
+        raise ValueError("slots must be distinct")
+    return layer, ids, values, slots, _check.integer("i", i, 0, MOST), take
+
+
+def ascending(slots):
+    """Return whether each slot is above the one before."""
+    return bool((slots[1:] > slots[:-1]).all())
 
 
 def fetch_arguments(features, rank, ids, held):

@@ -7,7 +7,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.block import Block
 from refimpl.graph import Graph
-from refimpl.history.pruning import checked_mfg, mask
+from refimpl.history.pruning import checked_mfg
 from refimpl.samplers.neighbor import neighbor_arguments
 from refimpl.streams import PROFILE_EPOCH
 
@@ -137,7 +137,7 @@ def count_visits(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, m
     """
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
     n, depth = graph.n, len(fanouts)
-    needed = mask("needed", np.asarray(np.ones(n, np.bool_) if needed is None else needed), n)
+    needed = _check.mask("needed", np.ones(n, np.bool_) if needed is None else needed, n)
     visits = [np.zeros(n, np.int64) for _ in range(depth)]
     shares = [np.zeros(n) for _ in range(depth)]
     batches = gnn.samplers.epoch_batches(train, batch_size, seed, PROFILE_EPOCH)
@@ -199,7 +199,7 @@ def fair_share(mfg, needed):
 def share_arguments(mfg, needed):
     """Check the arguments of `fair_share`; return `needed` as a C-contiguous array."""
     needed = np.asarray(needed)
-    return np.ascontiguousarray(mask("needed", needed, len(checked_mfg(mfg).nodes[0])))
+    return _check.mask("needed", needed, len(checked_mfg(mfg).nodes[0]))
 
 
 def _checked(graph):

@@ -259,19 +259,10 @@ def prune_arguments(mfg, hit, uses_self, layout):
             f"hit must have an array for each of the {len(mfg.blocks)} layers, got {len(hit)}"
         )
     for layer, (array, nodes) in enumerate(zip(hit, mfg.nodes[1:], strict=True), 1):
-        mask(f"hit of layer {layer}", array, len(nodes))
+        _check.mask(f"hit of layer {layer}", array, len(nodes))
     if hit and hit[-1].any():
         raise ValueError("hit must be all False for the last layer: roots are never cached")
     return hit
-
-
-def mask(name, array, size):
-    """Return `array` if it is a bool array of shape (size,), or raise."""
-    if array.dtype != np.bool_:
-        raise TypeError(f"{name} must hold bools, got dtype {array.dtype}")
-    if array.shape != (size,):
-        raise ValueError(f"{name} must have shape ({size},), got {array.shape}")
-    return array
 
 
 def checked_mfg(mfg):

@@ -77,7 +77,7 @@ def state(tmp_path):
         ),
         (
             (*FRESH, "--model", "gcn", "--warmup", "7", "--hotness", "pagerank", "--bias"),
-            {"warmup": 7, "hotness": "pagerank", "buffer_overflow": "wrap", "bias": True},
+            {"warmup": 7, "hotness": "pagerank", "buffer_overflow": "wrap", "header": "continue"},
             "GCN with cached embeddings on batches",
         ),
         (
@@ -143,6 +143,7 @@ def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options, s
         ((*FRESH, "--warmup", "3"), FRESH, "weights"),
         (UNLIMITED, FRESH, "weights"),
         ((*FRESH, "--buffer-overflow", "drop"), FRESH, "weights"),
+        ((*FRESH, "--header", "cycle", "--t-stale", "4"), (*FRESH, "--t-stale", "4"), "weights"),
         ((*FRESH, "--control", "random"), FRESH, "weights"),
         ((*FRESH, "--control", "anti"), FRESH, "weights"),
         ((*FRESH, "--hotness", "pagerank"), FRESH, "cache/rank"),
@@ -203,9 +204,9 @@ def test_counts(run, tmp_path, state, gnn, options):
     assert loads["io_saving"] == 1 - loads["loaded"] / loads["inputs"]
     assert loads["hit_rate"] == loads["hits"] / loads["lookups"] > 0
     with np.load(tmp_path / "out" / "checkpoint.npz") as file:
-        *_, admitted, evicted, wrapped, dropped, _ = file["cache/numbers"]
+        *_, admitted, evicted, lost, dropped, _ = file["cache/numbers"]
     assert (loads["admitted"], loads["evicted"]) == (admitted, evicted)
-    assert (loads["wrapped"], loads["dropped"]) == (wrapped, dropped)
+    assert (loads["lost"], loads["dropped"]) == (lost, dropped)
     slots = 6000 // 4 // HIDDEN
     assert metrics["cache"]["bytes"] == 6000 + 4 * TRAIN + 12 * slots + 4 * TRAIN
     for shown in (loads["bytes"], loads["hits"], loads["admitted"], metrics["cache"]["bytes"]):
@@ -220,9 +221,9 @@ def test_a_small_buffer_wraps_or_drops(run):
     wrap = run(*FRESH, "--t-stale", "inf")[3]["loads"]
     drop = run(*FRESH, "--t-stale", "inf", "--buffer-overflow", "drop")[3]["loads"]
     ample = run(*UNLIMITED, "--t-stale", "inf")[3]["loads"]
-    assert wrap["wrapped"] > 0 == wrap["dropped"]
-    assert drop["dropped"] > 0 == drop["wrapped"]
-    assert (ample["wrapped"], ample["dropped"]) == (0, 0)
+    assert wrap["lost"] > 0 == wrap["dropped"]
+    assert drop["dropped"] > 0 == drop["lost"]
+    assert (ample["lost"], ample["dropped"]) == (0, 0)
     assert ample["feature_hits"] == ample["live"]  # there is room for all of them
 
 

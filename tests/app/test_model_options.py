@@ -38,6 +38,7 @@ from refimpl.lab.apps.cli import main
         ({"method": "fresh", "warmup": -1}, ValueError, r"warmup must be in \[0, "),
         ({"method": "fresh", "buffer": 2.5}, TypeError, "buffer must be an integer"),
         ({"method": "fresh", "hotness": "fame"}, ValueError, "hotness must be one of 'none', 'd"),
+        ({"method": "fresh", "header": "back"}, ValueError, "header must be one of 'continue'"),
         ({"method": "fresh", "overflow": "grow"}, ValueError, "overflow must be one of 'wrap'"),
         ({"method": "fresh", "control": "none"}, ValueError, "control must be one of 'gradient'"),
         ({"method": "neighbor", "workers": -1}, ValueError, r"workers must be in \[0, "),
@@ -78,6 +79,7 @@ def test_bad_settings(options, error, message):
         ("buffer", 1, {"method": "graph"}),
         ("hotness", "none", {"method": "neighbor"}),
         ("overflow", "drop", {"method": "full"}),
+        ("header", "cycle", {"method": "neighbor"}),
         ("control", "anti", {"method": "neighbor"}),
     ],
 )

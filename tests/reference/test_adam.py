@@ -1,6 +1,7 @@
 """Adam against a textbook loop over single numbers."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -76,6 +77,42 @@ def test_adam_updates_in_place_and_leaves_the_gradient(gnn):
     assert (theta < 1).all()
     assert_allclose(m, 1.0)
     assert_allclose(v, 1.0)
+
+
+def slices(*names):
+    """Return (theta, grad, m, v) as slices of one buffer; those of `names` are one slice."""
+    parts = {name: slice(4 * k, 4 * k + 4) for k, name in enumerate(("theta", "grad", "m", "v"))}
+    if names:
+        parts[names[1]] = parts[names[0]]
+    buffer = np.linspace(0.1, 1.6, 16)
+    return buffer, [buffer[part] for part in parts.values()]
+
+
+@pytest.mark.parametrize("names", list(combinations(("theta", "grad", "m", "v"), 2)), ids="-".join)
+def test_adam_refuses_arrays_that_share_memory(gnn, names):
+    """In place on one and the same array, both packages would give other bits."""
+    buffer, arrays = slices(*names)
+    before = buffer.copy()
+    with pytest.raises(ValueError, match=f"^{names[0]} and {names[1]} must not share memory"):
+        gnn.adam_step(*arrays, 1)
+    assert_array_equal(buffer, before)
+
+
+def test_adam_refuses_arrays_that_overlap_by_one_number(gnn):
+    buffer = np.ones(16)
+    with pytest.raises(ValueError, match="^theta and grad must not share memory"):
+        gnn.adam_step(buffer[:4], buffer[3:7], buffer[8:12], buffer[12:], 1)
+    with pytest.raises(ValueError, match="^theta and grad must not share memory"):
+        gnn.adam_step(buffer[:4], buffer[3::-1], buffer[8:12], buffer[12:], 1)
+
+
+def test_adam_takes_neighbouring_slices_of_one_buffer(gnn):
+    buffer, arrays = slices()
+    copies = [array.copy() for array in arrays]
+    gnn.adam_step(*arrays, 1)
+    gnn.adam_step(*copies, 1)
+    assert_array_equal(buffer, np.concatenate(copies))
+    gnn.adam_step(*(buffer[:0] for _ in range(4)), 1)  # nothing is shared
 
 
 def read_only():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cache_cases import N, admit, embeddings, features, valid
 
-from refimpl.lab.backend import find
+HEADERS = pytest.mark.parametrize("header", ["continue", "cycle"])
 
 
 def test_sizes_of_the_paper(gnn):
@@ -27,12 +27,21 @@ def served_ages(gnn, staleness, t_stale=10, iterations=400):
     """Return the ages of all entries served while nodes are visited by a law with a long tail.
 
     What is not valid is admitted, as with p = 1; the first cycle, which is cold, admits the most.
+    The header goes back at the end of a cycle, as printed.
     """
     n = 300
     rng = np.random.default_rng(3)
     law = 1 / np.arange(1.0, n + 1)
     cache = gnn.BidirectionalCache(
-        n, 1, 1, 1, 50 * n, t_stale=t_stale, staleness=staleness, dtype="float64"
+        n,
+        1,
+        1,
+        1,
+        50 * n,
+        t_stale=t_stale,
+        header="cycle",
+        staleness=staleness,
+        dtype="float64",
     )
     ages = []
     for i in range(iterations):
@@ -61,45 +70,61 @@ def test_a_hit_makes_nothing_younger(gnn):
         cache.read(slots[slots >= 0])
 
 
-def test_wrapping(gnn):
+@HEADERS
+def test_wrapping(gnn, header):
     """4 slots: the fifth embedding takes the place of the first."""
-    cache = gnn.BidirectionalCache(N, 1, 2, 1, 8, t_stale=None)
+    cache = gnn.BidirectionalCache(N, 1, 2, 1, 8, t_stale=None, header=header)
     assert admit(cache, 1, [0, 1, 2], 0) == 3
     assert admit(cache, 1, [3, 4, 5], 0) == 3
     assert cache.lookup(1, np.arange(6), 1).tolist() == [-1, -1, 2, 3, 0, 1]
-    assert (cache.head, cache.wrapped, cache.dropped) == (2, 1, 0)
+    assert (cache.head, cache.lost, cache.dropped) == (2, 2, 0)
 
 
-def test_a_slot_is_full_before_the_header_goes_back(gnn):
-    cache = gnn.BidirectionalCache(N, 1, 2, 1, 8, t_stale=None)
+@HEADERS
+def test_a_slot_is_full_before_the_header_goes_back(gnn, header):
+    cache = gnn.BidirectionalCache(N, 1, 2, 1, 8, t_stale=None, header=header)
     admit(cache, 1, [0, 1, 2, 3], 0)
-    assert (cache.head, cache.wrapped) == (4, 0)
+    assert (cache.head, cache.lost) == (4, 0)
     admit(cache, 1, [4], 0)
-    assert (cache.head, cache.wrapped) == (1, 1)
+    assert (cache.head, cache.lost) == (1, 1)
     assert cache.lookup(1, np.arange(5), 1).tolist() == [-1, 1, 2, 3, 0]
 
 
-def test_more_than_all_slots_at_once(gnn):
-    """The last 4 of 11 stay, where they would be if one were written after the other."""
-    cache = gnn.BidirectionalCache(N, 1, 2, 1, 8, t_stale=None)
+@HEADERS
+def test_more_than_all_slots_at_once(gnn, header):
+    """The last 4 of 11 stay, as if one were written after the other."""
+    cache = gnn.BidirectionalCache(N, 1, 2, 1, 8, t_stale=None, header=header)
     admit(cache, 1, [11], 0)
     assert admit(cache, 1, np.arange(11), 1, 7) == 4
-    one_by_one = gnn.BidirectionalCache(N, 1, 2, 1, 8, t_stale=None)
+    one_by_one = gnn.BidirectionalCache(N, 1, 2, 1, 8, t_stale=None, header=header)
     admit(one_by_one, 1, [11], 0)
     for v in range(11):
         admit(one_by_one, 1, [v], 1, 7)
-    assert np.array_equal(cache.lookup(1, np.arange(N), 2), one_by_one.lookup(1, np.arange(N), 2))
     assert valid(cache, 2) == valid(one_by_one, 2) and len(valid(cache, 2)) == 4
-    assert (cache.head, cache.wrapped) == (one_by_one.head, one_by_one.wrapped) == (4, 2)
-    assert (cache.admitted, cache.dropped) == (5, 7)
+    assert (cache.admitted, cache.dropped, cache.lost) == (5, 7, 1)
+    assert (one_by_one.admitted, one_by_one.dropped, one_by_one.lost) == (12, 0, 8)
 
 
 def test_dropping(gnn):
+    """4 slots. What was written in iteration 0 can be read in 3: it is free from then on."""
     cache = gnn.BidirectionalCache(N, 1, 2, 1, 8, t_stale=3, overflow="drop")
     cache.begin_update(0)
     assert admit(cache, 1, np.arange(6), 0) == 4
+    cache.begin_update(2)
+    assert admit(cache, 1, [6], 2) == 0
+    assert admit(cache, 1, [2], 2, 5) == 1  # in the place of its own
+    cache.begin_update(3)
+    assert admit(cache, 1, [6, 7, 8, 9], 3) == 3
+    assert (cache.admitted, cache.dropped, cache.lost) == (8, 4, 0)
+    assert sorted(v for _, v in valid(cache, 4)) == [2, 6, 7, 8]
+
+
+def test_dropping_as_printed(gnn):
+    cache = gnn.BidirectionalCache(N, 1, 2, 1, 8, t_stale=3, header="cycle", overflow="drop")
+    cache.begin_update(0)
+    assert admit(cache, 1, np.arange(6), 0) == 4
     assert admit(cache, 1, [6], 1) == 0
-    assert (cache.admitted, cache.dropped, cache.wrapped, cache.head) == (4, 3, 0, 4)
+    assert (cache.admitted, cache.dropped, cache.lost, cache.head) == (4, 3, 0, 4)
     assert sorted(v for _, v in valid(cache, 1)) == [0, 1, 2, 3]
     cache.begin_update(2)
     assert cache.head == 4
@@ -111,7 +136,7 @@ def test_dropping(gnn):
 
 def test_an_overwritten_slot_leaves_the_moved_entry_alone(gnn):
     """Node 0 moves from slot 0 to slot 1; then slot 0 goes to another node."""
-    cache = gnn.BidirectionalCache(N, 1, 2, 2, 4, t_stale=None)
+    cache = gnn.BidirectionalCache(N, 1, 2, 2, 4, t_stale=None, header="cycle")
     admit(cache, 1, [0], 0, 1)
     admit(cache, 1, [0], 1, 2)
     admit(cache, 2, [0], 2, 3)
@@ -136,6 +161,48 @@ def test_rows_of_the_values_can_be_chosen(gnn):
         assert sorted(v for _, v in valid(cache, 1)) == sorted(kept)
         slots = cache.lookup(1, kept, 1)
         assert np.array_equal(cache.read(slots), values[[rows[v] for v in kept]])
+
+
+def test_the_header_passes_over_valid_entries(gnn):
+    """6 slots, ages up to 2. By hand: what was written in iteration 0 is free from 2 on."""
+    cache = gnn.BidirectionalCache(N, 1, 1, 1, 6, t_stale=2)
+    steps = (
+        (0, [0, 1], [], {0: 0, 1: 1}, 2),
+        (1, [2, 3], [], {0: 0, 1: 1, 2: 2, 3: 3}, 4),
+        (2, [4, 5, 6], [2], {3: 3, 4: 0, 5: 1, 6: 2}, 3),  # slots 0, 1 are old, 2 was evicted
+        (3, [7, 8], [], {4: 0, 5: 1, 6: 2, 7: 3, 8: 4}, 5),  # slot 3 is old; then a new one
+        (4, [], [8], {7: 3}, 5),
+        (5, [9, 7, 0, 1, 2], [], {9: 0, 7: 1, 0: 2, 1: 3, 2: 4}, 5),  # 7 leaves its old slot 3
+    )
+    for i, ids, gone, want, head in steps:
+        cache.begin_update(i)
+        cache.evict(1, gone, i)
+        admit(cache, 1, ids, i, i)
+        slots = cache.lookup(1, np.arange(N), i + 1)
+        assert {v: slots[v] for v in range(N) if slots[v] >= 0} == want, i
+        assert cache.head == head
+    assert (cache.hwm, cache.lost, cache.dropped, cache.evicted) == (5, 0, 0, 2)
+
+
+def test_as_printed_the_header_goes_over_valid_entries(gnn):
+    """E-V20: 3 of 100 slots are in use, and yet an entry is lost. With the default, it is not."""
+    for header, lost, held in (("cycle", 1, [1, 2, 3]), ("continue", 0, [0, 1, 2, 3])):
+        cache = gnn.BidirectionalCache(N, 1, 1, 1, 100, t_stale=3, header=header)
+        for i, ids in ((0, []), (1, [0]), (2, [1, 2]), (3, [3])):
+            cache.begin_update(i)
+            admit(cache, 1, ids, i)
+        assert sorted(v for _, v in valid(cache, 4)) == held
+        assert cache.lost == lost
+
+
+def test_features_are_grown_over_only_for_want_of_a_free_slot(gnn):
+    """Two embeddings an iteration, valid in the two after it: four slots, and never more."""
+    cache = gnn.BidirectionalCache(N, 1, 1, 1, 20, t_stale=2)
+    cache.fill(features(N, 1), np.arange(N))
+    for i in range(9):
+        cache.begin_update(i)
+        admit(cache, 1, [2 * i % N, (2 * i + 1) % N], i)
+    assert (cache.hwm, cache.lost, cache.feature_rows) == (4, 0, N)
 
 
 def test_embeddings_grow_over_the_coldest_features(gnn):
@@ -173,10 +240,20 @@ def test_features_come_back_with_refill(gnn):
     assert list(valid(cache, 5)) == [(1, 8)]
 
 
-def test_refill_takes_out_what_it_writes_over(gnn):
+@HEADERS
+def test_refill_takes_out_what_it_writes_over(gnn, header):
     """Without stamps, entries of a cycle before would be served with a feature for a value."""
     cache = gnn.BidirectionalCache(
-        N, 4, 3, 1, 20, t_stale=2, refill=True, staleness="header_only", dtype="float64"
+        N,
+        4,
+        3,
+        1,
+        20,
+        t_stale=2,
+        refill=True,
+        header=header,
+        staleness="header_only",
+        dtype="float64",
     )
     cache.fill(features(N, 4), -np.arange(N))
     for i, ids in ((0, [1, 2, 3, 4, 5, 6]), (2, [7]), (4, [])):
@@ -184,6 +261,7 @@ def test_refill_takes_out_what_it_writes_over(gnn):
         admit(cache, 1, ids, i)
     assert cache.feature_rows == 4
     assert list(valid(cache, 5)) == [(1, 7)]
+    assert cache.lost == 6  # 7 is written over one, and features over five
 
 
 def test_filling_again_leaves_embeddings_alone(gnn):
@@ -269,31 +347,33 @@ def test_no_layer_to_cache_and_no_nodes(gnn):
 
 
 def test_cycles_begin_with_the_first_update(gnn):
-    cache = gnn.BidirectionalCache(N, 1, 1, 1, 9, t_stale=3, start_iter=4)
+    cache = gnn.BidirectionalCache(N, 1, 1, 1, 9, t_stale=3, start_iter=4, header="cycle")
     heads = []
     for i in range(4, 12):
         cache.begin_update(i)
         cache.begin_update(i)  # once more does nothing
-        admit(cache, 1, [0], i)
+        admit(cache, 1, [i % 2], i)
         heads.append(cache.head)
     assert heads == [1, 2, 3, 1, 2, 3, 1, 2]
     with pytest.raises(ValueError, match="i must"):
         cache.begin_update(3)
 
 
-def test_evicting_counts_entries(gnn):
-    cache = gnn.BidirectionalCache(N, 1, 1, 1, 2, t_stale=None)
-    admit(cache, 1, [0, 1, 2], 0)  # 0 is overwritten
-    assert cache.evict(1, [0, 1, 5]) == 1
-    assert cache.evict(1, [0, 1, 5]) == 0
-    assert cache.evicted == 1 and list(valid(cache, 1)) == [(1, 2)]
+def test_evicting_counts_what_could_still_be_read(gnn):
+    cache = gnn.BidirectionalCache(N, 1, 1, 1, 3, t_stale=2)
+    admit(cache, 1, [0, 1, 2, 3], 0)  # 0 is not written
+    assert cache.evict(1, [0, 1, 5], 1) == 1
+    assert cache.evict(1, [0, 1, 5], 1) == 0
+    assert cache.evicted == 1 and [v for _, v in valid(cache, 1)] == [2, 3]
+    assert cache.evict(1, [2], 2) == 0  # iteration 3 could not read it; gone all the same
+    assert cache.evicted == 1 and [v for _, v in valid(cache, 1)] == [3]
 
 
 def test_the_value_of_no_valid_slot_is_read(gnn):
     """Garbage in slots without an entry goes nowhere."""
     cache = gnn.BidirectionalCache(N, 1, 2, 1, 20, t_stale=None)
     admit(cache, 1, [3, 4, 5], 0)
-    cache.evict(1, [4])
+    cache.evict(1, [4], 1)
     good = cache.lookup(1, [3, 5], 1)
     cache.entries.rows[np.setdiff1d(np.arange(10), good)] = np.nan
     found = cache.lookup(1, np.arange(N), 1)

@@ -5,16 +5,17 @@ import pytest
 from cache_cases import N, admit, embeddings, features, valid
 
 
-def test_going_on_in_the_middle_of_a_cycle(gnn):
+@pytest.mark.parametrize("header", ["continue", "cycle"])
+def test_going_on_in_the_middle_of_a_cycle(gnn, header):
     """Every array and counter is that of a run without the break, whatever comes next."""
 
     def run(cache, iterations):
         for i in iterations:
             cache.begin_update(i)
-            cache.evict(1, [i % N])
+            cache.evict(1, [i % N], i)
             admit(cache, 1 + i % 2, [(5 * i + k) % N for k in range(i % 4)], i, i)
 
-    options = {"t_stale": 5, "refill": True}
+    options = {"t_stale": 5, "refill": True, "header": header}
     whole = gnn.BidirectionalCache(N, 3, 2, 2, 20, **options)
     whole.fill(features(N, 3), np.arange(N))
     run(whole, range(23))
@@ -71,6 +72,7 @@ GOOD = {"n": N, "d": 3, "h": 2, "layers": 1, "floats": 20, "t_stale": 2}
         {"floats": 2**33},
         {"t_stale": -1},
         {"t_stale": 1.5},
+        {"header": "back"},
         {"overflow": "raise"},
         {"staleness": "none"},
         {"start_iter": -1},
@@ -104,7 +106,7 @@ def test_bad_split(gnn, split):
         (lambda c: c.admit(1, [0], np.ones((1, 2), np.float32), 0, take=[1]), "take"),
         (lambda c: c.admit(1, [0], np.ones((1, 2), np.float32), 0, take=[0, 0]), "take"),
         (lambda c: c.admit(1, [0], np.ones((1, 2), np.float32), 2**31), "i must"),
-        (lambda c: c.evict(1, [-1]), "ids"),
+        (lambda c: c.evict(1, [-1], 0), "ids"),
         (lambda c: c.feature_mask([N]), "ids"),
         (lambda c: c.fetch_features([N]), "ids"),
         (lambda c: c.fill(np.ones((N, 2)), np.ones(N)), "X"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 from cache_cases import N, admit, embeddings, features, valid
+from dict_cache import DictCache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -17,6 +18,7 @@ CACHES = st.fixed_dictionaries(
         "h": st.integers(1, 5),
         "floats": st.integers(0, 40) | st.sampled_from([N * 5, 200]),
         "t_stale": st.sampled_from([None, 0, 1, 2, 5]),
+        "header": st.sampled_from(["continue", "cycle"]),
         "overflow": st.sampled_from(["wrap", "drop"]),
         "refill": st.booleans(),
         "start_iter": st.sampled_from([0, 3]),
@@ -25,7 +27,10 @@ CACHES = st.fixed_dictionaries(
 
 
 class AgainstADictionary(RuleBasedStateMachine):
-    """A cache, and a dictionary that is told the same; what the buffer overwrote may be missing."""
+    """A cache, and a dictionary that is told the same; what the buffer overwrote may be missing.
+
+    They are compared by what the next iteration can read, for that is what a cache is for.
+    """
 
     gnn = refimpl
 
@@ -39,9 +44,11 @@ class AgainstADictionary(RuleBasedStateMachine):
         self.X, self.hotness = features(N, d), np.array(hotness)
         self.cache, self.floats = self.new(), floats
         self.cache.fill(self.X, self.hotness)
-        self.oracle = self.gnn.history.DictCache(2, N, h, options["t_stale"])
+        self.slots = len(self.cache.entries.back)
+        self.goes_on = options["header"] == "continue"
+        self.oracle = DictCache(2, N, h, options["t_stale"])
         self.i = options["start_iter"]
-        self.number = self.lost = 0
+        self.number = 0
         self.highest = self.cache.hwm
 
     @rule(steps=st.sampled_from([1, 1, 2, 7]))
@@ -52,22 +59,29 @@ class AgainstADictionary(RuleBasedStateMachine):
     @rule(layer=st.integers(1, 2), ids=st.lists(st.integers(0, N - 1), unique=True))
     def admit(self, layer, ids):
         self.number += 1
-        before = valid(self.cache, self.i)
-        asked, dropped = len(ids), self.cache.dropped
-        written = admit(self.cache, layer, ids, self.i, self.number)
-        assert self.cache.dropped - dropped == asked - written
-        kept = ids[asked - written :] if self.cache.overflow == "wrap" else ids[:written]
+        cache, before, lost = self.cache, self.next_valid(), self.cache.lost
+        asked, dropped = len(ids), cache.dropped
+        written = admit(cache, layer, ids, self.i, self.number)
+        assert cache.dropped - dropped == asked - written
+        kept = ids[asked - written :] if cache.ring.overflow == "wrap" else ids[:written]
         self.oracle.admit(
-            layer, kept, embeddings(kept, self.cache.h, self.number).astype(np.float32), self.i
+            layer, kept, embeddings(kept, cache.h, self.number).astype(np.float32), self.i
         )
-        after = valid(self.cache, self.i)
+        after = self.next_valid()
         assert all((layer, v) in after for v in kept)
-        self.lost += len(before.keys() - after.keys())
+        gone = before.keys() - after.keys()
+        again = {(layer, v) for v in kept} & before.keys()
+        assert cache.lost - lost == len(gone) if self.goes_on else len(gone) <= cache.lost - lost
+        assert gone <= before.keys() - again
+        if self.goes_on and (gone or written < asked):
+            assert len(after) == self.slots  # only a cache full of valid entries loses any
 
     @rule(layer=st.integers(1, 2), ids=st.lists(st.integers(0, N - 1), unique=True))
     def evict(self, layer, ids):
-        self.cache.evict(layer, ids)
-        self.oracle.evict(layer, ids)
+        there = self.next_valid().keys()
+        evicted = self.cache.evict(layer, ids, self.i)
+        assert evicted == len(there & {(layer, v) for v in ids})
+        assert evicted <= self.oracle.evict(layer, ids, self.i)
         assert (self.cache.lookup(layer, ids, self.i) == -1).all()
 
     @rule()
@@ -79,17 +93,27 @@ class AgainstADictionary(RuleBasedStateMachine):
         self.cache.entries.back[:] = -1  # of the old one, which nobody may use any more
         self.cache = cache
 
+    @property
+    def compared_at(self):
+        """The next iteration; where that can read nothing (t_stale = 0), this one."""
+        return self.i + (self.oracle.t_stale != 0)
+
+    def next_valid(self):
+        return valid(self.cache, self.compared_at)
+
     @invariant()
     def agrees(self):
-        """Entries are the dictionary's, all of them unless one was overwritten."""
-        got, want = valid(self.cache, self.i), {}
+        """B1, B2, B8: entries are the dictionary's, all of them unless the cache says otherwise."""
+        got, want = self.next_valid(), {}
         for layer in (1, 2):
-            slots = self.oracle.lookup(layer, np.arange(N), self.i)
+            slots = self.oracle.lookup(layer, np.arange(N), self.compared_at)
             for v in np.flatnonzero(slots >= 0):
                 want[layer, int(v)] = self.oracle.read(slots[v : v + 1])[0].tobytes()
         assert got.items() <= want.items()
-        if self.lost == 0 and not self.cache.refill:
+        if self.cache.lost == 0:
             assert got == want
+        if self.goes_on and self.slots >= 2 * N:
+            assert self.cache.lost == self.cache.dropped == 0
 
     @invariant()
     def bounds(self):
@@ -142,7 +166,7 @@ def test_both_packages_hold_the_same_bits(seed, options):
         gone = rng.permutation(N)[: rng.integers(0, 4)]
         for cache in caches:
             cache.begin_update(i)
-            cache.evict(layer, gone)
+            cache.evict(layer, gone, i)
             admit(cache, layer, ids, i, i)
         states = [cache.state_dict() for cache in caches]
         for name in states[0]:

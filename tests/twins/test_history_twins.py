@@ -97,13 +97,13 @@ def test_cache_admit(cache, data, taken, count):
     slots, h = entries.rows.shape
     node = st.integers(0, entries.slot_of.shape[1] - 1)
     ids = np.array(data.draw(st.lists(node, max_size=slots), label="ids"), np.int32)
-    first = data.draw(st.integers(0, max(slots - 1, 0)), label="first")
+    places = data.draw(st.permutations(range(slots)), label="slots")[: len(ids)]
     take = None
     if taken:
         take = data.draw(st.lists(st.integers(0, 3), min_size=len(ids), max_size=len(ids)))
         take = np.array(take, np.int64)
     values = distinct((4 if taken else len(ids), h), entries.rows.dtype, 5)
-    args = (layer, ids, values, first, 7)
+    args = (layer, ids, values, np.array(places, np.int32), 7)
     want = admitted(refimpl, entries, *args, take=take)
     with threads(count):
         assert_bits(admitted(fastimpl, entries, *args, take=take), want)
@@ -142,20 +142,24 @@ FROZEN = Entries(*(read_only(array) for array in copied(SMALL)))
 ROWS, RANK, VALUES = np.ones((4, 3)), np.arange(6, dtype=np.int32), np.ones((2, 3))
 
 ERRORS = [
-    ("cache_admit", FROZEN, 1, [0, 1], VALUES, 0, 1),
-    ("cache_admit", SMALL, 3, [0, 1], VALUES, 0, 1),
-    ("cache_admit", SMALL, 1, [0, 6], VALUES, 0, 1),
-    ("cache_admit", SMALL, 1, [0], VALUES, 0, 1),
-    ("cache_admit", SMALL, 1, [0, 1, 2, 3, 4], np.ones((5, 3)), 0, 1),
-    ("cache_admit", SMALL, 1, [0, 1], VALUES[:, :2], 0, 1),
-    ("cache_admit", SMALL, 1, [0, 1], VALUES.astype(np.float32), 0, 1),
-    ("cache_admit", SMALL, 1, [0, 1], VALUES, 4, 1),
-    ("cache_admit", SMALL, 1, [0, 1], VALUES, 0, -1),
-    ("cache_admit", SMALL, 1, [0, 1], VALUES, 0, 2**31),
-    ("cache_admit", SMALL, 1, [0, 1], VALUES, 0, 1, {"take": [0]}),
-    ("cache_admit", SMALL, 1, [0, 1], VALUES, 0, 1, {"take": [0, 2]}),
-    ("cache_admit", SMALL._replace(stamp=SMALL.back), 1, [0, 1], VALUES, 0, 1),
-    ("cache_admit", "entries", 1, [0, 1], VALUES, 0, 1),
+    ("cache_admit", FROZEN, 1, [0, 1], VALUES, [0, 1], 1),
+    ("cache_admit", SMALL, 3, [0, 1], VALUES, [0, 1], 1),
+    ("cache_admit", SMALL, 1, [0, 6], VALUES, [0, 1], 1),
+    ("cache_admit", SMALL, 1, [0], VALUES, [0], 1),
+    ("cache_admit", SMALL, 1, [0, 1, 2, 3, 4], np.ones((5, 3)), [0, 1, 2, 3, 0], 1),
+    ("cache_admit", SMALL, 1, [0, 1], VALUES[:, :2], [0, 1], 1),
+    ("cache_admit", SMALL, 1, [0, 1], VALUES.astype(np.float32), [0, 1], 1),
+    ("cache_admit", SMALL, 1, [0, 1], VALUES, [0, 4], 1),
+    ("cache_admit", SMALL, 1, [0, 1], VALUES, [0, -1], 1),
+    ("cache_admit", SMALL, 1, [0, 1], VALUES, [2, 2], 1),
+    ("cache_admit", SMALL, 1, [0, 1], VALUES, [2], 1),
+    ("cache_admit", SMALL, 1, [0, 1], VALUES, 0, 1),
+    ("cache_admit", SMALL, 1, [0, 1], VALUES, [0, 1], -1),
+    ("cache_admit", SMALL, 1, [0, 1], VALUES, [0, 1], 2**31),
+    ("cache_admit", SMALL, 1, [0, 1], VALUES, [0, 1], 1, {"take": [0]}),
+    ("cache_admit", SMALL, 1, [0, 1], VALUES, [0, 1], 1, {"take": [0, 2]}),
+    ("cache_admit", SMALL._replace(stamp=SMALL.back), 1, [0, 1], VALUES, [0, 1], 1),
+    ("cache_admit", "entries", 1, [0, 1], VALUES, [0, 1], 1),
     ("cache_fetch", ROWS, RANK, [6], 2),
     ("cache_fetch", ROWS, RANK, [0], 5),
     ("cache_fetch", ROWS, RANK, [0], -1),
@@ -190,14 +194,15 @@ ORDER = np.random.default_rng(0).permutation(MANY).astype(np.int32)
 SCORE = np.abs(distinct(MANY, float, 1))
 
 
+ROUND = np.roll(np.arange(SLOTS, dtype=np.int32), 100)
+
+
 def admissions():
     """Return the entries after lists that go round the ring, with and without nodes given twice."""
     values = distinct((SLOTS, 3), np.float32, 2)
     twice = ORDER[:SLOTS].copy()
     twice[SLOTS // 2 :: 7] = twice[: len(twice[SLOTS // 2 :: 7])]
-    return [
-        admitted(fastimpl, BIG, 2, ids, values, SLOTS - 100, 5) for ids in (ORDER[:SLOTS], twice)
-    ]
+    return [admitted(fastimpl, BIG, 2, ids, values, ROUND, 5) for ids in (ORDER[:SLOTS], twice)]
 
 
 LARGE = {
@@ -226,7 +231,7 @@ def test_a_large_admission_is_the_references():
     values = distinct((SLOTS, 3), np.float32, 2)
     twice = ORDER[:SLOTS].copy()
     twice[30_000:] = twice[:20_000]
-    args = (2, twice, values, SLOTS - 100, 5)
+    args = (2, twice, values, ROUND, 5)
     want = admitted(refimpl, BIG, *args)
     for count in (1, 2, 5):
         with threads(count):

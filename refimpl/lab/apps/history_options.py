@@ -1,6 +1,7 @@
 """Options of FreshGNN and of the methods that it is compared with."""
 
-from refimpl.history.cache import OVERFLOWS, STALENESS
+from refimpl.history.ring import HEADERS, OVERFLOWS
+from refimpl.history.validity import STALENESS
 from refimpl.lab.apps.option import DEFAULTS, Option, methods_of
 from refimpl.lab.apps.values import NO_LIMIT, age, numbers, size
 from refimpl.lab.training.config import CONTROLS, HOTNESS, RANK_BASES, SAMPLE_MODES
@@ -62,8 +63,15 @@ HISTORY_OPTIONS = {
         DEFAULTS.hotness,
         choices=HOTNESS,
     ),
+    "header": Option(
+        "an embedding goes to the next slot of the buffer that is free (continue), or to one slot "
+        "after the other, from the first again every --t-stale iterations, whether they are free "
+        f"or not (cycle), as printed; {methods_of('header')} only",
+        DEFAULTS.header,
+        choices=HEADERS,
+    ),
     "buffer_overflow": Option(
-        "an embedding that does not fit into the buffer replaces the oldest (wrap), or is not "
+        "an embedding that does not fit into the buffer replaces another (wrap), or is not "
         f"cached (drop); {methods_of('overflow')} only",
         DEFAULTS.overflow,
         choices=OVERFLOWS,

@@ -81,7 +81,7 @@ def _loads(loads, cache):
     ]
     if cache is None:
         return rows
-    embeddings = ("hits", "admitted", "evicted", "wrapped", "dropped")
+    embeddings = ("hits", "admitted", "evicted", "lost", "dropped")
     return [
         *rows,
         ("I/O saved", _percent(loads["io_saving"])),

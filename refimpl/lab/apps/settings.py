@@ -43,6 +43,7 @@ AS_THEY_ARE = (
     "warmup",
     "buffer",
     "hotness",
+    "header",
     "control",
     "cache_layers",
     "rank_base",

@@ -13,8 +13,8 @@ class LoadCounts(NamedTuple):
     feature_hits : of these, read from the cache
     loaded, bytes : the others, read from the features, and their size there
     lookups, hits : live rows of the cached layers, and of these those read from the cache
-    admitted, evicted : embeddings put into the cache, and taken out for their gradient
-    wrapped, dropped : how often a full buffer began anew, and embeddings that it refused
+    admitted, evicted : embeddings put into the cache, and valid ones taken out for their gradient
+    lost, dropped : valid embeddings that others were written over, and embeddings refused
     """
 
     inputs: int = 0
@@ -26,7 +26,7 @@ class LoadCounts(NamedTuple):
     hits: int = 0
     admitted: int = 0
     evicted: int = 0
-    wrapped: int = 0
+    lost: int = 0
     dropped: int = 0
 
     def plus(self, other):

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from refimpl import _check
-from refimpl.history.cache import OVERFLOWS, STALENESS
+from refimpl.history.ring import HEADERS, OVERFLOWS
+from refimpl.history.validity import STALENESS
 from refimpl.history.iteration import fresh_iteration
 from refimpl.history.policy import CONTROLS
 from refimpl.lab.training.batches import MessageFlowGraphs
@@ -77,6 +78,9 @@ class Fresh(MethodSettings):
         Bytes for embeddings and features together.
     hotness : {"degree", "pagerank", "profile", "none"}
         Which features are cached first; "none" caches none.
+    header : {"continue", "cycle"}
+        Where the next embedding goes: to a slot that is free, or, as printed, to the next one
+        whatever it holds: see `BidirectionalCache`.
     overflow : {"wrap", "drop"}
         What a full buffer does with another embedding: see `BidirectionalCache`.
     control : {"gradient", "random", "anti"}
@@ -137,6 +141,12 @@ class Fresh(MethodSettings):
         "highest reverse PageRank, those that a trial run of the sampling loads most often, or "
         "none",
         HOTNESS,
+    )
+    header: str = choice(
+        "continue",
+        "write the next embedding where a slot is free, or, as printed, where the header stands, "
+        "which goes back every t-stale iterations",
+        HEADERS,
     )
     overflow: str = choice(
         "wrap",
@@ -224,7 +234,7 @@ class FreshIterations:
         """Do lines 5 to 20 of Algorithm 1 on the next minibatch; return the `Step`."""
         run, settings, cache = self.run, self.settings, self.cache
         i, held = run.state.iterations, []  # V1:2 V1:18 E-V6
-        lost = cache.wrapped, cache.dropped
+        before = cache.lost, cache.dropped
 
         def load_feature(nodes):
             if settings.hotness == "none":
@@ -252,7 +262,7 @@ class FreshIterations:
             gradient_evict=settings.gradient_evict,
         )
         counts = load_counts(step, sum(held), run.row_bytes)
-        counts = counts._replace(wrapped=cache.wrapped - lost[0], dropped=cache.dropped - lost[1])
+        counts = counts._replace(lost=cache.lost - before[0], dropped=cache.dropped - before[1])
         return Step(step.loss, model.gradients, len(step.nodes[-1]), counts)
 
     @timed("normalization")
@@ -268,6 +278,7 @@ class FreshIterations:
             self.floats,
             t_stale=None if settings.t_stale == inf else settings.t_stale,
             dtype=run.dtype,
+            header=settings.header,
             overflow=settings.overflow,
             staleness=settings.staleness,
             start_iter=settings.warmup,

@@ -13,7 +13,7 @@ FLAGS = {
     "OUT_OF_RANGE": "The map names a slot that there is not: no entry.",
     "STALE": "An entry older than the oldest stamp asked for: none; one just as old is valid.",
     "TAKE": "Values are rows of a larger matrix.",
-    "WRAP": "Slots go on at 0 after the last one.",
+    "BACK": "Slots that do not ascend: the header went back.",
 }
 
 
@@ -35,21 +35,22 @@ def after(entries, *calls):
     return entries
 
 
-def states(entries, layer, ids, values, first, i, take=None):
+def states(entries, layer, ids, values, slots, i, take=None):
     """Return the entries after each of `ids` has been written."""
     found = []
     for j in range(1, len(ids) + 1):
         rows = {"values": values[:j]} if take is None else {"values": values, "take": take[:j]}
-        call = {"layer": layer, "ids": ids[:j], **rows, "first": first, "i": i}
+        call = {"layer": layer, "ids": ids[:j], **rows, "slots": slots[:j], "i": i}
         found.append({"entries": after(entries, call)})
     return found
 
 
-def admit(layer, ids, first, i, *, h=2, seed=0, take=None):
+def admit(layer, ids, slots, i, *, h=2, seed=0, take=None):
     """Return the arguments of `cache_admit` but the entries, in float64."""
     ids = np.array(ids, np.int32)
     rows = len(ids) if take is None else max(take) + 1
-    call = {"layer": layer, "ids": ids, "values": numbers((rows, h), seed), "first": first, "i": i}
+    values, slots = numbers((rows, h), seed), np.array(slots, np.int32)
+    call = {"layer": layer, "ids": ids, "values": values, "slots": slots, "i": i}
     return call if take is None else {**call, "take": np.array(take, np.int64)}
 
 
@@ -75,7 +76,7 @@ ADMIT = {
     "layer": 2,
     "ids": np.array([3, 1]),
     "values": np.array([[30.0], [10]]),
-    "first": 2,
+    "slots": np.array([2, 0]),
     "i": 5,
 }
 ADMITTED = Entries(
@@ -86,13 +87,13 @@ ADMITTED = Entries(
 )
 ADMIT_WORKING = """\
 4 nodes, layer 2: the key of node v is 4 + v. Node 3 goes to slot 2: value 30, key 7, stamp 5.
-Node 1 goes to slot 3 mod 3 = 0: value 10, key 5, stamp 5. Slot 1 stays as it was."""
+Node 1 goes to slot 0: value 10, key 5, stamp 5. Slot 1 stays as it was."""
 TWICE = {
     "entries": ADMITTED,
     "layer": 1,
     "ids": np.array([3, 3]),
     "values": np.array([[1.0], [4], [9]]),
-    "first": 0,
+    "slots": np.array([0, 1]),
     "i": 6,
     "take": np.array([2, 1]),
 }
@@ -109,10 +110,10 @@ Layer 1: the key of node 3 is 3. Its first value, row 2, goes to slot 0, its sec
 
 # One buffer of 4 slots for 2 layers of 6 nodes, over four iterations.
 EMPTY = nothing(4, 2, 2, 6)
-FILL = admit(1, [0, 1, 2], 0, 0, seed=1)
-AROUND = admit(2, [0, 5], 3, 1, seed=2)
-MOVED = admit(1, [2, 3], 1, 2, seed=3, take=[4, 1])
-ALL = admit(1, [5, 4, 1, 0], 2, 3, seed=4)
+FILL = admit(1, [0, 1, 2], [0, 1, 2], 0, seed=1)
+AROUND = admit(2, [0, 5], [3, 0], 1, seed=2)
+MOVED = admit(1, [2, 3], [1, 2], 2, seed=3, take=[4, 1])
+ALL = admit(1, [5, 4, 1, 0], [2, 3, 0, 1], 3, seed=4)
 STEPS = after(EMPTY), after(EMPTY, FILL), after(EMPTY, FILL, AROUND)
 MOVED_STEP = after(STEPS[2], MOVED)
 EVERY = np.arange(6)
@@ -183,7 +184,7 @@ KERNELS = (
             *changed({**BAD_CALL, "node_3_of_3": {"ids": np.array([3])}}, LOOKUP, "value"),
             *changed({"ids_no_integers": {"ids": np.array([0.5])}}, LOOKUP, "type"),
         ),
-        flags={name: FLAGS[name] for name in FLAGS if name not in ("TAKE", "WRAP")},
+        flags={name: FLAGS[name] for name in FLAGS if name not in ("TAKE", "BACK")},
     ),
     Kernel(
         "cache_admit",
@@ -193,7 +194,7 @@ KERNELS = (
             Case(
                 "by_hand",
                 ADMIT,
-                ("WORKED", "LAYERS", "WRAP"),
+                ("WORKED", "LAYERS", "BACK"),
                 {"returned": None, "changed": {"entries": ADMITTED}},
                 ADMIT_WORKING,
             ),
@@ -205,22 +206,23 @@ KERNELS = (
                 TWICE_WORKING,
             ),
             Case("fill", {"entries": EMPTY, **FILL}),
-            Case("around_the_end", {"entries": STEPS[1], **AROUND}, ("WRAP", "LAYERS")),
+            Case("around_the_end", {"entries": STEPS[1], **AROUND}, ("BACK", "LAYERS")),
             Case("a_node_moves", {"entries": STEPS[2], **MOVED}, ("TAKE",)),
-            Case("every_slot", {"entries": MOVED_STEP, **ALL}, ("WRAP",)),
-            Case("float32", single({"entries": STEPS[1], **AROUND}), ("FLOAT32", "WRAP")),
-            Case("no_ids", {"entries": STEPS[1], **admit(1, [], 2, 7)}, ("EMPTY",)),
+            Case("every_slot", {"entries": MOVED_STEP, **ALL}, ("BACK",)),
+            Case("float32", single({"entries": STEPS[1], **AROUND}), ("FLOAT32", "BACK")),
+            Case("no_ids", {"entries": STEPS[1], **admit(1, [], [], 7)}, ("EMPTY",)),
             Case(
                 "no_slots",
-                {"entries": nothing(0, 2, 1, 3), **admit(1, [], 0, 7)},
+                {"entries": nothing(0, 2, 1, 3), **admit(1, [], [], 7)},
                 ("EMPTY", "NO_SLOTS"),
             ),
             *changed(
                 {
                     **BAD_CALL,
-                    "more_ids_than_slots": {"ids": np.arange(4), "values": np.ones((4, 1))},
+                    "more_ids_than_slots": {"ids": np.arange(3), "values": np.ones((3, 1))},
+                    "a_slot_twice": {"slots": np.array([1, 1])},
                     "values_too_wide": {"values": np.ones((2, 2))},
-                    "no_such_slot": {"first": 3},
+                    "no_such_slot": {"slots": np.array([2, 3])},
                     "row_out_of_range": {"take": np.array([0, 2])},
                     "iteration_below_0": {"i": -1},
                 },
@@ -229,7 +231,7 @@ KERNELS = (
             ),
             *changed({"two_dtypes": {"values": np.ones((2, 1), np.float32)}}, ADMIT, "type"),
         ),
-        flags={name: FLAGS[name] for name in ("LAYERS", "NO_SLOTS", "TAKE", "WRAP")},
+        flags={name: FLAGS[name] for name in ("LAYERS", "NO_SLOTS", "TAKE", "BACK")},
         writes=("entries",),
         states=states,
     ),

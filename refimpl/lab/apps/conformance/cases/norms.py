@@ -5,10 +5,10 @@ import numpy as np
 from refimpl.lab.apps.conformance.case import Case, Kernel
 
 FLAGS = {
-    "LANES": "Column j is added to partial sum j % 8; then the eight are added up from the first.",
+    "ORDER": "Squares are added from left to right, so that the last bits depend on the order.",
     "OVERFLOW": "A square above the largest float64: the norm is infinite.",
 }
-LANES = np.array([[1.0, 0, 0, 0, 0, 0, 0, 2.0**27, 1, 1, 1, 1, 1, 1, 1]])
+ORDER = np.array([[2.0**27, 1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1, 2.0**27]])
 ROW_NORMS = (
     Case(
         "triangles",
@@ -18,18 +18,17 @@ ROW_NORMS = (
         "Roots of 9 + 16, 0 and 25 + 144. In float64, though the rows are float32.",
     ),
     Case(
-        "lanes",
-        {"G": LANES},
-        ("WORKED", "LANES"),
-        np.array([2.0**27 + 2.0**-25]),
-        "Partial sum 0 is 1 + 1 (columns 0 and 8), sums 1 to 6 are 1 each (columns 9 to 14), sum 7 "
-        "is 2**54. 8 + 2**54 has no rounding, and its root is 2**27 sqrt(1 + 2**-51): 2**27 + "
-        "2**-25 less 2**-78, which rounds to the former. From left to right each 1 behind "
-        "column 7 would be lost, and the norm would be 2**27.",
+        "order",
+        {"G": ORDER},
+        ("WORKED", "ORDER"),
+        np.array([2.0**27, 2.0**27 + 2.0**-25]),
+        "Numbers above 2**54 are 4 apart. Row 0: 2**54 + 1 is 2**54 again, seven times. Row 1: "
+        "seven are 7, and 7 + 2**54 is 2**54 + 8. Its root is 2**27 sqrt(1 + 2**-51): 2**27 + "
+        "2**-25 less 2**-78, which rounds to the former.",
     ),
     Case("no_rows", {"G": np.zeros((0, 3))}, ("EMPTY",)),
     Case("no_columns", {"G": np.zeros((2, 0))}, ("EMPTY",)),
-    Case("two_rounds", {"G": np.arange(34.0).reshape(2, 17) / 3}, ("LANES",)),
+    Case("two_rounds", {"G": np.arange(34.0).reshape(2, 17) / 3}, ("ORDER",)),
     Case("single", {"G": (np.arange(20, dtype=np.float32) / 3).reshape(2, 10)}, ("FLOAT32",)),
     Case("overflow", {"G": np.array([[1e200, 1], [1e-200, 0]])}, ("OVERFLOW",)),
     Case("special", {"G": np.array([[np.inf, 1], [np.nan, 0], [-0.0, -0.0]])}, ("SPECIAL",)),

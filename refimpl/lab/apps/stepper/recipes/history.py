@@ -25,7 +25,7 @@ def fresh_iterations(seed):
     Nothing is random: `seed` is there as in the other recipes.
     """
     cache = refimpl.BidirectionalCache(
-        NODES, WIDTH, WIDTH, 1, FLOATS, t_stale=T_STALE, dtype="float64"
+        NODES, WIDTH, WIDTH, 1, FLOATS, t_stale=T_STALE, header="cycle", dtype="float64"
     )
     cache.fill(100 + np.repeat(np.arange(NODES, dtype=float), WIDTH).reshape(-1, WIDTH), DEGREES)
     return cache, [
@@ -59,7 +59,7 @@ def view_cache(stack):
             "header": cache.head,
             "admitted": cache.admitted,
             "evicted": cache.evicted,
-            "wrapped": cache.wrapped,
+            "lost": cache.lost,
             "features held": cache.feature_rows,
         },
     }
@@ -151,7 +151,6 @@ CACHE = Recipe(
     functions={
         "refimpl.lab.apps.stepper.recipes.history:fresh_iteration": None,
         "refimpl.history.entries:cache_lookup": None,
-        "refimpl.history.cache:BidirectionalCache.begin_update": None,
         "refimpl.history.policy:policy_update": None,
         "refimpl.history.entries:cache_admit": None,
     },
@@ -201,11 +200,12 @@ CACHE = Recipe(
             "counters",
             "counters",
             "So far",
-            "Wrapped: how often the header went back because the buffer was full.",
+            "Lost: entries overwritten that could still be read.",
         ),
     ),
-    about=f"Four iterations of FreshGNN on one layer, with 4 slots; an entry is served for "
-    f"{T_STALE} iterations after the one that wrote it, and a cycle has {T_STALE}. Iteration 1 "
+    about="Four iterations of FreshGNN on one layer, with 4 slots and the header as printed: an "
+    f"entry is served for {T_STALE} iterations after the one that wrote it, and a cycle has "
+    f"{T_STALE}. Iteration 1 "
     "evicts node 1, whose gradient is large, and fills the buffer: node 4 is written to slot 0, "
     "over node 0. Iteration 2 finds no node 0, as slot 0 says 4. Iteration 3 is refused node 2, "
     "which is too old, and stores it anew.",

@@ -1,0 +1,67 @@
+"""What a cache has to remember so that a run can go on to the same bits."""
+
+import numpy as np
+
+from refimpl.history.entries import Entries
+from refimpl.history.ring import HEADERS, NUMBERS, OVERFLOWS
+from refimpl.history.validity import STALENESS
+
+COUNTS = ("admitted", "evicted", "lost", "dropped", "refilled")
+
+
+def state_of(cache):
+    """Return the state of a `BidirectionalCache`: a dictionary of arrays, copied."""
+    numbers = [getattr(cache.ring, name) for name in NUMBERS]
+    numbers += [getattr(cache, name) for name in COUNTS]
+    arrays = arrays_in_use(cache, cache.hwm)
+    return {
+        "options": options_of(cache),
+        "numbers": np.array(numbers, np.int64),
+        **{name: array.copy() for name, array in arrays.items()},
+    }
+
+
+def take_over(cache, state):
+    """Put a `state` into a cache with the same options, all of it or, with an error, nothing."""
+    if not np.array_equal(state["options"], options_of(cache)):
+        raise ValueError("state must be of a cache with the same options")
+    values = [int(number) for number in state["numbers"]]
+    numbers = dict(zip((*NUMBERS, *COUNTS), values, strict=True))
+    arrays = arrays_in_use(cache, numbers["used"])
+    for name, array in arrays.items():
+        if state[name].shape != array.shape or state[name].dtype != array.dtype:
+            raise ValueError(f"state must hold {name} as {array.shape} {array.dtype}")
+    for name, number in numbers.items():
+        setattr(cache.ring if name in NUMBERS else cache, name, number)
+    for name, array in arrays.items():
+        array[...] = state[name]
+
+
+def all_arrays(cache):
+    """Return all arrays of a cache by name."""
+    maps = {name: getattr(cache.entries, name) for name in Entries._fields[1:]}
+    return {"arena": cache.arena, **maps, "rank": cache.rank}
+
+
+def arrays_in_use(cache, used):
+    """Return views of what is ever read again, where the first `used` slots are in use."""
+    rows = cache.features_beside(used)
+    arrays = all_arrays(cache)
+    del arrays["arena"]
+    features = cache.features[len(cache.features) - rows :]
+    return {"embeddings": cache.entries.rows[:used], "features": features, **arrays}
+
+
+def options_of(cache):
+    """Return the options of a cache as numbers: a state fits caches that have the same."""
+    ring = cache.ring
+    t_stale = -1 if cache.t_stale is None else cache.t_stale
+    shares = [cache.arena.size, ring.slots, len(cache.features)]
+    choices = [
+        HEADERS.index(ring.header),
+        OVERFLOWS.index(ring.overflow),
+        STALENESS.index(cache.staleness),
+        cache.refill,
+    ]
+    sizes = [cache.n, cache.d, cache.h, cache.layers]
+    return np.array([*sizes, *shares, t_stale, ring.start_iter, *choices], np.int64)
