@@ -64,16 +64,16 @@ from refimpl.graph import Graph, Subgraph, as_graph, induced_subgraph, transpose
 from refimpl.history import BidirectionalCache, fresh_iteration, policy_update, prune_mfg
 from refimpl.lab.backend import backend, fill
 from refimpl.lab.data import Dataset, load_dataset
+from refimpl.lab.training import methods as methods
+from refimpl.lab.training import models as models
 from refimpl.lab.training import (
-    Model,
+    TrainedModel,
     Prefetcher,
     SubgraphPool,
     TrainConfig,
     TrainResult,
     load_model,
     make_trainer,
-    methods,
-    models,
     predict,
     register_layer,
     save_model,
@@ -124,7 +124,7 @@ __all__ = [
     "Dataset",
     "Graph",
     "MFG",
-    "Model",
+    "TrainedModel",
     "Prefetcher",
     "Sampler",
     "Subgraph",

@@ -224,5 +224,5 @@ def test_an_object_of_a_bound_class_can_be_copied_and_kept(kind, gnn):
         slots = other.lookup(1, np.array([0, 1, 3]), 0)
         assert slots.tolist() == cache.lookup(1, np.array([0, 1, 3]), 0).tolist()
         assert sorted(slots >= 0) == [False, True, True]
-        other.evict(1, np.array([1]))
+        other.evict(1, np.array([1]), 1)
         assert cache.lookup(1, np.array([1]), 0)[0] >= 0

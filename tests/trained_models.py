@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from refimpl import Model, TrainConfig
+from refimpl import TrainedModel, TrainConfig
 
 KINDS = {
     "sage": {},
@@ -24,9 +24,9 @@ KINDS = {
 
 
 def trained(gnn, data, **options):
-    """Return the Model of a short run."""
+    """Return the TrainedModel of a short run."""
     config = TrainConfig(**{"hidden": 8, "epochs": 2, "lr": 0.05, **options})
-    return Model.trained(data, config, gnn.train(data, config).weights)
+    return TrainedModel.trained(data, config, gnn.train(data, config).weights)
 
 
 def raw(folder):
@@ -35,7 +35,7 @@ def raw(folder):
 
 def same_model(a, b):
     """Whether two models are equal, to the bit."""
-    names = [f.name for f in fields(Model) if f.name not in ("weights", "scaling")]
+    names = [f.name for f in fields(TrainedModel) if f.name not in ("weights", "scaling")]
     arrays = [{**m.weights, **dict(enumerate(m.scaling or ()))} for m in (a, b)]
     return (
         all(getattr(a, name) == getattr(b, name) for name in names)

@@ -309,7 +309,7 @@ class StaticSplitCache(BidirectionalCache):
 
     Parameters
     ----------
-    gnn, n, d, h, layers, floats, t_stale, dtype, header, overflow, staleness, start_iter
+    n, d, h, layers, floats, t_stale, dtype, header, overflow, staleness, start_iter
         As in `BidirectionalCache`.
     split : float in [0, 1]
         Fraction of the buffer that is for embeddings.

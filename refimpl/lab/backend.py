@@ -35,8 +35,11 @@ TOPICS = (
     "profiling",
     "lab.data",
     "lab.training",
+    "lab.training.models",
+    "lab.training.methods",
     "lab.backend",
 )
+AT_THE_TOP = {"models": "lab.training.models", "methods": "lab.training.methods"}
 ENTRY = re.compile(r"^( *)gnn : module\n(?:\1 +.*\n)+", re.M)  # of a docstring
 
 __all__ = ["backend"]
@@ -102,6 +105,8 @@ def find(gnn, name):
     AttributeError
         If the backend has no such name.
     """
+    if name in AT_THE_TOP:
+        return find_topic(gnn, AT_THE_TOP[name])
     home = homes().get(name)
     return getattr(gnn if home is None else find_topic(gnn, home), name)
 

@@ -11,7 +11,7 @@ from tiny_data import CLASSES, FEATURES, write_graphsaint
 from trained_models import KINDS, same_model, trained
 
 import refimpl
-from refimpl import Model, TrainConfig, load_dataset, load_model, save_model
+from refimpl import TrainedModel, TrainConfig, load_dataset, load_model, save_model
 from refimpl.lab.training.model import ARCHITECTURE, TRAINING_ONLY
 
 
@@ -114,7 +114,7 @@ def test_a_model_cannot_be_changed_from_outside(gnn, single):
     data = load_dataset(single)
     config = TrainConfig(hidden=8, epochs=1)
     weights = gnn.train(data, config).weights
-    model = Model.trained(data, config, weights)
+    model = TrainedModel.trained(data, config, weights)
     before = model.weights["classifier.W"].copy()
     weights["classifier.W"][:] = 0
     np.testing.assert_array_equal(model.weights["classifier.W"], before)
@@ -243,9 +243,9 @@ def test_no_model_at_all(model, tmp_path):
     np.save(tmp_path / "one.npy", np.ones(3))
     with pytest.raises(ValueError, match="not a whole model: "):
         load_model(tmp_path / "one.npy")
-    with pytest.raises(TypeError, match="model must be a Model"):
+    with pytest.raises(TypeError, match="model must be a TrainedModel"):
         save_model(tmp_path / "m.npz", model.weights)
     with pytest.raises(TypeError, match="weights must be a dict, got list"):
-        Model([], {}, 1, 1, False)
+        TrainedModel([], {}, 1, 1, False)
     with pytest.raises(TypeError, match="config must be a TrainConfig, got dict"):
-        Model.trained(load_dataset("karate"), {}, {})
+        TrainedModel.trained(load_dataset("karate"), {}, {})

@@ -11,7 +11,7 @@ from tiny_data import CLASSES, FEATURES, NODES, write_graphsaint
 from trained_models import KINDS, raw, trained
 
 import refimpl
-from refimpl import Model, load_dataset, save_model
+from refimpl import TrainedModel, load_dataset, save_model
 from refimpl.lab.apps.cli import main
 
 
@@ -85,7 +85,7 @@ def test_probabilities_of_large_logits_do_not_overflow(gnn):
     weights = {"layer1.W": np.array([[1.0]]), "classifier.W": np.array([[1.0, -1.0, 0.0]])}
     architecture = {"model": "mlp", "layers": 1, "hidden": 1}
     for multilabel, expected in ((False, [1, 0, 0]), (True, [1, 0, 0.5])):
-        model = Model(weights, architecture, 1, 3, multilabel)
+        model = TrainedModel(weights, architecture, 1, 3, multilabel)
         p = gnn.predict(model, graph, [[1e6], [0]], what="probabilities")
         np.testing.assert_array_equal(p[0], expected)
         np.testing.assert_allclose(p[1], 1 / 2 if multilabel else 1 / 3)
@@ -149,7 +149,7 @@ def refusals():
     graph, features = refimpl.as_graph([(0, 1)], n=3, symmetrize=True), np.ones((3, FEATURES))
     nan = np.where(np.arange(3)[:, None] == 1, np.nan, features)
     return {
-        "no model": ({"model": {}}, TypeError, "model must be a Model"),
+        "no model": ({"model": {}}, TypeError, "model must be a TrainedModel"),
         "no graph": ({"graph": [(0, 1)]}, TypeError, "graph must be a Graph"),
         "directed": ({"graph": refimpl.as_graph([(0, 1)], n=3)}, ValueError, "undirected"),
         "width": (
@@ -190,11 +190,11 @@ def test_refused_arguments(gnn, model, changes, error, words):
 def test_features_too_large_for_the_model(gnn):
     graph, architecture = refimpl.as_graph([], n=3), {"model": "mlp", "layers": 1, "hidden": 1}
     weights = {"layer1.W": np.array([[1e200]]), "classifier.W": np.ones((1, 2))}
-    model = Model(weights, architecture, 1, 2, False)
+    model = TrainedModel(weights, architecture, 1, 2, False)
     with pytest.raises(ValueError, match="too large: what comes out for node 1 is not finite"):
         gnn.predict(model, graph, [[1.0], [1e200], [1.0]])
     ones = {name: np.ones(W.shape, np.float32) for name, W in weights.items()}
-    single = Model(ones, architecture, 1, 2, False)
+    single = TrainedModel(ones, architecture, 1, 2, False)
     with pytest.raises(ValueError, match="features must be finite, but row 2 is not once scaled"):
         gnn.predict(single, graph, [[1.0], [1.0], [1e200]])
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from cache_cases import N, admit, embeddings, features, valid
 
+from refimpl.lab.backend import find
+
 HEADERS = pytest.mark.parametrize("header", ["continue", "cycle"])
 
 

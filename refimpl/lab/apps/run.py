@@ -20,7 +20,7 @@ from refimpl.lab.apps.settings import check_applicable, resolve
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.lab.training.methods import make_trainer
-from refimpl.lab.training.model import Model, save_model
+from refimpl.lab.training.model import TrainedModel, save_model
 from refimpl.loader.files import open_features, write_features
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
@@ -253,7 +253,7 @@ def _save_model(folder, trainer, weights):
     """Write the best weights as a model, with all that its use needs."""
     if not all(np.isfinite(W).all() for W in weights.values()):
         raise UserError("the training diverged: try a smaller --lr")
-    save_model(folder / MODEL, Model.trained(trainer.dataset, trainer.config, weights))
+    save_model(folder / MODEL, TrainedModel.trained(trainer.dataset, trainer.config, weights))
 
 
 def _loads(trainer):

@@ -1,10 +1,9 @@
 """Training over an implementation: models, methods, the loop; written once, for both packages."""
 
-from refimpl.lab.training import methods, models
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.lab.training.clusters import grow_clusters
 from refimpl.lab.training.config import TrainConfig
-from refimpl.lab.training.model import Model, load_model, predict, save_model
+from refimpl.lab.training.model import TrainedModel, load_model, predict, save_model
 from refimpl.lab.training.models import register_layer
 from refimpl.lab.training.pool import SubgraphPool
 from refimpl.lab.training.prefetch import Prefetcher
@@ -13,7 +12,7 @@ from refimpl.lab.training.trainer import EpochRecord, TrainResult, TrainState, m
 
 __all__ = [
     "EpochRecord",
-    "Model",
+    "TrainedModel",
     "Prefetcher",
     "SubgraphPool",
     "TrainConfig",
@@ -23,8 +22,6 @@ __all__ = [
     "load_checkpoint",
     "load_model",
     "make_trainer",
-    "methods",
-    "models",
     "predict",
     "register_layer",
     "save_checkpoint",

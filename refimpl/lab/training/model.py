@@ -24,7 +24,7 @@ WHAT = ("labels", "probabilities", "embeddings")
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class TrainedModel:
     """Weights, and all that is needed to use them on another graph.
 
     What `save_model`, `load_model` and `predict` are about.
@@ -103,7 +103,7 @@ class Model:
 
     @classmethod
     def trained(cls, dataset, config, weights):
-        """Return the Model that `weights` are, trained on a `dataset` with a `config`."""
+        """Return the TrainedModel that `weights` are, trained on a `dataset` with a `config`."""
         for name, value, kind in (("dataset", dataset, Dataset), ("config", config, TrainConfig)):
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
@@ -146,12 +146,12 @@ def save_model(path, model):
         An .npz file that NumPy alone can read, without pickle: the weights by their names,
         ``features.mean`` and ``features.std`` where the model has a scaling, and the rest as JSON
         in ``meta``.
-    model : Model
+    model : TrainedModel
 
     Raises
     ------
     TypeError
-        If `model` is no Model.
+        If `model` is no TrainedModel.
     """
     _check_model(model)
     scaling = {} if model.scaling is None else dict(zip(SCALING, model.scaling, strict=True))
@@ -161,7 +161,7 @@ def save_model(path, model):
 
 
 def load_model(path):
-    """Return the Model in a file that `save_model` wrote, or that has the same arrays.
+    """Return the TrainedModel in a file that `save_model` wrote, or that has the same arrays.
 
     This project's format, not in the papers.
 
@@ -171,7 +171,7 @@ def load_model(path):
 
     Returns
     -------
-    Model
+    TrainedModel
 
     Raises
     ------
@@ -195,7 +195,7 @@ def load_model(path):
             if not arrays.keys() >= set(SCALING):
                 raise ValueError(f"it must have {' and '.join(SCALING)}")
             scaling = tuple(arrays.pop(name) for name in SCALING)
-        return Model(arrays, scaling=scaling, **meta)
+        return TrainedModel(arrays, scaling=scaling, **meta)
 
 
 def predict(gnn, model, graph, features, nodes=None, what="labels", scaled=False):
@@ -209,7 +209,7 @@ def predict(gnn, model, graph, features, nodes=None, what="labels", scaled=False
     ----------
     gnn : module
         refimpl or fastimpl.
-    model : Model
+    model : TrainedModel
     graph : Graph
         Undirected, with n nodes.
     features : (n, ``model.features``) array of real numbers
@@ -285,8 +285,8 @@ def _probabilities(logits, multilabel):
 
 
 def _check_model(model):
-    if not isinstance(model, Model):
-        raise TypeError(f"model must be a Model (see load_model), got {type(model).__name__}")
+    if not isinstance(model, TrainedModel):
+        raise TypeError(f"model must be a TrainedModel (see load_model), got {type(model).__name__}")
 
 
 def _not_finite(array):

@@ -144,8 +144,9 @@ class Fresh(MethodSettings):
     )
     header: str = choice(
         "continue",
-        "write the next embedding where a slot is free, or, as printed, where the header stands, "
-        "which goes back every t-stale iterations",
+        "an embedding goes to the next slot of the buffer that is free (continue), or to one slot "
+        "after the other, from the first again every t-stale iterations, free or not (cycle), as "
+        "printed",
         HEADERS,
     )
     overflow: str = choice(

@@ -8,7 +8,7 @@ from refimpl.lab.training.models.mlp import Mlp
 from refimpl.lab.training.models.rgcn import Rgcn
 from refimpl.lab.training.models.sage import Sage
 
-__all__ = ["Gat", "Gcn", "MixHop", "Mlp", "ModelSettings", "Rgcn", "Sage", "register_layer"]
+__all__ = ["Gat", "Gcn", "MixHop", "Mlp", "ModelSettings", "Rgcn", "Sage"]
 
 MODELS: dict[str, type[ModelSettings]] = {
     model.name: model for model in (Sage, Gcn, MixHop, Gat, Rgcn, Mlp)
