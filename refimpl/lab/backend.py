@@ -95,15 +95,17 @@ def backend(module, **kernels):
 
 
 def find(gnn, name):
-    """Return what has the public name `name`, at the top of a backend or in a topic.
+    """Return what has the public name `name`, in its topic or at the top.
+
+    A module that has a few kernels only may have them at its top.
 
     Raises
     ------
     AttributeError
         If the backend has no such name.
     """
-    home = homes().get(name)
-    return getattr(gnn if home is None else find_topic(gnn, home), name)
+    topic = find_topic(gnn, homes()[name]) if name in homes() else None
+    return getattr(topic if hasattr(topic, name) else gnn, name)
 
 
 def completed(module):

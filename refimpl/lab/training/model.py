@@ -1,11 +1,12 @@
 """A trained model: keeping it in a file, and using it on any graph."""
 
 from dataclasses import dataclass, field, fields
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from refimpl import _check
+from refimpl import _check, losses, scheduling
 from refimpl.graph import undirected
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_scaling, scale
@@ -18,6 +19,7 @@ from refimpl.metrics import decide
 FORMAT = "minibatch-gnn-model/1"
 FACTS = ("architecture", "features", "classes", "multilabel", "dataset")  # in `meta`
 SCALING = ("features.mean", "features.std")
+REFERENCE = SimpleNamespace(scheduling=scheduling, **vars(losses))  # all that a Stack's shapes need
 WHAT = ("labels", "probabilities", "embeddings")
 
 # How a model is trained. Every other setting of TrainConfig says what it computes; one that is
@@ -117,9 +119,7 @@ class Model:
         object.__setattr__(self, "weights", self._checked_weights())
 
     def _checked_weights(self):
-        import refimpl  # here, because refimpl imports this module
-
-        shapes = self.stack(refimpl).shapes()
+        shapes = self.stack(REFERENCE).shapes()
         for wrong, names in (
             ("lack", shapes.keys() - self.weights.keys()),
             ("have", self.weights.keys() - shapes.keys()),
