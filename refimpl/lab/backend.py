@@ -53,7 +53,7 @@ def backend(module, **kernels):
     module : module
         refimpl, fastimpl, or any module that has some of the public names, at its top or in its
         topics; refimpl fills in what it lacks.
-    **kernels
+    **kernels : functions
         By public name, wherever the name stands: ``backend(fastimpl, spmm=f, row_norm=g)``.
 
     Returns
