@@ -20,7 +20,7 @@ import numpy as np
 
 import fastimpl
 import refimpl
-from refimpl.lab.backend import find
+from refimpl.lab.backend import find, homes
 
 SHAPE = re.compile(r"\((?:[^()]|\([^()]*\))*,(?:[^()]|\([^()]*\))*\)|(?:same|any|the) shape")
 DTYPE = re.compile(r"float|int\d|integer|bool|dtype|real numbers|numbers")
@@ -95,9 +95,14 @@ def problems(name):
     return lacks
 
 
+def public(name):
+    """Return what has a public name, or None."""
+    return find(refimpl, name) if name in homes() else None
+
+
 def serves_a_function(code, doc):
     """Whether a class names a function of the API, whose docstring then has the source."""
-    named = (getattr(refimpl, name, None) for name in re.findall(r"`(\w+)`", doc.text))
+    named = (public(name) for name in re.findall(r"`(\w+)`", doc.text))
     return inspect.isclass(code) and any(inspect.isfunction(found) for found in named)
 
 
@@ -114,8 +119,8 @@ def summary_problems(doc):
 
 
 def parameters_of(code):
-    """Return the names of the parameters; a class's are its constructor's."""
-    return [p for p in inspect.signature(code).parameters if p != "self"]
+    """Return the names of the parameters, but for `gnn`; a class's are its constructor's."""
+    return [p for p in inspect.signature(code).parameters if p not in ("self", "gnn")]
 
 
 def described(wanted, found, what, more=()):
@@ -128,7 +133,7 @@ def described(wanted, found, what, more=()):
     for name, item in found.items():
         elsewhere = ELSEWHERE.search(item.description)
         if elsewhere and not item.type:
-            other = getattr(refimpl, elsewhere[1], None)
+            other = public(elsewhere[1])
             if other is None or name not in parse(other.__doc__).named("Parameters") | {"gnn": 0}:
                 lacks.append(f"{what} {name}: {elsewhere[1]} does not describe it")
         elif not item.type and name not in ("args", "options", "kwargs"):

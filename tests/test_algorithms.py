@@ -130,7 +130,7 @@ def test_a_lost_mark_is_noticed(monkeypatch):
 def test_marks():
     marks = paper_lines.marks("x = 1  # J8:10 E-F9\ny = 2  # 3 of them\nz = 3  # 4-5 I3:6 7\n")
     assert [tuple(mark) for mark in marks] == [
-        (1, "A8", [10], ["E-F9"]),
+        (1, "J8", [10], ["E-F9"]),
         (3, None, [4, 5], []),
         (3, "I3", [6, 7], []),
     ]

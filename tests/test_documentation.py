@@ -12,19 +12,19 @@ import pytest
 from docs_ext import DOCS, ROOT, worked_examples
 
 import refimpl
-from refimpl.lab.backend import find
+from refimpl.lab.backend import find, find_topic, homes
 
 PAGES = sorted(p for p in DOCS.rglob("*.md") if p.relative_to(DOCS).parts[0] != "_build")
 READMES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 EXAMPLES = {page: worked_examples.in_page(page.read_text()) for page in PAGES}
-DOCTESTS = [name for name in refimpl.__all__ if ">>>" in find(refimpl, name).__doc__]
+DOCTESTS = [name for name in homes() if ">>>" in find(refimpl, name).__doc__]
 
 
 def page_id(page):
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("name", refimpl.__all__)
+@pytest.mark.parametrize("name", sorted(homes()))
 def test_docstring_is_whole(name):
     assert docstrings.problems(name) == []
 
@@ -91,15 +91,15 @@ def test_the_reference_has_every_public_name_once():
     names = [
         n for page in topics for block in fence.findall(page.read_text()) for n in block.split()
     ]
-    assert sorted(names) == sorted(refimpl.__all__)
+    assert sorted(names) == sorted(homes())
     tables = re.findall(r"^```\{api-table\} (\w+)$", (DOCS / "reference.md").read_text(), re.M)
     assert sorted(tables) == [page.stem for page in topics]
 
 
 @pytest.mark.parametrize("name", DOCTESTS)
 def test_examples_in_docstrings(name, gnn):
-    """Doctests; their names are those of the package, and `np`."""
-    globs = {**vars(gnn), "np": np}
+    """Doctests; their names are those of the topic and of the package, and `np`."""
+    globs = {**vars(find_topic(gnn, homes()[name])), **vars(gnn), "np": np}
     test = doctest.DocTestParser().get_doctest(find(gnn, name).__doc__, globs, name, None, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     assert test.examples

@@ -56,7 +56,7 @@ def backend(module, **kernels):
     module : module
         refimpl, fastimpl, or any module that has some of the public names, at its top or in its
         topics; refimpl fills in what it lacks.
-    **kernels
+    **kernels : functions
         By public name, wherever the name stands: ``backend(fastimpl, spmm=f, row_norm=g)``.
 
     Returns
@@ -98,7 +98,9 @@ def backend(module, **kernels):
 
 
 def find(gnn, name):
-    """Return what has the public name `name`, at the top of a backend or in a topic.
+    """Return what has the public name `name`, in its topic or at the top.
+
+    A module that has a few kernels only may have them at its top.
 
     Raises
     ------
@@ -107,8 +109,8 @@ def find(gnn, name):
     """
     if name in AT_THE_TOP:
         return find_topic(gnn, AT_THE_TOP[name])
-    home = homes().get(name)
-    return getattr(gnn if home is None else find_topic(gnn, home), name)
+    topic = find_topic(gnn, homes()[name]) if name in homes() else None
+    return getattr(topic if hasattr(topic, name) else gnn, name)
 
 
 def completed(module):

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import scipy.sparse as sp
 import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import main
+from refimpl.lab.backend import homes
 
 ROOT = Path(__file__).parents[2]
 HOWTO = ROOT / "docs" / "howto"
@@ -96,17 +98,29 @@ def test_the_sampler_is_a_kernel(tmp_path):
 def test_the_sampler_is_a_twin(monkeypatch):
     code = captioned("add_a_sampler")["fastimpl/samplers/uniform_nodes.py"]
     made = run_examples("add_a_sampler", monkeypatch)
-    monkeypatch.setattr(refimpl, "uniform_nodes", made["uniform_nodes"], raising=False)
-    namespace = {}
+    reference = types.ModuleType("refimpl.samplers.uniform_nodes")
+    reference.uniform_nodes = made["uniform_nodes"]
+    monkeypatch.setitem(sys.modules, reference.__name__, reference)
+    namespace = {"__name__": "fastimpl.samplers.uniform_nodes"}
     exec(code, namespace)  # `twin` refuses another signature
     assert namespace["uniform_nodes"].__name__ == "uniform_nodes"
-    assert "uniform_nodes" not in refimpl.samplers.sampling.KERNELS  # the page cleans up
+
+
+@pytest.mark.parametrize("page", ["port_a_backend", "add_a_sampler"])
+def test_what_is_tried_uses_public_names_only(page):
+    worked = re.findall(r"```\{worked-example\}\n(.*?)```", read(page), re.S)
+    assert len(worked) > 2
+    for code in worked:
+        assert not re.search(r"\bpatch\b|unbound|\._|import _|KERNELS", code)
+        for topic, names in re.findall(r"^from refimpl\.([\w.]+) import (.*)$", code, re.M):
+            found = {homes().get(name) for name in names.split(", ")}
+            assert found == {topic} or topic == "lab.apps.cli"  # the command line
 
 
 def test_the_ported_kernel_conforms_and_trains_alike(monkeypatch):
     made = run_examples("port_a_backend", monkeypatch)
     assert made["status"] == 0
-    assert made["my_backend"].train.unbound is refimpl.train.unbound
+    assert made["gnn"].train.unbound is refimpl.train.unbound
     losses = [[record.loss for record in made[who].history] for who in ("ours", "theirs")]
     np.testing.assert_allclose(*losses, rtol=1e-4)
 

@@ -1,0 +1,141 @@
+"""What a user adds from outside: kernels for a backend, and a sampler."""
+
+import copy
+import pickle
+import types
+
+import numpy as np
+import pytest
+
+import fastimpl
+import refimpl
+from refimpl import Sampler, TrainConfig
+from refimpl.graph import Counters
+from refimpl.lab.backend import TOPICS, completed, find, find_topic, homes
+from refimpl.samplers import NodeSample
+from refimpl.streams import below, pick_without_replacement
+
+DATA = refimpl.load_dataset("karate")
+GRAPH = DATA.train_graph
+NONE = np.empty(0, np.int32)
+
+
+def uniform_nodes(graph, main, *, n, twice=False):
+    nodes = np.sort(pick_without_replacement(main, 0, graph.n, n)).astype(np.int32)
+    return NodeSample(nodes, NONE, NONE, Counters(draws=n + twice))
+
+
+def two_streams(graph, main, probe, *, n=3):
+    nodes = {below(main, i, graph.n) for i in range(n)} | {below(probe, 0, graph.n)}
+    return NodeSample(np.array(sorted(nodes), np.int32), NONE, NONE, Counters(draws=n))
+
+
+def counted(function):
+    def wrapper(*args, **kwargs):
+        wrapper.calls += 1
+        return function(*args, **kwargs)
+
+    wrapper.calls = 0
+    return wrapper
+
+
+def test_a_backend_uses_the_given_kernels_from_top_and_topics(gnn):
+    spmm, row_norm = counted(gnn.spmm), counted(gnn.adjacency.row_norm)
+    made = refimpl.backend(gnn, spmm=spmm, row_norm=row_norm)
+    assert made.spmm is made.propagation.spmm is spmm
+    assert made.adjacency.row_norm is row_norm
+    config = TrainConfig(epochs=1, hidden=4)
+    ours, theirs = made.train(DATA, config), gnn.train(DATA, config)
+    assert row_norm.calls > 0
+    for name, weights in theirs.weights.items():
+        assert (ours.weights[name] == weights).all()
+    made.history.reverse_pagerank(GRAPH, [0, 1], iterations=3)
+    assert spmm.calls == 3
+    assert made.BidirectionalCache.gnn is made
+    assert gnn.spmm is not spmm and gnn.BidirectionalCache.gnn is gnn
+
+
+def test_a_backend_is_whole(gnn):
+    made = refimpl.backend(gnn)
+    assert made.__all__ == gnn.__all__ and made.__name__ == gnn.__name__
+    for topic in TOPICS:
+        assert find_topic(made, topic).__all__ == find_topic(gnn, topic).__all__
+    for name in homes():
+        ours, theirs = find(made, name), find(gnn, name)
+        if hasattr(theirs, "unbound"):
+            assert ours.unbound is theirs.unbound and ours is not theirs
+        else:
+            assert ours is theirs
+    assert completed(gnn) is gnn and completed(made) is made
+
+
+def test_a_module_with_few_names_is_filled_up():
+    module = types.ModuleType("few")
+    module.adam_step = lambda *args, **kwargs: None
+    module.adjacency = types.SimpleNamespace(sym_norm=print)
+    made = completed(module)
+    assert made.adam_step is module.adam_step and made.adjacency.sym_norm is print
+    assert made.adjacency.row_norm is refimpl.adjacency.row_norm
+    with pytest.raises(ValueError, match="is no implementation"):
+        completed(types.ModuleType("none"))
+
+
+def test_an_unknown_kernel_is_refused_with_a_suggestion():
+    with pytest.raises(ValueError, match="'row_nrm': did you mean row_norm"):
+        refimpl.backend(refimpl, row_nrm=print)
+    with pytest.raises(ValueError, match="no public name 'zzzzzz'$"):
+        refimpl.backend(refimpl, zzzzzz=print)
+
+
+@pytest.mark.parametrize("sampler", [Sampler(uniform_nodes, n=9, clip=4), Sampler(two_streams)])
+def test_a_function_is_a_sampler_in_both_packages(sampler):
+    ref, fast = (g.sample_many(GRAPH, sampler, 5, 2, 4) for g in (refimpl, fastimpl))
+    assert len(ref) == 4 and len({sub.nodes.tobytes() for sub in ref}) > 1
+    for a, b in zip(ref, fast, strict=True):
+        assert (a.nodes == b.nodes).all() and (a.edge_ids == b.edge_ids).all()
+        assert (a.transpose_perm == b.transpose_perm).all() and a.counters == b.counters
+    if sampler.clip:
+        assert {len(sub.nodes) for sub in ref} == {8}
+    counts = [g.estimate_counts(GRAPH, sampler, 0, coverage=3.0) for g in (refimpl, fastimpl)]
+    assert (counts[0].nodes == counts[1].nodes).all() and counts[0].nodes.sum() > 0
+
+
+def test_a_function_trains(gnn):
+    config = TrainConfig(sampler=Sampler(uniform_nodes, n=12), epochs=1, hidden=4, pool=2)
+    assert np.isfinite(gnn.train(DATA, config).history[-1].loss)
+    assert gnn.scaled_sampler(GRAPH, uniform_nodes).options == {"n": GRAPH.n // 5, "twice": False}
+
+
+def test_a_sampler_of_a_function_is_a_value():
+    sampler = Sampler(uniform_nodes, n=9)
+    assert repr(sampler) == "Sampler(uniform_nodes, n=9, twice=False, clip=None)"
+    assert sampler == Sampler(uniform_nodes, n=9, twice=False) != Sampler(uniform_nodes, n=8)
+    assert sampler != Sampler(two_streams, n=9)
+    for other in (copy.deepcopy(sampler), pickle.loads(pickle.dumps(sampler))):
+        assert other == sampler and other.function is uniform_nodes
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options", "said"),
+    [
+        (uniform_nodes, {}, "uniform_nodes needs n"),
+        (uniform_nodes, {"n": 3, "m": 4}, "uniform_nodes takes n, twice, clip; got m"),
+        (lambda graph, main, n: None, {"n": 3}, "but <lambda> has graph, main, n"),
+        (lambda graph, *, n: None, {"n": 3}, "but <lambda> has graph"),
+    ],
+)
+def test_a_function_that_does_not_fit_is_refused(kernel, options, said):
+    with pytest.raises(TypeError, match=said):
+        Sampler(kernel, **options)
+
+
+def test_what_is_no_sample_is_refused(gnn):
+    with pytest.raises(TypeError, match="must return a NodeSample, got list"):
+        gnn.sample_many(GRAPH, Sampler(lambda graph, main: [1]), 0, 0, 1)
+
+
+def test_hyphens_and_underscores():
+    assert Sampler("pin-tile", m=2, n=4, eta=2.0) == Sampler("pin_tile", m=2, n=4, eta=2.0)
+    assert refimpl.scaled_sampler(GRAPH, "random-walk").name == "random_walk"
+    with pytest.raises(ValueError, match="name must be one of 'frontier'"):
+        Sampler("pin tile", m=2, n=4)
