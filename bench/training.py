@@ -2,7 +2,7 @@
 
 from time import perf_counter
 
-from refimpl import TrainConfig, key, load_dataset
+from refimpl import TrainConfig, load_dataset
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.stack import Stack
 

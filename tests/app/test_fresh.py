@@ -82,6 +82,12 @@ def test_dropout_masks_go_by_node(gnn, dataset):
 # The gradients.
 
 
+def reads_and_computes(trainer, layers):
+    """Return whether all layers but the last had rows from the cache, and others, in a step."""
+    below = range(1, layers)
+    return all(trainer.live_hits(x) and trainer.live.computed[x - 1].any() for x in below)
+
+
 @EACH_MODEL
 @pytest.mark.parametrize(("layers", "dropout"), [(1, 0.0), (2, 0.0), (3, 0.0), (3, 0.2)])
 def test_gradients_with_cached_rows_held_constant(gnn, dataset, model, layers, dropout):
@@ -96,10 +102,11 @@ def test_gradients_with_cached_rows_held_constant(gnn, dataset, model, layers, d
         for W in trainer.state.weights.values():
             W += 0.3 * rng.normal(size=W.shape)
         trajectory(trainer, 30)
+        while not reads_and_computes(trainer, layers) and trainer.state.iterations < 60:
+            trainer.step()
         weights, masks = trainer.weights, masks_of(trainer)
         H, _ = dense_forward(trainer, weights, masks)
-    for layer in range(1, layers):
-        assert trainer.live_hits(layer) and trainer.live.computed[layer - 1].any(), LIVE_HITS
+    assert reads_and_computes(trainer, layers), LIVE_HITS
     for layer in range(layers + 1):
         assert_allclose(trainer.H[layer], H[layer][trainer.live.order[layer]], rtol=1e-9)
     assert_allclose(trainer.H[-1], H[-1], rtol=1e-9, atol=1e-12)
