@@ -24,6 +24,7 @@ HIDDEN, TRAIN, EPOCHS = 8, 130, 3
 NEIGHBOR = ("--method", "neighbor", "--batch", "22", "--fanouts", "4,3")
 FRESH = ("--method", "fresh", *NEIGHBOR[2:], "--buffer", "6000")  # 187 embeddings of 2 x 130
 UNLIMITED = (*FRESH[:-1], "1MB")
+SMALL = (*FRESH, "--buffer", "3000")  # too small for what is worth keeping
 FREE = ("pool", "threads", "background", "workers", "features")
 
 
@@ -141,8 +142,8 @@ def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options, s
         ((*UNLIMITED, "--t-stale", "inf"), (*UNLIMITED, "--t-stale", "9"), "weights"),
         ((*FRESH, "--t-stale", "inf"), FRESH, "cache/options"),
         ((*FRESH, "--warmup", "3"), FRESH, "weights"),
-        (UNLIMITED, FRESH, "weights"),
-        ((*FRESH, "--buffer-overflow", "drop"), FRESH, "weights"),
+        (UNLIMITED, SMALL, "weights"),
+        ((*SMALL, "--buffer-overflow", "drop"), SMALL, "weights"),
         ((*FRESH, "--header", "cycle", "--t-stale", "4"), (*FRESH, "--t-stale", "4"), "weights"),
         ((*FRESH, "--control", "random"), FRESH, "weights"),
         ((*FRESH, "--control", "anti"), FRESH, "weights"),
@@ -218,8 +219,8 @@ def test_counts(run, tmp_path, state, gnn, options):
 
 
 def test_a_small_buffer_wraps_or_drops(run):
-    wrap = run(*FRESH, "--t-stale", "inf")[3]["loads"]
-    drop = run(*FRESH, "--t-stale", "inf", "--buffer-overflow", "drop")[3]["loads"]
+    wrap = run(*SMALL, "--t-stale", "inf")[3]["loads"]
+    drop = run(*SMALL, "--t-stale", "inf", "--buffer-overflow", "drop")[3]["loads"]
     ample = run(*UNLIMITED, "--t-stale", "inf")[3]["loads"]
     assert wrap["lost"] > 0 == wrap["dropped"]
     assert drop["dropped"] > 0 == drop["lost"]
