@@ -1,7 +1,6 @@
 """Hotness, fair shares and the policy for performance (spec 4.7, 4.8)."""
 
 from fractions import Fraction
-from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -15,7 +14,7 @@ from strategies import directed_from_edges, directed_graphs, even_graph, graphs
 from refimpl.history import hotness
 from refimpl.history.hotness import PROFILE_EPOCH, SamplingProfile
 from refimpl.history.performance import hits_per_admission, knapsack, plan_performance
-from refimpl.lab.backend import find
+from refimpl.lab.backend import backend, find
 
 EVEN = even_graph(200, 8)
 CHAIN = directed_from_edges(4, {(0, 1), (0, 2), (1, 2), (2, 3)})
@@ -135,10 +134,7 @@ def implementation(gnn):
         log.append((seed, epoch, batch, mode))
         return gnn.layer_sample(graph, roots, fanouts, gnn.streams.key(seed, epoch, batch))
 
-    package = SimpleNamespace(
-        epoch_batches=epoch_batches, sample_mfg=sample_mfg, fair_share=gnn.history.fair_share
-    )
-    return package, log
+    return backend(gnn, epoch_batches=epoch_batches, sample_mfg=sample_mfg), log
 
 
 TRAIN = np.arange(3, 30)
