@@ -13,7 +13,7 @@ def loss_case(case, name, labels, logits):
     """Time a loss; return its result. Each array is read or written once."""
     text = f"s={logits.shape[0]:,} C={logits.shape[1]} float32"
     case.describe(name, text, stream(3 * logits.nbytes))
-    return case.run(find(case.gnn, name), logits, labels)
+    return case.run(getattr(case.gnn, name), logits, labels)
 
 
 @pytest.mark.sizes("tiny", "small", "large")

@@ -234,13 +234,15 @@ def test_an_interrupted_wait_loses_nothing(monkeypatch):
 def test_the_interpreter_ends_with_batches_under_way():
     code = (
         "import time, numpy as np, refimpl\n"
-        "from refimpl.lab.backend import bind\nfrom refimpl.lab.training.prefetch import Prefetcher\n"
+        "from refimpl.lab.backend import bind\n"
+        "from refimpl.lab.training.prefetch import Prefetcher\n"
         "class Slow:\n"
         "    def sample_mfg(graph, roots, *, batch, **options):\n"
         "        time.sleep(0.1)\n"
         "        return batch\n"
         "graph = refimpl.as_graph([(0, 1)], n=2)\n"
-        "batches = bind(Prefetcher, Slow, __name__)(graph, [[0]] * 9, (1,), seed=0, epoch=0, workers=2)\n"
+        "OPTIONS = dict(seed=0, epoch=0, workers=2)\n"
+        "batches = bind(Prefetcher, Slow, 'here')(graph, [[0]] * 9, (1,), **OPTIONS)\n"
         "print(next(batches))"
     )
     done = subprocess.run(
@@ -261,7 +263,8 @@ def test_a_worker_has_one_openmp_thread_and_the_caller_keeps_its_own(workers):
         "class Sampler:\n"
         "    def sample_mfg(graph, roots, **options):\n"
         "        seen.update(counts())\n"
-        "from refimpl.lab.backend import bind\nfrom refimpl.lab.training.prefetch import Prefetcher\n"
+        "from refimpl.lab.backend import bind\n"
+        "from refimpl.lab.training.prefetch import Prefetcher\n"
         "graph = fastimpl.as_graph([(0, 1)], n=2)\n"
         f"options = dict(seed=0, epoch=0, workers={workers})\n"
         "list(bind(Prefetcher, Sampler, __name__)(graph, [[0]] * 9, (1,), **options))\n"
