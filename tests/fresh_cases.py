@@ -6,6 +6,7 @@ from oracles import matrix
 import refimpl
 from refimpl.streams import DROPOUT
 from refimpl.training.fresh import FreshTrainer
+from refimpl.training.node_batches import LoadCounts
 
 COUNTED = ("inputs", "live", "feature_hits", "loaded", "lookups", "hits", "admitted", "evicted")
 
@@ -57,6 +58,13 @@ def watched(gnn, dataset, config, steps=0):
     for _ in range(steps):
         trainer.step()
     return trainer
+
+
+def counted_step(trainer):
+    """Do a step; return what it added to the counts."""
+    before = trainer.counts_of_epoch
+    trainer.step()
+    return LoadCounts(*(b - a for a, b in zip(before, trainer.counts_of_epoch, strict=True)))
 
 
 def trajectory(trainer, steps):
