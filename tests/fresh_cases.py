@@ -1,11 +1,12 @@
 """FreshGNN watched from outside: what a step was made of, and the same in dense algebra."""
 
+from types import SimpleNamespace
+
 import numpy as np
 from oracles import matrix
-from refimpl.lab.training.fresh import FreshTrainer
 
 import refimpl
-from refimpl.lab.training.counts import LoadCounts
+from refimpl.lab.training.config import config_from
 from refimpl.streams import NODE_DROPOUT
 
 COUNTED = ("inputs", "live", "feature_hits", "loaded", "lookups", "hits", "admitted", "evicted")
@@ -14,42 +15,76 @@ COUNTED = ("inputs", "live", "feature_hits", "loaded", "lookups", "hits", "admit
 def config_of(method="fresh", **options):
     """Return a small TrainConfig; nothing of the features is cached."""
     layers = options.get("layers", 3)
-    usual = {"layers": 3, "hidden": 4, "batch": 24, "rng": 6, "fanouts": (3, 2, 2)[:layers]}
+    usual = {"layers": 3, "hidden": 4, "batch_size": 24, "rng": 6, "fanouts": (3, 2, 2)[:layers]}
     if method == "fresh":
-        usual |= {"hotness": "none", "t_stale": None, "p_grad": 0.7, "buffer": 2**20}
-    return refimpl.TrainConfig(method=method, **{**usual, **options})
+        usual |= {"hotness": "none", "t_stale": np.inf, "p_grad": 0.7, "buffer": 2**20}
+    return config_from({"method": method, **usual, **options})
 
 
-class Watched(FreshTrainer):
-    """A FreshTrainer that remembers what its last step was made of.
+class Watched:
+    """A trainer of FreshGNN that remembers what its last step was made of.
 
     `mfg`, `hit` (of all nodes of layers 1 .. L, dead ones too) and `cached` (their embeddings,
     NaN elsewhere), `weights` at its beginning, `nodes` and `live` after pruning, `H` of layers 0
-    .. L and the logits, `gradients` of the weights, `G` of the rows of layers 1 .. L.
+    .. L and the logits, `gradients` of the weights, `G` of the rows of layers 0 .. L. Everything
+    else is the trainer's. With other methods it is their trainer.
     """
 
-    def _lookup(self, mfg, i):
-        slots = super()._lookup(mfg, i)
-        self.mfg, self.weights = mfg, {name: W.copy() for name, W in self.state.weights.items()}
-        self.hit = [found >= 0 for found in slots]
-        self.cached = [np.full((len(found), self.config.hidden), np.nan) for found in slots]
-        for rows, found in zip(self.cached, slots, strict=True):
-            if (found >= 0).any():
-                rows[found >= 0] = self.cache.read(found[found >= 0])
-        return slots
+    def __init__(self, gnn, dataset, config, state=None):
+        self.gnn = gnn
+        watching = gnn.backend(gnn, fresh_iteration=self._watch)
+        self.trainer = watching.make_trainer(dataset, config, state)
+        self.settings = self.trainer.config.method
 
-    def _forward(self, X, nodes, slots, live):
-        self.nodes, self.live = nodes, live
-        self.H, kept = super()._forward(X, nodes, slots, live)
-        return self.H, kept
+    def __getattr__(self, name):
+        return getattr(self.trainer, name)
 
-    def _backward(self, kept, live, G):
-        self.gradients, self.G = super()._backward(kept, live, G)
-        return self.gradients, self.G
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.trainer.close()
+
+    @property
+    def cache(self):
+        return self.trainer.iterations.cache
+
+    def _watch(self, graphs, cache, model, load_feature, i, **options):
+        """Do an iteration of FreshGNN, and keep what it was made of."""
+        self.mfg = mfg = next(graphs)
+        self.weights = {name: W.copy() for name, W in self.trainer.state.weights.items()}
+        self.hit, self.cached = [], []
+        for l, nodes in enumerate(mfg.nodes[1:], start=1):
+            slots = np.full(len(nodes), -1)
+            if l in options["cached_layers"]:
+                slots = cache.lookup(l, nodes, i)
+                if not options["lookup_roots"]:
+                    slots[: len(mfg.nodes[-1])] = -1
+            rows = np.full((len(nodes), self.trainer.config.hidden), np.nan)
+            if (slots >= 0).any():
+                rows[slots >= 0] = cache.read(slots[slots >= 0])
+            self.hit.append(slots >= 0)
+            self.cached.append(rows)
+        step = self.gnn.fresh_iteration(
+            iter([mfg]), cache, model, load_feature, i, **options
+        )
+        self.nodes, self.G, self.gradients = step.nodes, step.G, model.gradients
+        order = [positions(all_of, some) for all_of, some in zip(mfg.nodes, step.nodes)]
+        self.live = SimpleNamespace(order=order, computed=[~read for read in step.cached])
+        classifier = len(mfg.blocks) + 1
+        _, _, logits, _ = model.passes.kept[classifier]
+        self.H = [*step.H, logits]
+        return step
 
     def live_hits(self, layer):
         """Return how many rows of a layer were read from the cache."""
         return int((~self.live.computed[layer - 1]).sum())
+
+
+def positions(nodes, some):
+    """Return where each of some nodes stands among `nodes`, which are distinct."""
+    order = np.argsort(nodes)
+    return order[np.searchsorted(nodes, some, sorter=order)]
 
 
 def watched(gnn, dataset, config, steps=0):
@@ -63,15 +98,16 @@ def watched(gnn, dataset, config, steps=0):
 def counted_step(trainer):
     """Do a step; return what it added to the counts."""
     before = trainer.counts_of_epoch
-    trainer.step()
-    return LoadCounts(*(b - a for a, b in zip(before, trainer.counts_of_epoch, strict=True)))
+    counts = trainer.step().counts
+    assert before.plus(counts) == trainer.counts_of_epoch
+    return counts
 
 
 def trajectory(trainer, steps):
     """Return (loss, bytes of all weights) after each of the next steps."""
     result = []
     for _ in range(steps):
-        loss, _ = trainer.step()
+        loss = trainer.step().loss
         result.append((loss, tuple(W.tobytes() for W in trainer.state.weights.values())))
     return result
 
@@ -89,7 +125,7 @@ def dense_forward(trainer, weights, masks, shift=None):
         degrees = dataset.train_graph.degrees()[mfg.nodes[layer - 1]]
         S = matrix(block)
         X = H[-1] * masks[layer - 1]
-        rows = LAYERS[trainer.config.model](S, X, own, degrees)
+        rows = LAYERS[trainer.config.model.name](S, X, own, degrees)
         rows = np.maximum(rows + own.get("b", 0), 0)
         rows = np.where(trainer.hit[layer - 1][:, None], trainer.cached[layer - 1], rows)
         H.append(rows if shift is None else rows + shift[layer])

@@ -27,7 +27,7 @@ def test_a_policy_loads_the_rows_that_training_loads(policies):
     data = communities(1, nodes=500)
     graph, d, h = data.train_graph, data.features.shape[1], 4
     options = argparse.Namespace(
-        fanouts=[3, 2, 2], batch=25, p_grad=0.8, age=5, overflow="wrap", iterations=20
+        fanouts=[3, 2, 2], batch_size=25, p_grad=0.8, age=5, overflow="wrap", iterations=20
     )
     options.floats = lambda d, n: int(0.3 * n * d)
     config = TrainConfig(
@@ -35,7 +35,7 @@ def test_a_policy_loads_the_rows_that_training_loads(policies):
         layers=3,
         hidden=h,
         fanouts=(3, 2, 2),
-        batch=25,
+        batch_size=25,
         p_grad=0.8,
         t_stale=5,
         control="random",
@@ -60,7 +60,7 @@ def test_a_policy_loads_the_rows_that_training_loads(policies):
 def test_training_from_the_file_counts_rows(storage, tmp_path, method):
     size = storage.write_data(tmp_path, nodes=200, width=64)
     assert size == 200 * 64 * 4
-    settings = {"fanouts": [3, 2], "layers": 2, "batch": 20, "hidden": 4}
+    settings = {"fanouts": [3, 2], "layers": 2, "batch_size": 20, "hidden": 4}
     if method == "fresh":
         settings |= {"hotness": "none", "p_grad": 0.9, "t_stale": 20, "buffer": 8000}
     cold, warm = storage.trained(tmp_path, method, json.loads(json.dumps(settings)))

@@ -34,15 +34,16 @@ def neighbour_sampling(gnn, dataset, config, steps):
     stack = Stack(gnn, config, X.shape[1], Y.shape[1], dataset.multilabel)
     weights = stack.initial_weights(config.rng, X.dtype)
     m, v = ({name: np.zeros_like(W) for name, W in weights.items()} for _ in range(2))
-    each_epoch = -(-graph.n // config.batch)
+    settings = config.method
+    each_epoch = -(-graph.n // settings.batch_size)
     result = []
     for i in range(steps):
         epoch, batch = divmod(i, each_epoch)
-        roots = gnn.samplers.epoch_batches(np.arange(graph.n), config.batch, config.rng, epoch)[
+        roots = gnn.samplers.epoch_batches(np.arange(graph.n), settings.batch_size, config.rng, epoch)[
             batch
         ]
         mfg = gnn.sample_mfg(
-            graph, roots, config.fanouts, seed=config.rng, epoch=epoch, batch=batch
+            graph, roots, settings.fanouts, seed=config.rng, epoch=epoch, batch=batch
         )
         matrices = stack.block_operands(mfg, graph.degrees(), dtype=X.dtype)
         logits, kept = stack.forward(weights, matrices, X[mfg.nodes[0]])
@@ -90,7 +91,7 @@ def real_graph(name):
 @pytest.mark.parametrize("name", ["karate", "computers"])
 def test_without_a_cache_it_is_neighbour_sampling_on_a_real_graph(gnn, end, name):
     """Losses and weights bit for bit."""
-    options = {"batch": 5 if name == "karate" else 32, "layers": 2, "fanouts": (4, 3)}
+    options = {"batch_size": 5 if name == "karate" else 32, "layers": 2, "fanouts": (4, 3)}
     assert_neighbour_sampling(gnn, real_graph(name), steps=4, **WITHOUT_HITS[end], **options)
 
 
@@ -164,7 +165,7 @@ def fill(trainer):
     """Put zeros into the cache for every node of every cacheable layer."""
     nodes = np.arange(trainer.dataset.train_graph.n, dtype=np.int32)
     for layer in range(1, trainer.config.layers):
-        zeros = np.zeros((len(nodes), trainer.config.hidden), trainer.dtype)
+        zeros = np.zeros((len(nodes), trainer.config.hidden), trainer.run.dtype)
         assert trainer.cache.admit(layer, nodes, zeros, 0) == len(nodes)
 
 
@@ -242,7 +243,7 @@ def test_gas_is_the_cache_that_always_computes_the_roots(gnn, dataset, layers, l
 def test_gas_is_the_cache_on_a_real_graph(gnn, name):
     """In losses, weights and histories."""
     batch, visited = (5, 0.5) if name == "karate" else (400, 0.1)
-    both = side_by_side(gnn, real_graph(name), 4, layers=2, lookup_roots=False, batch=batch)
+    both = side_by_side(gnn, real_graph(name), 4, layers=2, lookup_roots=False, batch_size=batch)
     assert_same_as_gas(*both, visited=visited)
 
 
@@ -254,7 +255,7 @@ def side_by_side(gnn, dataset, steps, layers, **options):
         gas = Gas(dataset, trainer.state.weights, layers, 6, config.lr)
         fill(trainer)
         for _ in range(steps):
-            loss, _ = trainer.step()
+            loss = trainer.step().loss
             losses.append((loss, gas.step(trainer.mfg.nodes[-1])))
     slots = [trainer.cache.lookup(layer, nodes, steps) for layer in range(1, layers)]
     return np.array(losses).T, trainer, [trainer.cache.read(found) for found in slots], gas

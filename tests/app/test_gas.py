@@ -17,14 +17,15 @@ from dense_histories import (
     small_dataset,
     weights_of,
 )
-from refimpl.lab.training.gas import ClusterBatches, GasTrainer, Histories, neighborhood
 from threadpoolctl import threadpool_limits
 from tiny_data import tiny_dataset
 
 import fastimpl
 import refimpl
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.clusters import grow_clusters
+from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
+from refimpl.lab.training.config import config_from
+from refimpl.lab.training.histories import Histories, neighborhood
 from refimpl.streams import CLUSTERS, SHUFFLE, key
 
 CASES = [
@@ -41,10 +42,8 @@ CASES = [
 
 
 def config_of(model="sage", **options):
-    return refimpl.TrainConfig(
-        **{"method": "gas", "model": model, "hidden": 6, "rng": 6, "batch": 10, "lr": 0.05}
-        | options
-    )
+    usual = {"method": "gas", "hidden": 6, "rng": 6, "batch_size": 10, "lr": 0.05}
+    return config_from({**usual, "model": model, **options})
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +63,7 @@ class Dense:
         self.gnn, self.config = gnn, config
         self.A = pattern(dataset.train_graph)
         self.degrees = self.A.sum(axis=1)
-        self.M = matrix(config.model, self.A, self.degrees)
+        self.M = matrix(config.model.name, self.A, self.degrees)
         self.X, self.Y = dataset.features[dataset.train], dataset.labels[dataset.train]
         self.iteration = 0
 
@@ -76,7 +75,7 @@ class Dense:
         Z, histories = self.X, histories.copy()
         for number in range(self.config.layers):
             W = weights_of(weights, f"layer{number + 1}")
-            H = layer(self.config.model, self.M, W, Z * self.mask(number, Z.shape[1]))
+            H = layer(self.config.model.name, self.M, W, Z * self.mask(number, Z.shape[1]))
             if number + 1 < self.config.layers:
                 histories[number, batch] = H[batch].real
                 Z = histories[number].astype(H.dtype)
@@ -88,19 +87,19 @@ class Dense:
 @pytest.mark.parametrize(("model", "options"), CASES)
 def test_every_step_in_dense_algebra(gnn, dataset, model, options):
     """Losses, gradients and histories of two epochs."""
-    config = config_of(model, **options)
-    trainer = GasTrainer(gnn, dataset, config, partition=clusters())
+    config = config_of(model, partition=clusters(), **options)
+    trainer = gnn.make_trainer(dataset, config)
     dense, state = Dense(gnn, dataset, config), trainer.state
-    batches = ClusterBatches(gnn, clusters(), config.rng, 0)
+    order = ClusterOrder(gnn, clusters(), config.rng)
     assert state.cache.rows.shape == (config.layers - 1, 36, 6)
     assert not state.cache.rows.any()
     for dense.iteration in range(10):
-        batch = next(batches)
+        batch = order.nodes(dense.iteration)
         W, m, before = copied(state.weights), copied(state.m), state.cache.rows.copy()
-        loss, nodes = trainer.step()
+        step = trainer.step()
         expected, after = dense.forward(W, batch, before)
-        assert nodes == len(batch)
-        assert loss == pytest.approx(expected, rel=1e-12)
+        assert step.nodes == len(batch)
+        assert step.loss == pytest.approx(expected, rel=1e-12)
         np.testing.assert_allclose(state.cache.rows, after, rtol=1e-11, atol=1e-14)
         gradients = last_gradients(m, state.m)
         check_gradients(lambda W, b=batch, h=before: dense.forward(W, b, h)[0], W, gradients)
@@ -110,9 +109,9 @@ def test_every_step_in_dense_algebra(gnn, dataset, model, options):
 @pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
 def test_one_cluster_is_full_batch_training(gnn, dataset, model):
     """Nothing is outside the batch."""
-    one = config_of(model, batch=36, epochs=4, layers=3)
+    one = config_of(model, batch_size=36, epochs=4, layers=3)
     full = refimpl.TrainConfig(
-        method="full", model=model, hidden=6, rng=6, lr=0.05, epochs=4, layers=3
+        model, method="full", hidden=6, rng=6, lr=0.05, epochs=4, layers=3
     )
     a, b = gnn.train(dataset, one), gnn.train(dataset, full)
     assert a.iterations == b.iterations == 4
@@ -127,12 +126,12 @@ def test_only_histories_next_to_the_batch_are_read(gnn, dataset):
     config = config_of(layers=3)
     batch = np.arange(4, 9)
     near = neighborhood(dataset.train_graph, batch).nodes
-    trainer = GasTrainer(gnn, dataset, config)
-    trainer.minibatches = iter([batch])
+    trainer = gnn.make_trainer(dataset, config)
+    trainer.iterations.batches = iter([batch])
     rows = trainer.state.cache.rows
     far = np.setdiff1d(np.arange(36), near)
     rows[:, far] = np.nan
-    loss, _ = trainer.step()
+    loss = trainer.step().loss
     assert len(far) > 0
     assert np.isfinite(loss)
     assert np.isnan(rows[:, far]).all()
@@ -145,13 +144,13 @@ def test_only_histories_next_to_the_batch_are_read(gnn, dataset):
 def test_a_batch_of_nodes_without_neighbors(gnn, dataset, model):
     """They have their own rows alone."""
     config = config_of(model, layers=2)
-    trainer, batch = GasTrainer(gnn, dataset, config), np.array(ISOLATED, np.int32)
-    trainer.minibatches = iter([batch])
+    trainer, batch = gnn.make_trainer(dataset, config), np.array(ISOLATED, np.int32)
+    trainer.iterations.batches = iter([batch])
     W, dense = copied(trainer.state.weights), Dense(gnn, dataset, config)
-    loss, nodes = trainer.step()
-    assert nodes == 3
+    step = trainer.step()
+    assert step.nodes == 3
     expected, after = dense.forward(W, batch, np.zeros((1, 36, 6)))
-    assert loss == pytest.approx(expected, rel=1e-12)
+    assert step.loss == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(trainer.state.cache.rows, after, rtol=1e-12)
 
 
@@ -176,11 +175,12 @@ def test_a_neighborhood_has_all_edges_of_its_batch(gnn, dataset):
 def test_every_node_once_an_epoch(gnn, together):
     partition = clusters(100, 15) * 6  # most numbers have no nodes
     present = len(np.unique(partition))
-    batches = ClusterBatches(gnn, partition, 3, 0, together)
-    assert batches.shuffle.batches == -(-present // together)
+    order = ClusterOrder(gnn, partition, 3, together)
+    per_epoch = order.shuffle.batches
+    assert per_epoch == -(-present // together)
     orders = []
-    for _ in range(2):
-        found = [next(batches) for _ in range(batches.shuffle.batches)]
+    for epoch in range(2):
+        found = [order.nodes(epoch * per_epoch + b) for b in range(per_epoch)]
         for batch in found:
             assert np.all(np.diff(batch) > 0)
             assert batch.dtype == np.int32
@@ -197,25 +197,26 @@ def test_every_node_once_an_epoch(gnn, together):
 
 def test_a_batch_depends_on_its_number_alone(gnn):
     partition = clusters(50, 6)
-    batches = ClusterBatches(gnn, partition, 9, 0)
-    found = [next(batches) for _ in range(20)]
+    order = ClusterOrder(gnn, partition, 9)
+    found = [order.nodes(iteration) for iteration in range(20)]
     for first in (1, 5, 6, 19):
-        np.testing.assert_array_equal(next(ClusterBatches(gnn, partition, 9, first)), found[first])
+        alone = ClusterOrder(gnn, partition, 9).nodes(first)
+        np.testing.assert_array_equal(alone, found[first])
     order = gnn.streams.pick_without_replacement(key(9, SHUFFLE, 1), 0, 6, 6)
     np.testing.assert_array_equal(found[6], np.flatnonzero(partition == order[0]))
 
 
 def test_the_default_batches_are_grown_clusters(gnn, dataset):
-    config = config_of(batch=10)
+    config = config_of(batch_size=10)
     partition = grow_clusters(dataset.train_graph, 4, key(config.rng, CLUSTERS))
     with gnn.make_trainer(dataset, config) as trainer:
-        found = sorted(next(trainer.minibatches).tolist() for _ in range(4))
+        found = sorted(next_minibatch(trainer).tolist() for _ in range(4))
     assert found == sorted(np.flatnonzero(partition == c).tolist() for c in range(4))
     assert max(map(len, found)) <= 10
 
 
 def test_an_epoch_ends_with_its_clusters(gnn, dataset):
-    trainer = GasTrainer(gnn, dataset, config_of(), partition=clusters())
+    trainer = gnn.make_trainer(dataset, config_of(partition=clusters()))
     for epoch in (1, 2, 3):
         trainer.epoch()
         assert trainer.state.iterations == 5 * epoch
@@ -233,14 +234,14 @@ def test_an_epoch_ends_with_its_clusters(gnn, dataset):
 )
 def test_bad_partitions(gnn, dataset, partition, error, message):
     with pytest.raises(error, match=message):
-        GasTrainer(gnn, dataset, config_of(), partition=partition)
+        gnn.make_trainer(dataset, config_of(partition=partition))
 
 
 # What is loaded.
 
 
 def test_rows_loaded_read_and_written_are_counted(gnn, dataset):
-    trainer = GasTrainer(gnn, dataset, config_of(layers=3), partition=clusters())
+    trainer = gnn.make_trainer(dataset, config_of(layers=3, partition=clusters()))
     trainer.epoch()
     trainer.epoch()
     near = [
@@ -255,7 +256,7 @@ def test_rows_loaded_read_and_written_are_counted(gnn, dataset):
 
 
 def test_evaluation_reads_no_histories(gnn, dataset):
-    trainer = GasTrainer(gnn, dataset, config_of(), partition=clusters())
+    trainer = gnn.make_trainer(dataset, config_of(partition=clusters()))
     for _ in range(3):
         trainer.step()
     trainer.state.cache.rows[...] = np.nan
@@ -268,19 +269,19 @@ def test_evaluation_reads_no_histories(gnn, dataset):
 def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model):
     poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
     poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
-    config = config_of(model, batch=40)
+    config = config_of(model, batch_size=40)
     bad, good = (gnn.make_trainer(data, config) for data in (poisoned, clean))
     for _ in range(6):
-        loss = bad.step()
-        assert np.isfinite(loss[0])
-        assert loss == good.step()
+        loss = bad.step().loss
+        assert np.isfinite(loss)
+        assert loss == good.step().loss
     assert bits(bad.state) == bits(good.state)
 
 
 @pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
 def test_the_loss_falls(gnn, tmp_path, model):
     data = tiny_dataset(tmp_path)
-    history = gnn.train(data, config_of(model, batch=40, epochs=12, lr=0.02)).history
+    history = gnn.train(data, config_of(model, batch_size=40, epochs=12, lr=0.02)).history
     assert history[-1].loss < 0.9 * history[0].loss
 
 
@@ -292,7 +293,7 @@ def test_the_loss_falls(gnn, tmp_path, model):
 def test_weights_and_histories_do_not_depend_on_threads(gnn, tmp_path, model, dtype):
     large = gnn is fastimpl
     data = communities(0, dtype=dtype) if large else tiny_dataset(tmp_path, dtype)
-    options = {"hidden": 32, "batch": 2048, "epochs": 1} if large else {"epochs": 2}
+    options = {"hidden": 32, "batch_size": 2048, "epochs": 1} if large else {"epochs": 2}
     results = set()
     for threads in (1, 2, 5):
         with threadpool_limits(threads):

@@ -23,8 +23,10 @@ from tiny_data import tiny_dataset
 import fastimpl
 import refimpl
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.gas import ClusterBatches, GasTrainer, neighborhood
-from refimpl.lab.training.graphfm import GraphFmTrainer, outer_block
+from refimpl.lab.training.clusters import ClusterOrder
+from refimpl.lab.training.config import config_from
+from refimpl.lab.training.histories import neighborhood
+from refimpl.lab.training.methods.graphfm import outer_block
 
 CASES = [
     ("sage", {}),
@@ -40,10 +42,8 @@ CASES = [
 def config_of(model="sage", method="graphfm", **options):
     if method == "graphfm":
         options = {"beta": 0.3, **options}
-    return refimpl.TrainConfig(
-        **{"method": method, "model": model, "hidden": 6, "rng": 6, "batch": 10, "lr": 0.05}
-        | options
-    )
+    usual = {"hidden": 6, "rng": 6, "batch_size": 10, "lr": 0.05}
+    return config_from({"method": method, "model": model, **usual, **options})
 
 
 def clusters(n=36, k=5):
@@ -58,20 +58,20 @@ def dataset():
 
 def dense_pass(gnn, dataset, config, weights, batch, histories, iteration):
     """Return the loss of an iteration, and the histories afterwards, on arrays of all nodes."""
-    A = pattern(dataset.train_graph)
+    A, beta = pattern(dataset.train_graph), config.method.beta
     degrees, inside = A.sum(axis=1), np.isin(np.arange(len(A)), batch)
-    M = matrix(config.model, A, degrees)
-    M_inside = matrix(config.model, A & inside, degrees)
+    M = matrix(config.model.name, A, degrees)
+    M_inside = matrix(config.model.name, A & inside, degrees)
     around = (A & inside).any(axis=1) & ~inside
     Z, histories = dataset.features[dataset.train], histories.copy()
     for number in range(config.layers):
         W = weights_of(weights, f"layer{number + 1}")
         Z = Z * mask(gnn, config, *Z.shape, number, iteration)
-        H = layer(config.model, M, W, Z)
+        H = layer(config.model.name, M, W, Z)
         if number + 1 < config.layers:
-            partial = layer(config.model, M_inside, W, Z).real
+            partial = layer(config.model.name, M_inside, W, Z).real
             known = histories[number]
-            known[around] = (1 - config.beta) * known[around] + config.beta * partial[around]
+            known[around] = (1 - beta) * known[around] + beta * partial[around]
             known[batch] = H[batch].real
             Z = known.astype(H.dtype)
             Z[batch] = H[batch]
@@ -84,13 +84,13 @@ def dense_pass(gnn, dataset, config, weights, batch, histories, iteration):
 @pytest.mark.parametrize(("model", "options"), CASES)
 def test_every_step_in_dense_algebra(gnn, dataset, model, options, beta):
     """Losses, gradients and histories of two epochs."""
-    config = config_of(model, beta=beta, **options)
-    trainer = GraphFmTrainer(gnn, dataset, config, partition=clusters())
-    state, batches = trainer.state, ClusterBatches(gnn, clusters(), config.rng, 0)
+    config = config_of(model, beta=beta, partition=clusters(), **options)
+    trainer = gnn.make_trainer(dataset, config)
+    state, order = trainer.state, ClusterOrder(gnn, clusters(), config.rng)
     for iteration in range(10):
-        batch = next(batches)
+        batch = order.nodes(iteration)
         W, m, before = copied(state.weights), copied(state.m), state.cache.rows.copy()
-        loss, _ = trainer.step()
+        loss = trainer.step().loss
 
         def dense(W, batch=batch, before=before, i=iteration):
             return dense_pass(gnn, dataset, config, W, batch, before, i)
@@ -106,13 +106,14 @@ def test_every_step_in_dense_algebra(gnn, dataset, model, options, beta):
 def test_without_momentum_it_is_gas(gnn, model, options, dtype):
     """Bit for bit: losses, weights, Adam's means and histories."""
     data = small_dataset(dtype)
+    options = {"partition": clusters(), **options}
     of_gas = config_of(model, "gas", **options)
-    gas = GasTrainer(gnn, data, of_gas, partition=clusters())
-    still = GraphFmTrainer(gnn, data, config_of(model, beta=0.0, **options), partition=clusters())
-    moving = GraphFmTrainer(gnn, data, config_of(model, **options), partition=clusters())
+    gas = gnn.make_trainer(data, of_gas)
+    still = gnn.make_trainer(data, config_of(model, beta=0.0, **options))
+    moving = gnn.make_trainer(data, config_of(model, **options))
     for _ in range(12):
-        loss = gas.step()
-        assert still.step() == loss
+        loss = gas.step().loss
+        assert still.step().loss == loss
         moving.step()
     assert bits(still.state) == bits(gas.state)
     assert (bits(moving.state) == bits(gas.state)) == (of_gas.layers == 1)
@@ -121,11 +122,11 @@ def test_without_momentum_it_is_gas(gnn, model, options, dtype):
 @pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
 def test_a_batch_of_nodes_without_neighbors(gnn, dataset, model):
     """There is nothing outside to be moved."""
-    trainer = GraphFmTrainer(gnn, dataset, config_of(model))
-    trainer.minibatches = iter([np.array(ISOLATED, np.int32)])
-    loss, nodes = trainer.step()
-    assert nodes == 3
-    assert np.isfinite(loss)
+    trainer = gnn.make_trainer(dataset, config_of(model))
+    trainer.iterations.batches = iter([np.array(ISOLATED, np.int32)])
+    step = trainer.step()
+    assert step.nodes == 3
+    assert np.isfinite(step.loss)
     others = np.setdiff1d(np.arange(36), ISOLATED)
     assert not trainer.state.cache.rows[:, others].any()
     assert trainer.state.cache.rows[:, ISOLATED].any()
@@ -133,13 +134,13 @@ def test_a_batch_of_nodes_without_neighbors(gnn, dataset, model):
 
 def test_only_histories_next_to_the_batch_are_moved(gnn, dataset):
     batch = np.arange(4, 9)
-    trainer = GraphFmTrainer(gnn, dataset, config_of(layers=3))
-    trainer.minibatches = iter([batch])
+    trainer = gnn.make_trainer(dataset, config_of(layers=3))
+    trainer.iterations.batches = iter([batch])
     rows = trainer.state.cache.rows
     near = neighborhood(dataset.train_graph, batch).nodes
     far = np.setdiff1d(np.arange(36), near)
     rows[:, far] = np.nan
-    loss, _ = trainer.step()
+    loss = trainer.step().loss
     assert np.isfinite(loss)
     assert np.isnan(rows[:, far]).all()
     assert np.all(rows[:, near].any(axis=(0, 2)))
@@ -162,7 +163,7 @@ def test_the_block_of_the_nodes_outside(gnn, dataset):
 def test_weights_and_histories_do_not_depend_on_threads(gnn, tmp_path, model):
     large = gnn is fastimpl
     data = communities(0) if large else tiny_dataset(tmp_path)
-    options = {"hidden": 32, "batch": 2048, "epochs": 1} if large else {"epochs": 2}
+    options = {"hidden": 32, "batch_size": 2048, "epochs": 1} if large else {"epochs": 2}
     results = set()
     for threads in (1, 2, 5):
         with threadpool_limits(threads):
@@ -188,5 +189,7 @@ def test_bad_momentum(beta):
 
 
 def test_momentum_is_graphfms_alone():
-    with pytest.raises(ValueError, match="beta must be 0.5 where method"):
-        refimpl.TrainConfig(method="gas", beta=0.2)
+    with pytest.raises(ValueError, match='beta is no setting where .*method is "gas"'):
+        config_from({"method": "gas", "beta": 0.2})
+    with pytest.raises(TypeError, match="beta"):
+        refimpl.methods.Gas(beta=0.2)

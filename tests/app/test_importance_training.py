@@ -21,7 +21,7 @@ ALL_OPTIONS = {"bias": True, "dropout": 0.3, "row_l2": True}
 
 def config_of(model, method, **options):
     """Return a small TrainConfig, with batches of 40 of the 130 nodes."""
-    few = {"batch": 40, "layer_sizes": (30, 50), "hidden": 8, "rng": 6}
+    few = {"batch_size": 40, "layer_sizes": (30, 50), "hidden": 8, "rng": 6}
     return refimpl.TrainConfig(model=model, method=method, **{**few, **options})
 
 
@@ -77,7 +77,7 @@ def test_the_key_of_a_batch_is_its_place_in_its_epoch(gnn, dataset, model, metho
             )
             stream, roots = key(6, LAYER, epoch, b), shuffled[40 * b : 40 * b + 40]
             want = sample(norm.graph, norm.data, roots, (30, 50), stream)
-            operands, X, Y, _ = next(trainer.minibatches)
+            operands, X, Y, _ = next_minibatch(trainer)
             assert_array_equal(X, trainer.X[want.mfg.nodes[0]])
             assert_array_equal(Y, trainer.Y[roots])
             for A, data in zip(operands, want.values, strict=True):
@@ -88,7 +88,7 @@ def test_the_key_of_a_batch_is_its_place_in_its_epoch(gnn, dataset, model, metho
 @EACH
 def test_gradients_are_differences_of_the_loss(gnn, dataset, model, method, options):
     with gnn.make_trainer(dataset, config_of(model, method, **options)) as trainer:
-        operands, X, Y, weights_of_nodes = next(trainer.minibatches)
+        operands, X, Y, weights_of_nodes = next_minibatch(trainer)
         stack = trainer.stack
         rng = np.random.default_rng(3)
         weights = {
@@ -127,7 +127,7 @@ def test_it_learns_communities(model, method):
 def test_weights_do_not_depend_on_pool_thread_or_threads(gnn, dataset, model, method):
     large = gnn is fastimpl
     data = communities(0) if large else dataset
-    big = {"hidden": 64, "epochs": 1, "batch": 1024, "layer_sizes": (800, 800)}
+    big = {"hidden": 64, "epochs": 1, "batch_size": 1024, "layer_sizes": (800, 800)}
     results = set()
     for pool, background, threads in [(1, False, 1), (2, True, 2), (5, False, 5), (5, True, 1)]:
         options = {"pool": pool, "background": background}
@@ -178,7 +178,7 @@ def test_one_draw_a_layer_leaves_rows_empty_and_still_trains(gnn, dataset, model
     with gnn.make_trainer(dataset, config_of(model, method, layer_sizes=(1, 1))) as trainer:
         empty = 0
         for _ in range(8):
-            operands, *_ = next(trainer.minibatches)
+            operands, *_ = next_minibatch(trainer)
             empty += sum((A.graph.degrees() == 0).sum() for A in operands)
             assert np.isfinite(trainer.step()[0])
         assert (empty == 0) == (model == "gcn" and method == "ladies")

@@ -25,7 +25,7 @@ from refimpl.lab.apps.cli import main
         ({"model": "gat", "heads": 0}, ValueError, r"heads must be in \[1, "),
         ({"model": "gat", "heads": 3}, ValueError, r"hidden must be a multiple of heads \(3\)"),
         ({"model": "mixhop", "hops": -1}, ValueError, "hops must be at least 0"),
-        ({"method": "layer", "batch": 0}, ValueError, r"batch must be in \[1, "),
+        ({"method": "layer", "batch_size": 0}, ValueError, r"batch must be in \[1, "),
         ({"method": "layer", "fanouts": (5,)}, ValueError, "fanouts must have 2 numbers"),
         ({"method": "layer", "fanouts": (5, 0)}, ValueError, "fanouts must be -1 or at least 1"),
         ({"method": "layer", "fanouts": (5, -2)}, ValueError, r"fanouts must be in \[-1, "),
@@ -143,7 +143,7 @@ LAYER = ("--method", "layer", "--batch", "40")
         (("--dropout", "0.25", "--background"), {"dropout": 0.25, "background": True}, "GraphSAGE"),
         (
             LAYER,
-            {"batch": 40, "fanouts": [25, 10], "fanout_order": "roots-first", "budget": None},
+            {"batch_size": 40, "fanouts": [25, 10], "fanout_order": "roots-first", "budget": None},
             "GraphSAGE on batches of 40 nodes with fan-outs 25,10 of tiny",
         ),
         (
@@ -158,7 +158,7 @@ LAYER = ("--method", "layer", "--batch", "40")
         ),
         (
             (*LAYER, "--model", "mlp"),
-            {"fanouts": None, "fanout_order": None, "batch": 40},
+            {"fanouts": None, "fanout_order": None, "batch_size": 40},
             "MLP on batches of 40 nodes of tiny",
         ),
         (

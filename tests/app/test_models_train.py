@@ -27,7 +27,7 @@ OF_A_MODEL = {"gat": {"heads": 2}, "sage": {"concat": "self_first"}, "mixhop": {
 def config_of(model, method, **options):
     """Return a small TrainConfig."""
     if method == "layer":
-        options = {"batch": 40, **options}
+        options = {"batch_size": 40, **options}
     return refimpl.TrainConfig(model=model, method=method, **{"hidden": 8, "rng": 6, **options})
 
 
@@ -66,7 +66,7 @@ def test_gradients_of_the_stack_are_differences_of_the_loss(gnn, dataset, model,
     """Finite differences of the whole: in a random direction, every weight moving at once."""
     config = config_of(model, method, **options)
     with gnn.make_trainer(dataset, config) as trainer:
-        operands, X, Y, node_weights = next(trainer.minibatches)
+        operands, X, Y, node_weights = next_minibatch(trainer)
         stack = trainer.stack
         rng = np.random.default_rng(3)
         weights = {  # biases too are to be moved from something else than 0
@@ -93,7 +93,7 @@ def test_the_first_layer_computes_no_gradient_of_its_input(gnn, dataset):
     for model, dropout in product(MODELS, (0.0, 0.5)):
         config = config_of(model, "graph", dropout=dropout)
         with gnn.make_trainer(dataset, config) as trainer:
-            operands, X, _, _ = next(trainer.minibatches)
+            operands, X, _, _ = next_minibatch(trainer)
         W = trainer.state.weights
         _, kept = trainer.stack.forward(W, operands, X, 0)
         for number, place in enumerate(["layer1", "layer2"]):
@@ -137,7 +137,7 @@ def test_dropout_has_the_masks_of_its_keys_and_evaluation_has_none(gnn, dataset,
     config = config_of(model, "full", dropout=rate, row_l2=True)
     with gnn.make_trainer(dataset, config) as trainer:
         stack, W = trainer.stack, trainer.state.weights
-        operands, X, _, _ = next(trainer.minibatches)
+        operands, X, _, _ = next_minibatch(trainer)
         logits, kept = stack.forward(W, operands, X, 3)
         for number, place in enumerate(["layer1", "layer2", "classifier"]):
             mask = key(6, DROPOUT, 3, number)
@@ -158,7 +158,7 @@ def test_dropout_has_the_masks_of_its_keys_and_evaluation_has_none(gnn, dataset,
 
 def test_steps_are_numbered_from_0_for_dropout(gnn, dataset):
     with gnn.make_trainer(dataset, config_of("gcn", "full", dropout=0.4)) as trainer:
-        operands, X, Y, _ = next(trainer.minibatches)
+        operands, X, Y, _ = next_minibatch(trainer)
         for iteration in range(3):
             logits, _ = trainer.stack.forward(trainer.state.weights, operands, X, iteration)
             assert trainer.step()[0] == trainer.stack.loss(logits, Y).value
@@ -167,7 +167,7 @@ def test_steps_are_numbered_from_0_for_dropout(gnn, dataset):
 def test_rows_reach_the_classifier_with_length_1(gnn, dataset):
     config = config_of("gcn", "full", row_l2=True)
     trainer = gnn.make_trainer(dataset, config)
-    operands, X, _, _ = next(trainer.minibatches)
+    operands, X, _, _ = next_minibatch(trainer)
     _, kept = trainer.stack.forward(trainer.state.weights, operands, X)
     lengths = np.linalg.norm(kept["classifier"][0], axis=1)
     assert np.all(np.isclose(lengths, 1) | (lengths == 0))
@@ -234,7 +234,7 @@ def test_bias_changes_no_other_initial_weight(gnn):
 def test_blocks_are_aggregated_before_the_weights_and_squares_by_the_rule(gnn, dataset):
     config = config_of("gcn", "layer", fanouts=(2, 2))
     with gnn.make_trainer(dataset, config) as trainer:
-        operands, *_ = next(trainer.minibatches)
+        operands, *_ = next_minibatch(trainer)
     square = trainer.stack.adjacency(dataset.graph, dtype=np.float64)
     for A in operands:
         assert A.graph.n_src > A.graph.n_dst
@@ -294,7 +294,7 @@ def test_a_sampler_of_the_whole_graph_is_full_batch_training(gnn, dataset, model
 def test_all_neighbours_of_all_nodes_are_full_batch_training(gnn, dataset, model):
     """The same numbers in another order."""
     reach = {"mlp": 0, "mixhop": 4}.get(model, 2)
-    whole = config_of(model, "layer", epochs=2, fanouts=(-1,) * reach or None, batch=10**6)
+    whole = config_of(model, "layer", epochs=2, fanouts=(-1,) * reach or None, batch_size=10**6)
     a = gnn.train(dataset, whole)
     b = gnn.train(dataset, config_of(model, "full", epochs=2))
     assert a.iterations == b.iterations == 2
@@ -323,7 +323,7 @@ def test_weights_do_not_depend_on_pool_thread_or_threads(gnn, dataset, model, me
     """Weights and history are the same to the bit."""
     large = gnn is fastimpl
     data = communities(0) if large else dataset
-    options = {"hidden": 64, "epochs": 1, "batch": 2048} if large else {"epochs": 2}
+    options = {"hidden": 64, "epochs": 1, "batch_size": 2048} if large else {"epochs": 2}
     if method != "layer":
         options.pop("batch", None)
     ways = [(1, False, 1), (2, True, 2), (5, False, 5), (5, True, 1), (1, True, 5)]
@@ -395,7 +395,7 @@ def test_the_key_of_a_batch_is_its_place_in_its_epoch(gnn, dataset):
 
 
 def test_an_epoch_of_layer_sampling_ends_with_its_nodes(gnn, dataset):
-    with gnn.make_trainer(dataset, config_of("mlp", "layer", batch=40, epochs=3)) as trainer:
+    with gnn.make_trainer(dataset, config_of("mlp", "layer", batch_size=40, epochs=3)) as trainer:
         for epoch in (1, 2, 3):
             trainer.epoch()
             assert trainer.state.iterations == 4 * epoch  # 40 + 40 + 40 + 10 of 130

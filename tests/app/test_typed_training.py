@@ -20,7 +20,7 @@ def dataset(tmp_path_factory):
 def config_of(method, **options):
     """Return a small TrainConfig of R-GCN."""
     if method in ("layer", "fresh", "neighbor"):
-        options = {"batch": 40, "fanouts": (3, 2), **options}
+        options = {"batch_size": 40, "fanouts": (3, 2), **options}
     common = {"model": "rgcn", "relations": 3, "hidden": 6, "rng": 6, "lr": 0.03}
     return refimpl.TrainConfig(method=method, **{**common, **options})
 
@@ -32,7 +32,7 @@ ALL = {"bases": 2, "node_types": 2, "bias": True, "dropout": 0.3, "row_l2": True
 @pytest.mark.parametrize("options", [{}, {"node_types": 2}, ALL], ids=["plain", "typed", "all"])
 def test_gradients_of_the_stack_are_differences_of_the_loss(gnn, dataset, method, options):
     with gnn.make_trainer(dataset, config_of(method, **options)) as trainer:
-        operands, X, Y, node_weights = next(trainer.minibatches)
+        operands, X, Y, node_weights = next_minibatch(trainer)
         stack = trainer.stack
         rng = np.random.default_rng(3)
         weights = {n: W + 0.1 * rng.normal(size=W.shape) for n, W in trainer.state.weights.items()}

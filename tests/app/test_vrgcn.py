@@ -24,7 +24,8 @@ from tiny_data import tiny_dataset
 import fastimpl
 import refimpl
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.vrgcn import edge_values, with_histories
+from refimpl.lab.training.config import config_from
+from refimpl.lab.training.methods.vrgcn import control_variate, edge_values
 
 MODELS = ("sage", "gcn")
 CASES = [
@@ -40,10 +41,8 @@ CASES = [
 
 
 def config_of(model="sage", **options):
-    return refimpl.TrainConfig(
-        **{"method": "vrgcn", "model": model, "hidden": 6, "rng": 6, "batch": 10, "lr": 0.05}
-        | options
-    )
+    usual = {"method": "vrgcn", "hidden": 6, "rng": 6, "batch_size": 10, "lr": 0.05}
+    return config_from({**usual, "model": model, **options})
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +53,9 @@ def dataset():
 def graph_of(gnn, dataset, config, iteration):
     """Return what is sampled in an iteration: hops of the layers 2 .. L alone."""
     graph = dataset.train_graph
-    epoch, b = divmod(iteration, -(-graph.n // config.batch))
+    epoch, b = divmod(iteration, -(-graph.n // config.method.batch_size))
     roots = gnn.samplers.epoch_batches(
-        np.arange(graph.n, dtype=np.int32), config.batch, config.rng, epoch
+        np.arange(graph.n, dtype=np.int32), config.method.batch_size, config.rng, epoch
     )
     return gnn.sample_mfg(graph, roots[b], config.fanouts, seed=config.rng, epoch=epoch, batch=b)
 
@@ -73,9 +72,9 @@ def layer(model, W, aggregate, own):
 def exact_pass(dataset, config, weights):
     """Return the outputs of all layers for every node, from all neighbours, without dropout."""
     A = pattern(dataset.train_graph)
-    P, H = matrix(config.model, A, A.sum(axis=1)), [dataset.features[dataset.train]]
+    P, H = matrix(config.model.name, A, A.sum(axis=1)), [dataset.features[dataset.train]]
     for number in range(1, config.layers + 1):
-        H.append(layer(config.model, weights_of(weights, f"layer{number}"), P @ H[-1], H[-1]))
+        H.append(layer(config.model.name, weights_of(weights, f"layer{number}"), P @ H[-1], H[-1]))
     return H[1:]
 
 
@@ -83,7 +82,7 @@ def dense_pass(gnn, dataset, config, weights, mfg, histories, iteration):
     """Return the loss of an iteration, and the histories afterwards, by the formula."""
     A = pattern(dataset.train_graph)
     n, degrees = len(A), A.sum(axis=1)
-    P = matrix(config.model, A, degrees)
+    P = matrix(config.model.name, A, degrees)
     own_weight, P = np.diag(P)[:, None] * np.eye(n), P * A
     X, histories = dataset.features[dataset.train], histories.copy()
     first = mask(gnn, config, *X.shape, 0, iteration)
@@ -91,7 +90,7 @@ def dense_pass(gnn, dataset, config, weights, mfg, histories, iteration):
     for number in range(1, config.layers + 1):
         computed = mfg.nodes[number - 1]
         H = np.full((n, config.hidden), 7j)  # a row that is not computed must not matter
-        H[computed] = layer(config.model, weights_of(weights, f"layer{number}"), aggregate, own)[
+        H[computed] = layer(config.model.name, weights_of(weights, f"layer{number}"), aggregate, own)[
             computed
         ]
         if number == config.layers:
@@ -274,7 +273,7 @@ def test_rows_loaded_read_and_written_are_counted(gnn, dataset):
 def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model):
     poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
     poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
-    bad, good = (gnn.make_trainer(data, config_of(model, batch=40)) for data in (poisoned, clean))
+    bad, good = (gnn.make_trainer(data, config_of(model, batch_size=40)) for data in (poisoned, clean))
     for _ in range(6):
         loss = bad.step()
         assert np.isfinite(loss[0])
@@ -285,7 +284,7 @@ def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model):
 @pytest.mark.parametrize("model", MODELS)
 def test_the_loss_falls(gnn, tmp_path, model):
     data = tiny_dataset(tmp_path)
-    history = gnn.train(data, config_of(model, batch=40, epochs=12, lr=0.02)).history
+    history = gnn.train(data, config_of(model, batch_size=40, epochs=12, lr=0.02)).history
     assert history[-1].loss < 0.9 * history[0].loss
 
 
@@ -294,7 +293,7 @@ def test_the_loss_falls(gnn, tmp_path, model):
 def test_weights_and_histories_do_not_depend_on_threads_or_workers(gnn, tmp_path, model, dtype):
     large = gnn is fastimpl
     data = communities(0, dtype=dtype) if large else tiny_dataset(tmp_path, dtype)
-    options = {"hidden": 32, "batch": 2048, "epochs": 1} if large else {"epochs": 2}
+    options = {"hidden": 32, "batch_size": 2048, "epochs": 1} if large else {"epochs": 2}
     results = set()
     for threads, workers in ((1, 0), (2, 1), (5, 0), (1, 2)):
         with threadpool_limits(threads):

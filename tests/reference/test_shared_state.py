@@ -10,6 +10,7 @@ from threadpoolctl import ThreadpoolController
 
 from refimpl import Dataset, Sampler, TrainConfig, as_graph, scaled_sampler
 from refimpl._threads import one_blas_thread
+from refimpl.lab.training.methods import SampledGraph
 
 TRIANGLE = graph_from_edges(3, {(0, 1), (1, 2), (0, 2)})
 

@@ -182,8 +182,15 @@ def config_from(flat):
         parts[part] = classes[name](**{one: known.pop(one) for one in list(known) if one in own})
     for name in known:
         if name not in settings_of(TrainConfig):
-            raise ValueError(f"{name} is no setting{suggestion(name, all_settings())}")
+            raise ValueError(f"{name} is no setting {_why_not(name, parts)}")
     return TrainConfig(**parts, **known)
+
+
+def _why_not(name, parts):
+    """Return where a setting does not apply, or the name that was meant."""
+    if name in all_settings():
+        return f'where model is "{parts["model"].name}" and method is "{parts["method"].name}"'
+    return f"of any model or method{suggestion(name, all_settings())}"
 
 
 def all_settings():

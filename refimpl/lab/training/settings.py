@@ -153,4 +153,4 @@ def from_json(value):
     """Return what `to_json` was given."""
     if isinstance(value, list):
         return tuple(from_json(one) for one in value)
-    return inf if value == "inf" else value
+    return inf if isinstance(value, str) and value == "inf" else value

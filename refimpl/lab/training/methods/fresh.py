@@ -11,7 +11,6 @@ import numpy as np
 from refimpl import _check
 from refimpl.history.ring import HEADERS, OVERFLOWS
 from refimpl.history.validity import STALENESS
-from refimpl.history.iteration import fresh_iteration
 from refimpl.history.policy import CONTROLS
 from refimpl.lab.training.batches import MessageFlowGraphs
 from refimpl.lab.training.counts import LoadCounts
@@ -246,8 +245,7 @@ class FreshIterations:
             return X
 
         model = BlockModel(run)
-        step = fresh_iteration(
-            run.gnn,
+        step = run.gnn.fresh_iteration(
             self.minibatches,
             cache,
             model,
