@@ -36,7 +36,7 @@ class Mark(NamedTuple):
     row: int  # of the source, from 1
     prefix: str | None  # "J8": JPDC'21 Algorithm 8; None: the algorithm of the function
     lines: list[int]
-    errata: list[str]
+    errata: list[papers.Gist]
 
 
 class CodeLine(NamedTuple):
@@ -45,7 +45,7 @@ class CodeLine(NamedTuple):
     path: str  # "refimpl/samplers/frontier.py"
     row: int
     code: str  # without its mark
-    errata: list[str]
+    errata: list[papers.Gist]
 
 
 class Erratum(NamedTuple):
@@ -71,14 +71,19 @@ def read_errata():
 @cache
 def marks(source):
     """Return a Mark for each algorithm in each comment that is nothing but marks."""
-    found = []
+    found, above = [], []
+    rows = source.splitlines()
     for comment in papers.marks_in(source):
+        if not rows[comment.row - 1][: comment.column].strip():
+            above += comment.errata
+            continue
         lines = defaultdict(list)
         for prefix, text in comment.lines:
             first, _, last = text.partition("-")
             lines[prefix] += range(int(first), int(last or first) + 1)
         for prefix, numbers in lines.items():
-            found.append(Mark(comment.row, prefix, numbers, list(comment.errata)))
+            found.append(Mark(comment.row, prefix, numbers, above + list(comment.errata)))
+        above = [] if lines else above
     return found
 
 

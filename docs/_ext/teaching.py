@@ -121,7 +121,7 @@ def table_rows(lines, restated):
                 numbers.append([nodes.Text(others if k == 0 else "")])
             place = link_to(code.path, code.row, f"{Path(code.path).name}:{code.row}")
             shown = nodes.literal(code.code, code.code, classes=["code", "highlight"])
-            yield [*numbers, [place], [shown], [nodes.Text(" ".join(code.errata))]]
+            yield [*numbers, [place], [shown], [nodes.Text("; ".join(map(str, code.errata)))]]
 
 
 def table(head, rows):
