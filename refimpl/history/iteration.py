@@ -99,14 +99,14 @@ def fresh_iteration(
         slots = [np.full(len(nodes), -1, np.int32) for nodes in mfg.nodes]
         for l in cached_layers:  # 6 E-V1: below the last layer
             slots[l] = cache.lookup(l, mfg.nodes[l], i)  # 7
-            if not lookup_roots:
+            if not lookup_roots:  # E-V13: left open
                 slots[l][: len(mfg.nodes[L])] = -1  # roots stand first in every layer
         # E-V2: what a computed row needs stays, wherever it hangs
         pruned = gnn.prune_mfg(mfg, [found >= 0 for found in slots[1:]])  # 8
-        live = gnn.history.live_layers(pruned)
+        live = gnn.history.live_layers(pruned)  # 9
         V = tuple(nodes[rows] for nodes, rows in zip(mfg.nodes, live.order, strict=True))
         slots = [found[rows] for found, rows in zip(slots, live.order, strict=True)]
-        normal = (None, *live.computed)  # 9 E-V4: of layers 1 .. L, and all rows of layer L
+        normal = (None, *live.computed)  # 9 E-V4: of layers 1 .. L, all of the last
 
     H = [load_feature(V[0])]  # 11 E-V4: of all live nodes
     for l in range(1, L + 1):  # 12
@@ -125,9 +125,10 @@ def fresh_iteration(
             cache.begin_update(i)  # 18 E-V6: still i, which goes up when the update is done
         for l in cached_layers:  # 19 E-V1: below the last layer
             ranks = key(seed, CONTROL, i, l) if control == "random" else None
-            rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]
+            # E-V7: gradients of cached rows too; E-V9: the norm of each
+            rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]  # 20
             rows, allow = densest_first(performance, l, rows)
-            updates[l] = gnn.policy_update(  # 20 E-V7: by gradients, of cached rows too
+            updates[l] = gnn.policy_update(  # 20
                 cache, l, *rows, i, control=control, key=ranks, allow=allow, **policy
             )
     cached = tuple(~rows for rows in live.computed)
