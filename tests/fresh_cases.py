@@ -5,6 +5,7 @@ from oracles import matrix
 from refimpl.lab.training.fresh import FreshTrainer
 
 import refimpl
+from refimpl.lab.training.counts import LoadCounts
 from refimpl.streams import NODE_DROPOUT
 
 COUNTED = ("inputs", "live", "feature_hits", "loaded", "lookups", "hits", "admitted", "evicted")
@@ -57,6 +58,13 @@ def watched(gnn, dataset, config, steps=0):
     for _ in range(steps):
         trainer.step()
     return trainer
+
+
+def counted_step(trainer):
+    """Do a step; return what it added to the counts."""
+    before = trainer.counts_of_epoch
+    trainer.step()
+    return LoadCounts(*(b - a for a, b in zip(before, trainer.counts_of_epoch, strict=True)))
 
 
 def trajectory(trainer, steps):

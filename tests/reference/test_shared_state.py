@@ -72,7 +72,7 @@ def test_training_on_empty_samples_is_refused(gnn):
         "none", graph, graph, np.ones((4, 1)), labels, False, nodes, nodes[:0], nodes[:0]
     )
     with pytest.raises(ValueError, match="must draw nodes"):
-        gnn.train(data, TrainConfig(sampler=Sampler("edge", b=3), epochs=1))
+        gnn.train(data, TrainConfig(method=SampledGraph(sampler=Sampler("edge", b=3)), epochs=1))
 
 
 def test_a_training_graph_has_no_self_loops():

@@ -348,7 +348,7 @@ class BlockModel:
         """Return the loss, and its gradient by the rows of the last layer."""
         run = self.run
         logits = self.passes.classify(H, nodes)
-        loss = run.stack.loss(logits, run.Y[nodes], None)
+        loss = run.stack.loss(logits, run.Y[nodes])
         return loss.value, self.passes.backward(run.config.layers + 1, loss.gradient)
 
     def backward(self, l, G):
