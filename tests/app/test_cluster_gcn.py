@@ -22,7 +22,6 @@ import fastimpl
 import refimpl
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.loading import load_dataset
-from refimpl.lab.training.clusters import ClusterOrder
 from refimpl.lab.training.config import config_from
 from refimpl.streams import CLUSTERS, SHUFFLE, key
 
@@ -39,14 +38,6 @@ def config_of(model="sage", **options):
 
 def full(model, **options):
     return config_from({"method": "full", "model": model, "hidden": 8, "rng": 6, **options})
-
-
-def batches_of(gnn, dataset, config):
-    """Return the nodes of an iteration, by a function of its number."""
-    settings = config.method
-    graph = dataset.train_graph
-    cluster = refimpl.lab.training.grow_clusters(graph, settings.clusters, key(6, CLUSTERS))
-    return ClusterOrder(gnn, cluster, 6, settings.clusters_per_batch).nodes
 
 
 @pytest.fixture(scope="module")
@@ -157,11 +148,12 @@ def test_what_cannot_be_clustered_is_refused():
 @pytest.mark.parametrize(("p", "q"), [(12, 5), (12, 12), (130, 1), (1, 1), (6, 2)])
 def test_an_epoch_has_every_cluster_once_in_a_new_order(gnn, dataset, p, q):
     graph = dataset.train_graph
-    nodes_of = batches_of(gnn, dataset, config_of(clusters=p, clusters_per_batch=q))
     cluster = refimpl.lab.training.grow_clusters(graph, p, key(6, CLUSTERS))
     batches, orders = -(-p // q), []
+    config = config_of(clusters=p, clusters_per_batch=q)
+    found = [sub.nodes for sub in subgraphs(gnn, dataset, config, 2 * batches)]
     for epoch in range(2):
-        nodes = [nodes_of(epoch * batches + b) for b in range(batches)]
+        nodes = found[epoch * batches : (epoch + 1) * batches]
         shuffled = dense_fisher_yates(Draws(key(6, SHUFFLE, epoch)), p, p)
         for b, batch in enumerate(nodes):
             chosen = shuffled[b * q : (b + 1) * q]
@@ -189,7 +181,7 @@ def test_the_first_step_in_dense_algebra(gnn, dataset, model):
     with gnn.make_trainer(dataset, config) as trainer:
         W = {name: w.copy() for name, w in trainer.state.weights.items()}
         loss, _, count, _ = trainer.step()
-    nodes = batches_of(gnn, dataset, config)(0)
+    nodes = subgraphs(gnn, dataset, config, 1)[0].nodes
     A = dataset.train_graph.to_scipy().toarray()[np.ix_(nodes, nodes)]
     H = dataset.features[dataset.train[nodes]]
     for number in (1, 2):
