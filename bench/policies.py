@@ -15,8 +15,8 @@ import fastimpl as gnn
 from bench.command import Common, UsageError, numbers
 from bench.markdown import head, line
 from bench.training import data_set
-from refimpl.lab.data import power_law
 from refimpl.history.ring import OVERFLOWS
+from refimpl.lab.data import power_law
 from refimpl.streams import CONTROL, SHUFFLE, key
 
 COMMON = Common(timed=False)

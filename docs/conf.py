@@ -17,6 +17,7 @@ extensions = [
     "mathml",
     "source_pages",
     "api_reference",
+    "settings_table",
     "teaching",
     "dead_links",
 ]

@@ -321,9 +321,9 @@ def transpose_perm(graph):
     perm = np.full(graph.e, -1)  # 2
     ptr = indptr[:-1].copy()  # 3
     for v in range(graph.n):  # 4
-        for j in range(indptr[v], indptr[v + 1]):  # 5 E-A2
+        for j in range(indptr[v], indptr[v + 1]):  # 5 E-A2: half open
             u = indices[j]  # 6
-            perm[ptr[u]] = j  # 7 E-A3
+            perm[ptr[u]] = j  # 7 E-A3: the permutation, not values
             ptr[u] += 1  # 8
     return perm  # 11
 

@@ -82,7 +82,7 @@ def partition_plan(n, f, p, s_cache, *, word=8, line=64, mode="columns"):
     if line % word:
         raise ValueError(f"line must be a multiple of word, {word}, got {line}")
     if _check.choice("mode", mode, MODES) == "paper":
-        Q = max(1, min(f, max(p, -(-word * n * f // s_cache))))  # J7:2 I6:2 E-D1
+        Q = max(1, min(f, max(p, -(-word * n * f // s_cache))))  # J7:2 I6:2 E-D1: rounded up
         widths = f // Q + (np.arange(Q) < f % Q)  # J7:2-3 I6:3
         starts = np.concatenate(([0], np.cumsum(widths)))
     else:
@@ -91,7 +91,7 @@ def partition_plan(n, f, p, s_cache, *, word=8, line=64, mode="columns"):
         if width > values:
             width -= width % values
         width = max(1, width)
-        Q = max(1, -(-f // width))  # J7:2 I6:2 E-D1
+        Q = max(1, -(-f // width))  # J7:2 I6:2 E-D1: rounded up
         starts = np.minimum(width * np.arange(Q + 1), f)  # J7:3 I6:3
     fits = word * n * int(np.diff(starts).max()) <= s_cache
     return Partition(starts.astype(np.int64), -(-Q // p), fits)
@@ -137,9 +137,10 @@ def partition_order(Q, p, *, version="jpdc"):
     _check.choice("version", version, VERSIONS)
     rounds = -(-Q // p)
     order = np.full((rounds, p), -1, np.int64)
-    for r in range(rounds):  # J7:4 I6:4 E-D1
+    for r in range(rounds):  # J7:4 I6:4 E-D1: rounded up
         for j in range(p):  # J7:5 I6:5
-            i = r + j * rounds if version == "jpdc" else j + r * p  # J7:6 I6:6 E-D2
+            # E-D2: runs of parts in one paper, neighbours in the other
+            i = r + j * rounds if version == "jpdc" else j + r * p  # J7:6 I6:6
             if i < Q:
                 order[r, j] = i
     return order
@@ -193,7 +194,7 @@ def feature_propagate(graph, data, X, plan, p, *, version="jpdc", layout="C"):
             for v in range(graph.n_dst):  # J7:7 I6:6
                 for j in range(graph.start[v], graph.end[v]):
                     Y[v, part] += data[j] * X[graph.indices[j], part]
-    return np.ascontiguousarray(Y)  # J7:10 I6:7 E-D3
+    return np.ascontiguousarray(Y)  # J7:10 I6:7 E-D3: a new array, not in place
 
 
 def partition_arguments(graph, data, X, plan, p, version, layout):

@@ -9,4 +9,5 @@ DOCS = ROOT / "docs"
 
 sys.path.append(str(DOCS / "_ext"))
 paper_lines = importlib.import_module("paper_lines")
+kernel_lines = importlib.import_module("kernel_lines")
 worked_examples = importlib.import_module("worked_examples")

@@ -95,6 +95,14 @@ def watched(gnn, dataset, config, steps=0):
     return trainer
 
 
+def counted_step(trainer):
+    """Do a step; return what it added to the counts."""
+    before = trainer.counts_of_epoch
+    counts = trainer.step().counts
+    assert before.plus(counts) == trainer.counts_of_epoch
+    return counts
+
+
 def trajectory(trainer, steps):
     """Return (loss, bytes of all weights) after each of the next steps."""
     result = []

@@ -1,10 +1,19 @@
 """docs/algorithms.toml: every printed line has its mark in the reference, every mark its line."""
 
+import ast
+import inspect
+import io
 import re
+import sys
+import tokenize
 from pathlib import Path
 
 import pytest
-from docs_ext import DOCS, ROOT, paper_lines
+from docs_ext import DOCS, ROOT, kernel_lines, paper_lines
+
+import refimpl
+from refimpl.lab.apps.papers import Gist, marks_in
+from refimpl.lab.data.karate import karate_dataset
 
 ALGORITHMS = paper_lines.load_algorithms()
 PAPERS = {"ipdps19": 6, "jpdc21": 8, "vldb24": 1}  # how many numbered algorithms each has
@@ -25,15 +34,151 @@ def test_every_line_has_a_mark_and_every_mark_a_line(key):
     assert all(line.code or line.number in ALGORITHMS[key]["silent"] for line in lines)
 
 
-def test_lines_stand_in_the_papers_order():
-    """A line may stand elsewhere only where an erratum says why."""
-    for algorithm in ALGORITHMS.values():
-        for place in algorithm.get("functions", ()):
-            latest = 0
-            for mark in paper_lines.marks(paper_lines.source_of(place)[2]):
-                if mark.prefix is None and not mark.errata:
-                    assert mark.lines[0] >= latest, f"{place}: line {mark.lines[0]} after {latest}"
-                    latest = mark.lines[-1]
+@pytest.mark.parametrize(
+    "key, place, numbers",
+    [pytest.param(*found, id=" ".join(found[:2])) for found in paper_lines.sequences()],
+)
+def test_lines_stand_in_the_papers_order(key, place, numbers):
+    """Those of each function; a line may stand elsewhere only where an entry says why."""
+    paper_lines.check_order(key, place, numbers)
+
+
+def test_reasons_for_another_order_name_a_function_with_marks():
+    known = {(key, place) for key, place, _ in paper_lines.sequences()}
+    for key, algorithm in ALGORITHMS.items():
+        for entry in algorithm.get("out_of_order", ()):
+            assert (key, entry["where"]) in known
+            assert len(entry["why"].split()) > 4 and "#" not in entry["why"]
+
+
+def test_a_line_out_of_order_and_a_reason_too_many_are_noticed(monkeypatch):
+    place = "refimpl.graph:transpose_perm"
+    paper_lines.check_order("jpdc21:6", place, [1, 2, 2, 5])
+    with pytest.raises(ValueError, match=r"lines \[3\] stand behind"):
+        paper_lines.check_order("jpdc21:6", place, [1, 4, 3, 5])
+    monkeypatch.setattr(paper_lines, "excuses", lambda key, place: {4: "there is a reason"})
+    paper_lines.check_order("jpdc21:6", place, [1, 4, 3, 5])
+    with pytest.raises(ValueError, match="line 4 needs no reason"):
+        paper_lines.check_order("jpdc21:6", place, [1, 3, 4, 5])
+
+
+FRESH = "refimpl.history.iteration:fresh_iteration"
+
+
+def test_one_iteration_of_freshgnn_is_one_function_in_the_papers_order():
+    """Lines 5 to 20 of its Algorithm 1; `pytest -s` shows them."""
+    path, first, source = paper_lines.source_of(FRESH)
+    rows = source.splitlines()
+    found = paper_lines.marks(source)
+    numbers = paper_lines.numbers_in_order(found, None)
+    silent = ALGORITHMS["vldb24:1"]["silent"]
+    assert sorted(set(numbers)) == [n for n in range(5, 21) if n not in silent]
+    assert numbers == sorted(numbers) and not paper_lines.excuses("vldb24:1", FRESH)
+    for mark in found:
+        print(f"{mark.lines[0]:2} {path}:{first + mark.row - 1} {rows[mark.row - 1].strip()}")
+
+
+def test_two_lines_of_freshgnn_that_change_places_are_noticed():
+    """Each line of the function with the next that is another line of the paper."""
+    source = paper_lines.source_of(FRESH)[2]
+    marks = [mark for mark in paper_lines.marks(source) if mark.lines]
+    swapped = 0
+    for mark, after in zip(marks, marks[1:], strict=False):
+        if mark.lines == after.lines:
+            continue
+        rows = source.splitlines(keepends=True)
+        a, b = mark.row - 1, after.row - 1
+        rows[a], rows[b] = rows[b], rows[a]
+        numbers = [n for m in paper_lines.marks("".join(rows)) for n in m.lines]
+        with pytest.raises(ValueError, match=rf"lines \[.*{mark.lines[0]}"):
+            paper_lines.check_order("vldb24:1", FRESH, numbers)
+        swapped += 1
+    assert swapped == 13
+
+
+def test_algorithms_in_more_than_one_function_say_why():
+    """And no other: "one algorithm is one function in one file" holds for those."""
+    for key, algorithm in ALGORITHMS.items():
+        if "same_as" not in algorithm:
+            places = {
+                (code.path, owner(code))
+                for line in paper_lines.paper_lines(key)
+                for code in line.code
+            }
+            assert (len(places) > 1) == ("split" in algorithm), (key, places)
+            assert "split" not in algorithm or len(algorithm["split"].split()) > 4
+
+
+def owner(code):
+    """Return the function or class of a file that a line of code stands in."""
+    source = dict(paper_lines.whole_reference())[code.path]
+    return paper_lines.innermost(source, code.row).partition(".")[0]
+
+
+def test_the_kernels_of_freshgnn_are_those_that_its_lines_call():
+    """Calls are watched while iterations run, in refimpl; each is of the line under way."""
+    algorithm = ALGORITHMS["vldb24:1"]
+    lines_of_rows = {}
+    for line in paper_lines.paper_lines("vldb24:1"):
+        for code in line.code:
+            for row in statement_rows(code):
+                lines_of_rows.setdefault((code.path, row), set()).add(line.number)
+    listed = {(e["line"], kernel) for e in algorithm["kernels"] for kernel in e["calls"]}
+    kernels = {code_of(kernel): kernel for _, kernel in listed}
+    seen = set()
+
+    def watch(frame, event, argument):
+        kernel = kernels.get(frame.f_code) if event == "call" else None
+        while kernel and (frame := frame.f_back) is not None:
+            file = Path(frame.f_code.co_filename)
+            if file.is_relative_to(paper_lines.PACKAGES):
+                place = file.relative_to(paper_lines.PACKAGES).as_posix(), frame.f_lineno
+                seen.update((line, kernel) for line in lines_of_rows.get(place, ()))
+
+    method = refimpl.methods.Fresh(batch_size=6, fanouts=(3, 3), t_stale=2)
+    config = refimpl.TrainConfig(model="sage", method=method, layers=2, hidden=4, epochs=1, rng=1)
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        refimpl.train(karate_dataset(), config)
+    finally:
+        sys.setprofile(before)
+    assert listed <= seen
+
+
+def code_of(place):
+    """Return the code object of "module:name"."""
+    return inspect.unwrap(paper_lines.find(place)).__code__
+
+
+def statement_rows(code):
+    """Return the rows of the statement, or of its head, that a line of code is part of."""
+    tree = ast.parse(dict(paper_lines.whole_reference())[code.path])
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and node.lineno <= code.row <= node.end_lineno
+    ]
+    inner = max(around, key=lambda node: node.lineno)
+    body = getattr(inner, "body", None)
+    return range(inner.lineno, body[0].lineno if body else inner.end_lineno + 1)
+
+
+def test_the_kernels_of_a_line_are_found_in_both_packages():
+    """Line 13 of FreshGNN's Algorithm 1, say."""
+    rows = kernel_lines.kernel_lines("vldb24:1")
+    (read,) = (row for row in rows if row.line == 13)
+    assert [code.path for code in read.reference] == ["refimpl/history/iteration.py"]
+    assert (read.kernel.name, read.kernel.path) == ("cache_read", "refimpl/history/entries.py")
+    assert [(place.name, place.path) for place in read.fast] == [
+        ("cache_read", "fastimpl/history/entries.py"),
+        ("gather", "fastimpl/history/_entries.pyx"),
+    ]
+    for row in rows:
+        assert len(row.fast) > 1, row
+        for place in [row.kernel, *row.fast]:
+            text = (paper_lines.PACKAGES / place.path).read_text().splitlines()
+            assert f"def {place.name}(" in "".join(text[place.row - 1 : place.row + 1])
 
 
 def test_a_restated_algorithm_maps_to_lines_with_code():
@@ -55,6 +200,41 @@ def sources():
         for path in sorted((ROOT / folder).rglob(pattern)):
             if path.suffix in (".py", ".pyx", ".md") and path.name != Path(__file__).name:
                 yield path, path.read_text()
+
+
+def comments_with_errata():
+    """Yield (path, row, comment) of each comment of the reference that names an erratum."""
+    for path, source in paper_lines.whole_reference():
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT and paper_lines.ERRATUM.search(token.string):
+                yield path, token.start[0], token.string
+
+
+def says_its_gist(comment):
+    """Whether each erratum of a mark has two words; those in a sentence have its words."""
+    marks = marks_in(comment)
+    said = [words for mark in marks for _, words in mark.errata] if marks else [comment]
+    return all(len(re.findall(r"\w+", paper_lines.ERRATUM.sub("", text))) >= 2 for text in said)
+
+
+def test_errata_are_told_in_words_at_the_line():
+    comments = list(comments_with_errata())
+    assert len(comments) > 60
+    mute = [f"{path}:{row} {text}" for path, row, text in comments if not says_its_gist(text)]
+    assert not mute
+
+
+def test_an_erratum_without_words_is_noticed():
+    assert says_its_gist('# 23 E-B8: without the printed "+ 1"')
+    assert says_its_gist("# 4 E-B4: n nodes in all; E-B5: no node twice")
+    assert says_its_gist("# only isolated nodes are left (E-B26)")
+    for mute in (
+        "# 23 E-B8",
+        "# 23 E-B8: printed",
+        "# 2 E-B4: n nodes in all; E-B5",
+        "# 4-5 7 E-B9",
+    ):
+        assert not says_its_gist(mute)
 
 
 def test_every_erratum_that_is_named_has_one_row():
@@ -118,9 +298,10 @@ def test_a_lost_mark_is_noticed(monkeypatch):
     path, row, source = source_of("refimpl.graph:transpose_perm")
     numbers = [n for mark in paper_lines.marks(source) for n in mark.lines]
     assert numbers == [1, 2, 3, 4, 5, 6, 7, 8, 11]
+    seven = "# 7 E-A3: the permutation, not values"
     for changed, message in (
-        (source.replace("  # 7 E-A3", ""), r"lines without a mark: \[7\]"),
-        (source.replace("  # 7 E-A3", "  # 7 12"), r"marks without a line: \[12\]"),
+        (source.replace(f"  {seven}", ""), r"lines without a mark: \[7\]"),
+        (source.replace(f"  {seven}", "  # 7 12"), r"marks without a line: \[12\]"),
     ):
         monkeypatch.setattr(paper_lines, "source_of", lambda place, s=changed: (path, row, s))
         with pytest.raises(ValueError, match=message):
@@ -128,11 +309,29 @@ def test_a_lost_mark_is_noticed(monkeypatch):
 
 
 def test_marks():
-    marks = paper_lines.marks("x = 1  # J8:10 E-F9\ny = 2  # 3 of them\nz = 3  # 4-5 I3:6 7\n")
+    marks = paper_lines.marks(
+        "x = 1  # J8:10 E-F9: first; in, first out\n"
+        "y = 2  # 3 of them\n"
+        "z = 3  # 4-5 I3:6 7\n"
+        "# E-B4: no node twice; E-B5: all of them\n"
+        "u = 4  # E-B6 is no mark\n"
+        "v = 5  # 8 E-B7: the last\n"
+        "w = 6  # 9 E-B7 E-B8\n"
+    )
     assert [tuple(mark) for mark in marks] == [
-        (1, "J8", [10], ["E-F9"]),
+        (1, "J8", [10], [Gist("E-F9", "first; in, first out")]),
         (3, None, [4, 5], []),
         (3, "I3", [6, 7], []),
+        (
+            6,
+            None,
+            [8],
+            [
+                Gist("E-B4", "no node twice"),
+                Gist("E-B5", "all of them"),
+                Gist("E-B7", "the last"),
+            ],
+        ),
     ]
 
 

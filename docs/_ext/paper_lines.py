@@ -5,6 +5,7 @@ which lines a line of code is. The documentation's tables and tests/test_algorit
 them here.
 """
 
+import ast
 import importlib
 import inspect
 import re
@@ -36,7 +37,7 @@ class Mark(NamedTuple):
     row: int  # of the source, from 1
     prefix: str | None  # "J8": JPDC'21 Algorithm 8; None: the algorithm of the function
     lines: list[int]
-    errata: list[str]
+    errata: list[papers.Gist]
 
 
 class CodeLine(NamedTuple):
@@ -45,7 +46,7 @@ class CodeLine(NamedTuple):
     path: str  # "refimpl/samplers/frontier.py"
     row: int
     code: str  # without its mark
-    errata: list[str]
+    errata: list[papers.Gist]
 
 
 class Erratum(NamedTuple):
@@ -71,14 +72,19 @@ def read_errata():
 @cache
 def marks(source):
     """Return a Mark for each algorithm in each comment that is nothing but marks."""
-    found = []
+    found, above = [], []
+    rows = source.splitlines()
     for comment in papers.marks_in(source):
+        if not rows[comment.row - 1][: comment.column].strip():
+            above += comment.errata
+            continue
         lines = defaultdict(list)
         for prefix, text in comment.lines:
             first, _, last = text.partition("-")
             lines[prefix] += range(int(first), int(last or first) + 1)
         for prefix, numbers in lines.items():
-            found.append(Mark(comment.row, prefix, numbers, list(comment.errata)))
+            found.append(Mark(comment.row, prefix, numbers, above + list(comment.errata)))
+        above = [] if lines else above
     return found
 
 
@@ -127,6 +133,75 @@ def marked_lines(algorithm):
     for path, source in whole_reference():
         collect(f"{LETTERS[algorithm['paper']]}{algorithm['number']}", path, 1, source)
     return {number: list(lines.values()) for number, lines in sorted(found.items())}
+
+
+def numbers_in_order(marks_there, prefix):
+    """Return the lines of one algorithm that some Marks name, in the order of the code."""
+    return [number for mark in marks_there if mark.prefix == prefix for number in mark.lines]
+
+
+def sequences():
+    """Yield (algorithm, place, lines in the order of the code) of every function with marks.
+
+    Bare marks by the functions that docs/algorithms.toml lists, a class being one; marks with a
+    prefix by the innermost function or class that they stand in.
+    """
+    algorithms = load_algorithms()
+    for key, algorithm in algorithms.items():
+        for place in algorithm.get("functions", ()):
+            numbers = numbers_in_order(marks(source_of(place)[2]), None)
+            if numbers:
+                yield key, place, numbers
+    for path, source in whole_reference():
+        module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        by_place = defaultdict(list)
+        for mark in marks(source):
+            if mark.prefix is not None:
+                by_place[f"{module}:{innermost(source, mark.row)}", mark.prefix].append(mark)
+        for (place, prefix), found in by_place.items():
+            yield papers.algorithm_of(prefix), place, numbers_in_order(found, prefix)
+
+
+def innermost(source, row):
+    """Return the qualified name of the function or class that a row of a module stands in."""
+    names, body = [], ast.parse(source).body
+    while body:
+        around = [
+            node
+            for node in body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef)
+            and node.lineno <= row <= (node.end_lineno or 0)
+        ]
+        names += [node.name for node in around]
+        body = around[0].body if around else []
+    return ".".join(names)
+
+
+def too_late(numbers):
+    """Return the lines that stand behind one that is printed below them, in their order."""
+    return [n for k, n in enumerate(numbers) if any(before > n for before in numbers[:k])]
+
+
+def excuses(key, place):
+    """Return a dict from lines of an algorithm to why their marks in a function are elsewhere."""
+    return {
+        line: entry["why"]
+        for entry in load_algorithms()[key].get("out_of_order", ())
+        if entry["where"] == place
+        for line in entry["lines"]
+    }
+
+
+def check_order(key, place, numbers):
+    """Raise ValueError unless the lines ascend, but for those with a reason, all of them needed."""
+    reasons = excuses(key, place)
+    late = too_late([n for n in numbers if n not in reasons])
+    if late:
+        raise ValueError(f"{key}: in {place} lines {late} stand behind later ones: {numbers}")
+    for line in reasons:
+        others = reasons.keys() - {line}
+        if not too_late([n for n in numbers if n not in others]):
+            raise ValueError(f"{key}: in {place} line {line} needs no reason: {numbers}")
 
 
 class PaperLine(NamedTuple):

@@ -2,6 +2,7 @@
 
     reference-code     the source of "module:name", as it is, without docstrings
     algorithm-lines    which line of the reference is which line of the paper
+    kernel-lines       which kernels its lines call, and where fastimpl has them
     algorithm-index    every numbered algorithm of the papers, its page and its functions
     worked-example     Python that runs when the page is built, and what it prints
     errata-of          the rows of errata.md that touch algorithms
@@ -17,6 +18,7 @@ from pathlib import Path
 import worked_examples
 from api_reference import ancestors
 from docutils import nodes
+from kernel_lines import kernel_lines
 from paper_lines import (
     DOCS,
     ERRATUM,
@@ -121,7 +123,7 @@ def table_rows(lines, restated):
                 numbers.append([nodes.Text(others if k == 0 else "")])
             place = link_to(code.path, code.row, f"{Path(code.path).name}:{code.row}")
             shown = nodes.literal(code.code, code.code, classes=["code", "highlight"])
-            yield [*numbers, [place], [shown], [nodes.Text(" ".join(code.errata))]]
+            yield [*numbers, [place], [shown], [nodes.Text("; ".join(map(str, code.errata)))]]
 
 
 def table(head, rows):
@@ -139,12 +141,55 @@ def table(head, rows):
     return nodes.table("", group, classes=["algorithm-lines"])
 
 
+class KernelLines(SphinxDirective):
+    """A table: line of the paper, where it stands, the kernel it calls, and that in fastimpl."""
+
+    required_arguments = 1
+
+    def run(self):
+        key = self.arguments[0]
+        rows = kernel_lines(key)
+        self.env.note_dependency(str(DOCS / "algorithms.toml"))
+        for row in rows:
+            for place in [*row.reference, row.kernel, *row.fast]:
+                self.env.note_dependency(str(PACKAGES / place.path))
+        algorithm = load_algorithms()[key]
+        head = f"line of {TITLES[algorithm['paper']]} Algorithm {algorithm['number']}"
+        cells = [
+            [
+                [nodes.Text(str(row.line))],
+                side_by_side(link_to_row(code.path, code.row) for code in row.reference),
+                [link_to(row.kernel.path, row.kernel.row, row.kernel.name, here=False)],
+                side_by_side(link_to_row(place.path, place.row, place.name) for place in row.fast),
+            ]
+            for row in rows
+        ]
+        return [table([head, "both packages", "kernel in refimpl", "in fastimpl"], cells)]
+
+
+def link_to_row(path, row, name=""):
+    """Return a link to a row of a file, which it shows with its folder and after a name."""
+    shown = f"{'/'.join(Path(path).parts[-2:])}:{row}"
+    return link_to(path, row, f"{name} {shown}".strip(), here=False)
+
+
+def side_by_side(links):
+    """Return the inline nodes of a cell with some links."""
+    cell = []
+    for link in links:
+        cell += [nodes.Text("; "), link] if cell else [link]
+    return cell
+
+
 class AlgorithmIndex(SphinxDirective):
-    """A table of every numbered algorithm: its page, and the functions that are its lines."""
+    """A table of every numbered algorithm: its page, and the functions that are its lines.
+
+    Where these are more than one, it says why.
+    """
 
     def run(self):
         self.env.note_dependency(str(DOCS / "algorithms.toml"))
-        head = "paper", "algorithm", "name", "lines", "reference"
+        head = "paper", "algorithm", "name", "lines", "reference", "why not one function"
         lines = [row_of(head), row_of(["---"] * len(head))]
         taught = pages_of_algorithms()
         for key, entry in load_algorithms().items():
@@ -155,7 +200,8 @@ class AlgorithmIndex(SphinxDirective):
             if "same_as" in entry:
                 where = f"as JPDC'21 Algorithm {entry['same_as']}"
             paper = TITLES[entry["paper"]]
-            lines.append(row_of([paper, entry["number"], name, entry["lines"], where]))
+            split = entry.get("split", "")
+            lines.append(row_of([paper, entry["number"], name, entry["lines"], where, split]))
         return self.parse_text_to_nodes("\n".join(lines) + "\n")
 
 
@@ -297,6 +343,7 @@ def always_read(app, env, added, changed, removed):
 def setup(app):
     app.add_directive("reference-code", ReferenceCode)
     app.add_directive("algorithm-lines", AlgorithmLines)
+    app.add_directive("kernel-lines", KernelLines)
     app.add_directive("algorithm-index", AlgorithmIndex)
     app.add_directive("worked-example", WorkedExample)
     app.add_directive("errata-of", ErrataOf)

@@ -37,7 +37,7 @@ class FreshStep(NamedTuple):
 
 def fresh_iteration(
     gnn,
-    mfg,
+    mfgs,
     cache,
     model,
     load_feature,
@@ -60,7 +60,7 @@ def fresh_iteration(
     ----------
     gnn : module
         refimpl or fastimpl.
-    mfg : iterator of MFG
+    mfgs : iterator of MFG
         The sampled neighbours of one minibatch after the other (line 5).
     cache : BidirectionalCache or None
     model : object
@@ -93,21 +93,22 @@ def fresh_iteration(
     TypeError, ValueError
         As the kernels that it calls.
     """
-    mfg = next(mfg)  # 5
+    mfg = next(mfgs)  # 5
     L = len(mfg.blocks)
     with timed("cache"):
         slots = [np.full(len(nodes), -1, np.int32) for nodes in mfg.nodes]
-        for l in cached_layers:  # 6 E-V1
+        for l in cached_layers:  # 6 E-V1: below the last layer
             slots[l] = cache.lookup(l, mfg.nodes[l], i)  # 7
-            if not lookup_roots:
+            if not lookup_roots:  # E-V13: left open
                 slots[l][: len(mfg.nodes[L])] = -1  # roots stand first in every layer
-        pruned = gnn.prune_mfg(mfg, [found >= 0 for found in slots[1:]])  # 8-9 E-V2
-        live = gnn.history.live_layers(pruned)
+        # E-V2: what a computed row needs stays, wherever it hangs
+        pruned = gnn.prune_mfg(mfg, [found >= 0 for found in slots[1:]])  # 8
+        live = gnn.history.live_layers(pruned)  # 9
         V = tuple(nodes[rows] for nodes, rows in zip(mfg.nodes, live.order, strict=True))
         slots = [found[rows] for found, rows in zip(slots, live.order, strict=True)]
-        normal = (None, *live.computed)  # of layers 1 .. L: computed, not read
+        normal = (None, *live.computed)  # 9 E-V4: of layers 1 .. L, all of the last
 
-    H = [load_feature(V[0])]  # 11
+    H = [load_feature(V[0])]  # 11 E-V4: of all live nodes
     for l in range(1, L + 1):  # 12
         h_cache = cache.read(slots[l][~normal[l]]) if not normal[l].all() else None  # 13
         h_normal = model.forward(l, live.blocks[l - 1], V[l - 1], H[l - 1])  # 14
@@ -115,20 +116,21 @@ def fresh_iteration(
 
     loss, G_L = model.loss(H[L], V[L])  # 16
     G = [None] * L + [G_L]
-    for l in range(L, 0, -1):  # 17
-        G[l - 1] = model.backward(l, rows_where(normal[l], G[l]))  # 17
+    for l in range(L, 0, -1):
+        G[l - 1] = model.backward(l, rows_where(normal[l], G[l]))  # 17 E-V5: Adam comes later
 
     updates = {}
     with timed("cache"):
         if cached_layers:
-            cache.begin_update(i)  # 18 E-V6
-        for l in cached_layers:  # 19
+            cache.begin_update(i)  # 18 E-V6: still i, which goes up when the update is done
+        for l in cached_layers:  # 19 E-V1: below the last layer
             ranks = key(seed, CONTROL, i, l) if control == "random" else None
-            rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]
+            # E-V7: gradients of cached rows too; E-V9: the norm of each
+            rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]  # 20
             rows, allow = densest_first(performance, l, rows)
-            updates[l] = gnn.policy_update(
+            updates[l] = gnn.policy_update(  # 20
                 cache, l, *rows, i, control=control, key=ranks, allow=allow, **policy
-            )  # 20 E-V7
+            )
     cached = tuple(~rows for rows in live.computed)
     return FreshStep(loss, len(mfg.nodes[0]), V, cached, H, G, updates)
 

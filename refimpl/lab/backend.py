@@ -215,7 +215,7 @@ def bind(unbound, gnn, module):
     """
     if inspect.isclass(unbound):
         names = {"gnn": gnn, "unbound": unbound, "__module__": module, "__doc__": unbound.__doc__}
-        return type(unbound)(unbound.__name__, (unbound,), names)
+        return type(unbound)(unbound.__name__, (unbound,), names)  # type: ignore[misc]
     signature = inspect.signature(unbound)
 
     @functools.wraps(unbound)

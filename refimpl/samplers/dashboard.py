@@ -59,23 +59,23 @@ def dashboard(
     weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
     popped, pushed = [], []
 
-    d = graph.weight_sum(deg_cap) / graph.n  # 1 E-B6
-    FS = main.pick_without_replacement(graph.n, m)  # 4 6 E-B5
-    capacity = max(planned_capacity(eta, m, d), int(weight[FS].sum()))  # 2 E-B9
+    d = graph.weight_sum(deg_cap) / graph.n  # 1 E-B6: entries over nodes
+    FS = main.pick_without_replacement(graph.n, m)  # 4 6 E-B5: without replacement
+    capacity = max(planned_capacity(eta, m, d), int(weight[FS].sum()))  # 2 E-B9: room for roots
     Vs = set(FS.tolist())  # 5
     board = first_dashboard(capacity, FS, weight[FS], n)
     s = m  # 16
-    for _ in range(m, n):  # 17 E-B4
+    for _ in range(m, n):  # 17 E-B4: n - m steps, not n nodes
         if board.valid == 0:  # only isolated nodes are left (E-B26)
             break
         limit = board.DB.shape[1] if probe_range == "capacity" else int(board.IA_start[s])
         v_pop = board.pop_frontier(probe, lanes, limit)  # 18
         v_new = random_neighbour(graph, main, v_pop)  # 19
-        if weight[v_new] > board.free(s):  # 20 E-B8
+        if weight[v_new] > board.free(s):  # 20 E-B8: without the printed "+ 1"
             board.cleanup(s)  # 21
             s = m - 1  # 22
         board.add_to_frontier(v_new, s, int(weight[v_new]), overflow)  # 23
-        Vs.add(v_new if include == "pushed" else v_pop)  # 24 E-B1
+        Vs.add(v_new if include == "pushed" else v_pop)  # 24 E-B1: pushed or popped
         s += 1  # 25
         popped.append(v_pop)
         pushed.append(v_new)
@@ -88,15 +88,17 @@ def first_dashboard(capacity, FS, weights, n):
     """Return the Dashboard of the first frontier (Algorithm 3, lines 2-15)."""
     m = len(FS)
     DB = np.full((3, capacity), INV, np.int32)  # 2
-    IA_start, IA_live = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.bool_)  # 3 E-B10
+    # E-B10: n + 1 columns are enough
+    IA_start, IA_live = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.bool_)  # 3
     IA_start[0], IA_live[0] = 0, True  # 7
     for i in range(1, m + 1):  # 8
         IA_start[i] = IA_start[i - 1] + weights[i - 1]  # 9
         IA_live[i] = i != m  # 10
     for i in range(m):  # 11
-        k = np.arange(IA_start[i], IA_start[i + 1])  # 12 E-B18
+        k = np.arange(IA_start[i], IA_start[i + 1])  # 12 E-B18: IA's first row
         DB[0, k] = FS[i]  # 13
-        DB[1, k] = np.where(k != IA_start[i], k - IA_start[i], -weights[i])  # 14 E-B18
+        # E-B18: the index array's first row
+        DB[1, k] = np.where(k != IA_start[i], k - IA_start[i], -weights[i])  # 14
         DB[2, k] = i  # 15
     return SlotDashboard(DB, IA_start, IA_live, int(IA_start[m]))
 
@@ -122,16 +124,16 @@ class SlotDashboard:
     def pop_frontier(self, probe, lanes, limit):  # 1
         """Free the entries of a random frontier node and return it (Algorithm 4)."""
         tries, idx_pop = 0, INV  # 2
-        while idx_pop == INV:  # 3-4 E-B12
+        while idx_pop == INV:  # 3-4 E-B12: the first that hits wins
             idx_p = probe.below(limit)  # 5
             if self.DB[0, idx_p] != INV:  # 6
                 idx_pop = idx_p  # 7
             tries += 1
         v_pop = int(self.DB[0, idx_pop])  # 9
         offset = int(self.DB[1, idx_pop])  # 10
-        idx_start = idx_pop - offset if offset > 0 else idx_pop  # 11 E-B14
-        deg = -int(self.DB[1, idx_start])  # 12 E-B15
-        self.DB[0, idx_start : idx_start + deg] = INV  # 13-14 E-B19
+        idx_start = idx_pop - offset if offset > 0 else idx_pop  # 11 E-B14: from idx_pop
+        deg = -int(self.DB[1, idx_start])  # 12 E-B15: minus what is stored
+        self.DB[0, idx_start : idx_start + deg] = INV  # 13-14 E-B19: all at once, not in p parts
         self.IA_live[self.DB[2, idx_pop]] = False  # 16
         self.valid -= deg
         self.counts["probes"] += tries
@@ -143,10 +145,10 @@ class SlotDashboard:
         DB_new = np.full_like(self.DB, INV)  # 19
         live = np.flatnonzero(self.IA_live[:s])
         start, end = self.IA_start[live], self.IA_start[live + 1]
-        k = np.concatenate(([0], np.cumsum(end - start)))  # 20 E-B7
+        k = np.concatenate(([0], np.cumsum(end - start)))  # 20 E-B7: sums of lengths, not of starts
         for j in range(len(live)):  # 21
             DB_new[:2, k[j] : k[j + 1]] = self.DB[:2, start[j] : end[j]]  # 22
-            DB_new[2, k[j] : k[j + 1]] = j  # 22 E-B11
+            DB_new[2, k[j] : k[j + 1]] = j  # 22 E-B11: columns are numbered anew
         self.IA_start[: len(k)] = k  # 23-24
         self.IA_live[:] = np.arange(len(self.IA_live)) < len(live)  # 24
         self.DB = DB_new  # 25
@@ -157,12 +159,12 @@ class SlotDashboard:
         """Append the entries of `v_new` as column i (Algorithm 4)."""
         while overflow == "grow" and weight > self.free(i):
             self.DB = np.concatenate([self.DB, np.full_like(self.DB, INV)], axis=1)
-        d = min(weight, self.free(i))  # 29 E-B16 E-B22
+        d = min(weight, self.free(i))  # 29 E-B16: d is needed in line 27; E-B22: at least one
         self.IA_start[i + 1], self.IA_live[i] = self.IA_start[i] + d, True  # 27
-        self.IA_live[i + 1] = False  # E-B10
+        self.IA_live[i + 1] = False  # E-B10: column n is never live
         idx = int(self.IA_start[i])  # 28
-        k = np.arange(idx, idx + d)  # 30-31 E-B19
-        self.DB[0, k] = v_new  # 32 E-B17
+        k = np.arange(idx, idx + d)  # 30-31 E-B19: all at once, not in p parts
+        self.DB[0, k] = v_new  # 32 E-B17: v_new, not n
         self.DB[1, k] = np.where(k != idx, k - idx, -d)  # 33
         self.DB[2, k] = i  # 34
         self.valid += d

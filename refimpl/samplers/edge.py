@@ -9,7 +9,7 @@ from refimpl.samplers.nodes import node_sample, random_neighbour
 from refimpl.streams import Stream
 
 
-def edge(graph, main, *, b, method="direct"):  # 1 E-B27
+def edge(graph, main, *, b, method="direct"):  # 1 E-B27: b, not m
     """Draw the nodes of a subgraph as the end points of random edges.
 
     JPDC'21 Algorithm 5, "Edge"; ``# n`` marks line n, and line 5 is `induced_subgraph`. An edge
@@ -44,7 +44,7 @@ def edge(graph, main, *, b, method="direct"):  # 1 E-B27
     b = edge_options(graph, b, method)
     main = Stream(_check.word("main", main))
     draw = {"direct": _uniform_node_law, "alias": _alias_law}[method](graph)  # 2
-    Es = [draw(main) for _ in range(b)] if graph.e else []  # 3 E-B27
+    Es = [draw(main) for _ in range(b)] if graph.e else []  # 3 E-B27: b edges, with replacement
     Vs = {v for ends in Es for v in ends}  # 4
     return node_sample(graph, Vs, [u for u, _ in Es], [v for _, v in Es], main.c)
 

@@ -46,17 +46,17 @@ def frontier(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
     weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
     popped, pushed = [], []
 
-    FS = main.pick_without_replacement(graph.n, m)  # 1 E-B5
+    FS = main.pick_without_replacement(graph.n, m)  # 1 E-B5: without replacement
     Vs = set(FS.tolist())  # 2
-    for _ in range(n - m):  # 3 E-B4
+    for _ in range(n - m):  # 3 E-B4: n - m steps, not n nodes
         cumulative = np.cumsum(weight[FS])
         if cumulative[-1] == 0:  # only isolated nodes are left (E-B26)
             break
         slot = np.searchsorted(cumulative, probe.below(cumulative[-1]), side="right")  # 4
         u = int(FS[slot])  # 4
         u_new = random_neighbour(graph, main, u)  # 5
-        FS[slot] = u_new  # 6 E-B3
-        Vs.add(u_new if include == "pushed" else u)  # 7 E-B1
+        FS[slot] = u_new  # 6 E-B3: a list of m slots, not a set
+        Vs.add(u_new if include == "pushed" else u)  # 7 E-B1: pushed or popped
         popped.append(u)
         pushed.append(u_new)
 

@@ -68,20 +68,20 @@ def pin_tile(
     weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
     popped, pushed = [], []
 
-    d = graph.weight_sum(deg_cap) / graph.n  # 1 E-B6
-    FS = main.pick_without_replacement(graph.n, m)  # 4 6 E-B5
-    capacity = max(planned_capacity(eta, m, d), int(weight[FS].sum()))  # 2 E-B9
+    d = graph.weight_sum(deg_cap) / graph.n  # 1 E-B6: entries over nodes
+    FS = main.pick_without_replacement(graph.n, m)  # 4 6 E-B5: without replacement
+    capacity = max(planned_capacity(eta, m, d), int(weight[FS].sum()))  # 2 E-B9: room for roots
     Vs = set(FS.tolist())  # 5
-    board = Dashboard(capacity, FS, weight[FS], n)  # 2-3 7-19 E-B2
-    for _ in range(n - m):  # 20 E-B4
+    board = Dashboard(capacity, FS, weight[FS], n)  # 2-3 7-19 E-B2: the roots stay in the sample
+    for _ in range(n - m):  # 20 E-B4: n - m steps, not n nodes
         if board.valid == 0:  # only isolated nodes are left (E-B26)
             break
         v_pop, pin = board.pop_frontier(probe, lanes, probe_range)  # 21
         v_new = random_neighbour(graph, main, v_pop)  # 22
-        if weight[v_new] > board.free():  # 23 E-B8
+        if weight[v_new] > board.free():  # 23 E-B8: without the printed "+ 1"
             board.cleanup()  # 24-25
         board.add_to_frontier(v_new, pin, int(weight[v_new]), overflow)  # 27 29
-        Vs.add(v_new if include == "pushed" else v_pop)  # 28 E-B1
+        Vs.add(v_new if include == "pushed" else v_pop)  # 28 E-B1: pushed or popped
         popped.append(v_pop)
         pushed.append(v_new)
 
@@ -102,19 +102,19 @@ class Dashboard:
 
     def __init__(self, capacity, FS, weights, n):
         m = len(FS)
-        self.DB = np.full(capacity, NULL, np.int32)  # J3:2 E-B20
-        self.IA_start = np.zeros(n + 1, np.int64)  # J3:3 7 E-B10
+        self.DB = np.full(capacity, NULL, np.int32)  # J3:2 E-B20: NULL is -1 everywhere
+        self.IA_start = np.zeros(n + 1, np.int64)  # J3:3 7 E-B10: n + 1 columns are enough
         self.IA_live = np.zeros(n + 1, np.bool_)  # J3:3 12
         self.IA_tile = np.full(n + 1, NULL, np.int32)
         for i in range(m):  # J3:8
-            self.IA_start[i + 1] = self.IA_start[i] + weights[i]  # J3:9 E-B18
+            self.IA_start[i + 1] = self.IA_start[i] + weights[i]  # J3:9
             self.IA_live[i], self.IA_tile[i] = True, i  # J3:7 10
         self.node, self.slot = FS.copy(), np.arange(m)
         self.start, self.end = self.IA_start[:m].copy(), self.IA_start[1 : m + 1].copy()
-        for i in range(m):  # J3:13 E-B20
+        for i in range(m):  # J3:13
             pin = i  # J3:14
             self.DB[self.start[i] : self.end[i]] = pin  # J3:15-16
-        self.cnt = m  # J3:19 E-B2
+        self.cnt = m  # J3:19 E-B2: the roots stay in the sample
         self.valid = int(self.IA_start[m])
         self.counts = dict.fromkeys(("probes", "rounds", "cleanups", "moved", "truncated"), 0)
 
@@ -126,7 +126,7 @@ class Dashboard:
         """Unpin a random frontier node; return it and its tile (Algorithm 4)."""
         limit = len(self.DB) if probe_range == "capacity" else int(self.IA_start[self.cnt])
         tries, idx_pop = 0, NULL  # 2
-        while idx_pop == NULL:  # 3-4 E-B12
+        while idx_pop == NULL:  # 3-4 E-B12: the first that hits wins
             idx = probe.below(limit)  # 5
             if self.DB[idx] != NULL:  # 6
                 idx_pop = idx  # 7
@@ -144,10 +144,11 @@ class Dashboard:
         """Move the columns of the frontier to the front, in order (Algorithm 4)."""
         DB_new = np.full_like(self.DB, NULL)  # 20
         k = j = 0
-        for i in np.flatnonzero(self.IA_live[: self.cnt]):  # 21-22 E-B7
-            t, length = self.IA_tile[i], self.IA_start[i + 1] - self.IA_start[i]  # E-B13
+        for i in np.flatnonzero(self.IA_live[: self.cnt]):  # 21-22 E-B7: k adds up lengths
+            # E-B13: a column names its tile
+            t, length = self.IA_tile[i], self.IA_start[i + 1] - self.IA_start[i]
             DB_new[k : k + length] = t  # 23
-            self.start[t], self.end[t], self.slot[t] = k, k + length, j  # E-B11
+            self.start[t], self.end[t], self.slot[t] = k, k + length, j  # E-B11: the tile, too
             self.IA_start[j], self.IA_live[j], self.IA_tile[j] = k, True, t  # 25-26
             k += length
             j += 1
@@ -163,7 +164,8 @@ class Dashboard:
         i, start = self.cnt, int(self.IA_start[self.cnt])
         end = start + min(weight, self.free())  # at least start + 1: see E-B22
         self.IA_start[i + 1], self.IA_live[i] = end, True  # 31
-        self.IA_live[i + 1], self.IA_tile[i] = False, pin  # E-B10 E-B13
+        # E-B10: the entry behind the last column is not live; E-B13: a column names its tile
+        self.IA_live[i + 1], self.IA_tile[i] = False, pin
         self.node[pin], self.start[pin], self.end[pin], self.slot[pin] = v_new, start, end, i  # 32
         self.DB[start:end] = pin  # 33-34
         self.cnt = i + 1

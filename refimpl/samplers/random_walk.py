@@ -6,7 +6,7 @@ from refimpl.samplers.nodes import node_sample, random_neighbour, root_count
 from refimpl.streams import Stream
 
 
-def random_walk(graph, main, *, r, h):  # 7 E-B27
+def random_walk(graph, main, *, r, h):  # 7
     """Draw the nodes of a subgraph by r random walks of h steps.
 
     JPDC'21 Algorithm 5, "RW"; ``# n`` marks line n, and line 17 is `induced_subgraph`. O(r h)
@@ -42,7 +42,7 @@ def random_walk(graph, main, *, r, h):  # 7 E-B27
     Vs = set(roots)  # 9
     for v in roots:  # 10
         u = v  # 11
-        for _ in range(h if deg[v] else 0):  # 12 E-B27
+        for _ in range(h if deg[v] else 0):  # 12 E-B27: the counter is not d
             popped.append(u)
             u = random_neighbour(graph, main, u)  # 13
             pushed.append(u)

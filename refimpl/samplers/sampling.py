@@ -132,7 +132,8 @@ def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):
     seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
     subgraphs = []
     for q in range(first, first + count):  # 4
-        subgraphs.append(sample_one(induced_subgraph, graph, sampler, seed, domain, q))  # 5-7 E-F6
+        # E-F6: each has its own place in the list
+        subgraphs.append(sample_one(induced_subgraph, graph, sampler, seed, domain, q))  # 5-7
     return subgraphs
 
 

@@ -69,7 +69,7 @@ def _merged(row, edge_ids, n_dst):
 
 
 def as_mfg(nodes, hops):
-    """Return the MFG of `nodes`, inputs first, and hops (bounds, indices, edge_ids), roots first."""
+    """Return the MFG of `nodes`, inputs first, and hops (bounds, ids, positions), roots first."""
     blocks = [
         Block._trusted(bounds[:-1], bounds[1:], indices, len(src), edge_ids)
         for (bounds, indices, edge_ids), src in zip(hops[::-1], nodes[:-1], strict=True)

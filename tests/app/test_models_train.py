@@ -262,7 +262,7 @@ def test_the_whole_graph_is_normalised_once(gnn, dataset, model, monkeypatch):
         return call
 
     for name in ("row_norm", "sym_norm", "loop_norm"):
-        monkeypatch.setattr(gnn, name, counted(name, find(gnn, name)))
+        monkeypatch.setattr(gnn.adjacency, name, counted(name, find(gnn, name)))
     gnn.train(dataset, config_of(model, "full", epochs=3))
     norm = {"sage": "row_norm", "gat": "loop_norm", "mlp": None}.get(model, "sym_norm")
     sizes = [dataset.train_graph.n, dataset.graph.n]

@@ -14,6 +14,7 @@ import pytest
 from comparison import assert_bits
 from strategies import even_graph
 
+from refimpl.lab.backend import bind
 from refimpl.lab.training.prefetch import Prefetcher
 from refimpl.profiling import Meter, record
 
@@ -58,7 +59,7 @@ class Sampler:
 
 
 def prefetcher(gnn, count=9, **options):
-    return Prefetcher(gnn, GRAPH, SEEDS[:count], (4, 3), **NAME, **options)
+    return bind(Prefetcher, gnn, __name__)(GRAPH, SEEDS[:count], (4, 3), **NAME, **options)
 
 
 def sleep_at_random(seed):
@@ -233,13 +234,15 @@ def test_an_interrupted_wait_loses_nothing(monkeypatch):
 def test_the_interpreter_ends_with_batches_under_way():
     code = (
         "import time, numpy as np, refimpl\n"
+        "from refimpl.lab.backend import bind\n"
         "from refimpl.lab.training.prefetch import Prefetcher\n"
         "class Slow:\n"
         "    def sample_mfg(graph, roots, *, batch, **options):\n"
         "        time.sleep(0.1)\n"
         "        return batch\n"
         "graph = refimpl.as_graph([(0, 1)], n=2)\n"
-        "batches = Prefetcher(Slow, graph, [[0]] * 9, (1,), seed=0, epoch=0, workers=2)\n"
+        "OPTIONS = dict(seed=0, epoch=0, workers=2)\n"
+        "batches = bind(Prefetcher, Slow, 'here')(graph, [[0]] * 9, (1,), **OPTIONS)\n"
         "print(next(batches))"
     )
     done = subprocess.run(
@@ -260,10 +263,11 @@ def test_a_worker_has_one_openmp_thread_and_the_caller_keeps_its_own(workers):
         "class Sampler:\n"
         "    def sample_mfg(graph, roots, **options):\n"
         "        seen.update(counts())\n"
+        "from refimpl.lab.backend import bind\n"
         "from refimpl.lab.training.prefetch import Prefetcher\n"
         "graph = fastimpl.as_graph([(0, 1)], n=2)\n"
         f"options = dict(seed=0, epoch=0, workers={workers})\n"
-        "list(Prefetcher(Sampler, graph, [[0]] * 9, (1,), **options))\n"
+        "list(bind(Prefetcher, Sampler, __name__)(graph, [[0]] * 9, (1,), **options))\n"
         "print(seen, counts())"
     )
     env = {**os.environ, "OMP_NUM_THREADS": "3"}

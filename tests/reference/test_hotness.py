@@ -1,7 +1,6 @@
 """Hotness, fair shares and the policy for performance."""
 
 from fractions import Fraction
-from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -15,7 +14,7 @@ from strategies import directed_from_edges, directed_graphs, even_graph, graphs
 from refimpl.history import hotness
 from refimpl.history.hotness import SamplingProfile
 from refimpl.history.performance import hits_per_admission, knapsack, plan_performance
-from refimpl.lab.backend import find
+from refimpl.lab.backend import backend, find
 from refimpl.streams import PROFILE_EPOCH
 
 EVEN = even_graph(200, 8)
@@ -136,10 +135,7 @@ def implementation(gnn):
         log.append((seed, epoch, batch, mode))
         return gnn.layer_sample(graph, roots, fanouts, gnn.streams.key(seed, epoch, batch))
 
-    package = SimpleNamespace(
-        epoch_batches=epoch_batches, sample_mfg=sample_mfg, fair_share=gnn.history.fair_share
-    )
-    return package, log
+    return backend(gnn, epoch_batches=epoch_batches, sample_mfg=sample_mfg), log
 
 
 TRAIN = np.arange(3, 30)

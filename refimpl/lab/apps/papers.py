@@ -1,9 +1,11 @@
 """The papers' names and letters, and the marks in the code that say which of their lines it is.
 
-A comment that is nothing but marks (`# 7-9 E-B3`) gives the lines of an algorithm that a line of
-code is, and the errata that touch them. "J8:10" is line 10 of JPDC'21 Algorithm 8, "I3:" stands for
-IPDPS'19 Algorithm 3, "V1:" for VLDB'24 Algorithm 1; such a prefix holds until the next. Without
-one the algorithm is that of the function, see docs/algorithms.toml.
+A comment that is nothing but marks gives the lines of an algorithm that a line of code is, then the
+errata that touch them, each with its gist: `# 7-9 E-B3: a list of m slots`, or two of them,
+`# 4 E-B5: distinct nodes; E-B9: long enough for them`. Errata alone in a line belong to the next
+lines that are marked. "J8:10" is line 10 of JPDC'21 Algorithm 8, "I3:" stands for IPDPS'19
+Algorithm 3, "V1:" for VLDB'24 Algorithm 1; such a prefix holds until the next. Without one the
+algorithm is that of the function, see docs/algorithms.toml.
 """
 
 import io
@@ -15,7 +17,26 @@ from typing import NamedTuple
 TITLES = {"ipdps19": "IPDPS'19", "jpdc21": "JPDC'21", "vldb24": "VLDB'24"}
 LETTERS = {"ipdps19": "I", "jpdc21": "J", "vldb24": "V"}  # in marks, and in docs/errata.md
 
-MARK = re.compile(r"(?:(?P<prefix>[IJV]\d+):)?(?P<lines>\d+(?:-\d+)?)|(?P<erratum>E-[A-Z]\d+)")
+LINES = re.compile(r"(?:(?P<prefix>[IJV]\d+):)?(?P<lines>\d+(?:-\d+)?)")
+ERRATUM = re.compile(r"(?P<id>E-[A-Z]\d+)(?:: (?P<gist>.+))?")
+
+
+class Gist(NamedTuple):
+    """An erratum at a line of code.
+
+    Attributes
+    ----------
+    id : str
+        Of docs/errata.md, as "E-B3".
+    words : str
+        What it comes to, in a few words.
+    """
+
+    id: str
+    words: str
+
+    def __str__(self):
+        return f"{self.id}: {self.words}" if self.words else self.id
 
 
 class Marks(NamedTuple):
@@ -27,13 +48,13 @@ class Marks(NamedTuple):
         Where it begins in the source, from 1 and from 0.
     lines : tuple of (str or None, str)
         The prefix that holds, such as "J8", and the lines, such as "13-14".
-    errata : tuple of str
+    errata : tuple of Gist
     """
 
     row: int
     column: int
     lines: tuple[tuple[str | None, str], ...]
-    errata: tuple[str, ...]
+    errata: tuple[Gist, ...]
 
 
 @cache
@@ -41,19 +62,25 @@ def marks_in(source):
     """Return the Marks in Python source, a tuple, in their order."""
     found = []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        words = token.string.lstrip("# ").split() if token.type == tokenize.COMMENT else []
-        matches = [match for word in words if (match := MARK.fullmatch(word))]
-        if not words or len(matches) < len(words):
-            continue
-        lines, errata, prefix = [], [], None
-        for match in matches:
-            if match["erratum"]:
-                errata.append(match["erratum"])
-            else:
-                prefix = match["prefix"] or prefix
-                lines.append((prefix, match["lines"]))
-        found.append(Marks(*token.start, tuple(lines), tuple(errata)))
+        parts = _parts(token.string.lstrip("# ")) if token.type == tokenize.COMMENT else None
+        if parts is not None:
+            found.append(Marks(*token.start, *parts))
     return tuple(found)
+
+
+def _parts(comment):
+    """Return the lines and the errata of a comment; None if it is not nothing but marks."""
+    start = re.search(r"E-[A-Z]\d|$", comment).start()
+    words = [LINES.fullmatch(word) for word in comment[:start].split()]
+    parts = re.split(r"; (?=E-)", comment[start:]) if comment[start:] else []
+    errata = [ERRATUM.fullmatch(part) for part in parts]
+    if not all([*words, *errata]) or not (words or errata):
+        return None
+    lines, prefix = [], None
+    for word in words:
+        prefix = word["prefix"] or prefix
+        lines.append((prefix, word["lines"]))
+    return tuple(lines), tuple(Gist(erratum["id"], erratum["gist"] or "") for erratum in errata)
 
 
 def algorithm_of(prefix):

@@ -139,6 +139,6 @@ def resolve(settings, train_graph):
         config = TrainConfig(rng=settings["seed"], fanouts=resolved["fanouts"], **taken)
         if config.fanouts is not None and resolved["fanout_order"] is not None:
             resolved["fanouts"] = [list(f) if isinstance(f, tuple) else f for f in config.fanouts]
-            if resolved["fanout_order"] == "code":  # E-G5
+            if resolved["fanout_order"] == "code":  # E-G5: the roots' hop last
                 config = replace(config, fanouts=config.fanouts[::-1])
     return config, resolved

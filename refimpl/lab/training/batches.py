@@ -53,9 +53,9 @@ class MessageFlowGraphs:
         for epoch in count(start):
             nodes = np.arange(self.graph.n, dtype=np.int32)
             with timed("sampling"):  # the prefetcher records the rest
-                roots = self.gnn.samplers.epoch_batches(
+                roots = self.gnn.samplers.epoch_batches(  # 3
                     nodes, settings.batch_size, self.seed, epoch
-                )  # 3
+                )
             with self.gnn.Prefetcher(
                 self.graph,
                 roots,

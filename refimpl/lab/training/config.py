@@ -2,6 +2,7 @@
 
 import difflib
 from dataclasses import dataclass, replace
+from typing import Any
 
 from refimpl import _check
 from refimpl.lab.training.methods import METHODS, MethodSettings, SampledGraph
@@ -18,7 +19,7 @@ from refimpl.lab.training.settings import (
 )
 from refimpl.streams import as_seed
 
-PARTS = {"model": MODELS, "method": METHODS}  # settings that are classes themselves
+PARTS: dict[str, dict[str, Any]] = {"model": MODELS, "method": METHODS}  # classes themselves
 
 
 def _part(known, base):

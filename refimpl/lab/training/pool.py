@@ -54,7 +54,7 @@ class Pool:
             raise ValueError("the pool is closed")
         if not self.waiting:  # J8:3
             self._refill()
-        return self.waiting.popleft()  # J8:10 E-F9
+        return self.waiting.popleft()  # J8:10 E-F9: first in, first out
 
     @timed("sampling")
     def _refill(self):

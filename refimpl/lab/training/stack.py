@@ -31,7 +31,7 @@ class Stack:
         )
         self.multilabel = multilabel
 
-    def loss(self, logits, Y, weights):
+    def loss(self, logits, Y, weights=None):
         """Return the loss and its gradient: sigmoid or softmax, by the labels."""
         gnn = self.gnn
         loss = gnn.sigmoid_cross_entropy if self.multilabel else gnn.softmax_cross_entropy

@@ -85,7 +85,7 @@ class TrainState:
     best_weights: dict[str, np.ndarray]
     best_val_f1: float = -1.0
     best_epoch: int = 0
-    iterations: int = 0
+    iterations: int = 0  # V1:2
     history: list[EpochRecord] = field(default_factory=list)
     loads: list[dict] = field(default_factory=list)  # rows loaded and saved in each epoch
     cache: Any = None  # of embeddings; in a state from a checkpoint, what its state_dict() gave
@@ -201,18 +201,21 @@ class Trainer:
         return step
 
     def update(self, gradients):
-        """Let Adam move the weights: JPDC'21 Algorithm 1, line 15."""
+        """Let Adam move the weights, and count the iteration.
+
+        JPDC'21 Algorithm 1; ``# n`` marks line n. Line 18 of VLDB'24 Algorithm 1 is here too.
+        """
         state = self.state
-        state.iterations += 1
+        state.iterations += 1  # V1:18 E-V6: when the cache is updated already
         for name, W in state.weights.items():
-            self.gnn.adam_step(
+            self.gnn.adam_step(  # 15
                 W,
                 gradients[name],
                 state.m[name],
                 state.v[name],
                 state.iterations,
                 lr=self.config.lr,
-            )  # 15
+            )
 
     def epoch(self, after_step=None):
         """Do iterations until as many nodes were seen as the training graph has (E-G3).
@@ -365,7 +368,7 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None):
         If an argument is of the wrong kind or does not fit another.
     """
     with make_trainer(gnn, dataset, config, state, features=features) as trainer:
-        while len(trainer.state.history) < config.epochs:  # 2 J1:2 E-F8
+        while len(trainer.state.history) < config.epochs:  # 2 J1:2 E-F8: a number of epochs
             trainer.epoch()
             if after_epoch is not None:
                 after_epoch(trainer.state)

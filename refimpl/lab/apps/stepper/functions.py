@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-from refimpl.lab.apps.papers import algorithm_of, marks_in
+from refimpl.lab.apps.papers import Gist, algorithm_of, marks_in
 
 
 class Line(NamedTuple):
@@ -21,13 +21,13 @@ class Line(NamedTuple):
     text : str
     marks : tuple of (str, str)
         The algorithm, such as "jpdc21:4", and its lines, such as "13-14".
-    errata : tuple of str
+    errata : tuple of Gist
     """
 
     number: int
     text: str
     marks: tuple[tuple[str, str], ...]
-    errata: tuple[str, ...]
+    errata: tuple[Gist, ...]
 
 
 class Function(NamedTuple):

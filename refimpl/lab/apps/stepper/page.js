@@ -45,7 +45,7 @@ const functionBodies = trace.functions.map((f) =>
     const code = element("code", {}, line.text.trimStart());
     code.style.paddingLeft = `${indent + 2}ch`; // what does not fit goes on two to the right
     code.style.textIndent = "-2ch";
-    if (line.errata.length) code.append(element("span", { class: "errata" }, `  ${line.errata.join(" ")}`));
+    if (line.errata.length) code.append(element("span", { class: "errata" }, `  ${line.errata.join("; ")}`));
     return element("tr", { "data-line": line.number }, element("th", { scope: "row" }, line.paper), element("td", {}, code));
   })
 );

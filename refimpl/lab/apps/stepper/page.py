@@ -89,7 +89,7 @@ def _function(recipe, function):
                 "number": line.number,
                 "text": line.text,
                 "paper": paper_lines(line, recipe.algorithms, algorithm),
-                "errata": list(line.errata),
+                "errata": list(map(str, line.errata)),
             }
             for line in function.lines
         ],
@@ -155,7 +155,7 @@ def _where(recipe, function, first, last, event):
                 marks.setdefault(id, []).append(numbers.replace("-", " to "))
     verb = {"call": "enters ", "line": "", "return": "back in "}[event]
     papers = [f"{algorithm_text(id)} line {' and '.join(n)}" for id, n in marks.items()]
-    errata = [erratum for line in lines for erratum in line.errata]
+    errata = [erratum.id for line in lines for erratum in line.errata]
     if papers and errata:
         papers[-1] += f" (erratum {', '.join(errata)})"
     return ", ".join([f"{verb}{function.name}", *(papers or ["not a line of the paper"])])

@@ -196,7 +196,8 @@ def fitted_fanouts(settings, hops, first):
 
 def hop_fanouts(settings):
     """Return the fan-outs with the roots' hop first, whatever the order they were given in."""
-    return settings.fanouts[:: 1 if settings.fanout_order == "roots_first" else -1]  # E-G5
+    # E-G5: the code has the roots' hop last
+    return settings.fanouts[:: 1 if settings.fanout_order == "roots_first" else -1]
 
 
 def check_one_hop(config):

@@ -110,21 +110,21 @@ class Fresh(MethodSettings):
     fanout_order: str = base.fanout_order()
     sample_mode: str = base.sample_mode()
     workers: int = base.workers()
-    p_grad: float = real(
+    p_grad: float = real(  # V1:1 E-V3: the share that is admitted
         0.9,
         "share of a layer's nodes, those with the smallest gradients, whose embeddings may be in "
         "the cache",
         high=1,
         metavar="SHARE",
-    )  # V1:1 E-V3
-    t_stale: float | None = other(
+    )
+    t_stale: float | None = other(  # V1:1
         None,
         _check_age,
         "use an embedding for at most so many iterations, inf for any number",
         parsed_age,
         "AGE|inf",
         shown="a sixth of an epoch's iterations",
-    )  # V1:1
+    )
     warmup: int = integer(0, "iterations before the first embedding is cached", low=0)
     buffer: int = other(
         2**28,
@@ -225,7 +225,7 @@ class FreshIterations:
         self.run, self.settings = run, run.config.method
         self.minibatches = MessageFlowGraphs(run)
         s = self.settings  # with p_grad = 0 or t_stale = 0 this is neighbour sampling (4.1.3)
-        self.cached_layers = s.cache_layers[::-1] if s.p_grad and s.t_stale else ()  # E-V1
+        self.cached_layers = s.cache_layers[::-1] if s.p_grad and s.t_stale else ()
         self.floats = s.buffer // np.dtype(run.dtype).itemsize
         self.performance = self._performance() if s.performance and self.cached_layers else None
         self.cache = self._cache()
@@ -233,7 +233,7 @@ class FreshIterations:
     def iteration(self):
         """Do lines 5 to 20 of Algorithm 1 on the next minibatch; return the `Step`."""
         run, settings, cache = self.run, self.settings, self.cache
-        i, held = run.state.iterations, []  # V1:2 V1:18 E-V6
+        i, held = run.state.iterations, []
         before = cache.lost, cache.dropped
 
         def load_feature(nodes):
@@ -345,7 +345,7 @@ class BlockModel:
         """Return the loss, and its gradient by the rows of the last layer."""
         run = self.run
         logits = self.passes.classify(H, nodes)
-        loss = run.stack.loss(logits, run.Y[nodes], None)
+        loss = run.stack.loss(logits, run.Y[nodes])
         return loss.value, self.passes.backward(run.config.layers + 1, loss.gradient)
 
     def backward(self, l, G):

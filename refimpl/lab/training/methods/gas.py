@@ -84,7 +84,7 @@ class GasIterations:
             histories.write(l, batch, H)
             X = np.concatenate([H, histories.read(l, outside)])
         H = passes.forward(L, A, X, nodes)
-        loss = run.stack.loss(passes.classify(H, batch), run.Y[batch], None)
+        loss = run.stack.loss(passes.classify(H, batch), run.Y[batch])
 
         G = loss.gradient
         for l in range(L + 1, 0, -1):

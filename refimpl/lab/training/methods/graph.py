@@ -106,7 +106,7 @@ class GraphIterations:
             raise ValueError(f"sampler must draw nodes, but {self.sampler} drew none")
         if isinstance(run.graph, TypedGraph):
             sub = run.graph.typed(sub)
-        A, node_weights = self._normalised(sub)  # 4 E-A4
+        A, node_weights = self._normalised(sub)  # 4 E-A4: normalised by its own degrees
         X, Y = gnn.loader.gather_rows(run.X, sub.nodes), run.Y[sub.nodes]  # 5-6
         return run.pass_over(run.stack.operands(A), X, Y, node_weights)
 

@@ -87,7 +87,7 @@ class GraphFmIterations:
             histories.write(l, outside, moved)
             X = np.concatenate([H, moved])
         H = passes.forward(L, A, X, nodes)
-        loss = run.stack.loss(passes.classify(H, batch), run.Y[batch], None)
+        loss = run.stack.loss(passes.classify(H, batch), run.Y[batch])
 
         G = loss.gradient
         for l in range(L + 1, 0, -1):

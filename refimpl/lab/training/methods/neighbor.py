@@ -63,7 +63,7 @@ class NeighborIterations:
         for l in range(1, L + 1):
             nodes = mfg.nodes[l - 1]
             H = passes.forward(l, run.block_operand(mfg.blocks[l - 1], nodes), H, nodes)
-        loss = run.stack.loss(passes.classify(H, roots), run.Y[roots], None)
+        loss = run.stack.loss(passes.classify(H, roots), run.Y[roots])
 
         G = loss.gradient
         for l in range(L + 1, 0, -1):

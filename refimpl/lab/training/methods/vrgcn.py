@@ -107,7 +107,7 @@ class VrGcnIterations:
             H[l] = passes.forward(l, A, X, sources)
             read += len(outside)
         logits = passes.classify(H[L], nodes[L])
-        loss = run.stack.loss(logits, run.Y[nodes[L]], None)
+        loss = run.stack.loss(logits, run.Y[nodes[L]])
 
         G = passes.backward(L + 1, loss.gradient)
         for l in range(L, 0, -1):

@@ -57,9 +57,9 @@ class GatLayer:
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""
-        out = self.gnn.gat_forward(
+        out = self.gnn.gat_forward(  # J1:10
             A, X, W["W"], W["a_recv"], W["a_send"], norm=self.norm, b=W.get("b")
-        )  # J1:10
+        )
         return out.X_out, out
 
     def backward(self, W, A, X, out, G_out):

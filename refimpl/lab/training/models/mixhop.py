@@ -56,7 +56,7 @@ class MixHopLayer:
         self.names = [f"W{k}" for k in range(hops + 1)]
         self.shapes = {name: (f_in, w) for name, w in zip(self.names, widths, strict=True)}
         self.shapes |= bias_shape(config, f_out)
-        self.depth = mixhop_depth(f_in, widths, first=first)  # J8:12 E-F4
+        self.depth = mixhop_depth(f_in, widths, first=first)  # J8:12 E-F4: MixHop's own rule
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""

@@ -12,7 +12,7 @@ class Mlp(ModelSettings):
 
     name: ClassVar[str] = "mlp"
     title: ClassVar[str] = "MLP"
-    hops_a_layer: ClassVar[int] = 0
+    hops_a_layer = 0
 
     def layer(self, gnn, config, f_in, f_out, first):
         """Return one layer."""

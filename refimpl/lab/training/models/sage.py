@@ -42,14 +42,14 @@ class SageLayer:
         self.gnn, self.concat = gnn, concat
         self.shapes = {"W_neigh": (f_in, h_neigh), "W_self": (f_in, f_out // 2)}
         self.shapes |= bias_shape(config, f_out)
-        self.order = chain_order(f_in, h_neigh, first=first)  # J8:12 E-F3
+        self.order = chain_order(f_in, h_neigh, first=first)  # J8:12 E-F3: the neighbour half
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""
         order = order_on(A, self.order)
-        out = self.gnn.sage_forward(
+        out = self.gnn.sage_forward(  # J1:10
             A, X, W["W_neigh"], W["W_self"], order, b=W.get("b"), concat=self.concat
-        )  # J1:10
+        )
         return out.X_out, out
 
     def backward(self, W, A, X, out, G_out):
