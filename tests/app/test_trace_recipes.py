@@ -168,12 +168,11 @@ def test_only_the_part_under_way_changes():
 
 def test_the_size_of_the_pool_changes_no_weight():
     config = refimpl.TrainConfig(
-        sampler=refimpl.Sampler("frontier", m=2, n=6),
+        method=refimpl.methods.SampledGraph(sampler=refimpl.Sampler("frontier", m=2, n=6), pool=5),
         layers=1,
         hidden=4,
         epochs=2,
         lr=0.1,
-        pool=5,
         rng=0,
     )
     result = refimpl.train(karate_dataset(dtype="float64"), config)
