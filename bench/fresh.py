@@ -65,6 +65,7 @@ class Grid:
         self.options = options
         names = ("model", "hidden", "epochs", "batch", "lr")
         self.shared = {name: getattr(options, name) for name in names}
+        self.shared["batch_size"] = self.shared.pop("batch")
         self.shared |= {"layers": len(options.fanouts), "fanouts": tuple(options.fanouts)}
 
     def cells(self):
