@@ -12,6 +12,7 @@ import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.data.communities import communities
+from refimpl.lab.training.methods import SampledGraph
 
 PACKAGES = ("refimpl", "fastimpl")
 SAINT = 1  # the domain
@@ -64,7 +65,7 @@ def test_without_it_there_is_no_such_part(run):
     assert "normalization" not in stdout
     assert "normalised" not in stdout
     assert metrics["seconds"]["normalization"] == 0
-    assert metrics["settings"]["coverage"] is None
+    assert metrics["settings"]["normalize"] is False
     assert {row["normalization"] for row in history} == {"0.0"}
 
 
@@ -130,19 +131,22 @@ def test_bad_options(run, options, message):
 
 
 def test_bad_configurations():
-    with pytest.raises(ValueError, match='normalize must be False where method is "full"'):
-        refimpl.TrainConfig(normalize=True, method="full")
+    with pytest.raises(ValueError, match='normalize must be False where model is "gcn"'):
+        refimpl.TrainConfig(model="gcn", method=SampledGraph(normalize=True))
     with pytest.raises(TypeError, match="normalize must be True or False"):
-        refimpl.TrainConfig(normalize=1)
+        SampledGraph(normalize=1)
     with pytest.raises(ValueError, match="coverage must be finite and above 0, got -1"):
-        refimpl.TrainConfig(coverage=-1)
+        SampledGraph(coverage=-1)
+    with pytest.raises(ValueError, match=r"coverage must be 50.0 where normalize is False"):
+        refimpl.TrainConfig(method=SampledGraph(coverage=7))
 
 
 # The library underneath.
 
 
-def config_of(gnn, **options):
-    return gnn.TrainConfig(hidden=8, normalize=True, coverage=COVERAGE, rng=4, **options)
+def config_of(gnn, pool=4, **options):
+    method = SampledGraph(normalize=True, coverage=COVERAGE, pool=pool)
+    return gnn.TrainConfig(method=method, hidden=8, rng=4, **options)
 
 
 def counted(gnn, dataset, sampler):
@@ -166,9 +170,9 @@ def test_first_iteration_is_the_weighted_one(gnn, tmp_path):
     config = config_of(gnn)
     trainer = gnn.make_trainer(dataset, config)
     W = {name: array.copy() for name, array in trainer.state.weights.items()}
-    loss, _ = trainer.step()
-    omega, matrix = counted(gnn, dataset, trainer.sampler)
-    (sub,) = gnn.sample_many(dataset.train_graph, trainer.sampler, 4, 0, 1)
+    loss = trainer.step().loss
+    omega, matrix = counted(gnn, dataset, trainer.config.method.sampler)
+    (sub,) = gnn.sample_many(dataset.train_graph, trainer.config.method.sampler, 4, 0, 1)
     ids = dataset.train[sub.nodes]
     A, H, Y = matrix[np.ix_(sub.nodes, sub.nodes)], dataset.features[ids], dataset.labels[ids]
     for layer in ("layer1", "layer2"):
@@ -206,7 +210,7 @@ def test_weights_do_not_depend_on_pool_or_threads(gnn, tmp_path):
 def test_counts_are_of_the_training_graph_alone(gnn, tmp_path):
     """No node of validation or test is counted."""
     dataset = tiny_dataset(tmp_path)
-    counts = gnn.make_trainer(dataset, config_of(gnn)).counts
+    counts = gnn.make_trainer(dataset, config_of(gnn)).iterations.counts
     assert counts.nodes.shape == (dataset.train.size,)
     assert counts.edges.shape == (dataset.train_graph.e,)
 
