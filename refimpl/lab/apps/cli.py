@@ -3,17 +3,19 @@
 import argparse
 import sys
 
-from refimpl.lab.apps.compare import UNUSED, compare
+from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.conformance import command as conformance
 from refimpl.lab.apps.errors import Interrupted, UserError
 from refimpl.lab.apps.info import info
-from refimpl.lab.apps.options import OPTIONS, add_options, flag
-from refimpl.lab.apps.predict import PREDICT_OPTIONS, predict
-from refimpl.lab.apps.run import FREE, train
-from refimpl.lab.apps.sample import SAMPLE_OPTIONS, sample
+from refimpl.lab.apps.option import add_options
+from refimpl.lab.apps.options import RUN, groups, run_options, train_options
+from refimpl.lab.apps.predict import predict, predict_options
+from refimpl.lab.apps.run import train
+from refimpl.lab.apps.sample import sample, sample_options
 from refimpl.lab.apps.stepper import command as trace
+from refimpl.lab.training.config import suggestion
+from refimpl.lab.training.settings import to_json
 
-COMPARE_POOL = 2
 SCALING = (
     "By default a subgraph's budget is in proportion to the graph: n is a fifth of its nodes, at "
     "most 8000; the frontier m is an eighth of n, the number of random edges half of n, and "
@@ -23,6 +25,15 @@ SCALING = (
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, shown like all others by `main`."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        """Parse; the parser of the command itself complains of what it does not know."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+            close = suggestion(flags[0], self._option_string_actions) if flags else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{close}")
+        return found, unknown
 
     def error(self, message):
         raise UserError(f"{message} (see {self.prog} --help)")
@@ -50,21 +61,23 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
 def _add_train(commands, impl):
     parser = commands.add_parser(
         "train",
+        usage="%(prog)s [OPTION ..]",
         help="train a model and report its F1-micro and where the time went",
         description="Train a model; write metrics.json, history.csv, curve.png and "
         f"checkpoint.npz. {SCALING}",
         allow_abbrev=False,
     )
-    add_options(parser, OPTIONS, impl=impl)
-    parser.add_argument(
+    options = train_options(impl)
+    run = add_options(parser, options, groups())[RUN]
+    run.add_argument(
         "--out", metavar="FOLDER", help="folder to write to (default: runs/ and the data's name)"
     )
-    parser.add_argument(
+    *others, last = (option.flag for option in options.values() if option.free)
+    run.add_argument(
         "--resume",
         action="store_true",
         help="go on from the checkpoint in the folder, with its settings, to the same bits as "
-        "an uninterrupted run; --epochs may be raised, "
-        f"{', '.join(map(flag, FREE[:-1]))} and {flag(FREE[-1])} changed "
+        f"an uninterrupted run; --epochs may be raised, {', '.join(others)} and {last} changed "
         "(default: off, start over)",
     )
 
@@ -79,7 +92,7 @@ def _add_predict(commands, impl):
         allow_abbrev=False,
     )
     parser.add_argument("model", metavar="MODEL.npz", help="a model that train wrote")
-    add_options(parser, PREDICT_OPTIONS, PREDICT_OPTIONS, impl=impl)
+    add_options(parser, predict_options(impl))
     parser.add_argument(
         "--out",
         metavar="FILE.npy|FILE.csv",
@@ -90,21 +103,22 @@ def _add_predict(commands, impl):
 def _add_compare(commands):
     parser = commands.add_parser(
         "compare",
+        usage="%(prog)s [OPTION ..]",
         help="train refimpl and fastimpl side by side: same results? how much faster?",
         description="Train both implementations on the same data, seed and settings, in turns; "
         "show the time of each part, and whether the results agree (exit status 1 if not). "
         + SCALING,
         allow_abbrev=False,
     )
-    add_options(parser, _compared(), pool=COMPARE_POOL)
-    parser.add_argument(
+    run = add_options(parser, compare_options(), groups())[RUN]
+    run.add_argument(
         "--rounds",
         type=int,
         default=7,
         metavar="COUNT",
         help="rounds of --pool iterations each, of which the median is shown (default: 7)",
     )
-    parser.add_argument(
+    run.add_argument(
         "--out", metavar="FILE", help="write the table to this file as JSON (default: no file)"
     )
 
@@ -117,7 +131,7 @@ def _add_sample(commands, impl):
         f"subgraphs next to that of the graph. {SCALING}",
         allow_abbrev=False,
     )
-    add_options(parser, SAMPLE_OPTIONS, SAMPLE_OPTIONS, impl=impl)
+    add_options(parser, sample_options(impl))
     parser.add_argument(
         "--out",
         metavar="FOLDER",
@@ -132,12 +146,7 @@ def _add_info(commands, impl):
         description="Show versions, threads, OpenMP, BLAS and the instruction set.",
         allow_abbrev=False,
     )
-    add_options(parser, ["impl"], impl=impl)
-
-
-def _compared():
-    """Return the options of `compare`."""
-    return [name for name in OPTIONS if name not in UNUSED]
+    add_options(parser, {"impl": run_options(impl)["impl"]._replace(group="")})
 
 
 def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
@@ -173,20 +182,19 @@ def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
 
 def _run(arguments, impl, prog):
     command, out = arguments["command"], arguments.get("out")
-    table = {"sample": SAMPLE_OPTIONS, "predict": PREDICT_OPTIONS}.get(command, OPTIONS)
-    given = {name: value for name, value in arguments.items() if name in table}
-    defaults = {name: option.default for name, option in table.items()} | {"impl": impl}
     if command == "trace":
         return trace.run(arguments)
     if command in ("conformance", "vectors"):
         return conformance.run(arguments, impl)
+    if command == "info":
+        return info(arguments.get("impl", impl))
+    made = {"train": train_options, "predict": predict_options, "sample": sample_options}
+    options = compare_options() if command == "compare" else made[command](impl)
+    given = {key: to_json(value) for key, value in arguments.items() if key in options}
     if command == "train":
-        return train(given, defaults=defaults, out=out, resume=arguments["resume"], prog=prog)
+        return train(given, options=options, out=out, resume=arguments["resume"], prog=prog)
     if command == "predict":
-        return predict(arguments["model"], given, defaults=defaults, out=out)
+        return predict(arguments["model"], given, options=options, out=out)
     if command == "sample":
-        return sample(given, defaults=defaults, out=out)
-    if command == "compare":
-        defaults = {**defaults, "pool": COMPARE_POOL}
-        return compare(given, defaults=defaults, rounds=arguments["rounds"], out=out)
-    return info(given.get("impl", impl))
+        return sample(given, options=options, out=out)
+    return compare(given, options=options, rounds=arguments["rounds"], out=out)

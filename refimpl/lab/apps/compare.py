@@ -1,37 +1,60 @@
 """Both implementations on the same data, seed and settings: results and speed."""
 
 import statistics
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 
 import numpy as np
 
+from refimpl import _check
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph
 from refimpl.lab.apps import info, report
 from refimpl.lab.apps.errors import UserError, user_errors
-from refimpl.lab.apps.options import load_implementation
+from refimpl.lab.apps.option import Option
+from refimpl.lab.apps.options import RUN, load_implementation, train_options
 from refimpl.lab.apps.run import check_sampler, facts_of, limited_threads, load_data
-from refimpl.lab.apps.settings import check_applicable, resolve
-from refimpl.lab.training.methods import make_trainer
-from refimpl.lab.training.minibatches import LayerSampler
+from refimpl.lab.apps.settings import asked, config_of, recorded
+from refimpl.lab.training.settings import MOST
+from refimpl.lab.training.trainer import make_trainer
 
 SLOW, FAST = "refimpl", "fastimpl"
 TOLERANCE = {"float32": 1e-3, "float64": 1e-9}  # largest relative difference of weights
 WHOLE = "whole iteration"
-# Options of `train` that are none here: a thread that samples would run in the other's turn, and
-# features stay in memory as they are.
-UNUSED = ("impl", "epochs", "background", "workers", "features", "half_features")
+# Options of `train` that are none here, beside those that change no result: a thread that samples
+# would run in the other's turn, and features stay in memory as they are.
+UNUSED = ("impl", "epochs", "half_features")
+POOL = Option(
+    "pool",
+    "iterations of a round; subgraphs or batches are sampled so many at a time",
+    2,
+    parse=int,
+    metavar="COUNT",
+    group=RUN,
+)
+SOURCES = ("pool", "minibatches", "batches")  # of a method's iterations: what they are taken from
 PARTS = tuple(part for part in report.TRAINING if part != "normalization")  # of an iteration
 
 
-def compare(given, *, defaults, rounds, out):
+def compare_options():
+    """Return the options of ``compare``."""
+    kept = {
+        key: option
+        for key, option in train_options().items()
+        if key == "threads" or not (option.free or key in UNUSED)
+    }
+    return {POOL.key: POOL, **kept}
+
+
+def compare(given, *, options, rounds, out):
     """Train both implementations for `rounds` rounds; print the table; return the exit status.
 
     Parameters
     ----------
-    given, defaults : dicts
-        As for `train`.
+    given : dict
+        The values that the user gave, by the keys of `options`, as JSON holds them.
+    options : dict of Option
+        From `compare_options`.
     rounds : int
         Each of as many iterations as the pool holds, so that each round samples once.
     out : str, optional
@@ -49,32 +72,32 @@ def compare(given, *, defaults, rounds, out):
     """
     if rounds < 1:
         raise UserError(f"--rounds must be at least 1, got {rounds}")
-    settings = {**defaults, **given}
-    check_applicable(settings, given)
+    settings = asked(options, given)
+    with user_errors():
+        pool = _check.integer("pool", settings["pool"], 1, MOST)
     gnns = [load_implementation(name) for name in (SLOW, FAST)]
-    with limited_threads(settings["threads"]):
+    with limited_threads(settings["threads"]), ExitStack() as until_the_end:
         dataset = load_data(settings)
-        config, settings = resolve(settings, dataset.train_graph)
-        for unused in UNUSED:
-            del settings[unused]
+        config = config_of(settings, dataset.train_graph)
+        settings = _shown_settings(recorded(options, settings, config), options)
         for gnn in gnns:
             check_sampler(gnn, dataset, config)
         with user_errors():
-            trainers = [make_trainer(gnn, dataset, config) for gnn in gnns]
-        if config.method in ("graph", "layer", "full"):
-            same = _same_subgraphs(dataset, config, gnns, rounds * config.pool)
-        else:
-            same = _same_minibatches(trainers, rounds * config.pool)
+            trainers = [
+                until_the_end.enter_context(make_trainer(gnn, dataset, config)) for gnn in gnns
+            ]
         before = _normalization(trainers)
-        seconds, losses = _run_rounds(trainers, rounds, config.pool)
-        loads = [getattr(trainer, "counts_of_epoch", None) for trainer in trainers]
+        taken = [_recording(trainer.iterations) for trainer in trainers]
+        seconds, losses, same = _run_rounds(trainers, taken, rounds, pool)
+        counted = config.method.counts_loads
+        loads = [trainer.counts_of_epoch for trainer in trainers]
         result = {
-            "parts": _speeds(seconds, config.pool),
+            "parts": _speeds(seconds, pool),
             "normalization": before,
             "rounds": rounds,
-            "iterations": rounds * config.pool,
+            "iterations": rounds * pool,
             "same_subgraphs": same,
-            "same_loads": None if loads[0] is None else loads[0] == loads[1],
+            "same_loads": loads[0] == loads[1] if counted else None,
             "loss_difference": _difference(*map(np.array, losses)),
             "weights_difference": max(
                 _difference(W, trainers[1].state.weights[name])
@@ -97,27 +120,38 @@ def compare(given, *, defaults, rounds, out):
     return 0 if result["agree"] else 1
 
 
-def _same_minibatches(trainers, count):
-    """Whether both packages sample the same for iterations 0, .., count - 1, from new iterators."""
-    with ExitStack() as until_the_end:
-        minibatches = [
-            until_the_end.enter_context(closing(trainer._minibatches())) for trainer in trainers
-        ]
-        return all(_equal(*map(next, minibatches)) for _ in range(count))
+def _shown_settings(settings, options):
+    """Return the settings without those that `train` alone has."""
+    unused = {o.name for key, o in train_options().items() if key not in options}
+    return {name: value for name, value in settings.items() if name not in unused}
 
 
-def _same_subgraphs(dataset, config, gnns, count):
-    """Whether both packages sample the same for iterations 0, .., count - 1, to the last edge."""
-    graph = dataset.train_graph
-    if config.method == "full":
-        return _equal(*(gnn.transpose_perm(graph) for gnn in gnns))
-    if config.method == "layer":
-        samplers = [LayerSampler(gnn, graph, config) for gnn in gnns]
-        return all(_equal(*(sampler.sample(i) for sampler in samplers)) for i in range(count))
-    return all(
-        _equal(*(gnn.sample_many(graph, config.sampler, config.rng, q, 1)[0] for gnn in gnns))
-        for q in range(count)
-    )
+class Recorded:
+    """An iterator that keeps what was taken from it."""
+
+    def __init__(self, source):
+        self.source, self.taken = source, []
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.taken.append(next(self.source))
+        return self.taken[-1]
+
+    def close(self):
+        """End the threads of the iterator."""
+        self.source.close()
+
+
+def _recording(iterations):
+    """Return what keeps all samples that a method's iterations work on, from now on."""
+    for name in SOURCES:
+        if hasattr(iterations, name):
+            recorded = Recorded(getattr(iterations, name))
+            setattr(iterations, name, recorded)
+            return recorded.taken
+    return [iterations.operands]  # one for all iterations: the whole graph
 
 
 def _equal(a, b):
@@ -136,10 +170,10 @@ def _equal(a, b):
 
 def _normalization(trainers):
     """Return the cost of what runs once, before training, and whether the counts are equal."""
-    a, b = (trainer.counts for trainer in trainers)
+    a, b = (getattr(trainer.iterations, "counts", None) for trainer in trainers)
     if a is None:
         return None
-    slow, fast = (1000 * trainer.profile.seconds["normalization"] for trainer in trainers)
+    slow, fast = (1000 * trainer.meter.seconds["normalization"] for trainer in trainers)
     return {
         **_ratio(slow, fast),
         "subgraphs": a.subgraphs,
@@ -147,19 +181,30 @@ def _normalization(trainers):
     }
 
 
-def _run_rounds(trainers, rounds, pool):
-    """Train in turns; return each trainer's seconds by part in every round, and its losses."""
+def _run_rounds(trainers, taken, rounds, pool):
+    """Train in turns.
+
+    Returns
+    -------
+    seconds, losses : lists of lists
+        Of each trainer: its seconds by part in every round, and its losses.
+    same : bool
+        Whether both packages sampled the same for all iterations, to the last edge.
+    """
     seconds: list[list[dict[str, float]]] = [[] for _ in trainers]
     losses: list[list[float]] = [[] for _ in trainers]
+    same = True
     for _ in range(rounds):
         for i, trainer in enumerate(trainers):
-            before = dict(trainer.profile.seconds)
+            before = dict(trainer.meter.seconds)
             for _ in range(pool):
-                loss, _ = trainer.step()
-                losses[i].append(loss)
-            after = trainer.profile.seconds
+                losses[i].append(trainer.step().loss)
+            after = trainer.meter.seconds
             seconds[i].append({part: after[part] - before[part] for part in PARTS})
-    return seconds, losses
+        same = same and _equal(*map(tuple, taken))
+        for samples in taken:
+            samples.clear()  # the next round has others
+    return seconds, losses, same
 
 
 def _speeds(seconds, pool):

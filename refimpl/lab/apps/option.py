@@ -1,24 +1,153 @@
-"""An option of the command line, and what its help says of where it applies."""
+"""An option of the command line, written down or made of a setting."""
 
+import argparse
 from typing import Any, NamedTuple
-
-from refimpl.lab.training.config import APPLIES, TrainConfig
-
-DEFAULTS = TrainConfig()
 
 
 class Option(NamedTuple):
-    """An option of a run; `shown` describes a default that depends on the data."""
+    """An option of the command line.
 
+    Attributes
+    ----------
+    name : str
+        What the settings call it.
+    help : str
+        For the user, without the default.
+    default : object
+        None where it depends on the data.
+    shown : str or None
+        The default as the user is told, where its value does not say it.
+    parse : callable
+    metavar : str or None
+    choices : tuple of str or None
+        The user may write "-" for "_" in them.
+    word : str or None
+        The flag without its hyphens, where it is not the name.
+    sets : bool or None
+        What a switch sets; None for an option with a value.
+    only : dict
+        The values of other settings, by name, with which it applies.
+    needs : str or None
+        A switch without which it says nothing.
+    free : bool
+        Whether it may change when a run is resumed: it changes no result.
+    group : str
+        Heading in the help; "" for none.
+    """
+
+    name: str
     help: str
     default: Any = None
     shown: str | None = None
-    type: Any = str
-    choices: tuple[str, ...] | None = None
+    parse: Any = str
     metavar: str | None = None
+    choices: tuple[str, ...] | None = None
+    word: str | None = None
+    sets: bool | None = None
+    only: Any = {}
+    needs: str | None = None
+    free: bool = False
+    group: str = ""
+
+    @property
+    def key(self):
+        """What is unique among the options of a command: the flag, without its hyphens."""
+        return self.word or self.name
+
+    @property
+    def flag(self):
+        """The option as the user types it."""
+        return flag(self.key)
+
+    def as_typed(self, value):
+        """Return a value as the user would write it."""
+        if self.sets is not None:
+            return str(value == self.sets)
+        if isinstance(value, str) and self.choices:
+            return hyphenated(value)
+        return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+    def default_shown(self):
+        """Return the default as the help tells it."""
+        if self.sets is not None:
+            return "off"
+        if self.shown is not None:
+            return self.shown
+        return "none" if self.default is None else self.as_typed(self.default)
 
 
-def methods_of(setting):
-    """Return the methods that a setting of `TrainConfig` applies to, for the help."""
-    *others, last = APPLIES[setting]["method"]
-    return f"--method {', '.join(others)} and {last}" if others else f"--method {last}"
+def flag(name):
+    """Return an option's name as the user types it."""
+    return "--" + hyphenated(name)
+
+
+def hyphenated(word):
+    """Return a word as the user types it."""
+    return word.replace("_", "-")
+
+
+def add_options(parser, options, groups=None):
+    """Add options to a parser, each under the heading of its group.
+
+    What the user does not give is left out of the namespace, so that it can be told from what
+    was given with the value of the default.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+    options : dict of Option
+    groups : dict of str to str, optional
+        The headings in their order, with what they are explained by.
+
+    Returns
+    -------
+    dict
+        The argument groups by heading.
+    """
+    used = {option.group for option in options.values()}
+    made = {
+        title: parser.add_argument_group(title, text or None)
+        for title, text in (groups or {}).items()
+        if title in used
+    }
+    for key, option in options.items():
+        target = made.get(option.group, parser)
+        text = option.help.replace("%", "%%")
+        shown = option.default_shown().replace("%", "%%")
+        form = {"dest": key, "default": argparse.SUPPRESS, "help": f"{text} (default: {shown})"}
+        if option.sets is not None:
+            target.add_argument(option.flag, action="store_const", const=option.sets, **form)
+            continue
+        metavar = option.metavar
+        if option.choices:
+            metavar = "{" + ",".join(map(hyphenated, option.choices)) + "}"
+        target.add_argument(option.flag, type=_reader(option), metavar=metavar, **form)
+    return made
+
+
+def _reader(option):
+    """Return what makes an option's value of what the user typed; argparse reports its errors."""
+    if option.choices:
+        return _chooser(option.choices)
+    if option.parse in (int, float, str):
+        return option.parse
+
+    def read(text):
+        try:
+            return option.parse(text)
+        except (ValueError, TypeError, OverflowError) as error:
+            form = f", not {option.metavar}" if option.metavar else ""
+            raise argparse.ArgumentTypeError(f"invalid value: {text!r}{form}") from error
+
+    return read
+
+
+def _chooser(choices):
+    def choose(text):
+        for word in (text, text.replace("-", "_")):
+            if word in choices:
+                return word
+        known = ", ".join(map(hyphenated, choices))
+        raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from {known})")
+
+    return choose

@@ -1,301 +1,221 @@
-"""The options of a run: their defaults, and what the user is told of them."""
+"""The options of a run: a table made of the settings of models and methods."""
 
-import argparse
 import importlib
-import inspect
+from dataclasses import fields
+from pathlib import Path
 
+from refimpl.lab.apps import sampler_options
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.history_options import HISTORY_OPTIONS
-from refimpl.lab.apps.option import DEFAULTS, Option, methods_of
-from refimpl.lab.apps.values import data_source, fanouts
+from refimpl.lab.apps.option import Option
 from refimpl.lab.backend import completed
 from refimpl.lab.data.loading import BUILT_IN
-from refimpl.lab.training.config import METHODS, MODELS
-from refimpl.lab.training.scaling import WALK_LENGTH
-from refimpl.layers.gat import NORMS
-from refimpl.layers.sage import CONCAT
-from refimpl.samplers.sampling import KERNELS
+from refimpl.lab.training.config import PARTS, TrainConfig
+from refimpl.lab.training.methods import METHODS
+from refimpl.lab.training.settings import settings_of
 
 DTYPES = ("float32", "float64")
-FANOUT_ORDERS = ("roots-first", "code")
-SAMPLERS = {name.replace("_", "-"): name for name in KERNELS}
-CONCATS = {name.replace("_", "-"): name for name in CONCAT}
-
-# The sampler's parameter behind an option; `clip` works on what any sampler draws.
-PARAMETERS = {
-    "frontier": "m",
-    "budget": "n",
-    "eta": "eta",
-    "degree_cap": "deg_cap",
-    "include": "include",
-    "lanes": "lanes",
-    "probe_range": "probe_range",
-    "overflow": "overflow",
-    "edges": "b",
-    "edge_method": "method",
-    "roots": "r",
-    "walk_length": "h",
-    "burn": "p_f",
-    "clip": "clip",
-}
+PLACES = ("memory", "mmap")  # of features
+RUN, COMMON = "run", "model and training"  # headings
 
 
-def takers_of(name):
-    """Return the samplers that take the option `name`, as the user calls them."""
-    return [
-        sampler
-        for sampler, kernel in SAMPLERS.items()
-        if PARAMETERS[name] in {"clip", *inspect.signature(KERNELS[kernel]).parameters}
-    ]
+def data_source(text):
+    """Return a built-in name as it is, and a folder as an absolute path."""
+    return text if text in BUILT_IN else str(Path(text).resolve())
 
 
-def _sampler_option(name, text, shown=None, **form):
-    """Return a sampler's option; its default and the samplers that take it are in `text` too."""
-    takers = takers_of(name)
-    if len(takers) < len(SAMPLERS):
-        text = f"{text}; {', '.join(takers)} only"
-    if shown is None:
-        kernel = inspect.signature(KERNELS[SAMPLERS[takers[0]]])
-        shown = str(kernel.parameters[PARAMETERS[name]].default)
-    return Option(text, shown=shown, **form)
+def run_options(impl="fastimpl"):
+    """Return the options that are no settings of `TrainConfig`, with this default for ``--impl``.
 
-
-OPTIONS = {
-    "data": Option(
-        f"data set: {' or '.join(BUILT_IN)} (built in), or a folder in GraphSAINT's or "
-        "Planetoid's format",
-        "communities",
-        type=data_source,
-        metavar="FOLDER|NAME",
-    ),
-    "impl": Option(
-        "implementation, by its import name: fastimpl (to run) or refimpl (to read)",
-        "fastimpl",
-        metavar="MODULE",
-    ),
-    "method": Option(
-        "train on sampled subgraphs (graph), on batches of nodes with sampled neighbours in each "
-        "layer as GraphSAGE does (layer), on the full training graph at once (full), on batches "
-        "with sampled neighbours and a cache of embeddings and features as FreshGNN does (fresh), "
-        "or so without the cache (neighbor)",
-        DEFAULTS.method,
-        choices=METHODS,
-    ),
-    "model": Option(
-        "GraphSAGE, GCN, MixHop, GAT, or a stack of as many layers without the graph, as a control",
-        DEFAULTS.model,
-        choices=MODELS,
-    ),
-    "layers": Option("number of layers", DEFAULTS.layers, type=int, metavar="L"),
-    "hidden": Option(
-        "width of a layer's output: both halves of GraphSAGE, all powers of MixHop, all heads of "
-        "GAT together",
-        DEFAULTS.hidden,
-        type=int,
-        metavar="WIDTH",
-    ),
-    "bias": Option("add a vector in every layer", DEFAULTS.bias, type=bool),
-    "dropout": Option(
-        "share of each layer's input that is set to 0 in training",
-        DEFAULTS.dropout,
-        type=float,
-        metavar="RATE",
-    ),
-    "row_l2": Option(
-        "scale the rows of the last layer's output to length 1 before the classifier",
-        DEFAULTS.row_l2,
-        type=bool,
-    ),
-    "concat": Option(
-        "which half of a layer's output comes first, the neighbours' or the node's own; "
-        "GraphSAGE only",
-        DEFAULTS.concat.replace("_", "-"),
-        choices=tuple(CONCATS),
-    ),
-    "hops": Option(
-        "K: a layer has the powers 0 .. K of the adjacency side by side; MixHop only",
-        DEFAULTS.hops,
-        type=int,
-        metavar="K",
-    ),
-    "heads": Option(
-        "attention heads of a layer; GAT only", DEFAULTS.heads, type=int, metavar="COUNT"
-    ),
-    "attention": Option(
-        "scale the scores of a node's neighbours by their number (row), by softmax, or not at all; "
-        "GAT only",
-        DEFAULTS.attention,
-        choices=NORMS,
-    ),
-    "sampler": Option(
-        "how the nodes of a subgraph are drawn. Frontier sampling: frontier is the plain "
-        "algorithm, dashboard and pin-tile draw from a Dashboard, bucket from classes of weights, "
-        "all with one law. Others: edge (random edges), random-walk, multiple-walks (the "
-        "frontier's budget, walked independently), forest-fire",
-        "pin-tile",
-        choices=tuple(SAMPLERS),
-    ),
-    "frontier": _sampler_option(
-        "frontier", "m: nodes in the frontier, or walkers", "an eighth of N", type=int, metavar="M"
-    ),
-    "budget": _sampler_option(
-        "budget",
-        "n: a subgraph has at most N nodes",
-        "a fifth of the nodes, at most 8000",
-        type=int,
-        metavar="N",
-    ),
-    "eta": _sampler_option(
-        "eta",
-        "length of the Dashboard over the expected number of entries in use, above 1",
-        type=float,
-    ),
-    "degree_cap": _sampler_option(
-        "degree_cap",
-        "a node competes in the frontier as if it had at most this degree",
-        "no cap",
-        type=int,
-        metavar="DEGREE",
-    ),
-    "include": _sampler_option(
-        "include",
-        "which node of a step joins the subgraph: the one reached, or the one left",
-        choices=("pushed", "popped"),
-    ),
-    "lanes": _sampler_option(
-        "lanes",
-        "probes are counted in rounds of this many; never changes a subgraph",
-        type=int,
-        metavar="P",
-    ),
-    "probe_range": _sampler_option(
-        "probe_range",
-        "probe the whole Dashboard, or only as far as it was filled",
-        choices=("capacity", "used"),
-    ),
-    "overflow": _sampler_option(
-        "overflow",
-        "a node that does not fit into the Dashboard gets what is left, or the Dashboard grows",
-        choices=("truncate", "grow"),
-    ),
-    "edges": _sampler_option(
-        "edges", "b: number of edges drawn", "half of N", type=int, metavar="B"
-    ),
-    "edge_method": _sampler_option(
-        "edge_method",
-        "draw an edge as a node's neighbour, or from an alias table of all edges; one law",
-        choices=("direct", "alias"),
-    ),
-    "roots": _sampler_option(
-        "roots", "r: number of walks", "N over walk length + 1", type=int, metavar="R"
-    ),
-    "walk_length": _sampler_option(
-        "walk_length", "h: steps of a walk", str(WALK_LENGTH), type=int, metavar="H"
-    ),
-    "burn": _sampler_option(
-        "burn",
-        "probability that the fire goes on to one more neighbour",
-        type=float,
-        metavar="P_F",
-    ),
-    "clip": _sampler_option(
-        "clip",
-        "drop random nodes until their number is a multiple of this",
-        "no clipping",
-        type=int,
-        metavar="UNIT",
-    ),
-    "epochs": Option(
-        "length of the run; an epoch ends when as many nodes were seen as the training graph has",
-        DEFAULTS.epochs,
-        type=int,
-        metavar="E",
-    ),
-    "lr": Option("learning rate of Adam", DEFAULTS.lr, type=float, metavar="RATE"),
-    "batch": Option(
-        f"nodes in a batch; {methods_of('batch')} only", DEFAULTS.batch, type=int, metavar="COUNT"
-    ),
-    "fanouts": Option(
-        "sample at most so many neighbours of each node in each hop, or all of them; as many "
-        f"numbers as layers, for MixHop layers times hops; {methods_of('fanouts')} only; with "
-        "--model rgcn and methods fresh and neighbor, 5:10:5 gives each relation its own",
-        shown="25, then 10; with --method fresh and neighbor 20, 15, then 10",
-        type=fanouts,
-        metavar="N,all,..",
-    ),
-    "fanout_order": Option(
-        "how --fanouts is read: the hop from the batch's own nodes first, as papers print it, or "
-        f"last, as GraphSAGE's code does; {methods_of('fanouts')} only",
-        FANOUT_ORDERS[0],
-        choices=FANOUT_ORDERS,
-    ),
-    "pool": Option(
-        "subgraphs or batches sampled at a time, subgraphs in parallel; never changes a result",
-        DEFAULTS.pool,
-        type=int,
-        metavar="COUNT",
-    ),
-    "background": Option(
-        "sample the next subgraphs or batches while training runs; never changes a result",
-        DEFAULTS.background,
-        type=bool,
-    ),
-    **HISTORY_OPTIONS,
-    "normalize": Option(
-        "weight loss and aggregation by how often the sampler picks each node and edge, "
-        "estimated before training",
-        DEFAULTS.normalize,
-        type=bool,
-    ),
-    "coverage": Option(
-        "how often a node is met on average while that is estimated; with --normalize only",
-        shown=f"{DEFAULTS.coverage:g}",
-        type=float,
-        metavar="TIMES",
-    ),
-    "classifier_relu": Option(
-        "put the ReLU that the papers print before the classifier's softmax or sigmoid",
-        DEFAULTS.classifier_relu,
-        type=bool,
-    ),
-    "dtype": Option("precision of features and weights", DTYPES[0], choices=DTYPES),
-    "seed": Option(
-        "seed of initial weights and of sampling; the built-in data sets do not depend on it",
-        DEFAULTS.rng,
-        type=int,
-    ),
-    "threads": Option(
-        "number of threads; never changes a result", shown="all", type=int, metavar="COUNT"
-    ),
-}
-
-
-def flag(name):
-    """Return an option's name as the user types it."""
-    return "--" + name.replace("_", "-")
-
-
-def add_options(parser, names, table=OPTIONS, **defaults):
-    """Add the options `names` of `table` to `parser`; with `defaults` in place of the usual ones.
-
-    What the user does not give is left out of the namespace, so that it can be told from what
-    was given with the value of the default.
+    Returns
+    -------
+    dict of Option
     """
-    for name in names:
-        option = table[name]
-        default = defaults.get(name, option.default)
-        shown = "off" if default is False else option.shown or default
-        form = {"help": f"{option.help} (default: {shown})", "default": argparse.SUPPRESS}
-        if option.type is bool:
-            parser.add_argument(flag(name), action="store_true", **form)
+    readers = tuple(name for name, cls in METHODS.items() if cls.takes_features)
+    reading = {"method": readers, "dtype": ("float32",)}
+    only = f"methods {_and(readers)} with --dtype float32 only"
+    options = (
+        Option(
+            "data",
+            f"data set: {' or '.join(BUILT_IN)} (built in), or a folder in GraphSAINT's or "
+            "Planetoid's format",
+            "communities",
+            parse=data_source,
+            metavar="FOLDER|NAME",
+        ),
+        Option(
+            "impl",
+            "implementation, by its import name: fastimpl (to run) or refimpl (to read)",
+            impl,
+            metavar="MODULE",
+        ),
+        Option("dtype", "precision of features and weights", DTYPES[0], choices=DTYPES),
+        Option(
+            "threads",
+            "number of threads; never changes a result",
+            shown="all",
+            parse=int,
+            metavar="COUNT",
+            free=True,
+        ),
+        Option(
+            "features",
+            "training reads features in memory, or in a file in the folder, mapped into memory, "
+            "that lasts as long as the run; evaluation reads them in memory; never changes a "
+            f"result; {only}",
+            PLACES[0],
+            choices=PLACES,
+            only=reading,
+            free=True,
+        ),
+        Option(
+            "half_features",
+            f"training reads features in float16; {only}",
+            False,
+            sets=True,
+            only=reading,
+        ),
+    )
+    return {option.key: option._replace(group=RUN) for option in options}
+
+
+def train_options(impl="fastimpl"):
+    """Return all options of ``train``: of the run, of `TrainConfig`, of methods and of models.
+
+    Nothing but a setting's field says what its option is. The table is made anew each time: a
+    model may have been registered.
+
+    Parameters
+    ----------
+    impl : str
+        The default of ``--impl``.
+
+    Returns
+    -------
+    dict of Option
+        By key, in the order of the help.
+
+    Raises
+    ------
+    ValueError
+        If two settings have one flag and are not read in the same way.
+    """
+    table = run_options(impl)
+    several = list(table.values()) + _common_options()
+    for kind in reversed(PARTS):
+        several += _options_of(kind)
+    for option in several + sampler_options.training_options():
+        if option.key in table and table[option.key] is not option:
+            raise ValueError(f"two settings have the flag {option.flag}")
+        table[option.key] = option
+    order = list(groups())
+    return dict(sorted(table.items(), key=lambda item: order.index(item[1].group)))
+
+
+def groups():
+    """Return the headings of the help in their order, each with a line that explains it."""
+    titles = {RUN: "", COMMON: ""}
+    for kind in reversed(PARTS):
+        titles[f"several {kind}s"] = ""
+        titles |= {f"--{kind} {name}": summary(cls) for name, cls in PARTS[kind].items()}
+    return titles
+
+
+def summary(cls):
+    """Return the first line of a class's documentation; "" if it has none of its own."""
+    line = next(iter((cls.__doc__ or "").splitlines()), "")
+    made = line.startswith(f"{cls.__name__}(")  # by dataclass
+    return "" if made else line.replace("`", "")
+
+
+def option_of(name, setting, default, **more):
+    """Return the Option of a setting, or None if the command line has none."""
+    if setting.flag == "":
+        return None
+    word, sets = setting.flag or name, None
+    if setting.parse is bool:
+        sets = not default
+        word = f"no_{word}" if default else word
+    text = setting.help
+    if setting.needs is not None:
+        text = f"{text}; with --{setting.needs.replace('_', '-')} only"
+    return Option(
+        name,
+        text,
+        default,
+        shown=setting.shown,
+        parse=setting.parse,
+        metavar=setting.metavar,
+        choices=setting.choices,
+        word=word,
+        sets=sets,
+        needs=setting.needs,
+        free=setting.free,
+        **more,
+    )
+
+
+def _common_options():
+    """Return the options of the settings that all models and methods have."""
+    options = []
+    for name, setting in settings_of(TrainConfig).items():
+        default = getattr(TrainConfig, name)
+        if name in PARTS:
+            words = [_described(one, cls) for one, cls in PARTS[name].items()]
+            text, choices = f"{setting.help}: {'; '.join(words)}", tuple(PARTS[name])
+            options.append(Option(name, text, default.name, choices=choices, group=COMMON))
         else:
-            parser.add_argument(
-                flag(name),
-                type=option.type,
-                choices=option.choices,
-                metavar=option.metavar,
-                **form,
-            )
+            options.append(option_of(name, setting, default, group=COMMON))
+    return [option for option in options if option is not None]
+
+
+def _described(name, cls):
+    if getattr(cls, "title", ""):
+        return f"{name} ({cls.title})"
+    return f"{name}: {summary(cls).rstrip('.')}" if summary(cls) else name
+
+
+def _options_of(kind):
+    """Return the options of all models, or of all methods; a shared flag is one option."""
+    found: dict[str, dict[str, Option]] = {}
+    for owner, cls in PARTS[kind].items():
+        defaults = {field.name: field.default for field in fields(cls)}
+        for name, setting in settings_of(cls).items():
+            option = option_of(name, setting, defaults[name])
+            if option is not None:
+                found.setdefault(option.key, {})[owner] = option
+    return [_shared(kind, of) for of in found.values()]
+
+
+def _shared(kind, of):
+    """Return one option for those of several classes, by name, that have one flag."""
+    first, owners = next(iter(of.values())), tuple(of)
+    for owner, option in of.items():
+        for part in ("name", "parse", "choices", "sets", "needs", "free"):
+            if getattr(option, part) != getattr(first, part):
+                raise ValueError(
+                    f"{first.flag} must have one {part} for {kind}s {owners[0]} and {owner}"
+                )
+    group = f"--{kind} {owners[0]}"
+    text = _by_owner({owner: option.help for owner, option in of.items()})
+    if len(owners) > 1:
+        group, text = f"several {kind}s", f"{text}; {kind}s {_and(owners)} only"
+    shown = _by_owner({owner: option.default_shown() for owner, option in of.items()})
+    return first._replace(help=text, shown=shown, only={kind: owners}, group=group)
+
+
+def _by_owner(texts):
+    """Return the text that all have, or each with the names of those that have it."""
+    owners: dict[str, list[str]] = {}
+    for owner, text in texts.items():
+        owners.setdefault(text, []).append(owner)
+    if len(owners) == 1:
+        return next(iter(owners))
+    return "; ".join(f"{_and(names)}: {text}" for text, names in owners.items())
+
+
+def _and(words):
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def load_implementation(name):

@@ -11,7 +11,8 @@ from refimpl.graph import Graph
 from refimpl.lab.apps import report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.files import replacing
-from refimpl.lab.apps.options import OPTIONS, Option, flag, load_implementation
+from refimpl.lab.apps.option import Option, flag
+from refimpl.lab.apps.options import load_implementation, run_options
 from refimpl.lab.apps.run import limited_threads
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import read_features, read_graph
@@ -26,33 +27,41 @@ COLUMN = {"labels": "label", "probabilities": "p", "embeddings": "e"}
 ROWS = 4096  # of a CSV file, made at a time
 MOST_CLASSES = 5  # shown
 
-PREDICT_OPTIONS = {
-    "data": OPTIONS["data"]._replace(
-        help=f"{OPTIONS['data'].help}; its features are scaled as those of the model were",
-        default=None,
-        shown="--graph and --features instead",
-    ),
-    "graph": Option(
-        "a graph without labels: a symmetric matrix of scipy.sparse.save_npz, such as a "
-        "GraphSAINT folder's adj_full.npz",
-        shown="--data instead",
-        metavar="FILE.npz",
-    ),
-    "features": Option(
-        "its raw features, a row a node, of numpy.save",
-        shown="--data instead",
-        metavar="FILE.npy",
-    ),
-    "nodes": Option(
-        "nodes to predict for, in this order: all, a part of the data set, or a text file of "
-        "node ids (one called like a part is reached as ./test)",
-        "all",
-        metavar="FILE|all|train|val|test",
-    ),
-    "what": Option("what to predict", WHAT[0], choices=WHAT),
-    "impl": OPTIONS["impl"],
-    "threads": OPTIONS["threads"],
-}
+
+def predict_options(impl="fastimpl"):
+    """Return the options of ``predict``, with this default for ``--impl``."""
+    run = {key: option._replace(group="") for key, option in run_options(impl).items()}
+    options = (
+        run["data"]._replace(
+            help=f"{run['data'].help}; its features are scaled as those of the model were",
+            default=None,
+            shown="--graph and --features instead",
+        ),
+        Option(
+            "graph",
+            "a graph without labels: a symmetric matrix of scipy.sparse.save_npz, such as a "
+            "GraphSAINT folder's adj_full.npz",
+            shown="--data instead",
+            metavar="FILE.npz",
+        ),
+        Option(
+            "features",
+            "its raw features, a row a node, of numpy.save",
+            shown="--data instead",
+            metavar="FILE.npy",
+        ),
+        Option(
+            "nodes",
+            "nodes to predict for, in this order: all, a part of the data set, or a text file of "
+            "node ids (one called like a part is reached as ./test)",
+            "all",
+            metavar="FILE|all|train|val|test",
+        ),
+        Option("what", "what to predict", WHAT[0], choices=WHAT),
+        run["impl"],
+        run["threads"],
+    )
+    return {option.key: option for option in options}
 
 
 class Input(NamedTuple):
@@ -64,7 +73,7 @@ class Input(NamedTuple):
     dataset: Dataset | None
 
 
-def predict(path, given, *, defaults, out):
+def predict(path, given, *, options, out):
     """Predict with the model in `path`; print a summary and write the file `out`.
 
     Parameters
@@ -72,9 +81,9 @@ def predict(path, given, *, defaults, out):
     path : str
         A file that `save_model` wrote.
     given : dict
-        The options that the user gave, by their names in PREDICT_OPTIONS.
-    defaults : dict
-        The values of all others.
+        The values that the user gave, by the keys of `options`.
+    options : dict of Option
+        From `predict_options`.
     out : str, optional
         A .npy or .csv file.
 
@@ -83,7 +92,7 @@ def predict(path, given, *, defaults, out):
     UserError
         If the options, the model or the data are at fault.
     """
-    settings = {**defaults, **given}
+    settings = {**{key: option.default for key, option in options.items()}, **given}
     _check_source(given)
     out = None if out is None else _checked_out(Path(out))
     gnn = load_implementation(settings["impl"])
@@ -167,7 +176,7 @@ def _read_nodes(nodes, source):
 def _show(model, source, settings, nodes, decided, seconds):
     architecture, graph = model.architecture, source.graph
     print(
-        f"{report.MODELS[architecture['model']]} of {model.dataset or 'unnamed data'} "
+        f"{report.model_title(architecture['model'])} of {model.dataset or 'unnamed data'} "
         f"({architecture['layers']} layers of width {architecture['hidden']}, {model.dtype}) "
         f"on {source.name} ({graph.n} nodes, {graph.e} directed edges), {settings['impl']}\n"
         f"{settings['what']} of {nodes.size} nodes in {seconds:.3f} s\n"

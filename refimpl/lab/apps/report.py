@@ -5,26 +5,14 @@ import json
 import math
 
 from refimpl.lab.apps.files import replacing
-from refimpl.lab.apps.values import shown_fanouts
-from refimpl.lab.training.node_batches import LoadCounts
+from refimpl.lab.apps.option import hyphenated
+from refimpl.lab.training.counts import LoadCounts
+from refimpl.lab.training.methods import METHODS
+from refimpl.lab.training.methods.base import shown_fanouts
+from refimpl.lab.training.models import MODELS
 from refimpl.lab.training.trainer import EpochRecord
 from refimpl.profiling import PARTS
 
-MODELS = {
-    "sage": "GraphSAGE",
-    "gcn": "GCN",
-    "mixhop": "MixHop",
-    "gat": "GAT",
-    "rgcn": "R-GCN",
-    "mlp": "MLP",
-}
-KEPT = {  # what a method has of earlier iterations
-    "fresh": "cached embeddings",
-    "gas": "histories",
-    "graphfm": "histories with momentum",
-    "vrgcn": "histories for variance reduction",
-}
-NAMES = {"normalization": "filling the cache"}  # of a part, where nothing is normalised
 RARE = "normalization", "cache"  # parts that most methods do not have
 TRAINING = tuple(part for part in PARTS if part != "evaluation")
 
@@ -53,7 +41,7 @@ def summary(metrics):
         if part in RARE and not seconds[part]:
             continue
         share = seconds[part] / whole if whole else 0
-        name = part if metrics["settings"]["normalize"] else NAMES.get(part, part)
+        name = METHODS[metrics["settings"]["method"]].once if part == "normalization" else part
         times.append((name, f"{seconds[part]:.3f}", f"{share:.1%}"))
     times.append(("training", f"{whole:.3f}", ""))
     times.append(("evaluation", f"{seconds['evaluation']:.3f}", ""))
@@ -99,26 +87,32 @@ def _percent(share):
 
 def title(settings, dataset):
     """Return one line that says what a run trains, on what."""
-    way = {
-        "graph": f"{settings['sampler']} subgraphs",
-        "full": "the full graph",
-        "cluster": "clusters",
-    }.get(settings["method"], f"batches of {settings['batch']} nodes{_fanouts(settings)}")
-    if settings["normalize"]:
-        way = f"normalised {way}"
-    cached = f" with {KEPT[settings['method']]}" if settings["method"] in KEPT else ""
+    method = METHODS[settings["method"]]
+    kept = f" with {method.kept}" if method.kept else ""
     return (
-        f"{MODELS[settings['model']]}{cached} on {way} of {dataset['name']} "
+        f"{model_title(settings['model'])}{kept} on {_way(method, settings)} of {dataset['name']} "
         f"({dataset['nodes']} nodes, {dataset['edges']} directed edges), "
         f"{settings['impl']}, {settings['dtype']}"
     )
 
 
-def _fanouts(settings):
-    if not settings["fanouts"]:
-        return ""
+def model_title(name):
+    """Return what people call a model."""
+    return MODELS[name].title or name
+
+
+def _way(method, settings):
+    way = method.way
+    if "sampler" in settings:
+        way = f"{hyphenated(settings['sampler'])} {way}"
+    if settings.get("normalize"):
+        way = f"normalised {way}"
+    if "batch_size" in settings:
+        way = f"{way} of {settings['batch_size']} nodes"
+    if not settings.get("fanouts"):
+        return way
     backwards = ", read backwards," if settings["fanout_order"] == "code" else ""
-    return f" with fan-outs {shown_fanouts(settings['fanouts'])}{backwards}"
+    return f"{way} with fan-outs {shown_fanouts(settings['fanouts'])}{backwards}"
 
 
 def write_json(path, data):

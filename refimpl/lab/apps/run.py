@@ -14,32 +14,31 @@ from refimpl.history.cache import BidirectionalCache
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import Interrupted, UserError, user_errors
 from refimpl.lab.apps.files import remove_leftovers
-from refimpl.lab.apps.options import OPTIONS, flag, load_implementation
+from refimpl.lab.apps.options import RUN, load_implementation
 from refimpl.lab.apps.progress import Progress
-from refimpl.lab.apps.settings import check_applicable, resolve
+from refimpl.lab.apps.settings import asked, check_applicable, config_of, names_of, recorded
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
-from refimpl.lab.training.methods import make_trainer
+from refimpl.lab.training.config import PARTS
 from refimpl.lab.training.model import TrainedModel, save_model
+from refimpl.lab.training.trainer import make_trainer
 from refimpl.loader.files import open_features, write_features
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
 MODEL = "model.npz"
 FEATURES = "training_features.npy"
-# --resume may change these: they change no result.
-FREE = ("threads", "pool", "background", "workers", "features")
 MOST_THREADS = 1024
 
 
-def train(given, *, defaults, out, resume, prog):
+def train(given, *, options, out, resume, prog):
     """Train with the options `given`; write the folder and print the tables.
 
     Parameters
     ----------
     given : dict
-        The options that the user gave, by their names in OPTIONS.
-    defaults : dict
-        The values of all others.
+        The values that the user gave, by the keys of `options`, as JSON holds them.
+    options : dict of Option
+        From `train_options`.
     out : str, optional
         The folder; default: runs/ and the name of the data.
     resume : bool
@@ -54,21 +53,30 @@ def train(given, *, defaults, out, resume, prog):
     Interrupted
         If the user stops the run once it has a checkpoint.
     """
-    data = given.get("data", defaults["data"])
+    data = given.get("data", options["data"].default)
     folder = Path("runs", Path(data).name) if out is None else Path(out)
-    state, facts = None, None
+    before = None
     if resume:
-        state, settings, facts = _resumed(folder / CHECKPOINT, given)
+        before = Before(folder / CHECKPOINT, options, given)
+        settings = before.asked
     else:
-        settings = {**defaults, **given}
-        check_applicable(settings, given)
+        settings = asked(options, given)
     saved = resume
     try:
         gnn = load_implementation(settings["impl"])
         with limited_threads(settings["threads"]), ExitStack() as until_the_end:
-            dataset, config, settings, facts = _prepared(gnn, settings, facts)
+            dataset = load_data(settings)
+            facts = facts_of(dataset)
+            if before is not None:
+                before.check_data(facts)
+            config = config_of(settings, dataset.train_graph)
+            check_sampler(gnn, dataset, config)
+            settings = recorded(options, settings, config)
+            if before is not None:
+                before.check_settings(settings)
             features = until_the_end.enter_context(_features(folder, dataset, settings))
             with user_errors():
+                state = None if before is None else before.state
                 trainer = make_trainer(gnn, dataset, config, state, features=features)
             with trainer:
                 _start(folder, trainer.state, settings, facts, resume)
@@ -102,9 +110,10 @@ def load_data(settings):
 
 def check_sampler(gnn, dataset, config):
     """Draw a subgraph, to find out now whether the sampler's options fit the graph."""
-    if config.sampler is not None:
+    sampler = getattr(config.method, "sampler", None)
+    if sampler is not None:
         with user_errors():
-            gnn.sample_many(dataset.train_graph, config.sampler, config.rng, 0, 1)
+            gnn.sample_many(dataset.train_graph, sampler, config.rng, 0, 1)
 
 
 def facts_of(dataset):
@@ -139,38 +148,59 @@ def facts_of(dataset):
     }
 
 
-def _resumed(checkpoint, given):
-    """Return (state, settings, facts of the data) of a checkpoint, with `given` worked in."""
-    with user_errors():
-        state, stored = load_checkpoint(checkpoint)
-    facts = stored.pop("dataset", None)
-    if stored.keys() != OPTIONS.keys() or not isinstance(facts, dict):
-        raise UserError(f"{checkpoint} was not written by this version of the program")
-    check_applicable(stored, given)
-    for name, value in given.items():
-        if name == "epochs" and value > stored[name]:
-            continue
-        if name not in FREE and value != stored[name]:
-            more = "; it can only be raised" if name == "epochs" else ""
-            raise UserError(
-                f"--resume: {flag(name)} is {stored[name]} in {checkpoint}, got {value}{more}"
-            )
-    return state, {**stored, **given}, facts
+class Before:
+    """The run in a checkpoint that `train` is to go on with.
 
+    What fixes the data and which settings apply is compared at once, the others when the data
+    has filled in what it decides.
+    """
 
-def _prepared(gnn, settings, facts):
-    """Return (Dataset, TrainConfig, settings, facts), everything about the input checked."""
-    dataset = load_data(settings)
-    found = facts_of(dataset)
-    if facts is not None and found != facts:
-        differing = [name for name in found if found[name] != facts.get(name)]
-        raise UserError(
-            f"--resume: the data set has changed since the run began ({', '.join(differing)}): "
-            f"{settings['data']}"
+    def __init__(self, checkpoint, options, given):
+        self.checkpoint, self.options, self.given = checkpoint, options, given
+        with user_errors():
+            self.state, self.settings = load_checkpoint(checkpoint)
+        self.facts = self.settings.pop("dataset", None)
+        if not self._is_ours():
+            raise UserError(f"{checkpoint} was not written by this version of the program")
+        check_applicable(options, given, self.settings)
+        self.asked = {**self.settings, **{options[key].name: v for key, v in given.items()}}
+        deciding = {other for option in options.values() for other in option.only}
+        for option in (options[key] for key in given):
+            if option.group == RUN or option.name in deciding:
+                self._compare(option, self.asked)
+
+    def _is_ours(self):
+        for part, known in PARTS.items():
+            if self.settings.get(part) not in known:
+                return False
+        return isinstance(self.facts, dict) and self.settings.keys() == names_of(
+            self.options, self.settings
         )
-    config, settings = resolve(settings, dataset.train_graph)
-    check_sampler(gnn, dataset, config)
-    return dataset, config, settings, found
+
+    def check_data(self, facts):
+        """Refuse data of another size or digest."""
+        if facts != self.facts:
+            differing = [name for name in facts if facts[name] != self.facts.get(name)]
+            raise UserError(
+                f"--resume: the data set has changed since the run began ({', '.join(differing)}): "
+                f"{self.settings['data']}"
+            )
+
+    def check_settings(self, settings):
+        """Refuse what was given and is not as in the checkpoint, but for what may change."""
+        for key in self.given:
+            self._compare(self.options[key], settings)
+
+    def _compare(self, option, settings):
+        stored, value = self.settings[option.name], settings[option.name]
+        longer = option.name == "epochs" and value > stored
+        if value == stored or option.free or longer:
+            return
+        more = "; it can only be raised" if option.name == "epochs" else ""
+        raise UserError(
+            f"--resume: {option.flag} is {option.as_typed(stored)} in {self.checkpoint}, "
+            f"got {option.as_typed(value)}{more}"
+        )
 
 
 @contextmanager
@@ -181,9 +211,9 @@ def _features(folder, dataset, settings):
     the data set is read into memory anyway.
     """
     X, path = None, folder / FEATURES
-    if settings["half_features"]:
+    if settings.get("half_features"):
         X = _in_float16(dataset.features[dataset.train])
-    if settings["features"] != "mmap":
+    if settings.get("features") != "mmap":
         yield X
         return
     _make(folder)
@@ -215,7 +245,7 @@ def _start(folder, state, settings, facts, resume):
     """Make the folder ready; a new run replaces an old one in it."""
     _make(folder)
     with user_errors():
-        if settings["features"] != "mmap":  # a killed run's
+        if settings.get("features") != "mmap":  # a killed run's
             (folder / FEATURES).unlink(missing_ok=True)
         if not resume:
             # The checkpoint first: a run killed in its first epoch must not resume an old one.
@@ -230,11 +260,11 @@ def _save(folder, state, settings, facts):
 
 def _run_epochs(folder, trainer, settings, facts):
     """Train to the last epoch; after each, save the position and the history."""
-    state = trainer.state
+    state, counted = trainer.state, trainer.config.method.counts_loads
     with Progress(settings["epochs"], len(state.history)) as progress:
 
         def show(share):
-            progress.within_epoch(share, getattr(trainer, "counts_of_epoch", None))
+            progress.within_epoch(share, trainer.counts_of_epoch if counted else None)
 
         while len(state.history) < settings["epochs"]:
             trainer.epoch(show)
@@ -258,7 +288,7 @@ def _save_model(folder, trainer, weights):
 
 def _loads(trainer):
     """Return what was loaded in the whole run, and the cache at its end, if that is counted."""
-    if not hasattr(trainer, "counts_of_epoch"):
+    if not trainer.config.method.counts_loads:
         return {}
     cache, found = trainer.state.cache, None
     if isinstance(cache, BidirectionalCache):
@@ -276,7 +306,7 @@ def _finish(folder, trainer, settings, facts):
         "best_epoch": result.best_epoch,
         "epochs": len(result.history),
         "iterations": result.iterations,
-        "seconds": trainer.profile.seconds,
+        "seconds": trainer.meter.seconds,
         **_loads(trainer),
         "settings": settings,
         "dataset": facts,

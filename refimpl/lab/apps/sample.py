@@ -10,15 +10,11 @@ from refimpl.graph import Counters
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.files import remove_leftovers
-from refimpl.lab.apps.options import (
-    OPTIONS,
-    PARAMETERS,
-    Option,
-    data_source,
-    load_implementation,
-)
+from refimpl.lab.apps.option import Option, hyphenated
+from refimpl.lab.apps.options import data_source, load_implementation, run_options
 from refimpl.lab.apps.run import limited_threads, load_data
-from refimpl.lab.apps.settings import check_applicable, resolve_sampler
+from refimpl.lab.apps.sampler_options import SAMPLER_OPTIONS, sampler_of, sampler_settings
+from refimpl.lab.apps.settings import check_applicable
 from refimpl.lab.apps.structure import HUBS, hub_share, overlap, structure
 from refimpl.lab.data.generators import kronecker, power_law
 
@@ -45,35 +41,39 @@ def graph_source(text):
     return text if text.partition(":")[0] in GENERATORS and ":" in text else data_source(text)
 
 
-SAMPLE_OPTIONS = {
-    "data": OPTIONS["data"]._replace(
-        help=f"{OPTIONS['data'].help}, or a random graph made on the spot: "
-        + " or ".join(form for _, form in GENERATORS.values()),
-        type=graph_source,
-    ),
-    "graph": Option(
-        "of a data set, the graph on the training nodes alone, or on all nodes",
-        "train",
-        choices=("train", "full"),
-    ),
-    "count": Option("number of subgraphs", 10, type=int, metavar="COUNT"),
-    "impl": OPTIONS["impl"],
-    "sampler": OPTIONS["sampler"],
-    **{name: OPTIONS[name] for name in PARAMETERS},
-    "seed": OPTIONS["seed"]._replace(help="seed of sampling; the graph does not depend on it"),
-    "threads": OPTIONS["threads"],
-}
+def sample_options(impl="fastimpl"):
+    """Return the options of ``sample``, with this default for ``--impl``."""
+    run = {key: option._replace(group="") for key, option in run_options(impl).items()}
+    forms = " or ".join(form for _, form in GENERATORS.values())
+    options = (
+        run["data"]._replace(
+            help=f"{run['data'].help}, or a random graph made on the spot: {forms}",
+            parse=graph_source,
+        ),
+        Option(
+            "graph",
+            "of a data set, the graph on the training nodes alone, or on all nodes",
+            "train",
+            choices=("train", "full"),
+        ),
+        Option("count", "number of subgraphs", 10, parse=int, metavar="COUNT"),
+        run["impl"],
+        *SAMPLER_OPTIONS.values(),
+        Option("seed", "seed of sampling; the graph does not depend on it", 0, parse=int),
+        run["threads"],
+    )
+    return {option.key: option for option in options}
 
 
-def sample(given, *, defaults, out):
+def sample(given, *, options, out):
     """Draw subgraphs with the options `given`; print the tables and write the folder.
 
     Parameters
     ----------
     given : dict
-        The options that the user gave, by their names in SAMPLE_OPTIONS.
-    defaults : dict
-        The values of all others.
+        The values that the user gave, by the keys of `options`.
+    options : dict of Option
+        From `sample_options`.
     out : str, optional
         The folder for sample.json and sample.png.
 
@@ -82,15 +82,16 @@ def sample(given, *, defaults, out):
     UserError
         If the options or the data are at fault.
     """
-    settings = {**defaults, **given}
-    check_applicable({**settings, "method": "graph", "normalize": False}, given)
+    settings = {**{key: option.default for key, option in options.items()}, **given}
+    check_applicable(options, given, settings)
     with user_errors():
         _check.integer("count", settings["count"], 1)
         _check.word("seed", settings["seed"])
     gnn = load_implementation(settings["impl"])
     with limited_threads(settings["threads"]):
         name, graph = _load_graph(settings, given)
-        sampler, found = resolve_sampler(settings, graph)
+        with user_errors():
+            sampler = sampler_of(settings, graph)
         drawn = _draw(gnn, graph, sampler, settings["seed"], settings["count"])
         threads = info.threads_of(gnn)
     result = {
@@ -101,7 +102,10 @@ def sample(given, *, defaults, out):
         "overlap": overlap(graph.n, drawn["node_sets"]),
         "each": drawn["structures"],
         "seconds": drawn["seconds"],
-        "settings": {**settings, **found},
+        "settings": {
+            **{name: value for name, value in settings.items() if name not in SAMPLER_OPTIONS},
+            **sampler_settings(sampler),
+        },
         "versions": info.versions(),
         "build": info.build_of(gnn),
         "threads": threads,
@@ -168,7 +172,7 @@ def _means(structures):
 def _show(result):
     graph, settings = result["graph"], result["settings"]
     print(
-        f"{settings['count']} {settings['sampler']} subgraphs of {graph['name']} drawn by "
+        f"{settings['count']} {hyphenated(settings['sampler'])} subgraphs of {graph['name']} drawn by "
         f"{settings['impl']} in {result['seconds']:.3f} s (threads: {result['threads']})\n"
     )
     rows = [("counter", "mean of a subgraph")]
@@ -201,7 +205,8 @@ def _write(folder, result, degrees):
         folder.mkdir(parents=True, exist_ok=True)
         remove_leftovers(folder, (JSON, PICTURE))
         report.write_json(folder / JSON, result)
-        title = f"{result['settings']['sampler']} subgraphs of {result['graph']['name']}"
+        sampler = hyphenated(result["settings"]["sampler"])
+        title = f"{sampler} subgraphs of {result['graph']['name']}"
         drawn = plots.draw_sample(folder / PICTURE, degrees, result["counters"], title)
     print(f"\nwrote {folder / JSON}")
     print(f"wrote {folder / PICTURE}" if drawn else f"no {PICTURE}: matplotlib is not installed")

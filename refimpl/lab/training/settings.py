@@ -28,6 +28,8 @@ class Setting:
         The default as the user is told, where its value does not say it.
     flag : str or None
         The option's name where it is not the field's; "" if the command line has none.
+    needs : str or None
+        The switch beside it without which it says nothing.
     free : bool
         Whether it may change when a run is resumed: it changes no result.
     computes : bool
@@ -43,6 +45,7 @@ class Setting:
     choices: tuple[str, ...] | None = None
     shown: str | None = None
     flag: str | None = None
+    needs: str | None = None
     free: bool = False
     computes: bool = False
 

@@ -42,6 +42,7 @@ class MethodSettings(Settings):
 
     way: ClassVar[str] = ""  # what it trains on, for people
     kept: ClassVar[str] = ""  # what it has of earlier iterations, for people
+    once: ClassVar[str] = "normalization"  # what it does before training, for people
     counts_loads: ClassVar[bool] = False  # whether its steps have counts
     takes_features: ClassVar[bool] = False  # whether training may read them from elsewhere
 
@@ -116,9 +117,7 @@ def fanouts(shown):
 
 def sample_mode():
     """Make the field `sample_mode`."""
-    return choice(
-        "layered", "draw a node's neighbours anew for each layer, or once for all", MODES
-    )
+    return choice("layered", "draw a node's neighbours anew for each layer, or once for all", MODES)
 
 
 def fanout_order():

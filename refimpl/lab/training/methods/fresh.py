@@ -102,6 +102,7 @@ class Fresh(MethodSettings):
     name: ClassVar[str] = "fresh"
     way: ClassVar[str] = "batches"
     kept: ClassVar[str] = "cached embeddings"
+    once: ClassVar[str] = "filling the cache"
     counts_loads: ClassVar[bool] = True
     takes_features: ClassVar[bool] = True
 

@@ -51,9 +51,10 @@ class SampledGraph(MethodSettings):
     )
     coverage: float = real(
         COVERAGE,
-        "how often a node is met on average while that is estimated; with --normalize only",
+        "how often a node is met on average while that is estimated",
         strict=True,
         metavar="TIMES",
+        needs="normalize",
     )
     pool: int = base.pool_size()
     background: bool = base.background()

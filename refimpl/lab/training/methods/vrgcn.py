@@ -36,6 +36,7 @@ class VrGcn(MethodSettings):
     name: ClassVar[str] = "vrgcn"
     way: ClassVar[str] = "batches"
     kept: ClassVar[str] = "histories for variance reduction"
+    once: ClassVar[str] = "aggregating features"
     counts_loads: ClassVar[bool] = True
     sample_mode: ClassVar[str] = "layered"
 

@@ -1,0 +1,157 @@
+"""The options of the samplers, by their kernels' parameters."""
+
+import inspect
+
+from refimpl.lab.apps.option import Option
+from refimpl.lab.training.methods import METHODS
+from refimpl.lab.training.scaling import WALK_LENGTH, scaled_sampler
+from refimpl.lab.training.settings import settings_of
+from refimpl.samplers.sampling import KERNELS
+
+DEFAULT = inspect.signature(scaled_sampler).parameters["name"].default
+
+# The sampler's parameter behind an option; `clip` works on what any sampler draws.
+PARAMETERS = {
+    "frontier": "m",
+    "budget": "n",
+    "eta": "eta",
+    "degree_cap": "deg_cap",
+    "include": "include",
+    "lanes": "lanes",
+    "probe_range": "probe_range",
+    "overflow": "overflow",
+    "edges": "b",
+    "edge_method": "method",
+    "roots": "r",
+    "walk_length": "h",
+    "burn": "p_f",
+    "clip": "clip",
+}
+
+
+def takers_of(name):
+    """Return the samplers that take the option `name`."""
+    parameter = PARAMETERS[name]
+    return tuple(
+        sampler
+        for sampler, kernel in KERNELS.items()
+        if parameter in {"clip", *inspect.signature(kernel).parameters}
+    )
+
+
+def _option(name, text, shown=None, **form):
+    """Return a sampler's option; its default and the samplers that take it are in `text` too."""
+    takers = takers_of(name)
+    if len(takers) < len(KERNELS):
+        text = f"{text}; {', '.join(taker.replace('_', '-') for taker in takers)} only"
+    if shown is None:
+        parameters = inspect.signature(KERNELS[takers[0]]).parameters
+        shown = str(parameters[PARAMETERS[name]].default)
+    return Option(name, text, shown=shown, only={"sampler": takers}, **form)
+
+
+SAMPLER_OPTIONS = {
+    option.key: option
+    for option in (
+        Option(
+            "sampler",
+            "how the nodes of a subgraph are drawn. Frontier sampling: frontier is the plain "
+            "algorithm, dashboard and pin-tile draw from a Dashboard, bucket from classes of "
+            "weights, all with one law. Others: edge (random edges), random-walk, multiple-walks "
+            "(the frontier's budget, walked independently), forest-fire",
+            DEFAULT,
+            choices=tuple(KERNELS),
+        ),
+        _option(
+            "frontier",
+            "m: nodes in the frontier, or walkers",
+            "an eighth of N",
+            parse=int,
+            metavar="M",
+        ),
+        _option(
+            "budget",
+            "n: a subgraph has at most N nodes",
+            "a fifth of the nodes, at most 8000",
+            parse=int,
+            metavar="N",
+        ),
+        _option(
+            "eta",
+            "length of the Dashboard over the expected number of entries in use, above 1",
+            parse=float,
+        ),
+        _option(
+            "degree_cap",
+            "a node competes in the frontier as if it had at most this degree",
+            "no cap",
+            parse=int,
+            metavar="DEGREE",
+        ),
+        _option(
+            "include",
+            "which node of a step joins the subgraph: the one reached, or the one left",
+            choices=("pushed", "popped"),
+        ),
+        _option(
+            "lanes",
+            "probes are counted in rounds of this many; never changes a subgraph",
+            parse=int,
+            metavar="P",
+        ),
+        _option(
+            "probe_range",
+            "probe the whole Dashboard, or only as far as it was filled",
+            choices=("capacity", "used"),
+        ),
+        _option(
+            "overflow",
+            "a node that does not fit into the Dashboard gets what is left, or the Dashboard grows",
+            choices=("truncate", "grow"),
+        ),
+        _option("edges", "b: number of edges drawn", "half of N", parse=int, metavar="B"),
+        _option(
+            "edge_method",
+            "draw an edge as a node's neighbour, or from an alias table of all edges; one law",
+            choices=("direct", "alias"),
+        ),
+        _option("roots", "r: number of walks", "N over walk length + 1", parse=int, metavar="R"),
+        _option("walk_length", "h: steps of a walk", str(WALK_LENGTH), parse=int, metavar="H"),
+        _option(
+            "burn",
+            "probability that the fire goes on to one more neighbour",
+            parse=float,
+            metavar="P_F",
+        ),
+        _option(
+            "clip",
+            "drop random nodes until their number is a multiple of this",
+            "no clipping",
+            parse=int,
+            metavar="UNIT",
+        ),
+    )
+}
+
+
+def training_options():
+    """Return these options for training: with the methods that have a sampler."""
+    methods = tuple(name for name, cls in METHODS.items() if "sampler" in settings_of(cls))
+    return [
+        option._replace(only={"method": methods, **option.only}, group=f"--method {methods[0]}")
+        for option in SAMPLER_OPTIONS.values()
+    ]
+
+
+def sampler_of(settings, graph):
+    """Return the Sampler that settings ask for, its sizes in proportion to the graph."""
+    options = {parameter: settings.get(name) for name, parameter in PARAMETERS.items()}
+    return scaled_sampler(graph, settings["sampler"], **options)
+
+
+def sampler_settings(sampler):
+    """Return a Sampler's name and all its options, by the names that the user knows."""
+    values = {**sampler.options, "clip": sampler.clip}
+    found = {name: values.get(PARAMETERS[name]) for name in PARAMETERS}
+    taken = {name: found[name] for name in PARAMETERS if sampler.name in takers_of(name)}
+    return {"sampler": sampler.name, **taken}
