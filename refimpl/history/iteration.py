@@ -16,11 +16,11 @@ class FreshStep(NamedTuple):
     loss : float
     inputs : int
         Input nodes that were sampled: what neighbour sampling alone loads.
-    nodes : tuple of L + 1 int32 arrays
+    nodes : tuple of L + 1 int32 arrays of shape (any,)
         The live nodes of layers 0 .. L; those of layer 0 had their features loaded.
-    cached : tuple of L bool arrays
+    cached : tuple of L bool arrays of shape (any,)
         For layers 1 .. L: which of these nodes were read from the cache.
-    H, G : lists of L + 1 arrays
+    H, G : lists of L + 1 (rows, width) float32 or float64 arrays
         The rows of layers 0 .. L, and the gradients of the loss by them; ``G[0]`` is None.
     updates : dict of int to PolicyCounts
         By layer: what the update of the cache did.
@@ -79,8 +79,10 @@ def fresh_iteration(
         Layers whose embeddings are cached, the highest first.
     seed : int in [0, 2**64)
         Of the ranks, where `control` is "random".
-    control, **policy
-        See `policy_update`: p, rank_base, gradient_evict.
+    control : {"gradient", "random", "anti"}
+        See `policy_update`.
+    **policy : keyword arguments
+        Of `policy_update`: p, rank_base, gradient_evict.
     lookup_roots : bool
         Whether the minibatch's own rows may be read from the cache.
     performance : PerformancePolicy, optional
@@ -94,6 +96,8 @@ def fresh_iteration(
     ------
     TypeError, ValueError
         As the kernels that it calls.
+    FloatingPointError
+        If a gradient is NaN.
     """
     mfg = next(mfgs)  # 5
     L = len(mfg.blocks)
