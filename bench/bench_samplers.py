@@ -27,7 +27,9 @@ def keys(q):
 def test_frontier_sampler(case, name):
     graph, m, n = inputs.parent(case.size), case.scale.m, case.scale.n
     sample = getattr(case.gnn, name)
-    counters = [getattr(fastimpl, name)(graph, *keys(q), m=m, n=n).counters for q in range(MIN_ROUNDS)]
+    counters = [
+        getattr(fastimpl, name)(graph, *keys(q), m=m, n=n).counters for q in range(MIN_ROUNDS)
+    ]
     done = work.mean([work.sampling(graph, c) for c in counters])
     case.describe(name, f"m={m:,} n={n:,} of {inputs.graph_text(graph)}", done)
 

@@ -65,6 +65,7 @@ class Grid:
         self.options = options
         names = ("model", "hidden", "epochs", "batch", "lr")
         self.shared = {name: getattr(options, name) for name in names}
+        self.shared["batch_size"] = self.shared.pop("batch")
         self.shared |= {"layers": len(options.fanouts), "fanouts": tuple(options.fanouts)}
 
     def cells(self):
@@ -88,5 +89,5 @@ def outcome(dataset, config):
     with fastimpl.make_trainer(dataset, config) as trainer:
         warm = epochs(trainer, config.epochs)[1:]
         share = sum(one["rows"] for one in warm) / sum(one["needed"] for one in warm)
-        assert config.method == "fresh" or share == 1
+        assert config.method.name == "fresh" or share == 1
         return trainer.result().test_f1, share

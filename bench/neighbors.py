@@ -19,7 +19,7 @@ from bench.command import Common, numbers
 from bench.markdown import table, threads_title
 from bench.peers.protocol import Contestant
 from bench.timing import in_turns
-from refimpl import kronecker
+from refimpl.lab.data import kronecker
 
 COMMON = Common(threads=True, rounds=15)
 QUICK = {"scale": 10, "batch": 20}
@@ -37,8 +37,8 @@ def add_options(parser):
     """Add what only this benchmark has."""
     parser.add_argument("--python", help="interpreter with torch_geometric and a sampler of it")
     parser.add_argument("--scale", type=int, default=20, help="2^scale nodes (default: 20)")
-    parser.add_argument("--batch", type=int, default=1000, help="seeds a batch (default: 1000)")
-    parser.add_argument("--fanouts", type=numbers(int), default=[20, 15, 10], help="seeds first")
+    parser.add_argument("--batch", type=int, default=1000, help="roots a batch (default: 1000)")
+    parser.add_argument("--fanouts", type=numbers(int), default=[20, 15, 10], help="roots first")
 
 
 def report(options):
@@ -51,7 +51,7 @@ def report(options):
             if not number:
                 yield (
                     f"Kronecker, 2^{options.scale} nodes, {graph.e:,} entries; "
-                    f"{options.batch:,} seeds, fan-outs {options.fanouts}; "
+                    f"{options.batch:,} roots, fan-outs {options.fanouts}; "
                     f"medians of {options.rounds} rounds in turns."
                 )
             yield ""
@@ -111,7 +111,7 @@ def check(graph, contestant, name, path, fanout):
     row = np.repeat(np.arange(graph.n), graph.degrees())
     drawn = np.unique(got["receivers"] * graph.n + got["senders"])
     assert np.isin(drawn, row * graph.n + graph.indices, assume_unique=True).all(), name
-    degree = np.bincount(drawn // graph.n, minlength=graph.n)[got["seeds"]]
-    assert (degree >= np.minimum(graph.degrees()[got["seeds"]], fanout)).all(), name
+    degree = np.bincount(drawn // graph.n, minlength=graph.n)[got["roots"]]
+    assert (degree >= np.minimum(graph.degrees()[got["roots"]], fanout)).all(), name
     assert set(got["senders"].tolist()) <= set(got["nodes"].tolist()), name
     return len(drawn)

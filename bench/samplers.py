@@ -11,7 +11,8 @@ from bench.checks import check_subgraph, keys
 from bench.command import Common
 from bench.markdown import table, threads_title
 from bench.timing import median_seconds
-from refimpl import Sampler, kronecker, power_law
+from refimpl import Sampler
+from refimpl.lab.data import kronecker, power_law
 
 COMMON = Common(threads=True, rounds=7)
 QUICK = {"shrink": 100, "together": 2}

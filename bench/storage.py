@@ -22,7 +22,8 @@ from bench.command import Common, UsageError, numbers
 from bench.markdown import median_and_range, table
 from bench.timing import in_turns
 from bench.training import data_set, epochs, settings
-from refimpl import Dataset, io_counters, open_features, write_features
+from refimpl import Dataset
+from refimpl.loader import io_counters, open_features, write_features
 
 COMMON = Common(rounds=7)
 QUICK = {"nodes": 500, "width": 64, "batch": 20, "t_stale": 50, "hidden": 4, "memory": 0}
@@ -137,7 +138,7 @@ def add_options(parser):
 
 def report(options):
     """Measure in turns; yield the table and the ratios."""
-    shared = {"fanouts": options.fanouts, "layers": len(options.fanouts), "batch": options.batch}
+    shared = {"fanouts": options.fanouts, "layers": len(options.fanouts), "batch_size": options.batch}
     shared |= {"hidden": options.hidden, "epochs": EPOCHS}
     fresh = {"p_grad": options.p_grad, "t_stale": options.t_stale, "buffer": options.buffer}
     of_method = {"neighbor": shared, "fresh": {"hotness": "none", **fresh, **shared}}

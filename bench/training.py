@@ -2,14 +2,15 @@
 
 from time import perf_counter
 
-from refimpl import TrainConfig, load_dataset
+from refimpl import load_dataset
 from refimpl.lab.data.communities import communities
+from refimpl.lab.training.config import config_from
 from refimpl.lab.training.stack import Stack
 
 
 def settings(method, *, model="sage", model_options=None, **options):
     """Return a `TrainConfig`."""
-    return TrainConfig(method=method, model=model, **(model_options or {}), **options)
+    return config_from({"method": method, "model": model, **(model_options or {}), **options})
 
 
 def data_set(name="communities", nodes=None):

@@ -4,7 +4,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from refimpl import TrainedModel, TrainConfig
+from refimpl import TrainedModel
+from refimpl.lab.training.config import config_from
 
 KINDS = {
     "sage": {},
@@ -25,7 +26,7 @@ KINDS = {
 
 def trained(gnn, data, **options):
     """Return the TrainedModel of a short run."""
-    config = TrainConfig(**{"hidden": 8, "epochs": 2, "lr": 0.05, **options})
+    config = config_from({"hidden": 8, "epochs": 2, "lr": 0.05, **options})
     return TrainedModel.trained(data, config, gnn.train(data, config).weights)
 
 

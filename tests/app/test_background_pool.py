@@ -14,6 +14,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from tiny_data import tiny_dataset
 
 import fastimpl  # noqa: F401 -- loads OpenMP
+from refimpl.lab.training.config import config_from
 from refimpl.lab.training.pool import Pool
 from refimpl.profiling import Meter, record
 
@@ -166,7 +167,7 @@ def test_the_thread_ends_with_the_pool():
 
 @pytest.mark.parametrize("method", ["graph", "layer"])
 def test_the_thread_ends_with_the_trainer(gnn, tmp_path, method):
-    config = gnn.TrainConfig(method=method, hidden=8, epochs=1, background=True)
+    config = config_from({"method": method, "hidden": 8, "epochs": 1, "background": True})
     dataset = tiny_dataset(tmp_path)
     gnn.train(dataset, config)
     assert not pool_threads()
@@ -187,7 +188,7 @@ def test_the_thread_ends_when_training_fails(gnn, tmp_path):
     def fail(state):
         raise RuntimeError("enough")
 
-    config = gnn.TrainConfig(hidden=8, epochs=3, background=True)
+    config = config_from({"hidden": 8, "epochs": 3, "background": True})
     with pytest.raises(RuntimeError, match="enough"):
         gnn.train(tiny_dataset(tmp_path), config, after_epoch=fail)
     assert not pool_threads()

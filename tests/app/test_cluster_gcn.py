@@ -22,7 +22,7 @@ import fastimpl
 import refimpl
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.loading import load_dataset
-from refimpl.lab.training.clusters import ClusterSampler
+from refimpl.lab.training.config import config_from
 from refimpl.streams import CLUSTERS, SHUFFLE, key
 
 MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
@@ -33,11 +33,11 @@ EACH = pytest.mark.parametrize("model", MODELS)
 def config_of(model="sage", **options):
     """Return a small TrainConfig of Cluster-GCN: 12 clusters, 5 in a batch, so 3 batches."""
     few = {"clusters": 12, "clusters_per_batch": 5, "hidden": 8, "rng": 6}
-    return refimpl.TrainConfig(method="cluster", model=model, **{**few, **options})
+    return config_from({"method": "cluster", "model": model, **few, **options})
 
 
 def full(model, **options):
-    return refimpl.TrainConfig(method="full", model=model, hidden=8, rng=6, **options)
+    return config_from({"method": "full", "model": model, "hidden": 8, "rng": 6, **options})
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,12 @@ def dataset(tmp_path_factory):
 def bits(state):
     groups = (state.weights, state.m, state.v, state.best_weights)
     return tuple(W.tobytes() for group in groups for W in group.values())
+
+
+def subgraphs(gnn, dataset, config, count):
+    """Return what the first iterations train on."""
+    with gnn.make_trainer(dataset, config) as trainer:
+        return [next(trainer.iterations.pool) for _ in range(count)]
 
 
 # The partition.
@@ -142,11 +148,12 @@ def test_what_cannot_be_clustered_is_refused():
 @pytest.mark.parametrize(("p", "q"), [(12, 5), (12, 12), (130, 1), (1, 1), (6, 2)])
 def test_an_epoch_has_every_cluster_once_in_a_new_order(gnn, dataset, p, q):
     graph = dataset.train_graph
-    sampler = ClusterSampler(gnn, graph, config_of(clusters=p, clusters_per_batch=q))
     cluster = refimpl.lab.training.grow_clusters(graph, p, key(6, CLUSTERS))
     batches, orders = -(-p // q), []
+    config = config_of(clusters=p, clusters_per_batch=q)
+    found = [sub.nodes for sub in subgraphs(gnn, dataset, config, 2 * batches)]
     for epoch in range(2):
-        nodes = [sampler.nodes(epoch * batches + b) for b in range(batches)]
+        nodes = found[epoch * batches : (epoch + 1) * batches]
         shuffled = dense_fisher_yates(Draws(key(6, SHUFFLE, epoch)), p, p)
         for b, batch in enumerate(nodes):
             chosen = shuffled[b * q : (b + 1) * q]
@@ -158,9 +165,8 @@ def test_an_epoch_has_every_cluster_once_in_a_new_order(gnn, dataset, p, q):
 
 def test_links_between_the_clusters_of_a_batch_are_there(gnn, dataset):
     graph = dataset.train_graph
-    sampler = ClusterSampler(gnn, graph, config_of())
     cluster = refimpl.lab.training.grow_clusters(graph, 12, key(6, CLUSTERS))
-    sub = sampler.sample(1)
+    _, sub = subgraphs(gnn, dataset, config_of(), 2)
     assert len(np.unique(cluster[sub.nodes])) == 5
     dense = graph.to_scipy().toarray()[np.ix_(sub.nodes, sub.nodes)]
     assert_array_equal(sub.graph.to_scipy().toarray(), dense)
@@ -174,8 +180,8 @@ def test_the_first_step_in_dense_algebra(gnn, dataset, model):
     config = config_of(model)
     with gnn.make_trainer(dataset, config) as trainer:
         W = {name: w.copy() for name, w in trainer.state.weights.items()}
-        loss, count = trainer.step()
-    nodes = ClusterSampler(gnn, dataset.train_graph, config).nodes(0)
+        loss, _, count, _ = trainer.step()
+    nodes = subgraphs(gnn, dataset, config, 1)[0].nodes
     A = dataset.train_graph.to_scipy().toarray()[np.ix_(nodes, nodes)]
     H = dataset.features[dataset.train[nodes]]
     for number in (1, 2):
@@ -219,7 +225,7 @@ def test_clusters_of_a_typed_graph_keep_its_types(gnn, tmp_path):
     b = gnn.train(dataset, full("rgcn", epochs=2, **typed))
     assert bits(a.state) == bits(b.state)
     graph = dataset.train_graph
-    sub = ClusterSampler(gnn, graph, config_of("rgcn", **typed)).sample(2)
+    *_, sub = subgraphs(gnn, dataset, config_of("rgcn", **typed), 3)
     assert_array_equal(sub.graph.edge_types, graph.edge_types[sub.edge_ids])
     assert_array_equal(sub.graph.node_types, graph.node_types[sub.nodes])
 
@@ -241,11 +247,10 @@ def test_clusters_of_one_node_have_no_edges(gnn, dataset):
     config = config_of("sage", clusters=130, clusters_per_batch=1)
     with gnn.make_trainer(dataset, config) as trainer:
         for _ in range(130):
-            loss, nodes = trainer.step()
-            assert nodes == 1
-            assert np.isfinite(loss)
-        (A, _), *_ = next(trainer.minibatches)
-        assert A.graph.e == 0
+            step = trainer.step()
+            assert step.nodes == 1
+            assert np.isfinite(step.loss)
+        assert next(trainer.iterations.pool).graph.e == 0
 
 
 def test_an_epoch_ends_with_its_clusters(gnn, dataset):
@@ -270,13 +275,10 @@ def test_weights_do_not_depend_on_pool_thread_or_threads(gnn, dataset, model):
 
 
 def test_both_packages_have_the_same_batches(dataset):
-    for iteration in range(4):
-        subs = [
-            ClusterSampler(gnn, dataset.train_graph, config_of()).sample(iteration)
-            for gnn in (refimpl, fastimpl)
-        ]
-        assert_array_equal(subs[0].nodes, subs[1].nodes)
-        assert_array_equal(subs[0].graph.indices, subs[1].graph.indices)
+    both = (subgraphs(gnn, dataset, config_of(), 4) for gnn in (refimpl, fastimpl))
+    for a, b in zip(*both, strict=True):
+        assert_array_equal(a.nodes, b.nodes)
+        assert_array_equal(a.graph.indices, b.graph.indices)
 
 
 def test_a_run_goes_on_in_the_middle_of_an_epoch(gnn, dataset):
@@ -296,9 +298,9 @@ def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path):
     config = config_of("gcn", background=True)
     with gnn.make_trainer(poisoned, config) as bad, gnn.make_trainer(clean, config) as good:
         for _ in range(4):
-            loss = bad.step()
-            assert np.isfinite(loss[0])
-            assert loss == good.step()
+            loss = bad.step().loss
+            assert np.isfinite(loss)
+            assert loss == good.step().loss
         assert bits(bad.state) == bits(good.state)
 
 
@@ -310,7 +312,7 @@ def test_settings_that_do_not_fit_are_refused(gnn, dataset):
     for name in ("clusters", "clusters_per_batch"):
         with pytest.raises(ValueError, match=f"{name} must be in"):
             config_of(**{name: 0})
-        with pytest.raises(ValueError, match=f'{name} must be .* where method is "full"'):
+        with pytest.raises(ValueError, match=f'{name} is no setting where .*method is "full"'):
             full("sage", **{name: 2})
     with pytest.raises(ValueError, match=r"at most the number of training nodes \(130\), got 131"):
         gnn.make_trainer(dataset, config_of(clusters=131))

@@ -3,7 +3,7 @@
 import numpy as np
 from strategies import even_graph
 
-from refimpl import Dataset, Sampler, TrainConfig
+from refimpl import Dataset, Sampler, TrainConfig, methods
 
 
 def small_data():
@@ -17,7 +17,8 @@ def small_data():
 
 def test_an_epoch_sees_as_many_nodes_as_the_training_graph(gnn):
     sampler = Sampler("frontier", m=3, n=12)
-    trainer = gnn.make_trainer(small_data(), TrainConfig(sampler=sampler, hidden=4, rng=7))
+    config = TrainConfig(method=methods.SampledGraph(sampler=sampler), hidden=4, rng=7)
+    trainer = gnn.make_trainer(small_data(), config)
     trainer.epoch()
     trainer.epoch()
     ends = [record.iterations for record in trainer.state.history]
@@ -32,7 +33,8 @@ def test_the_best_epoch_by_validation_is_kept(gnn):
     def keep(state):
         weights.append({name: W.copy() for name, W in state.weights.items()})
 
-    config = TrainConfig(sampler=Sampler("frontier", m=3, n=12), hidden=16, epochs=12, lr=0.2)
+    method = methods.SampledGraph(sampler=Sampler("frontier", m=3, n=12))
+    config = TrainConfig(method=method, hidden=16, epochs=12, lr=0.2)
     result = gnn.train(small_data(), config, after_epoch=keep)
     scores = [record.val_f1 for record in result.history]
     assert len(scores) == 12 and scores[-1] < max(scores)  # or the last would always do

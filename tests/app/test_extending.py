@@ -101,7 +101,8 @@ def test_a_function_is_a_sampler_in_both_packages(sampler):
 
 
 def test_a_function_trains(gnn):
-    config = TrainConfig(sampler=Sampler(uniform_nodes, n=12), epochs=1, hidden=4, pool=2)
+    method = refimpl.methods.SampledGraph(sampler=Sampler(uniform_nodes, n=12), pool=2)
+    config = TrainConfig(method=method, epochs=1, hidden=4)
     assert np.isfinite(gnn.train(DATA, config).history[-1].loss)
     assert gnn.scaled_sampler(GRAPH, uniform_nodes).options == {"n": GRAPH.n // 5, "twice": False}
 

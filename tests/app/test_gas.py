@@ -210,7 +210,7 @@ def test_the_default_batches_are_grown_clusters(gnn, dataset):
     config = config_of(batch_size=10)
     partition = grow_clusters(dataset.train_graph, 4, key(config.rng, CLUSTERS))
     with gnn.make_trainer(dataset, config) as trainer:
-        found = sorted(next_minibatch(trainer).tolist() for _ in range(4))
+        found = sorted(next(trainer.iterations.batches).tolist() for _ in range(4))
     assert found == sorted(np.flatnonzero(partition == c).tolist() for c in range(4))
     assert max(map(len, found)) <= 10
 

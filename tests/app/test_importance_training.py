@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from minibatches import next_minibatch
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 from tiny_data import tiny_dataset
@@ -12,6 +13,7 @@ import fastimpl
 import refimpl
 from refimpl.lab.backend import find
 from refimpl.lab.data.communities import communities
+from refimpl.lab.training.config import config_from
 from refimpl.streams import LAYER, SHUFFLE, key
 
 MODELS, METHODS = ("sage", "gcn"), ("fastgcn", "ladies")
@@ -22,7 +24,7 @@ ALL_OPTIONS = {"bias": True, "dropout": 0.3, "row_l2": True}
 def config_of(model, method, **options):
     """Return a small TrainConfig, with batches of 40 of the 130 nodes."""
     few = {"batch_size": 40, "layer_sizes": (30, 50), "hidden": 8, "rng": 6}
-    return refimpl.TrainConfig(model=model, method=method, **{**few, **options})
+    return config_from({"model": model, "method": method, **few, **options})
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +42,7 @@ def test_the_first_step_in_dense_algebra(gnn, dataset, model, method):
     """Keys, roots, and the layers that `importance` says: P is of the whole training graph."""
     with gnn.make_trainer(dataset, config_of(model, method)) as trainer:
         W = {name: w.copy() for name, w in trainer.state.weights.items()}
-        loss, count = trainer.step()
+        loss, _, count, _ = trainer.step()
     graph = dataset.train_graph
     roots = gnn.streams.pick_without_replacement(key(6, SHUFFLE, 0), 0, graph.n, graph.n)[:40]
     norm = {"sage": gnn.adjacency.row_norm, "gcn": gnn.adjacency.sym_norm}[model](graph)
@@ -78,8 +80,8 @@ def test_the_key_of_a_batch_is_its_place_in_its_epoch(gnn, dataset, model, metho
             stream, roots = key(6, LAYER, epoch, b), shuffled[40 * b : 40 * b + 40]
             want = sample(norm.graph, norm.data, roots, (30, 50), stream)
             operands, X, Y, _ = next_minibatch(trainer)
-            assert_array_equal(X, trainer.X[want.mfg.nodes[0]])
-            assert_array_equal(Y, trainer.Y[roots])
+            assert_array_equal(X, trainer.run.X[want.mfg.nodes[0]])
+            assert_array_equal(Y, trainer.run.Y[roots])
             for A, data in zip(operands, want.values, strict=True):
                 assert_array_equal(A.data, data)
 
@@ -166,9 +168,9 @@ def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model, meth
     config = config_of(model, method, background=True)
     with gnn.make_trainer(poisoned, config) as bad, gnn.make_trainer(clean, config) as good:
         for _ in range(4):
-            loss = bad.step()
-            assert np.isfinite(loss[0])
-            assert loss == good.step()
+            loss = bad.step().loss
+            assert np.isfinite(loss)
+            assert loss == good.step().loss
         assert bits(bad.state) == bits(good.state)
 
 
@@ -184,10 +186,12 @@ def test_one_draw_a_layer_leaves_rows_empty_and_still_trains(gnn, dataset, model
         assert (empty == 0) == (model == "gcn" and method == "ladies")
 
 
-def test_settings_that_do_not_fit_are_refused():
+def test_settings_that_do_not_fit_are_refused(dataset):
+    graph = dataset.train_graph
     for method in METHODS:
-        assert refimpl.TrainConfig(method=method, layers=3).layer_sizes == (512, 512, 512)
-        assert config_of("sage", method, layer_sizes=[3, 4]).layer_sizes == (3, 4)
+        default = refimpl.TrainConfig(method=method, layers=3).fitted(graph).method
+        assert default.layer_sizes == (512, 512, 512)
+        assert config_of("sage", method, layer_sizes=[3, 4]).method.layer_sizes == (3, 4)
         for model in ("mixhop", "gat", "mlp"):
             with pytest.raises(ValueError, match="model must be one of sage, gcn where method is"):
                 refimpl.TrainConfig(method=method, model=model)
@@ -198,6 +202,6 @@ def test_settings_that_do_not_fit_are_refused():
             ((1.0, 2), TypeError, "layer_sizes must be an integer"),
         ):
             with pytest.raises(error, match=message):
-                config_of("gcn", method, layer_sizes=sizes)
-    with pytest.raises(ValueError, match='layer_sizes must be None where method is "layer"'):
-        refimpl.TrainConfig(method="layer", layer_sizes=(3, 4))
+                config_of("gcn", method, layer_sizes=sizes).fitted(graph)
+    with pytest.raises(ValueError, match='layer_sizes is no setting where .*method is "layer"'):
+        config_from({"method": "layer", "layer_sizes": (3, 4)})

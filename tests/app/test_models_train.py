@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from minibatches import next_minibatch
 from threadpoolctl import threadpool_limits
 from tiny_data import tiny_dataset
 
@@ -11,8 +12,9 @@ import fastimpl
 import refimpl
 from refimpl.lab.backend import find
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.layers import depth_on, order_on
-from refimpl.lab.training.minibatches import LayerSampler
+from refimpl.lab.training.config import config_from
+from refimpl.lab.training.models.base import order_on
+from refimpl.lab.training.models.mixhop import depth_on
 from refimpl.lab.training.stack import Stack
 from refimpl.scheduling import ProductOrders
 from refimpl.streams import DROPOUT, INIT, LAYER, SHUFFLE, key
@@ -28,7 +30,7 @@ def config_of(model, method, **options):
     """Return a small TrainConfig."""
     if method == "layer":
         options = {"batch_size": 40, **options}
-    return refimpl.TrainConfig(model=model, method=method, **{"hidden": 8, "rng": 6, **options})
+    return config_from({"model": model, "method": method, "hidden": 8, "rng": 6, **options})
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +111,7 @@ def test_the_first_batch_of_layer_sampling_in_dense_algebra(gnn, dataset):
     config = config_of("sage", "layer", fanouts=(3, 2))
     with gnn.make_trainer(dataset, config) as trainer:
         W = copied(trainer.state)
-        loss, nodes = trainer.step()
+        loss, _, nodes, _ = trainer.step()
     n = dataset.train_graph.n
     roots = gnn.streams.pick_without_replacement(key(6, SHUFFLE, 0), 0, n, n)[:40]
     nodes_of, blocks = gnn.layer_sample(dataset.train_graph, roots, (3, 2), key(6, LAYER, 0, 0))
@@ -189,7 +191,8 @@ def test_names_and_shapes_of_weights(gnn):
     for model, layer in shapes.items():
         options = {"mixhop": {"hops": 3}, "gat": {"heads": 3}}.get(model, {})
         for bias in (False, True):
-            config = refimpl.TrainConfig(model=model, hidden=9, layers=1, bias=bias, **options)
+            common = {"model": model, "hidden": 9, "layers": 1, "bias": bias}
+            config = config_from({**common, **options})
             wanted = {f"layer1.{name}": shape for name, shape in layer.items()}
             wanted |= {"layer1.b": (9,)} if bias else {}
             wanted |= {"classifier.W": (9, 4)}
@@ -309,12 +312,12 @@ def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model, meth
     """Poison them once the data set was checked; training does not notice."""
     poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
     poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
-    config = config_of(model, method, background=method != "full")
+    config = config_of(model, method, **({} if method == "full" else {"background": True}))
     with gnn.make_trainer(poisoned, config) as bad, gnn.make_trainer(clean, config) as good:
         for _ in range(4):
-            loss = bad.step()
-            assert np.isfinite(loss[0])
-            assert loss == good.step()
+            loss = bad.step().loss
+            assert np.isfinite(loss)
+            assert loss == good.step().loss
         assert bits(bad.state) == bits(good.state)
 
 
@@ -325,13 +328,14 @@ def test_weights_do_not_depend_on_pool_thread_or_threads(gnn, dataset, model, me
     data = communities(0) if large else dataset
     options = {"hidden": 64, "epochs": 1, "batch_size": 2048} if large else {"epochs": 2}
     if method != "layer":
-        options.pop("batch", None)
+        options.pop("batch_size", None)
     ways = [(1, False, 1), (2, True, 2), (5, False, 5), (5, True, 1), (1, True, 5)]
     if method == "full":
         ways = [(1, False, threads) for threads in (1, 2, 5)]
     results = set()
     for pool, background, threads in ways:
-        config = config_of(model, method, pool=pool, background=background, **options)
+        drawing = {} if method == "full" else {"pool": pool, "background": background}
+        config = config_of(model, method, **drawing, **options)
         with threadpool_limits(threads):
             result = gnn.train(data, config)
         history = tuple(record[:4] for record in result.history)
@@ -344,10 +348,11 @@ def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path
     """The second run also repeats the first one's history."""
     options = ALL_OPTIONS | OF_A_MODEL.get(model, {})
     whole = gnn.train(dataset, config_of(model, method, epochs=3, **options))
-    config = config_of(model, method, epochs=1, background=method != "full", **options)
+    first, then = ({}, {}) if method == "full" else ({"background": True}, {"pool": 3})
+    config = config_of(model, method, epochs=1, **first, **options)
     gnn.lab.training.save_checkpoint(tmp_path / "c.npz", gnn.train(dataset, config).state, {})
     state, _ = gnn.lab.training.load_checkpoint(tmp_path / "c.npz")
-    last = gnn.train(dataset, config_of(model, method, epochs=3, pool=3, **options), state=state)
+    last = gnn.train(dataset, config_of(model, method, epochs=3, **then, **options), state=state)
     assert bits(last.state) == bits(whole.state)
     assert [r[:4] for r in last.history] == [r[:4] for r in whole.history]
     assert (last.test_f1, last.best_epoch) == (whole.test_f1, whole.best_epoch)
@@ -368,26 +373,28 @@ def test_a_layer_sampling_run_goes_on_in_the_middle_of_an_epoch(gnn, dataset):
 @pytest.mark.parametrize("batch", [1, 40, 65, 130, 200])
 def test_an_epoch_of_layer_sampling_has_every_node_once(gnn, dataset, batch):
     graph = dataset.train_graph
-    sampler = LayerSampler(gnn, graph, config_of("mlp", "layer", batch=batch))
     per_epoch = -(-graph.n // batch)
+    with gnn.make_trainer(dataset, config_of("mlp", "layer", batch_size=batch)) as trainer:
+        found = [next(trainer.iterations.pool)[0].nodes[-1] for _ in range(2 * per_epoch)]
     orders = []
     for epoch in range(2):
-        roots = [sampler.roots(epoch * per_epoch + b) for b in range(per_epoch)]
+        roots = found[epoch * per_epoch : (epoch + 1) * per_epoch]
         assert [len(r) for r in roots[:-1]] == [batch] * (per_epoch - 1)
         orders.append(np.concatenate(roots))
         np.testing.assert_array_equal(np.sort(orders[-1]), np.arange(graph.n))
     assert not np.array_equal(*orders)
     assert not np.array_equal(orders[0], np.arange(graph.n))
-    assert sampler.roots(0).tolist() == orders[0][:batch].tolist()  # back in the first epoch
+    again = trainer.iterations.shuffle.batch(0)  # back in the first epoch
+    assert again.tolist() == orders[0][:batch].tolist()
 
 
 def test_the_key_of_a_batch_is_its_place_in_its_epoch(gnn, dataset):
     graph = dataset.train_graph
-    sampler = LayerSampler(gnn, graph, config_of("gcn", "layer", fanouts=(2, 3)))
+    with gnn.make_trainer(dataset, config_of("gcn", "layer", fanouts=(2, 3))) as trainer:
+        batches = [next(trainer.iterations.pool)[0] for _ in range(7)]
     for iteration, place in ((0, (0, 0)), (3, (0, 3)), (4, (1, 0)), (6, (1, 2))):
-        roots = sampler.roots(iteration)
-        want = gnn.layer_sample(graph, roots, (2, 3), key(6, LAYER, *place))
-        found = sampler.sample(iteration)
+        found = batches[iteration]
+        want = gnn.layer_sample(graph, found.nodes[-1], (2, 3), key(6, LAYER, *place))
         for nodes, others in zip(found.nodes, want.nodes, strict=True):
             np.testing.assert_array_equal(nodes, others)
         for block, other in zip(found.blocks, want.blocks, strict=True):

@@ -12,7 +12,7 @@ import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.methods import SampledGraph
+from refimpl.lab.training.config import config_from
 
 PACKAGES = ("refimpl", "fastimpl")
 SAINT = 1  # the domain
@@ -131,22 +131,22 @@ def test_bad_options(run, options, message):
 
 
 def test_bad_configurations():
-    with pytest.raises(ValueError, match='normalize must be False where model is "gcn"'):
-        refimpl.TrainConfig(model="gcn", method=SampledGraph(normalize=True))
-    with pytest.raises(TypeError, match="normalize must be True or False"):
-        SampledGraph(normalize=1)
-    with pytest.raises(ValueError, match="coverage must be finite and above 0, got -1"):
-        SampledGraph(coverage=-1)
-    with pytest.raises(ValueError, match=r"coverage must be 50.0 where normalize is False"):
-        refimpl.TrainConfig(method=SampledGraph(coverage=7))
+    for options, error, message in (
+        ({"normalize": True, "method": "full"}, ValueError, "normalize is no setting where"),
+        ({"normalize": 1}, TypeError, "normalize must be True or False"),
+        ({"coverage": -1}, ValueError, "coverage must be finite and above 0, got -1"),
+        ({"coverage": 9.0}, ValueError, "coverage must be 50.0 where normalize is False"),
+    ):
+        with pytest.raises(error, match=message):
+            config_from(options)
 
 
 # The library underneath.
 
 
-def config_of(gnn, pool=4, **options):
-    method = SampledGraph(normalize=True, coverage=COVERAGE, pool=pool)
-    return gnn.TrainConfig(method=method, hidden=8, rng=4, **options)
+def config_of(**options):
+    normalised = {"normalize": True, "coverage": COVERAGE}
+    return config_from({"hidden": 8, "rng": 4, **normalised, **options})
 
 
 def counted(gnn, dataset, sampler):
@@ -167,12 +167,12 @@ def counted(gnn, dataset, sampler):
 def test_first_iteration_is_the_weighted_one(gnn, tmp_path):
     """Loss and gradient of iteration 0, worked out in dense algebra."""
     dataset = tiny_dataset(tmp_path, "float64")
-    config = config_of(gnn)
+    config = config_of()
     trainer = gnn.make_trainer(dataset, config)
     W = {name: array.copy() for name, array in trainer.state.weights.items()}
-    loss = trainer.step().loss
-    omega, matrix = counted(gnn, dataset, trainer.config.method.sampler)
-    (sub,) = gnn.sample_many(dataset.train_graph, trainer.config.method.sampler, 4, 0, 1)
+    loss, sampler = trainer.step().loss, trainer.config.method.sampler
+    omega, matrix = counted(gnn, dataset, sampler)
+    (sub,) = gnn.sample_many(dataset.train_graph, sampler, 4, 0, 1)
     ids = dataset.train[sub.nodes]
     A, H, Y = matrix[np.ix_(sub.nodes, sub.nodes)], dataset.features[ids], dataset.labels[ids]
     for layer in ("layer1", "layer2"):
@@ -187,7 +187,7 @@ def test_first_iteration_is_the_weighted_one(gnn, tmp_path):
 
 def test_evaluation_is_plain(gnn, tmp_path):
     dataset = tiny_dataset(tmp_path, "float64")
-    normalised = gnn.make_trainer(dataset, config_of(gnn))
+    normalised = gnn.make_trainer(dataset, config_of())
     plain = gnn.make_trainer(dataset, gnn.TrainConfig(hidden=8, rng=4))
     W = normalised.state.weights
     assert normalised.scores(W, dataset.val) == plain.scores(W, dataset.val)
@@ -201,7 +201,7 @@ def test_weights_do_not_depend_on_pool_or_threads(gnn, tmp_path):
     for pool in (1, 2, 5):
         for threads in (1, 2):
             with threadpool_limits(threads):
-                result = gnn.train(dataset, config_of(gnn, epochs=2, pool=pool))
+                result = gnn.train(dataset, config_of(epochs=2, pool=pool))
             groups = (result.state.weights, result.state.m, result.state.v, result.weights)
             results.add(tuple(W.tobytes() for group in groups for W in group.values()))
     assert len(results) == 1
@@ -210,7 +210,7 @@ def test_weights_do_not_depend_on_pool_or_threads(gnn, tmp_path):
 def test_counts_are_of_the_training_graph_alone(gnn, tmp_path):
     """No node of validation or test is counted."""
     dataset = tiny_dataset(tmp_path)
-    counts = gnn.make_trainer(dataset, config_of(gnn)).iterations.counts
+    counts = gnn.make_trainer(dataset, config_of()).iterations.counts
     assert counts.nodes.shape == (dataset.train.size,)
     assert counts.edges.shape == (dataset.train_graph.e,)
 

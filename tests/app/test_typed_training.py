@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from minibatches import next_minibatch
 from numpy.testing import assert_allclose, assert_array_equal
 from tiny_data import write_graphsaint
 from typed_data import write_typed
@@ -9,6 +10,7 @@ from typed_data import write_typed
 import fastimpl
 import refimpl
 from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.training.config import config_from
 from refimpl.lab.training.evaluation import full_graph_forward
 
 
@@ -22,7 +24,7 @@ def config_of(method, **options):
     if method in ("layer", "fresh", "neighbor"):
         options = {"batch_size": 40, "fanouts": (3, 2), **options}
     common = {"model": "rgcn", "relations": 3, "hidden": 6, "rng": 6, "lr": 0.03}
-    return refimpl.TrainConfig(method=method, **{**common, **options})
+    return config_from({"method": method, **common, **options})
 
 
 ALL = {"bases": 2, "node_types": 2, "bias": True, "dropout": 0.3, "row_l2": True}
@@ -71,8 +73,8 @@ def test_with_all_neighbours_blocks_give_what_the_graph_gives(gnn, dataset, opti
         roots = np.arange(0, graph.n, 3)
         mfg = gnn.layer_sample(graph, roots, (-1, -1), 1)
         operands = stack.block_operands(mfg, graph.degrees(), graph, dtype=np.float64)
-        logits, _ = stack.forward(W, operands, trainer.X[mfg.nodes[0]])
-        exact = full_graph_forward(stack, W, graph, trainer.X).logits
+        logits, _ = stack.forward(W, operands, trainer.run.X[mfg.nodes[0]])
+        exact = full_graph_forward(stack, W, graph, trainer.run.X).logits
     assert_allclose(logits, exact[roots], rtol=1e-10, atol=1e-12)
 
 
@@ -124,7 +126,6 @@ def test_fanouts_by_relation(dataset, method):
     ("change", "error"),
     [
         ({"method": "layer"}, "not for model rgcn with method layer"),
-        ({"model": "sage", "relations": 1}, "not for model sage with method neighbor"),
         ({"sample_mode": "shared"}, "need sample_mode layered, not shared"),
         ({"fanouts": ((1, 1), 3)}, "for each of 3 relations, got 2"),
         ({"fanouts": ((0, 0, 0), 3)}, "must draw from a relation"),
@@ -134,6 +135,12 @@ def test_fanouts_by_relation(dataset, method):
 def test_fanouts_by_relation_are_refused(change, error):
     with pytest.raises(ValueError, match=f"fanouts.*{error}"):
         config_of(**{"method": "neighbor", **BY_RELATION, **change})
+
+
+def test_fanouts_by_relation_are_for_rgcn():
+    fanouts = BY_RELATION["fanouts"]
+    with pytest.raises(ValueError, match="not for model sage with method neighbor"):
+        config_from({"model": "sage", "method": "neighbor", "fanouts": fanouts})
 
 
 def test_training_learns_and_a_kept_model_predicts_on_typed_graphs(gnn, dataset, tmp_path):
@@ -160,11 +167,11 @@ def test_a_graph_without_the_types_of_the_model_is_refused(gnn, dataset, tmp_pat
             gnn.make_trainer(dataset, config_of("full", **options))
     with pytest.raises(TypeError, match="graph must be a TypedGraph"):
         gnn.make_trainer(load_dataset(write_graphsaint(tmp_path)), config_of("full"))
-    with pytest.raises(ValueError, match='relations must be 1 where model is "sage"'):
-        refimpl.TrainConfig(relations=2)
-    for name in ("bases", "node_types"):
+    with pytest.raises(ValueError, match='relations is no setting where model is "sage"'):
+        config_from({"relations": 2})
+    for name, value in (("bases", -1), ("node_types", -2)):
         with pytest.raises(ValueError, match=name):
-            config_of("full", **{name: -1})
+            config_of("full", **{name: value})
 
 
 def test_any_model_trains_on_a_typed_data_set(gnn, dataset):

@@ -1,5 +1,6 @@
 """VR-GCN: its aggregate against the formula in dense algebra, exact and unbiased as it claims."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -53,11 +54,12 @@ def dataset():
 def graph_of(gnn, dataset, config, iteration):
     """Return what is sampled in an iteration: hops of the layers 2 .. L alone."""
     graph = dataset.train_graph
-    epoch, b = divmod(iteration, -(-graph.n // config.method.batch_size))
+    settings = config.fitted(graph).method
+    epoch, b = divmod(iteration, -(-graph.n // settings.batch_size))
     roots = gnn.samplers.epoch_batches(
-        np.arange(graph.n, dtype=np.int32), config.method.batch_size, config.rng, epoch
+        np.arange(graph.n, dtype=np.int32), settings.batch_size, config.rng, epoch
     )
-    return gnn.sample_mfg(graph, roots[b], config.fanouts, seed=config.rng, epoch=epoch, batch=b)
+    return gnn.sample_mfg(graph, roots[b], settings.fanouts, seed=config.rng, epoch=epoch, batch=b)
 
 
 def layer(model, W, aggregate, own):
@@ -120,14 +122,14 @@ def test_every_step_by_the_formula(gnn, dataset, model, options):
     for iteration in range(10):
         mfg = graph_of(gnn, dataset, config, iteration)
         W, m, before = copied(state.weights), copied(state.m), state.cache.rows.copy()
-        loss, nodes = trainer.step()
+        step = trainer.step()
 
         def dense(W, mfg=mfg, before=before, i=iteration):
             return dense_pass(gnn, dataset, config, W, mfg, before, i)
 
         expected, after = dense(W)
-        assert nodes == len(mfg.nodes[-1])
-        assert loss == pytest.approx(expected.real, rel=1e-12)
+        assert step.nodes == len(mfg.nodes[-1])
+        assert step.loss == pytest.approx(expected.real, rel=1e-12)
         np.testing.assert_allclose(state.cache.rows, after, rtol=1e-10, atol=1e-13)
         check_gradients(lambda W, dense=dense: dense(W)[0], W, last_gradients(m, state.m))
 
@@ -138,7 +140,7 @@ def test_it_is_exact_where_the_histories_are(gnn, dataset, model, fanout):
     """Whatever is sampled."""
     config = config_of(model, layers=3, fanouts=(fanout,) * 2)
     for rng in range(3):
-        trainer = gnn.make_trainer(dataset, refimpl.TrainConfig(**{**vars(config), "rng": rng}))
+        trainer = gnn.make_trainer(dataset, replace(config, rng=rng))
         W = trainer.state.weights
         exact = exact_pass(dataset, config, W)
         trainer.state.cache.rows[...] = exact[:2]
@@ -164,7 +166,8 @@ def test_it_is_unbiased_for_any_histories(gnn, dataset, model, taken):
             computed = np.concatenate([[v], graph.indices[edge_ids]]).astype(np.int32)
             block = refimpl.Block([0], [taken], np.arange(1, taken + 1), taken + 1, edge_ids)
             sampled = gnn.adjacency.block_norm(kind, block, degrees[computed], dtype=np.float64)
-            both, nodes = with_histories(sampled, block, computed, computed[:1], graph, P)
+            both, outside = control_variate(sampled, block, computed[:1], graph, P)
+            nodes = np.concatenate([computed, outside])
             row = both.graph.to_scipy(both.data).toarray()[0]
             columns = nodes + n * (np.arange(len(nodes)) > taken)
             assert len(np.unique(columns)) == len(columns)
@@ -182,9 +185,8 @@ def test_with_all_neighbors_it_is_neighbor_sampling(gnn, dataset, model):
     """Nothing is read from histories, which may then hold anything."""
     config = config_of(model, layers=3, fanouts=(-1, -1))
     trainer = gnn.make_trainer(dataset, config)
-    plain = gnn.make_trainer(
-        dataset, refimpl.TrainConfig(**{**vars(config), "method": "neighbor", "fanouts": (-1,) * 3})
-    )
+    neighbor = refimpl.methods.Neighbor(batch_size=10, fanouts=(-1,) * 3)
+    plain = gnn.make_trainer(dataset, replace(config, method=neighbor))
     for _ in range(6):
         trainer.state.cache.rows[...] = np.nan
         assert trainer.step()[0] == pytest.approx(plain.step()[0], rel=1e-9)
@@ -214,9 +216,10 @@ def test_the_gradient_has_no_rows_for_histories(gnn, dataset):
     (computed, receiving), (block,) = mfg
     sampled = gnn.adjacency.block_norm("row", block, dtype=np.float64)
     P = edge_values(graph, "sage", np.float64)
-    both, nodes = with_histories(sampled, block, computed, receiving, graph, P)
-    assert len(nodes) > len(computed)
-    refimpl.Block(both.graph.start, both.graph.end, both.graph.indices, len(nodes))  # checks it
+    both, outside = control_variate(sampled, block, receiving, graph, P)
+    width = len(computed) + len(outside)
+    assert len(outside) > 0
+    refimpl.Block(both.graph.start, both.graph.end, both.graph.indices, width)  # checks it
     t = both.graph_t
     refimpl.Block(t.start, t.end, t.indices, t.n_src)  # checks it
     transpose = t.to_scipy(both.data_t).toarray()
@@ -243,10 +246,13 @@ def test_edge_values_are_the_matrix(gnn, dataset, model):
 
 
 def test_fanouts_are_of_the_layers_above_the_first():
-    assert config_of(layers=3).fanouts == (2, 2)
-    assert config_of(layers=1).fanouts == ()
+    def fanouts(**options):
+        return config_of(**options).fitted(small_dataset().train_graph).method.fanouts
+
+    assert fanouts(layers=3) == (2, 2)
+    assert fanouts(layers=1) == ()
     with pytest.raises(ValueError, match="fanouts must have 1 numbers"):
-        config_of(layers=2, fanouts=(2, 2))
+        fanouts(layers=2, fanouts=(2, 2))
     for model in ("gat", "mixhop", "mlp"):
         with pytest.raises(ValueError, match="model must be"):
             config_of(model)
@@ -275,9 +281,9 @@ def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model):
     poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
     bad, good = (gnn.make_trainer(data, config_of(model, batch_size=40)) for data in (poisoned, clean))
     for _ in range(6):
-        loss = bad.step()
-        assert np.isfinite(loss[0])
-        assert loss == good.step()
+        loss = bad.step().loss
+        assert np.isfinite(loss)
+        assert loss == good.step().loss
     assert bits(bad.state) == bits(good.state)
 
 

@@ -8,9 +8,8 @@ import pytest
 from strategies import graph_from_edges
 from threadpoolctl import ThreadpoolController
 
-from refimpl import Dataset, Sampler, TrainConfig, as_graph, scaled_sampler
+from refimpl import Dataset, Sampler, TrainConfig, as_graph, methods, scaled_sampler
 from refimpl._threads import one_blas_thread
-from refimpl.lab.training.methods import SampledGraph
 
 TRIANGLE = graph_from_edges(3, {(0, 1), (1, 2), (0, 2)})
 
@@ -73,7 +72,8 @@ def test_training_on_empty_samples_is_refused(gnn):
         "none", graph, graph, np.ones((4, 1)), labels, False, nodes, nodes[:0], nodes[:0]
     )
     with pytest.raises(ValueError, match="must draw nodes"):
-        gnn.train(data, TrainConfig(method=SampledGraph(sampler=Sampler("edge", b=3)), epochs=1))
+        method = methods.SampledGraph(sampler=Sampler("edge", b=3))
+        gnn.train(data, TrainConfig(method=method, epochs=1))
 
 
 def test_a_training_graph_has_no_self_loops():
