@@ -27,7 +27,7 @@ def test_a_policy_loads_the_rows_that_training_loads(policies):
     data = communities(1, nodes=500)
     graph, d, h = data.train_graph, data.features.shape[1], 4
     options = argparse.Namespace(
-        fanouts=[3, 2, 2], batch_size=25, p_grad=0.8, age=5, overflow="wrap", iterations=20
+        fanouts=[3, 2, 2], batch=25, p_grad=0.8, age=5, overflow="wrap", iterations=20
     )
     options.floats = lambda d, n: int(0.3 * n * d)
     method = methods.Fresh(
