@@ -9,6 +9,12 @@ from tiny_data import arrays_of, same_run, write_graphsaint
 import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import main
+from refimpl.lab.data.karate import karate_dataset
+from refimpl.lab.training.config import config_from
+from refimpl.lab.training.methods import METHODS
+from refimpl.lab.training.models import MODELS
+
+GRAPH = karate_dataset().train_graph
 
 
 @pytest.mark.parametrize(
@@ -25,7 +31,7 @@ from refimpl.lab.apps.cli import main
         ({"model": "gat", "heads": 0}, ValueError, r"heads must be in \[1, "),
         ({"model": "gat", "heads": 3}, ValueError, r"hidden must be a multiple of heads \(3\)"),
         ({"model": "mixhop", "hops": -1}, ValueError, "hops must be at least 0"),
-        ({"method": "layer", "batch_size": 0}, ValueError, r"batch must be in \[1, "),
+        ({"method": "layer", "batch_size": 0}, ValueError, r"batch_size must be in \[1, "),
         ({"method": "layer", "fanouts": (5,)}, ValueError, "fanouts must have 2 numbers"),
         ({"method": "layer", "fanouts": (5, 0)}, ValueError, "fanouts must be -1 or at least 1"),
         ({"method": "layer", "fanouts": (5, -2)}, ValueError, r"fanouts must be in \[-1, "),
@@ -34,7 +40,7 @@ from refimpl.lab.apps.cli import main
         ({"method": "fresh", "p_grad": 1.1}, ValueError, "p_grad .* at most 1, got 1.1"),
         ({"method": "fresh", "p_grad": "all"}, TypeError, "p_grad must be a real number"),
         ({"method": "fresh", "t_stale": -1}, ValueError, r"t_stale must be in \[0, "),
-        ({"method": "fresh", "t_stale": "inf"}, TypeError, "t_stale must be an integer"),
+        ({"method": "fresh", "t_stale": "old"}, TypeError, "t_stale must be an integer"),
         ({"method": "fresh", "warmup": -1}, ValueError, r"warmup must be in \[0, "),
         ({"method": "fresh", "buffer": 2.5}, TypeError, "buffer must be an integer"),
         ({"method": "fresh", "hotness": "fame"}, ValueError, "hotness must be one of 'none', 'd"),
@@ -44,28 +50,39 @@ from refimpl.lab.apps.cli import main
         ({"method": "neighbor", "workers": -1}, ValueError, r"workers must be in \[0, "),
         ({"method": "neighbor", "model": "mlp"}, ValueError, 'method is "neighbor", got "mlp"'),
         ({"model": "sag"}, ValueError, "model must be one of 'sage', 'gcn'"),
-        ({"method": "node"}, ValueError, "method must be one of 'graph', 'layer', 'full'"),
+        ({"method": "node"}, ValueError, "method must be one of 'graph', "),
+        ({"hiden": 8}, ValueError, "hiden is no setting of any model or method; did you mean hid"),
     ],
 )
 def test_bad_settings(options, error, message):
     with pytest.raises(error, match=message):
-        refimpl.TrainConfig(hidden=8, **{k: v for k, v in options.items() if k != "hidden"})
+        config_from({"hidden": 8, **options}).fitted(GRAPH)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"model": 3}, TypeError, "model must be a ModelSettings, such as Sage\\(\\), or its name"),
+        ({"method": refimpl.models.Gat()}, TypeError, "method must be a MethodSettings, such as"),
+        ({"model": refimpl.models.Gat}, TypeError, "model must be a ModelSettings, .* got type"),
+        ({"heads": 2}, TypeError, "heads"),
+    ],
+)
+def test_parts_of_another_kind(options, error, message):
+    with pytest.raises(error, match=message):
+        refimpl.TrainConfig(**options)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "where"),
     [
-        ("normalize", True, {"model": "gcn"}),
-        ("normalize", True, {"model": "mixhop"}),
-        ("normalize", True, {"model": "gat"}),
         ("normalize", True, {"method": "layer"}),
         ("normalize", True, {"method": "full"}),
         ("sampler", refimpl.Sampler("edge", b=3), {"method": "layer"}),
-        ("batch", 9, {"method": "graph"}),
-        ("batch", 9, {"method": "full"}),
+        ("batch_size", 9, {"method": "graph"}),
+        ("batch_size", 9, {"method": "full"}),
         ("fanouts", (25, 10), {"method": "graph"}),
         ("fanouts", (25, 10), {"method": "full"}),
-        ("fanouts", (25, 10), {"model": "mlp", "method": "layer"}),
         ("background", True, {"method": "full"}),
         ("concat", "self_first", {"model": "gcn"}),
         ("hops", 3, {"model": "sage"}),
@@ -85,13 +102,22 @@ def test_bad_settings(options, error, message):
 )
 def test_settings_that_do_not_apply_are_refused(name, value, where):
     other, found = next(iter(where.items()))
-    with pytest.raises(ValueError, match=f'^{name} must be .* where {other} is "{found}"'):
-        refimpl.TrainConfig(**where, **{name: value})
+    with pytest.raises(ValueError, match=f'^{name} is no setting where .*{other} is "{found}"'):
+        config_from({**where, name: value})
+    classes = {"model": MODELS, "method": METHODS}[other]
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+        classes[found](**{name: value})
+
+
+@pytest.mark.parametrize("model", ["gcn", "mixhop", "gat"])
+def test_what_normalising_is_for(model):
+    with pytest.raises(ValueError, match=f'^normalize must be False where model is "{model}"'):
+        config_from({"model": model, "normalize": True})
 
 
 def test_default_fanouts_are_those_of_the_paper():
     def fanouts(**options):
-        return refimpl.TrainConfig(method="layer", **options).fanouts
+        return config_from({"method": "layer", **options}).fitted(GRAPH).method.fanouts
 
     assert fanouts() == (25, 10)
     assert fanouts(layers=1) == (25,)
@@ -99,7 +125,33 @@ def test_default_fanouts_are_those_of_the_paper():
     assert fanouts(model="mixhop", hops=3) == (25, 10, 10, 10, 10, 10)
     assert fanouts(model="mixhop", hops=0) == fanouts(model="mlp") == ()
     assert fanouts(fanouts=[3, -1]) == (3, -1)
-    assert refimpl.TrainConfig().fanouts is None
+    with pytest.raises(ValueError, match="fanouts must have 0 numbers"):
+        fanouts(model="mlp", fanouts=(25, 10))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_flat_settings_are_json_and_come_back(method):
+    """Those of a class are flat beside those of the run; filled in or not."""
+    options = {"fresh": {"t_stale": np.inf, "cache_layers": (1,), "fanouts": (3, -1)}}
+    config = config_from({"method": method, "rng": 5, **options.get(method, {})})
+    for one in (config, config.fitted(GRAPH) if method != "graph" else config):
+        flat = json.loads(json.dumps(one.flat()))
+        assert config_from(flat) == one
+        assert flat["model"] == "sage" and flat["method"] == method and flat["rng"] == 5
+    with pytest.raises(AttributeError):
+        config.method.name = "other"
+
+
+def test_the_age_bound_scales_with_the_epoch():
+    """A sixth of an epoch's iterations, at least 1."""
+
+    def age(size, **options):
+        options = {"method": "fresh", "batch_size": size, **options}
+        return config_from(options).fitted(GRAPH).method.t_stale
+
+    assert GRAPH.n == 18
+    assert [age(size) for size in (1, 2, 3, 18, 512)] == [3, 1, 1, 1, 1]
+    assert (age(1, t_stale=9), age(1, t_stale=np.inf)) == (9, np.inf)
 
 
 # The command line.
