@@ -50,7 +50,7 @@ class MethodSettings(Settings):
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
 
     def fitted(self, config, graph):
-        """Return these settings that depend on `config` and the training `graph` filled in."""
+        """Return these settings, those filled in that depend on `config` and the training `graph`."""
         return self
 
     def start(self, run) -> Any:
