@@ -10,7 +10,7 @@ from tiny_data import CLASSES, FEATURES, write_graphsaint
 from trained_models import KINDS, same_model, trained
 
 import refimpl
-from refimpl import TrainedModel, TrainConfig, load_dataset, load_model, save_model
+from refimpl import TrainConfig, TrainedModel, load_dataset, load_model, save_model
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.model import architecture_of
 from refimpl.lab.training.settings import settings_of
