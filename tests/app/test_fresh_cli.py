@@ -25,7 +25,8 @@ from refimpl.lab.training.trainer import EpochRecord
 HIDDEN, TRAIN, EPOCHS = 8, 130, 3
 GONE = object()  # a setting that does not apply and is not there
 NEIGHBOR = ("--method", "neighbor", "--batch-size", "22", "--fanouts", "4,3")
-FRESH = ("--method", "fresh", *NEIGHBOR[2:], "--buffer", "6000")  # 187 embeddings of 2 x 130
+OLD = ("--t-stale", "200")  # older than any embedding here
+FRESH = ("--method", "fresh", *NEIGHBOR[2:], *OLD, "--buffer", "6000")  # 187 of 260 embeddings
 UNLIMITED = (*FRESH[:-1], "1MB")
 SMALL = (*FRESH, "--buffer", "3000")  # too small for what is worth keeping
 FREE = ("pool", "threads", "background", "workers", "features")
@@ -66,7 +67,7 @@ def state(tmp_path):
     [
         (
             FRESH,
-            {"p_grad": 0.9, "t_stale": 1, "warmup": 0, "buffer": 6000, "hotness": "degree"},
+            {"p_grad": 0.9, "t_stale": 200, "warmup": 0, "buffer": 6000, "hotness": "degree"},
             "GraphSAGE with cached embeddings on batches of 22 nodes with fan-outs 4,3 of tiny",
         ),
         (
@@ -106,7 +107,7 @@ def state(tmp_path):
         ),
         (
             ("--method", "fresh", "--hotness", "none", "--buffer", "0"),
-            {"hotness": "none", "buffer": 0, "batch_size": 512, "fanouts": [20, 15]},
+            {"hotness": "none", "buffer": 0, "t_stale": 1, "batch_size": 512, "fanouts": [20, 15]},
             "GraphSAGE with cached embeddings on batches of 512 nodes with fan-outs 20,15",
         ),
         (

@@ -53,7 +53,8 @@ NEVER = -1
 
 # A small buffer wraps; 22 nodes in a batch make 6 steps an epoch.
 FREE = ("pool", "threads", "background", "workers", "features")
-FRESH = ("--method", "fresh", "--batch-size", 22, "--fanouts", "4,3", "--buffer", 6000)
+FRESH = ("--method", "fresh", "--batch-size", 22, "--fanouts", "4,3", "--t-stale", 200)
+FRESH = (*FRESH, "--buffer", 6000)
 
 
 @pytest.fixture(scope="session")

@@ -32,6 +32,8 @@ def layer_sizes():
 class FastGcn(MethodSettings):
     """Batches whose layers are drawn by importance, from all nodes.
 
+    FastGCN, Chen, Ma and Xiao 2018.
+
     Parameters
     ----------
     batch_size : int

@@ -51,6 +51,8 @@ def parsed_size(text):
 class Fresh(MethodSettings):
     """FreshGNN: batches of nodes with sampled neighbours, and a cache of embeddings and features.
 
+    VLDB'24 Algorithm 1; an iteration is `fresh_iteration`.
+
     Parameters
     ----------
     batch_size : int

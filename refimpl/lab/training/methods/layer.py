@@ -16,7 +16,9 @@ FANOUTS = (25, 10)  # JPDC'21 section 7.7
 
 @dataclass(frozen=True)
 class LayerSampling(MethodSettings):
-    """Batches of nodes with sampled neighbours in each layer (GraphSAGE, a baseline).
+    """Batches of nodes with sampled neighbours in each layer, as GraphSAGE does: a baseline.
+
+    JPDC'21 section 7.7; Hamilton et al. 2017.
 
     Parameters
     ----------
