@@ -28,7 +28,7 @@ TELLING = {  # a function, how the line that runs begins, and which time it runs
     "frontier": ("frontier", "FS[slot] =", 1),
     "partition": ("feature_propagate", "Y[v, part] +=", 11),
     "pin_tile": ("Dashboard.cleanup", "DB_new[k :", 1),
-    "pool": ("Trainer._passes", "loss =", 1),
+    "pool": ("Run.pass_over", "loss =", 1),
     "pruning": ("prune_mfg", "live.insert(", 2),
     "transpose": ("transpose_perm", "perm[ptr[u]] =", 6),
 }

@@ -10,6 +10,7 @@ from importlib import import_module
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from refimpl.lab.apps.options import option_of
 from refimpl.lab.training.settings import settings_of
 
 TITLES = ("field", "option", "default", "what it does")
@@ -21,16 +22,15 @@ def rows_of(place):
     cls = getattr(import_module(module), name)
     defaults = {field.name: field.default for field in fields(cls)}
     return [
-        (one, option_of(one, setting, defaults[one]), shown(setting, defaults[one]), setting.help)
+        (one, option(cls, one), shown(setting, defaults[one]), setting.help)
         for one, setting in settings_of(cls).items()
     ]
 
 
-def option_of(name, setting, default):
+def option(cls, name):
     """Return the option of the command line, "" if there is none."""
-    if setting.flag == "":
-        return ""
-    return ("--no-" if default is True else "--") + (setting.flag or name).replace("_", "-")
+    made = option_of(cls, name)
+    return "" if made is None else made.flag
 
 
 def shown(setting, default):

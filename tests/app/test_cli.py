@@ -15,7 +15,7 @@ import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import build_parser, main
 from refimpl.lab.apps.info import processor
-from refimpl.lab.apps.options import OPTIONS
+from refimpl.lab.apps.options import train_options
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.trainer import EpochRecord
 
@@ -53,18 +53,25 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
     assert metrics["settings"] == {
         "data": str((tmp_path / metrics["settings"]["data"]).resolve()),
         "impl": gnn.__name__,
-        "method": "graph",
+        "dtype": "float32",
+        "threads": 1,
         "model": "sage",
+        "method": "graph",
         "layers": 2,
         "hidden": 8,
         "bias": False,
         "dropout": 0.0,
         "row_l2": False,
-        "concat": "neigh-first",
-        "hops": None,
-        "heads": None,
-        "attention": None,
-        "sampler": "pin-tile",
+        "classifier_relu": False,
+        "epochs": 3,
+        "lr": 0.01,
+        "rng": 4,
+        "concat": "neigh_first",
+        "normalize": False,
+        "coverage": 50.0,
+        "pool": 4,
+        "background": False,
+        "sampler": "pin_tile",
         "frontier": 3,
         "budget": 26,
         "eta": 2.0,
@@ -73,39 +80,7 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
         "lanes": 8,
         "probe_range": "capacity",
         "overflow": "truncate",
-        "edges": None,
-        "edge_method": None,
-        "roots": None,
-        "walk_length": None,
-        "burn": None,
         "clip": None,
-        "epochs": 3,
-        "lr": 0.01,
-        "batch": None,
-        "fanouts": None,
-        "fanout_order": None,
-        "pool": 4,
-        "background": False,
-        "workers": None,
-        "features": None,
-        "half_features": False,
-        "p_grad": None,
-        "t_stale": None,
-        "warmup": None,
-        "buffer": None,
-        "hotness": None,
-        "buffer_overflow": None,
-        "control": None,
-        **dict.fromkeys(("cache_layers", "rank_base", "staleness", "sample_mode", "beta")),
-        **dict.fromkeys(("clusters", "clusters_per_batch", "layer_sizes", "bases")),
-        **dict.fromkeys(("no_lookup_roots", "no_gradient_evict", "performance"), False),
-        "typed_input": False,
-        "normalize": False,
-        "coverage": None,
-        "classifier_relu": False,
-        "dtype": "float32",
-        "seed": 4,
-        "threads": 1,
     }
     assert metrics["threads"] == 1
     assert metrics["build"] == (fastimpl.build_info() if gnn is fastimpl else None)
@@ -167,7 +142,7 @@ def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options):
     assert metrics["settings"]["classifier_relu"] == ("--classifier-relu" in options)
     if "full" in options:
         assert metrics["iterations"] == 3
-        assert metrics["settings"]["budget"] is None
+        assert not {"sampler", "budget", "pool"} & metrics["settings"].keys()
     slow, fast = (
         refimpl.lab.training.load_checkpoint(tmp_path / n / "checkpoint.npz")[0] for n in PACKAGES
     )
@@ -252,6 +227,21 @@ def parsers():
     return commands.choices
 
 
+def test_the_help_has_what_all_runs_have_first():
+    groups = {
+        group.title: [action.dest for action in group._group_actions]
+        for group in parsers()["train"]._action_groups
+        if group._group_actions
+    }
+    titles = list(groups)
+    first = ["options", "run", "model and training", "several methods", "--method graph"]
+    assert titles[: len(first)] == first
+    assert titles[-1] == "--model rgcn"
+    assert {"batch_size", "fanouts", "pool", "workers"} <= {*groups["several methods"]}
+    assert {"normalize", "sampler", "budget"} <= {*groups["--method graph"]}
+    assert groups["--model gat"] == ["heads", "attention"]
+
+
 @pytest.mark.parametrize("command", ["train", "compare", "sample", "info"])
 def test_help_explains_every_option_with_its_default(command):
     parser = parsers()[command]
@@ -268,7 +258,7 @@ def test_help_explains_every_option_with_its_default(command):
 def test_help_shows_the_defaults_that_are_used(run):
     settings = run("--epochs", 1)[3]["settings"]
     actions = {a.dest: a.help for a in parsers()["train"]._actions}
-    assert actions.keys() == {"help", "out", "resume", *OPTIONS}
+    assert actions.keys() == {"help", "out", "resume", *train_options()}
     for name in (
         "impl",
         "method",
@@ -279,9 +269,10 @@ def test_help_shows_the_defaults_that_are_used(run):
         "lr",
         "pool",
         "dtype",
-        "seed",
     ):
-        assert f"(default: {settings[name]})" in actions[name]
+        shown = str(settings[name]).replace("pin_tile", "pin-tile")
+        assert f"(default: {shown})" in actions[name]
+    assert f"(default: {settings['rng']})" in actions["seed"]
     assert "(default: 30)" in actions["epochs"]
     assert "(default: 256)" in actions["hidden"]
     assert build_parser("refimpl").parse_args(["train"]).command == "train"
@@ -294,10 +285,11 @@ BAD = {
     "abbreviated option": (["train", "--lay", "2"], "--lay"),
     "no number": (["train", "--layers", "two"], "--layers: invalid int value: 'two'"),
     "bad choice": (["train", "--dtype", "float16"], "--dtype: invalid choice: 'float16'"),
+    "no sampler": (["--sampler", "snow_ball"], "--sampler: invalid choice: 'snow_ball' (choose"),
     "layers": (["--layers", "0"], "layers must be in [1, "),
     "hidden": (["--hidden", "-3"], "hidden must be in [1, "),
     "hidden too large": (["--hidden", "2147483647"], "Unable to allocate"),
-    "epochs": (["--epochs", "-1"], "epochs must be at least 0, got -1"),
+    "epochs": (["--epochs", "-1"], "epochs must be in [0, "),
     "lr": (["--lr", "0"], "lr must be finite and above 0, got 0.0"),
     "lr nan": (["--lr", "nan"], "lr must be finite and above 0, got nan"),
     "pool": (["--pool", "0"], "pool must be in [1, "),
@@ -331,6 +323,37 @@ BAD = {
         }.items()
     },
 }
+
+
+@pytest.mark.parametrize(
+    ("argv", "words", "close"),
+    [
+        (("train", "--batch", "22"), "--batch 22", "--batch-size"),
+        (("train", "--lookup-roots"), "--lookup-roots", "--no-lookup-roots"),
+        (("compare", "--bugdet=9"), "--bugdet=9", "--budget"),
+        (("sample", "--counts", "2"), "--counts 2", "--count"),
+        (("predict", "model.npz", "--node", "all"), "--node all", "--nodes"),
+        (("train", "--zzz"), "--zzz", None),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_unknown_flag_names_the_right_help_and_what_is_close(capfd, argv, words, close):
+    assert main([*argv]) == 2
+    hint = f"; did you mean {close}?" if close else ""
+    help_of = f" (see minibatch-gnn {argv[0]} --help)"
+    assert one_error(capfd).endswith(f"error: unrecognized arguments: {words}{hint}{help_of}")
+
+
+def test_words_are_read_with_hyphens_or_underscores(run):
+    for options in (
+        ("--sampler", "pin_tile", "--concat", "self_first"),
+        ("--sampler", "pin-tile", "--concat", "self-first"),
+    ):
+        status, stdout, stderr, metrics = run(*options)
+        assert (status, stderr) == (0, "")
+        assert stdout.startswith("GraphSAGE on pin-tile subgraphs")
+        assert metrics["settings"]["sampler"] == "pin_tile"
+        assert metrics["settings"]["concat"] == "self_first"
 
 
 def one_error(capfd, prog="minibatch-gnn"):

@@ -10,6 +10,8 @@ import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.data.communities import communities
+from refimpl.lab.training.methods import METHODS, SampledGraph
+from refimpl.lab.training.settings import settings_of
 
 PARTS = ["sampling", "aggregation", "weights", "other", "whole iteration"]
 
@@ -33,10 +35,9 @@ def compare(tmp_path, capfd):
 def test_twenty_iterations_in_float64_agree(sampler):
     dataset = communities(3, dtype="float64")
     graph = dataset.train_graph
-    config = refimpl.TrainConfig(
-        hidden=32, rng=11, sampler=refimpl.scaled_sampler(graph, sampler, n=400)
-    )
-    drawn = [gnn.sample_many(graph, config.sampler, 11, 0, 20) for gnn in (refimpl, fastimpl)]
+    method = SampledGraph(sampler=refimpl.scaled_sampler(graph, sampler, n=400))
+    config = refimpl.TrainConfig(method=method, hidden=32, rng=11)
+    drawn = [gnn.sample_many(graph, method.sampler, 11, 0, 20) for gnn in (refimpl, fastimpl)]
     for a, b in zip(*drawn, strict=True):
         assert a.nodes.tobytes() == b.nodes.tobytes()
         assert a.graph.indptr.tobytes() == b.graph.indptr.tobytes()
@@ -46,9 +47,9 @@ def test_twenty_iterations_in_float64_agree(sampler):
         assert a.counters == b.counters
     slow, fast = (gnn.make_trainer(dataset, config) for gnn in (refimpl, fastimpl))
     for _ in range(20):
-        (slow_loss, slow_nodes), (fast_loss, fast_nodes) = slow.step(), fast.step()
-        assert slow_nodes == fast_nodes
-        assert fast_loss == pytest.approx(slow_loss, rel=1e-9)
+        a, b = slow.step(), fast.step()
+        assert a.nodes == b.nodes
+        assert b.loss == pytest.approx(a.loss, rel=1e-9)
     start = refimpl.make_trainer(dataset, config).state.weights
     for name, W in slow.state.weights.items():
         assert not np.array_equal(W, start[name])
@@ -93,6 +94,18 @@ def test_other_settings(compare, options):
     assert result["tolerance"] == (1e-9 if "float64" in options else 1e-3)
     if "full" in options:  # there is nothing to sample
         assert result["parts"]["sampling"]["speedup"] is None
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_every_method_samples_is_compared(compare, method):
+    few = ("--clusters", "6") if method == "cluster" else ()
+    size = ("--batch-size", "40") if "batch_size" in settings_of(METHODS[method]) else ()
+    status, stdout, _, result = compare("--rounds", "2", "--method", method, *few, *size)
+    assert (status, result["iterations"]) == (0, 4)
+    assert (result["same_subgraphs"], result["agree"]) == (True, True)
+    unused = {"impl", "epochs", "background", "workers", "features", "half_features"}
+    assert not unused & result["settings"].keys()
+    assert result["settings"]["method"] == method
 
 
 def test_no_file_unless_asked(tmp_path, monkeypatch, capsys):

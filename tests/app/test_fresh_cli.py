@@ -4,6 +4,7 @@ import argparse
 import csv
 import io
 import json
+import math
 import sys
 from functools import partial
 
@@ -16,13 +17,16 @@ import fastimpl
 import refimpl
 from refimpl.lab.apps import run as run_module
 from refimpl.lab.apps.cli import build_parser, main
-from refimpl.lab.apps.values import age, size
-from refimpl.lab.training.node_batches import LoadCounts
+from refimpl.lab.training.config import config_from
+from refimpl.lab.training.counts import LoadCounts
+from refimpl.lab.training.methods.fresh import parsed_age, parsed_size
 from refimpl.lab.training.trainer import EpochRecord
 
 HIDDEN, TRAIN, EPOCHS = 8, 130, 3
-NEIGHBOR = ("--method", "neighbor", "--batch", "22", "--fanouts", "4,3")
-FRESH = ("--method", "fresh", *NEIGHBOR[2:], "--buffer", "6000")  # 187 embeddings of 2 x 130
+GONE = object()  # a setting that does not apply and is not there
+NEIGHBOR = ("--method", "neighbor", "--batch-size", "22", "--fanouts", "4,3")
+OLD = ("--t-stale", "200")  # older than any embedding here
+FRESH = ("--method", "fresh", *NEIGHBOR[2:], *OLD, "--buffer", "6000")  # 187 of 260 embeddings
 UNLIMITED = (*FRESH[:-1], "1MB")
 SMALL = (*FRESH, "--buffer", "3000")  # too small for what is worth keeping
 FREE = ("pool", "threads", "background", "workers", "features")
@@ -68,7 +72,7 @@ def state(tmp_path):
         ),
         (
             (*FRESH, "--p-grad", "0.5", "--t-stale", "inf", "--control", "random"),
-            {"p_grad": 0.5, "t_stale": "inf", "control": "random", "sampler": None, "pool": None},
+            {"p_grad": 0.5, "t_stale": "inf", "control": "random", "sampler": GONE, "pool": GONE},
             "GraphSAGE with cached embeddings",
         ),
         (
@@ -78,7 +82,7 @@ def state(tmp_path):
         ),
         (
             (*FRESH, "--model", "gcn", "--warmup", "7", "--hotness", "pagerank", "--bias"),
-            {"warmup": 7, "hotness": "pagerank", "buffer_overflow": "wrap", "header": "continue"},
+            {"warmup": 7, "hotness": "pagerank", "overflow": "wrap", "header": "continue"},
             "GCN with cached embeddings on batches",
         ),
         (
@@ -93,22 +97,22 @@ def state(tmp_path):
                 "--dropout",
                 "0.2",
             ),
-            {"layers": 3, "fanouts": [4, 3, -1], "buffer": 3000, "fanout_order": "roots-first"},
+            {"layers": 3, "fanouts": [4, 3, -1], "buffer": 3000, "fanout_order": "roots_first"},
             "GraphSAGE with cached embeddings on batches of 22 nodes with fan-outs 4,3,all of",
         ),
         (
             (*FRESH, "--hotness", "profile", "--buffer-overflow", "drop", "--workers", "2"),
-            {"hotness": "profile", "buffer_overflow": "drop", "overflow": None, "workers": 2},
+            {"hotness": "profile", "overflow": "drop", "budget": GONE, "workers": 2},
             "GraphSAGE with cached embeddings",
         ),
         (
             ("--method", "fresh", "--hotness", "none", "--buffer", "0"),
-            {"hotness": "none", "buffer": 0, "batch": 512, "fanouts": [20, 15]},
+            {"hotness": "none", "buffer": 0, "t_stale": 1, "batch_size": 512, "fanouts": [20, 15]},
             "GraphSAGE with cached embeddings on batches of 512 nodes with fan-outs 20,15",
         ),
         (
             (*NEIGHBOR, "--fanout-order", "code"),
-            {"fanouts": [4, 3], "workers": 0, "p_grad": None, "t_stale": None, "buffer": None},
+            {"fanouts": [4, 3], "workers": 0, "p_grad": GONE, "t_stale": GONE, "buffer": GONE},
             "GraphSAGE on batches of 22 nodes with fan-outs 4,3, read backwards, of tiny",
         ),
     ],
@@ -121,7 +125,7 @@ def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options, s
         status, stdout, stderr, metrics[name] = run(*command, impl=name, out=name)
         assert (status, stderr) == (0, "")
         assert stdout.startswith(title)
-        assert {key: metrics[name]["settings"][key] for key in settings} == settings
+        assert {k: metrics[name]["settings"].get(k, GONE) for k in settings} == settings
     for key in ("loads", "cache", "iterations"):
         assert metrics["refimpl"][key] == metrics["fastimpl"][key]
     slow, fast = (
@@ -291,17 +295,17 @@ def test_features_are_mapped_while_training_runs_and_the_file_is_gone_then(
     run, tmp_path, monkeypatch
 ):
     seen = []
-    epoch = refimpl.lab.training.fresh.FreshTrainer.epoch
+    epoch = refimpl.lab.training.trainer.Trainer.epoch
 
     def spy(self, after_step=None):
         file = tmp_path / "out" / "training_features.npy"
         X = np.load(file)
-        assert isinstance(self.features, np.memmap)
+        assert isinstance(self.run.features, np.memmap)
         assert X.tobytes() == self.dataset.features[self.dataset.train].tobytes()
         seen.append(file.stat().st_size)
         return epoch(self, after_step)
 
-    monkeypatch.setattr(refimpl.lab.training.fresh.FreshTrainer, "epoch", spy)
+    monkeypatch.setattr(refimpl.lab.training.trainer.Trainer, "epoch", spy)
     assert run(*FRESH, "--features", "mmap")[0] == 0
     assert seen == [128 + TRAIN * FEATURES * 4] * EPOCHS
     assert not list((tmp_path / "out").glob("*features*"))
@@ -309,17 +313,18 @@ def test_features_are_mapped_while_training_runs_and_the_file_is_gone_then(
 
 def test_training_reads_the_features_that_it_is_given(gnn, folder):
     """Poisoned features of the data set are not met, neither by the loader nor by the cache."""
+    few = {"hidden": 8, "batch_size": 22, "fanouts": (4, 3)}
     for options in ({"method": "neighbor"}, {"method": "fresh", "buffer": 6000}):
-        config = gnn.TrainConfig(hidden=8, batch=22, fanouts=(4, 3), **options)
+        config = config_from({**few, **options})
         dataset, poisoned = tiny_dataset(folder), tiny_dataset(folder)
         X = dataset.features[dataset.train]
         poisoned.features[...] = np.nan
         plain = gnn.make_trainer(dataset, config)
         given = gnn.make_trainer(poisoned, config, features=X)
         for _ in range(8):
-            loss, _ = plain.step()
+            loss = plain.step().loss
             assert np.isfinite(loss)
-            assert given.step()[0] == loss
+            assert given.step().loss == loss
 
 
 def test_the_file_goes_even_if_the_run_fails(run, tmp_path, monkeypatch):
@@ -327,7 +332,7 @@ def test_the_file_goes_even_if_the_run_fails(run, tmp_path, monkeypatch):
         assert (tmp_path / "out" / "training_features.npy").exists()
         raise ValueError("a fault")
 
-    monkeypatch.setattr(refimpl.lab.training.fresh.FreshTrainer, "step", broken)
+    monkeypatch.setattr(refimpl.lab.training.trainer.Trainer, "step", broken)
     with pytest.raises(ValueError, match="a fault"):
         run(*FRESH, "--features", "mmap")
     assert (tmp_path / "out" / "checkpoint.npz").exists()
@@ -377,7 +382,7 @@ def _with_an_outlier(load):
     ],
 )
 def test_features_that_do_not_fit(gnn, folder, options, features, error, message):
-    config = gnn.TrainConfig(**{"method": "fresh", "hidden": 8, **options})
+    config = config_from({"method": "fresh", "hidden": 8, **options})
     with pytest.raises(error, match=message):
         gnn.make_trainer(tiny_dataset(folder), config, features=features)
 
@@ -415,11 +420,14 @@ def test_features_that_do_not_fit(gnn, folder, options, features, error, message
         ((*FRESH, "--dtype", "float64", "--features", "mmap"), "with --dtype float64"),
         ((*FRESH, "--dtype", "float64", "--half-features"), "with --dtype float64"),
         (("--method", "fresh", "--model", "mlp"), 'where method is "fresh", got "mlp"'),
-        (("--method", "neighbor", "--model", "mixhop"), "model must be one of sage, gcn, gat"),
+        (
+            ("--method", "neighbor", "--model", "mixhop"),
+            'model must have layers of one hop where method is "neighbor", got "mixhop"',
+        ),
         ((*FRESH, "--p-grad", "1.5"), "p_grad must be"),
         ((*FRESH, "--t-stale", "-1"), "t_stale must be in [0, "),
-        ((*FRESH, "--t-stale", "never"), "--t-stale: invalid age value: 'never'"),
-        ((*FRESH, "--buffer", "lots"), "--buffer: invalid size value: 'lots'"),
+        ((*FRESH, "--t-stale", "never"), "--t-stale: invalid value: 'never', not AGE|inf"),
+        ((*FRESH, "--buffer", "lots"), "--buffer: invalid value: 'lots', not SIZE"),
         ((*FRESH, "--buffer", "9999TiB"), "must hold at most 2147483647 embeddings"),
         ((*FRESH, "--warmup", "-1"), "warmup must be"),
         ((*FRESH, "--workers", "-1"), "workers must be"),
@@ -454,7 +462,7 @@ def test_bad_options_are_one_line_and_status_2(run, tmp_path, options, message):
     ],
 )
 def test_sizes(text, found):
-    assert size(text) == found
+    assert parsed_size(text) == found
 
 
 @pytest.mark.parametrize(
@@ -462,23 +470,29 @@ def test_sizes(text, found):
 )
 def test_no_sizes(text):
     with pytest.raises(ValueError):
-        size(text)
+        parsed_size(text)
 
 
 def test_ages():
-    assert (age("inf"), age("0"), age("200")) == ("inf", 0, 200)
+    assert (parsed_age("inf"), parsed_age("0"), parsed_age("200")) == (math.inf, 0, 200)
     with pytest.raises(ValueError):
-        age("infinite")
+        parsed_age("infinite")
 
 
 def test_help_says_where_an_option_applies():
     (commands,) = [a for a in build_parser()._actions if isinstance(a, argparse._SubParsersAction)]
-    helps = {a.dest: a.help for a in commands.choices["train"]._actions}
+    parser = commands.choices["train"]
+    headings = {
+        a.dest: group.title for group in parser._action_groups for a in group._group_actions
+    }
+    helps = {a.dest: a.help for a in parser._actions}
     for name in ("p_grad", "t_stale", "warmup", "buffer", "hotness", "buffer_overflow", "control"):
-        assert "--method fresh only (default: " in helps[name]
-    assert "--method layer, fresh, neighbor" in helps["batch"]
+        assert headings[name] == "--method fresh"
+    assert headings["batch_size"] == "several methods"
+    assert "; methods layer, fresh, neighbor, gas, " in helps["batch_size"]
+    assert "(default: layer: 25,10,10,..; fresh and neighbor: 20,15,10,10,..; " in helps["fanouts"]
     assert "(default: 256MiB)" in helps["buffer"]
-    assert "--workers and --features changed" in " ".join(helps["resume"].split())
+    assert "--threads, --features, --pool, --background and --workers changed" in helps["resume"]
 
 
 # Both packages side by side.

@@ -65,7 +65,7 @@ def test_without_it_there_is_no_such_part(run):
     assert "normalization" not in stdout
     assert "normalised" not in stdout
     assert metrics["seconds"]["normalization"] == 0
-    assert metrics["settings"]["coverage"] is None
+    assert metrics["settings"]["normalize"] is False
     assert {row["normalization"] for row in history} == {"0.0"}
 
 

@@ -287,7 +287,7 @@ def test_refused_models(single, tiny_model, tmp_path, capfd):
     assert main(["train", *data, *options]) == 0
     capfd.readouterr()
     assert main(["predict", str(tmp_path / "run" / "checkpoint.npz"), *data]) == 2
-    assert "its format is not minibatch-gnn-model/1" in one_error(capfd)
+    assert "its format is not minibatch-gnn-model/2" in one_error(capfd)
 
 
 def test_a_failed_prediction_leaves_the_old_file(single, tiny_model, tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.data.communities import communities
+from refimpl.lab.training.methods import SampledGraph
 from refimpl.lab.training.trainer import EpochRecord
 
 EPOCHS = 6
@@ -52,7 +53,8 @@ NEVER = -1
 
 # A small buffer wraps; 22 nodes in a batch make 6 steps an epoch.
 FREE = ("pool", "threads", "background", "workers", "features")
-FRESH = ("--method", "fresh", "--batch", 22, "--fanouts", "4,3", "--buffer", 6000)
+FRESH = ("--method", "fresh", "--batch-size", 22, "--fanouts", "4,3", "--t-stale", 200)
+FRESH = (*FRESH, "--buffer", 6000)
 
 
 @pytest.fixture(scope="session")
@@ -124,10 +126,10 @@ def test_resume_may_change_the_pool(argv, tmp_path):
     [
         (),
         ("--background", "--model", "gat", "--dropout", 0.2, "--bias"),
-        ("--background", "--model", "gcn", "--method", "layer", "--batch", 20, "--pool", 3),
+        ("--background", "--model", "gcn", "--method", "layer", "--batch-size", 20, "--pool", 3),
         (*FRESH, "--t-stale", 7, "--warmup", 2, "--features", "mmap"),
         (*FRESH, "--t-stale", "inf", "--model", "gat", "--workers", 2, "--control", "random"),
-        ("--method", "neighbor", "--batch", 22, "--workers", 1, "--dropout", 0.2),
+        ("--method", "neighbor", "--batch-size", 22, "--workers", 1, "--dropout", 0.2),
     ],
     ids=["plain", "gat", "layer", "fresh", "fresh gat", "neighbor"],
 )
@@ -405,7 +407,9 @@ def test_weights_do_not_depend_on_pool_or_threads(gnn, dtype, method, tmp_path):
         for threads in (1, 2):
             with threadpool_limits(threads):
                 config = gnn.TrainConfig(
-                    epochs=2, hidden=64 if large else 8, pool=pool, method=method
+                    method=SampledGraph(pool=pool) if method == "graph" else "full",
+                    epochs=2,
+                    hidden=64 if large else 8,
                 )
                 result = gnn.train(dataset, config)
             groups = (result.state.weights, result.state.m, result.state.v, result.weights)
@@ -449,7 +453,7 @@ def test_training_never_sees_validation_or_test_features(gnn, tmp_path):
     poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
     trainers = [gnn.make_trainer(dataset, config) for dataset in (poisoned, clean)]
     for _ in range(12):
-        losses = [trainer.step()[0] for trainer in trainers]
+        losses = [trainer.step().loss for trainer in trainers]
         assert np.isfinite(losses[0])
         assert losses[0] == losses[1]
 
@@ -459,7 +463,8 @@ def test_a_sampler_of_the_whole_graph_is_full_batch_training(gnn, tmp_path, samp
     """m = n = number of nodes takes every node and no step."""
     dataset = tiny_dataset(tmp_path, "float64")
     n = dataset.train_graph.n
-    whole = gnn.TrainConfig(epochs=5, hidden=8, sampler=gnn.Sampler(sampler, m=n, n=n))
+    everything = SampledGraph(sampler=gnn.Sampler(sampler, m=n, n=n))
+    whole = gnn.TrainConfig(method=everything, epochs=5, hidden=8)
     full = gnn.TrainConfig(epochs=5, hidden=8, method="full")
     a, b = gnn.train(dataset, whole), gnn.train(dataset, full)
     assert a.iterations == b.iterations == 5

@@ -13,8 +13,8 @@ from tiny_data import write_graphsaint
 import refimpl
 from refimpl.lab.apps import plots, structure
 from refimpl.lab.apps.cli import main
-from refimpl.lab.apps.options import SAMPLERS
 from refimpl.lab.apps.structure import assortativity, clustering
+from refimpl.samplers.sampling import KERNELS
 
 COMPUTERS = Path(__file__).parents[3] / "shared" / "data" / "computers"
 DRAW = plots.draw_sample
@@ -113,7 +113,8 @@ def test_what_is_written_and_printed(sample, tmp_path, gnn, monkeypatch):
     assert result["seconds"] > 0 and result["threads"] == 1
     settings = result["settings"]
     assert (settings["budget"], settings["frontier"]) == (6, 1)  # a fifth, an eighth of that
-    assert (settings["eta"], settings["clip"], settings["edges"]) == (2.0, None, None)
+    assert (settings["sampler"], settings["eta"], settings["clip"]) == ("pin_tile", 2.0, None)
+    assert "edges" not in settings  # it does not apply
 
 
 def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch, capsys):
@@ -174,7 +175,7 @@ def flags(options):
 
 
 def test_every_sampler_is_listed_here():
-    assert SAMPLER_OPTIONS.keys() == SAMPLERS.keys()
+    assert {name.replace("-", "_") for name in SAMPLER_OPTIONS} == KERNELS.keys()
 
 
 @pytest.mark.parametrize("sampler", SAMPLER_OPTIONS)
@@ -189,8 +190,9 @@ def test_every_sampler_with_its_defaults_and_its_flags(sample, sampler, gnn):
     own = {**own, "clip": 8}
     status, _, stderr, result = sample(*command, *flags(own))
     assert (status, stderr) == (0, "")
-    used = {name: result["settings"][name] for name in (*ALL, "clip")}
-    assert used == {**dict.fromkeys(ALL), **own}
+    used = {name: v for name, v in result["settings"].items() if name in (*ALL, "clip")}
+    assert used == own
+    assert result["settings"]["sampler"] == sampler.replace("-", "_")
     assert 0 < result["subgraphs"]["nodes"] <= 400
     for one in result["each"]:
         assert one["nodes"] % 8 == 0
@@ -199,6 +201,12 @@ def test_every_sampler_with_its_defaults_and_its_flags(sample, sampler, gnn):
         assert (status, stdout) == (2, "")
         flag = "--" + name.replace("_", "-")
         assert f"{flag} does not apply with --sampler {sampler}" in stderr
+
+
+def test_a_sampler_is_called_with_hyphens_or_underscores(sample):
+    a, b = (sample(*KARATE, "--sampler", name)[3] for name in ("pin-tile", "pin_tile"))
+    assert a["settings"] == b["settings"]
+    assert a["each"] == b["each"]
 
 
 def test_flags_reach_the_sampler(sample):

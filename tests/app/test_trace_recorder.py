@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from refimpl.lab.apps.papers import Gist
 from refimpl.lab.apps.stepper import recorder
 from refimpl.lab.apps.stepper.functions import functions_of
 from refimpl.lab.apps.stepper.recorder import record
@@ -22,7 +23,7 @@ def total(numbers):
     In the order given.
     """
     s = 0  # 1
-    for x in numbers:  # 2-3 E-B1
+    for x in numbers:  # 2-3 E-B1: pushed or popped
         s += doubled(x)  # 4
     return s  # J3:5
 
@@ -255,7 +256,7 @@ def test_lines_are_shown_without_docstring_and_marks():
     assert [(line.text, line.marks, line.errata) for line in function.lines] == [
         ("def total(numbers):", (), ()),
         ("    s = 0", (("jpdc21:2", "1"),), ()),
-        ("    for x in numbers:", (("jpdc21:2", "2-3"),), ("E-B1",)),
+        ("    for x in numbers:", (("jpdc21:2", "2-3"),), (Gist("E-B1", "pushed or popped"),)),
         ("        s += doubled(x)", (("jpdc21:2", "4"),), ()),
         ("    return s", (("jpdc21:3", "5"),), ()),
     ]

@@ -1,12 +1,11 @@
 """The options of a run: a table made of the settings of models and methods."""
 
 import importlib
-from dataclasses import fields
 from pathlib import Path
 
 from refimpl.lab.apps import sampler_options
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.option import Option
+from refimpl.lab.apps.option import Option, flag
 from refimpl.lab.backend import completed
 from refimpl.lab.data.loading import BUILT_IN
 from refimpl.lab.training.config import PARTS, TrainConfig
@@ -127,8 +126,10 @@ def summary(cls):
     return "" if made else line.replace("`", "")
 
 
-def option_of(name, setting, default, **more):
-    """Return the Option of a setting, or None if the command line has none."""
+def option_of(cls, name, **more):
+    """Return the Option of a class's setting, or None if the command line has none."""
+    known = settings_of(cls)
+    setting, default = known[name], getattr(cls, name)
     if setting.flag == "":
         return None
     word, sets = setting.flag or name, None
@@ -137,7 +138,8 @@ def option_of(name, setting, default, **more):
         word = f"no_{word}" if default else word
     text = setting.help
     if setting.needs is not None:
-        text = f"{text}; with --{setting.needs.replace('_', '-')} only"
+        needed = known[setting.needs].flag or setting.needs
+        text = f"{text}; with {flag(needed)} only"
     return Option(
         name,
         text,
@@ -158,13 +160,13 @@ def _common_options():
     """Return the options of the settings that all models and methods have."""
     options = []
     for name, setting in settings_of(TrainConfig).items():
-        default = getattr(TrainConfig, name)
         if name in PARTS:
+            default = getattr(TrainConfig, name).name
             words = [_described(one, cls) for one, cls in PARTS[name].items()]
             text, choices = f"{setting.help}: {'; '.join(words)}", tuple(PARTS[name])
-            options.append(Option(name, text, default.name, choices=choices, group=COMMON))
+            options.append(Option(name, text, default, choices=choices, group=COMMON))
         else:
-            options.append(option_of(name, setting, default, group=COMMON))
+            options.append(option_of(TrainConfig, name, group=COMMON))
     return [option for option in options if option is not None]
 
 
@@ -178,9 +180,8 @@ def _options_of(kind):
     """Return the options of all models, or of all methods; a shared flag is one option."""
     found: dict[str, dict[str, Option]] = {}
     for owner, cls in PARTS[kind].items():
-        defaults = {field.name: field.default for field in fields(cls)}
-        for name, setting in settings_of(cls).items():
-            option = option_of(name, setting, defaults[name])
+        for name in settings_of(cls):
+            option = option_of(cls, name)
             if option is not None:
                 found.setdefault(option.key, {})[owner] = option
     return [_shared(kind, of) for of in found.values()]

@@ -171,8 +171,9 @@ def _means(structures):
 
 def _show(result):
     graph, settings = result["graph"], result["settings"]
+    sampler = hyphenated(settings["sampler"])
     print(
-        f"{settings['count']} {hyphenated(settings['sampler'])} subgraphs of {graph['name']} drawn by "
+        f"{settings['count']} {sampler} subgraphs of {graph['name']} drawn by "
         f"{settings['impl']} in {result['seconds']:.3f} s (threads: {result['threads']})\n"
     )
     rows = [("counter", "mean of a subgraph")]

@@ -45,7 +45,8 @@ def check_applicable(options, given, settings):
             value = options[other].as_typed(settings.get(other))
             raise UserError(f"{option.flag} does not apply with {flag(other)} {value}")
         if option.needs is not None and not settings.get(option.needs):
-            raise UserError(f"{option.flag} does not apply without {flag(option.needs)}")
+            switch = next(one for one in options.values() if one.name == option.needs)
+            raise UserError(f"{option.flag} does not apply without {switch.flag}")
 
 
 def own_settings(settings):

@@ -78,7 +78,7 @@ def integer(default, help, low=1, high=MOST, *, metavar="COUNT", **more):
     return _field(default, check, help, **{"parse": int, "metavar": metavar, **more})
 
 
-def real(default, help, low=0.0, high=inf, *, strict=False, metavar="NUMBER", **more):
+def real(default, help, low=0, high=inf, *, strict=False, metavar="NUMBER", **more):
     """Make a field for a float of at least (above, if strict) `low` and at most `high`."""
 
     def check(name, value):

@@ -13,6 +13,7 @@ from refimpl.lab.apps.stepper.recipe import (
     table_state,
 )
 from refimpl.lab.data.karate import karate_dataset
+from refimpl.lab.training.methods.graph import SampledGraph
 
 SIZE = 3
 PLACES = {  # of the 18 members whose side the training sees
@@ -26,15 +27,8 @@ EDGES = np.argwhere(np.triu(karate_dataset().train_graph.to_scipy().toarray()))
 def train_from_pool(seed):
     """Return two epochs of training on subgraphs of the karate club, three drawn at a time."""
     dataset = karate_dataset(dtype="float64")
-    config = refimpl.TrainConfig(
-        sampler=refimpl.Sampler("frontier", m=2, n=6),
-        layers=1,
-        hidden=4,
-        epochs=2,
-        lr=0.1,
-        pool=SIZE,
-        rng=seed,
-    )
+    method = SampledGraph(sampler=refimpl.Sampler("frontier", m=2, n=6), pool=SIZE)
+    config = refimpl.TrainConfig(method=method, layers=1, hidden=4, epochs=2, lr=0.1, rng=seed)
     return refimpl.train(dataset, config)
 
 
@@ -44,7 +38,7 @@ def numbered(stack):
     What left the pool was used, but for those dropped when it was closed.
     """
     trainer, refilling = stack.local("trainer"), stack.within("Pool._refill")
-    pool = trainer.minibatches.pool
+    pool = trainer.iterations.pool
     if refilling or pool.closed:
         first = trainer.state.iterations  # one subgraph each
     else:
@@ -60,9 +54,9 @@ def view_pool(stack):
         return {}
     first, waiting, new = numbered(stack)
     marks = ["used"] * first + ["waits"] * len(waiting) + ["new"] * len(new)
-    marks += ["dropped"] * (trainer.minibatches.pool.next_q - len(marks))
-    step = stack.within("Trainer._passes")
-    if step and first > trainer.state.iterations:
+    marks += ["dropped"] * (trainer.iterations.pool.next_q - len(marks))
+    step, minibatch = stack.within("Run.pass_over"), stack.within("GraphIterations.iteration")
+    if minibatch and first > trainer.state.iterations:
         marks[first - 1] = "trains"
     groups = {mark: k for k, mark in enumerate(("new", "trains", "waits", "used", "dropped"))}
     rows = [
@@ -80,9 +74,9 @@ def view_pool(stack):
     }
     if "loss" in step:
         states["loss"] = {"loss": round(float(step["loss"].value), 4)}
-    nodes, role = stack.within("_sample").get("nodes"), "sampled"
-    if "sub" in stack.within("Subgraphs.__next__"):
-        nodes, role = stack.within("Subgraphs.__next__")["sub"].nodes, "trains"
+    nodes, role = stack.within("sample_one").get("nodes"), "sampled"
+    if "sub" in minibatch:
+        nodes, role = minibatch["sub"].nodes, "trains"
     if nodes is not None:
         states["graph"] = graph_state(dict.fromkeys(nodes.tolist(), role))
     return states
@@ -94,16 +88,16 @@ POOL = Recipe(
     algorithms=("jpdc21:8", "ipdps19:5"),
     functions={
         "refimpl.lab.apps.stepper.recipes.pool:train_from_pool": None,
-        "refimpl.lab.training.methods:train": "jpdc21:8",
-        "refimpl.lab.training.layers:SageLayer.__init__": None,
+        "refimpl.lab.training.trainer:train": "jpdc21:8",
+        "refimpl.lab.training.models.sage:SageLayer.__init__": None,
         "refimpl.lab.training.pool:SubgraphPool.__init__": "jpdc21:8",
         "refimpl.lab.training.pool:Pool.__init__": None,
-        "refimpl.lab.training.trainer:Trainer._passes": "jpdc21:1",
-        "refimpl.lab.training.minibatches:Subgraphs.__next__": None,
+        "refimpl.lab.training.methods.graph:GraphIterations.iteration": "jpdc21:1",
+        "refimpl.lab.training.run:Run.pass_over": "jpdc21:1",
         "refimpl.lab.training.pool:Pool.__next__": None,
         "refimpl.lab.training.pool:Pool._refill": None,
         "refimpl.samplers.sampling:sample_many": "jpdc21:8",
-        "refimpl.samplers.sampling:_sample": None,
+        "refimpl.samplers.sampling:sample_one": None,
     },
     call=train_from_pool,
     view=view_pool,

@@ -37,7 +37,7 @@ ROLES = {
     "pushed": ("N", "pushed"),
     "sampled": ("S", "sampled"),
 }
-SAMPLE = "refimpl.samplers.sampling:_sample"
+SAMPLE = "refimpl.samplers.sampling:sample_one"
 M, N = 3, 8
 
 
