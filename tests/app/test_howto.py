@@ -16,6 +16,8 @@ import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.backend import homes
 
+pytestmark = pytest.mark.runs
+
 ROOT = Path(__file__).parents[2]
 HOWTO = ROOT / "docs" / "howto"
 PAGES = sorted(path.stem for path in HOWTO.glob("*.md"))
