@@ -1,6 +1,7 @@
 """Graphs for Hypothesis, with the shapes that break graph code; they shrink to few nodes."""
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import refimpl
@@ -8,6 +9,13 @@ from refimpl import Graph, as_graph
 
 FLOATS = st.sampled_from([np.float64, np.float32])
 KEYS = st.integers(0, 2**64 - 1)
+
+
+def draws_of_a_law(refimpl, fastimpl):
+    """Return how many samples of each package a test of a law draws: fewer in a quick run."""
+    if settings().max_examples < 40:
+        fastimpl = refimpl
+    return {"refimpl": refimpl, "fastimpl": fastimpl}
 
 
 def graph_from_edges(n, edges):

@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import functools
 import importlib
 import inspect
 import pickle
@@ -119,6 +120,7 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
 def imports_of(path, known):
     """Return the modules that a file imports, anywhere in it, also in a function."""
     found = set()
@@ -135,7 +137,7 @@ def imports_of(path, known):
 def imports(package):
     """Return a dict from the modules of a package to those of it that they import."""
     paths = {module_name(path): path for path in (ROOT / package).rglob("*.py")}
-    return {name: imports_of(path, paths.keys()) - {name} for name, path in paths.items()}
+    return {name: imports_of(path, frozenset(paths)) - {name} for name, path in paths.items()}
 
 
 def circle(graph):
@@ -179,9 +181,9 @@ OUTWARD = [  # who must not import whom
 @pytest.mark.parametrize(("inner", "outer", "apart"), OUTWARD)
 def test_imports_point_inward(inner, outer, apart):
     wrong = []
-    known = {**imports("refimpl"), **imports("fastimpl")}
-    paths = {name: ROOT / name.replace(".", "/") for name in known}
-    for name, path in paths.items():
+    known = frozenset({**imports("refimpl"), **imports("fastimpl")})
+    for name in known:
+        path = ROOT / name.replace(".", "/")
         file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         program = name.endswith("__main__")  # the door to the command line
         if name.startswith(inner) and not program and not (apart and name.startswith(apart)):

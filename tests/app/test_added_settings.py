@@ -17,6 +17,8 @@ from refimpl.lab.training.methods import METHODS, GraphFm
 from refimpl.lab.training.models import MODELS, Gcn, ModelSettings
 from refimpl.lab.training.settings import choice, integer, integers, real, switch
 
+pytestmark = pytest.mark.runs
+
 SEEN = []  # what the added settings were in each run
 
 

@@ -18,6 +18,8 @@ from refimpl.lab.training.config import config_from
 from refimpl.lab.training.pool import Pool
 from refimpl.profiling import Meter, record
 
+pytestmark = pytest.mark.runs
+
 BOTH = pytest.mark.parametrize("background", [False, True])
 LONG = 30  # seconds: what should happen at once
 

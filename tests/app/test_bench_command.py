@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.runs
+
 README = Path(__file__).parents[2] / "bench" / "README.md"
 
 

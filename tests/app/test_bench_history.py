@@ -11,6 +11,8 @@ import fastimpl
 from refimpl import TrainConfig, methods
 from refimpl.lab.data.communities import communities
 
+pytestmark = pytest.mark.runs
+
 
 @pytest.fixture
 def policies(bench_folder):

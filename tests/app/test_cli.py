@@ -19,6 +19,8 @@ from refimpl.lab.apps.options import train_options
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.trainer import EpochRecord
 
+pytestmark = pytest.mark.runs
+
 PACKAGES = ("refimpl", "fastimpl")
 FILES = ["checkpoint.npz", "curve.png", "history.csv", "metrics.json", "model.npz"]
 

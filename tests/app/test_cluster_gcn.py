@@ -25,6 +25,8 @@ from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training.config import config_from
 from refimpl.streams import CLUSTERS, SHUFFLE, key
 
+pytestmark = pytest.mark.runs
+
 MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
 ALL_OPTIONS = {"bias": True, "dropout": 0.3, "row_l2": True}
 EACH = pytest.mark.parametrize("model", MODELS)

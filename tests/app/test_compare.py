@@ -13,6 +13,8 @@ from refimpl.lab.data.communities import communities
 from refimpl.lab.training.methods import METHODS, SampledGraph
 from refimpl.lab.training.settings import settings_of
 
+pytestmark = pytest.mark.runs
+
 PARTS = ["sampling", "aggregation", "weights", "other", "whole iteration"]
 
 

@@ -14,6 +14,8 @@ from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import command, vectors
 from refimpl.lab.apps.conformance.protocol import server_command
 
+pytestmark = pytest.mark.runs
+
 MIX = "{'result': 0, 'error': 'value'} if question['call'] == 'mix' else {'skip': 'no'}"
 
 

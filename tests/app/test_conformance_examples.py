@@ -15,6 +15,8 @@ from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.protocol import Server
 from refimpl.lab.apps.conformance.runner import judge, question
 
+pytestmark = pytest.mark.runs
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "conformance"
 PAGE = EXAMPLES.parents[1] / "docs" / "conformance.md"
 STREAMS = {"mix", "key", "uniform", "below", "pick_without_replacement", "permutation", "floyd"}

@@ -9,6 +9,8 @@ from conformance_programs import answering, program, vector
 from refimpl.lab.apps.conformance import report
 from refimpl.lab.apps.conformance.runner import MOST_LOST, judge, run
 
+pytestmark = pytest.mark.runs
+
 ARRAY = {"dtype": "int32", "shape": [2], "data": [4, 9]}
 CASE = {"id": "a", "flags": [], "args": {"x": 1}, "result": ARRAY}
 RIGHT = repr({"result": ARRAY})

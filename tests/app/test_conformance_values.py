@@ -17,6 +17,8 @@ from refimpl.lab.apps.conformance.compare import first_difference
 from refimpl.lab.apps.conformance.encode import Arrays, decode, dumps, encode, inline
 from refimpl.lab.apps.conformance.runner import judge
 
+pytestmark = pytest.mark.runs
+
 CLOSE = Close(1e-6, 1e-9, "a test")
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint64", "float32", "float64")
 arrays = st.sampled_from(DTYPES).flatmap(

@@ -11,6 +11,8 @@ from refimpl.lab.data.communities import SHARES, SPLIT, communities
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.data.preparation import standardise
 
+pytestmark = pytest.mark.runs
+
 
 def same(one, other):
     """Whether two data sets are equal in all parts."""

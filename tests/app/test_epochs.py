@@ -1,9 +1,12 @@
 """What an epoch is, and which weights a run gives."""
 
 import numpy as np
+import pytest
 from strategies import even_graph
 
 from refimpl import Dataset, Sampler, TrainConfig, methods
+
+pytestmark = pytest.mark.runs
 
 
 def small_data():

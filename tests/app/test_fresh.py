@@ -22,6 +22,8 @@ import refimpl
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.streams import NODE_DROPOUT, key
 
+pytestmark = pytest.mark.runs
+
 EACH_MODEL = pytest.mark.parametrize("model", sorted(LAYERS))
 LIVE_HITS = "no live row was read from the cache: this shows nothing"
 

@@ -6,6 +6,8 @@ from fresh_cases import config_of, counted_step, trajectory, watched
 from numpy.testing import assert_array_equal
 from tiny_data import tiny_dataset
 
+pytestmark = pytest.mark.runs
+
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory):

@@ -22,6 +22,8 @@ from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods.fresh import parsed_age, parsed_size
 from refimpl.lab.training.trainer import EpochRecord
 
+pytestmark = pytest.mark.runs
+
 HIDDEN, TRAIN, EPOCHS = 8, 130, 3
 GONE = object()  # a setting that does not apply and is not there
 NEIGHBOR = ("--method", "neighbor", "--batch-size", "22", "--fanouts", "4,3")

@@ -12,6 +12,8 @@ from tiny_data import tiny_dataset
 import refimpl
 from refimpl.lab.training.stack import Stack
 
+pytestmark = pytest.mark.runs
+
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 STEPS = 9
 

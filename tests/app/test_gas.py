@@ -28,6 +28,8 @@ from refimpl.lab.training.config import config_from
 from refimpl.lab.training.histories import Histories, neighborhood
 from refimpl.streams import CLUSTERS, SHUFFLE, key
 
+pytestmark = pytest.mark.runs
+
 CASES = [
     ("sage", {}),
     ("sage", {"layers": 3, "bias": True, "dropout": 0.3}),

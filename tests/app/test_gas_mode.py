@@ -7,6 +7,8 @@ from tiny_data import tiny_dataset
 from refimpl.lab.training.clusters import ClusterOrder
 from refimpl.lab.training.config import config_from
 
+pytestmark = pytest.mark.runs
+
 
 def pair(gnn, data, lookup_roots, **options):
     """Return (GNNAutoScale, FreshGNN with a cache full of zeros) on the same batches."""

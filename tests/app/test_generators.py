@@ -14,6 +14,8 @@ from refimpl.lab.backend import find
 from refimpl.lab.data import generators, karate, kronecker, power_law
 from refimpl.streams import below, key, uniform
 
+pytestmark = pytest.mark.runs
+
 MAKERS = {
     "kronecker": lambda seed=0: kronecker(10, 16, seed),
     "sparse kronecker": lambda seed=0: kronecker(9, 0.75, seed),

@@ -17,6 +17,8 @@ from refimpl.lab.apps.cli import main
 from refimpl.lab.backend import homes
 from refimpl.lab.training.models import MODELS
 
+pytestmark = pytest.mark.runs
+
 ROOT = Path(__file__).parents[2]
 HOWTO = ROOT / "docs" / "howto"
 PAGES = sorted(path.stem for path in HOWTO.glob("*.md"))

@@ -16,6 +16,8 @@ from refimpl.lab.data.communities import communities
 from refimpl.lab.training.config import config_from
 from refimpl.streams import LAYER, SHUFFLE, key
 
+pytestmark = pytest.mark.runs
+
 MODELS, METHODS = ("sage", "gcn"), ("fastgcn", "ladies")
 EACH = pytest.mark.parametrize(("model", "method"), list(product(MODELS, METHODS)))
 ALL_OPTIONS = {"bias": True, "dropout": 0.3, "row_l2": True}

@@ -15,6 +15,8 @@ from refimpl.lab.training.config import config_from
 from refimpl.lab.training.model import architecture_of
 from refimpl.lab.training.settings import settings_of
 
+pytestmark = pytest.mark.runs
+
 COMMON = {"model", "layers", "hidden", "bias", "row_l2", "classifier_relu"}
 
 

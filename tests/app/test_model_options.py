@@ -14,6 +14,8 @@ from refimpl.lab.training.config import config_from
 from refimpl.lab.training.methods import METHODS
 from refimpl.lab.training.models import MODELS
 
+pytestmark = pytest.mark.runs
+
 GRAPH = karate_dataset().train_graph
 
 

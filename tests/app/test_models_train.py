@@ -18,6 +18,8 @@ from refimpl.lab.training.stack import Stack
 from refimpl.scheduling import ProductOrders
 from refimpl.streams import DROPOUT, INIT, LAYER, SHUFFLE, key
 
+pytestmark = pytest.mark.runs
+
 MODELS = ("sage", "gcn", "mixhop", "gat", "mlp")
 METHODS = ("graph", "layer", "full")
 EACH = pytest.mark.parametrize(("model", "method"), list(product(MODELS, METHODS)))

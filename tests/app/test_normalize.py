@@ -14,6 +14,8 @@ from refimpl.lab.apps.cli import main
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.config import config_from
 
+pytestmark = pytest.mark.runs
+
 PACKAGES = ("refimpl", "fastimpl")
 SAINT = 1  # the domain
 COVERAGE = 6

@@ -14,6 +14,8 @@ import refimpl
 from refimpl import TrainedModel, load_dataset, save_model
 from refimpl.lab.apps.cli import main
 
+pytestmark = pytest.mark.runs
+
 
 @pytest.fixture(scope="session", params=["single", "multi"])
 def folder(request, tmp_path_factory):

@@ -18,6 +18,8 @@ from refimpl.lab.backend import bind
 from refimpl.lab.training.prefetch import Prefetcher
 from refimpl.profiling import Meter, record
 
+pytestmark = pytest.mark.runs
+
 LONG = 30  # seconds: what should happen at once
 GRAPH = even_graph(300, 8)
 SEEDS = [np.arange(b, 300, 40) for b in range(9)]

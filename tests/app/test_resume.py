@@ -19,6 +19,8 @@ from refimpl.lab.data.communities import communities
 from refimpl.lab.training.methods import SampledGraph
 from refimpl.lab.training.trainer import EpochRecord
 
+pytestmark = pytest.mark.runs
+
 EPOCHS = 6
 
 # A process that sends itself a signal at a chosen point, then goes on as python -m PACKAGE.

@@ -16,6 +16,8 @@ from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.structure import assortativity, clustering
 from refimpl.samplers.sampling import KERNELS
 
+pytestmark = pytest.mark.runs
+
 COMPUTERS = Path(__file__).parents[3] / "shared" / "data" / "computers"
 DRAW = plots.draw_sample
 KARATE = ("--data", "karate", "--graph", "full")

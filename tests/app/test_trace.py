@@ -28,6 +28,8 @@ from refimpl.lab.apps.stepper.recipe import (
 from refimpl.lab.apps.stepper.recorder import record
 from refimpl.lab.training.trainer import TrainResult
 
+pytestmark = pytest.mark.runs
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:

@@ -10,6 +10,8 @@ from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.stepper import command, recipes
 from refimpl.lab.apps.stepper.page import page
 
+pytestmark = pytest.mark.runs
+
 RECIPES = recipes.recipes()
 
 

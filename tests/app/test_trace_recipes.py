@@ -11,6 +11,8 @@ from refimpl.lab.apps.stepper.recipes import history, pool, pruning, structure
 from refimpl.lab.data.karate import karate_dataset
 from refimpl.streams import SAMPLE
 
+pytestmark = pytest.mark.runs
+
 RECIPES = {r.name: r for module in (structure, pool, history, pruning) for r in module.RECIPES}
 MOST_STEPS, MOST_BYTES = 360, 500_000
 NOT_RUN = {  # statements of the functions followed, and why a recipe does not come there

@@ -11,6 +11,8 @@ from refimpl.lab.apps.stepper import recorder
 from refimpl.lab.apps.stepper.functions import functions_of
 from refimpl.lab.apps.stepper.recorder import record
 
+pytestmark = pytest.mark.runs
+
 HERE = __name__
 
 

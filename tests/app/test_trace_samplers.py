@@ -14,6 +14,8 @@ from refimpl.lab.apps.stepper.recipes.samplers import EDGES, M, N
 from refimpl.lab.backend import find
 from refimpl.streams import SAMPLE, key
 
+pytestmark = pytest.mark.runs
+
 BOARDS = ("dashboard", "pin_tile")
 NAMES = ("frontier", *BOARDS)
 SEEDS = (0, 3, 12)

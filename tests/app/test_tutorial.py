@@ -12,6 +12,8 @@ import pytest
 
 import fastimpl
 
+pytestmark = pytest.mark.runs
+
 ROOT = Path(__file__).parents[2]
 PAGE, TABLE = ROOT / "docs" / "tutorial.md", ROOT / "docs" / "tutorial_table.md"
 QUIET = (0.0, 0.0, 0.0)

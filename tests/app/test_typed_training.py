@@ -13,6 +13,8 @@ from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.evaluation import full_graph_forward
 
+pytestmark = pytest.mark.runs
+
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory):

@@ -23,6 +23,8 @@ from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.backend import find, find_topic, homes
 from refimpl.samplers import neighbor, nodes, typed_neighbor
 
+pytestmark = pytest.mark.runs
+
 COMPILED = sorted(fastimpl.compiled)
 MEGABYTES = 3
 CASE = Case("one", {"x": 1})

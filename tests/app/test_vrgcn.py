@@ -28,6 +28,8 @@ from refimpl.lab.data.communities import communities
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.methods.vrgcn import control_variate, edge_values
 
+pytestmark = pytest.mark.runs
+
 MODELS = ("sage", "gcn")
 CASES = [
     ("sage", {}),

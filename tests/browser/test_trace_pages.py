@@ -13,6 +13,8 @@ from refimpl.lab.apps.stepper.page import page as html_page
 from refimpl.lab.apps.stepper.page import page_data
 from refimpl.lab.apps.stepper.recipes import recipes
 
+pytestmark = pytest.mark.runs
+
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 RECIPES = recipes()

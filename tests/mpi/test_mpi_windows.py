@@ -13,6 +13,8 @@ import pytest
 import refimpl
 from refimpl.loader import mpi
 
+pytestmark = pytest.mark.runs
+
 FETCHES = 2 * 2 * 3 * 4  # of each rank: dtypes, owners, sizes, ways
 
 

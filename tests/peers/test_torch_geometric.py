@@ -9,6 +9,8 @@ from strategies import directed_from_edges, power_law_graph
 from refimpl import as_graph
 from refimpl.scheduling import ProductOrders
 
+pytestmark = pytest.mark.runs
+
 torch = pytest.importorskip("torch", reason="torch is not installed")
 peer = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
 

@@ -4,6 +4,8 @@ Each kind of layer runs on a graph, on blocks, and on pruned blocks, which have 
 dead entries between their rows, with values that say which way an edge points.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 from layer_cases import (
@@ -19,6 +21,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import differences, matrix, rows
 from strategies import graph_from_edges, with_values
 
+import refimpl
 from refimpl import Adjacency, as_graph
 
 EACH_LAYER = pytest.mark.parametrize("layer", LAYERS, ids=repr)
@@ -32,6 +35,17 @@ def frozen(hops, P, G):
     """Make every array read-only: no pass may write to what it is given."""
     for array in (*(x for A in hops for x in (A.data, A.data_t)), *P.values(), G):
         array.flags.writeable = False
+
+
+@cache
+def finite_differences(layer, pattern, bias, relu):
+    """Return the gradients of sum(G_out * X_out) by name: of the reference, for both packages."""
+    hops, P, G = problem(layer, pattern, bias=bias, relu=relu)
+
+    def total():
+        return np.sum(G * layer.output(layer.forward(refimpl, hops, P, layer.ways[0], relu)))
+
+    return {name: differences(total, array) for name, array in P.items()}
 
 
 def both(gnn, layer, hops, P, G, way, relu=True, need_dx=True):
@@ -65,11 +79,7 @@ def test_gradients_are_the_finite_differences(gnn, layer, pattern, bias, relu):
     Errors are measured against the largest gradient of the layer.
     """
     hops, P, G = problem(layer, pattern, bias=bias, relu=relu)
-
-    def total():
-        return np.sum(G * layer.output(layer.forward(gnn, hops, P, layer.ways[0], relu)))
-
-    want = {name: differences(total, array) for name, array in P.items()}
+    want = finite_differences(layer, pattern, bias, relu)
     scale = max(np.abs(gradient).max(initial=0) for gradient in want.values())
     frozen(hops, P, G)
     for way in layer.ways:

@@ -14,13 +14,14 @@ from numpy.testing import assert_array_equal
 from strategies import (
     KEYS,
     directed_graphs,
+    draws_of_a_law,
     even_graph,
     graph_from_edges,
     graphs,
     power_law_graph,
 )
 
-DRAWS = {"refimpl": 4000, "fastimpl": 20000}
+DRAWS = draws_of_a_law(4000, 20000)
 LEVEL = 0.01 / 4
 HUBS, EVEN = power_law_graph(400), even_graph(2000, 40)
 # A hub and its five neighbours, with 2, 2, 2, 3 and 3 neighbours of their own.

@@ -14,6 +14,7 @@ from numpy.testing import assert_array_equal
 from strategies import (
     KEYS,
     directed_graphs,
+    draws_of_a_law,
     even_graph,
     graph_from_edges,
     graphs,
@@ -21,7 +22,7 @@ from strategies import (
 )
 
 NODES, NEIGHBOR, SHARED = 9, 10, 11  # the domains
-DRAWS = {"refimpl": 3000, "fastimpl": 20000}
+DRAWS = draws_of_a_law(3000, 20000)
 LEVEL = 0.01 / 4
 HUBS, EVEN = power_law_graph(400), even_graph(2000, 40)
 STAR = graph_from_edges(14, {(0, v) for v in range(1, 13)})  # twelve leaves; 13 is isolated

@@ -10,12 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from strategies import KEYS, directed_from_edges, graph_from_edges, graphs, power_law_graph
+from strategies import (
+    KEYS,
+    directed_from_edges,
+    draws_of_a_law,
+    graph_from_edges,
+    graphs,
+    power_law_graph,
+)
 
 from refimpl.lab.backend import find
 from refimpl.samplers.edge import edge_weights
 
-DRAWS = {"refimpl": 3000, "fastimpl": 20000}
+DRAWS = draws_of_a_law(3000, 20000)
 LEVEL = 0.01 / 10
 # A hub with a tail and two loops; node 6 is isolated.
 GRAPH = graph_from_edges(

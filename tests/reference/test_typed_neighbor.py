@@ -10,12 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from strategies import KEYS, directed_from_edges, directed_graphs, graph_from_edges, graphs
+from strategies import (
+    KEYS,
+    directed_from_edges,
+    directed_graphs,
+    draws_of_a_law,
+    graph_from_edges,
+    graphs,
+)
 
 from refimpl import TypedGraph
 
 NEIGHBOR, RELATION = 10, 12  # the domains
-DRAWS = {"refimpl": 3000, "fastimpl": 20000}
+DRAWS = draws_of_a_law(3000, 20000)
 LEVEL = 0.01 / 2
 NAMES = st.tuples(KEYS, KEYS, KEYS)
 STAR = graph_from_edges(13, {(0, v) for v in range(1, 13)})
