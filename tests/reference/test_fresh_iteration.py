@@ -280,7 +280,7 @@ def test_without_cached_layers_it_is_neighbour_sampling(gnn):
     )
     mfg = next(minibatches(gnn))
     step = gnn.fresh_iteration(
-        iter([mfg]), None, Plain(V, U, Y), lambda ids: X[ids], 0, cached_layers=()
+        iter([mfg]), None, Plain(V, U, Y), lambda ids: X[ids], 0, cached_layers=(), p=0.9
     )
     assert step.updates == {} and not np.concatenate(step.cached).any()
     for got, want in zip(step.nodes, mfg.nodes, strict=True):
