@@ -138,7 +138,11 @@ def add_options(parser):
 
 def report(options):
     """Measure in turns; yield the table and the ratios."""
-    shared = {"fanouts": options.fanouts, "layers": len(options.fanouts), "batch_size": options.batch}
+    shared = {
+        "fanouts": options.fanouts,
+        "layers": len(options.fanouts),
+        "batch_size": options.batch,
+    }
     shared |= {"hidden": options.hidden, "epochs": EPOCHS}
     fresh = {"p_grad": options.p_grad, "t_stale": options.t_stale, "buffer": options.buffer}
     of_method = {"neighbor": shared, "fresh": {"hotness": "none", **fresh, **shared}}

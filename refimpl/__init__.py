@@ -64,13 +64,11 @@ from refimpl.graph import Graph, Subgraph, as_graph, induced_subgraph, transpose
 from refimpl.history import BidirectionalCache, fresh_iteration, policy_update, prune_mfg
 from refimpl.lab.backend import backend, fill
 from refimpl.lab.data import Dataset, load_dataset
-from refimpl.lab.training import methods as methods
-from refimpl.lab.training import models as models
 from refimpl.lab.training import (
-    TrainedModel,
     Prefetcher,
     SubgraphPool,
     TrainConfig,
+    TrainedModel,
     TrainResult,
     load_model,
     make_trainer,
@@ -80,6 +78,8 @@ from refimpl.lab.training import (
     scaled_sampler,
     train,
 )
+from refimpl.lab.training import methods as methods
+from refimpl.lab.training import models as models
 from refimpl.layers import (
     dense_backward,
     dense_forward,

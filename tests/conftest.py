@@ -1,4 +1,4 @@
-"""Hypothesis profiles, and `--impl`: which packages the tests marked with `gnn` run on."""
+"""What a run of the tests is made of: `--runs`, `--impl`, and how many examples are drawn."""
 
 import importlib
 import os
@@ -7,15 +7,49 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("ci", derandomize=True, max_examples=60, deadline=None, print_blob=True)
+# Idle threads sleep: their waiting costs more than the small kernels of most tests. OpenMP reads
+# this when it is loaded, and so do the programs that tests start.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+settings.register_profile("quick", max_examples=15, deadline=None)
 settings.register_profile("dev", max_examples=40, deadline=None)
+settings.register_profile("ci", derandomize=True, max_examples=60, deadline=None, print_blob=True)
 settings.register_profile("hunt", max_examples=5000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
 
 PACKAGES = ("refimpl", "fastimpl")
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_configure(config):
+    whole = "ci" if "CI" in os.environ else "dev"
+    profile = whole if config.getoption("--runs") or whole == "ci" else "quick"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the tests marked with `runs`, unless they are asked for."""
+    if config.getoption("--runs"):
+        return
+    marked = [item for item in items if item.get_closest_marker("runs")]
+    items[:] = [item for item in items if not item.get_closest_marker("runs")]
+    config.stash[LEFT_OUT] = len(marked)
+    config.hook.pytest_deselected(items=marked)
+
+
+def pytest_report_collectionfinish(config):
+    """Say after the collection how many tests were left out."""
+    count = config.stash.get(LEFT_OUT, 0)
+    if not count:
+        return []
+    return f"left out: {count} tests that start programs, train or take long; --runs runs them too"
 
 
 def pytest_addoption(parser):
+    parser.addoption(
+        "--runs",
+        action="store_true",
+        help="also run the tests marked with `runs`: they start programs, train or take long",
+    )
     parser.addoption(
         "--impl",
         choices=[*PACKAGES, "both"],

@@ -181,8 +181,9 @@ def class_problems(code, doc):
     for name, method in public_methods(code):
         text = inspect.getdoc(method) or ""
         lacks += [f"{name}: {what}" for what in summary_problems(parse(text))]
-        if callable(method):
-            mentioned = re.findall(r"\w+", text)
+        if callable(method):  # what it overrides may have said what they are
+            said = [inspect.getdoc(getattr(base, name, None)) or "" for base in code.__mro__]
+            mentioned = re.findall(r"\w+", " ".join([text, *said]))
             lacks += [
                 f"{name}: parameter {parameter}"
                 for parameter in parameters_of(method)

@@ -168,9 +168,8 @@ class KernelLines(SphinxDirective):
 
 
 def link_to_row(path, row, name=""):
-    """Return a link to a row of a file, which it shows with its folder and after a name."""
-    shown = f"{'/'.join(Path(path).parts[-2:])}:{row}"
-    return link_to(path, row, f"{name} {shown}".strip(), here=False)
+    """Return a link to a row of a file, which it shows after a name."""
+    return link_to(path, row, f"{name} {path}:{row}".strip(), here=False)
 
 
 def side_by_side(links):

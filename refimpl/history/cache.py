@@ -16,8 +16,8 @@ class BidirectionalCache:
     """Embeddings from the left, the hottest features from the right, in one buffer.
 
     FreshGNN section 4.2. Embeddings are in slots; a *header* goes round those that embeddings
-    have used and says which is next (`refimpl.history.ring`). It passes over entries that are
-    still valid (`refimpl.history.validity`): these are overwritten only if the buffer is full of
+    have used and says which is next (``refimpl/history/ring.py``). It passes over entries that are
+    still valid (``refimpl/history/validity.py``): these are overwritten only if the buffer is full of
     them. Where no used slot is free, embeddings grow over the coldest features, which are gone.
 
     Parameters

@@ -16,11 +16,11 @@ class FreshStep(NamedTuple):
     loss : float
     inputs : int
         Input nodes that were sampled: what neighbour sampling alone loads.
-    nodes : tuple of L + 1 int32 arrays
+    nodes : tuple of L + 1 int32 arrays of shape (any,)
         The live nodes of layers 0 .. L; those of layer 0 had their features loaded.
-    cached : tuple of L bool arrays
+    cached : tuple of L bool arrays of shape (any,)
         For layers 1 .. L: which of these nodes were read from the cache.
-    H, G : lists of L + 1 arrays
+    H, G : lists of L + 1 float arrays of shape (any, width of the layer)
         The rows of layers 0 .. L, and the gradients of the loss by them; ``G[0]`` is None.
     updates : dict of int to PolicyCounts
         By layer: what the update of the cache did.
@@ -44,15 +44,19 @@ def fresh_iteration(
     i,
     *,
     cached_layers,
-    seed=0,
+    p,
+    rank_base="all",
+    gradient_evict=True,
     control="gradient",
+    seed=0,
     lookup_roots=True,
     performance=None,
-    **policy,
 ):
     """Train on one minibatch, with embeddings of earlier iterations in the place of rows.
 
-    FreshGNN (VLDB'24) Algorithm 1, its lines 5 to 20, of which ``# n`` marks line n. A row that is
+    FreshGNN (VLDB'24) Algorithm 1, its lines 5 to 20, of which ``# n`` marks line n. fastimpl runs
+    this function too; docs/learn/fresh.md lists the kernels of each line in both packages: line 13
+    is `cache_read`, in fastimpl ``gather`` of ``fastimpl/history/_entries.pyx``. A row that is
     read from the cache is a constant for the weights below it, but has a gradient, which says
     whether it stays in the cache. Without `cached_layers` this is neighbour sampling.
 
@@ -75,10 +79,10 @@ def fresh_iteration(
         Number of the iteration, from 0.
     cached_layers : sequence of ints in [1, L - 1]
         Layers whose embeddings are cached, the highest first.
+    p, rank_base, gradient_evict, control
+        As in `policy_update`.
     seed : int in [0, 2**64)
         Of the ranks, where `control` is "random".
-    control, **policy
-        See `policy_update`: p, rank_base, gradient_evict.
     lookup_roots : bool
         Whether the minibatch's own rows may be read from the cache.
     performance : PerformancePolicy, optional
@@ -92,6 +96,8 @@ def fresh_iteration(
     ------
     TypeError, ValueError
         As the kernels that it calls.
+    FloatingPointError
+        If a gradient is NaN.
     """
     mfg = next(mfgs)  # 5
     L = len(mfg.blocks)
@@ -129,7 +135,16 @@ def fresh_iteration(
             rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]  # 20
             rows, allow = densest_first(performance, l, rows)
             updates[l] = gnn.policy_update(  # 20
-                cache, l, *rows, i, control=control, key=ranks, allow=allow, **policy
+                cache,
+                l,
+                *rows,
+                i,
+                p=p,
+                rank_base=rank_base,
+                gradient_evict=gradient_evict,
+                control=control,
+                key=ranks,
+                allow=allow,
             )
     cached = tuple(~rows for rows in live.computed)
     return FreshStep(loss, len(mfg.nodes[0]), V, cached, H, G, updates)

@@ -175,7 +175,7 @@ def epoch_batches(ids, batch_size, seed, epoch):
     Examples
     --------
     >>> epoch_batches(np.arange(5), 2, seed=0, epoch=0)
-    [array([3, 4], dtype=int32), array([2, 0], dtype=int32), array([1], dtype=int32)]
+    [array([3, 4], dtype=int32), array([0, 2], dtype=int32), array([1], dtype=int32)]
     """
     ids, size, order_key = batches_arguments(ids, batch_size, seed, epoch)
     shuffled = ids[permutation(order_key, len(ids))]

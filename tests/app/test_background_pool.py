@@ -165,7 +165,7 @@ def test_the_thread_ends_with_the_pool():
     wait_for_the_end()
 
 
-@pytest.mark.parametrize("method", ["graph", "layer"])
+@pytest.mark.parametrize("method", ["graph", "layer", "cluster", "fastgcn", "ladies"])
 def test_the_thread_ends_with_the_trainer(gnn, tmp_path, method):
     config = config_from({"method": method, "hidden": 8, "epochs": 1, "background": True})
     dataset = tiny_dataset(tmp_path)

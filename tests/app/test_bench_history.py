@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastimpl
-from refimpl import TrainConfig
+from refimpl import TrainConfig, methods
 from refimpl.lab.data.communities import communities
 
 
@@ -27,13 +27,10 @@ def test_a_policy_loads_the_rows_that_training_loads(policies):
     data = communities(1, nodes=500)
     graph, d, h = data.train_graph, data.features.shape[1], 4
     options = argparse.Namespace(
-        fanouts=[3, 2, 2], batch_size=25, p_grad=0.8, age=5, overflow="wrap", iterations=20
+        fanouts=[3, 2, 2], batch=25, p_grad=0.8, age=5, overflow="wrap", iterations=20
     )
     options.floats = lambda d, n: int(0.3 * n * d)
-    config = TrainConfig(
-        method="fresh",
-        layers=3,
-        hidden=h,
+    method = methods.Fresh(
         fanouts=(3, 2, 2),
         batch_size=25,
         p_grad=0.8,
@@ -41,8 +38,8 @@ def test_a_policy_loads_the_rows_that_training_loads(policies):
         control="random",
         hotness="profile",
         buffer=4 * options.floats(d, graph.n),
-        rng=policies.SEED,
     )
+    config = TrainConfig(method=method, layers=3, hidden=h, rng=policies.SEED)
     roots = np.arange(graph.n, dtype=np.int32)
     policy = policies.policies(options, graph, roots, d, h)["bidirectional"]
     with fastimpl.make_trainer(data, config) as trainer:

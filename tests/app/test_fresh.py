@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import differences
 from tiny_data import tiny_dataset
 
+import refimpl
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.streams import NODE_DROPOUT, key
 
@@ -255,6 +256,15 @@ def test_a_run_goes_on_from_its_own_state(gnn, dataset):
 
 
 # Settings.
+
+
+@pytest.mark.parametrize(("batch_size", "age"), [(1, 6), (3, 2), (5, 1), (40, 1)])
+def test_the_default_age_is_a_sixth_of_an_epoch(batch_size, age):
+    """Of 36 nodes; the paper's 200 would be many epochs."""
+    graph = refimpl.as_graph([(i, i + 1) for i in range(35)], symmetrize=True)
+    for t_stale, expected in ((None, age), (200, 200), (0, 0)):
+        method = refimpl.methods.Fresh(batch_size=batch_size, t_stale=t_stale)
+        assert refimpl.TrainConfig(method=method).fitted(graph).method.t_stale == expected
 
 
 def test_roots_are_looked_up_or_not(gnn, dataset):

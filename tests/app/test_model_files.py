@@ -1,7 +1,6 @@
 """Trained models in files: what is written, read back and refused."""
 
 import json
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,12 @@ from tiny_data import CLASSES, FEATURES, write_graphsaint
 from trained_models import KINDS, same_model, trained
 
 import refimpl
-from refimpl import TrainedModel, TrainConfig, load_dataset, load_model, save_model
-from refimpl.lab.training.model import ARCHITECTURE, TRAINING_ONLY
+from refimpl import TrainConfig, TrainedModel, load_dataset, load_model, save_model
+from refimpl.lab.training.config import config_from
+from refimpl.lab.training.model import architecture_of
+from refimpl.lab.training.settings import settings_of
+
+COMMON = {"model", "layers", "hidden", "bias", "row_l2", "classifier_relu"}
 
 
 @pytest.fixture(scope="session", params=["single", "multi"])
@@ -43,7 +46,7 @@ def test_saved_and_loaded(gnn, folder, tmp_path, options, dtype):
     assert loaded.multilabel == data.multilabel
     assert all(map(np.array_equal, loaded.scaling, data.scaling))
     for name, value in options.items():
-        assert name in TRAINING_ONLY or loaded.architecture[name] == value
+        assert name == "dropout" or loaded.architecture[name] == value
     for what in ("labels", "probabilities", "embeddings"):
         before, after = (
             gnn.predict(m, data.graph, data.features, what=what, scaled=True)
@@ -53,11 +56,16 @@ def test_saved_and_loaded(gnn, folder, tmp_path, options, dtype):
     assert [path.name for path in tmp_path.iterdir()] == ["m.npz"]
 
 
-def test_every_setting_is_one_of_training_or_of_the_architecture():
-    settings = {f.name for f in fields(TrainConfig)}
-    assert settings >= TRAINING_ONLY
-    assert settings - TRAINING_ONLY == set(ARCHITECTURE)
-    assert {"model", "layers", "hidden", "classifier_relu"} <= set(ARCHITECTURE)
+@pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
+def test_the_architecture_is_what_computes(options):
+    """The model with all of its settings; of those that all models have, not how to train."""
+    config = config_from(options)
+    architecture = architecture_of(config)
+    assert architecture.keys() == COMMON | settings_of(type(config.model)).keys()
+    again = config_from(architecture)
+    assert (again.model, architecture_of(again)) == (config.model, architecture)
+    for name in settings_of(TrainConfig).keys() - COMMON:
+        assert name in ("method", "dropout", "epochs", "lr", "rng")
 
 
 def test_a_file_that_numpy_alone_reads(model, tmp_path):
@@ -66,7 +74,7 @@ def test_a_file_that_numpy_alone_reads(model, tmp_path):
         arrays = {name: file[name] for name in file.files}
     meta = json.loads(arrays.pop("meta").item())
     assert meta == {
-        "format": "minibatch-gnn-model/1",
+        "format": "minibatch-gnn-model/2",
         "architecture": model.architecture,
         "features": FEATURES,
         "classes": CLASSES,
@@ -90,7 +98,7 @@ def test_weights_from_elsewhere_and_without_scaling(gnn, tmp_path):
     rng = np.random.default_rng(0)
     weights = {"layer1.W": rng.normal(size=(3, 2)), "classifier.W": rng.normal(size=(2, 5))}
     meta = {
-        "format": "minibatch-gnn-model/1",
+        "format": "minibatch-gnn-model/2",
         "architecture": {"model": "mlp", "layers": 1, "hidden": 2},
         "features": 3,
         "classes": 5,
@@ -101,7 +109,7 @@ def test_weights_from_elsewhere_and_without_scaling(gnn, tmp_path):
     np.savez_compressed(tmp_path / "m.npz", meta=json.dumps(meta), **weights)
     model = gnn.load_model(tmp_path / "m.npz")
     assert model.scaling is None and model.dtype == np.float64
-    assert model.architecture.keys() == set(ARCHITECTURE)  # with the defaults of those left out
+    assert model.architecture.keys() == COMMON  # with the defaults of those left out
     features = rng.integers(-9, 9, (6, 3))
     hidden = np.maximum(features @ weights["layer1.W"], 0)
     got = gnn.predict(model, refimpl.as_graph([], n=6), features, what="probabilities")
@@ -199,7 +207,7 @@ DAMAGES = {
         r"scaling's std must have shape \(12\), got \(3,\)",
     ),
     "mean NaN": (lambda a, m: a["features.mean"].fill(np.nan), "scaling must be finite"),
-    "other format": (lambda a, m: m.update(format="minibatch-gnn-model/2"), "format is not"),
+    "other format": (lambda a, m: m.update(format="minibatch-gnn-model/1"), "format is not"),
     "no format": (lambda a, m: m.pop("format"), "with a format"),
     "no classes": (lambda a, m: m.pop("classes"), "must have the entries .*classes"),
     "unknown entry": (lambda a, m: m.update(age=3), "must have the entries"),

@@ -9,6 +9,12 @@ from tiny_data import arrays_of, same_run, write_graphsaint
 import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import main
+from refimpl.lab.data.karate import karate_dataset
+from refimpl.lab.training.config import config_from
+from refimpl.lab.training.methods import METHODS
+from refimpl.lab.training.models import MODELS
+
+GRAPH = karate_dataset().train_graph
 
 
 @pytest.mark.parametrize(
@@ -24,8 +30,8 @@ from refimpl.lab.apps.cli import main
         ({"model": "gat", "attention": "x"}, ValueError, "attention must be one of 'softmax'"),
         ({"model": "gat", "heads": 0}, ValueError, r"heads must be in \[1, "),
         ({"model": "gat", "heads": 3}, ValueError, r"hidden must be a multiple of heads \(3\)"),
-        ({"model": "mixhop", "hops": -1}, ValueError, "hops must be at least 0"),
-        ({"method": "layer", "batch_size": 0}, ValueError, r"batch must be in \[1, "),
+        ({"model": "mixhop", "hops": -1}, ValueError, r"hops must be in \[0, "),
+        ({"method": "layer", "batch_size": 0}, ValueError, r"batch_size must be in \[1, "),
         ({"method": "layer", "fanouts": (5,)}, ValueError, "fanouts must have 2 numbers"),
         ({"method": "layer", "fanouts": (5, 0)}, ValueError, "fanouts must be -1 or at least 1"),
         ({"method": "layer", "fanouts": (5, -2)}, ValueError, r"fanouts must be in \[-1, "),
@@ -34,7 +40,7 @@ from refimpl.lab.apps.cli import main
         ({"method": "fresh", "p_grad": 1.1}, ValueError, "p_grad .* at most 1, got 1.1"),
         ({"method": "fresh", "p_grad": "all"}, TypeError, "p_grad must be a real number"),
         ({"method": "fresh", "t_stale": -1}, ValueError, r"t_stale must be in \[0, "),
-        ({"method": "fresh", "t_stale": "inf"}, TypeError, "t_stale must be an integer"),
+        ({"method": "fresh", "t_stale": "old"}, TypeError, "t_stale must be an integer"),
         ({"method": "fresh", "warmup": -1}, ValueError, r"warmup must be in \[0, "),
         ({"method": "fresh", "buffer": 2.5}, TypeError, "buffer must be an integer"),
         ({"method": "fresh", "hotness": "fame"}, ValueError, "hotness must be one of 'none', 'd"),
@@ -44,28 +50,39 @@ from refimpl.lab.apps.cli import main
         ({"method": "neighbor", "workers": -1}, ValueError, r"workers must be in \[0, "),
         ({"method": "neighbor", "model": "mlp"}, ValueError, 'method is "neighbor", got "mlp"'),
         ({"model": "sag"}, ValueError, "model must be one of 'sage', 'gcn'"),
-        ({"method": "node"}, ValueError, "method must be one of 'graph', 'layer', 'full'"),
+        ({"method": "node"}, ValueError, "method must be one of 'graph', "),
+        ({"hiden": 8}, ValueError, "hiden is no setting of any model or method; did you mean hid"),
     ],
 )
 def test_bad_settings(options, error, message):
     with pytest.raises(error, match=message):
-        refimpl.TrainConfig(hidden=8, **{k: v for k, v in options.items() if k != "hidden"})
+        config_from({"hidden": 8, **options}).fitted(GRAPH)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"model": 3}, TypeError, "model must be a ModelSettings, such as Sage\\(\\), or its name"),
+        ({"method": refimpl.models.Gat()}, TypeError, "method must be a MethodSettings, such as"),
+        ({"model": refimpl.models.Gat}, TypeError, "model must be a ModelSettings, .* got type"),
+        ({"heads": 2}, TypeError, "heads"),
+    ],
+)
+def test_parts_of_another_kind(options, error, message):
+    with pytest.raises(error, match=message):
+        refimpl.TrainConfig(**options)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "where"),
     [
-        ("normalize", True, {"model": "gcn"}),
-        ("normalize", True, {"model": "mixhop"}),
-        ("normalize", True, {"model": "gat"}),
         ("normalize", True, {"method": "layer"}),
         ("normalize", True, {"method": "full"}),
         ("sampler", refimpl.Sampler("edge", b=3), {"method": "layer"}),
-        ("batch", 9, {"method": "graph"}),
-        ("batch", 9, {"method": "full"}),
+        ("batch_size", 9, {"method": "graph"}),
+        ("batch_size", 9, {"method": "full"}),
         ("fanouts", (25, 10), {"method": "graph"}),
         ("fanouts", (25, 10), {"method": "full"}),
-        ("fanouts", (25, 10), {"model": "mlp", "method": "layer"}),
         ("background", True, {"method": "full"}),
         ("concat", "self_first", {"model": "gcn"}),
         ("hops", 3, {"model": "sage"}),
@@ -85,13 +102,22 @@ def test_bad_settings(options, error, message):
 )
 def test_settings_that_do_not_apply_are_refused(name, value, where):
     other, found = next(iter(where.items()))
-    with pytest.raises(ValueError, match=f'^{name} must be .* where {other} is "{found}"'):
-        refimpl.TrainConfig(**where, **{name: value})
+    with pytest.raises(ValueError, match=f'^{name} is no setting where .*{other} is "{found}"'):
+        config_from({**where, name: value})
+    classes = {"model": MODELS, "method": METHODS}[other]
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+        classes[found](**{name: value})
+
+
+@pytest.mark.parametrize("model", ["gcn", "mixhop", "gat"])
+def test_what_normalising_is_for(model):
+    with pytest.raises(ValueError, match=f'^normalize must be False where model is "{model}"'):
+        config_from({"model": model, "normalize": True})
 
 
 def test_default_fanouts_are_those_of_the_paper():
     def fanouts(**options):
-        return refimpl.TrainConfig(method="layer", **options).fanouts
+        return config_from({"method": "layer", **options}).fitted(GRAPH).method.fanouts
 
     assert fanouts() == (25, 10)
     assert fanouts(layers=1) == (25,)
@@ -99,7 +125,38 @@ def test_default_fanouts_are_those_of_the_paper():
     assert fanouts(model="mixhop", hops=3) == (25, 10, 10, 10, 10, 10)
     assert fanouts(model="mixhop", hops=0) == fanouts(model="mlp") == ()
     assert fanouts(fanouts=[3, -1]) == (3, -1)
-    assert refimpl.TrainConfig().fanouts is None
+    with pytest.raises(ValueError, match="fanouts must have 0 numbers"):
+        fanouts(model="mlp", fanouts=(25, 10))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_flat_settings_are_json_and_come_back(method):
+    """Those of a class are flat beside those of the run; filled in or not."""
+    options = {
+        "fresh": {"t_stale": np.inf, "cache_layers": (1,), "fanouts": (3, -1)},
+        "cluster": {"clusters": 4, "clusters_per_batch": 2},
+    }
+    config = config_from({"method": method, "rng": 5, **options.get(method, {})})
+    for one in (config, config.fitted(GRAPH) if method != "graph" else config):
+        flat = json.loads(json.dumps(one.flat()))
+        assert config_from(flat).flat() == one.flat()
+        again = config_from(flat)
+        assert again == one or method in ("gas", "graphfm")  # these may hold an array
+        assert flat["model"] == "sage" and flat["method"] == method and flat["rng"] == 5
+    with pytest.raises(AttributeError):
+        config.method.name = "other"
+
+
+def test_the_age_bound_scales_with_the_epoch():
+    """A sixth of an epoch's iterations, at least 1."""
+
+    def age(size, **options):
+        options = {"method": "fresh", "batch_size": size, **options}
+        return config_from(options).fitted(GRAPH).method.t_stale
+
+    assert GRAPH.n == 18
+    assert [age(size) for size in (1, 2, 3, 18, 512)] == [3, 1, 1, 1, 1]
+    assert (age(1, t_stale=9), age(1, t_stale=np.inf)) == (9, np.inf)
 
 
 # The command line.
@@ -125,30 +182,30 @@ def run(folder, tmp_path, capfd):
     return run
 
 
-LAYER = ("--method", "layer", "--batch", "40")
+LAYER = ("--method", "layer", "--batch-size", "40")
 
 
 @pytest.mark.parametrize(
     ("options", "settings", "title"),
     [
-        (("--model", "gcn"), {"concat": None, "hops": None}, "GCN on pin-tile subgraphs"),
-        (("--model", "mixhop", "--hops", "3"), {"hops": 3, "heads": None}, "MixHop on pin-tile"),
+        (("--model", "gcn"), {"concat": "absent", "hops": "absent"}, "GCN on pin-tile subgraphs"),
+        (("--model", "mixhop", "--hops", "3"), {"hops": 3, "heads": "absent"}, "MixHop on pin-tile"),
         (
             ("--model", "gat", "--heads", "2", "--attention", "softmax"),
-            {"heads": 2, "attention": "softmax", "hops": None, "concat": None},
+            {"heads": 2, "attention": "softmax", "hops": "absent", "concat": "absent"},
             "GAT on pin-tile subgraphs",
         ),
-        (("--concat", "self-first"), {"concat": "self-first"}, "GraphSAGE on pin-tile subgraphs"),
+        (("--concat", "self-first"), {"concat": "self_first"}, "GraphSAGE on pin-tile subgraphs"),
         (("--bias", "--row-l2"), {"bias": True, "row_l2": True}, "GraphSAGE on"),
         (("--dropout", "0.25", "--background"), {"dropout": 0.25, "background": True}, "GraphSAGE"),
         (
             LAYER,
-            {"batch_size": 40, "fanouts": [25, 10], "fanout_order": "roots-first", "budget": None},
+            {"batch_size": 40, "fanouts": [25, 10], "fanout_order": "roots_first", "budget": "absent"},
             "GraphSAGE on batches of 40 nodes with fan-outs 25,10 of tiny",
         ),
         (
             (*LAYER, "--fanouts", "3,all", "--fanout-order", "code", "--model", "gat"),
-            {"fanouts": [3, -1], "fanout_order": "code", "sampler": None, "heads": 1},
+            {"fanouts": [3, -1], "fanout_order": "code", "sampler": "absent", "heads": 1},
             "GAT on batches of 40 nodes with fan-outs 3,all, read backwards, of tiny",
         ),
         (
@@ -158,12 +215,12 @@ LAYER = ("--method", "layer", "--batch", "40")
         ),
         (
             (*LAYER, "--model", "mlp"),
-            {"fanouts": None, "fanout_order": None, "batch_size": 40},
+            {"fanouts": [], "hops": "absent", "batch_size": 40},
             "MLP on batches of 40 nodes of tiny",
         ),
         (
             ("--method", "full", "--model", "gcn"),
-            {"pool": None, "background": False, "batch": None, "fanouts": None},
+            {"pool": "absent", "background": "absent", "batch_size": "absent"},
             "GCN on the full graph of tiny",
         ),
     ],
@@ -175,7 +232,7 @@ def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options, s
         status, stdout, stderr, found = run(*command, out=name)
         assert (status, stderr) == (0, "")
         assert stdout.startswith(title)
-        assert {key: found[key] for key in settings} == settings
+        assert {key: found.get(key, "absent") for key in settings} == settings
     slow, fast = (
         refimpl.lab.training.load_checkpoint(tmp_path / name / "checkpoint.npz")[0]
         for name in ("refimpl", "fastimpl")
@@ -200,7 +257,7 @@ def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options, s
         (("--model", "gat", "--heads", "2"), ("--model", "gat")),
         (("--model", "gat", "--attention", "none"), ("--model", "gat")),
         (LAYER, ()),
-        ((*LAYER[:2], "--batch", "50"), LAYER),
+        ((*LAYER[:2], "--batch-size", "50"), LAYER),
         ((*LAYER, "--fanouts", "2,2"), LAYER),
     ],
     ids=" ".join,
@@ -235,26 +292,26 @@ def test_fan_outs_as_the_graphsage_code_reads_them(run, tmp_path):
         (("--heads", "1"), "--heads does not apply with --model sage"),
         (("--attention", "row"), "--attention does not apply with --model sage"),
         (("--model", "mlp", "--concat", "neigh-first"), "--concat does not apply with --model mlp"),
-        (("--batch", "512"), "--batch does not apply with --method graph"),
+        (("--batch-size", "512"), "--batch-size does not apply with --method graph"),
         (("--fanouts", "25,10"), "--fanouts does not apply with --method graph"),
         (("--fanout-order", "code"), "--fanout-order does not apply with --method graph"),
-        ((*LAYER, "--model", "mlp", "--fanouts", "2"), "--fanouts does not apply with --model mlp"),
+        ((*LAYER, "--model", "mlp", "--fanouts", "2"), "fanouts must have 0 numbers, one for each hop"),
         (("--method", "full", "--background"), "--background does not apply with --method full"),
-        (("--method", "full", "--batch", "4"), "--batch does not apply with --method full"),
+        (("--method", "full", "--batch-size", "4"), "--batch-size does not apply with --method full"),
         ((*LAYER, "--sampler", "edge"), "--sampler does not apply with --method layer"),
         ((*LAYER, "--budget", "9"), "--budget does not apply with --method layer"),
         ((*LAYER, "--normalize"), "--normalize does not apply with --method layer"),
         ((*LAYER, "--coverage", "9"), "--coverage does not apply with --method layer"),
-        (("--model", "gcn", "--normalize"), "--normalize does not apply with --model gcn"),
-        (("--model", "gat", "--normalize"), "--normalize does not apply with --model gat"),
-        (("--model", "mixhop", "--coverage", "9"), "--coverage does not apply with --model mixhop"),
+        (("--model", "gcn", "--normalize"), 'normalize must be False where model is "gcn"'),
+        (("--model", "gat", "--normalize"), 'normalize must be False where model is "gat"'),
+        (("--model", "mixhop", "--coverage", "9"), "--coverage does not apply without --normalize"),
         (("--dropout", "1"), "dropout must be below 1, got 1.0"),
         (("--model", "gat", "--heads", "3"), "hidden must be a multiple of heads (3), got 8"),
         (("--model", "gcnn"), "--model: invalid choice: 'gcnn'"),
         ((*LAYER, "--fanouts", "2"), "fanouts must have 2 numbers, one for each hop"),
-        ((*LAYER, "--fanouts", "2,x"), "--fanouts: invalid fanouts value: '2,x'"),
+        ((*LAYER, "--fanouts", "2,x"), "argument --fanouts: invalid value: '2,x'"),
         ((*LAYER, "--fanouts", "2,0"), "fanouts must be -1 or at least 1, got 0"),
-        ((*LAYER[:2], "--batch", "0"), "batch must be in [1, "),
+        ((*LAYER[:2], "--batch-size", "0"), "batch_size must be in [1, "),
     ],
 )
 def test_bad_options_are_one_line_and_status_2(run, options, message):
@@ -312,15 +369,15 @@ def test_compare_finds_other_neighbours(folder, capfd, monkeypatch):
         "--method cluster --clusters 6 --clusters-per-batch 2",
         "--method fastgcn --layer-sizes 20,20",
         "--method ladies --model gcn --layer-sizes 20,20",
-        "--method gas --batch 40",
-        "--method graphfm --batch 40 --beta 0.3",
-        "--method vrgcn --batch 40",
-        "--method fresh --batch 40 --rank-base new --no-gradient-evict --staleness header-only",
-        "--method fresh --batch 40 --hotness profile --performance --buffer 20000",
-        "--method fresh --layers 3 --batch 40 --cache-layers 2 --no-lookup-roots",
-        "--method neighbor --batch 40 --sample-mode shared",
-        "--model rgcn --method neighbor --batch 40 --bases 2 --typed-input",
-        "--model rgcn --method fresh --batch 40 --fanouts RELATIONS,4",
+        "--method gas --batch-size 40",
+        "--method graphfm --batch-size 40 --beta 0.3",
+        "--method vrgcn --batch-size 40",
+        "--method fresh --batch-size 40 --rank-base new --no-gradient-evict --staleness header-only",
+        "--method fresh --batch-size 40 --hotness profile --performance --buffer 20000",
+        "--method fresh --layers 3 --batch-size 40 --cache-layers 2 --no-lookup-roots",
+        "--method neighbor --batch-size 40 --sample-mode shared",
+        "--model rgcn --method neighbor --batch-size 40 --bases 2 --node-types all",
+        "--model rgcn --method fresh --batch-size 40 --fanouts RELATIONS,4",
     ],
 )
 def test_the_options_of_baselines_and_ablations(options, tmp_path, capsys):

@@ -70,11 +70,13 @@ def marks_in(source):
 
 def _parts(comment):
     """Return the lines and the errata of a comment; None if it is not nothing but marks."""
-    start = re.search(r"E-[A-Z]\d|$", comment).start()
-    words = [LINES.fullmatch(word) for word in comment[:start].split()]
-    parts = re.split(r"; (?=E-)", comment[start:]) if comment[start:] else []
-    errata = [ERRATUM.fullmatch(part) for part in parts]
-    if not all([*words, *errata]) or not (words or errata):
+    first = re.search(r"E-[A-Z]\d", comment)
+    start = first.start() if first else len(comment)
+    numbers = comment[:start].split()
+    parts = re.split(r"; (?=E-)", comment[start:]) if first else []
+    words = [found for number in numbers if (found := LINES.fullmatch(number))]
+    errata = [found for part in parts if (found := ERRATUM.fullmatch(part))]
+    if len(words) + len(errata) < max(len(numbers) + len(parts), 1):
         return None
     lines, prefix = [], None
     for word in words:

@@ -30,9 +30,10 @@ def _part(known, base):
             _check.choice(name, value, tuple(known))
             return known[value]()
         if not isinstance(value, base):
+            example = next(iter(known.values())).__name__
             raise TypeError(
-                f"{name} must be a {base.__name__}, such as {next(iter(known.values())).__name__}(), "
-                f"or its name, got {type(value).__name__}"
+                f"{name} must be a {base.__name__}, such as {example}(), or its name, "
+                f"got {type(value).__name__}"
             )
         return value
 

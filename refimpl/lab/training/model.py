@@ -6,21 +6,20 @@ from typing import Any
 import numpy as np
 
 from refimpl import _check
-from refimpl.metrics import decide
 from refimpl.graph import undirected
-from refimpl.lab.training.config import TrainConfig, config_from
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_scaling, scale
+from refimpl.lab.training.config import TrainConfig, config_from
 from refimpl.lab.training.evaluation import full_graph_forward
 from refimpl.lab.training.npz import reading_npz, write_npz
 from refimpl.lab.training.settings import settings_of
 from refimpl.lab.training.stack import Stack
+from refimpl.metrics import decide
 
 FORMAT = "minibatch-gnn-model/2"
 FACTS = ("architecture", "features", "classes", "multilabel", "dataset")  # in `meta`
 SCALING = ("features.mean", "features.std")
 WHAT = ("labels", "probabilities", "embeddings")
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +285,9 @@ def _probabilities(logits, multilabel):
 
 def _check_model(model):
     if not isinstance(model, TrainedModel):
-        raise TypeError(f"model must be a TrainedModel (see load_model), got {type(model).__name__}")
+        raise TypeError(
+            f"model must be a TrainedModel (see load_model), got {type(model).__name__}"
+        )
 
 
 def _not_finite(array):

@@ -89,6 +89,14 @@ class Pool:
         self.close()
 
 
+def one_by_one(item):
+    """Return a `draw` for a `Pool` whose item q is ``item(q)``.
+
+    Nothing that has the pool may hang on `item`: the thread has it, and ends with the pool.
+    """
+    return lambda first, count: [item(q) for q in range(first, first + count)]
+
+
 class SubgraphPool(Pool):
     """Subgraphs first, first + 1, .. of a run, sampled `size` at a time.
 

@@ -33,7 +33,7 @@ class Step(NamedTuple):
 class MethodSettings(Settings):
     """A base for the settings of a method; its subclasses are frozen dataclasses.
 
-    `start` returns an object with
+    Not in the papers. `start` returns an object with
 
     - ``iteration()``, which goes forward and back on the next minibatch and returns a `Step`;
     - ``close()``, which ends the threads that it may have;
@@ -47,14 +47,14 @@ class MethodSettings(Settings):
     takes_features: ClassVar[bool] = False  # whether training may read them from elsewhere
 
     def check(self, config):
-        """Raise ValueError unless these settings fit the model and what all methods have."""
+        """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
 
     def fitted(self, config, graph):
-        """Return these settings with what depends on the model and the training graph filled in."""
+        """Return these settings, those filled in that depend on `config` and the training `graph`."""
         return self
 
     def start(self, run) -> Any:
-        """Return the iterations of a `Run`."""
+        """Return the iterations of `run`, a `Run`."""
         raise TypeError(f"{type(self).__name__} must have a method start")
 
 

@@ -1,12 +1,13 @@
 """Cluster-GCN: minibatches that are a few clusters of the training graph each."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import MethodSettings
-from refimpl.lab.training.pool import Pool
+from refimpl.lab.training.pool import Pool, one_by_one
 from refimpl.lab.training.settings import integer
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key
@@ -69,9 +70,9 @@ class ClusterIterations:
         self.run = run
         with timed("sampling"):
             partition = grow_clusters(run.graph, settings.clusters, key(seed, CLUSTERS))
-            self.order = ClusterOrder(run.gnn, partition, seed, settings.clusters_per_batch)
+            order = ClusterOrder(run.gnn, partition, seed, settings.clusters_per_batch)
             self.pool = Pool(
-                self._draw,
+                one_by_one(partial(subgraph_of, run, order)),
                 size=settings.pool,
                 first=run.state.iterations,
                 background=settings.background,
@@ -85,15 +86,12 @@ class ClusterIterations:
         X, Y = run.gnn.loader.gather_rows(run.X, sub.nodes), run.Y[sub.nodes]
         return run.pass_over(run.stack.operands(A), X, Y)
 
-    def _draw(self, first, count):
-        """Return the subgraphs of iterations first, .., first + count - 1."""
-        return [self._subgraph(iteration) for iteration in range(first, first + count)]
-
-    def _subgraph(self, iteration):
-        graph = self.run.graph
-        sub = self.run.gnn.induced_subgraph(graph, self.order.nodes(iteration))
-        return graph.typed(sub) if isinstance(graph, TypedGraph) else sub
-
     def close(self):
         """End the pool's thread."""
         self.pool.close()
+
+
+def subgraph_of(run, order, iteration):
+    """Return the subgraph of the clusters of an iteration, with its types if it has any."""
+    sub = run.gnn.induced_subgraph(run.graph, order.nodes(iteration))
+    return run.graph.typed(sub) if isinstance(run.graph, TypedGraph) else sub

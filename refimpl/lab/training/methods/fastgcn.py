@@ -11,7 +11,7 @@ from typing import ClassVar
 from refimpl.lab.training.batches import Shuffle
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import MethodSettings
-from refimpl.lab.training.pool import Pool
+from refimpl.lab.training.pool import Pool, one_by_one
 from refimpl.lab.training.settings import integers
 from refimpl.profiling import timed
 from refimpl.streams import LAYER, key
@@ -31,6 +31,8 @@ def layer_sizes():
 @dataclass(frozen=True)
 class FastGcn(MethodSettings):
     """Batches whose layers are drawn by importance, from all nodes.
+
+    FastGCN, Chen, Ma and Xiao 2018.
 
     Parameters
     ----------
@@ -86,11 +88,12 @@ class ImportanceIterations:
 
     def __init__(self, run, sample):
         settings = run.config.method
-        self.run, self.sample, self.sizes = run, sample, settings.layer_sizes
+        self.run = run
         self.shuffle = Shuffle(run.gnn, run.graph.n, settings.batch_size, run.config.rng)
+        batch = partial(drawn_batch, run, self.shuffle, sample)
         with timed("sampling"):
             self.pool = Pool(
-                self._draw,
+                one_by_one(batch),
                 size=settings.pool,
                 first=run.state.iterations,
                 background=settings.background,
@@ -103,22 +106,21 @@ class ImportanceIterations:
         X, Y = run.gnn.loader.gather_rows(run.X, mfg.nodes[0]), run.Y[mfg.nodes[-1]]
         return run.pass_over(operands, X, Y)
 
-    def _draw(self, first, count):
-        """Return (MFG, operands) of iterations first, .., first + count - 1."""
-        return [self._sample(iteration) for iteration in range(first, first + count)]
-
-    def _sample(self, iteration):
-        epoch, b = self.shuffle.name(iteration)
-        stream = key(self.run.config.rng, LAYER, epoch, b)
-        mfg, values = self.sample(self.shuffle.batch(iteration), self.sizes, stream)
-        pairs = zip(mfg.blocks, values, strict=True)
-        return mfg, tuple(self._with_transpose(block, data) for block, data in pairs)
-
-    def _with_transpose(self, block, data):
-        gnn = self.run.gnn
-        transposed, perm = gnn.block.transpose_block(block)
-        return gnn.Adjacency(block, data, data[perm], transposed, perm)
-
     def close(self):
         """End the pool's thread."""
         self.pool.close()
+
+
+def drawn_batch(run, shuffle, sample, iteration):
+    """Return the MFG of an iteration, and what each layer aggregates with on it."""
+    epoch, b = shuffle.name(iteration)
+    stream = key(run.config.rng, LAYER, epoch, b)
+    mfg, values = sample(shuffle.batch(iteration), run.config.method.layer_sizes, stream)
+    pairs = zip(mfg.blocks, values, strict=True)
+    return mfg, tuple(with_transpose(run.gnn, block, data) for block, data in pairs)
+
+
+def with_transpose(gnn, block, data):
+    """Return the Adjacency of a Block with these values."""
+    transposed, perm = gnn.block.transpose_block(block)
+    return gnn.Adjacency(block, data, data[perm], transposed, perm)

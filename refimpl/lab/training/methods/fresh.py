@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from refimpl import _check
+from refimpl.history.policy import CONTROLS
 from refimpl.history.ring import HEADERS, OVERFLOWS
 from refimpl.history.validity import STALENESS
-from refimpl.history.policy import CONTROLS
 from refimpl.lab.training.batches import MessageFlowGraphs
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import base
@@ -50,6 +50,8 @@ def parsed_size(text):
 @dataclass(frozen=True)
 class Fresh(MethodSettings):
     """FreshGNN: batches of nodes with sampled neighbours, and a cache of embeddings and features.
+
+    VLDB'24 Algorithm 1; an iteration is `fresh_iteration`.
 
     Parameters
     ----------
@@ -210,6 +212,7 @@ class Fresh(MethodSettings):
         return replace(
             self,
             fanouts=base.fitted_fanouts(self, config.reach, FANOUTS),
+            # E-V21: not 200 for all graphs
             t_stale=max(batches // 6, 1) if self.t_stale is None else self.t_stale,
             cache_layers=layers,
         )

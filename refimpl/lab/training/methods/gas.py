@@ -29,6 +29,8 @@ def checked_partition(name, value):
 class Gas(MethodSettings):
     """GNNAutoScale: clusters with all neighbours, those outside from histories.
 
+    Fey et al. 2021.
+
     Parameters
     ----------
     batch_size : int

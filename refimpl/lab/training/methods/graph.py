@@ -23,7 +23,7 @@ def _check_sampler(name, value):
 
 @dataclass(frozen=True)
 class SampledGraph(MethodSettings):
-    """Sampled subgraphs (IPDPS'19, JPDC'21).
+    """Sampled subgraphs: JPDC'21 Algorithm 1.
 
     Parameters
     ----------

@@ -22,9 +22,13 @@ from refimpl.profiling import timed
 class GraphFm(MethodSettings):
     """GraphFM-OB: as `Gas`, with momentum for the nodes outside a batch.
 
+    Yu et al. 2022.
+
     Parameters
     ----------
-    batch_size, partition
+    batch_size : int
+        As for `Gas`.
+    partition : (n,) integer array, optional
         As for `Gas`.
     beta : float in [0, 1]
         The weight of what a batch says about a node outside it, against the node's history; 0 is

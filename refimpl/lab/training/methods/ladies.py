@@ -17,6 +17,8 @@ from refimpl.lab.training.methods.fastgcn import ImportanceIterations, fitted_si
 class Ladies(MethodSettings):
     """Batches whose layers are drawn by importance, from the neighbours of the layer above.
 
+    LADIES, Zou et al. 2019.
+
     Parameters
     ----------
     batch_size, layer_sizes, pool, background

@@ -1,12 +1,13 @@
 """Layer sampling as GraphSAGE does it: the baseline of JPDC'21 section 7.7."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from refimpl.lab.training.batches import Shuffle
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import MethodSettings
-from refimpl.lab.training.pool import Pool
+from refimpl.lab.training.pool import Pool, one_by_one
 from refimpl.profiling import timed
 from refimpl.streams import LAYER, key
 
@@ -15,7 +16,9 @@ FANOUTS = (25, 10)  # JPDC'21 section 7.7
 
 @dataclass(frozen=True)
 class LayerSampling(MethodSettings):
-    """Batches of nodes with sampled neighbours in each layer (GraphSAGE, a baseline).
+    """Batches of nodes with sampled neighbours in each layer, as GraphSAGE does: a baseline.
+
+    JPDC'21 section 7.7; Hamilton et al. 2017.
 
     Parameters
     ----------
@@ -64,12 +67,12 @@ class LayerIterations:
 
     def __init__(self, run):
         settings = run.config.method
-        self.run, self.degrees = run, run.graph.degrees()
-        self.fanouts = base.hop_fanouts(settings)
+        self.run = run
         self.shuffle = Shuffle(run.gnn, run.graph.n, settings.batch_size, run.config.rng)
+        batch = partial(sampled_batch, run, self.shuffle, base.hop_fanouts(settings))
         with timed("sampling"):
             self.pool = Pool(
-                self._draw,
+                one_by_one(batch),
                 size=settings.pool,
                 first=run.state.iterations,
                 background=settings.background,
@@ -82,18 +85,14 @@ class LayerIterations:
         X, Y = run.gnn.loader.gather_rows(run.X, mfg.nodes[0]), run.Y[mfg.nodes[-1]]
         return run.pass_over(operands, X, Y)
 
-    def _draw(self, first, count):
-        """Return (MFG, operands) of iterations first, .., first + count - 1."""
-        return [self._sample(iteration) for iteration in range(first, first + count)]
-
-    def _sample(self, iteration):
-        run = self.run
-        epoch, b = self.shuffle.name(iteration)
-        stream = key(run.config.rng, LAYER, epoch, b)
-        roots = self.shuffle.batch(iteration)
-        mfg = run.gnn.layer_sample(run.graph, roots, self.fanouts, stream)
-        return mfg, run.stack.block_operands(mfg, self.degrees, graph=run.graph, dtype=run.dtype)
-
     def close(self):
         """End the pool's thread."""
         self.pool.close()
+
+
+def sampled_batch(run, shuffle, fanouts, iteration):
+    """Return the MFG of an iteration, and what each layer aggregates with on it."""
+    epoch, b = shuffle.name(iteration)
+    stream = key(run.config.rng, LAYER, epoch, b)
+    mfg = run.gnn.layer_sample(run.graph, shuffle.batch(iteration), fanouts, stream)
+    return mfg, run.stack.block_operands(mfg, run.degrees, graph=run.graph, dtype=run.dtype)

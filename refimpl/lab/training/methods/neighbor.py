@@ -12,7 +12,7 @@ from refimpl.lab.training.methods.fresh import FANOUTS
 
 @dataclass(frozen=True)
 class Neighbor(MethodSettings):
-    """Batches of nodes, each with sampled neighbours for every hop.
+    """Batches of nodes, each with sampled neighbours for every hop (FreshGNN section 2).
 
     Parameters
     ----------

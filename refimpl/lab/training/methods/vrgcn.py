@@ -24,6 +24,8 @@ FANOUTS = (2,)  # "only two neighbors per node"
 class VrGcn(MethodSettings):
     """VR-GCN: batches with few sampled neighbours, corrected by histories.
 
+    Chen, Zhu and Song 2018.
+
     Parameters
     ----------
     batch_size, workers, fanout_order

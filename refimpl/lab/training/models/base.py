@@ -9,8 +9,8 @@ from refimpl.scheduling import ProductOrders
 class ModelSettings(Settings):
     """A base for the settings of a model; its subclasses are frozen dataclasses.
 
-    A subclass has a `name`, says with which `matrix` it aggregates, and makes its layers in
-    `layer`. `register_layer` makes it known. The layer is an object with
+    Not in the papers. A subclass has a `name`, says with which `matrix` it aggregates, and makes
+    its layers in `layer`. `register_layer` makes it known. The layer is an object with
 
     - ``shapes``, a dict of the weights' shapes by short name. A weight called ``b`` is a vector
       and begins as zeros; those named in ``vectors``, if it has that, are initialised row by row;
@@ -28,21 +28,27 @@ class ModelSettings(Settings):
     hops_a_layer: Any = 1  # how many hops away a layer looks
 
     def layer(self, gnn, config, f_in, f_out, first):
-        """Return one layer: the first, whose input needs no gradient, or another."""
+        """Return one layer over `gnn`, from width `f_in` to `f_out`, for a TrainConfig `config`.
+
+        The input of the `first` one needs no gradient.
+        """
         raise TypeError(f"{type(self).__name__} must have a method layer")
 
     def check(self, config):
-        """Raise ValueError unless these settings fit those that all models have."""
+        """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
 
     def fitted(self, graph):
-        """Return these settings with what depends on the training graph filled in."""
+        """Return these settings with what depends on `graph`, for training, filled in."""
         return self
 
     def check_graph(self, graph):
         """Raise unless the model can work on `graph`."""
 
     def adjacency(self, gnn, graph, transpose_perm, dtype):
-        """Return what a hop aggregates with on a whole graph."""
+        """Return what a hop aggregates with on a whole `graph`, of float type `dtype`.
+
+        `transpose_perm` is its transpose's permutation; None where there is no backward pass.
+        """
         if self.matrix is None:
             return None
         if self.matrix == "row":
@@ -51,12 +57,15 @@ class ModelSettings(Settings):
         return whole(graph, dtype=dtype)
 
     def block_operand(self, gnn, block, sources, degrees, graph, dtype):
-        """Return what a hop aggregates with on a Block of `graph` whose sources are these nodes."""
+        """Return what a hop aggregates with on a `block` of `graph`, whose nodes are `sources`.
+
+        `degrees` are those of all nodes of the graph, `dtype` the float type.
+        """
         of_sources = degrees[sources] if self.matrix == "sym" else None
         return gnn.adjacency.block_norm(self.matrix, block, of_sources, dtype=dtype)
 
     def operand(self, hops):
-        """Return a layer's operand, made of what each of its hops aggregates with."""
+        """Return a layer's operand, made of what each of its `hops` aggregates with."""
         return hops[0] if self.hops_a_layer else None
 
 

@@ -10,7 +10,7 @@ from refimpl.layers.gat import NORMS
 
 @dataclass(frozen=True)
 class Gat(ModelSettings):
-    """Graph attention, its heads side by side.
+    """Graph attention, its heads side by side (JPDC'21 Equations 6 and 7).
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from refimpl.scheduling import chain_order
 
 @dataclass(frozen=True)
 class Gcn(ModelSettings):
-    """The graph convolution of Kipf and Welling."""
+    """The graph convolution of Kipf and Welling (JPDC'21 Equation 4)."""
 
     name: ClassVar[str] = "gcn"
     title: ClassVar[str] = "GCN"

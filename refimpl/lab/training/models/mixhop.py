@@ -10,7 +10,7 @@ from refimpl.scheduling import mixhop_depth
 
 @dataclass(frozen=True)
 class MixHop(ModelSettings):
-    """MixHop: powers of the adjacency side by side.
+    """MixHop: powers of the adjacency side by side (JPDC'21 Equation 5).
 
     Parameters
     ----------

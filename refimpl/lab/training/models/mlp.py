@@ -8,7 +8,7 @@ from refimpl.lab.training.models.base import ModelSettings, bias_shape, by_name
 
 @dataclass(frozen=True)
 class Mlp(ModelSettings):
-    """Layers that do not look at the graph: a control."""
+    """Layers that do not look at the graph: a control, not in the papers."""
 
     name: ClassVar[str] = "mlp"
     title: ClassVar[str] = "MLP"

@@ -22,6 +22,8 @@ def types_or_all(text):
 class Rgcn(ModelSettings):
     """R-GCN: a matrix for every relation, or bases for all of them, and one for the node.
 
+    Schlichtkrull et al. 2018; for typed graphs, as FreshGNN trains it (section 7.1).
+
     Parameters
     ----------
     relations : int, optional

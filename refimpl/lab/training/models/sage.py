@@ -13,6 +13,8 @@ from refimpl.scheduling import chain_order
 class Sage(ModelSettings):
     """GraphSAGE: half of a layer's output from the neighbours, half from the node itself.
 
+    JPDC'21 Equation 1.
+
     Parameters
     ----------
     concat : {"neigh_first", "self_first"}
