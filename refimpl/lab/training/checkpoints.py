@@ -3,7 +3,7 @@
 from refimpl.lab.training.npz import reading_npz, write_npz
 from refimpl.lab.training.trainer import EpochRecord, TrainState
 
-FORMAT = "minibatch-gnn-checkpoint/1"
+FORMAT = "minibatch-gnn-checkpoint/2"
 GROUPS = ("weights", "m", "v", "best_weights")
 NUMBERS = {"best_val_f1": float, "best_epoch": int, "iterations": int}
 

@@ -106,7 +106,8 @@ def neighborhood(graph, batch):
     """
     positions, ends = rows_of(graph, batch)
     nodes, indices = sources(batch, graph.indices[positions])
-    block = Block._trusted(ends - graph.degrees()[batch], ends, indices, len(nodes))
+    degrees = graph.end[batch] - graph.start[batch]
+    block = Block._trusted(ends - degrees, ends, indices, len(nodes))
     return Neighborhood(nodes, block)
 
 

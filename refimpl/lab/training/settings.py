@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, fields
 from math import inf, isinf
 from typing import Any, ClassVar
 
+import numpy as np
+
 from refimpl import _check
 
 MOST = 2**31 - 1
@@ -63,8 +65,22 @@ class Settings:
         for one, setting in settings_of(type(self)).items():
             object.__setattr__(self, one, setting.check(one, getattr(self, one)))
 
+    def __eq__(self, other):
+        """Whether both have the same class and settings; for classes with arrays among them."""
+        names = settings_of(type(self))
+        return type(self) is type(other) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
+        )
+
+    def __hash__(self):
+        values = (getattr(self, name) for name in settings_of(type(self)))
+        return hash((type(self), *(None if isinstance(v, np.ndarray) else v for v in values)))
+
     def values(self):
-        """Return the settings by name, as JSON can hold them and `from_json` takes them."""
+        """Return the settings by name, as JSON can hold them and `from_json` takes them.
+
+        A sampler and a partition, which the command line does not ask for, stay as they are.
+        """
         return {name: to_json(getattr(self, name)) for name in settings_of(type(self))}
 
 

@@ -173,10 +173,11 @@ class Trainer:
         if state.cache is not None and self.iterations.cache is None:
             raise ValueError(f'state.cache must be None where method is "{config.method.name}"')
         state.cache = self.iterations.cache
-        self.A_full = None
+        self.A_full, self.closed = None, False
 
     def close(self):
         """End the threads that sample ahead, if there are any; no step can follow."""
+        self.closed = True
         self.iterations.close()
 
     def __enter__(self):
@@ -190,6 +191,8 @@ class Trainer:
 
         The method goes forward and back on its next minibatch, then Adam moves the weights.
         """
+        if self.closed:
+            raise ValueError("the trainer is closed")
         begin, before = perf_counter(), sum(self.meter.seconds.values())
         with self.meter, one_blas_thread():
             step = self.iterations.iteration()

@@ -31,7 +31,9 @@ UNITS = {"": 1, "b": 1} | {
 
 def _check_age(name, value):
     """Return an age as an int, infinity for any, None for the default, or raise."""
-    return value if value is None or value == inf else _check.integer(name, value, 0, MOST)
+    if value is None or value == inf:
+        return value and inf
+    return _check.integer(name, value, 0, MOST)
 
 
 def parsed_age(text):

@@ -21,8 +21,12 @@ from refimpl.streams import CLUSTERS, key
 
 
 def checked_partition(name, value):
-    """Return a partition as an int64 array, or None, or raise."""
-    return None if value is None else _check.ids(name, value, 0, 2**31 - 1, np.int64)
+    """Return a partition as an int64 array of its own, read-only, or None, or raise."""
+    if value is None:
+        return None
+    partition = _check.ids(name, value, 0, 2**31 - 1, np.int64).copy()
+    partition.flags.writeable = False
+    return partition
 
 
 @dataclass(frozen=True, eq=False)

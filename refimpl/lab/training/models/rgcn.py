@@ -99,6 +99,8 @@ class Rgcn(ModelSettings):
 
     def layer(self, gnn, config, f_in, f_out, first):
         """Return one layer, the first with projections where there are types of nodes."""
+        if self.relations is None:
+            raise ValueError("relations must be a number where no training graph says it, got None")
         if not first or not self.node_types:
             return RgcnLayer(gnn, config, f_in, f_out, first, self)
         layer = RgcnLayer(gnn, config, config.hidden, f_out, False, self)
