@@ -44,6 +44,7 @@ def lookup(
 
 
 def gather(const uint8_t[:, ::1] rows, const int32_t[::1] at, uint8_t[:, ::1] out):
+    """Some rows of a matrix, byte for byte: `cache_read`, line 13 of FreshGNN's Algorithm 1."""
     cdef int64_t j, count = at.shape[0]
     cdef size_t width = <size_t>rows.shape[1]
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
