@@ -65,11 +65,10 @@ class Watched:
                 rows[slots >= 0] = cache.read(slots[slots >= 0])
             self.hit.append(slots >= 0)
             self.cached.append(rows)
-        step = self.gnn.fresh_iteration(
-            iter([mfg]), cache, model, load_feature, i, **options
-        )
+        step = self.gnn.fresh_iteration(iter([mfg]), cache, model, load_feature, i, **options)
         self.nodes, self.G, self.gradients = step.nodes, step.G, model.gradients
-        order = [positions(all_of, some) for all_of, some in zip(mfg.nodes, step.nodes)]
+        pairs = zip(mfg.nodes, step.nodes, strict=True)
+        order = [positions(all_of, some) for all_of, some in pairs]
         self.live = SimpleNamespace(order=order, computed=[~read for read in step.cached])
         classifier = len(mfg.blocks) + 1
         _, _, logits, _ = model.passes.kept[classifier]

@@ -17,8 +17,8 @@ class BidirectionalCache:
 
     FreshGNN section 4.2. Embeddings are in slots; a *header* goes round those that embeddings
     have used and says which is next (``refimpl/history/ring.py``). It passes over entries that are
-    still valid (``refimpl/history/validity.py``): these are overwritten only if the buffer is full of
-    them. Where no used slot is free, embeddings grow over the coldest features, which are gone.
+    still valid (``refimpl/history/validity.py``): these are overwritten only if the buffer is full
+    of them. Where no used slot is free, embeddings grow over the coldest features, which are gone.
 
     Parameters
     ----------

@@ -1,8 +1,13 @@
 """What a user adds from outside: kernels for a backend, and a sampler."""
 
 import copy
+import os
 import pickle
+import re
+import subprocess
+import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -140,3 +145,107 @@ def test_hyphens_and_underscores():
     assert refimpl.scaled_sampler(GRAPH, "random-walk").name == "random_walk"
     with pytest.raises(ValueError, match="name must be one of 'frontier'"):
         Sampler("pin tile", m=2, n=4)
+
+
+SCRIPT = '''
+import sys
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+import PACKAGE as package
+
+calls = {"spmm": 0}
+
+
+def spmm(graph, data, X, **options):
+    """The product of a user: by rows of a dense matrix."""
+    calls["spmm"] += 1
+    dense = np.zeros((graph.n_dst, graph.n_src), data.dtype)
+    for row, (start, end) in enumerate(zip(graph.start, graph.end)):
+        np.add.at(dense[row], graph.indices[start:end], data[start:end])
+    return dense @ X
+
+
+class MeanLayer:
+    def __init__(self, gnn, f_in, f_out, scale):
+        self.gnn, self.scale, self.shapes = gnn, scale, {"W": (f_in, f_out), "b": (f_out,)}
+
+    def forward(self, W, A, X):
+        AX = self.scale * self.gnn.spmm(A.graph, A.data, X)
+        return np.maximum(AX @ W["W"] + W["b"], 0), AX
+
+    def backward(self, W, A, X, AX, G_out):
+        G = G_out * (AX @ W["W"] + W["b"] > 0)
+        dX = self.scale * self.gnn.spmm(A.graph_t, A.data_t, G @ W["W"].T)
+        return {"W": AX.T @ G, "b": G.sum(axis=0)}, dX
+
+
+@package.register_layer
+@dataclass(frozen=True)
+class Mean(package.models.ModelSettings):
+    name: ClassVar[str] = "mean"
+    title: ClassVar[str] = "Mean"
+    matrix: ClassVar[str] = "loop"
+
+    scale: float = 1.0
+
+    def layer(self, gnn, config, f_in, f_out, first):
+        return MeanLayer(gnn, f_in, f_out, self.scale)
+
+
+def every_other(graph, main, *, step=2):
+    """A sampler of a user: every step-th node from one that is drawn."""
+    first = package.streams.below(main, 0, step)
+    nodes, none = np.arange(first, graph.n, step, dtype=np.int32), np.empty(0, np.int32)
+    counters = package.graph.Counters(draws=1)
+    return package.samplers.NodeSample(nodes, none, none, counters)
+
+
+gnn = package.backend(package, spmm=spmm)
+data = gnn.load_dataset("karate", dtype="float64")
+sampler = gnn.Sampler(every_other, step=2)
+for sub in gnn.sample_many(data.train_graph, sampler, 5, 0, 4):
+    assert np.diff(sub.nodes).tolist() == [2] * (len(sub.nodes) - 1) and len(sub.nodes) > 5
+
+drawn = gnn.methods.SampledGraph(sampler=sampler)
+near = gnn.methods.LayerSampling(batch_size=6, fanouts=(3, 3))
+fresh = gnn.methods.Fresh(batch_size=6, fanouts=(3, 3), buffer=2**16, t_stale=3)
+for method in (drawn, near, fresh, "full"):
+    config = gnn.TrainConfig(model=Mean(scale=0.5), method=method, hidden=6, epochs=8, lr=0.03)
+    before = calls["spmm"]
+    result = gnn.train(data, config)
+    assert calls["spmm"] > before, "the backend's kernel is not called"
+    plain = package.train(data, config)  # the same layer on the package's own product
+    for name, W in plain.weights.items():
+        np.testing.assert_allclose(result.weights[name], W, rtol=1e-6, atol=1e-8)
+    losses = [record.loss for record in result.history]
+    assert losses[-1] < 0.9 * losses[0], losses
+
+model = gnn.TrainedModel.trained(data, config, result.weights)
+gnn.save_model(sys.argv[1], model)
+again = gnn.load_model(sys.argv[1])
+assert again.architecture["model"] == "mean"
+p = gnn.predict(again, data.graph, data.features, what="probabilities", scaled=True)
+H, A = data.features, data.graph.to_scipy().toarray() + np.eye(data.graph.n)
+for layer in ("layer1", "layer2"):
+    H = 0.5 * (A / A.sum(axis=1, keepdims=True)) @ H
+    H = np.maximum(H @ again.weights[layer + ".W"] + again.weights[layer + ".b"], 0)
+logits = H @ again.weights["classifier.W"]
+want = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+np.testing.assert_allclose(p, want, rtol=1e-9)
+print("done")
+'''
+
+
+def test_a_script_elsewhere_adds_a_backend_a_layer_and_a_sampler(gnn, tmp_path):
+    """By public names alone, from a folder that is not this project's."""
+    script = tmp_path / "mine.py"
+    script.write_text(SCRIPT.replace("PACKAGE", gnn.__name__))
+    assert not re.search(r"\b(refimpl|fastimpl)\.\w*\._|import _|patch", script.read_text())
+    command = [sys.executable, str(script), str(tmp_path / "model.npz")]
+    root = Path(refimpl.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

@@ -366,8 +366,16 @@ def test_the_plan_for_performance_only_admits_less(gnn, dataset):
         ({"rank_base": "old"}, ValueError, "rank_base"),
         ({"staleness": "never"}, ValueError, "staleness"),
         ({"sample_mode": "both"}, ValueError, "sample_mode"),
-        ({"performance": True}, ValueError, 'performance must be False where hotness is not "profile"'),
-        ({"method": "neighbor", "hotness": "degree"}, ValueError, 'hotness is no setting where .*method is "neighbor"'),
+        (
+            {"performance": True},
+            ValueError,
+            'performance must be False where hotness is not "profile"',
+        ),
+        (
+            {"method": "neighbor", "hotness": "degree"},
+            ValueError,
+            'hotness is no setting where .*method is "neighbor"',
+        ),
     ],
 )
 def test_refused(change, error, message):

@@ -41,9 +41,9 @@ def neighbour_sampling(gnn, dataset, config, steps):
     result = []
     for i in range(steps):
         epoch, batch = divmod(i, each_epoch)
-        roots = gnn.samplers.epoch_batches(np.arange(graph.n), settings.batch_size, config.rng, epoch)[
-            batch
-        ]
+        roots = gnn.samplers.epoch_batches(
+            np.arange(graph.n), settings.batch_size, config.rng, epoch
+        )[batch]
         mfg = gnn.sample_mfg(
             graph, roots, settings.fanouts, seed=config.rng, epoch=epoch, batch=batch
         )

@@ -112,9 +112,7 @@ def test_every_step_in_dense_algebra(gnn, dataset, model, options):
 def test_one_cluster_is_full_batch_training(gnn, dataset, model):
     """Nothing is outside the batch."""
     one = config_of(model, batch_size=36, epochs=4, layers=3)
-    full = refimpl.TrainConfig(
-        model, method="full", hidden=6, rng=6, lr=0.05, epochs=4, layers=3
-    )
+    full = refimpl.TrainConfig(model, method="full", hidden=6, rng=6, lr=0.05, epochs=4, layers=3)
     a, b = gnn.train(dataset, one), gnn.train(dataset, full)
     assert a.iterations == b.iterations == 4
     for record, other in zip(a.history, b.history, strict=True):

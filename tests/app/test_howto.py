@@ -15,6 +15,7 @@ import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.backend import homes
+from refimpl.lab.training.models import MODELS
 
 pytestmark = pytest.mark.runs
 
@@ -36,14 +37,14 @@ def commands(page):
 
 
 def run_examples(page, monkeypatch):
-    """Run the worked examples of a page; return its names."""
+    """Run the worked examples of a page; return its names, and as `printed` what it printed."""
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
     import worked_examples
 
     namespace = {"__name__": "__main__"}
-    for code in worked_examples.in_page(read(page)):
-        worked_examples.run(code, namespace, page)
-    return namespace
+    examples = worked_examples.in_page(read(page))
+    printed = [worked_examples.run(code, namespace, page) for code in examples]
+    return namespace | {"printed": "".join(printed)}
 
 
 def captioned(page):
@@ -108,15 +109,25 @@ def test_the_sampler_is_a_twin(monkeypatch):
     assert namespace["uniform_nodes"].__name__ == "uniform_nodes"
 
 
-@pytest.mark.parametrize("page", ["port_a_backend", "add_a_sampler"])
+@pytest.mark.parametrize("page", ["port_a_backend", "add_a_sampler", "add_a_layer"])
 def test_what_is_tried_uses_public_names_only(page):
     worked = re.findall(r"```\{worked-example\}\n(.*?)```", read(page), re.S)
     assert len(worked) > 2
     for code in worked:
         assert not re.search(r"\bpatch\b|unbound|\._|import _|KERNELS", code)
         for topic, names in re.findall(r"^from refimpl\.([\w.]+) import (.*)$", code, re.M):
-            found = {homes().get(name) for name in names.split(", ")}
+            functions = [name for name in names.split(", ") if not name.isupper()]
+            found = {homes().get(name) for name in functions}  # domains of keys are constants
             assert found == {topic} or topic == "lab.apps.cli"  # the command line
+
+
+def test_the_layer_is_right_and_trains(monkeypatch):
+    monkeypatch.setitem(MODELS, "shortcut", None)
+    del MODELS["shortcut"]  # it is registered on the page, and for the page alone
+    made = run_examples("add_a_layer", monkeypatch)
+    assert made["printed"].count("of the largest: True") == 2
+    assert MODELS["shortcut"] is made["Shortcut"]
+    assert min(made["scores"].values()) > 0.7
 
 
 def test_the_ported_kernel_conforms_and_trains_alike(monkeypatch):

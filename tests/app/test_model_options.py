@@ -191,7 +191,11 @@ LAYER = ("--method", "layer", "--batch-size", "40")
     ("options", "settings", "title"),
     [
         (("--model", "gcn"), {"concat": "absent", "hops": "absent"}, "GCN on pin-tile subgraphs"),
-        (("--model", "mixhop", "--hops", "3"), {"hops": 3, "heads": "absent"}, "MixHop on pin-tile"),
+        (
+            ("--model", "mixhop", "--hops", "3"),
+            {"hops": 3, "heads": "absent"},
+            "MixHop on pin-tile",
+        ),
         (
             ("--model", "gat", "--heads", "2", "--attention", "softmax"),
             {"heads": 2, "attention": "softmax", "hops": "absent", "concat": "absent"},
@@ -202,7 +206,12 @@ LAYER = ("--method", "layer", "--batch-size", "40")
         (("--dropout", "0.25", "--background"), {"dropout": 0.25, "background": True}, "GraphSAGE"),
         (
             LAYER,
-            {"batch_size": 40, "fanouts": [25, 10], "fanout_order": "roots_first", "budget": "absent"},
+            {
+                "batch_size": 40,
+                "fanouts": [25, 10],
+                "fanout_order": "roots_first",
+                "budget": "absent",
+            },
             "GraphSAGE on batches of 40 nodes with fan-outs 25,10 of tiny",
         ),
         (
@@ -297,9 +306,15 @@ def test_fan_outs_as_the_graphsage_code_reads_them(run, tmp_path):
         (("--batch-size", "512"), "--batch-size does not apply with --method graph"),
         (("--fanouts", "25,10"), "--fanouts does not apply with --method graph"),
         (("--fanout-order", "code"), "--fanout-order does not apply with --method graph"),
-        ((*LAYER, "--model", "mlp", "--fanouts", "2"), "fanouts must have 0 numbers, one for each hop"),
+        (
+            (*LAYER, "--model", "mlp", "--fanouts", "2"),
+            "fanouts must have 0 numbers, one for each hop",
+        ),
         (("--method", "full", "--background"), "--background does not apply with --method full"),
-        (("--method", "full", "--batch-size", "4"), "--batch-size does not apply with --method full"),
+        (
+            ("--method", "full", "--batch-size", "4"),
+            "--batch-size does not apply with --method full",
+        ),
         ((*LAYER, "--sampler", "edge"), "--sampler does not apply with --method layer"),
         ((*LAYER, "--budget", "9"), "--budget does not apply with --method layer"),
         ((*LAYER, "--normalize"), "--normalize does not apply with --method layer"),
@@ -374,7 +389,8 @@ def test_compare_finds_other_neighbours(folder, capfd, monkeypatch):
         "--method gas --batch-size 40",
         "--method graphfm --batch-size 40 --beta 0.3",
         "--method vrgcn --batch-size 40",
-        "--method fresh --batch-size 40 --rank-base new --no-gradient-evict --staleness header-only",
+        "--method fresh --batch-size 40 --rank-base new --no-gradient-evict",
+        "--method fresh --batch-size 40 --staleness header-only",
         "--method fresh --batch-size 40 --hotness profile --performance --buffer 20000",
         "--method fresh --layers 3 --batch-size 40 --cache-layers 2 --no-lookup-roots",
         "--method neighbor --batch-size 40 --sample-mode shared",

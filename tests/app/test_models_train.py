@@ -9,7 +9,6 @@ from threadpoolctl import threadpool_limits
 from tiny_data import tiny_dataset
 
 import fastimpl
-import refimpl
 from refimpl.lab.backend import find
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.config import config_from

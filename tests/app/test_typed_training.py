@@ -149,7 +149,9 @@ def test_training_learns_and_a_kept_model_predicts_on_typed_graphs(gnn, dataset,
     config = config_of("full", epochs=25, node_types=2, bases=2)
     result = gnn.train(dataset, config)
     assert result.history[-1].loss < 0.7 * result.history[0].loss
-    refimpl.save_model(tmp_path / "m.npz", refimpl.TrainedModel.trained(dataset, config, result.weights))
+    refimpl.save_model(
+        tmp_path / "m.npz", refimpl.TrainedModel.trained(dataset, config, result.weights)
+    )
     model = refimpl.load_model(tmp_path / "m.npz")
     assert model.architecture["relations"] == 3
     labels = gnn.predict(model, dataset.graph, dataset.features, scaled=True)

@@ -94,9 +94,9 @@ def dense_pass(gnn, dataset, config, weights, mfg, histories, iteration):
     for number in range(1, config.layers + 1):
         computed = mfg.nodes[number - 1]
         H = np.full((n, config.hidden), 7j)  # a row that is not computed must not matter
-        H[computed] = layer(config.model.name, weights_of(weights, f"layer{number}"), aggregate, own)[
-            computed
-        ]
+        H[computed] = layer(
+            config.model.name, weights_of(weights, f"layer{number}"), aggregate, own
+        )[computed]
         if number == config.layers:
             break
         dropped = mask(gnn, config, *H.shape, number, iteration)
@@ -281,7 +281,9 @@ def test_rows_loaded_read_and_written_are_counted(gnn, dataset):
 def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model):
     poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
     poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
-    bad, good = (gnn.make_trainer(data, config_of(model, batch_size=40)) for data in (poisoned, clean))
+    bad, good = (
+        gnn.make_trainer(data, config_of(model, batch_size=40)) for data in (poisoned, clean)
+    )
     for _ in range(6):
         loss = bad.step().loss
         assert np.isfinite(loss)

@@ -171,7 +171,7 @@ def _equal(a, b):
 def _normalization(trainers):
     """Return the cost of what runs once, before training, and whether the counts are equal."""
     a, b = (getattr(trainer.iterations, "counts", None) for trainer in trainers)
-    if a is None:
+    if a is None or b is None:
         return None
     slow, fast = (1000 * trainer.meter.seconds["normalization"] for trainer in trainers)
     return {

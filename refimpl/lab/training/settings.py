@@ -53,7 +53,8 @@ class Setting:
 class Settings:
     """A base for frozen dataclasses whose fields `integer`, `real`, `choice`, .. make.
 
-    Every value is checked, and brought into its final form, when an object is made.
+    Every value is checked, and brought into its final form, when an object is made. A plain field
+    is a setting too, which is not checked and has no option on the command line.
     """
 
     name: ClassVar[str] = ""
@@ -67,9 +68,12 @@ class Settings:
         return {name: to_json(getattr(self, name)) for name in settings_of(type(self))}
 
 
+PLAIN = Setting(check=lambda name, value: value, help="", flag="")  # of a field that has no other
+
+
 def settings_of(cls):
-    """Return the `Setting` of every field of a dataclass that has one, by name, in order."""
-    return {f.name: f.metadata["setting"] for f in fields(cls) if "setting" in f.metadata}
+    """Return the `Setting` of every field of a dataclass, by name, in order."""
+    return {f.name: f.metadata.get("setting", PLAIN) for f in fields(cls)}
 
 
 def integer(default, help, low=1, high=MOST, *, metavar="COUNT", **more):

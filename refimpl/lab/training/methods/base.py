@@ -50,7 +50,7 @@ class MethodSettings(Settings):
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
 
     def fitted(self, config, graph):
-        """Return these settings, those filled in that depend on `config` and the training `graph`."""
+        """Return these settings with what `config` and the training `graph` decide filled in."""
         return self
 
     def start(self, run) -> Any:

@@ -10,7 +10,8 @@ class ModelSettings(Settings):
     """A base for the settings of a model; its subclasses are frozen dataclasses.
 
     Not in the papers. A subclass has a `name`, says with which `matrix` it aggregates, and makes
-    its layers in `layer`. `register_layer` makes it known. The layer is an object with
+    its layers in `layer`. Its fields are its settings; files of trained models keep them as JSON.
+    `register_layer` makes it known. The layer is an object with
 
     - ``shapes``, a dict of the weights' shapes by short name. A weight called ``b`` is a vector
       and begins as zeros; those named in ``vectors``, if it has that, are initialised row by row;

@@ -4,6 +4,7 @@ import numpy as np
 
 import refimpl
 from refimpl.lab.apps.stepper.recipe import Panel, Recipe, array_state, cell, table_state
+from refimpl.lab.backend import find
 
 NODES, WIDTH, FLOATS, T_STALE, STABLE = 7, 2, 9, 2, 0.75
 DEGREES = (3, 1, 2, 5, 7, 6, 4)  # how hot the nodes' features are
@@ -41,7 +42,8 @@ def fresh_iteration(cache, i, ids, norms):
     H = np.repeat(ids + i / 10, WIDTH).reshape(-1, WIDTH)
     H[~computed] = cache.read(slots[~computed])
     cache.begin_update(i)
-    counts = refimpl.policy_update(cache, 1, ids, norms, computed, H, i, p=STABLE)
+    update = find(refimpl, "policy_update")
+    counts = update(cache, 1, ids, norms, computed, H, i, p=STABLE)
     return H[:, 0], counts
 
 

@@ -12,6 +12,7 @@ from refimpl.lab.apps.stepper.recipe import (
     graph_state,
     table_state,
 )
+from refimpl.lab.backend import find
 from refimpl.lab.data.karate import karate_dataset
 from refimpl.lab.training.methods.graph import SampledGraph
 
@@ -29,7 +30,7 @@ def train_from_pool(seed):
     dataset = karate_dataset(dtype="float64")
     method = SampledGraph(sampler=refimpl.Sampler("frontier", m=2, n=6), pool=SIZE)
     config = refimpl.TrainConfig(method=method, layers=1, hidden=4, epochs=2, lr=0.1, rng=seed)
-    return refimpl.train(dataset, config)
+    return find(refimpl, "train")(dataset, config)
 
 
 def numbered(stack):
