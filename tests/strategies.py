@@ -11,10 +11,10 @@ FLOATS = st.sampled_from([np.float64, np.float32])
 KEYS = st.integers(0, 2**64 - 1)
 
 
-def draws_of_a_law(refimpl, fastimpl):
-    """Return how many samples of each package a test of a law draws: fewer in a quick run."""
+def draws_of_a_law(refimpl, fastimpl, quick=2000):
+    """Return how many samples of each package a test of a law draws, `quick` in a plain run."""
     if settings().max_examples < 40:
-        refimpl = fastimpl = refimpl // 2
+        refimpl = fastimpl = quick
     return {"refimpl": refimpl, "fastimpl": fastimpl}
 
 

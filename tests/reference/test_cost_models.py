@@ -59,6 +59,7 @@ def test_expected_rounds_of_one_lane_and_of_many(gnn):
     assert by_lanes[-1] == pytest.approx(1, rel=0.002)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("lanes", [1, 4, 8])
 @pytest.mark.parametrize("eta", [2.0, 3.0])
 def test_rounds_and_probes_of_the_sampler(gnn, eta, lanes):
@@ -226,6 +227,7 @@ def counted(gnn, graph, eta, deg_cap=None, n=6000, m=250):
     )
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("eta", [2.0, 3.0])
 def test_corrected_model_predicts_and_the_printed_one_does_not(gnn, eta):
     seen, models = counted(gnn, POWER_LAW, eta)
@@ -242,6 +244,7 @@ def test_corrected_model_predicts_and_the_printed_one_does_not(gnn, eta):
     assert models.printed.moved == pytest.approx(gnn.cost_models.predicted_moves(eta, d))
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("eta", [1.5, 2.0])
 def test_refined_model_predicts_with_a_cap_and_the_corrected_one_does_not(gnn, eta):
     seen, models = counted(gnn, POWER_LAW, eta, deg_cap=30)
@@ -250,6 +253,7 @@ def test_refined_model_predicts_with_a_cap_and_the_corrected_one_does_not(gnn, e
     assert seen[1] > 1.3 * models.corrected.moved > 1.3 * models.printed.moved
 
 
+@pytest.mark.runs
 def test_all_models_agree_where_degrees_hardly_differ(gnn):
     seen, models = counted(gnn, even_graph(2000, 60), 1.5, m=80)
     assert seen[0] >= 50

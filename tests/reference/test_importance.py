@@ -191,6 +191,7 @@ def test_fastgcn_has_no_bias_by_enumeration(norm, size, monkeypatch):
     assert_allclose(mean, want, rtol=1e-11, atol=1e-15)
 
 
+@pytest.mark.runs
 def test_mean_and_variance_of_fastgcn_over_many_keys():
     """An entry p drawn with probability q has mean p and variance p^2 (1/q - 1) / t.
 

@@ -108,6 +108,7 @@ def test_coverage_reached_is_enough(gnn, coverage, subgraphs):
     assert set(counts.nodes) == set(counts.edges) == {subgraphs}
 
 
+@pytest.mark.runs
 def test_expected_weight_approaches_one(gnn):
     """E sum omega over a new subgraph, for counts that were estimated."""
     _, p = exact_counts(gnn)
