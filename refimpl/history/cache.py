@@ -265,7 +265,7 @@ class BidirectionalCache:
         """Return which of `ids` can be written, a slice."""
         if self.ring.overflow == "wrap":
             return slice(max(len(ids) - self.ring.slots, 0), len(ids))
-        room = self.ring.room(self._free(i))
+        room = self.ring.room(len(ids), self._is_free(i))
         if self.ring.header == "continue":  # a node's own entry makes room for its next
             own = self.gnn.history.cache_lookup(self.entries, layer, ids, self._oldest_kept(i)) >= 0
             room = room + np.cumsum(own)
@@ -275,13 +275,14 @@ class BidirectionalCache:
     def _make_room(self, layer, ids, i):
         """Return a slot for each of `ids`; count the entries that are lost in them."""
         vacate(self.gnn, self.entries, layer, ids)
-        slots = self.ring.advance(len(ids), self._free(i))
+        slots = self.ring.advance(len(ids), self._is_free(i))
         self.lost += int(np.count_nonzero(is_valid(self.entries, slots, self._oldest_kept(i))))
         return slots
 
-    def _free(self, i):
-        """Return which of the used slots hold nothing that is worth it, bool. O(hwm) time."""
-        return ~is_valid(self.entries, slice(0, self.hwm), self._oldest_kept(i))
+    def _is_free(self, i):
+        """Return a function: which slots of a slice hold nothing that is worth it, bool."""
+        oldest = self._oldest_kept(i)
+        return lambda slots: ~is_valid(self.entries, slots, oldest)
 
     def state_dict(self):
         """Return everything that `load_state_dict` needs to go on alike: a dictionary of arrays.
