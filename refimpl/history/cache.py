@@ -144,6 +144,10 @@ class BidirectionalCache:
         """Return how many features there is room for beside embeddings in `used` slots."""
         return min(len(self.features), (self.arena.size - used * self.h) // self.d)
 
+    def slots_beside(self, rows):
+        """Return how many slots there is room for beside `rows` features."""
+        return min(len(self.entries.back), (self.arena.size - rows * self.d) // self.h)
+
     def fill(self, X, hotness):
         """Copy the features of the hottest nodes, cast to the buffer's dtype, and rank all nodes.
 
@@ -215,18 +219,28 @@ class BidirectionalCache:
             self._bring_features_back(i)
 
     def _bring_features_back(self, i):
-        """Retire what the last cycle did not write; copy the features that were there."""
+        """Copy the features back that were where the last cycle did not write.
+
+        What else it did not write is retired, too; with header "cycle" it stays, as printed.
+        """
         before = self.feature_rows
         self.ring.shrink()
-        behind = slice(self.hwm, None)
-        self.lost += int(np.count_nonzero(is_valid(self.entries, behind, self._oldest_kept(i))))
-        self.entries.back[behind] = -1
         after = self.feature_rows
+        if self.ring.header == "continue":
+            self._retire(self.hwm, i)
+        elif after > before:
+            self._retire(self.slots_beside(after), i)
         if after > before:
             if self._X is None:
                 raise ValueError("refill needs the features: call fill")
             self._copy_features(self._X, before, after)
             self.refilled += after - before
+
+    def _retire(self, first, i):
+        """Take out the entries in the slots from `first` on."""
+        behind = slice(first, None)
+        self.lost += int(np.count_nonzero(is_valid(self.entries, behind, self._oldest_kept(i))))
+        self.entries.back[behind] = -1
 
     def evict(self, layer, ids, i):
         """Take out a `layer`'s entries of `ids`, each given once, in iteration `i`.
@@ -255,7 +269,7 @@ class BidirectionalCache:
             values = values[chosen]
         else:
             take = take[chosen]
-        slots = self._make_room(layer, ids, i)
+        slots = self._make_room(layer, ids, i, chosen.start)
         self.gnn.history.cache_admit(self.entries, layer, ids, values, slots, i, take=take)
         self.admitted += len(ids)
         self.dropped += asked - len(ids)
@@ -272,10 +286,10 @@ class BidirectionalCache:
         fits = np.arange(len(ids)) < room
         return slice(0, len(ids) if fits.all() else int(fits.argmin()))
 
-    def _make_room(self, layer, ids, i):
-        """Return a slot for each of `ids`; count the entries that are lost in them."""
+    def _make_room(self, layer, ids, i, passed):
+        """Return a slot for each of `ids`, before which others were `passed`; count the lost."""
         vacate(self.gnn, self.entries, layer, ids)
-        slots = self.ring.advance(len(ids), self._is_free(i))
+        slots = self.ring.advance(len(ids), self._is_free(i), passed)
         self.lost += int(np.count_nonzero(is_valid(self.entries, slots, self._oldest_kept(i))))
         return slots
 

@@ -49,6 +49,8 @@ def arrays_in_use(cache, used):
     arrays = all_arrays(cache)
     del arrays["arena"]
     features = cache.features[len(cache.features) - rows :]
+    if cache.refill and cache.ring.header == "cycle":  # entries of earlier cycles stay behind
+        used = cache.slots_beside(rows)
     return {"embeddings": cache.entries.rows[:used], "features": features, **arrays}
 
 

@@ -68,7 +68,7 @@ class Ring:
         new = min(self.slots - self.used, count)
         return new + len(self._from_header(count - new, is_free))
 
-    def advance(self, count, is_free):
+    def advance(self, count, is_free, passed=0):
         """Return the next `count` slots, all different; the header moves behind the last.
 
         With header "cycle" this takes O(count) time. With "continue" it also takes that of passing
@@ -81,21 +81,27 @@ class Ring:
         is_free : function
             ``is_free(slots)``, of a slice of the used ones, returns which of them may be written
             to without a loss, bool.
+        passed : int
+            Embeddings before these that the same call would overwrite. With header "cycle" the
+            header passes their slots first, as if they had been written.
 
         Returns
         -------
         (count,) integer array
         """
-        slots = self._round(count) if self.header == "cycle" else self._free_first(count, is_free)
+        if self.header == "cycle":
+            slots = self._round(count, passed)
+        else:
+            slots = self._free_first(count, is_free)
         if count:
             self.head = int(slots[-1]) + 1
             self.top = max(self.top, int(slots.max()) + 1)
             self.used = max(self.used, self.top)
         return slots
 
-    def _round(self, count):
-        """Return the slots from the header on, free or not."""
-        return (self.head + np.arange(count)) % max(self.slots, 1)
+    def _round(self, count, passed):
+        """Return the slots from `passed` behind the header on, free or not."""
+        return (self.head + passed + np.arange(count)) % max(self.slots, 1)
 
     def _free_first(self, count, is_free):
         """Return slots that are free, then new ones, which cost features, then any."""
