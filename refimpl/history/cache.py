@@ -102,19 +102,30 @@ class BidirectionalCache:
         self._X = None
 
     def _allocate(self, floats, dtype):
-        for_embeddings, for_features = self._shares(floats)
-        slots, most = for_embeddings // self.h, min(self.n, for_features // self.d)
+        slots = self._shares(floats)[0] // self.h
         if slots > MOST:
             raise ValueError(f"floats must hold at most {MOST} embeddings, got {slots}")
         self.arena = np.zeros(floats, dtype)
-        self.entries = Entries(
-            self.arena[: slots * self.h].reshape(slots, self.h),
-            np.full((self.layers, self.n), -1, np.int32),
-            np.full(slots, -1, np.int64),
-            np.zeros(slots, np.int32),
-        )
-        self.features = self.arena[floats - most * self.d :].reshape(most, self.d)
         self.rank = np.full(self.n, MOST, np.int32)  # no features yet
+        slot_of = np.full((self.layers, self.n), -1, np.int32)
+        self._divide(slot_of, np.full(slots, -1, np.int64), np.zeros(slots, np.int32))
+
+    def _divide(self, *maps):
+        """Make the views of the buffer: the rows of `Entries`, beside its `maps`; and features."""
+        for_embeddings, for_features = self._shares(self.arena.size)
+        slots, most = for_embeddings // self.h, min(self.n, for_features // self.d)
+        self.entries = Entries(self.arena[: slots * self.h].reshape(slots, self.h), *maps)
+        self.features = self.arena[self.arena.size - most * self.d :].reshape(most, self.d)
+
+    def __getstate__(self):
+        """Return all but the views, each of which would become a buffer of its own."""
+        state = {**vars(self), "entries": self.entries[1:]}
+        del state["features"]
+        return state
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._divide(*self.entries)
 
     def _shares(self, floats):
         """Return the floats that embeddings, and that features, may use."""
