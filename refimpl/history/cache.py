@@ -321,7 +321,7 @@ class BidirectionalCache:
 
         Raises
         ------
-        KeyError, ValueError
+        ValueError
             If it is not that: nothing was taken over then.
         """
         take_over(self, state)
