@@ -228,3 +228,24 @@ def test_an_object_of_a_bound_class_can_be_copied_and_kept(kind, gnn):
         assert sorted(slots >= 0) == [False, True, True]
         other.evict(1, np.array([1]), 1)
         assert cache.lookup(1, np.array([1]), 0)[0] >= 0
+
+
+@pytest.mark.parametrize("kind", ["BidirectionalCache", "StaticSplitCache"])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda cache: pickle.loads(pickle.dumps(cache))]
+)
+def test_a_copied_cache_has_one_buffer(kind, copied, gnn):
+    """Embeddings and features are views of it, so that one can grow over the other."""
+    cache = find(gnn, kind)(**SIZES)
+    X = np.arange(10, dtype=np.float32).reshape(5, 2)
+    cache.fill(X, np.arange(5))
+    cache.admit(1, np.array([3, 1]), np.ones((2, 3), np.float32), 0)
+    other = copied(cache)
+    assert np.shares_memory(other.entries.rows, other.arena)
+    assert np.shares_memory(other.features, other.arena)
+    assert np.shares_memory(other.arena, cache.arena) == (copied is copy.copy)
+    want, got = cache.state_dict(), other.state_dict()
+    assert want.keys() == got.keys()
+    assert all(want[name].tobytes() == got[name].tobytes() for name in want)
+    rows, hit = other.fetch_features(np.arange(5))
+    assert hit.all() and np.array_equal(rows, X)

@@ -102,19 +102,30 @@ class BidirectionalCache:
         self._X = None
 
     def _allocate(self, floats, dtype):
-        for_embeddings, for_features = self._shares(floats)
-        slots, most = for_embeddings // self.h, min(self.n, for_features // self.d)
+        slots = self._shares(floats)[0] // self.h
         if slots > MOST:
             raise ValueError(f"floats must hold at most {MOST} embeddings, got {slots}")
         self.arena = np.zeros(floats, dtype)
-        self.entries = Entries(
-            self.arena[: slots * self.h].reshape(slots, self.h),
-            np.full((self.layers, self.n), -1, np.int32),
-            np.full(slots, -1, np.int64),
-            np.zeros(slots, np.int32),
-        )
-        self.features = self.arena[floats - most * self.d :].reshape(most, self.d)
         self.rank = np.full(self.n, MOST, np.int32)  # no features yet
+        slot_of = np.full((self.layers, self.n), -1, np.int32)
+        self._divide(slot_of, np.full(slots, -1, np.int64), np.zeros(slots, np.int32))
+
+    def _divide(self, *maps):
+        """Make the views of the buffer: the rows of `Entries`, beside its `maps`; and features."""
+        for_embeddings, for_features = self._shares(self.arena.size)
+        slots, most = for_embeddings // self.h, min(self.n, for_features // self.d)
+        self.entries = Entries(self.arena[: slots * self.h].reshape(slots, self.h), *maps)
+        self.features = self.arena[self.arena.size - most * self.d :].reshape(most, self.d)
+
+    def __getstate__(self):
+        """Return all but the views, each of which would become a buffer of its own."""
+        state = {**vars(self), "entries": self.entries[1:]}
+        del state["features"]
+        return state
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._divide(*self.entries)
 
     def _shares(self, floats):
         """Return the floats that embeddings, and that features, may use."""
@@ -143,6 +154,10 @@ class BidirectionalCache:
     def features_beside(self, used):
         """Return how many features there is room for beside embeddings in `used` slots."""
         return min(len(self.features), (self.arena.size - used * self.h) // self.d)
+
+    def slots_beside(self, rows):
+        """Return how many slots there is room for beside `rows` features."""
+        return min(len(self.entries.back), (self.arena.size - rows * self.d) // self.h)
 
     def fill(self, X, hotness):
         """Copy the features of the hottest nodes, cast to the buffer's dtype, and rank all nodes.
@@ -215,18 +230,28 @@ class BidirectionalCache:
             self._bring_features_back(i)
 
     def _bring_features_back(self, i):
-        """Retire what the last cycle did not write; copy the features that were there."""
+        """Copy the features back that were where the last cycle did not write.
+
+        What else it did not write is retired, too; with header "cycle" it stays, as printed.
+        """
         before = self.feature_rows
         self.ring.shrink()
-        behind = slice(self.hwm, None)
-        self.lost += int(np.count_nonzero(is_valid(self.entries, behind, self._oldest_kept(i))))
-        self.entries.back[behind] = -1
         after = self.feature_rows
+        if self.ring.header == "continue":
+            self._retire(self.hwm, i)
+        elif after > before:
+            self._retire(self.slots_beside(after), i)
         if after > before:
             if self._X is None:
                 raise ValueError("refill needs the features: call fill")
             self._copy_features(self._X, before, after)
             self.refilled += after - before
+
+    def _retire(self, first, i):
+        """Take out the entries in the slots from `first` on."""
+        behind = slice(first, None)
+        self.lost += int(np.count_nonzero(is_valid(self.entries, behind, self._oldest_kept(i))))
+        self.entries.back[behind] = -1
 
     def evict(self, layer, ids, i):
         """Take out a `layer`'s entries of `ids`, each given once, in iteration `i`.
@@ -255,7 +280,7 @@ class BidirectionalCache:
             values = values[chosen]
         else:
             take = take[chosen]
-        slots = self._make_room(layer, ids, i)
+        slots = self._make_room(layer, ids, i, chosen.start)
         self.gnn.history.cache_admit(self.entries, layer, ids, values, slots, i, take=take)
         self.admitted += len(ids)
         self.dropped += asked - len(ids)
@@ -265,23 +290,24 @@ class BidirectionalCache:
         """Return which of `ids` can be written, a slice."""
         if self.ring.overflow == "wrap":
             return slice(max(len(ids) - self.ring.slots, 0), len(ids))
-        room = self.ring.room(self._free(i))
+        room = self.ring.room(len(ids), self._is_free(i))
         if self.ring.header == "continue":  # a node's own entry makes room for its next
             own = self.gnn.history.cache_lookup(self.entries, layer, ids, self._oldest_kept(i)) >= 0
             room = room + np.cumsum(own)
         fits = np.arange(len(ids)) < room
         return slice(0, len(ids) if fits.all() else int(fits.argmin()))
 
-    def _make_room(self, layer, ids, i):
-        """Return a slot for each of `ids`; count the entries that are lost in them."""
+    def _make_room(self, layer, ids, i, passed):
+        """Return a slot for each of `ids`, before which others were `passed`; count the lost."""
         vacate(self.gnn, self.entries, layer, ids)
-        slots = self.ring.advance(len(ids), self._free(i))
+        slots = self.ring.advance(len(ids), self._is_free(i), passed)
         self.lost += int(np.count_nonzero(is_valid(self.entries, slots, self._oldest_kept(i))))
         return slots
 
-    def _free(self, i):
-        """Return which of the used slots hold nothing that is worth it, bool. O(hwm) time."""
-        return ~is_valid(self.entries, slice(0, self.hwm), self._oldest_kept(i))
+    def _is_free(self, i):
+        """Return a function: which slots of a slice hold nothing that is worth it, bool."""
+        oldest = self._oldest_kept(i)
+        return lambda slots: ~is_valid(self.entries, slots, oldest)
 
     def state_dict(self):
         """Return everything that `load_state_dict` needs to go on alike: a dictionary of arrays.
@@ -295,7 +321,7 @@ class BidirectionalCache:
 
         Raises
         ------
-        KeyError, ValueError
+        ValueError
             If it is not that: nothing was taken over then.
         """
         take_over(self, state)

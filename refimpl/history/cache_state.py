@@ -23,6 +23,10 @@ def state_of(cache):
 
 def take_over(cache, state):
     """Put a `state` into a cache with the same options, all of it or, with an error, nothing."""
+    names = ["options", "numbers", *arrays_in_use(cache, 0)]
+    missing = [name for name in names if name not in state]
+    if missing:
+        raise ValueError(f"state must hold {', '.join(missing)}")
     if not np.array_equal(state["options"], options_of(cache)):
         raise ValueError("state must be of a cache with the same options")
     values = [int(number) for number in state["numbers"]]
@@ -49,6 +53,8 @@ def arrays_in_use(cache, used):
     arrays = all_arrays(cache)
     del arrays["arena"]
     features = cache.features[len(cache.features) - rows :]
+    if cache.refill and cache.ring.header == "cycle":  # entries of earlier cycles stay behind
+        used = cache.slots_beside(rows)
     return {"embeddings": cache.entries.rows[:used], "features": features, **arrays}
 
 

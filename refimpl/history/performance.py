@@ -107,7 +107,8 @@ def knapsack(met, *, floats, d, h, p, t_stale, cache_layers=None):
     An embedding visited with probability rho an iteration, and admitted with probability p, is
     hit ``(1 - p^(rho T)) / (1 - p)`` times for each admission in a cycle of T iterations, and
     takes ``rho T p / (1 + x)`` slots of it, where x is that number times p: as if a hole were
-    filled only when a cycle ends. T is `t_stale`, but at most an epoch.
+    filled only when a cycle ends. So it is with header "cycle" of `BidirectionalCache`; "continue"
+    fills holes at once and needs fewer slots. T is `t_stale`, but at most an epoch.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ from refimpl import _check
 
 HEADERS, OVERFLOWS = ("continue", "cycle"), ("wrap", "drop")
 NUMBERS = ("head", "used", "top", "cycle")  # all that a ring has to remember
+CHUNK = 4096  # slots looked at together when free ones are sought
 
 
 class Ring:
@@ -60,47 +61,63 @@ class Ring:
         """Give up the slots that the last cycle did not write to; begin again at slot 0."""
         self.used, self.head, self.top = self.top, 0, 0
 
-    def room(self, free):
-        """Return how many slots are left, of which nothing is overwritten that is not free."""
+    def room(self, count, is_free):
+        """Return how many slots are left, at most `count`, without a loss; see `advance`."""
         if self.header == "cycle":
-            return self.slots - self.head
-        return int(np.count_nonzero(free)) + self.slots - self.used
+            return min(self.slots - self.head, count)
+        new = min(self.slots - self.used, count)
+        return new + len(self._from_header(count - new, is_free))
 
-    def advance(self, count, free):
+    def advance(self, count, is_free, passed=0):
         """Return the next `count` slots, all different; the header moves behind the last.
+
+        With header "cycle" this takes O(count) time. With "continue" it also takes that of passing
+        over slots that are not free, all of the used ones at worst.
 
         Parameters
         ----------
         count : int
             At most `slots`; with overflow "drop", at most `room`.
-        free : (used,) bool array
-            Used slots that may be written to without a loss.
+        is_free : function
+            ``is_free(slots)``, of a slice of the used ones, returns which of them may be written
+            to without a loss, bool.
+        passed : int
+            Embeddings before these that the same call would overwrite. With header "cycle" the
+            header passes their slots first, as if they had been written.
 
         Returns
         -------
         (count,) integer array
         """
-        slots = self._round(count) if self.header == "cycle" else self._free_first(count, free)
+        if self.header == "cycle":
+            slots = self._round(count, passed)
+        else:
+            slots = self._free_first(count, is_free)
         if count:
             self.head = int(slots[-1]) + 1
             self.top = max(self.top, int(slots.max()) + 1)
             self.used = max(self.used, self.top)
         return slots
 
-    def _round(self, count):
-        """Return the slots from the header on, free or not."""
-        return (self.head + np.arange(count)) % max(self.slots, 1)
+    def _round(self, count, passed):
+        """Return the slots from `passed` behind the header on, free or not."""
+        return (self.head + passed + np.arange(count)) % max(self.slots, 1)
 
-    def _free_first(self, count, free):
+    def _free_first(self, count, is_free):
         """Return slots that are free, then new ones, which cost features, then any."""
-        used = self._from_header(np.flatnonzero(free))[:count]
+        used = self._from_header(count, is_free)
         new = np.arange(self.used, min(self.slots, self.used + count - len(used)))
-        slots = np.concatenate([used, new])
-        if len(slots) < count:
-            others = self._from_header(np.flatnonzero(~free))
-            slots = np.concatenate([slots, others[: count - len(slots)]])
-        return slots
+        others = self._from_header(count - len(used) - len(new), lambda slots: ~is_free(slots))
+        return np.concatenate([used, new, others])
 
-    def _from_header(self, slots):
-        """Return ascending slots in the order in which the header meets them."""
-        return np.roll(slots, -np.searchsorted(slots, self.head))
+    def _from_header(self, count, wanted):
+        """Return the first `count` used slots that are wanted, in the order of the header."""
+        found = [np.zeros(0, np.int64)]
+        for first, last in ((self.head, self.used), (0, min(self.head, self.used))):
+            for begin in range(first, last, CHUNK):
+                if count <= 0:
+                    break
+                chunk = begin + np.flatnonzero(wanted(slice(begin, min(begin + CHUNK, last))))
+                found.append(chunk[:count])
+                count -= len(found[-1])
+        return np.concatenate(found)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from fresh_cases import config_of, counted_step, trajectory, watched
+from fresh_cases import Watched, config_of, counted_step, trajectory, watched
 from numpy.testing import assert_array_equal
 from tiny_data import tiny_dataset
 
@@ -90,3 +90,25 @@ def keep_computed_rows(cache):
         return evict(layer, ids[cache.lookup(layer, ids, i) >= 0], i)
 
     cache.evict = only_valid
+
+
+def test_a_run_that_has_begun_needs_its_cache(gnn, dataset):
+    """The embeddings of another run, or of none, would silently give other weights."""
+    with watched(gnn, dataset, config_of(), 1) as first:
+        state = first.state
+    for cache, message in (
+        (None, "cache must have the embeddings of a run that has begun"),
+        ({"layer1": np.zeros((36, 4))}, "state must hold options, numbers, embeddings, features"),
+    ):
+        state.cache = cache
+        with pytest.raises(ValueError, match=message):
+            Watched(gnn, dataset, config_of(), state)
+    state.cache = None
+    with Watched(gnn, dataset, config_of(p_grad=0), state) as without:  # reads no embedding
+        without.step()
+
+
+def test_no_features_are_kept_beside_the_buffer(gnn, dataset):
+    with watched(gnn, dataset, config_of(hotness="degree"), 1) as trainer:
+        assert trainer.cache.feature_rows
+        assert "X" not in vars(trainer.run)

@@ -105,6 +105,10 @@ def test_more_than_all_slots_at_once(gnn, header):
     assert valid(cache, 2) == valid(one_by_one, 2) and len(valid(cache, 2)) == 4
     assert (cache.admitted, cache.dropped, cache.lost) == (5, 7, 1)
     assert (one_by_one.admitted, one_by_one.dropped, one_by_one.lost) == (12, 0, 8)
+    if header == "cycle":
+        assert cache.head == one_by_one.head == 4
+        every = np.arange(N)
+        assert np.array_equal(cache.lookup(1, every, 2), one_by_one.lookup(1, every, 2))
 
 
 def test_dropping(gnn):

@@ -47,6 +47,16 @@ def test_a_state_of_other_options_is_refused(gnn):
         split.load_state_dict(state)
 
 
+@pytest.mark.parametrize("missing", [["stamp"], ["options", "rank"], ["numbers", "embeddings"]])
+def test_a_state_of_something_else_is_refused(gnn, missing):
+    cache = gnn.BidirectionalCache(N, 1, 2, 1, 20, t_stale=3)
+    admit(cache, 1, [3], 0)
+    state = {name: a for name, a in cache.state_dict().items() if name not in missing}
+    with pytest.raises(ValueError, match=f"^state must hold {', '.join(missing)}$"):
+        cache.load_state_dict(state)
+    assert list(valid(cache, 1)) == [(1, 3)]
+
+
 def test_a_state_is_a_copy(gnn):
     cache = gnn.BidirectionalCache(N, 1, 2, 1, 20, t_stale=3)
     admit(cache, 1, [3], 0)

@@ -100,7 +100,8 @@ class Fresh(MethodSettings):
         "header_only" bounds no age, as the public code: see `BidirectionalCache`.
     performance : bool
         Admit only embeddings that save more memory access than the features that they displace:
-        see `plan_performance`. With `hotness` "profile" only.
+        see `plan_performance`. With `hotness` "profile" only. The estimate is for `header` "cycle",
+        whichever is chosen.
     """
 
     name: ClassVar[str] = "fresh"
@@ -155,8 +156,8 @@ class Fresh(MethodSettings):
     )
     overflow: str = choice(
         "wrap",
-        "an embedding that does not fit into the buffer replaces the oldest (wrap), or is not "
-        "cached (drop)",
+        "an embedding that does not fit into the buffer replaces the one the header is at (wrap), "
+        "or is not cached (drop)",
         OVERFLOWS,
         flag="buffer_overflow",
     )
@@ -291,8 +292,14 @@ class FreshIterations:
         found = run.state.cache
         if found is not None:
             cache.load_state_dict(found if isinstance(found, dict) else found.state_dict())
-        elif settings.hotness != "none":
-            cache.fill(run.X if run.features is None else run.features, self._hotness())
+            return cache
+        if run.state.iterations and self.cached_layers:
+            raise ValueError("state.cache must have the embeddings of a run that has begun")
+        if settings.hotness != "none":
+            X = run.features
+            if X is None:  # not run.X, which would stay in memory
+                X = run.dataset.features[run.dataset.train]
+            cache.fill(X, self._hotness())
         return cache
 
     def _hotness(self):
