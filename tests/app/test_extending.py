@@ -1,6 +1,7 @@
 """What a user adds from outside: kernels for a backend, and a sampler."""
 
 import copy
+import inspect
 import os
 import pickle
 import re
@@ -16,6 +17,7 @@ import fastimpl
 import refimpl
 from refimpl import Sampler, TrainConfig
 from refimpl.graph import Counters
+from refimpl.lab.apps.info import build_of, threads_of
 from refimpl.lab.backend import TOPICS, completed, find, find_topic, homes
 from refimpl.samplers import NodeSample
 from refimpl.streams import below, pick_without_replacement
@@ -60,9 +62,61 @@ def test_a_backend_uses_the_given_kernels_from_top_and_topics(gnn):
     assert gnn.spmm is not spmm and gnn.BidirectionalCache.gnn is gnn
 
 
+@pytest.mark.parametrize(
+    "name", ["pin_tile", "clip_nodes", "induced_subgraph", "transpose_perm", "sample_many"]
+)
+def test_a_backend_samples_with_the_given_kernels(gnn, name):
+    """In training and on a call, and on a backend of the backend."""
+    sampler = Sampler("pin_tile", m=3, n=12, eta=2.0, clip=4)
+    method = refimpl.methods.SampledGraph(sampler=sampler)
+    config = TrainConfig(method=method, epochs=1, hidden=4)
+    kernel = counted(find(gnn, name))
+    made = refimpl.backend(gnn, **{name: kernel})
+    ours, theirs = made.train(DATA, config), gnn.train(DATA, config)
+    assert kernel.calls > 0
+    for weight, values in theirs.weights.items():
+        assert (ours.weights[weight] == values).all()
+    for again in (made, refimpl.backend(made)):
+        kernel.calls = 0
+        drawn = again.sample_many(GRAPH, sampler, 1, 2, 3)
+        assert kernel.calls == (1 if name == "sample_many" else 3)
+        for a, b in zip(drawn, gnn.sample_many(GRAPH, sampler, 1, 2, 3), strict=True):
+            assert (a.nodes == b.nodes).all() and (a.edge_ids == b.edge_ids).all()
+            assert (a.transpose_perm == b.transpose_perm).all() and a.counters == b.counters
+    if name != "sample_many":
+        assert inspect.signature(made.sample_many) == inspect.signature(gnn.sample_many)
+        assert made.sample_many.__doc__ == gnn.sample_many.__doc__
+
+
+def test_a_module_that_has_a_sampler_alone_samples_with_it():
+    module = types.ModuleType("few")
+    module.frontier = counted(refimpl.samplers.frontier)
+    made = completed(module)
+    made.sample_many(GRAPH, Sampler("frontier", m=2, n=6), 0, 0, 2)
+    assert module.frontier.calls == 2
+    perm = counted(fastimpl.transpose_perm)
+    made = fastimpl.backend(fastimpl, transpose_perm=perm)
+    sub = made.induced_subgraph(GRAPH, [0, 1, 2])
+    assert perm.calls == 1 and (sub.transpose_perm == refimpl.transpose_perm(sub.graph)).all()
+
+
+def test_a_kernel_that_is_not_callable_is_refused():
+    with pytest.raises(TypeError, match="spmm must be callable, got int"):
+        refimpl.backend(refimpl, spmm=3)
+
+
+def test_a_backend_has_the_build_of_its_module():
+    made = fastimpl.backend(fastimpl, spmm=refimpl.spmm, frontier=refimpl.samplers.frontier)
+    assert made.__name__ == "backend of fastimpl" == fastimpl.backend(made).__name__
+    assert build_of(made) == fastimpl.build_info() and threads_of(made) == threads_of(fastimpl)
+    assert set(fastimpl.compiled) - set(made.compiled) == {"spmm", "frontier", "sample_many"}
+    plain = refimpl.backend(refimpl)
+    assert build_of(plain) is None and not hasattr(plain, "compiled") and threads_of(plain) == 1
+
+
 def test_a_backend_is_whole(gnn):
     made = refimpl.backend(gnn)
-    assert made.__all__ == gnn.__all__ and made.__name__ == gnn.__name__
+    assert made.__all__ == gnn.__all__
     for topic in TOPICS:
         assert find_topic(made, topic).__all__ == find_topic(gnn, topic).__all__
     for name in homes():
