@@ -58,12 +58,12 @@ def backend(module, **kernels):
     subgraph after the other.
 
     Kernels do not call each other by name, and nothing that is bound looks up the following, so a
-    backend offers them under their names only: of the streams all but `uniform`, `key` and
-    `pick_without_replacement` (called for dropout, where `policy` is random, and to shuffle
-    clusters; no other draw changes by them), `alias_build`, `alias_draw`, `add_self_loops`,
-    `spmm_t`, `feature_propagate`, `sample_mfg_many`, `relation_blocks`, `f1_micro`, the
-    partition, scheduling, cost models, data sets, files, and of the loader all but `gather_rows`
-    and `fair_share`.
+    backend offers them under their names only: of the streams all but `uniform` (called for the
+    first weights, random policies and `calibrate`), `pick_without_replacement` (the order of
+    batches) and `key` (of each node's dropout), `alias_build`, `alias_draw`, `add_self_loops`,
+    `as_graph`, `relation_blocks`, `spmm_t`, `sample_mfg_many`, `f1_micro`, `grow_clusters`, the
+    partition with `feature_propagate`, scheduling, cost models but `calibrate`, data sets, saved
+    files, and of the loader all but `gather_rows`.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import types
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ import pytest
 
 import fastimpl
 import refimpl
-from refimpl import Sampler, TrainConfig
+from refimpl import Sampler, TrainConfig, models
 from refimpl.graph import Counters
 from refimpl.lab.apps.info import build_of, threads_of
 from refimpl.lab.backend import TOPICS, completed, find, find_topic, homes
+from refimpl.lab.training.models import MODELS, ModelSettings
 from refimpl.samplers import NodeSample
 from refimpl.streams import below, pick_without_replacement
 
@@ -199,6 +201,71 @@ def test_hyphens_and_underscores():
     assert refimpl.scaled_sampler(GRAPH, "random-walk").name == "random_walk"
     with pytest.raises(ValueError, match="name must be one of 'frontier'"):
         Sampler("pin tile", m=2, n=4)
+
+
+def own(base=ModelSettings, frozen=True, **parts):
+    """Return a model class of a user: on `base`, with these attributes and fields."""
+    fields = parts.pop("fields", {})
+    made = type("Own", (base,), {"__annotations__": dict.fromkeys(fields, int), **fields, **parts})
+    return dataclass(frozen=True)(made) if frozen else made
+
+
+LAYER = {"name": "own", "layer": lambda *args: None}
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "said"),
+    [
+        (own(frozen=False, **LAYER, matrix="row"), TypeError, "Own must be a dataclass"),
+        (own(models.Sage, frozen=False, name="own"), TypeError, "Own must be a dataclass"),
+        (own(models.Sage), TypeError, "Own must have a name of its own"),
+        (own(name="a b", layer=len, matrix="row"), TypeError, "Own must have a name of its own"),
+        (own(name="own", matrix="row"), TypeError, "must have a method layer"),
+        (own(**LAYER), TypeError, "a matrix, or hops_a_layer = 0, or a method adjacency"),
+        (own(**LAYER, adjacency=len), TypeError, "hops_a_layer = 0, or a method block_operand"),
+        (own(**LAYER, matrix="row", hops_a_layer=2), TypeError, "must have a method operand"),
+        (own(**LAYER, matrix="row", fields={"lr": 1}), ValueError, "lr of Own .* of TrainConfig"),
+        (own(**LAYER, matrix="row", fields={"seed": 1}), ValueError, "seed of Own .* TrainConfig"),
+        (own(**LAYER, matrix="row", fields={"t_stale": 1}), ValueError, "t_stale of Own .* Fresh"),
+        (own(name="sage", layer=len, matrix="row"), ValueError, '"sage" is taken by Sage'),
+    ],
+)
+def test_a_model_that_cannot_train_is_refused(model, error, said):
+    before = dict(MODELS)
+    with pytest.raises(error, match=said):
+        refimpl.register_layer(model)
+    assert before == MODELS
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        own(**LAYER, hops_a_layer=0),
+        own(**LAYER, adjacency=len, block_operand=len),
+        own(**LAYER, matrix="row", hops_a_layer=2, operand=len, fields={"hops": 2}),
+        own(models.MixHop, name="own"),
+    ],
+)
+def test_a_model_that_can_is_known(model, monkeypatch):
+    monkeypatch.setitem(MODELS, "own", model)  # taken out again at the end
+    del MODELS["own"]
+    assert refimpl.register_layer(model) is model is MODELS["own"]
+    assert refimpl.register_layer(model) is model
+    assert TrainConfig(model=model()).model == TrainConfig(model="own").model
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("model", ModelSettings()),
+        ("model", own(**LAYER, matrix="row")()),
+        ("model", own(models.Sage)()),
+        ("method", refimpl.methods.MethodSettings()),
+    ],
+)
+def test_settings_of_an_unknown_class_are_refused(part, value):
+    with pytest.raises(TypeError, match=f"{part} must be of a class that is known by its name"):
+        TrainConfig(**{part: value})
 
 
 SCRIPT = '''
