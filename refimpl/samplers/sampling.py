@@ -45,7 +45,7 @@ class Sampler:
         "random_walk", "multiple_walks" or "forest_fire" (or with hyphens), or one of your own,
         called as ``kernel(graph, main, **options)`` or, if its third parameter is named so, as
         ``kernel(graph, main, probe, **options)``, that returns a NodeSample. `main` and `probe`
-        are keys of streams; all else is by keyword only.
+        are keys of streams; all else is by keyword only, and not called `clip`.
     clip : int, optional
         Drop random nodes until their number is a multiple of this; see `clip_nodes`.
     **options
@@ -79,6 +79,8 @@ class Sampler:
                 f"keyword only, but {name} has {', '.join(places)}"
             )
         self.streams = len(places) - 1
+        if self.function and any(p.name == "clip" for p in parameters):
+            raise TypeError(f"kernel must not have the parameter clip, which Sampler has: {name}")
         known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         if unknown := sorted(options.keys() - known.keys()):
             raise TypeError(f"{name} takes {', '.join(known)}, clip; got {', '.join(unknown)}")

@@ -184,6 +184,8 @@ def test_a_sampler_of_a_function_is_a_value():
         (uniform_nodes, {"n": 3, "m": 4}, "uniform_nodes takes n, twice, clip; got m"),
         (lambda graph, main, n: None, {"n": 3}, "but <lambda> has graph, main, n"),
         (lambda graph, *, n: None, {"n": 3}, "but <lambda> has graph"),
+        (lambda graph, main, *, clip=1: None, {}, "must not have the parameter clip"),
+        (lambda graph, main, *, clip: None, {"clip": 3}, "must not have the parameter clip"),
     ],
 )
 def test_a_function_that_does_not_fit_is_refused(kernel, options, said):
