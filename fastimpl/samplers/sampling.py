@@ -14,7 +14,7 @@ from fastimpl.streams import key
 from refimpl import _check
 from refimpl.graph import Counters
 from refimpl.samplers.nodes import NodeSample
-from refimpl.samplers.sampling import sample_one, sampling_arguments
+from refimpl.samplers.sampling import PARTS, sample_with, sampling_arguments
 from refimpl.streams import SAMPLE
 
 _idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> workspaces that nobody is using
@@ -24,8 +24,8 @@ _idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> workspaces that nobod
 def sample_many(graph, sampler, rng, first, count, *, domain=SAMPLE):
     seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
     if sampler.function is not None:  # a user's own, in Python
-        every = range(first, first + count)
-        return [sample_one(induced_subgraph, graph, sampler, seed, domain, q) for q in every]
+        parts = {**PARTS, "induced_subgraph": induced_subgraph}
+        return sample_with(parts, graph, sampler, seed, first, count, domain)
     if count == 0:
         return []
     options, tables = kernel_options(sampler.name, graph, sampler.options, sampler.clip)

@@ -15,6 +15,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from refimpl.samplers.sampling import PARTS, sample_with
+from refimpl.streams import SAMPLE
+
 TOPICS = (
     "streams",
     "graph",
@@ -49,7 +52,18 @@ def backend(module, **kernels):
     """Return a complete backend: the given kernels, and the rest from `module` and `refimpl`.
 
     Not in the papers. What takes an implementation (`train`, `estimate_counts`,
-    `BidirectionalCache`, ..) is bound to the new backend, so it calls the given kernels.
+    `BidirectionalCache`, ..) is bound to the new backend, so it calls the given kernels: matrices,
+    layers, losses, rows, `spmm`, `adam_step`, sampled neighbours, the cache. `sample_many` of
+    the backend calls a given sampler, `clip_nodes`, `induced_subgraph` or `transpose_perm`, one
+    subgraph after the other.
+
+    Kernels do not call each other by name, and nothing that is bound looks up the following, so a
+    backend offers them under their names only: of the streams all but `uniform` (called for the
+    first weights, random policies and `calibrate`), `pick_without_replacement` (the order of
+    batches) and `key` (of each node's dropout), `alias_build`, `alias_draw`, `add_self_loops`,
+    `as_graph`, `relation_blocks`, `spmm_t`, `sample_mfg_many`, `f1_micro`, `grow_clusters`, the
+    partition with `feature_propagate`, scheduling, cost models but `calibrate`, data sets, saved
+    files, and of the loader all but `gather_rows`.
 
     Parameters
     ----------
@@ -62,22 +76,28 @@ def backend(module, **kernels):
     Returns
     -------
     module
-        With the topics and the names of `refimpl`. It is not entered in ``sys.modules``.
+        With the topics and the names of `refimpl`, called "backend of" `module`, whose version
+        and build it has. It is not entered in ``sys.modules``.
 
     Raises
     ------
+    TypeError
+        If a kernel is not callable.
     ValueError
         If a kernel has no public name.
     """
     known = homes()
-    for name in kernels.keys() - known.keys():
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f": did you mean {close[0]}?" if close else ""
-        raise ValueError(f"there is no public name {name!r}{hint}")
+    for name, kernel in kernels.items():
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f": did you mean {close[0]}?" if close else ""
+            raise ValueError(f"there is no public name {name!r}{hint}")
+        if not callable(kernel):
+            raise TypeError(f"{name} must be callable, got {type(kernel).__name__}")
     reference = sys.modules["refimpl"]
-    made = ModuleType(module.__name__, module.__doc__)
-    given = {name: getattr(module, name) for name in ("__version__",) if hasattr(module, name)}
-    vars(made).update(given)
+    made = ModuleType(f"backend of {module.__name__.removeprefix('backend of ')}", module.__doc__)
+    chosen = {name: _chosen(name, module, kernels) for name in known}
+    composed = _composed({name: rank for name, (_, rank) in chosen.items()})
     for topic in TOPICS:
         place = made
         for part in topic.split("."):
@@ -86,15 +106,68 @@ def backend(module, **kernels):
             place = getattr(place, part)
         ours = find_topic(reference, topic)
         place.__doc__, place.__all__ = ours.__doc__, list(ours.__all__)  # type: ignore[attr-defined]
-        theirs = find_topic(module, topic)
         for name in ours.__all__:
-            value = getattr(theirs, name, getattr(module, name, getattr(ours, name)))
-            value = kernels.get(name, bind_again(value, made, place.__name__))
+            value = chosen[name][0]
+            if name in composed:
+                value = bind(COMPOSED[name](value), made, place.__name__)
+            elif name not in kernels:
+                value = bind_again(value, made, place.__name__)
             setattr(place, name, value)
     made.__all__ = list(reference.__all__)  # type: ignore[attr-defined]
     for name in reference.__all__:
         setattr(made, name, find(made, name))
+    given = {n: getattr(module, n) for n in ("__version__", "build_info") if hasattr(module, n)}
+    if hasattr(module, "compiled"):
+        given["compiled"] = tuple(n for n in module.compiled if n not in kernels.keys() | composed)
+    vars(made).update(given)
     return made
+
+
+def _chosen(name, module, kernels):
+    """Return a backend's function and where it is from: 2 given, 1 the module's, 0 refimpl's."""
+    topic = homes()[name]
+    ours = getattr(find_topic(sys.modules["refimpl"], topic), name)
+    theirs = getattr(find_topic(module, topic), name, getattr(module, name, ours))
+    return (kernels[name], 2) if name in kernels else (theirs, int(theirs is not ours))
+
+
+def _composed(rank):
+    """Return the kernels of which a part is from nearer to the user than they are themselves."""
+    names = set()
+    for name, parts in (
+        ("induced_subgraph", {"transpose_perm"}),
+        ("sample_many", {*PARTS, "transpose_perm"}),
+    ):
+        if any(rank[part] > rank[name] for part in parts):
+            names.add(name)
+    return names
+
+
+def _with_perm(induced):
+    """Return `induced_subgraph` that takes `transpose_perm` from a backend."""
+
+    @functools.wraps(induced)
+    def induced_subgraph(gnn, graph, nodes):
+        sub = induced(graph, nodes)
+        return sub._replace(transpose_perm=gnn.graph.transpose_perm(sub.graph))
+
+    del induced_subgraph.__wrapped__
+    return induced_subgraph
+
+
+def _with_parts(whole):
+    """Return `sample_many` that takes all that it is made of from a backend."""
+
+    @functools.wraps(whole)
+    def sample_many(gnn, graph, sampler, rng, first, count, *, domain=SAMPLE):
+        parts = {name: find(gnn, name) for name in PARTS}
+        return sample_with(parts, graph, sampler, rng, first, count, domain)
+
+    del sample_many.__wrapped__
+    return sample_many
+
+
+COMPOSED = {"induced_subgraph": _with_perm, "sample_many": _with_parts}
 
 
 def find(gnn, name):

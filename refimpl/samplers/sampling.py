@@ -26,6 +26,11 @@ KERNELS: dict[str, Callable] = {
     "multiple_walks": multiple_walks,
     "forest_fire": forest_fire,
 }
+PARTS: dict[str, Callable] = {  # all that `sample_many` is made of
+    **KERNELS,
+    "clip_nodes": clip_nodes,
+    "induced_subgraph": induced_subgraph,
+}
 
 
 class Sampler:
@@ -40,7 +45,7 @@ class Sampler:
         "random_walk", "multiple_walks" or "forest_fire" (or with hyphens), or one of your own,
         called as ``kernel(graph, main, **options)`` or, if its third parameter is named so, as
         ``kernel(graph, main, probe, **options)``, that returns a NodeSample. `main` and `probe`
-        are keys of streams; all else is by keyword only.
+        are keys of streams; all else is by keyword only, and not called `clip`.
     clip : int, optional
         Drop random nodes until their number is a multiple of this; see `clip_nodes`.
     **options
@@ -74,6 +79,8 @@ class Sampler:
                 f"keyword only, but {name} has {', '.join(places)}"
             )
         self.streams = len(places) - 1
+        if self.function and any(p.name == "clip" for p in parameters):
+            raise TypeError(f"kernel must not have the parameter clip, which Sampler has: {name}")
         known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         if unknown := sorted(options.keys() - known.keys()):
             raise TypeError(f"{name} takes {', '.join(known)}, clip; got {', '.join(unknown)}")
@@ -133,21 +140,28 @@ def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):
     subgraphs = []
     for q in range(first, first + count):  # 4
         # E-F6: each has its own place in the list
-        subgraphs.append(sample_one(induced_subgraph, graph, sampler, seed, domain, q))  # 5-7
+        subgraphs.append(sample_one(PARTS, graph, sampler, seed, domain, q))  # 5-7
     return subgraphs
 
 
-def sample_one(induced_subgraph, graph, sampler, seed, domain, q):
-    """Return subgraph number q, cut out by either package's `induced_subgraph`."""
+def sample_with(parts, graph, sampler, rng, first, count, domain):
+    """Return what `sample_many` does, made by other functions than `PARTS`, under its names."""
+    seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
+    every = range(first, first + count)
+    return [sample_one(parts, graph, sampler, seed, domain, q) for q in every]
+
+
+def sample_one(parts, graph, sampler, seed, domain, q):
+    """Return subgraph number q."""
     keys = [streams.key(seed, domain, q, s) for s in range(sampler.streams)]
-    kernel = sampler.function or KERNELS[sampler.name]
+    kernel = sampler.function or parts[sampler.name]
     sample = kernel(graph, *keys, **sampler.options)  # J8:5
     if not isinstance(sample, NodeSample):
         raise TypeError(f"{sampler.name} must return a NodeSample, got {type(sample).__name__}")
     nodes = sample.nodes
     if sampler.clip is not None:
-        nodes = clip_nodes(nodes, sampler.clip, keys[0], sample.counters.draws)
-    subgraph = induced_subgraph(graph, nodes)  # J2:9 J3:31 J5:5 17 J8:5-6 I3:26
+        nodes = parts["clip_nodes"](nodes, sampler.clip, keys[0], sample.counters.draws)
+    subgraph = parts["induced_subgraph"](graph, nodes)  # J2:9 J3:31 J5:5 17 J8:5-6 I3:26
     return subgraph._replace(counters=sample.counters)  # J2:10 J3:32
 
 

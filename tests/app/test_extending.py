@@ -1,12 +1,14 @@
 """What a user adds from outside: kernels for a backend, and a sampler."""
 
 import copy
+import inspect
 import os
 import pickle
 import re
 import subprocess
 import sys
 import types
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +16,11 @@ import pytest
 
 import fastimpl
 import refimpl
-from refimpl import Sampler, TrainConfig
+from refimpl import Sampler, TrainConfig, models
 from refimpl.graph import Counters
+from refimpl.lab.apps.info import build_of, threads_of
 from refimpl.lab.backend import TOPICS, completed, find, find_topic, homes
+from refimpl.lab.training.models import MODELS, ModelSettings
 from refimpl.samplers import NodeSample
 from refimpl.streams import below, pick_without_replacement
 
@@ -60,9 +64,61 @@ def test_a_backend_uses_the_given_kernels_from_top_and_topics(gnn):
     assert gnn.spmm is not spmm and gnn.BidirectionalCache.gnn is gnn
 
 
+@pytest.mark.parametrize(
+    "name", ["pin_tile", "clip_nodes", "induced_subgraph", "transpose_perm", "sample_many"]
+)
+def test_a_backend_samples_with_the_given_kernels(gnn, name):
+    """In training and on a call, and on a backend of the backend."""
+    sampler = Sampler("pin_tile", m=3, n=12, eta=2.0, clip=4)
+    method = refimpl.methods.SampledGraph(sampler=sampler)
+    config = TrainConfig(method=method, epochs=1, hidden=4)
+    kernel = counted(find(gnn, name))
+    made = refimpl.backend(gnn, **{name: kernel})
+    ours, theirs = made.train(DATA, config), gnn.train(DATA, config)
+    assert kernel.calls > 0
+    for weight, values in theirs.weights.items():
+        assert (ours.weights[weight] == values).all()
+    for again in (made, refimpl.backend(made)):
+        kernel.calls = 0
+        drawn = again.sample_many(GRAPH, sampler, 1, 2, 3)
+        assert kernel.calls == (1 if name == "sample_many" else 3)
+        for a, b in zip(drawn, gnn.sample_many(GRAPH, sampler, 1, 2, 3), strict=True):
+            assert (a.nodes == b.nodes).all() and (a.edge_ids == b.edge_ids).all()
+            assert (a.transpose_perm == b.transpose_perm).all() and a.counters == b.counters
+    if name != "sample_many":
+        assert inspect.signature(made.sample_many) == inspect.signature(gnn.sample_many)
+        assert made.sample_many.__doc__ == gnn.sample_many.__doc__
+
+
+def test_a_module_that_has_a_sampler_alone_samples_with_it():
+    module = types.ModuleType("few")
+    module.frontier = counted(refimpl.samplers.frontier)
+    made = completed(module)
+    made.sample_many(GRAPH, Sampler("frontier", m=2, n=6), 0, 0, 2)
+    assert module.frontier.calls == 2
+    perm = counted(fastimpl.transpose_perm)
+    made = fastimpl.backend(fastimpl, transpose_perm=perm)
+    sub = made.induced_subgraph(GRAPH, [0, 1, 2])
+    assert perm.calls == 1 and (sub.transpose_perm == refimpl.transpose_perm(sub.graph)).all()
+
+
+def test_a_kernel_that_is_not_callable_is_refused():
+    with pytest.raises(TypeError, match="spmm must be callable, got int"):
+        refimpl.backend(refimpl, spmm=3)
+
+
+def test_a_backend_has_the_build_of_its_module():
+    made = fastimpl.backend(fastimpl, spmm=refimpl.spmm, frontier=refimpl.samplers.frontier)
+    assert made.__name__ == "backend of fastimpl" == fastimpl.backend(made).__name__
+    assert build_of(made) == fastimpl.build_info() and threads_of(made) == threads_of(fastimpl)
+    assert set(fastimpl.compiled) - set(made.compiled) == {"spmm", "frontier", "sample_many"}
+    plain = refimpl.backend(refimpl)
+    assert build_of(plain) is None and not hasattr(plain, "compiled") and threads_of(plain) == 1
+
+
 def test_a_backend_is_whole(gnn):
     made = refimpl.backend(gnn)
-    assert made.__all__ == gnn.__all__ and made.__name__ == gnn.__name__
+    assert made.__all__ == gnn.__all__
     for topic in TOPICS:
         assert find_topic(made, topic).__all__ == find_topic(gnn, topic).__all__
     for name in homes():
@@ -128,6 +184,8 @@ def test_a_sampler_of_a_function_is_a_value():
         (uniform_nodes, {"n": 3, "m": 4}, "uniform_nodes takes n, twice, clip; got m"),
         (lambda graph, main, n: None, {"n": 3}, "but <lambda> has graph, main, n"),
         (lambda graph, *, n: None, {"n": 3}, "but <lambda> has graph"),
+        (lambda graph, main, *, clip=1: None, {}, "must not have the parameter clip"),
+        (lambda graph, main, *, clip: None, {"clip": 3}, "must not have the parameter clip"),
     ],
 )
 def test_a_function_that_does_not_fit_is_refused(kernel, options, said):
@@ -145,6 +203,71 @@ def test_hyphens_and_underscores():
     assert refimpl.scaled_sampler(GRAPH, "random-walk").name == "random_walk"
     with pytest.raises(ValueError, match="name must be one of 'frontier'"):
         Sampler("pin tile", m=2, n=4)
+
+
+def own(base=ModelSettings, frozen=True, **parts):
+    """Return a model class of a user: on `base`, with these attributes and fields."""
+    fields = parts.pop("fields", {})
+    made = type("Own", (base,), {"__annotations__": dict.fromkeys(fields, int), **fields, **parts})
+    return dataclass(frozen=True)(made) if frozen else made
+
+
+LAYER = {"name": "own", "layer": lambda *args: None}
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "said"),
+    [
+        (own(frozen=False, **LAYER, matrix="row"), TypeError, "Own must be a dataclass"),
+        (own(models.Sage, frozen=False, name="own"), TypeError, "Own must be a dataclass"),
+        (own(models.Sage), TypeError, "Own must have a name of its own"),
+        (own(name="a b", layer=len, matrix="row"), TypeError, "Own must have a name of its own"),
+        (own(name="own", matrix="row"), TypeError, "must have a method layer"),
+        (own(**LAYER), TypeError, "a matrix, or hops_a_layer = 0, or a method adjacency"),
+        (own(**LAYER, adjacency=len), TypeError, "hops_a_layer = 0, or a method block_operand"),
+        (own(**LAYER, matrix="row", hops_a_layer=2), TypeError, "must have a method operand"),
+        (own(**LAYER, matrix="row", fields={"lr": 1}), ValueError, "lr of Own .* of TrainConfig"),
+        (own(**LAYER, matrix="row", fields={"seed": 1}), ValueError, "seed of Own .* TrainConfig"),
+        (own(**LAYER, matrix="row", fields={"t_stale": 1}), ValueError, "t_stale of Own .* Fresh"),
+        (own(name="sage", layer=len, matrix="row"), ValueError, '"sage" is taken by Sage'),
+    ],
+)
+def test_a_model_that_cannot_train_is_refused(model, error, said):
+    before = dict(MODELS)
+    with pytest.raises(error, match=said):
+        refimpl.register_layer(model)
+    assert before == MODELS
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        own(**LAYER, hops_a_layer=0),
+        own(**LAYER, adjacency=len, block_operand=len),
+        own(**LAYER, matrix="row", hops_a_layer=2, operand=len, fields={"hops": 2}),
+        own(models.MixHop, name="own"),
+    ],
+)
+def test_a_model_that_can_is_known(model, monkeypatch):
+    monkeypatch.setitem(MODELS, "own", model)  # taken out again at the end
+    del MODELS["own"]
+    assert refimpl.register_layer(model) is model is MODELS["own"]
+    assert refimpl.register_layer(model) is model
+    assert TrainConfig(model=model()).model == TrainConfig(model="own").model
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("model", ModelSettings()),
+        ("model", own(**LAYER, matrix="row")()),
+        ("model", own(models.Sage)()),
+        ("method", refimpl.methods.MethodSettings()),
+    ],
+)
+def test_settings_of_an_unknown_class_are_refused(part, value):
+    with pytest.raises(TypeError, match=f"{part} must be of a class that is known by its name"):
+        TrainConfig(**{part: value})
 
 
 SCRIPT = '''

@@ -23,7 +23,7 @@ PARTS: dict[str, dict[str, Any]] = {"model": MODELS, "method": METHODS}  # class
 
 
 def _part(known, base):
-    """Return the check of a part: an object of its classes, or the name of one."""
+    """Return the check of a part: an object of its known classes, or the name of one."""
 
     def check(name, value):
         if isinstance(value, str):
@@ -34,6 +34,11 @@ def _part(known, base):
             raise TypeError(
                 f"{name} must be a {base.__name__}, such as {example}(), or its name, "
                 f"got {type(value).__name__}"
+            )
+        if known.get(value.name) is not type(value):
+            raise TypeError(
+                f"{name} must be of a class that is known by its name, but {type(value).__name__} "
+                f"is not: register it, or use one of {', '.join(known)}"
             )
         return value
 
