@@ -4,9 +4,9 @@ from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.lab.training.clusters import grow_clusters
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.model import TrainedModel, load_model, predict, save_model
-from refimpl.lab.training.models import register_layer
 from refimpl.lab.training.pool import SubgraphPool
 from refimpl.lab.training.prefetch import Prefetcher
+from refimpl.lab.training.registration import register_layer
 from refimpl.lab.training.scaling import scaled_sampler
 from refimpl.lab.training.trainer import EpochRecord, TrainResult, TrainState, make_trainer, train
 
