@@ -40,7 +40,7 @@ class Policy:
         self.loaded = []
 
     def step(self, i, mfg):
-        """Look up, prune, load and update as training does; see `FreshTrainer`."""
+        """Look up, prune, load and update as training does; see `fresh_iteration`."""
         slots = [np.full(len(ids), -1, np.int32) for ids in mfg.nodes[1:]]
         for layer in self.layers:
             slots[layer - 1] = self.cache.lookup(layer, mfg.nodes[layer], i)
