@@ -177,7 +177,7 @@ def test_the_thread_ends_with_the_trainer(gnn, tmp_path, method):
         trainer.step()
         assert len(pool_threads()) == 1
     assert not pool_threads()
-    with pytest.raises(ValueError, match="the pool is closed"):
+    with pytest.raises(ValueError, match="the trainer is closed"):
         trainer.step()
     trainer = gnn.make_trainer(dataset, config)
     trainer.step()
