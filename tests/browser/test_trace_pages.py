@@ -159,7 +159,7 @@ def is_the_trace(opened, seen, i):
     lines = [li for li in function["lines"] if step["first"] <= li["number"] <= step["last"]]
     assert lines and [row[0] for row in seen["now"]] == [line["paper"] for line in lines]
     for (_, text), line in zip(seen["now"], lines, strict=True):
-        assert text.split() == f"{line['text']} {' '.join(line['errata'])}".split()
+        assert text.split() == f"{line['text']} {'; '.join(line['errata'])}".split()
     assert seen["panels"] == opened.expected(i), f"step {i + 1}"
     assert seen["said"].startswith(f"Step {i + 1} of {opened.last + 1}: ")
     assert step["where"] in seen["said"] and step["said"] in seen["said"]
