@@ -252,6 +252,7 @@ def test_fanouts_begin_at_the_seeds(gnn):
     assert theirs.blocks[1].e == 30 * 4
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("fanout", [1, 2, 5, 11])
 def test_every_neighbour_has_the_same_chance(gnn, fanout):
     """An inclusion has variance p (1 - p), and sets of a fixed size make them dependent:
@@ -277,6 +278,7 @@ def test_every_subset_has_the_same_chance(gnn):
     assert oracles.chi_square_p(seen, law) > LEVEL
 
 
+@pytest.mark.runs
 def test_two_nodes_draw_independently(gnn):
     """Also of one node on two layers: the pairs of what they draw have the product law."""
     path = graph_from_edges(4, {(0, 2), (0, 3), (1, 2), (1, 3)})
@@ -289,6 +291,7 @@ def test_two_nodes_draw_independently(gnn):
     assert oracles.chi_square_p(seen, law) > LEVEL
 
 
+@pytest.mark.runs
 def test_the_sampled_mean_is_unbiased(gnn):
     """Over many batches it comes near the full mean, by the error it should have."""
     x = np.random.default_rng(1).normal(size=STAR.n)

@@ -200,6 +200,7 @@ def test_gat(pattern, heads, size, norm, form, slope, f, dtype, bias, relu, coun
     assert_gat_twins(A, arrays, options, data.draw(st.booleans()), count)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_layers_on_several_blocks_of_rows(dtype):
     """More rows than dense products take at a time, and widths past a vector's length."""
