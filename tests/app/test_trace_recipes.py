@@ -20,7 +20,9 @@ NOT_RUN = {  # statements of the functions followed, and why a recipe does not c
     "after_epoch(trainer.state)": "nobody asked to be called",
     "sub = run.graph.typed(sub)": "the graph has no types",
     "self._under_way = worker.start(self.draw, self.next_q, self.size)": "no thread samples ahead",
-    "nodes = clip_nodes(nodes, sampler.clip, keys[0], sample.counters.draws)": "nothing is clipped",
+    'nodes = parts["clip_nodes"](nodes, sampler.clip, keys[0], sample.counters.draws)': (
+        "nothing is clipped"
+    ),
     'score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))': "a control",
     "score = -score": "a control",
 }
