@@ -324,7 +324,9 @@ CALLS |= {
     "train": {
         "full": train_with(lambda methods: methods.FullBatch()),
         "sampled": train_with(
-            lambda methods: methods.SampledGraph(sampler=Sampler("edge", b=8), normalize=True, coverage=2)
+            lambda methods: methods.SampledGraph(
+                sampler=Sampler("edge", b=8), normalize=True, coverage=2
+            )
         ),
         "fresh": train_with(lambda methods: methods.Fresh(batch_size=8, buffer=2**12)),
         "layer": train_with(lambda methods: methods.LayerSampling(batch_size=8), dropout=0.5),

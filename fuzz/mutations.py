@@ -192,8 +192,8 @@ def element(place, value):
     return lambda array: with_value(array, place, value)
 
 
-DTYPES = ("f2", "f4", "f8", "g", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "F", "O", "U8")
-DTYPES += (">f4", ">f8", ">i4", ">i8", ">u8", "M8[s]", "S4")
+DTYPES = ("f2", "f4", "f8", "g", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "F", "O")
+DTYPES += (">f4", ">f8", ">i4", ">i8", ">u8", "M8[s]", "S4", "U8")
 ELEMENTS = (-1, 0, 1, 2, 1000, 2**31 - 1, 2**31, 2**62, -(2**63), 0.5, np.nan, np.inf, -np.inf)
 ELEMENTS += (1e30, -1e300, 5e-324, 1e308)
 ARRAY = {
@@ -324,7 +324,9 @@ def parts(value):
 
 def part(value, key):
     """Return one part."""
-    return getattr(value, key) if isinstance(key, str) and not isinstance(value, dict) else value[key]
+    return (
+        getattr(value, key) if isinstance(key, str) and not isinstance(value, dict) else value[key]
+    )
 
 
 def replaced(value, path, new):

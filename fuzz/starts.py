@@ -37,7 +37,6 @@ def starts():
     return found
 
 
-
 def writes():
     """Return {name: the arguments that a call changes}, of those callables that change some."""
     return {k.name: k.writes for k in kernels().values() if k.writes} | WRITES
