@@ -8,7 +8,29 @@ from fuzz.mutations import WILD, changed, changes_of, walk
 
 # What a caller may ask for and wait for: up to these sizes time or memory is in proportion, and the
 # fuzzer asks for less. Beyond them a call must be refused.
-ASKED_FOR: dict = {}
+MOST = 2**31 - 1
+ASKED_FOR = {
+    ("any", "floats"): 2**48,
+    ("BidirectionalCache", "n"): MOST,
+    ("BidirectionalCache", "layers"): 2**10,
+    ("Prefetcher", "workers"): 2**10,
+    ("StaticSplitCache", "n"): MOST,
+    ("StaticSplitCache", "layers"): 2**10,
+    ("as_graph", "n"): MOST,
+    ("calibrate", "entries"): MOST,
+    ("calibrate", "repeats"): MOST,
+    ("estimate_counts", "coverage"): 1e6,
+    ("estimate_counts", "pool"): MOST,
+    ("floyd", "f"): MOST,
+    ("kronecker", "scale"): 30,
+    ("partition_order", "Q"): MOST,
+    ("partition_plan", "f"): MOST,
+    ("permutation", "n"): MOST,
+    ("pick_without_replacement", "m"): MOST,
+    ("plan_performance", "rounds"): MOST,
+    ("power_law", "n"): MOST,
+    ("reverse_pagerank", "iterations"): MOST,
+}
 ENOUGH = 300  # of anything
 
 

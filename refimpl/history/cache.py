@@ -11,6 +11,8 @@ from refimpl.history.policy import MOST, layer_ids, rows_taken, staleness_bound
 from refimpl.history.ring import Ring
 from refimpl.history.validity import STALENESS, is_valid, oldest_stamp, take_out, vacate
 
+MOST_LAYERS, MOST_FLOATS = 2**10, 2**48  # a map of all nodes for each layer; 2^48 fill any memory
+
 
 class BidirectionalCache:
     """Embeddings from the left, the hottest features from the right, in one buffer.
@@ -87,9 +89,9 @@ class BidirectionalCache:
         refill=False,
     ):
         self.n = _check.integer("n", n, 0, MOST)
-        self.d, self.h = _check.integer("d", d, 1), _check.integer("h", h, 1)
-        self.layers = _check.integer("layers", layers, 0)
-        floats = _check.integer("floats", floats, 0)
+        self.d, self.h = _check.integer("d", d, 1, MOST), _check.integer("h", h, 1, MOST)
+        self.layers = _check.integer("layers", layers, 0, MOST_LAYERS)
+        floats = _check.integer("floats", floats, 0, MOST_FLOATS)
         self.t_stale = staleness_bound(t_stale)
         self.staleness = _check.choice("staleness", staleness, STALENESS)
         start_iter = _check.integer("start_iter", start_iter, 0, MOST)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refimpl import _check
+
 AT_REST = (np.dtype(np.float32), np.dtype(np.float16))
 
 
@@ -66,7 +68,7 @@ def write_features(path, array):
     OSError
         If the file cannot be written.
     """
-    path, array = Path(path), matrix("array", array)
+    path, array = _check.path("path", path), matrix("array", array)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -102,7 +104,7 @@ def open_features(path, *, readahead=False):
     ValueError, TypeError
         If it is damaged, or holds no features.
     """
-    path = Path(path)
+    path = _check.path("path", path)
     if not path.is_file():
         raise FileNotFoundError(f"no features at {path}")
     try:

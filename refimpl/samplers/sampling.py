@@ -105,7 +105,7 @@ def sampler_kernel(kernel):
     if callable(kernel):
         return getattr(kernel, "__name__", type(kernel).__name__), kernel
     name = kernel.replace("-", "_") if isinstance(kernel, str) else kernel
-    return name, KERNELS[_check.choice("name", name, tuple(KERNELS))]
+    return name, KERNELS[_check.choice("kernel", name, tuple(KERNELS))]
 
 
 def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):

@@ -1,5 +1,7 @@
 """Saving a run so that it can go on to the same bits."""
 
+import json
+
 from refimpl.lab.training.npz import reading_npz, write_npz
 from refimpl.lab.training.trainer import EpochRecord, TrainState
 
@@ -21,7 +23,15 @@ def save_checkpoint(path, state, settings):
     state : TrainState
     settings : dict
         JSON data; given back by `load_checkpoint`.
+
+    Raises
+    ------
+    TypeError
+        If `state` is no TrainState, or `settings` is no JSON data.
     """
+    if not isinstance(state, TrainState):
+        raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
+    _check_json(settings)
     arrays = {
         f"{group}/{name}": array
         for group in GROUPS
@@ -37,6 +47,16 @@ def save_checkpoint(path, state, settings):
         **{name: getattr(state, name) for name in NUMBERS},
     }
     write_npz(path, meta, arrays)
+
+
+def _check_json(settings):
+    """Raise unless `settings` is a dict that JSON can hold."""
+    if not isinstance(settings, dict):
+        raise TypeError(f"settings must be a dict, got {type(settings).__name__}")
+    try:
+        json.dumps(settings)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"settings must be JSON data: {error}") from None
 
 
 def load_checkpoint(path):

@@ -5,9 +5,10 @@ import os
 import zipfile
 import zlib
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
+
+from refimpl import _check
 
 DAMAGE = (  # what NumPy, zipfile and json raise on a damaged file
     ValueError,
@@ -24,7 +25,7 @@ DAMAGE = (  # what NumPy, zipfile and json raise on a damaged file
 
 def write_npz(path, meta, arrays):
     """Write arrays by name, and JSON data as ``meta``, to `path`: whole or not at all."""
-    path = Path(path)
+    path = _check.path("path", path)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -47,7 +48,7 @@ def reading_npz(path, what):
     ValueError
         If the file is damaged, or the block finds that it is not a whole `what`.
     """
-    path = Path(path)
+    path = _check.path("path", path)
     if not path.is_file():
         raise FileNotFoundError(f"no {what} at {path}")
     try:
