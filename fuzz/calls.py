@@ -3,7 +3,7 @@
 Allowed is success in both with the same result, or the same error of ours in both, which names an
 argument. The calls are made in another process, with a limit of memory and of time for each; it is
 started again after a crash. A finding is printed with the line that repeats it, made smaller, and
-kept in fuzz/found, where a test replays it.
+added to fuzz/found/calls.jsonl, which a test replays.
 """
 
 import argparse
@@ -15,10 +15,9 @@ import subprocess
 import sys
 import threading
 import time
-import zlib
 from pathlib import Path
 
-FOUND = Path(__file__).parent / "found"
+FOUND = Path(__file__).parent / "found" / "calls.jsonl"
 BATCH = 500  # cases that one process judges: whatever leaks is gone after them
 STARTING = 120  # seconds
 
@@ -166,8 +165,7 @@ def smaller(recipe, text, limit):
 
 
 def keep(recipe, text):
-    """Write a finding to a file of its own."""
-    FOUND.mkdir(exist_ok=True)
-    number = zlib.crc32(json.dumps(recipe, sort_keys=True).encode())
-    path = FOUND / f"{recipe['name']}-{number:08x}.json"
-    path.write_text(json.dumps({**recipe, "found": text}, indent=1) + "\n")
+    """Add a finding to the file of those that a test replays."""
+    FOUND.parent.mkdir(exist_ok=True)
+    with FOUND.open("a") as file:
+        file.write(json.dumps({**recipe, "found": text[:200]}) + "\n")

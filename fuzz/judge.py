@@ -145,7 +145,8 @@ def complaint(name, args, error):
         return f"{text} ({place(error)})"
     if not raised_by_us(error):
         return f"not of ours: {text} ({place(error)})"
-    if not names_of(name, args) & set(re.findall(r"\w+", str(error))):
+    file = str(args.get("path", " "))
+    if file not in text and not names_of(name, args) & set(re.findall(r"\w+", str(error))):
         return f"names no argument: {text} ({place(error)})"
     return ""
 
