@@ -173,9 +173,11 @@ class BidirectionalCache:
         hotness : (n,) real array
             Of two nodes equally hot, the lower comes first.
         """
+        if not isinstance(X, np.ndarray):
+            raise TypeError(f"X must be an array, got {type(X).__name__}")
         if X.shape != (self.n, self.d) or X.dtype not in (np.float16, *_check.FLOATS):
             raise ValueError(f"X must be ({self.n}, {self.d}) floats, got {X.shape} {X.dtype}")
-        hotness = np.asarray(hotness)
+        hotness = _check.array("hotness", hotness)
         if hotness.shape != (self.n,) or hotness.dtype.kind not in "iuf":
             raise ValueError(f"hotness must be ({self.n},) numbers, got shape {hotness.shape}")
         hotness = hotness.astype(np.float64)

@@ -248,6 +248,10 @@ def _checked_values(values):
 def _checked_law(law, n):
     if not isinstance(law, ColumnLaw):
         raise TypeError(f"law must be an ColumnLaw, got {type(law).__name__}")
-    if len(law.q) != n or len(law.cumulative) != n:
-        raise ValueError(f"law must be over the graph's {n} nodes, got {len(law.q)}")
+    for name in ("q", "cumulative"):
+        part = getattr(law, name)
+        if not isinstance(part, np.ndarray) or part.dtype != np.float64:
+            raise TypeError(f"law.{name} must be a float64 array: see importance_law")
+        if part.shape != (n,):
+            raise ValueError(f"law must be over the graph's {n} nodes, got {part.shape}")
     return law
