@@ -145,8 +145,10 @@ def complaint(name, args, error):
         return f"{text} ({place(error)})"
     if not raised_by_us(error):
         return f"not of ours: {text} ({place(error)})"
-    file = str(args.get("path", " "))
-    if file not in text and not names_of(name, args) & set(re.findall(r"\w+", str(error))):
+    file = args.get("path")
+    if isinstance(file, str | Path) and str(file) in text:
+        return ""
+    if not names_of(name, args) & set(re.findall(r"\w+", str(error))):
         return f"names no argument: {text} ({place(error)})"
     return ""
 

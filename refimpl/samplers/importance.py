@@ -253,5 +253,5 @@ def _checked_law(law, n):
         if not isinstance(part, np.ndarray) or part.dtype != np.float64:
             raise TypeError(f"law.{name} must be a float64 array: see importance_law")
         if part.shape != (n,):
-            raise ValueError(f"law must be over the graph's {n} nodes, got {part.shape}")
+            raise ValueError(f"law must be over the graph's {n} nodes, got {part.size}")
     return law
