@@ -137,6 +137,7 @@ class Run:
             "calls, each in both packages": calls,
             "succeeded and equal": v["equal"],
             "refused in the same words": v["refused"],
+            "succeeded, not comparable": v["not compared"],
             "refused already by a type of an argument": v["unbuildable"],
             "findings": v["finding"],
             "of different kinds": len(self.findings),

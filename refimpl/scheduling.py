@@ -126,8 +126,8 @@ def chain_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
         If `order` is no ProductOrders, or a size is not an integer, or negative.
     """
     check_order(order)
-    for name, size in (("s", s), ("e", e), ("f1", f1), ("h_neigh", h_neigh), ("h_self", h_self)):
-        _check.integer(name, size, 0)
+    sizes = {"s": s, "e": e, "f1": f1, "h_neigh": h_neigh, "h_self": h_self}
+    s, e, f1, h_neigh, h_self = (_check.integer(name, sizes[name], 0) for name in sizes)
     _check.switch("reuse", reuse)
     widths = [f1 if order.forward == 1 else h_neigh]
     if not (reuse and order.forward == order.dw == 1):
