@@ -130,10 +130,7 @@ def judge(recipe, starts, writes=()):
 
 
 def contradicts(recipe):
-    """Whether one of A and its transpose is changed, and the other is not: there is no right answer.
-
-    A kernel may use either.
-    """
+    """Whether one of A and its transpose is changed, and not the other: a kernel may use either."""
     return any(path[0] in ("A", "hops") and len(path) > 1 for path, _ in recipe["changes"])
 
 

@@ -30,6 +30,12 @@ class Adjacency:
     perm : (e,) int64 array or None
         Where each entry of A^T stands in `graph`: for values that only a layer can know, as an
         attention's (E-A3).
+
+    Raises
+    ------
+    ValueError
+        If `data`, `data_t` or `perm` is no array. Layers check the rest, but not that A^T is the
+        transpose of A.
     """
 
     graph: Graph | Block

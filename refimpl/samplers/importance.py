@@ -250,7 +250,7 @@ def _checked_law(law, n):
         raise TypeError(f"law must be an ColumnLaw, got {type(law).__name__}")
     for name in ("q", "cumulative"):
         part = getattr(law, name)
-        if not isinstance(part, np.ndarray) or part.dtype != np.float64:
+        if not isinstance(part, np.ndarray) or (part.size and part.dtype != np.float64):
             raise TypeError(f"law.{name} must be a float64 array: see importance_law")
         if part.shape != (n,):
             raise ValueError(f"law must be over the graph's {n} nodes, got {part.size}")

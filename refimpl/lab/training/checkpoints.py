@@ -26,8 +26,8 @@ def save_checkpoint(path, state, settings):
 
     Raises
     ------
-    TypeError
-        If `state` is no TrainState, or `settings` is no JSON data.
+    TypeError, ValueError
+        If `path` is no path, `state` no TrainState, or `settings` no JSON data.
     """
     if not isinstance(state, TrainState):
         raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
@@ -79,6 +79,8 @@ def load_checkpoint(path):
         If there is no such file.
     ValueError
         If it is not a whole checkpoint.
+    TypeError
+        If `path` is no path.
     """
     with reading_npz(path, "checkpoint") as (meta, arrays):
         if meta["format"] != FORMAT:

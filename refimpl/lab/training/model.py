@@ -149,8 +149,8 @@ def save_model(path, model):
 
     Raises
     ------
-    TypeError
-        If `model` is no TrainedModel.
+    TypeError, ValueError
+        If `path` is no path, or `model` no TrainedModel.
     """
     _check_model(model)
     scaling = {} if model.scaling is None else dict(zip(SCALING, model.scaling, strict=True))
