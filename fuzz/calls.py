@@ -13,6 +13,7 @@ import queue
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -42,10 +43,16 @@ class Worker:
     """A process that judges cases, and what it says, a line at a time."""
 
     def __init__(self, *arguments):
-        start = f"import sys; sys.path[:] = {sys.path!r}; from fuzz.worker import main"
+        path = [str(Path(entry).absolute()) for entry in sys.path]
+        start = f"import sys; sys.path[:] = {path!r}; from fuzz.worker import main"
+        self.folder = tempfile.TemporaryDirectory(prefix="fuzz-calls-")
         command = [sys.executable, "-c", f"{start}; main({list(map(str, arguments))!r})"]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            cwd=self.folder.name,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         self._lines: queue.SimpleQueue = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -65,9 +72,10 @@ class Worker:
             return {"ended": f"no answer in {limit:g} seconds"}
 
     def close(self):
-        """End the process."""
+        """End the process, and remove its files."""
         self.process.kill()
         self.process.wait()
+        self.folder.cleanup()
 
 
 class Run:

@@ -25,7 +25,8 @@ def fuzz():
 
 
 @pytest.mark.parametrize("recipe", FOUND, ids=[f"{i}-{r['name']}" for i, r in enumerate(FOUND)])
-def test_a_found_call_is_no_finding_any_more(recipe, fuzz):
+def test_a_found_call_is_no_finding_any_more(recipe, fuzz, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     verdict, text = fuzz(recipe)
     assert verdict != "finding", f"{text}\nwas: {recipe['found']}"
 

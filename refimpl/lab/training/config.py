@@ -187,8 +187,6 @@ def config_from(flat):
         own = settings_of(classes[name])
         parts[part] = classes[name](**{one: known.pop(one) for one in list(known) if one in own})
     for name in known:
-        if not isinstance(name, str):
-            raise TypeError(f"settings must have names, got {type(name).__name__}")
         if name not in settings_of(TrainConfig):
             raise ValueError(f"{name} is no setting {_why_not(name, parts)}")
     return TrainConfig(**parts, **known)
