@@ -150,8 +150,8 @@ def complaint(name, args, error):
         return f"{text} ({place(error)})"
     if not raised_by_us(error):
         return f"not of ours: {text} ({place(error)})"
-    file = args.get("path")
-    if isinstance(file, str | Path) and str(file) in text:
+    file = args.get("path", args.get("source"))
+    if isinstance(file, str | Path) and str(Path(file)) in text:
         return ""
     if not names_of(name, args) & set(re.findall(r"\w+", str(error))):
         return f"names no argument: {text} ({place(error)})"
