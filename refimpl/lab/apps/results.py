@@ -17,6 +17,7 @@ except ImportError:  # not Unix
     fcntl = None  # type: ignore[assignment]
 
 LOCK = ".minibatch-gnn.lock"
+ATTEMPTS = 1000
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # of a file system, such as some Lustre
 
 
@@ -96,12 +97,14 @@ def _lock(folder):
     locked and no longer the one in the folder counts for nothing.
     """
     path = folder / LOCK
-    while True:
-        folder.mkdir(parents=True, exist_ok=True)
+    for attempts_left in reversed(range(ATTEMPTS)):
         try:
+            folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         except FileNotFoundError:  # another run ended, and removed the folder, just now
-            continue
+            if attempts_left:
+                continue
+            raise
         try:
             _hold(handle, folder)
             if _is_at(path, handle):
@@ -111,6 +114,7 @@ def _lock(folder):
             os.close(handle)
             raise
         os.close(handle)
+    raise UserError(f"{folder} is in use by other runs: give another folder as --out")
 
 
 def _sign(path, handle):
