@@ -1,11 +1,12 @@
 """Features in files, mapped into memory, and how much of them the operating system reads."""
 
 import mmap
-import os
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+from refimpl._files import replacing
 
 AT_REST = (np.dtype(np.float32), np.dtype(np.float16))
 
@@ -66,16 +67,9 @@ def write_features(path, array):
     OSError
         If the file cannot be written.
     """
-    path, array = Path(path), matrix("array", array)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            np.save(file, array, allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    array = matrix("array", array)
+    with replacing(path) as file:
+        np.save(file, array, allow_pickle=False)
 
 
 def open_features(path, *, readahead=False):
