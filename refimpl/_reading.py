@@ -48,11 +48,12 @@ def reading(path, kind, wrong="cannot be read as"):
 
 @contextmanager
 def naming(path):
-    """Put the name of a file before the text of a ValueError inside."""
+    """Put the name of a file before the text of a ValueError or TypeError inside."""
     try:
         yield
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{path}: {error}") from error
 
 
 def size_of(file):
