@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl._files import replacing
+from refimpl._reading import map_npy, reading
 
 AT_REST = (np.dtype(np.float32), np.dtype(np.float16))
 
@@ -99,13 +100,12 @@ def open_features(path, *, readahead=False):
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no features at {path}")
+    with reading(path, "a whole file of features", "is not") as file:
+        array = map_npy(file)
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
         matrix("array", array)
-    except (ValueError, EOFError, OSError) as error:
-        raise ValueError(f"{path} is not a whole file of features: {error}") from error
-    except TypeError as error:
-        raise TypeError(f"{path} holds no features: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{path} holds no features: {error}") from error
     if not readahead and isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
         array.base.madvise(mmap.MADV_RANDOM)
     return array
