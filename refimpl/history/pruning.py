@@ -246,20 +246,20 @@ LAYOUTS: dict[str, Any] = {
 
 
 def prune_arguments(mfg, hit, uses_self, layout):
-    """Check the arguments of `prune_mfg`; return `hit` as a list of C-contiguous arrays."""
+    """Check the arguments of `prune_mfg`; return copies of the arrays of `hit`, in a list."""
     checked_mfg(mfg)
     _check.choice("layout", layout, tuple(LAYOUTS))
     if not isinstance(uses_self, bool | np.bool_):
         raise TypeError(f"uses_self must be True or False, got {type(uses_self).__name__}")
     if not np.iterable(hit):
         raise TypeError(f"hit must be a sequence of bool arrays, got {type(hit).__name__}")
-    hit = [np.ascontiguousarray(array) for array in hit]
+    hit = list(hit)
     if len(hit) != len(mfg.blocks):
         raise ValueError(
             f"hit must have an array for each of the {len(mfg.blocks)} layers, got {len(hit)}"
         )
-    for layer, (array, nodes) in enumerate(zip(hit, mfg.nodes[1:], strict=True), 1):
-        _check.mask(f"hit of layer {layer}", array, len(nodes))
+    layers = enumerate(zip(hit, mfg.nodes[1:], strict=True), 1)
+    hit = [_check.mask(f"hit of layer {l}", array, len(nodes)) for l, (array, nodes) in layers]
     if hit and hit[-1].any():
         raise ValueError("hit must be all False for the last layer: roots are never cached")
     return hit
