@@ -111,6 +111,29 @@ def open_features(path, *, readahead=False):
     return array
 
 
+def still_whole(X):
+    """Return X, or raise if it is mapped from a file that has become shorter since.
+
+    To read a page behind the end of its file ends a process. Of a file that becomes shorter after
+    this look at it, nothing can be said.
+
+    Raises
+    ------
+    OSError
+    """
+    begin, name, mapping = 0, None, X
+    while isinstance(mapping, np.ndarray):
+        if isinstance(mapping, np.memmap):
+            begin = mapping.offset - mapping.offset % mmap.ALLOCATIONGRANULARITY
+            name = mapping.filename
+        mapping = mapping.base
+    if isinstance(mapping, mmap.mmap):
+        size, end = mapping.size(), begin + len(mapping)
+        if size < end:
+            raise OSError(f"{name} was {end} bytes long when it was opened, and now is {size}")
+    return X
+
+
 def matrix(name, value, like=None, dtypes=AT_REST):
     """Return `value` if it holds features, of the dtype and width of `like`, or raise."""
     if not isinstance(value, np.ndarray):
