@@ -1,9 +1,9 @@
-"""``python -m fuzz calls`` and ``python -m fuzz files``: both take --help."""
+"""``python -m fuzz calls``, ``files`` and ``kills``: all take --help."""
 
 import importlib
 import sys
 
-NAMES = ("calls", "files")
+NAMES = ("calls", "files", "kills")
 
 
 def main(argv):

@@ -157,8 +157,12 @@ def float_dtype(name, value):
 
 
 def ids(name, value, low, high, dtype):
-    """Return `value` as a 1-D C-contiguous integer array with entries in [low, high), or raise."""
-    values = array(name, value)
+    """Return a copy of `value`, 1-D, C-contiguous integers in [low, high), or raise.
+
+    Memory is indexed by them, and another thread may write to `value` meanwhile: it is the copy
+    that is checked.
+    """
+    values = np.array(array(name, value))
     if values.ndim != 1:
         raise ValueError(f"{name} must be 1-D, got shape {values.shape}")
     if values.size and values.dtype.kind not in "iu":
@@ -169,17 +173,20 @@ def ids(name, value, low, high, dtype):
 
 
 def mask(name, value, count):
-    """Return `value` as a C-contiguous array of `count` bools, or raise."""
+    """Return a copy of `value`, a C-contiguous array of `count` bools, or raise.
+
+    A copy as those of `ids`: arrays are made as long as there are true entries.
+    """
     values = array(name, value)
     if values.dtype != np.bool_:
         raise TypeError(f"{name} must hold bools, got dtype {values.dtype}")
     if values.shape != (count,):
         raise ValueError(f"{name} must have shape ({count},), got {values.shape}")
-    return np.ascontiguousarray(values)
+    return values.view(np.uint8) != 0  # whatever byte stands for true, it is now 1
 
 
 def positions(name, value, count, e=None):
-    """Return `value` as `count` int64 positions in [0, e), e being `count` by default, or raise."""
+    """Return a copy of `value`, `count` int64 positions in [0, e) (default: `count`), or raise."""
     array = ids(name, value, 0, count if e is None else e, np.int64)
     if array.size != count:
         raise ValueError(f"{name} must have shape ({count},), got {array.shape}")
@@ -187,7 +194,7 @@ def positions(name, value, count, e=None):
 
 
 def node_set(name, value, n):
-    """Return `value` as int32 node ids in [0, n), strictly ascending, or raise."""
+    """Return a copy of `value`, int32 node ids in [0, n), strictly ascending, or raise."""
     nodes = ids(name, value, 0, n, np.int32)
     if np.any(nodes[1:] <= nodes[:-1]):
         raise ValueError(f"{name} must be strictly ascending (sorted, each node once)")

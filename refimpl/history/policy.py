@@ -204,7 +204,7 @@ def low_rows(gnn, score, ids, comp, p, rank_base):
 
 def stable_arguments(score, ids, p):
     """Check the arguments of `select_stable`; return (float64 score, int64 ids, k)."""
-    score = _check.floats("score", score, (None,)).astype(np.float64, copy=False)
+    score = _check.floats("score", score, (None,)).astype(np.float64)  # a copy, as ids are
     ids = _check.ids("ids", ids, 0, 2**63 - 1, np.int64)
     if ids.size != score.size:
         raise ValueError(f"ids must have shape {score.shape} like score, got {ids.shape}")

@@ -246,17 +246,17 @@ LAYOUTS: dict[str, Any] = {
 
 
 def prune_arguments(mfg, hit, uses_self, layout):
-    """Check the arguments of `prune_mfg`; return `hit` as a list of C-contiguous arrays."""
+    """Check the arguments of `prune_mfg`; return copies of the arrays of `hit`, in a list."""
     checked_mfg(mfg)
     _check.choice("layout", layout, tuple(LAYOUTS))
     _check.switch("uses_self", uses_self)
-    hit = [_check.array("hit", array) for array in _check.sequence("hit", hit, "bool arrays")]
+    hit = _check.sequence("hit", hit, "bool arrays")
     if len(hit) != len(mfg.blocks):
         raise ValueError(
             f"hit must have an array for each of the {len(mfg.blocks)} layers, got {len(hit)}"
         )
-    for layer, nodes in enumerate(mfg.nodes[1:], 1):
-        hit[layer - 1] = _check.mask(f"hit of layer {layer}", hit[layer - 1], len(nodes))
+    layers = enumerate(zip(hit, mfg.nodes[1:], strict=True), 1)
+    hit = [_check.mask(f"hit of layer {l}", array, len(nodes)) for l, (array, nodes) in layers]
     if hit and hit[-1].any():
         raise ValueError("hit must be all False for the last layer: roots are never cached")
     return hit

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.loader.files import AT_REST, matrix
+from refimpl.loader.files import AT_REST, matrix, still_whole
 from refimpl.loader.store import FeatureStore
 
 ID_BYTES = 8  # of a row's number in a message
@@ -149,6 +149,8 @@ def gather_rows(X, rows):
     ------
     TypeError, ValueError
         If X is no such array, or a row is not in it.
+    OSError
+        If X is mapped from a file that has become shorter.
     """
     X, rows = gather_arguments(X, rows)
     out = np.empty((len(rows), X.shape[1]), np.result_type(X, np.float32))
@@ -175,6 +177,8 @@ def fetch_one_sided(plan):
     ------
     TypeError, ValueError
         If `plan` is no FetchPlan, or names rows that are not there.
+    OSError
+        If a part is mapped from a file that has become shorter.
     """
     store, rows, positions, copies = plan_arguments(plan)
     out = np.empty((plan.n, store.d), np.float32)
@@ -203,6 +207,8 @@ def fetch_two_sided(plan):
     ------
     TypeError, ValueError
         If `plan` is no FetchPlan, or names rows that are not there.
+    OSError
+        If a part is mapped from a file that has become shorter.
     """
     store, rows, positions, copies = plan_arguments(plan)
     out = np.empty((plan.n, store.d), np.float32)
@@ -310,7 +316,7 @@ def seconds_arguments(n, row_bytes):
 
 def gather_arguments(X, rows):
     """Check the arguments of `gather_rows`; return (X, rows)."""
-    X = matrix("X", X, dtypes=(*AT_REST, np.dtype(np.float64)))
+    X = still_whole(matrix("X", X, dtypes=(*AT_REST, np.dtype(np.float64))))
     return X, _check.ids("rows", rows, 0, len(X), np.int64)
 
 
@@ -328,6 +334,8 @@ def plan_arguments(plan):
     if np.shape(_check.array("plan.copies", plan.copies))[:1] != (2,):
         raise ValueError("plan.copies must have two rows")
     n = _check.integer("plan.n", plan.n, 0)
+    for part in store.parts:
+        still_whole(part)
     rows = [
         _check.ids("plan.rows", r, 0, k, np.int64) for r, k in zip(plan.rows, sizes, strict=True)
     ]
