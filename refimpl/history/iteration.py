@@ -104,8 +104,8 @@ def fresh_iteration(
         If a gradient is NaN.
     """
     fresh_arguments(mfgs, cache, model, load_feature, i)
-    mfg = next(mfgs, None)  # 5
-    L = len(checked_mfg(mfg).blocks)
+    mfg = checked_mfg(next(mfgs, None))  # 5
+    L = len(mfg.blocks)
     cached_layers = layers_below(cached_layers, L, cache)
     with timed("cache"):
         slots = [np.full(len(nodes), -1, np.int32) for nodes in mfg.nodes]
