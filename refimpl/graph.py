@@ -170,6 +170,8 @@ def as_graph(source, *, n=None, symmetrize=False, self_loops=True):
     >>> as_graph([(0, 1), (1, 2)]).indices
     array([1, 2], dtype=int32)
     """
+    _check.switch("symmetrize", symmetrize)
+    _check.switch("self_loops", self_loops)
     if isinstance(source, Graph) and n is None and not symmetrize and self_loops:
         return source
     row, col, n = _sources.edges(source, n)
