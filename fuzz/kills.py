@@ -35,7 +35,7 @@ VARIANTS = {
     "full": ("", "--dropout 0.2 --bias"),
     "fresh": (
         "--batch-size 5 --t-stale 9 --features mmap --buffer 3000",
-        "--batch-size 6 --t-stale inf --workers 2 --control random --model gat",
+        "--batch-size 6 --t-stale inf --buffer 4000 --workers 2 --control random --model gat",
     ),
     "neighbor": ("--batch-size 5", "--batch-size 6 --workers 2 --dropout 0.2"),
     "gas": ("--batch-size 5", "--batch-size 8 --dropout 0.2"),
@@ -46,7 +46,7 @@ VARIANTS = {
     "ladies": ("--batch-size 5 --model gcn", "--batch-size 6 --model gcn --background"),
 }
 COMMON = "--data karate --hidden 8 --lr 0.03 --epochs"
-EPOCHS = 25
+EPOCHS = 12
 PACKAGES = ("refimpl", "fastimpl")
 KILLS_A_RUN = 3  # at most
 PATIENCE = 600.0  # seconds until a run counts as one that hangs
