@@ -24,7 +24,6 @@ import traceback
 import warnings
 from collections import Counter
 from functools import cache
-from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,10 +84,8 @@ def main(argv=None):
     counts: Counter = Counter()
     case = None
     try:
-        for method in cycle(options.methods or methods):
-            left = options.times - sum(n for (_, what), n in counts.items() if what == "kills")
-            if left <= 0:
-                break
+        while (left := options.times - sum(counts[one, "kills"] for one in methods)) > 0:
+            method = min(options.methods or methods, key=lambda one: counts[one, "kills"])
             case = Case(method, rng.choice(PACKAGES), rng.choice(VARIANTS.get(method, ("",))))
             _one_run(case, folder, rng, min(left, KILLS_A_RUN), counts)
     except Wrong as wrong:
