@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl._files import replacing
+from refimpl._reading import reading
 from refimpl.graph import Graph
 from refimpl.lab.apps import report
 from refimpl.lab.apps.errors import UserError, user_errors
@@ -19,7 +20,6 @@ from refimpl.lab.apps.run import limited_threads
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import read_features, read_graph
 from refimpl.lab.data.loading import load_dataset
-from refimpl.lab.data.preparation import reading
 from refimpl.lab.training.model import WHAT, forward, load_model, read_off
 from refimpl.metrics import decide, f1_micro
 

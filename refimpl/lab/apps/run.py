@@ -10,6 +10,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from refimpl import _check
+from refimpl._reading import naming
 from refimpl.history.cache import BidirectionalCache
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import Interrupted, UserError, user_errors
@@ -88,7 +89,8 @@ def _train(folder, given, options, resume, prog):
             features = until_the_end.enter_context(_features(folder, dataset, settings))
             with user_errors():
                 state = None if before is None else before.state
-                trainer = make_trainer(gnn, dataset, config, state, features=features)
+                with nullcontext() if before is None else naming(before.checkpoint):
+                    trainer = make_trainer(gnn, dataset, config, state, features=features)
             with trainer:
                 if not resume:
                     _start(folder, trainer.state, settings, facts)
@@ -183,7 +185,7 @@ class Before:
 
     def _is_ours(self):
         for part, known in PARTS.items():
-            if self.settings.get(part) not in known:
+            if self.settings.get(part) not in tuple(known):  # it may be of any type
                 return False
         return isinstance(self.facts, dict) and self.settings.keys() == names_of(
             self.options, self.settings
