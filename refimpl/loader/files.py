@@ -66,7 +66,7 @@ def write_features(path, array):
     TypeError, ValueError
         If `array` is no such array.
     OSError
-        If the file cannot be written.
+        If the file cannot be written; the one of before is whole then.
     """
     array = matrix("array", array)
     with replacing(path) as file:

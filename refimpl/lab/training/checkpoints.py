@@ -26,6 +26,11 @@ def save_checkpoint(path, state, settings):
     state : TrainState
     settings : dict
         JSON data; given back by `load_checkpoint`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; the one of before is whole then.
     """
     arrays = {
         f"{group}/{name}": array

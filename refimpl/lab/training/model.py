@@ -151,6 +151,8 @@ def save_model(path, model):
     ------
     TypeError
         If `model` is no TrainedModel.
+    OSError
+        If the file cannot be written; the one of before is whole then.
     """
     _check_model(model)
     scaling = {} if model.scaling is None else dict(zip(SCALING, model.scaling, strict=True))
