@@ -165,8 +165,16 @@ def policy_update(
     _check.choice("control", control, CONTROLS)
     score, ids, _ = stable_arguments(score, ids, p)
     comp = _check.mask("comp", comp, len(ids))
-    if len(values) != len(ids):
-        raise ValueError(f"values must have {len(ids)} rows like ids, got {len(values)}")
+    if not callable(getattr(cache, "admit", None)) or not callable(getattr(cache, "evict", None)):
+        raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
+    _check.switch("gradient_evict", gradient_evict)
+    values = _check.array("values", values)
+    if values.ndim != 2 or len(values) != len(ids):
+        raise ValueError(f"values must have {len(ids)} rows like ids, got shape {values.shape}")
+    if hasattr(cache, "arena"):  # of ours; before anything is evicted
+        layer, ids = layer_ids(cache.layers, cache.n, layer, ids)
+        values, _ = rows_taken(values, (len(ids), cache.h), cache.arena.dtype, None)
+        _check.integer("i", i, 0, MOST)
     if control == "random":
         score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))
     elif control == "anti":

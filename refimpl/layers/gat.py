@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.block import entries_of_rows
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
@@ -56,6 +57,7 @@ class GatGradients(NamedTuple):
     b: np.ndarray | None
 
 
+@quiet
 def gat_forward(
     A, X, W, a_recv, a_send, *, norm="softmax", form="joint", slope=0.2, b=None, relu=True
 ):
@@ -111,6 +113,7 @@ def gat_forward(
     return GatOutput(activate(np.concatenate(Z, axis=1), b, relu), H, sigma, tau, P)
 
 
+@quiet
 def gat_backward(
     A,
     X,
@@ -282,7 +285,7 @@ def gat_arguments(A, X, W, a_recv, a_send, norm, form, slope, b, relu, backward=
     _check.choice("norm", norm, NORMS)
     _check.choice("form", form, FORMS)
     _check.real("slope", slope, 0)
-    _arguments.switch("relu", relu)
+    _check.switch("relu", relu)
     W = _check.floats("W", W, (X.shape[1], None), X.dtype)
     a_recv = _check.floats("a_recv", a_recv, (None, None), X.dtype)
     a_send = _check.floats("a_send", a_send, a_recv.shape, X.dtype)
@@ -298,9 +301,10 @@ def gat_arguments(A, X, W, a_recv, a_send, norm, form, slope, b, relu, backward=
 
 def gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx):
     """Check what only the backward pass takes; return (out, G_out, A.perm)."""
-    _arguments.switch("need_dx", need_dx)
+    _check.switch("need_dx", need_dx)
     perm = _check.positions("A.perm", A.perm, A.graph_t.e, A.graph.e)
     n_dst, n_src, heads = A.graph.n_dst, A.graph.n_src, len(a_recv)
+    _check.record("out", out, GatOutput)
     X_out, G_out = _arguments.output(out.X_out, G_out, (n_dst, W.shape[1]), X.dtype)
     shapes = {
         "H": (n_src, W.shape[1]),

@@ -318,21 +318,30 @@ def plan_arguments(plan):
     """Check a plan; return (store, rows, positions, copies)."""
     if not isinstance(plan, FetchPlan):
         raise TypeError(f"plan must be a FetchPlan (see plan_fetch), got {type(plan).__name__}")
+    if not isinstance(plan.store, FeatureStore):
+        raise TypeError(f"plan.store must be a FeatureStore, got {type(plan.store).__name__}")
     store, sizes = plan.store, plan.store.ownership.sizes
+    _check.integer("plan.me", plan.me, 0, len(sizes) - 1)
+    for name in ("rows", "positions"):
+        if len(_check.listed(f"plan.{name}", getattr(plan, name), "arrays")) != len(sizes):
+            raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")
+    if np.shape(_check.array("plan.copies", plan.copies))[:1] != (2,):
+        raise ValueError("plan.copies must have two rows")
+    n = _check.integer("plan.n", plan.n, 0)
     for part in store.parts:
         still_whole(part)
-    if not len(plan.rows) == len(plan.positions) == len(sizes):
-        raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")
     rows = [
         _check.ids("plan.rows", r, 0, k, np.int64) for r, k in zip(plan.rows, sizes, strict=True)
     ]
-    positions = [_check.ids("plan.positions", p, 0, plan.n, np.int64) for p in plan.positions]
-    copies = np.stack([_check.ids("plan.copies", c, 0, plan.n, np.int64) for c in plan.copies])
-    if list(map(len, rows)) != list(map(len, positions)) or len(plan.copies) != 2:
-        raise ValueError("plan.positions must be as long as plan.rows, and copies two rows")
-    fetched = np.zeros(plan.n, bool)
-    fetched[np.concatenate(positions)] = True
-    written = np.bincount(np.concatenate([*positions, copies[0]]), minlength=plan.n)
-    if np.any(written != 1) or not fetched[copies[1]].all():
+    positions = [_check.ids("plan.positions", p, 0, n, np.int64) for p in plan.positions]
+    copies = np.stack([_check.ids("plan.copies", c, 0, n, np.int64) for c in plan.copies])
+    if list(map(len, rows)) != list(map(len, positions)):
+        raise ValueError("plan.positions must be as long as plan.rows")
+    to = np.concatenate([*positions, copies[0]])
+    fetched = np.zeros(to.size, bool)  # not n, which nobody has seen yet
+    once = n == to.size and np.all(np.bincount(to, minlength=n) == 1)
+    if once:
+        fetched[np.concatenate(positions)] = True
+    if not once or not fetched[copies[1]].all():
         raise ValueError("plan must write each row of the result once")
     return store, rows, positions, copies

@@ -9,11 +9,11 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
+from refimpl._files import is_replaceable
 from refimpl.lab.apps.conformance import report, runner, vectors
 from refimpl.lab.apps.conformance.program import Unable
 from refimpl.lab.apps.conformance.protocol import server_command
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.files import is_replaceable
 
 TIMEOUT, TOTAL = 60.0, 3600.0
 DEFAULT = signal.SIG_DFL
