@@ -97,7 +97,8 @@ class Child:
 
     def __init__(self, seed, valid, options):
         limits = [str(options.seconds), str(options.memory)]
-        self.argv = [sys.executable, "-m", "fuzz.loading", seed, str(valid)]
+        code = f"import sys; sys.path.append({str(ROOT)!r}); import fuzz.loading as it; it.main()"
+        self.argv = [sys.executable, "-c", code, seed, str(valid)]
         self.argv += [",".join(options.formats), *limits]
         self.options, self.process = options, None
 

@@ -79,9 +79,9 @@ def unpacked(path):
         return form, variant, {name: archive.read(name) for name in archive.namelist()}
 
 
-def main(argv):
+def main():
     """Answer each line of the standard input: the number of a case, or a file of one."""
-    seed, valid, formats, seconds, memory = argv
+    seed, valid, formats, seconds, memory = sys.argv[1:]
     valid, formats = Path(valid), formats.split(",")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     warnings.simplefilter("ignore")
@@ -101,7 +101,3 @@ def main(argv):
             print(json.dumps([parts[0], found]), file=answers, flush=True)
     finally:
         shutil.rmtree(tempfile.tempdir, ignore_errors=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
