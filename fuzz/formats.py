@@ -73,7 +73,7 @@ def write_planetoid(folder):
 
 def write_graphsaint(folder):
     """Write GraphSAINT folders, one for each of SciPy's formats and kind of labels."""
-    for form in ("csr", "csc", "coo", "bsr", "dia"):
+    for form in ("csr", "csc", "coo"):
         write_club(folder / form, form, several=form == "csc")
 
 

@@ -49,7 +49,7 @@ def verdict(form, variant, files, gnn):
             return described(error)
         try:
             use(gnn, loaded)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, FloatingPointError) as error:
             last = traceback.extract_tb(error.__traceback__)[-1].filename
             ours = last.startswith(HOMES) or last.startswith("fastimpl")
             return "refused" if ours else f"in use: {described(error)}"

@@ -269,7 +269,10 @@ def _run_epochs(folder, trainer, settings, facts):
             progress.within_epoch(share, trainer.counts_of_epoch if counted else None)
 
         while len(state.history) < settings["epochs"]:
-            trainer.epoch(show)
+            try:
+                trainer.epoch(show)
+            except FloatingPointError as error:
+                raise UserError(f"{error}: try a smaller --lr than {settings['lr']}") from error
             record = state.history[-1]
             if not math.isfinite(record.loss):
                 raise UserError(
