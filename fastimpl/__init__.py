@@ -7,6 +7,7 @@ the function, else the reference's own, bound to this package. `compiled` lists 
 from fastimpl import _openmp as _openmp  # isort: skip -- before any kernel loads OpenMP
 
 try:
+    from fastimpl import _forks as _forks
     from fastimpl._build import build_info as build_info
 except ModuleNotFoundError as error:
     raise ImportError(

@@ -5,30 +5,45 @@ from cython.parallel cimport prange
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
+from fastimpl._interrupts cimport NUMBERS, Watch, new_watch, raise_if_stopped, stopped, stopped_at
+
 
 def row_norm(const int64_t[::1] indptr, floating[::1] data):
     cdef int64_t v, j
     cdef floating inverse
+    cdef Watch watch = new_watch()
     for v in prange(indptr.shape[0] - 1, nogil=True, schedule="static"):
+        if stopped_at(&watch, v):
+            continue
         if indptr[v + 1] > indptr[v]:
             inverse = <floating>1 / <floating>(indptr[v + 1] - indptr[v])
             for j in range(indptr[v], indptr[v + 1]):
                 data[j] = inverse
+    raise_if_stopped(&watch)
 
 
 def sym_norm(const int64_t[::1] indptr, const int32_t[::1] indices, floating[::1] data):
     cdef int64_t v, u, j, length
+    cdef Watch watch = new_watch()
     for v in prange(indptr.shape[0] - 1, nogil=True, schedule="static"):
+        if stopped_at(&watch, v):
+            continue
         length = indptr[v + 1] - indptr[v]
         for j in range(indptr[v], indptr[v + 1]):
             u = indices[j]
             data[j] = <floating>(1 / sqrt(<double>(length * (indptr[u + 1] - indptr[u]))))
+    raise_if_stopped(&watch)
 
 
 def permute(const floating[::1] data, const int64_t[::1] perm, floating[::1] out):
-    cdef int64_t j
-    for j in prange(out.shape[0], nogil=True, schedule="static"):
-        out[j] = data[perm[j]]
+    cdef int64_t first, j, count = out.shape[0]
+    cdef Watch watch = new_watch()
+    for first in prange(0, count, NUMBERS, nogil=True, schedule="static"):
+        if stopped(&watch):
+            continue
+        for j in range(first, min(first + NUMBERS, count)):
+            out[j] = data[perm[j]]
+    raise_if_stopped(&watch)
 
 
 def looped_indptr(
@@ -36,12 +51,16 @@ def looped_indptr(
 ):
     """Rows of the pattern with self-loops; a node's own place in a row is found by halving."""
     cdef int64_t v, place, n = indptr.shape[0] - 1
+    cdef Watch watch = new_watch()
     looped[0] = 0
     for v in prange(n, nogil=True, schedule="static"):
+        if stopped_at(&watch, v):
+            continue
         place = place_of(indices, indptr[v], indptr[v + 1], v)
         looped[v + 1] = indptr[v + 1] - indptr[v]
         if place == indptr[v + 1] or indices[place] != v:
             looped[v + 1] += 1
+    raise_if_stopped(&watch)
     for v in range(n):
         looped[v + 1] += looped[v]
 
@@ -51,7 +70,10 @@ def looped_indices(
     int32_t[::1] out
 ):
     cdef int64_t v, j, place, shift
+    cdef Watch watch = new_watch()
     for v in prange(indptr.shape[0] - 1, nogil=True, schedule="static"):
+        if stopped_at(&watch, v):
+            continue
         place = place_of(indices, indptr[v], indptr[v + 1], v)
         shift = looped[v] - indptr[v]
         for j in range(indptr[v], place):
@@ -61,6 +83,7 @@ def looped_indices(
             shift = shift + 1
         for j in range(place, indptr[v + 1]):
             out[j + shift] = indices[j]
+    raise_if_stopped(&watch)
 
 
 cdef inline int64_t place_of(
@@ -81,14 +104,18 @@ def block_starts(const int64_t[:] start, const int64_t[:] end, const int32_t[::1
                  bint loops, int64_t[::1] starts):
     """Where each row of the normalised block starts: with `loops`, itself and the others."""
     cdef int64_t v, j, n = start.shape[0]
+    cdef Watch watch = new_watch()
     starts[0] = 0
     for v in prange(n, nogil=True, schedule="static"):
+        if stopped_at(&watch, v):
+            continue
         starts[v + 1] = end[v] - start[v]
         if loops:
             starts[v + 1] += 1
             for j in range(start[v], end[v]):
                 if indices[j] == v:
                     starts[v + 1] -= 1
+    raise_if_stopped(&watch)
     for v in range(n):
         starts[v + 1] += starts[v]
 
@@ -101,7 +128,10 @@ def block_values(
     """Columns and values of the normalised block; `degrees` (None: the mean) makes it "sym"."""
     cdef int64_t v, u, j, k, length
     cdef double scale
+    cdef Watch watch = new_watch()
     for v in prange(start.shape[0], nogil=True, schedule="static"):
+        if stopped_at(&watch, v):
+            continue
         k = starts[v]
         length = starts[v + 1] - starts[v]
         if loops:
@@ -124,3 +154,4 @@ def block_values(
                     scale / sqrt(<double>((degrees[u] + 1) * (degrees[v] + 1)))
                 )
             k = k + 1
+    raise_if_stopped(&watch)

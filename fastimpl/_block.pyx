@@ -2,8 +2,9 @@
 
 from cython.parallel cimport prange
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
-from libc.stdlib cimport calloc, free
 
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+from fastimpl._memory cimport allocate_zeros, give_back
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
 
 ctypedef fused counter:  # 32 bits wide where that suffices: the table has to stay in the cache
@@ -32,8 +33,9 @@ def transpose_block(
     cdef int32_t* rows = &destinations[0] if live else NULL
     cdef int64_t* positions = &perm[0] if live else NULL
     cdef void* counters
+    cdef Watch watch = new_watch()
     parts = max(parts, <int64_t>1)
-    counters = calloc(
+    counters = allocate_zeros(
         <size_t>(parts * n_src + 1), sizeof(int32_t) if narrow else sizeof(int64_t)
     )
     if counters == NULL:
@@ -42,20 +44,21 @@ def transpose_block(
         if narrow:
             sort(
                 offsets_of(start), offsets_of(end), ids_of(indices), start.shape[0], n_src, parts,
-                <int32_t*>counters, &indptr[0], rows, positions,
+                <int32_t*>counters, &indptr[0], rows, positions, &watch,
             )
         else:
             sort(
                 offsets_of(start), offsets_of(end), ids_of(indices), start.shape[0], n_src, parts,
-                <int64_t*>counters, &indptr[0], rows, positions,
+                <int64_t*>counters, &indptr[0], rows, positions, &watch,
             )
-        free(counters)
+        give_back(counters)
+    raise_if_stopped(&watch)
 
 
 cdef void sort(
     const int64_t* start, const int64_t* end, const int32_t* indices, int64_t n_dst,
     int64_t n_src, int64_t parts, counter* ptr, int64_t* indptr, int32_t* destinations,
-    int64_t* perm
+    int64_t* perm, Watch* watch
 ) noexcept nogil:
     """Sort the entries by source, those of one source by destination.
 
@@ -66,8 +69,11 @@ cdef void sort(
     cdef counter total = 0, count
     for t in prange(parts, schedule="static", chunksize=1, use_threads_if=parts > 1):
         count_part(
-            start, end, indices, n_dst * t // parts, n_dst * (t + 1) // parts, ptr + t * n_src
+            start, end, indices, n_dst * t // parts, n_dst * (t + 1) // parts, ptr + t * n_src,
+            watch,
         )
+    if watch.stop:
+        return
     for u in range(n_src):
         indptr[u] = total
         for t in range(parts):
@@ -78,27 +84,31 @@ cdef void sort(
     for t in prange(parts, schedule="static", chunksize=1, use_threads_if=parts > 1):
         place_part(
             start, end, indices, n_dst * t // parts, n_dst * (t + 1) // parts, ptr + t * n_src,
-            destinations, perm,
+            destinations, perm, watch,
         )
 
 
 cdef void count_part(
     const int64_t* start, const int64_t* end, const int32_t* indices, int64_t first,
-    int64_t last, counter* ptr
+    int64_t last, counter* ptr, Watch* watch
 ) noexcept nogil:
     cdef int64_t i, j
     for i in range(first, last):
+        if stopped_at(watch, i):
+            return
         for j in range(start[i], end[i]):
             ptr[indices[j]] += 1
 
 
 cdef void place_part(
     const int64_t* start, const int64_t* end, const int32_t* indices, int64_t first,
-    int64_t last, counter* ptr, int32_t* destinations, int64_t* perm
+    int64_t last, counter* ptr, int32_t* destinations, int64_t* perm, Watch* watch
 ) noexcept nogil:
     cdef int64_t i, j
     cdef counter k
     for i in range(first, last):
+        if stopped_at(watch, i):
+            return
         for j in range(start[i], end[i]):
             k = ptr[indices[j]]
             ptr[indices[j]] = k + 1

@@ -8,27 +8,8 @@ import math
 
 import numpy as np
 from cpython.buffer cimport PyBuffer_FillInfo
-from libc.stdlib cimport free
 
-cdef extern from *:
-    """
-    #if defined(__linux__)
-    #include <stdlib.h>
-    #include <sys/mman.h>
-    static void* gnn_allocate(size_t size)
-    {
-        void* memory = NULL;
-        size_t page = size >= (1 << 22) ? 1 << 21 : 64;  /* large pages: fewer misses of the TLB */
-        if (posix_memalign(&memory, page, size)) return NULL;
-        if (page > 64) madvise(memory, size, MADV_HUGEPAGE);
-        return memory;
-    }
-    #else
-    #include <stdlib.h>
-    static void* gnn_allocate(size_t size) { return malloc(size); }
-    #endif
-    """
-    void* allocate "gnn_allocate"(size_t size)
+from fastimpl._memory cimport allocate_pages, give_back
 
 cdef enum:
     SMALLEST = 1 << 15  # below this NumPy's own memory is as good
@@ -54,7 +35,7 @@ cdef class Buffer:
             self.address = <void*><size_t>addresses.pop()
             waiting_bytes -= size
             return
-        self.address = allocate(size)
+        self.address = allocate_pages(size)
         if self.address == NULL:
             raise MemoryError(f"no memory for an array of {size} bytes")
         allocations += 1
@@ -64,7 +45,7 @@ cdef class Buffer:
         if self.address == NULL:
             return
         if waiting is None or waiting_bytes + self.size > MOST_WAITING:
-            free(self.address)
+            give_back(self.address)
             return
         waiting.setdefault(self.size, []).append(<size_t>self.address)
         waiting_bytes += self.size

@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
+from fastimpl._interrupts cimport Watch
+
 cdef extern from "fastimpl/_scan.h":
     # A set of nodes as a bitmap with ranks; see there. All zero: the empty set.
     ctypedef struct Word "gnn_word":
@@ -9,7 +11,7 @@ cdef extern from "fastimpl/_scan.h":
         int32_t rank
     void prefetch "gnn_prefetch"(const void* address) noexcept nogil
 
-# A subgraph as it is built: memory from malloc, handed over to NumPy arrays at the end.
+# A subgraph as it is built: its memory is handed over to NumPy arrays at the end.
 ctypedef struct Induced:
     int32_t* nodes
     int64_t s
@@ -26,7 +28,7 @@ ctypedef struct Rows:
 
 cdef int induce(
     const int64_t* indptr, const int32_t* indices, const int32_t* nodes, int64_t s,
-    Word* words, Rows* rows, Induced* out
+    Word* words, Rows* rows, Induced* out, Watch* watch
 ) noexcept nogil
 cdef void forget(Word* words, const int32_t* nodes, int64_t s) noexcept nogil
 cdef void release_rows(Rows* rows) noexcept nogil

@@ -3,9 +3,10 @@
 import numpy as np
 from cython cimport view
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+from fastimpl._memory cimport allocate, allocate_zeros, give_back, resize
 from fastimpl._types cimport ids_of, offsets_of
 
 cdef extern from "fastimpl/_scan.h":
@@ -14,10 +15,12 @@ cdef extern from "fastimpl/_scan.h":
         int32_t* local, int64_t* where
     ) noexcept nogil
     void transpose_narrow "gnn_transpose_narrow"(
-        const int64_t* indptr, const int32_t* indices, int64_t n, int32_t* ptr, int64_t* perm
+        const int64_t* indptr, const int32_t* indices, int64_t n, int32_t* ptr, int64_t* perm,
+        Watch* watch
     ) noexcept nogil
     void transpose_wide "gnn_transpose_wide"(
-        const int64_t* indptr, const int32_t* indices, int64_t n, int64_t* ptr, int64_t* perm
+        const int64_t* indptr, const int32_t* indices, int64_t n, int64_t* ptr, int64_t* perm,
+        Watch* watch
     ) noexcept nogil
 
 
@@ -32,11 +35,11 @@ cdef int make_room(Rows* rows, int64_t size) noexcept nogil:
     if size <= rows.capacity:
         return 0
     size += size // 2
-    memory = realloc(rows.local, <size_t>size * sizeof(int32_t))
+    memory = resize(rows.local, <size_t>size * sizeof(int32_t))
     if memory == NULL:
         return -1
     rows.local = <int32_t*>memory
-    memory = realloc(rows.where, <size_t>size * sizeof(int64_t))
+    memory = resize(rows.where, <size_t>size * sizeof(int64_t))
     if memory == NULL:
         return -1
     rows.where = <int64_t*>memory
@@ -53,9 +56,9 @@ cdef void forget(Word* words, const int32_t* nodes, int64_t s) noexcept nogil:
 
 cdef int induce(
     const int64_t* indptr, const int32_t* indices, const int32_t* nodes, int64_t s,
-    Word* words, Rows* rows, Induced* out
+    Word* words, Rows* rows, Induced* out, Watch* watch
 ) noexcept nogil:
-    """Fill `out` with the subgraph on `nodes`; return -1 when memory runs out.
+    """Fill `out` with the subgraph on `nodes`; return -1 when memory runs out or it was stopped.
 
     Each row is scanned once: a bitmap says which neighbours are nodes of the subgraph, and the
     bitmap's ranks are their local ids. It takes n / 4 bytes, most of which stay in the L2 cache,
@@ -69,12 +72,14 @@ cdef int induce(
         words[nodes[i] >> 5].bits |= <uint32_t>1 << (nodes[i] & 31)
     # one byte more than needed, because malloc(0) may return NULL
     out.s = s
-    out.nodes = <int32_t*>malloc(<size_t>s * sizeof(int32_t) + 1)
-    out.indptr = <int64_t*>malloc(<size_t>(s + 1) * sizeof(int64_t))
+    out.nodes = <int32_t*>allocate(<size_t>s * sizeof(int32_t) + 1)
+    out.indptr = <int64_t*>allocate(<size_t>(s + 1) * sizeof(int64_t))
     if not (out.nodes and out.indptr):
         return -1
     memcpy(out.nodes, nodes, <size_t>s * sizeof(int32_t))
     for i in range(s):
+        if stopped_at(watch, i):
+            return -1
         if i + 4 * AHEAD < s:
             prefetch(indptr + nodes[i + 4 * AHEAD])
         if i + AHEAD < s:
@@ -90,71 +95,75 @@ cdef int induce(
         out.indptr[i] = e
         e += scan_row(indices + j, length, j, words, rows.local + e, rows.where + e)
     out.indptr[s] = e
-    out.indices = <int32_t*>malloc(<size_t>e * sizeof(int32_t) + 1)
-    out.edge_ids = <int64_t*>malloc(<size_t>e * sizeof(int64_t) + 1)
-    out.perm = <int64_t*>malloc(<size_t>(e + s) * sizeof(int64_t) + 1)
+    out.indices = <int32_t*>allocate(<size_t>e * sizeof(int32_t) + 1)
+    out.edge_ids = <int64_t*>allocate(<size_t>e * sizeof(int64_t) + 1)
+    out.perm = <int64_t*>allocate(<size_t>(e + s) * sizeof(int64_t) + 1)
     if not (out.indices and out.edge_ids and out.perm):
         return -1
     if e:
         memcpy(out.indices, rows.local, <size_t>e * sizeof(int32_t))
         memcpy(out.edge_ids, rows.where, <size_t>e * sizeof(int64_t))
-        transpose(out.indptr, out.indices, s, out.perm + e, out.perm)
-    return 0
+        transpose(out.indptr, out.indices, s, out.perm + e, out.perm, watch)
+    return -1 if watch.stop else 0
 
 
 cdef void transpose(
-    const int64_t* indptr, const int32_t* indices, int64_t n, int64_t* ptr, int64_t* perm
+    const int64_t* indptr, const int32_t* indices, int64_t n, int64_t* ptr, int64_t* perm,
+    Watch* watch
 ) noexcept nogil:
     """Algorithm 6; serial, because subgraphs run in parallel (JPDC'21 section 5.2)."""
     if indptr[n] <= INT32_MAX:
-        transpose_narrow(indptr, indices, n, <int32_t*>ptr, perm)
+        transpose_narrow(indptr, indices, n, <int32_t*>ptr, perm, watch)
     else:
-        transpose_wide(indptr, indices, n, ptr, perm)
+        transpose_wide(indptr, indices, n, ptr, perm, watch)
 
 
 cdef void release_rows(Rows* rows) noexcept nogil:
-    free(rows.local)
-    free(rows.where)
+    give_back(rows.local)
+    give_back(rows.where)
 
 
 cdef void release(Induced* out) noexcept nogil:
-    free(out.nodes)
-    free(out.indptr)
-    free(out.indices)
-    free(out.edge_ids)
-    free(out.perm)
+    give_back(out.nodes)
+    give_back(out.indptr)
+    give_back(out.indices)
+    give_back(out.edge_ids)
+    give_back(out.perm)
 
 
-cdef object owned_int32(int32_t* p, int64_t length):
-    """Hand memory from malloc over to a NumPy array, which frees it."""
+cdef object owned_int32(int32_t** p, int64_t length):
+    """Hand memory over to a NumPy array, which gives it back; NULL stays where it was."""
     cdef view.array memory
     if length == 0:
-        free(p)
         return np.empty(0, np.int32)
-    memory = <int32_t[:length]>p
-    memory.callback_free_data = free
+    memory = <int32_t[:length]>p[0]
+    memory.callback_free_data = give_back
+    p[0] = NULL
     return np.asarray(memory)
 
 
-cdef object owned_int64(int64_t* p, int64_t length):
+cdef object owned_int64(int64_t** p, int64_t length):
     cdef view.array memory
     if length == 0:
-        free(p)
         return np.empty(0, np.int64)
-    memory = <int64_t[:length]>p
-    memory.callback_free_data = free
+    memory = <int64_t[:length]>p[0]
+    memory.callback_free_data = give_back
+    p[0] = NULL
     return np.asarray(memory)
 
 
 cdef object as_arrays(Induced* out):
-    """Return (nodes, indptr, indices, edge_ids, perm) as arrays that own their memory."""
+    """Return (nodes, indptr, indices, edge_ids, perm) as arrays that own their memory.
+
+    What no array owns, after an error too, is left to `release`.
+    """
     cdef int64_t s = out.s, e = out.indptr[out.s]
     return (
-        owned_int32(out.nodes, s),
-        owned_int64(out.indptr, s + 1),
-        owned_int32(out.indices, e),
-        owned_int64(out.edge_ids, e),
-        owned_int64(out.perm, e),
+        owned_int32(&out.nodes, s),
+        owned_int64(&out.indptr, s + 1),
+        owned_int32(&out.indices, e),
+        owned_int64(&out.edge_ids, e),
+        owned_int64(&out.perm, e),
     )
 
 
@@ -169,19 +178,23 @@ def induced_subgraph(
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
     cdef const int32_t* chosen = ids_of(nodes)
-    cdef Word* words = <Word*>calloc(<size_t>(n // 32 + 1), sizeof(Word))
+    cdef Watch watch = new_watch()
+    cdef Word* words = <Word*>allocate_zeros(<size_t>(n // 32 + 1), sizeof(Word))
     if words == NULL:
         raise MemoryError()
     memset(&rows, 0, sizeof(Rows))
     memset(&out, 0, sizeof(Induced))
     with nogil:
-        status = induce(offsets, ids, chosen, nodes.shape[0], words, &rows, &out)
+        status = induce(offsets, ids, chosen, nodes.shape[0], words, &rows, &out, &watch)
         release_rows(&rows)
-        free(words)
-    if status:
+        give_back(words)
+    try:
+        raise_if_stopped(&watch)
+        if status:
+            raise MemoryError()
+        return as_arrays(&out)
+    finally:
         release(&out)
-        raise MemoryError()
-    return as_arrays(&out)
 
 
 def transpose_perm(
@@ -190,6 +203,8 @@ def transpose_perm(
     cdef int64_t n = indptr.shape[0] - 1
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
+    cdef Watch watch = new_watch()
     if indices.shape[0]:
         with nogil:
-            transpose(offsets, ids, n, &ptr[0], &perm[0])
+            transpose(offsets, ids, n, &ptr[0], &perm[0], &watch)
+    raise_if_stopped(&watch)

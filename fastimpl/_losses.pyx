@@ -7,6 +7,8 @@ from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport exp, expf, fabs, fabsf, log, log1p
 
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+
 
 cdef inline double softmax_row(
     const floating* x, const floating* y, floating w, floating* grad, Py_ssize_t C
@@ -58,8 +60,12 @@ def cross_entropy(
 ):
     cdef Py_ssize_t v
     cdef Py_ssize_t C = logits.shape[1]
+    cdef Watch watch = new_watch()
     for v in prange(logits.shape[0], nogil=True, schedule="static"):
+        if stopped_at(&watch, v):
+            continue
         if softmax:
             losses[v] = softmax_row(&logits[v, 0], &labels[v, 0], weights[v], &grad[v, 0], C)
         else:
             losses[v] = sigmoid_row(&logits[v, 0], &labels[v, 0], weights[v], &grad[v, 0], C)
+    raise_if_stopped(&watch)

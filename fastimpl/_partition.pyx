@@ -5,12 +5,13 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t
 
 from fastimpl._aggregate cimport Sum, sum_row
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
 
 
 cdef inline void propagate_columns(
     const int64_t* start, const int64_t* end, int64_t n, const int32_t* indices,
     const floating* data, const floating* X, Py_ssize_t x_step, floating* Y, Py_ssize_t y_step,
-    Py_ssize_t columns
+    Py_ssize_t columns, Watch* watch
 ) noexcept nogil:
     """Columns that are each one run of memory, one after another."""
     cdef Py_ssize_t k
@@ -22,6 +23,8 @@ cdef inline void propagate_columns(
         x = X + k * x_step
         y = Y + k * y_step
         for v in range(n):
+            if stopped_at(watch, v):
+                return
             total = 0
             for j in range(start[v], end[v]):
                 total = total + data[j] * x[indices[j]]
@@ -36,6 +39,7 @@ def propagate_rows(
     """Lane j works off column j of `order`; a part is a piece of every row of X."""
     cdef int64_t j, r, i, v, n = start.shape[0]
     cdef Sum sums
+    cdef Watch watch = new_watch()
     if n == 0 or X.shape[1] == 0:
         return
     if data.shape[0] == 0:
@@ -51,10 +55,13 @@ def propagate_rows(
             if i < 0 or starts[i] == starts[i + 1]:
                 continue
             for v in range(n):
+                if stopped_at(&watch, v):
+                    break
                 sum_row[floating](
                     &sums, start[v], end[v], &X[0, 0] + starts[i], X.shape[1],
                     &Y[v, 0] + starts[i], starts[i + 1] - starts[i]
                 )
+    raise_if_stopped(&watch)
 
 
 def propagate_runs(
@@ -64,6 +71,7 @@ def propagate_runs(
 ):
     """The same on the transposes: a part is some rows of X^T, one run of memory."""
     cdef int64_t j, r, i, n = start.shape[0]
+    cdef Watch watch = new_watch()
     if n == 0 or X_t.shape[0] == 0:
         return
     if data.shape[0] == 0:
@@ -75,5 +83,6 @@ def propagate_runs(
             if i >= 0 and starts[i] < starts[i + 1]:
                 propagate_columns[floating](
                     &start[0], &end[0], n, &indices[0], &data[0], &X_t[starts[i], 0],
-                    X_t.shape[1], &Y_t[starts[i], 0], n, starts[i + 1] - starts[i]
+                    X_t.shape[1], &Y_t[starts[i], 0], n, starts[i + 1] - starts[i], &watch
                 )
+    raise_if_stopped(&watch)

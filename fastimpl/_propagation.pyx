@@ -21,11 +21,13 @@ from fastimpl._aggregate cimport (
     sum_row,
 )
 from fastimpl._blas cimport gemm
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._types cimport gnn_seconds
 
 cdef enum:
     ROWS = 512  # of a block at most: BLAS then runs at the speed of the whole product
     BLOCKS = 16  # of a product at least, if it has rows enough; enough for as many threads
+    PART_ROWS = 1024  # of one part of the columns, between two looks for signals
     SUMS = 16  # of a product over many rows at most: each keeps a result of its own
 
 part_bytes = PART_BYTES
@@ -49,14 +51,26 @@ def partial_sums(Py_ssize_t inner):
 cdef inline void sum_part(
     const Sum* sums, const int64_t* start, const int64_t* end, int64_t rows, int64_t sources,
     const floating* X, Py_ssize_t x_step, Py_ssize_t part, floating* packed,
-    floating* Y, Py_ssize_t y_step
+    floating* Y, Py_ssize_t y_step, Watch* watch
 ) noexcept nogil:
+    cdef int64_t i, first, count
     if floating is double:
         pack_f64(X, x_step, sources, part, packed)
-        part_f64(sums, start, end, rows, packed, part, Y, y_step)
     else:
         pack_f32(X, x_step, sources, part, packed)
-        part_f32(sums, start, end, rows, packed, part, Y, y_step)
+    for i in range((rows + PART_ROWS - 1) // PART_ROWS):
+        if stopped(watch):
+            return
+        first = i * PART_ROWS
+        count = min(<int64_t>PART_ROWS, rows - first)
+        if floating is double:
+            part_f64(
+                sums, start + first, end + first, count, packed, part, Y + first * y_step, y_step
+            )
+        else:
+            part_f32(
+                sums, start + first, end + first, count, packed, part, Y + first * y_step, y_step
+            )
 
 
 cdef inline void finish(
@@ -93,6 +107,7 @@ def spmm(
     cdef Sum sums, rest
     cdef const floating* x
     cdef floating* y
+    cdef Watch watch = new_watch()
     if n == 0 or f == 0:
         return
     x_step, y_step = step_of(X), step_of(Y)
@@ -107,8 +122,9 @@ def spmm(
         for part in prange(parts, nogil=True, schedule="dynamic", chunksize=1):
             sum_part[floating](
                 &sums, &start[0], &end[0], n, X.shape[0], x, x_step, part * width,
-                &packed[threadid(), 0], y, y_step
+                &packed[threadid(), 0], y, y_step, &watch
             )
+        raise_if_stopped(&watch)
     first = parts * width
     if first == f:
         return
@@ -116,9 +132,12 @@ def spmm(
     if bias is not None:
         rest.bias = &bias[first]
     for v in prange(n, nogil=True, schedule="dynamic", chunksize=32):
+        if stopped_at(&watch, v):
+            continue
         sum_row[floating](
             &rest, start[v], end[v], x + first, x_step, y + v * y_step + first, f - first
         )
+    raise_if_stopped(&watch)
 
 
 def spmm_matmul(
@@ -141,6 +160,7 @@ def spmm_matmul(
     cdef const floating* b
     cdef double begin, middle
     cdef double[:, ::1] seconds = np.zeros((blocks, 2))
+    cdef Watch watch = new_watch()
     if n == 0 or cols == 0 or f == 0:
         raise ValueError("a fused product needs rows and columns")
     x_step, y_step, c_step = step_of(X), step_of(Y), step_of(C)
@@ -156,7 +176,11 @@ def spmm_matmul(
         last = min(first + rows, n)
         begin = gnn_seconds()
         for v in range(first, last):
+            if stopped_at(&watch, v):
+                break
             sum_row[floating](&sums, start[v], end[v], x, x_step, &Y[0, 0] + v * y_step, f)
+        if stopped(&watch):
+            continue
         middle = gnn_seconds()
         gemm[floating](
             False, transpose_b, <int>(last - first), <int>cols, inner,
@@ -165,6 +189,7 @@ def spmm_matmul(
         finish[floating](&C[0, 0] + first * ldc, c_step, last - first, cols, b, relu)
         seconds[i, 0] = middle - begin
         seconds[i, 1] = gnn_seconds() - middle
+    raise_if_stopped(&watch)
     return np.asarray(seconds).sum(axis=0).tolist()
 
 
@@ -178,6 +203,7 @@ def matmul(
     cdef int lda, ldb, ldc
     cdef floating beta = 1 if add else 0
     cdef const floating* b
+    cdef Watch watch = new_watch()
     if n == 0 or cols == 0:
         return
     b = &bias[0] if bias is not None else NULL
@@ -188,6 +214,8 @@ def matmul(
         finish[floating](&C[0, 0], ldc, n, cols, b, relu)
         return
     for i in prange((n + rows - 1) // rows, nogil=True, schedule="dynamic", chunksize=1):
+        if stopped(&watch):
+            continue
         first = i * rows
         last = min(first + rows, n)
         gemm[floating](
@@ -195,6 +223,7 @@ def matmul(
             &A[0, 0] + first * lda, lda, &B[0, 0], ldb, beta, &C[0, 0] + first * ldc, ldc
         )
         finish[floating](&C[0, 0] + first * ldc, ldc, last - first, cols, b, relu)
+    raise_if_stopped(&watch)
 
 
 def matmul_t(
@@ -206,6 +235,7 @@ def matmul_t(
     cdef Py_ssize_t i, k, r, first
     cdef int lda, ldb
     cdef floating* c
+    cdef Watch watch = new_watch()
     if rows == 0 or cols == 0:
         return
     if inner == 0:
@@ -214,17 +244,23 @@ def matmul_t(
     lda, ldb = <int>step_of(A), <int>step_of(B)
     if blocks == 1:  # few rows: cut the result instead
         for i in prange((rows + 63) // 64, nogil=True, schedule="dynamic", chunksize=1):
+            if stopped(&watch):
+                continue
             gemm[floating](
                 True, False, <int>min(64, rows - i * 64), <int>cols, <int>inner,
                 &A[0, 0] + i * 64, lda, &B[0, 0], ldb, 0, &C[i * 64, 0], <int>step_of(C)
             )
+        raise_if_stopped(&watch)
         return
     for i in prange(blocks, nogil=True, schedule="dynamic", chunksize=1):
+        if stopped(&watch):
+            continue
         first = i * block
         gemm[floating](
             True, False, <int>rows, <int>cols, <int>min(block, inner - first),
             &A[0, 0] + first * lda, lda, &B[0, 0] + first * ldb, ldb, 0, &sums[i, 0, 0], <int>cols
         )
+    raise_if_stopped(&watch)
     for r in prange(rows, nogil=True, schedule="static"):
         c = &C[r, 0]
         for k in range(cols):

@@ -4,6 +4,7 @@
    word's rank is the number of members in the words before it. Members ascend, so a member's rank
    is its local id. Only words that hold a member have a valid rank. */
 #include <stdint.h>
+#include "fastimpl/_interrupts.h"
 #if defined(__AVX512F__) && defined(__AVX512VPOPCNTDQ__) && defined(__AVX512VL__)
 #include <immintrin.h>
 #define GNN_WIDE_SCAN 1
@@ -80,11 +81,12 @@ static inline int64_t gnn_scan_row(
 #define GNN_TRANSPOSE(name, integer)                                                             \
     static inline void name(                                                                     \
         const int64_t *restrict indptr, const int32_t *restrict indices, int64_t n,              \
-        integer *restrict ptr, int64_t *restrict perm)                                           \
+        integer *restrict ptr, int64_t *restrict perm, gnn_watch *watch)                         \
     {                                                                                            \
         int64_t v, j, twin;                                                                      \
         for (v = 0; v < n; v++) ptr[v] = (integer)indptr[v];                                     \
         for (v = 0; v < n; v++) {                                                                \
+            if (gnn_stopped_at(watch, v)) return;                                                \
             for (j = ptr[v]; j < indptr[v + 1]; j++) {                                           \
                 twin = ptr[indices[j]]++;                                                        \
                 perm[j] = twin;                                                                  \

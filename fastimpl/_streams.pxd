@@ -2,6 +2,8 @@
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint64_t
 
+from fastimpl._interrupts cimport Watch
+
 cdef extern from *:
     """
     #include <stdint.h>
@@ -42,7 +44,8 @@ cdef inline int64_t below(uint64_t k, uint64_t c, int64_t n) noexcept nogil:
 
 cdef int64_t displaced_size(int64_t m) noexcept nogil
 cdef void partial_shuffle(
-    uint64_t k, uint64_t c, int64_t N, int64_t m, int32_t* picked, int32_t* displaced
+    uint64_t k, uint64_t c, int64_t N, int64_t m, int32_t* picked, int32_t* displaced,
+    Watch* watch
 ) noexcept nogil
 
 cdef enum:

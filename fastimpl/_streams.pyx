@@ -1,10 +1,11 @@
 """Kernels for the keyed generator. Arguments were checked by fastimpl/streams.py."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from fastimpl._graph cimport prefetch
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+from fastimpl._memory cimport allocate, give_back
 
 cdef enum:
     AHEAD = 16  # places between the one that is swapped and the one being fetched
@@ -71,17 +72,21 @@ cdef inline int64_t find(const int32_t* table, int64_t mask, int32_t position) n
 
 
 cdef void partial_shuffle(
-    uint64_t k, uint64_t c, int64_t N, int64_t m, int32_t* picked, int32_t* displaced
+    uint64_t k, uint64_t c, int64_t N, int64_t m, int32_t* picked, int32_t* displaced,
+    Watch* watch
 ) noexcept nogil:
     """Partial Fisher-Yates. `displaced` maps positions to values where they differ.
 
-    A table of the displaced values alone stays in the L1 cache; the whole array would not.
+    A table of the displaced values alone stays in the L1 cache; the whole array would not. Where
+    it was stopped, what was not picked is as it was.
     """
     cdef int64_t i, j, at_j, at_i
     cdef int64_t mask = displaced_size(m) // 2 - 1
     cdef int32_t value_i
     memset(displaced, 0xFF, <size_t>displaced_size(m) * sizeof(int32_t))
     for i in range(m):
+        if stopped_at(watch, i):
+            return
         j = i + below(k, c + <uint64_t>i, N - i)
         at_i = find(displaced, mask, <int32_t>i)
         value_i = displaced[2 * at_i + 1] if displaced[2 * at_i] >= 0 else <int32_t>i
@@ -94,14 +99,16 @@ cdef void partial_shuffle(
 def pick_without_replacement(uint64_t k, uint64_t c, int64_t N, int32_t[::1] picked):
     cdef int64_t m = picked.shape[0]
     cdef int32_t* displaced
+    cdef Watch watch = new_watch()
     if m == 0:
         return
-    displaced = <int32_t*>malloc(<size_t>displaced_size(m) * sizeof(int32_t))
+    displaced = <int32_t*>allocate(<size_t>displaced_size(m) * sizeof(int32_t))
     if displaced == NULL:
         raise MemoryError()
     with nogil:
-        partial_shuffle(k, c, N, m, &picked[0], displaced)
-    free(displaced)
+        partial_shuffle(k, c, N, m, &picked[0], displaced, &watch)
+    give_back(displaced)
+    raise_if_stopped(&watch)
 
 
 def floyd(uint64_t k, int64_t n, int32_t[::1] chosen):
@@ -109,25 +116,29 @@ def floyd(uint64_t k, int64_t n, int32_t[::1] chosen):
     cdef int64_t f = chosen.shape[0], c, i, at, mask
     cdef int64_t[FEW] where
     cdef int32_t* table
+    cdef Watch watch = new_watch()
     if f <= FEW:
         floyd_few(k, n, f, 0, where)
         for i in range(f):
             chosen[i] = <int32_t>where[i]
         return True
-    table = <int32_t*>malloc(<size_t>displaced_size(f) * sizeof(int32_t))
+    table = <int32_t*>allocate(<size_t>displaced_size(f) * sizeof(int32_t))
     if table == NULL:
         raise MemoryError()
     with nogil:
         memset(table, 0xFF, <size_t>displaced_size(f) * sizeof(int32_t))
         mask = displaced_size(f) // 2 - 1
         for c in range(f):
+            if stopped_at(&watch, c):
+                break
             chosen[c] = <int32_t>below(k, <uint64_t>c, n - f + c + 1)
             at = find(table, mask, chosen[c])
             if table[2 * at] >= 0:
                 chosen[c] = <int32_t>(n - f + c)
                 at = find(table, mask, chosen[c])
             table[2 * at] = chosen[c]
-        free(table)
+        give_back(table)
+    raise_if_stopped(&watch)
     return False
 
 
@@ -135,8 +146,11 @@ def permute(uint64_t k, int32_t[::1] deck):
     """Shuffle `deck` in place; a draw can be computed before its turn, and its place fetched."""
     cdef int64_t n = deck.shape[0], i, j
     cdef int64_t[AHEAD] coming
+    cdef Watch watch = new_watch()
     with nogil:
         for i in range(n + AHEAD):
+            if stopped_at(&watch, i):
+                break
             if i >= AHEAD:
                 j = coming[i % AHEAD]
                 deck[i - AHEAD], deck[j] = deck[j], deck[i - AHEAD]
@@ -144,3 +158,4 @@ def permute(uint64_t k, int32_t[::1] deck):
                 j = i + below(k, <uint64_t>i, n - i)
                 coming[i % AHEAD] = j
                 prefetch(&deck[j])
+    raise_if_stopped(&watch)

@@ -1,15 +1,32 @@
-"""BLAS on one thread: parallelism is OpenMP's, and results never depend on the core count."""
+"""What threads share, kept in order when one is interrupted or the process forks.
 
+BLAS runs on one thread: parallelism is OpenMP's, and results never depend on the core count.
+"""
+
+import os
+from collections import Counter
 from contextlib import contextmanager
+from contextvars import Context, ContextVar
 from functools import cache
-from threading import Lock
+from threading import RLock, get_ident
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
-_lock = Lock()
-_users = 0  # blocks, of any Python thread, in which BLAS has to use one thread
+# One byte, of a call in the background: not 0 once nobody waits for its result. Kernels that run
+# without Python's lock look at it, and end.
+unwanted: ContextVar[bytearray | None] = ContextVar("unwanted", default=None)
+
+_lock = RLock()  # a signal's handler may fork while its thread has it
+_users: Counter[int] = Counter()  # Python thread -> its blocks in which BLAS has one thread
 _limits: Any = None
+
+
+def in_background(flag, function, *args):
+    """Call a function that ends early once ``flag[0]`` is not 0; no profile is in force in it."""
+    context = Context()
+    context.run(unwanted.set, flag)
+    return context.run(function, *args)
 
 
 @cache
@@ -28,15 +45,55 @@ def one_blas_thread():
 
     The limit holds for the whole process, so the first block sets it and the last one lifts it.
     """
-    global _users, _limits
+    global _limits
+    me = get_ident()
     with _lock:
-        if _users == 0:
-            _limits = _controller().limit(limits=1, user_api="blas")
-        _users += 1
+        if not _users:
+            with _heard():
+                _limits = _controller().limit(limits=1, user_api="blas")
+        _users[me] += 1
     try:
         yield
     finally:
         with _lock:
-            _users -= 1
-            if _users == 0:
-                _limits.restore_original_limits()
+            _users[me] -= 1
+            if not _users[me]:
+                _leave([me])
+
+
+def _leave(threads):
+    """Forget threads that have no block any more; lift the limit where none is left."""
+    for thread in threads:
+        del _users[thread]
+    if threads and not _users:
+        with _heard():
+            _limits.restore_original_limits()
+
+
+@contextmanager
+def _heard():
+    """Set limits from any thread: threadpoolctl 3.8 else obeys the one that set the first alone."""
+    forget = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
+    forget(force=True)
+    yield
+    forget(force=True)
+
+
+def _before_fork():
+    """Let no other thread have the lock, and no limit be half set, in the moment of the fork."""
+    _lock.acquire()
+
+
+def _in_parent():
+    _lock.release()
+
+
+def _in_child():
+    """Go on with the one thread that is left, its blocks, and a new lock."""
+    global _lock
+    _lock = RLock()
+    _leave([thread for thread in _users if thread != get_ident()])
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -4,6 +4,8 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+
 
 def order_below(
     const int64_t[::1] above, const uint8_t[::1] comp, const uint8_t[::1] live,
@@ -61,8 +63,11 @@ def entries(
     cdef int64_t j, k, to, count = starts.shape[0]
     cdef int32_t least = 0
     cdef bint named = edge_ids is not None
+    cdef Watch watch = new_watch()
     with nogil:
         for j in range(count):
+            if stopped_at(&watch, j):
+                break
             to = starts[j]
             for k in range(start[rows[j]], end[rows[j]]):
                 new_indices[to] = place[indices[k]]
@@ -70,4 +75,5 @@ def entries(
                 if named:
                     new_ids[to] = edge_ids[k]
                 to += 1
+    raise_if_stopped(&watch)
     return least == 0

@@ -2,8 +2,9 @@
 
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free
 
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
+from fastimpl._memory cimport allocate_zeros, give_back
 from fastimpl._types cimport ids_of, offsets_of
 
 cdef enum:
@@ -23,30 +24,36 @@ def split(
     cdef const int32_t* sources = ids_of(indices)
     cdef double* sums
     cdef double* portion
+    cdef Watch watch = new_watch()
     if n_dst == 0:
         return
-    portion = <double*>calloc(<size_t>n_src, sizeof(double))
+    portion = <double*>allocate_zeros(<size_t>n_src, sizeof(double))
     if portion == NULL:
         raise MemoryError()
     sums = &result[0]
     with nogil:
-        divide(starts, ends, sources, n_dst, n_src, &charge[0], portion)
+        divide(starts, ends, sources, n_dst, n_src, &charge[0], portion, &watch)
         for batch in prange(
             batches, schedule="dynamic", use_threads_if=indices.shape[0] > FEW
         ):
+            if stopped(&watch):
+                continue
             collect(
                 starts, ends, sources, portion, sums, batch * ROWS, min((batch + 1) * ROWS, n_dst)
             )
-        free(portion)
+        give_back(portion)
+    raise_if_stopped(&watch)
 
 
 cdef void divide(
     const int64_t* start, const int64_t* end, const int32_t* indices, int64_t n_dst,
-    int64_t n_src, const double* charge, double* portion
+    int64_t n_src, const double* charge, double* portion, Watch* watch
 ) noexcept nogil:
     """Count the consumers of each source, then turn the numbers into what each consumer gets."""
     cdef int64_t i, j
     for i in range(n_dst):
+        if stopped_at(watch, i):
+            return
         portion[i] += 1
         for j in range(start[i], end[i]):
             portion[indices[j]] += 1

@@ -6,6 +6,8 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+
 cdef enum:
     DIGIT = 11  # bits of a value that a round tells apart
     BUCKETS = 1 << DIGIT
@@ -44,8 +46,12 @@ def gradient_norms(const floating[:, ::1] G, double[::1] norms):
     """Each row's squares are added from left to right."""
     cdef Py_ssize_t i, k, m = G.shape[0], f = G.shape[1]
     cdef const floating* first = &G[0, 0] if m and f else NULL
+    cdef Watch watch = new_watch()
     for k in prange(m // 4, nogil=True, schedule="static", use_threads_if=m * f > WORTH):
+        if stopped_at(&watch, k):
+            continue
         four_norms[floating](first + 4 * k * f, f, &norms[4 * k])
+    raise_if_stopped(&watch)
     for i in range(m - m % 4, m):
         norms[i] = norm[floating](first + i * f, f)
 

@@ -5,6 +5,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memmove, memset
 
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
 
 cdef extern from *:
@@ -49,13 +50,17 @@ def prune_block(
     cdef uint8_t* chosen = bytes_of(computed)
     cdef uint8_t* marked = bytes_of(needed)
     cdef int64_t* new_ends = numbers_of(new_end)
+    cdef Watch watch = new_watch()
     for batch in prange(
         batches, schedule="dynamic", nogil=True, use_threads_if=indices.shape[0] > FEW
     ):
+        if stopped(&watch):
+            continue
         emptied += prune_rows(
             starts, ends, sources, alive, hit, chosen, marked, uses_self, new_ends, batch * ROWS,
             min((batch + 1) * ROWS, n_dst),
         )
+    raise_if_stopped(&watch)
     return emptied
 
 
@@ -104,8 +109,11 @@ def empty_csr(
     cdef int64_t* offsets = &indptr[0]
     cdef int32_t* columns = &indices[0] if e else NULL
     cdef int64_t* ids = numbers_of(edge_ids)
+    cdef Watch watch = new_watch()
     with nogil:
         for k in range(rows.shape[0]):
+            if stopped(&watch):
+                break
             i = rows[k]
             start = offsets[i]
             length = offsets[i + 1] - start
@@ -120,6 +128,7 @@ def empty_csr(
             e -= length
             moved += behind
             pointers += n - i
+    raise_if_stopped(&watch)
     return pointers, moved, e
 
 
@@ -140,6 +149,7 @@ def rebuild_csr(
     cdef const int64_t* ids = offsets_of(edge_ids)
     cdef int32_t* new_columns
     cdef int64_t* new_numbers
+    cdef Watch watch = new_watch()
     with nogil:
         after[0] = 0
         for i in range(n):
@@ -154,10 +164,13 @@ def rebuild_csr(
     new_columns = &new_indices[0] if left else NULL
     new_numbers = numbers_of(new_ids)
     for batch in prange(batches, schedule="static", nogil=True, use_threads_if=left > FEW):
+        if stopped(&watch):
+            continue
         copy_rows(
             before, after, columns, ids, new_columns, new_numbers, batch * ROWS,
             min((batch + 1) * ROWS, n),
         )
+    raise_if_stopped(&watch)
     return np.asarray(new_indptr), np.asarray(new_indices), np.asarray(new_ids)
 
 

@@ -3,6 +3,7 @@
 from cython cimport floating
 from cython.parallel cimport prange
 
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._propagation cimport block_rows
 
 
@@ -14,9 +15,12 @@ def masked(
     cdef const floating* x
     cdef const floating* g_out
     cdef floating* g
+    cdef Watch watch = new_watch()
     if G.shape[0] == 0 or G.shape[1] == 0:
         return
     for i in prange(G.shape[0], nogil=True, schedule="static"):
+        if stopped_at(&watch, i):
+            continue
         g_out, x, g = &G_out[i, 0], &X_out[i, 0], &G[i, 0]
         if relu:
             for k in range(G.shape[1]):
@@ -24,20 +28,25 @@ def masked(
         else:
             for k in range(G.shape[1]):
                 g[k] = g_out[k]
+    raise_if_stopped(&watch)
 
 
 def column_sums(const floating[:, :] G, floating[::1] total, floating[:, ::1] sums):
     """total = the sum of G's rows: first those of each block, then the blocks, in order."""
     cdef Py_ssize_t rows = block_rows(G.shape[0]), i, k, v, blocks = sums.shape[0]
+    cdef Watch watch = new_watch()
     total[:] = 0
     if G.shape[0] == 0 or G.shape[1] == 0:
         return
     for i in prange(blocks, nogil=True, schedule="static"):
+        if stopped(&watch):
+            continue
         for k in range(G.shape[1]):
             sums[i, k] = 0
         for v in range(i * rows, min((i + 1) * rows, G.shape[0])):
             for k in range(G.shape[1]):
                 sums[i, k] += G[v, k]
+    raise_if_stopped(&watch)
     for i in range(blocks):
         for k in range(G.shape[1]):
             total[k] += sums[i, k]

@@ -8,6 +8,7 @@ from cython.parallel cimport prange
 from libc.math cimport exp, expf
 from libc.stdint cimport int32_t, int64_t
 
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._propagation cimport block_rows
 
 cdef extern from "fastimpl/_dots.h":
@@ -49,15 +50,19 @@ def scores(
 ):
     """sigma = H a_recv for the receivers, tau = H a_send for all: one pass over H."""
     cdef Py_ssize_t v, k, width = a_recv.shape[1], n_dst = sigma.shape[1]
+    cdef Watch watch = new_watch()
     if H.shape[0] == 0 or H.shape[1] == 0:
         sigma[:, :] = 0
         tau[:, :] = 0
         return
     for v in prange(H.shape[0], nogil=True, schedule="static"):
+        if stopped_at(&watch, v):
+            continue
         for k in range(a_recv.shape[0]):
             tau[k, v] = dot[floating](&H[v, k * width], &a_send[k, 0], width)
             if v < n_dst:
                 sigma[k, v] = dot[floating](&H[v, k * width], &a_recv[k, 0], width)
+    raise_if_stopped(&watch)
 
 
 def attention(
@@ -69,7 +74,10 @@ def attention(
     cdef Py_ssize_t u, k
     cdef int64_t j
     cdef floating top, total
+    cdef Watch watch = new_watch()
     for u in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
+        if stopped_at(&watch, u):
+            continue
         for k in range(P.shape[0]):
             for j in range(start[u], end[u]):
                 P[k, j] = score(sigma[k, u], tau[k, indices[j]], joint, slope)
@@ -89,6 +97,7 @@ def attention(
                 total = total + P[k, j]
             for j in range(start[u], end[u]):
                 P[k, j] = P[k, j] / total
+    raise_if_stopped(&watch)
 
 
 def edge_gradients(
@@ -104,7 +113,10 @@ def edge_gradients(
     cdef Py_ssize_t u, k, width = H.shape[1] // P.shape[0]
     cdef int64_t j
     cdef floating along, total
+    cdef Watch watch = new_watch()
     for u in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
+        if stopped_at(&watch, u):
+            continue
         for k in range(P.shape[0]):
             along = 0
             for j in range(start[u], end[u]):
@@ -126,6 +138,7 @@ def edge_gradients(
             if not joint:
                 total = total * leaky_slope(sigma[k, u], slope)
             d_sigma[k, u] = total
+    raise_if_stopped(&watch)
 
 
 def transposed(
@@ -137,7 +150,10 @@ def transposed(
     cdef Py_ssize_t v, k
     cdef int64_t j
     cdef floating total
+    cdef Watch watch = new_watch()
     for v in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
+        if stopped_at(&watch, v):
+            continue
         for k in range(P.shape[0]):
             total = 0
             for j in range(start[v], end[v]):
@@ -146,6 +162,7 @@ def transposed(
             if not joint:
                 total = total * leaky_slope(tau[k, v], slope)
             d_tau[k, v] = total
+    raise_if_stopped(&watch)
 
 
 def score_gradients(
@@ -164,9 +181,12 @@ def score_gradients(
     cdef floating* d
     cdef floating* to_recv
     cdef floating* to_send
+    cdef Watch watch = new_watch()
     if f == 0:
         return
     for i in prange(sums.shape[0], nogil=True, schedule="static"):
+        if stopped(&watch):
+            continue
         for q in range(f):
             sums[i, 0, q] = 0
             sums[i, 1, q] = 0
@@ -180,3 +200,4 @@ def score_gradients(
                     d[q] = d[q] + s * a_recv[k, q] + t * a_send[k, q]
                     to_recv[q] = to_recv[q] + h[q] * s
                     to_send[q] = to_send[q] + h[q] * t
+    raise_if_stopped(&watch)

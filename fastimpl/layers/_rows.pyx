@@ -5,6 +5,7 @@ from cython.parallel cimport prange
 from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport uint64_t
 
+from fastimpl._interrupts cimport NUMBERS, Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._streams cimport GOLD, mix
 
 cdef extern from "fastimpl/_dots.h":
@@ -29,7 +30,10 @@ cdef inline floating root(floating x) noexcept nogil:
 def l2_forward(const floating[:, ::1] X, floating eps, floating[:, ::1] Y, floating[::1] norms):
     cdef Py_ssize_t i, k
     cdef floating norm
+    cdef Watch watch = new_watch()
     for i in prange(X.shape[0], nogil=True, schedule="static"):
+        if stopped_at(&watch, i):
+            continue
         norm = 0
         if X.shape[1]:
             norm = root[floating](dot[floating](&X[i, 0], &X[i, 0], X.shape[1]))
@@ -38,6 +42,7 @@ def l2_forward(const floating[:, ::1] X, floating eps, floating[:, ::1] Y, float
         norms[i] = norm
         for k in range(X.shape[1]):
             Y[i, k] = X[i, k] / norm
+    raise_if_stopped(&watch)
 
 
 def l2_backward(
@@ -46,21 +51,30 @@ def l2_backward(
 ):
     cdef Py_ssize_t i, k
     cdef floating along
+    cdef Watch watch = new_watch()
     if Y.shape[1] == 0:
         return
     for i in prange(Y.shape[0], nogil=True, schedule="static"):
+        if stopped_at(&watch, i):
+            continue
         along = dot[floating](&Y[i, 0], &G[i, 0], Y.shape[1]) if norms[i] > eps else 0
         for k in range(Y.shape[1]):
             dX[i, k] = (G[i, k] - Y[i, k] * along) / norms[i]
+    raise_if_stopped(&watch)
 
 
 def dropout(
     const floating[::1] X, uint64_t least, uint64_t key, floating scale, floating[::1] Y
 ):
     """Y = scale X where the 53 bits of an element's draw are at least `least`, else 0."""
-    cdef Py_ssize_t c
-    for c in prange(X.shape[0], nogil=True, schedule="static"):
-        Y[c] = X[c] * scale if (mix(key + GOLD * <uint64_t>(c + 1)) >> 11) >= least else 0
+    cdef Py_ssize_t first, c, count = X.shape[0]
+    cdef Watch watch = new_watch()
+    for first in prange(0, count, NUMBERS, nogil=True, schedule="static"):
+        if stopped(&watch):
+            continue
+        for c in range(first, min(first + NUMBERS, count)):
+            Y[c] = X[c] * scale if (mix(key + GOLD * <uint64_t>(c + 1)) >> 11) >= least else 0
+    raise_if_stopped(&watch)
 
 
 def dropout_rows(
@@ -69,8 +83,12 @@ def dropout_rows(
 ):
     """The same with a key, and counters from 0, for each row."""
     cdef Py_ssize_t i, c
+    cdef Watch watch = new_watch()
     for i in prange(X.shape[0], nogil=True, schedule="static"):
+        if stopped_at(&watch, i):
+            continue
         for c in range(X.shape[1]):
             Y[i, c] = (
                 X[i, c] * scale if (mix(keys[i] + GOLD * <uint64_t>(c + 1)) >> 11) >= least else 0
             )
+    raise_if_stopped(&watch)

@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy
 
 from fastimpl._graph cimport prefetch
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped
 from fastimpl._types cimport offsets_of
 
 cdef extern from *:
@@ -50,6 +51,7 @@ def copy_rows(
     cdef int64_t size = X.shape[1]
     cdef const int64_t* source = NULL
     cdef const int64_t* target = NULL
+    cdef Watch watch = new_watch()
     if n == 0:
         return
     if rows is not None:
@@ -59,7 +61,10 @@ def copy_rows(
     cdef const uint8_t* first = &X[0, 0]
     cdef uint8_t* result = &out[0, 0]
     for begin in prange(0, n, ROWS, nogil=True, schedule="dynamic", use_threads_if=n > ROWS):
+        if stopped(&watch):
+            continue
         copy_batch(first, source, target, result, begin, min(begin + ROWS, n), size)
+    raise_if_stopped(&watch)
 
 
 def widen_rows(
@@ -71,6 +76,7 @@ def widen_rows(
     cdef int64_t d = X.shape[1]
     cdef const int64_t* source = NULL
     cdef const int64_t* target = NULL
+    cdef Watch watch = new_watch()
     if n == 0:
         return
     if rows is not None:
@@ -80,7 +86,10 @@ def widen_rows(
     cdef const uint16_t* first = &X[0, 0]
     cdef float* result = &out[0, 0]
     for begin in prange(0, n, ROWS, nogil=True, schedule="dynamic", use_threads_if=n > ROWS):
+        if stopped(&watch):
+            continue
         widen_batch(first, source, target, result, begin, min(begin + ROWS, n), d)
+    raise_if_stopped(&watch)
 
 
 cdef int64_t _count(int64_t all_rows, const int64_t[::1] rows):

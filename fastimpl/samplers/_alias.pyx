@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int64_t
 
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+
 
 def alias_build(double[::1] p, double[::1] prob, int64_t[::1] alias, int64_t[::1] stack):
     """Fill `prob` (ones before) and `alias` from p, which adds up to its length.
@@ -9,8 +11,9 @@ def alias_build(double[::1] p, double[::1] prob, int64_t[::1] alias, int64_t[::1
     One array holds both stacks, which grow towards each other: together they never hold more
     than the k parts.
     """
-    cdef int64_t k = p.shape[0], i, low, high
+    cdef int64_t k = p.shape[0], i, low, high, step = 0
     cdef int64_t small = 0, large = k  # small parts are stack[:small], large ones stack[large:]
+    cdef Watch watch = new_watch()
     with nogil:
         for i in range(k):
             alias[i] = i
@@ -21,6 +24,9 @@ def alias_build(double[::1] p, double[::1] prob, int64_t[::1] alias, int64_t[::1
                 large -= 1
                 stack[large] = i
         while small > 0 and large < k:
+            if stopped_at(&watch, step):
+                break
+            step += 1
             small -= 1
             low = stack[small]
             high = stack[large]
@@ -34,3 +40,4 @@ def alias_build(double[::1] p, double[::1] prob, int64_t[::1] alias, int64_t[::1
             else:
                 large -= 1
                 stack[large] = high
+    raise_if_stopped(&watch)

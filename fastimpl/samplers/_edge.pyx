@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fastimpl._graph cimport prefetch
+from fastimpl._interrupts cimport stopped
 from fastimpl._streams cimport below, uniform
 from fastimpl.samplers._walker cimport Walker, reserve
 
@@ -18,6 +19,8 @@ cdef int edge_whole(Walker* walker) noexcept nogil:
     if walker.tables.length == 0:
         return 0
     for batch in range((b + BATCH - 1) // BATCH):
+        if stopped(walker.watch):
+            return -1
         first = batch * BATCH
         count = min(<int64_t>BATCH, b - first)
         if walker.options.by_alias:

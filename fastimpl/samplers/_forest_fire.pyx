@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from fastimpl._graph cimport forget
+from fastimpl._interrupts cimport stopped_at
 from fastimpl._streams cimport GOLD, below, displaced_size, partial_shuffle, uniform
 from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, reserve, room
 
@@ -67,6 +68,9 @@ cdef int forest_fire_whole(Walker* walker) noexcept nogil:
         c += 1
         burn(walker, get(&node, <int32_t>j), &node, &place)
         while head < walker.s and walker.s < n:
+            if stopped_at(walker.watch, head):
+                forget(walker.words, walker.found, walker.s)
+                return -1
             u = walker.found[head]
             head += 1
             length = walker.indptr[u + 1] - walker.indptr[u]
@@ -92,7 +96,10 @@ cdef int forest_fire_whole(Walker* walker) noexcept nogil:
             if picked == NULL:
                 forget(walker.words, walker.found, walker.s)
                 return -1
-            partial_shuffle(main, <uint64_t>c, length, k, picked, picked + k)
+            partial_shuffle(main, <uint64_t>c, length, k, picked, picked + k, walker.watch)
+            if walker.watch.stop:
+                forget(walker.words, walker.found, walker.s)
+                return -1
             c += k
             for j in range(k):
                 v = U[picked[j]]

@@ -3,10 +3,11 @@
 import numpy as np
 from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from fastimpl._graph cimport prefetch
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped
+from fastimpl._memory cimport allocate_zeros, give_back
 from fastimpl._streams cimport below, displaced_size, partial_shuffle
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
 from fastimpl.samplers._relabelling cimport Relabelling, find_new, number_new
@@ -35,11 +36,12 @@ def hop(
     cdef int threads = gnn_max_threads()
     cdef Walker* walkers
     cdef const int64_t* offsets = offsets_of(indptr)
+    cdef Watch watch = new_watch()
     with nogil:
         after = bound_rows(offsets, ids_of(dst), n_dst, fanout, draws, &bounds[0], &first[0])
     entries = bounds[n_dst]
     ids, where = np.empty(entries, np.int32), np.empty(entries, np.int64)
-    walkers = <Walker*>calloc(<size_t>threads, sizeof(Walker))
+    walkers = <Walker*>allocate_zeros(<size_t>threads, sizeof(Walker))
     if walkers == NULL:
         raise MemoryError()
     with nogil:
@@ -47,18 +49,21 @@ def hop(
         if new == 0 and entries:
             draw_rows(
                 walkers, offsets, ids_of(indices), ids_of(dst), n_dst, fanout, key, &bounds[0],
-                &first[0], &ids[0], &where[0],
+                &first[0], &ids[0], &where[0], &watch,
             )
             new = find_new(
-                known.local, &known.walker, ids_of(ids), entries, indptr.shape[0] - 1
+                known.local, &known.walker, ids_of(ids), entries, indptr.shape[0] - 1,
+                &watch,
             )
         release(walkers, threads)
+    raise_if_stopped(&watch)
     if new < 0:
         raise MemoryError()
     src = np.empty(n_dst + new, np.int32)
     with nogil:
         if entries:
-            relabel(known, ids_of(dst), n_dst, &src[0], &ids[0], entries)
+            relabel(known, ids_of(dst), n_dst, &src[0], &ids[0], entries, &watch)
+    raise_if_stopped(&watch)
     if entries == 0:
         src[:] = dst
     return np.asarray(src), np.asarray(bounds), np.asarray(ids), np.asarray(where), after
@@ -82,7 +87,7 @@ cdef void release(Walker* walkers, int count) noexcept nogil:
     cdef int t
     for t in range(count):
         release_buffers(&walkers[t])
-    free(walkers)
+    give_back(walkers)
 
 
 cdef uint64_t bound_rows(
@@ -105,22 +110,24 @@ cdef uint64_t bound_rows(
 cdef void draw_rows(
     Walker* walkers, const int64_t* indptr, const int32_t* indices, const int32_t* dst,
     int64_t n_dst, int64_t fanout, uint64_t key, const int64_t* bounds, const int64_t* first,
-    int32_t* ids, int64_t* where
+    int32_t* ids, int64_t* where, Watch* watch
 ) noexcept nogil:
     """Write the neighbours that each row draws, and where they stand."""
     cdef int64_t batch, batches = (n_dst + ROWS - 1) // ROWS
     with parallel(use_threads_if=batches > 1):
         for batch in prange(batches, schedule="dynamic"):
+            if stopped(watch):
+                continue
             draw_batch(
                 indptr, indices, dst, batch * ROWS, min((batch + 1) * ROWS, n_dst), fanout, key,
-                bounds, first, &walkers[threadid()], ids, where,
+                bounds, first, &walkers[threadid()], ids, where, watch,
             )
 
 
 cdef void draw_batch(
     const int64_t* indptr, const int32_t* indices, const int32_t* dst, int64_t begin, int64_t end,
     int64_t fanout, uint64_t key, const int64_t* bounds, const int64_t* first, Walker* walker,
-    int32_t* ids, int64_t* where
+    int32_t* ids, int64_t* where, Watch* watch
 ) noexcept nogil:
     """Choose for some rows, then read what was chosen: those reads wait for memory together."""
     cdef int64_t i, j, degree, row
@@ -133,14 +140,18 @@ cdef void draw_batch(
             for j in range(degree):
                 where[bounds[i] + j] = row + j
         else:
-            draw_row(row, degree, fanout, key, <uint64_t>first[i], walker, where + bounds[i])
+            draw_row(
+                row, degree, fanout, key, <uint64_t>first[i], walker, where + bounds[i], watch
+            )
+    if watch.stop:  # some rows may have drawn nothing
+        return
     for j in range(bounds[begin], bounds[end]):
         ids[j] = indices[where[j]]
 
 
 cdef void draw_row(
     int64_t row, int64_t degree, int64_t fanout, uint64_t key, uint64_t first, Walker* walker,
-    int64_t* where
+    int64_t* where, Watch* watch
 ) noexcept nogil:
     """Draw `fanout` positions of a row, ascending, in the memory that `reserve` got."""
     cdef int64_t i, j
@@ -150,7 +161,9 @@ cdef void draw_row(
     if degree <= SHORT:
         shuffle_whole(key, first, degree, fanout, picked, scratch)
     else:
-        partial_shuffle(key, first, degree, fanout, picked, scratch)
+        partial_shuffle(key, first, degree, fanout, picked, scratch, watch)
+        if watch.stop:
+            return
     if fanout <= FEW:
         for i in range(fanout):
             x = picked[i]
@@ -180,12 +193,17 @@ cdef void shuffle_whole(
 
 cdef void relabel(
     Relabelling known, const int32_t* dst, int64_t n_dst, int32_t* src, int32_t* ids,
-    int64_t entries
+    int64_t entries, Watch* watch
 ) noexcept nogil:
     """Fill `src`, and make `ids` local: new nodes come behind `dst`, ascending."""
-    cdef int64_t k
+    cdef int64_t first, k
     cdef const int32_t* local = known.local
     memcpy(src, dst, <size_t>n_dst * sizeof(int32_t))
     number_new(known.local, &known.walker, n_dst, src)
-    for k in prange(entries, schedule="static", use_threads_if=entries > ROWS * ROWS):
-        ids[k] = local[ids[k]]
+    for first in prange(
+        0, entries, ROWS * ROWS, schedule="static", use_threads_if=entries > ROWS * ROWS
+    ):
+        if stopped(watch):
+            continue
+        for k in range(first, min(first + ROWS * ROWS, entries)):
+            ids[k] = local[ids[k]]

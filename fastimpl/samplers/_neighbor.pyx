@@ -3,11 +3,12 @@
 import numpy as np
 from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from fastimpl._buffers import empty
 from fastimpl._graph cimport prefetch
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped
+from fastimpl._memory cimport allocate_zeros, give_back
 from fastimpl._streams cimport FEW, absorb, floyd_few, floyd_many
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
 from fastimpl.samplers._relabelling cimport Relabelling, find_new, number_new
@@ -49,7 +50,8 @@ def hop(
     cdef uint64_t* bits = NULL
     cdef int failed = 0
     cdef list arrays = []
-    cdef Hop* hops = <Hop*>calloc(<size_t>batches, sizeof(Hop))
+    cdef Watch watch = new_watch()
+    cdef Hop* hops = <Hop*>allocate_zeros(<size_t>batches, sizeof(Hop))
     if hops == NULL:
         raise MemoryError()
     try:
@@ -64,17 +66,18 @@ def hop(
             make_room(&hops[b], arrays[b])
         if fanout > FEW and fanout < max_degree:
             words = (max_degree + 63) // 64
-            bits = <uint64_t*>calloc(<size_t>(words * gnn_max_threads()), sizeof(uint64_t))
+            bits = <uint64_t*>allocate_zeros(<size_t>(words * gnn_max_threads()), sizeof(uint64_t))
             if bits == NULL:
                 raise MemoryError()
         with nogil:
-            draw_parts(hops, batches, parts, offsets, columns, fanout, bits, words)
+            draw_parts(hops, batches, parts, offsets, columns, fanout, bits, words, &watch)
             for b in prange(batches, schedule="dynamic", use_threads_if=batches > 1):
                 hops[b].new = find_new(
                     hops[b].local, hops[b].walker, hops[b].ids, hops[b].bounds[hops[b].count],
-                    indptr.shape[0] - 1,
+                    indptr.shape[0] - 1, &watch,
                 )
                 failed |= hops[b].new < 0
+        raise_if_stopped(&watch)
         if failed:
             raise MemoryError()
         for b in range(batches):
@@ -82,10 +85,11 @@ def hop(
         with nogil:
             for b in prange(batches, schedule="dynamic", use_threads_if=batches > 1):
                 number_new(hops[b].local, hops[b].walker, hops[b].n_dst, hops[b].src)
-            relabel_parts(hops, batches, parts)
+            relabel_parts(hops, batches, parts, &watch)
+        raise_if_stopped(&watch)
     finally:
-        free(bits)
-        free(hops)
+        give_back(bits)
+        give_back(hops)
     return [(src, pattern) for _, src, pattern in arrays]
 
 
@@ -138,12 +142,14 @@ cdef void bound_rows(Hop* self, const int64_t* indptr, int64_t fanout) noexcept 
 
 cdef void draw_parts(
     Hop* hops, int64_t batches, int64_t parts, const int64_t* indptr, const int32_t* indices,
-    int64_t fanout, uint64_t* bits, int64_t words
+    int64_t fanout, uint64_t* bits, int64_t words, Watch* watch
 ) noexcept nogil:
     """Let all rows of all batches draw, a part at a time."""
     cdef int64_t part
     with parallel(use_threads_if=parts > 1):
         for part in prange(parts, schedule="dynamic"):
+            if stopped(watch):
+                continue
             draw_part(
                 hop_of(hops, batches, part), part, indptr, indices, fanout,
                 bits + threadid() * words,
@@ -187,10 +193,14 @@ cdef void draw_part(
         self.ids[j] = indices[self.where[j]]
 
 
-cdef void relabel_parts(Hop* hops, int64_t batches, int64_t parts) noexcept nogil:
+cdef void relabel_parts(
+    Hop* hops, int64_t batches, int64_t parts, Watch* watch
+) noexcept nogil:
     """Make the ids of all rows local."""
     cdef int64_t part
     for part in prange(parts, schedule="static", use_threads_if=parts > 1):
+        if stopped(watch):
+            continue
         relabel_part(hop_of(hops, batches, part), part)
 
 

@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fastimpl._graph cimport prefetch
+from fastimpl._interrupts cimport stopped, stopped_at
 from fastimpl._streams cimport below, displaced_size, partial_shuffle
 from fastimpl.samplers._walker cimport SPARE, Walker, reserve, room
 
@@ -30,8 +31,12 @@ cdef int random_walk_whole(Walker* walker) noexcept nogil:
     )
     if displaced == NULL or reserve(walker, r + most, most):
         return -1
-    partial_shuffle(walker.main, 0, walker.graph_nodes, r, walker.found, displaced)
+    partial_shuffle(
+        walker.main, 0, walker.graph_nodes, r, walker.found, displaced, walker.watch
+    )
     for batch in range((r + BATCH - 1) // BATCH):
+        if stopped(walker.watch):
+            return -1
         first = batch * BATCH
         count = min(<int64_t>BATCH, r - first)
         longest = 0
@@ -48,6 +53,8 @@ cdef int random_walk_whole(Walker* walker) noexcept nogil:
             drawn += walk.steps
             longest = max(longest, walk.steps)
         for t in range(longest):
+            if stopped_at(walker.watch, t):
+                return -1
             for i in range(count):
                 walk = &walks[i]
                 if t < walk.steps:

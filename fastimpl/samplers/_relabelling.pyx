@@ -1,10 +1,11 @@
 """The local ids of the nodes that a minibatch has met: destinations first, then what is new."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from fastimpl._graph cimport prefetch
+from fastimpl._interrupts cimport Watch, stopped_at
+from fastimpl._memory cimport allocate, give_back
 from fastimpl.samplers._walker cimport FOUND, release_buffers, room, sort_unique
 
 cdef enum:
@@ -21,14 +22,14 @@ cdef class Relabelling:
 
     def __cinit__(self, int64_t graph_nodes):
         memset(&self.walker, 0, sizeof(Walker))
-        self.local = <int32_t*>malloc(<size_t>graph_nodes * sizeof(int32_t) + 1)
+        self.local = <int32_t*>allocate(<size_t>graph_nodes * sizeof(int32_t) + 1)
         if self.local == NULL:
             raise MemoryError()
         memset(self.local, 0xFF, <size_t>graph_nodes * sizeof(int32_t))
 
     def __dealloc__(self):
         release_buffers(&self.walker)
-        free(self.local)
+        give_back(self.local)
 
     def enter(self, const int32_t[::1] nodes):
         """Number the nodes, before the first hop."""
@@ -45,11 +46,12 @@ cdef class Relabelling:
 
 
 cdef int64_t find_new(
-    int32_t* local, Walker* walker, const int32_t* ids, int64_t entries, int64_t graph_nodes
+    int32_t* local, Walker* walker, const int32_t* ids, int64_t entries, int64_t graph_nodes,
+    Watch* watch
 ) noexcept nogil:
     """Put the new nodes among `ids` into `walker.found`, ascending, and mark them as met.
 
-    Return how many they are; -1 when memory runs out.
+    Return how many they are; -1 when memory runs out or it was stopped.
     """
     cdef int64_t k, count = 0
     cdef int32_t is_new
@@ -59,6 +61,8 @@ cdef int64_t find_new(
     if found == NULL:
         return -1
     for k in range(entries):
+        if stopped_at(watch, k):
+            return -1
         if k + AHEAD < entries:
             prefetch(local + ids[k + AHEAD])
         is_new = local[ids[k]] == NEW

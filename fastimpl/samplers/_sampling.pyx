@@ -3,10 +3,11 @@
 import numpy as np
 from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
 from fastimpl._graph cimport Induced, Rows, Word, as_arrays, forget, induce, release, release_rows
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped
+from fastimpl._memory cimport allocate_zeros, give_back, resize
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
 from fastimpl.samplers._bucket cimport bucket
 from fastimpl.samplers._dashboard cimport dashboard
@@ -86,13 +87,13 @@ cdef class Workspace:
         cdef Scratch* grown
         if count <= self.count:
             return
-        grown = <Scratch*>realloc(self.threads, <size_t>count * sizeof(Scratch))
+        grown = <Scratch*>resize(self.threads, <size_t>count * sizeof(Scratch))
         if grown == NULL:
             raise MemoryError()
         self.threads = grown
         while self.count < count:
             memset(&grown[self.count], 0, sizeof(Scratch))
-            grown[self.count].words = <Word*>calloc(
+            grown[self.count].words = <Word*>allocate_zeros(
                 <size_t>(self.graph_nodes // 32 + 1), sizeof(Word)
             )
             if grown[self.count].words == NULL:
@@ -102,20 +103,22 @@ cdef class Workspace:
     def __dealloc__(self):
         cdef int i, g
         for i in range(self.count):
-            free(self.threads[i].words)
+            give_back(self.threads[i].words)
             release_rows(&self.threads[i].rows)
             for g in range(GROUP):
                 release_buffers(&self.threads[i].walkers[g])
-        free(self.threads)
+        give_back(self.threads)
 
 
 cdef void prepare(
     Walker* walker, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
-    const Options* options, const Tables* tables, Word* words, uint64_t main, uint64_t probe
+    const Options* options, const Tables* tables, Word* words, uint64_t main, uint64_t probe,
+    Watch* watch
 ) noexcept nogil:
     walker.tables, walker.words = tables, words
     walker.indptr, walker.indices, walker.graph_nodes = indptr, indices, graph_nodes
     walker.options, walker.main, walker.probe = options, main, probe
+    walker.watch = watch
 
 
 def sample_nodes(
@@ -129,15 +132,17 @@ def sample_nodes(
     cdef const int32_t* ids = ids_of(indices)
     cdef Walker* walker
     cdef int failed
+    cdef Watch watch = new_watch()
     workspace.reserve(1)
     walker = &workspace.threads[0].walkers[0]
     prepare(
         walker, offsets, ids, indptr.shape[0] - 1, &options, &tables,
-        workspace.threads[0].words, main, probe,
+        workspace.threads[0].words, main, probe, &watch,
     )
     with nogil:
         walk(method, walker, 1)
         failed = walker.failed or sort_unique(walker)
+    raise_if_stopped(&watch)
     if failed:
         raise MemoryError()
     return (
@@ -164,40 +169,41 @@ def sample_subgraphs(
     cdef int64_t q, first, count = keys.shape[0], graph_nodes = indptr.shape[0] - 1
     cdef int threads = gnn_max_threads()
     cdef int group = <int>min(max((count + threads - 1) // threads, 1), GROUP)
-    cdef Induced induced
     cdef Scratch* scratch
     cdef Result* results
+    cdef Watch watch = new_watch()
     workspace.reserve(threads)
-    results = <Result*>calloc(<size_t>count + 1, sizeof(Result))
+    results = <Result*>allocate_zeros(<size_t>count + 1, sizeof(Result))
     if results == NULL:
         raise MemoryError()
     with nogil, parallel():
         scratch = &workspace.threads[threadid()]
         for first in prange(0, count, group, schedule="dynamic", chunksize=1):
+            if stopped(&watch):
+                continue
             draw(
                 method, offsets, ids, graph_nodes, &options, &tables, &keys[first, 0],
-                <int>min(group, count - first), scratch, &results[first],
+                <int>min(group, count - first), scratch, &results[first], &watch,
             )
-    subgraphs = []
     try:
+        raise_if_stopped(&watch)
+        subgraphs = []
         for q in range(count):
             if results[q].failed:
                 raise MemoryError()
         for q in range(count):
-            induced = results[q].induced
-            memset(&results[q].induced, 0, sizeof(Induced))  # as_arrays owns it from here on
-            subgraphs.append((as_arrays(&induced), results[q].counts))
+            subgraphs.append((as_arrays(&results[q].induced), results[q].counts))
         return subgraphs
     finally:
         for q in range(count):
             release(&results[q].induced)
-        free(results)
+        give_back(results)
 
 
 cdef void draw(
     const Method* method, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
     const Options* options, const Tables* tables, const uint64_t* keys, int group,
-    Scratch* scratch, Result* results
+    Scratch* scratch, Result* results, Watch* watch
 ) noexcept nogil:
     """Sample, sort, clip, induce and transpose (JPDC'21 Algorithm 8, lines 5 and 6)."""
     cdef int g
@@ -205,7 +211,7 @@ cdef void draw(
     for g in range(group):
         prepare(
             &scratch.walkers[g], indptr, indices, graph_nodes, options, tables, scratch.words,
-            keys[2 * g], keys[2 * g + 1],
+            keys[2 * g], keys[2 * g + 1], watch,
         )
     walk(method, scratch.walkers, group)
     for g in range(group):
@@ -215,7 +221,7 @@ cdef void draw(
             results[g].counts = walker.counts
             results[g].failed = induce(
                 indptr, indices, walker.found, walker.s, scratch.words, &scratch.rows,
-                &results[g].induced,
+                &results[g].induced, watch,
             )
             forget(scratch.words, walker.found, walker.s)
 

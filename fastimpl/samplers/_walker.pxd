@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fastimpl._graph cimport Word
+from fastimpl._interrupts cimport Watch
 
 # What refimpl.graph.Counters counts, in its order.
 ctypedef struct Counts:
@@ -64,6 +65,7 @@ ctypedef struct Walker:
     const Options* options
     const Tables* tables
     Word* words  # the thread's set of nodes, empty; left empty
+    Watch* watch  # of the call; NULL in a walker that draws nothing
     uint64_t main
     uint64_t probe
     uint64_t probes_drawn
@@ -74,17 +76,17 @@ ctypedef struct Walker:
     int32_t* pushed
     int64_t slot  # of the step under way; -1: the sample is finished
     int64_t at  # where the neighbour that was chosen stands in `indices`
-    int failed  # memory ran out
+    int failed  # memory ran out, or the call was stopped
     Counts counts
     Buffer[BUFFERS] buffers
 
 # A frontier sampler is a way to choose the slot to replace; weights are capped degrees. Any
-# other sampler draws a whole sample at once.
+# other sampler draws a whole sample at once. -1: memory ran out, or the call was stopped.
 ctypedef struct Method:
-    int (*set_up)(Walker*) noexcept nogil  # members are there; -1 when memory runs out
+    int (*set_up)(Walker*) noexcept nogil  # members are there
     int64_t (*pop)(Walker*) noexcept nogil  # a slot by weight; -1 when none has any
-    int (*replace)(Walker*, int64_t, int64_t) noexcept nogil  # slot and its new weight; -1 as above
-    int (*whole)(Walker*) noexcept nogil  # -1 when memory runs out; NULL for a frontier sampler
+    int (*replace)(Walker*, int64_t, int64_t) noexcept nogil  # slot and its new weight
+    int (*whole)(Walker*) noexcept nogil  # NULL for a frontier sampler
 
 cdef void* room(Walker* walker, int which, size_t size) noexcept nogil
 cdef int64_t weight_of(const Walker* walker, int64_t slot) noexcept nogil

@@ -1,10 +1,11 @@
 """What all samplers share, and Algorithm 2 without line 4 for several samples at a time."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 from fastimpl._graph cimport prefetch
+from fastimpl._interrupts cimport stopped_at
+from fastimpl._memory cimport give_back, resize
 from fastimpl._streams cimport below, displaced_size, partial_shuffle
 
 
@@ -13,7 +14,7 @@ cdef void* room(Walker* walker, int which, size_t size) noexcept nogil:
     cdef Buffer* buffer = &walker.buffers[which]
     cdef void* memory
     if size > buffer.size or buffer.memory == NULL:
-        memory = realloc(buffer.memory, size + size // 4 + 64)
+        memory = resize(buffer.memory, size + size // 4 + 64)
         if memory == NULL:
             return NULL
         buffer.memory = memory
@@ -24,7 +25,7 @@ cdef void* room(Walker* walker, int which, size_t size) noexcept nogil:
 cdef void release_buffers(Walker* walker) noexcept nogil:
     cdef int i
     for i in range(BUFFERS):
-        free(walker.buffers[i].memory)
+        give_back(walker.buffers[i].memory)
 
 
 cdef int64_t weight_of(const Walker* walker, int64_t slot) noexcept nogil:
@@ -32,7 +33,7 @@ cdef int64_t weight_of(const Walker* walker, int64_t slot) noexcept nogil:
 
 
 cdef int draw_roots(Walker* walker) noexcept nogil:
-    """Fill the frontier (lines 1 and 2); return -1 when memory runs out."""
+    """Fill the frontier (lines 1 and 2); return -1 when memory runs out or it was stopped."""
     cdef int64_t m = walker.options.m, n = walker.options.n, i
     cdef int32_t v
     cdef int32_t* displaced = <int32_t*>room(
@@ -41,7 +42,11 @@ cdef int draw_roots(Walker* walker) noexcept nogil:
     walker.members = <Member*>room(walker, MEMBERS, <size_t>m * sizeof(Member))
     if not (displaced and walker.members) or reserve(walker, n, n - m):
         return -1
-    partial_shuffle(walker.main, 0, walker.graph_nodes, m, walker.found, displaced)
+    partial_shuffle(
+        walker.main, 0, walker.graph_nodes, m, walker.found, displaced, walker.watch
+    )
+    if walker.watch.stop:
+        return -1
     for i in range(m):
         if i + 16 < m:
             prefetch(walker.indptr + walker.found[i + 16])
@@ -68,7 +73,7 @@ cdef void walk(const Method* method, Walker* walkers, int group) noexcept nogil:
 
     Every step reads a random neighbour and that neighbour's degree, which are rarely in a cache.
     Each sample is the same as if drawn alone: they share nothing. A walker that runs out of
-    memory is marked as failed and stops.
+    memory, or is stopped, is marked as failed.
     """
     cdef int64_t m = walkers[0].options.m, i
     cdef int g, going
@@ -84,6 +89,10 @@ cdef void walk(const Method* method, Walker* walkers, int group) noexcept nogil:
         walker.failed = draw_roots(walker) or method.set_up(walker)
         walker.slot = -1 if walker.failed else 0
     for i in range(walkers[0].options.n - m):
+        if stopped_at(walkers[0].watch, i):
+            for g in range(group):
+                walkers[g].failed = -1
+            return
         going = 0
         for g in range(group):
             walker = &walkers[g]
@@ -171,8 +180,11 @@ cdef int clip(Walker* walker) noexcept nogil:
     if dropped == NULL:
         return -1
     partial_shuffle(
-        walker.main, <uint64_t>walker.counts.draws, s, over, dropped, dropped + over
+        walker.main, <uint64_t>walker.counts.draws, s, over, dropped, dropped + over,
+        walker.watch,
     )
+    if walker.watch.stop:
+        return -1
     for i in range(over):
         walker.found[dropped[i]] = -1
     for i in range(s):

@@ -4,6 +4,7 @@
 `SimComm` is one whose ranks are threads of this process, so that all of it runs without MPI.
 """
 
+import os
 import threading
 from collections import deque
 from contextlib import ExitStack
@@ -12,8 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from refimpl import _check
+from refimpl._threads import in_background
 from refimpl.loader.features import Fetched, one_sided_trace, two_sided_trace
-from refimpl.loader.files import matrix
+from refimpl.loader.files import matrix, still_whole
 from refimpl.loader.store import OWNERS, Ownership
 
 MOST_ROWS = 2**31 - 1  # of a rank: MPI counts rows in an int
@@ -110,6 +112,8 @@ class DistributedFeatures:
         ------
         TypeError, ValueError
             If an id is not in [0, n), or `rounds` leaves out a rank that has to be read.
+        OSError
+            If the part of this rank is mapped from a file that has become shorter.
         """
         rows, positions, copies = self._split(ids)
         me, wanted = self.comm.rank, {p for p, r in enumerate(rows) if len(r)}
@@ -167,6 +171,7 @@ class DistributedFeatures:
     def _split(self, ids):
         if self._window is None:
             raise ValueError("these features have been closed")
+        still_whole(self._X)
         return self.ownership.split(_check.ids("ids", ids, 0, self.n, np.int64))
 
     def _read(self, peers, rows, positions, out):
@@ -311,7 +316,8 @@ class SimComm:
         TypeError, ValueError
             If `size` is no integer from 1.
         Exception
-            What a rank raised; the others are stopped at their next collective call.
+            What a rank raised; the others are stopped at their next collective call. So are all
+            when a signal (Ctrl-C) ends the wait for them.
         """
         shared = _Shared(_check.integer("size", size, 1))
         ranks = [
@@ -320,14 +326,26 @@ class SimComm:
         ]
         for thread in ranks:
             thread.start()
-        for thread in ranks:
-            thread.join()
+        try:
+            for thread in ranks:
+                thread.join()
+        except BaseException:  # a signal's handler raised it
+            shared.stop()
+            raise
         if shared.errors:
             raise shared.errors[0]
         return shared.results
 
     def barrier(self):
-        """Wait for every rank."""
+        """Wait for every rank.
+
+        Raises
+        ------
+        RuntimeError
+            In a forked child, which has none of the other ranks.
+        """
+        if self._shared.process != os.getpid():
+            raise RuntimeError("the other ranks are threads of the process that forked this one")
         self._shared.barrier.wait()
 
     def exchange(self, arrays, counts=None):
@@ -358,10 +376,15 @@ class _Shared:
         self.results = [None] * size
         self.errors = []
         self.barrier = threading.Barrier(size)
+        self.process, self.unwanted = os.getpid(), bytearray(1)
+
+    def stop(self):
+        self.unwanted[0] = 1
+        self.barrier.abort()
 
     def call(self, function, comm):
         try:
-            self.results[comm.rank] = function(comm)
+            self.results[comm.rank] = in_background(self.unwanted, function, comm)
         except threading.BrokenBarrierError:
             pass  # another rank's error stopped this one
         except BaseException as error:

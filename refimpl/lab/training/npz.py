@@ -1,27 +1,19 @@
 """Archives of named arrays with JSON data beside them, in NumPy's .npz format."""
 
 import json
-import os
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from refimpl._files import replacing
 from refimpl._reading import read_npz, reading
 
 
 def write_npz(path, meta, arrays):
     """Write arrays by name, and JSON data as ``meta``, to `path`: whole or not at all."""
-    path = Path(path)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            np.savez(file, meta=json.dumps(meta), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as file:
+        np.savez(file, meta=json.dumps(meta), **arrays)
 
 
 @contextmanager

@@ -1,14 +1,15 @@
 """The pool between the samplers and the training loop, refilled at once or in the background."""
 
+import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import Context
 from functools import partial
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 from refimpl import _check
+from refimpl._threads import in_background
 from refimpl.profiling import timed
 from refimpl.streams import as_seed
 
@@ -19,7 +20,8 @@ class Pool:
     First in, first out, by number (E-F9): neither the size nor the thread changes an item. With
     `background`, a thread draws the next `size` items while those before are used, so at most
     2 `size` exist. An exception of `draw` is raised where the first of these items is asked for.
-    The thread ends with `close`, at the end of a ``with`` block, or with the pool.
+    The thread ends with `close`, at the end of a ``with`` block, or with the pool. A forked child
+    has a pool of its own, in the same state, and a thread of its own when it asks for items.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ class Pool:
 
     def _drawn_by(self, worker):
         """Return the items that the thread has drawn already, or is drawing."""
-        if self._under_way is None:
+        if self._under_way is None or worker.forked():
             self._under_way = worker.start(self.draw, self.next_q, self.size)
         try:
             return self._under_way.result()
@@ -76,7 +78,10 @@ class Pool:
                 self._under_way = None
 
     def close(self):
-        """End the thread, once it has drawn what it is drawing; nothing more can be taken."""
+        """End the thread; nothing more can be taken.
+
+        A compiled kernel ends at once, other functions once they have drawn what they draw.
+        """
         self.closed = True
         self.waiting.clear()
         if self._worker is not None:
@@ -139,22 +144,34 @@ class Worker:
     """
 
     def __init__(self):
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-pool")
         self._libraries = None
+        self._begin()
+
+    def _begin(self):
+        self._process, self._unwanted = os.getpid(), bytearray(1)
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-pool")
+
+    def forked(self):
+        """Whether this is a child of the process whose thread it was: no call of it ends here."""
+        return self._process != os.getpid()
 
     def start(self, function, *args):
         """Call ``function(*args)`` in the thread; return the Future of its result."""
+        if self.forked():
+            self._begin()
         if self._libraries is None:  # now, when the kernels are loaded
             self._libraries = ThreadpoolController().select(user_api="openmp").lib_controllers
         limits = [(library, library.num_threads) for library in self._libraries]
-        return self._executor.submit(_call_under, limits, function, args)
+        return self._executor.submit(_call_under, limits, self._unwanted, function, args)
 
     def close(self):
-        """Wait for the call under way, forget those that wait, and end the thread."""
-        self._executor.shutdown(cancel_futures=True)
+        """End the call under way where it can be, forget those that wait, and end the thread."""
+        self._unwanted[0] = 1
+        if not self.forked():
+            self._executor.shutdown(cancel_futures=True)
 
 
-def _call_under(limits, function, args):
+def _call_under(limits, flag, function, args):
     for library, threads in limits:
         library.set_num_threads(threads)
-    return Context().run(function, *args)
+    return in_background(flag, function, *args)

@@ -1,14 +1,15 @@
 """Batches sampled ahead by threads, and delivered in order."""
 
+import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import Context
 from functools import partial
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 from refimpl import _check
+from refimpl._threads import in_background
 from refimpl.profiling import timed
 from refimpl.samplers.neighbor import many_arguments
 
@@ -23,6 +24,7 @@ class Prefetcher:
 
     An exception is raised where its batch is asked for, and closes the prefetcher. The threads
     end with the last batch, with `close`, at the end of a ``with`` block, or with the prefetcher.
+    A forked child has a prefetcher of its own, in the same state, with threads of its own.
 
     Parameters
     ----------
@@ -60,6 +62,7 @@ class Prefetcher:
         self.closed = False
         self._begun: deque[Future] = deque()  # batches next_out, next_out + 1, ..
         self._executor: ThreadPoolExecutor | None = None
+        self._process, self._unwanted = os.getpid(), bytearray(1)
 
     def __iter__(self):
         return self
@@ -92,6 +95,9 @@ class Prefetcher:
 
     def _begin(self):
         """Let the threads draw all batches in the window; they take them in order."""
+        if self._process != os.getpid():  # forked: nobody draws what the parent began
+            self._begun.clear()
+            self._executor, self._process = None, os.getpid()
         if self._executor is None:
             self._executor = ThreadPoolExecutor(
                 self.workers,
@@ -101,15 +107,18 @@ class Prefetcher:
             )
         last = min(self.next_out + self.window, len(self.batches))
         for b in range(self.next_out + len(self._begun), last):
-            # no profile is in force in the call
-            task = partial(Context().run, self._draw, self.batches[b], batch=b)
-            self._begun.append(self._executor.submit(task))
+            task = partial(self._draw, self.batches[b], batch=b)
+            self._begun.append(self._executor.submit(in_background, self._unwanted, task))
 
     def close(self):
-        """End the threads, once they have drawn what they are drawing; may be called again."""
+        """End the threads; may be called again.
+
+        Compiled kernels end at once, the reference's once they have drawn what they draw.
+        """
         self.closed = True
+        self._unwanted[0] = 1
         self._begun.clear()
-        if self._executor is not None:
+        if self._executor is not None and self._process == os.getpid():
             self._executor.shutdown(cancel_futures=True)
 
     def __enter__(self):

@@ -1,0 +1,45 @@
+"""OpenMP and forked processes.
+
+A child has the thread that forked, but not the threads that worked for it; GCC's runtime would
+wait for them in the next loop. So they are let go before each fork, and both processes start new
+ones when they need them. A runtime that cannot let them go stays on one thread in the child;
+those of Clang and Intel begin anew by themselves.
+"""
+
+import os
+
+cdef extern from *:
+    """
+    #if defined(_OPENMP)
+    #include <omp.h>
+    #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9
+    #define gnn_let_go() (omp_pause_resource_all(omp_pause_soft) == 0)
+    #elif defined(__clang__)
+    #define gnn_let_go() 1
+    #else
+    #define gnn_let_go() 0
+    #endif
+    #define gnn_one_thread() omp_set_num_threads(1)
+    #else
+    #define gnn_let_go() 1
+    #define gnn_one_thread() ((void)0)
+    #endif
+    """
+    bint let_go "gnn_let_go"()
+    void one_thread "gnn_one_thread"()
+
+cdef bint free_to_fork = True
+
+
+def _before():
+    global free_to_fork
+    free_to_fork = let_go()
+
+
+def _in_child():
+    if not free_to_fork:
+        one_thread()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_child=_in_child)

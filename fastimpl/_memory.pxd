@@ -1,0 +1,7 @@
+"""Memory of kernels: malloc and its kin, of which a test can let one fail; see _memory.pyx."""
+
+cdef void* allocate(size_t size) noexcept nogil
+cdef void* allocate_zeros(size_t count, size_t size) noexcept nogil
+cdef void* allocate_pages(size_t size) noexcept nogil
+cdef void* resize(void* memory, size_t size) noexcept nogil
+cdef void give_back(void* memory) noexcept nogil

@@ -1,0 +1,93 @@
+"""Memory of kernels. All of it comes from here, so that tests can let any allocation fail.
+
+Each returns NULL when memory runs out, and memory also for a size of 0.
+"""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #if defined(__GNUC__)
+    #define gnn_add(address, value) __atomic_add_fetch((address), (value), __ATOMIC_RELAXED)
+    #else
+    #define gnn_add(address, value) (*(address) += (value))
+    #endif
+
+    #if defined(__linux__)
+    #include <stdlib.h>
+    #include <sys/mman.h>
+    static void* gnn_allocate(size_t size)
+    {
+        void* memory = NULL;
+        size_t page = size >= (1 << 22) ? 1 << 21 : 64;  /* large pages: fewer misses of the TLB */
+        if (posix_memalign(&memory, page, size)) return NULL;
+        if (page > 64) madvise(memory, size, MADV_HUGEPAGE);
+        return memory;
+    }
+    #else
+    #include <stdlib.h>
+    static void* gnn_allocate(size_t size) { return malloc(size); }
+    #endif
+    """
+    int64_t add "gnn_add"(int64_t* address, int64_t value) noexcept nogil
+    void* large "gnn_allocate"(size_t size) noexcept nogil
+
+cdef bint failing = False
+cdef int64_t to_come = 0  # allocations up to the one that fails
+cdef int64_t alive = 0  # pieces of memory
+
+
+cdef inline bint fails() noexcept nogil:
+    return failing and add(&to_come, -1) == 0
+
+
+cdef inline void* counted(void* memory) noexcept nogil:
+    if memory != NULL:
+        add(&alive, 1)
+    return memory
+
+
+cdef void* allocate(size_t size) noexcept nogil:
+    return NULL if fails() else counted(malloc(size + (size == 0)))
+
+
+cdef void* allocate_zeros(size_t count, size_t size) noexcept nogil:
+    return NULL if fails() else counted(calloc(count + (count == 0), size))
+
+
+cdef void* allocate_pages(size_t size) noexcept nogil:
+    """Return memory for a large array."""
+    return NULL if fails() else counted(large(size))
+
+
+cdef void* resize(void* memory, size_t size) noexcept nogil:
+    """Return `memory` with another size, what is in it kept; NULL leaves it as it was."""
+    if fails():
+        return NULL
+    if memory == NULL:
+        return counted(malloc(size + (size == 0)))
+    return realloc(memory, size + (size == 0))
+
+
+cdef void give_back(void* memory) noexcept nogil:
+    if memory != NULL:
+        add(&alive, -1)
+    free(memory)
+
+
+def fail_at(number):
+    """Let the allocation with this number fail, the next being 1; 0: none. For tests.
+
+    Returns whether one of the numbers before has failed.
+    """
+    global failing, to_come
+    reached = failing and to_come <= 0
+    failing, to_come = number > 0, number
+    return reached
+
+
+def living():
+    """Return how many pieces of memory kernels have, those that wait to be used again included."""
+    return alive

@@ -1,0 +1,138 @@
+"""Every allocation of every kernel made to fail in turn: MemoryError, no leak, no harm."""
+
+import ctypes
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+from comparison import assert_bits, threads
+from test_every_twin import LARGE
+
+from fastimpl import _memory
+
+ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+ZEROS = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+RESIZE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+SET_HANDLER, GET_HANDLER = 304, 305  # places in the table of NumPy's C functions
+DATA_DOMAIN = 389047  # NumPy's number for its arrays' data in tracemalloc
+
+
+class Handler(ctypes.Structure):
+    """NumPy's PyDataMem_Handler."""
+
+    _fields_ = [
+        ("name", ctypes.c_char * 127),
+        ("version", ctypes.c_uint8),
+        ("context", ctypes.c_void_p),
+        ("allocate", ALLOCATE),
+        ("zeros", ZEROS),
+        ("resize", RESIZE),
+        ("free", ctypes.c_void_p),
+    ]
+
+
+class NumpyMemory:
+    """NumPy's allocation of data, of which one can be made to fail."""
+
+    def __init__(self):
+        api = ctypes.pythonapi
+        pointer = api.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        table = ctypes.cast(
+            pointer(np._core._multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p)
+        )
+        handler = ctypes.PYFUNCTYPE(ctypes.py_object)(table[GET_HANDLER])()
+        self._real = ctypes.cast(pointer(handler, b"mem_handler"), ctypes.POINTER(Handler)).contents
+        # arrays may outlive the test, and keep the handler: they are freed by NumPy's function
+        self._ours = Handler(
+            b"failing", 1, self._real.context, ALLOCATE(self._allocate), ZEROS(self._zeros),
+            RESIZE(self._resize), self._real.free,
+        )  # fmt: skip
+        make = api.PyCapsule_New
+        make.restype = ctypes.py_object
+        make.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        self._capsule = make(ctypes.addressof(self._ours), b"mem_handler", None)
+        self._set = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(table[SET_HANDLER])
+        self._before = handler
+        self._left = 0
+
+    def fail_at(self, number):
+        """Let the allocation with this number fail; return whether one of those before has."""
+        reached = self._left <= 0
+        self._left = number
+        self._set(self._capsule if number else self._before)
+        return reached
+
+    def _fails(self):
+        self._left -= 1
+        return self._left == 0
+
+    def _allocate(self, context, size):
+        return None if self._fails() else self._real.allocate(context, size)
+
+    def _zeros(self, context, many, size):
+        return None if self._fails() else self._real.zeros(context, many, size)
+
+    def _resize(self, context, memory, size):
+        return None if self._fails() else self._real.resize(context, memory, size)
+
+
+NUMPY = NumpyMemory()
+
+
+def fail_each(call, fail_at):
+    """Call once for each allocation, which fails; return how many there are."""
+    number, failed = 0, True
+    while failed:
+        number, failed = number + 1, False
+        fail_at(number)
+        try:
+            call()
+        except MemoryError:
+            failed = True
+        finally:
+            reached = fail_at(0)
+        assert reached == failed, f"allocation {number} failed without an error"
+    return number - 1
+
+
+def held():
+    """Return the kernels' pieces of memory, and the bytes of NumPy's arrays."""
+    gc.collect()
+    traces = tracemalloc.take_snapshot().filter_traces(
+        [tracemalloc.DomainFilter(inclusive=True, domain=DATA_DOMAIN)]
+    )
+    return _memory.living(), sum(trace.size for trace in traces.traces)
+
+
+@pytest.fixture
+def traced():
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("name", LARGE)
+def test_every_failing_allocation_is_a_memory_error_and_no_leak(name, traced):
+    call = LARGE[name]
+    with threads(1):  # who draws what decides what memory waits to be used again
+        want = call()
+        numbers, after = [], []
+        for _ in range(2):
+            numbers.append([fail_each(call, hook) for hook in (_memory.fail_at, NUMPY.fail_at)])
+            after.append(held())
+        assert_bits(call(), want)
+    assert after[0] == after[1]
+    assert sum(numbers[0]) > 0
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("name", LARGE)
+def test_threads_survive_a_failing_allocation(name):
+    call = LARGE[name]
+    with threads(3):
+        want = call()
+        fail_each(call, _memory.fail_at)
+        assert_bits(call(), want)
