@@ -96,6 +96,8 @@ def open_features(path, *, readahead=False):
         If there is no such file.
     ValueError, TypeError
         If it is damaged, or holds no features.
+    MemoryError
+        If it takes more memory than there is; it is named.
     """
     path = Path(path)
     if not path.is_file():

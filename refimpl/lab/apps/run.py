@@ -31,6 +31,7 @@ RESULTS = (METRICS, HISTORY, CHECKPOINT, MODEL, CURVE)
 FEATURES = "training_features.npy"
 KEPT = "--resume to go on with it, --overwrite to replace it"
 MOST_THREADS = 1024
+PACKAGES = ("refimpl", "fastimpl")
 
 
 def train(given, *, options, out, resume, overwrite, prog):
@@ -177,6 +178,9 @@ class Before:
         if not self._is_ours():
             raise UserError(f"{checkpoint} was not written by this version of the program")
         check_applicable(options, given, self.settings)
+        package = self.settings["impl"]
+        if package not in PACKAGES and "impl" not in given:  # a file decides on no import
+            raise UserError(f"{checkpoint} is of --impl {package}: give it to go on with that")
         self.asked = {**self.settings, **{options[key].name: v for key, v in given.items()}}
         deciding = {other for option in options.values() for other in option.only}
         for option in (options[key] for key in given):

@@ -64,6 +64,10 @@ def load_checkpoint(path):
         If there is no such file.
     ValueError
         If it is not a whole checkpoint.
+    TypeError
+        If a part of it is of the wrong kind.
+    MemoryError
+        If it takes more memory than there is; it is named.
     """
     with reading_npz(path, "checkpoint") as (meta, arrays):
         if not isinstance(meta, dict) or meta.get("format") != FORMAT:
@@ -109,7 +113,7 @@ def _history(meta):
         if record.epoch != number:
             raise ValueError(f"epoch {number} of the history has number {record.epoch!r:.40}")
         if isinstance(record.loss, bool) or not isinstance(record.loss, int | float):
-            raise TypeError(f"loss must be a number, got {type(record.loss).__name__}")
+            raise ValueError(f"loss must be a number, got {type(record.loss).__name__}")
         real = {name: _check.real(name, getattr(record, name), 0) for name in REAL}
         records.append(record._replace(loss=float(record.loss), **real))
     _check.integer("best_epoch", meta["best_epoch"], 0, len(records))

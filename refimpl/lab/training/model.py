@@ -198,6 +198,8 @@ def load_model(path):
         unknown, misshaped or not finite.
     TypeError
         If a part of it is of the wrong kind.
+    MemoryError
+        If it takes more memory than there is; it is named.
     """
     with reading_npz(path, "model") as (meta, arrays):
         if not isinstance(meta, dict) or "format" not in meta:
