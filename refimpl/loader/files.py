@@ -97,6 +97,8 @@ def open_features(path, *, readahead=False):
         If there is no such file.
     ValueError, TypeError
         If it is damaged, or holds no features.
+    MemoryError
+        If it takes more memory than there is; it is named.
     """
     path = _check.path("path", path)
     if not path.is_file():
