@@ -1,6 +1,7 @@
 """The extension build; everything else about the project is in pyproject.toml."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -27,18 +28,23 @@ class BuildExt(build_ext):
     def finalize_options(self):
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
+        if self.editable_mode:  # not in a temporary folder: the next install compiles what changed
+            self.build_lib = f"build/lib.{self.plat_name}-{sys.implementation.cache_tag}"
 
     def build_extensions(self):
         if not self.works([]) and OPENMP != "require":
             self.warn("no C compiler: only refimpl will work; fastimpl's kernels are not compiled")
             self.extensions = []
         else:
+            flags, stamp = self.add_flags(), Path(self.build_lib, "flags.txt")
+            self.force = self.force or not stamp.exists() or stamp.read_text() != flags
+            stamp.unlink(missing_ok=True)
             self.translate()
-            self.add_flags()
             super().build_extensions()
+            stamp.write_text(flags)
 
     def add_flags(self):
-        """Add the flags that depend on the compiler."""
+        """Add the flags that depend on the compiler; return all that decides what is built."""
         compile_args, link_args = [], []
         if self.compiler.compiler_type == "msvc":
             openmp = ["/openmp"], []
@@ -50,9 +56,9 @@ class BuildExt(build_ext):
             compile_args += ["-Wno-unused-function"]
             if self.works([f"-march={ARCH}"]):
                 compile_args += [f"-march={ARCH}"]
-        if SANITIZE:
-            flags = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-g", "-O1"]
-            compile_args, link_args = compile_args + flags, flags
+        if SANITIZE:  # and what is undefined ends the program
+            link_args += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+            compile_args += [*link_args, "-fno-omit-frame-pointer", "-g", "-O1"]
         if OPENMP != "off":
             if self.works(*openmp):
                 compile_args, link_args = compile_args + openmp[0], link_args + openmp[1]
@@ -63,15 +69,15 @@ class BuildExt(build_ext):
         for ext in self.extensions:
             ext.extra_compile_args += compile_args
             ext.extra_link_args += link_args
+        return f"{DIRECTIVES} {compile_args} {link_args}"
 
     def translate(self):
         """Make the C files, as many at a time as there are processors."""
-        options = {"nthreads": self.parallel, "shared_utility_qualified_name": SHARED}
-        options["force"] = self.force or CHECKED or SANITIZE
-        options["include_path"] = ["fastimpl/_declared"]
-        translated = cythonize(self.extensions, compiler_directives=DIRECTIVES, **options)
-        for ext, in_c in zip(self.extensions, translated, strict=True):
-            ext.sources = in_c.sources
+        options = {"nthreads": self.parallel, "force": self.force}
+        options |= {"shared_utility_qualified_name": SHARED, "include_path": ["fastimpl/_declared"]}
+        in_c = cythonize(self.extensions, compiler_directives=DIRECTIVES, **options)
+        for ext, translated in zip(self.extensions, in_c, strict=True):
+            ext.sources = translated.sources
 
     def works(self, compile_args, link_args=()):
         """Whether a program compiles and links with these flags."""
@@ -90,8 +96,8 @@ class BuildExt(build_ext):
 
 
 if __name__ == "__main__":  # a process of cythonize's may import this file
-    sources = [path.as_posix() for path in sorted(Path("fastimpl").rglob("_*.pyx"))]
-    sources.insert(0, SHARED.replace(".", "/") + ".c")  # takes longest: first
+    sources = [SHARED.replace(".", "/") + ".c"]  # takes longest: first
+    sources += [path.as_posix() for path in sorted(Path("fastimpl").rglob("_*.pyx"))]
     kernels = [
         Extension(source.rpartition(".")[0].replace("/", "."), [source], include_dirs=["."])
         for source in sources

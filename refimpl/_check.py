@@ -1,12 +1,28 @@
 """Argument checks shared by both packages, so that both raise the same errors."""
 
 import math
+import os
 from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 WORD = 2**64  # keys and counters live modulo this
+
+
+LONGEST = 200  # characters of a value in a message
+
+
+def shown(value):
+    """Return what a message says of a value: its `repr`, cut where it is long."""
+    try:
+        text = repr(value)
+    except Exception:  # of a strange object, or of an int of thousands of digits
+        return type(value).__name__
+    if " at 0x" in text:  # no two objects have one address
+        return type(value).__name__
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}.."
 
 
 def integer(name, value, low, high=None):
@@ -16,7 +32,7 @@ def integer(name, value, low, high=None):
     value = int(value)
     if value < low or (high is not None and value > high):
         bound = f"at least {low}" if high is None else f"in [{low}, {high}]"
-        raise ValueError(f"{name} must be {bound}, got {value}")
+        raise ValueError(f"{name} must be {bound}, got {shown(value)}")
     return value
 
 
@@ -31,7 +47,7 @@ def word_or_words(name, value):
         return word(name, value)
     if value.dtype != np.uint64:
         raise TypeError(f"{name} must be an int or a uint64 array, got {value.dtype}")
-    return value if value.ndim else int(value)
+    return np.asarray(value) if value.ndim else int(value)
 
 
 def real(name, value, low, *, strict=False, high=math.inf):
@@ -51,9 +67,62 @@ def real(name, value, low, *, strict=False, high=math.inf):
 
 def choice(name, value, allowed):
     """Return `value` if it is one of `allowed`, or raise."""
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    if not isinstance(value, str) or value not in allowed:
+        known = ", ".join(map(repr, allowed))
+        raise ValueError(f"{name} must be one of {known}, got {shown(value)}")
     return value
+
+
+def switch(name, value):
+    """Return `value` if it is True or False, or raise."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
+    return value
+
+
+def path(name, value):
+    """Return `value` as a Path, or raise."""
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{name} must be a str or a Path, got {type(value).__name__}")
+    if "\0" in os.fspath(value):
+        raise ValueError(f"{name} must not hold a null character")
+    return Path(value)
+
+
+def sequence(name, value, of="integers", count=None):
+    """Return `value` as a tuple, of `count` parts if that is given, or raise."""
+    if not np.iterable(value):
+        raise TypeError(f"{name} must be a sequence of {of}, got {type(value).__name__}")
+    parts = tuple(value)
+    if count is not None and len(parts) != count:
+        raise ValueError(f"{name} must hold {count} parts each, got {len(parts)}")
+    return parts
+
+
+def listed(name, value, of):
+    """Return `value` if it is a tuple or a list, which can be read more than once, or raise."""
+    if not isinstance(value, tuple | list):
+        raise TypeError(f"{name} must be a tuple or list of {of}, got {type(value).__name__}")
+    return value
+
+
+def record(name, value, kind):
+    """Return `value` if it has the fields of the NamedTuple `kind`, or raise."""
+    if not all(hasattr(value, field) for field in kind._fields):
+        raise TypeError(f"{name} must be like {kind.__name__}, got {type(value).__name__}")
+    return value
+
+
+def array(name, value):
+    """Return `value` as an array, or raise."""
+    if type(value) is np.ndarray:
+        return value
+    try:
+        return np.asarray(value)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever an object that is asked for an array raises
+        raise ValueError(f"{name} must be an array, got {type(value).__name__}: {error}") from None
 
 
 def floats(name, value, shape, dtype=None):
@@ -61,56 +130,63 @@ def floats(name, value, shape, dtype=None):
 
     With `dtype` given, the array must have just that dtype: no value is ever cast silently.
     """
-    array = np.asarray(value)
-    if array.dtype not in FLOATS:
-        raise TypeError(f"{name} must be float32 or float64, got {array.dtype}")
-    if dtype is not None and array.dtype != dtype:
+    values = array(name, value)
+    if values.dtype not in FLOATS:
+        raise TypeError(f"{name} must be float32 or float64, got {values.dtype}")
+    if dtype is not None and values.dtype != dtype:
         raise TypeError(
-            f"{name} must be {np.dtype(dtype)} like the other arrays, got {array.dtype}"
+            f"{name} must be {np.dtype(dtype)} like the other arrays, got {values.dtype}"
         )
-    if array.ndim != len(shape) or any(
-        want is not None and want != got for want, got in zip(shape, array.shape, strict=True)
+    if values.ndim != len(shape) or any(
+        want is not None and want != got for want, got in zip(shape, values.shape, strict=True)
     ):
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
-        raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
-    return np.ascontiguousarray(array)
+        raise ValueError(f"{name} must have shape ({wanted}), got {values.shape}")
+    return np.ascontiguousarray(values)
 
 
 def float_dtype(name, value):
     """Return `value` as float32 or float64, or raise."""
     try:
         dtype = np.dtype(value)
-    except TypeError:
+    except Exception:  # NumPy raises one of many kinds
         dtype = np.dtype(object)
     if dtype not in FLOATS:
-        raise TypeError(f"{name} must be float32 or float64, got {value!r}")
+        raise TypeError(f"{name} must be float32 or float64, got {shown(value)}")
     return dtype
 
 
 def ids(name, value, low, high, dtype):
-    """Return `value` as a 1-D C-contiguous integer array with entries in [low, high), or raise."""
-    array = np.asarray(value)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be 1-D, got shape {array.shape}")
-    if array.size and array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must hold integers, got dtype {array.dtype}")
-    if array.size and (array.min() < low or array.max() >= high):
+    """Return a copy of `value`, 1-D, C-contiguous integers in [low, high), or raise.
+
+    Memory is indexed by them, and another thread may write to `value` meanwhile: it is the copy
+    that is checked.
+    """
+    values = np.array(array(name, value))
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, got shape {values.shape}")
+    if values.size and values.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers, got dtype {values.dtype}")
+    if values.size and (values.min() < low or values.max() >= high):
         raise ValueError(f"{name} must be in [{low}, {high})")
-    return np.ascontiguousarray(array, dtype=dtype)
+    return np.ascontiguousarray(values, dtype=dtype)
 
 
 def mask(name, value, count):
-    """Return `value` as a C-contiguous array of `count` bools, or raise."""
-    array = np.asarray(value)
-    if array.dtype != np.bool_:
-        raise TypeError(f"{name} must hold bools, got dtype {array.dtype}")
-    if array.shape != (count,):
-        raise ValueError(f"{name} must have shape ({count},), got {array.shape}")
-    return np.ascontiguousarray(array)
+    """Return a copy of `value`, a C-contiguous array of `count` bools, or raise.
+
+    A copy as those of `ids`: arrays are made as long as there are true entries.
+    """
+    values = array(name, value)
+    if values.dtype != np.bool_:
+        raise TypeError(f"{name} must hold bools, got dtype {values.dtype}")
+    if values.shape != (count,):
+        raise ValueError(f"{name} must have shape ({count},), got {values.shape}")
+    return values.view(np.uint8) != 0  # whatever byte stands for true, it is now 1
 
 
 def positions(name, value, count, e=None):
-    """Return `value` as `count` int64 positions in [0, e), e being `count` by default, or raise."""
+    """Return a copy of `value`, `count` int64 positions in [0, e) (default: `count`), or raise."""
     array = ids(name, value, 0, count if e is None else e, np.int64)
     if array.size != count:
         raise ValueError(f"{name} must have shape ({count},), got {array.shape}")
@@ -118,7 +194,7 @@ def positions(name, value, count, e=None):
 
 
 def node_set(name, value, n):
-    """Return `value` as int32 node ids in [0, n), strictly ascending, or raise."""
+    """Return a copy of `value`, int32 node ids in [0, n), strictly ascending, or raise."""
     nodes = ids(name, value, 0, n, np.int32)
     if np.any(nodes[1:] <= nodes[:-1]):
         raise ValueError(f"{name} must be strictly ascending (sorted, each node once)")

@@ -65,12 +65,12 @@ class Block:
             raise ValueError("indices must not hold a source twice in a row")
         edge_ids = self.edge_ids
         if edge_ids is not None:
-            edge_ids = _check.ids("edge_ids", edge_ids, 0, 2**63 - 1, np.int64).copy()
+            edge_ids = _check.ids("edge_ids", edge_ids, 0, 2**63 - 1, np.int64)
             if edge_ids.size != indices.size:
                 raise ValueError(
                     f"edge_ids must have shape ({indices.size},), got {edge_ids.shape}"
                 )
-        self._freeze(start.copy(), end.copy(), indices.copy(), n_src, edge_ids)
+        self._freeze(start, end, indices, n_src, edge_ids)
 
     def _freeze(self, start, end, indices, n_src, edge_ids):
         for array in (start, end, indices, edge_ids):

@@ -59,7 +59,7 @@ class Graph:
             raise ValueError("indices must be strictly ascending within each row (see as_graph)")
         order = np.argsort(indices, kind="stable")  # by (column, row): the transpose's entries
         symmetric = np.array_equal(indices[order], row) and np.array_equal(row[order], indices)
-        self._freeze(indptr.copy(), indices.copy(), symmetric)
+        self._freeze(indptr, indices, symmetric)
 
     def _freeze(self, indptr, indices, symmetric):
         for array in (indptr, indices):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 
 __all__ = ["Loss", "sigmoid_cross_entropy", "softmax_cross_entropy"]
 
@@ -24,6 +25,7 @@ class Loss(NamedTuple):
     gradient: np.ndarray
 
 
+@quiet
 def softmax_cross_entropy(logits, labels, weights=None):
     """Return ``sum_v w_v sum_c -y_vc log softmax(x_v)_c`` and its gradient.
 
@@ -56,6 +58,7 @@ def softmax_cross_entropy(logits, labels, weights=None):
     return Loss(float((w * per_node).sum()), w[:, None] * (y_sum * (exp / total) - y))
 
 
+@quiet
 def sigmoid_cross_entropy(logits, labels, weights=None):
     """Return ``sum_v w_v sum_c -(y log s(x) + (1 - y) log(1 - s(x)))`` and its gradient.
 

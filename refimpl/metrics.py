@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from refimpl import _check
+
 __all__ = ["f1_micro"]
 
 
@@ -25,7 +27,7 @@ def f1_micro(predicted, labels):
 
     Parameters
     ----------
-    predicted, labels : (s, C) arrays of any dtype
+    predicted, labels : (s, C) arrays of numbers or bools
         A class holds where the entry is not 0. With one class a node in both, this is accuracy.
 
     Returns
@@ -34,15 +36,15 @@ def f1_micro(predicted, labels):
 
     Raises
     ------
-    ValueError
-        If the shapes differ.
+    TypeError, ValueError
+        If an array holds no numbers, or the shapes differ.
 
     Examples
     --------
     >>> f1_micro(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [0, 1]]))
     0.8
     """
-    predicted, labels = np.asarray(predicted) != 0, np.asarray(labels) != 0
+    predicted, labels = _holds("predicted", predicted), _holds("labels", labels)
     if predicted.shape != labels.shape:
         raise ValueError(
             f"predicted and labels must have one shape, got {predicted.shape} and {labels.shape}"
@@ -50,3 +52,11 @@ def f1_micro(predicted, labels):
     both = np.count_nonzero(predicted & labels)
     either = np.count_nonzero(predicted) + np.count_nonzero(labels)
     return float(2 * both / either) if either else 0.0
+
+
+def _holds(name, value):
+    """Return where the entries of an array are not 0, or raise."""
+    values = _check.array(name, value)
+    if values.dtype.kind not in "biufc":
+        raise TypeError(f"{name} must hold numbers or bools, got {values.dtype}")
+    return values != 0

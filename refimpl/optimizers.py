@@ -5,10 +5,12 @@ from itertools import combinations
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 
 __all__ = ["adam_step"]
 
 
+@quiet
 def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8):
     """Update `theta`, `m` and `v` in place by step number `t`.
 
@@ -34,7 +36,9 @@ def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8
         If a dtype, shape or number does not fit, an array cannot be updated in place, or two of
         them share memory.
     """
-    grad, t, lr, beta1, beta2, eps = adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps)
+    (theta, grad, m, v), t, lr, beta1, beta2, eps = adam_arguments(
+        theta, grad, m, v, t, lr, beta1, beta2, eps
+    )
     m[...] = beta1 * m + (1 - beta1) * grad
     v[...] = beta2 * v + (1 - beta2) * (grad * grad)
     m_hat = m / (1 - beta1**t)
@@ -43,7 +47,7 @@ def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8
 
 
 def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
-    """Check the arguments of `adam_step`; return (grad, t, lr, beta1, beta2, eps)."""
+    """Check the arguments of `adam_step`; return (arrays, t, lr, beta1, beta2, eps)."""
     for name, array in (("theta", theta), ("m", m), ("v", v)):
         if not isinstance(array, np.ndarray) or array.dtype not in _check.FLOATS:
             raise TypeError(f"{name} must be a float32 or float64 array")
@@ -60,10 +64,11 @@ def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
         if beta >= 1:
             raise ValueError(f"{name} must be below 1, got {beta}")
     contiguous = _check.floats("grad", grad, theta.shape, theta.dtype)
+    plain = np.asarray(theta), contiguous, np.asarray(m), np.asarray(v)  # no masks, no matrices
     arrays = {"theta": theta, "grad": grad, "m": m, "v": v}
     for one, other in combinations(arrays, 2):
         if np.may_share_memory(arrays[one], arrays[other]):  # exact where both are contiguous
             raise ValueError(
                 f"{one} and {other} must not share memory: theta, m and v are updated in place"
             )
-    return contiguous, t, lr, beta1, beta2, eps
+    return plain, t, lr, beta1, beta2, eps

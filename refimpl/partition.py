@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.profiling import count, timed
 from refimpl.propagation import product_arguments
 
@@ -147,6 +148,7 @@ def partition_order(Q, p, *, version="jpdc"):
 
 
 @timed("aggregation")
+@quiet
 def feature_propagate(graph, data, X, plan, p, *, version="jpdc", layout="C"):
     """Return A X like `spmm`, to the last bit, one part of the columns after another.
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.block import Block
 from refimpl.graph import Graph, undirected
 from refimpl.profiling import count, timed
@@ -11,6 +12,7 @@ __all__ = ["spmm", "spmm_t"]
 
 
 @timed("aggregation")
+@quiet
 def spmm(graph, data, X):
     """Return A X, where A has the values `data` on the pattern of `graph`.
 
@@ -98,6 +100,7 @@ def transposed_arguments(graph, data, transpose_perm, G):
 
 
 @timed("weights")
+@quiet
 def matmul(A, B):
     """Return the dense product A B, on NumPy's BLAS."""
     count(dense=A.size * B.shape[1])

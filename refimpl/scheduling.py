@@ -89,7 +89,8 @@ def chain_order(f1, f3, *, first, reuse=True):
     ProductOrders(forward=1, dw=1, dx=2)
     """
     f1, f3 = _check.integer("f1", f1, 0), _check.integer("f3", f3, 0)
-    if reuse:
+    _check.switch("first", first)
+    if _check.switch("reuse", reuse):
         if f1 <= 2 * f3 if first else f1 < f3:
             return ProductOrders(1, 1, 0 if first else 2)
         return ProductOrders(2, 2, 0 if first else 1)
@@ -127,6 +128,7 @@ def chain_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
         raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
     for name, size in (("s", s), ("e", e), ("f1", f1), ("h_neigh", h_neigh), ("h_self", h_self)):
         _check.integer(name, size, 0)
+    _check.switch("reuse", reuse)
     widths = [f1 if order.forward == 1 else h_neigh]
     if not (reuse and order.forward == order.dw == 1):
         widths.append(f1 if order.dw == 1 else h_neigh)
@@ -164,6 +166,7 @@ def mixhop_depth(f1, widths, *, first=False):
         If a width is not an integer, or negative, or there is none.
     """
     f1, widths = _mixhop_widths(f1, widths)
+    _check.switch("first", first)
 
     def columns(J):
         return (1 if first else 2) * J * f1 + 2 * _narrow_columns(J, widths)
@@ -201,6 +204,7 @@ def mixhop_macs(depth, s, e, f1, widths, *, first):
     f1, widths = _mixhop_widths(f1, widths)
     s, e = _check.integer("s", s, 0), _check.integer("e", e, 0)
     depth = _check.integer("depth", depth, 0, len(widths) - 1)
+    _check.switch("first", first)
     columns = (1 if first else 2) * depth * f1 + 2 * _narrow_columns(depth, widths)
     return Macs(e * columns, _weight_products(first) * s * f1 * sum(widths))
 
@@ -236,6 +240,7 @@ def gat_macs(s, e, f1, f_out, *, heads=1, first):
     """
     s, e = _check.integer("s", s, 0), _check.integer("e", e, 0)
     f1, f_out = _check.integer("f1", f1, 0), _check.integer("f_out", f_out, 0)
+    _check.switch("first", first)
     if f_out % _check.integer("heads", heads, 1):
         raise ValueError(f"heads must divide f_out, {f_out}, got {heads}")
     return Macs(3 * e * f_out, _weight_products(first) * s * f1 * f_out + 6 * s * f_out)
@@ -266,6 +271,7 @@ def dense_macs(s, f1, f2, *, first):
     """
     sizes = (("s", s), ("f1", f1), ("f2", f2))
     s, f1, f2 = (_check.integer(name, size, 0) for name, size in sizes)
+    _check.switch("first", first)
     return Macs(0, _weight_products(first) * s * f1 * f2)
 
 
@@ -275,8 +281,8 @@ def _weight_products(first):
 
 
 def _mixhop_widths(f1, widths):
-    f1 = _check.integer("f1", f1, 0)
-    widths = [_check.integer(f"widths[{k}]", w, 0) for k, w in enumerate(widths)]
+    f1, given = _check.integer("f1", f1, 0), _check.sequence("widths", widths)
+    widths = [_check.integer(f"widths[{k}]", w, 0) for k, w in enumerate(given)]
     if not widths:
         raise ValueError("widths must not be empty: it begins with that of power 0")
     return f1, widths

@@ -50,9 +50,9 @@ class TypedGraph(Graph):
         if not isinstance(graph, Graph):
             raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
         relations = _check.integer("relations", relations, 1, MOST_TYPES)
-        edge_types = types_of("edge_types", edge_types, graph.e, relations).copy()
+        edge_types = types_of("edge_types", edge_types, graph.e, relations)
         if node_types is not None:
-            node_types = types_of("node_types", node_types, graph.n, MOST_TYPES).copy()
+            node_types = types_of("node_types", node_types, graph.n, MOST_TYPES)
         self._freeze(graph.indptr, graph.indices, graph.symmetric)
         for array in (edge_types, node_types):
             if array is not None:
@@ -173,7 +173,7 @@ def relation_blocks(pattern, edge_types, relations):
 
 
 def types_of(name, value, count, kinds):
-    """Check the types of `count` edges or nodes, each in [0, kinds); return them as int16."""
+    """Check the types of `count` edges or nodes, each in [0, kinds); return a copy, int16."""
     types = _check.ids(name, value, 0, kinds, np.int16)
     if types.size != count:
         raise ValueError(f"{name} must have shape ({count},), got {types.shape}")

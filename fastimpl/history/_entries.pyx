@@ -10,11 +10,15 @@ cdef extern from *:
     """
     #if defined(__GNUC__)
     #define gnn_store(address, value) __atomic_store_n(address, value, __ATOMIC_RELAXED)
+    #define gnn_load(address) __atomic_load_n(address, __ATOMIC_RELAXED)
     #else
     #define gnn_store(address, value) (*(volatile int32_t *)(address) = (value))
+    #define gnn_load(address) (*(const volatile int32_t *)(address))
     #endif
     """
     void store "gnn_store"(int32_t* address, int32_t value) noexcept nogil
+    # once: a number that another thread may change is not read again after it was compared
+    int32_t load "gnn_load"(const int32_t* address) noexcept nogil
 
 cdef enum:
     AHEAD = 16  # entries between the one looked up and the one being fetched
@@ -33,11 +37,11 @@ def lookup(
         if j + 2 * AHEAD < count:
             prefetch(&slot_of[ids[j + 2 * AHEAD]])
         if j + AHEAD < count:
-            s = slot_of[ids[j + AHEAD]]
+            s = load(&slot_of[ids[j + AHEAD]])
             if 0 <= s < places:
                 prefetch(&back[s])
                 prefetch(&stamp[s])
-        s = slot_of[ids[j]]
+        s = load(&slot_of[ids[j]])
         slots[j] = -1
         if 0 <= s < places and back[s] == first_key + ids[j] and stamp[s] >= oldest:
             slots[j] = s
@@ -63,7 +67,7 @@ def fetch(
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
         if j + AHEAD < count:
             prefetch(&rank[ids[j + AHEAD]])
-        r = rank[ids[j]]
+        r = load(&rank[ids[j]])
         hit[j] = 0 <= r < held
         if width and hit[j]:
             memcpy(&rows[j * width], &features[(most - 1 - r) * width], width)

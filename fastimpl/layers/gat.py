@@ -62,9 +62,9 @@ def gat_backward(
 ):
     options = norm, form, slope, b, relu
     X, W, a_recv, a_send, b = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
-    out, G_out = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx)
+    out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx)
     G = masked(G_out, out.X_out, relu)
-    d_sigma, d_tau, P_t = _edge_gradients(A, G, out, NORM[norm], form == "joint", slope)
+    d_sigma, d_tau, P_t = _edge_gradients(A, perm, G, out, NORM[norm], form == "joint", slope)
     dH = empty(out.H.shape, X.dtype)
     for k, columns in _heads(W, len(a_recv)):
         spmm_into(A.graph_t, P_t[k], G[:, columns], dH[:, columns])
@@ -75,7 +75,7 @@ def gat_backward(
 
 
 @timed("aggregation")
-def _edge_gradients(A, G, out, norm, joint, slope):
+def _edge_gradients(A, perm, G, out, norm, joint, slope):
     """Return the gradients of sigma and tau, and P on the transposed pattern."""
     count(sparse=A.graph.e * G.shape[1])
     epsilon, P_t = empty_like(out.P), empty((len(out.P), A.graph_t.e), G.dtype)
@@ -89,7 +89,7 @@ def _edge_gradients(A, G, out, norm, joint, slope):
         *_entries(A.graph), A.data, G, out.H, *parts, norm, joint, slope, epsilon, d_sigma
     )
     start, end = A.graph_t.start, A.graph_t.end
-    _gat.transposed(start, end, A.perm, out.P, epsilon, out.tau, joint, slope, P_t, d_tau)
+    _gat.transposed(start, end, perm, out.P, epsilon, out.tau, joint, slope, P_t, d_tau)
     return d_sigma, d_tau, P_t
 
 

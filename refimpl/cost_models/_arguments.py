@@ -1,9 +1,36 @@
 """Arguments of the cost models: numbers or arrays, checked, as float64."""
 
+import functools
+import inspect
+
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.graph import undirected
+
+
+def model(function):
+    """Decorate a cost model of numbers or arrays: their shapes must broadcast; no warnings."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    @quiet
+    def checked(*args, **kwargs):
+        given = signature.bind(*args, **kwargs).arguments
+        shapes = {name: _check.array(name, value).shape for name, value in given.items()}
+        shapes = {name: shape for name, shape in shapes.items() if shape}
+        if len(shapes) > 1:
+            try:
+                np.broadcast_shapes(*shapes.values())
+            except ValueError:
+                raise ValueError(
+                    f"{', '.join(shapes)} must have shapes that broadcast, "
+                    f"got {', '.join(map(str, shapes.values()))}"
+                ) from None
+        return function(*args, **kwargs)
+
+    return checked
 
 
 def pops(n, m):
@@ -16,7 +43,7 @@ def pops(n, m):
 
 def numbers(name, value):
     """Return `value` as finite float64, or raise."""
-    array = np.asarray(value)
+    array = _check.array(name, value)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be real numbers, got {array.dtype}")
     array = array.astype(np.float64)

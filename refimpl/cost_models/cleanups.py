@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refimpl._quiet import quiet
 from refimpl.cost_models import _arguments
 from refimpl.cost_models._arguments import weights as pop_weights
 
@@ -39,6 +40,7 @@ class CleanupModels(NamedTuple):
     refined: Cleanups
 
 
+@quiet
 def size_biased_degree(graph, deg_cap=None):
     """Return the expected weight of a node popped or added: sum of deg^2 over sum of deg (E-C1).
 
@@ -67,6 +69,7 @@ def size_biased_degree(graph, deg_cap=None):
     return np.average(weights, weights=degrees)
 
 
+@_arguments.model
 def predicted_cleanups(eta, d, n, m, d_e=None):
     """Return how often a Dashboard is cleaned up: ``(n - m) d_e / ((eta - 1) m d)``.
 
@@ -97,6 +100,7 @@ def predicted_cleanups(eta, d, n, m, d_e=None):
     return _arguments.pops(n, m) * d_e / ((eta - 1) * np.asarray(m, np.float64) * d)
 
 
+@_arguments.model
 def predicted_moves(eta, d, d_e=None):
     """Return the entries that clean-ups move for each pop: ``d_e / (eta - 1)``.
 
@@ -124,6 +128,7 @@ def predicted_moves(eta, d, d_e=None):
     return (d if d_e is None else _arguments.above("d_e", d_e, 0)) / (eta - 1)
 
 
+@quiet
 def cleanups_from_graph(graph, eta, n, m, *, deg_cap=None):
     """Return how often sampling on `graph` cleans up, by three models.
 

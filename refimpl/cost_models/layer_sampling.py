@@ -10,9 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.cost_models import _arguments
 
+MOST_LAYERS = 2**16  # more are no network, and would be summed one by one
 
+
+@quiet
 def forward_work(nodes, edges, widths):
     """Return the work of one minibatch: the sum over l of ``e_l f_(l-1) + s_l f_(l-1) f_l``.
 
@@ -51,6 +55,7 @@ def _a_layer(name, value, layers):
     return array
 
 
+@_arguments.model
 def graph_sampling_work(layers, s, f, d):
     """Return ``L s f (f + d)``: JPDC'21 Equation 8, for all widths equal.
 
@@ -77,6 +82,7 @@ def graph_sampling_work(layers, s, f, d):
     return layers * _arguments.at_least("s", s, 0) * f * (f + _arguments.at_least("d", d, 0))
 
 
+@_arguments.model
 def layer_sampling_work(layers, n, f, fanout, batch):
     """Return the work of an epoch of layer sampling, between the two cases of the papers.
 
@@ -106,7 +112,7 @@ def layer_sampling_work(layers, n, f, fanout, batch):
     TypeError, ValueError
         If an argument is not a number or out of range.
     """
-    layers = _check.integer("layers", layers, 1)
+    layers = _check.integer("layers", layers, 1, MOST_LAYERS)
     n, f = _arguments.whole("n", n), _arguments.at_least("f", f, 0)
     fanout, batch = _arguments.whole("fanout", fanout), _arguments.whole("batch", batch)
     if np.any(batch > n):
@@ -130,6 +136,7 @@ class WorkBounds(NamedTuple):
     large: float
 
 
+@_arguments.model
 def layer_sampling_cases(layers, n, f, fanout):
     """Return cases 1 and 2 of the work of an epoch (JPDC'21 section 3.2, IPDPS'19 III-B).
 
@@ -151,7 +158,7 @@ def layer_sampling_cases(layers, n, f, fanout):
     TypeError, ValueError
         If an argument is not a number or out of range.
     """
-    layers = _check.integer("layers", layers, 1)
+    layers = _check.integer("layers", layers, 1, MOST_LAYERS)
     n, f = _arguments.whole("n", n), _arguments.at_least("f", f, 0)
     fanout = _arguments.whole("fanout", fanout)
     one = n * f * (f + fanout)
@@ -159,6 +166,7 @@ def layer_sampling_cases(layers, n, f, fanout):
     return WorkBounds(small, fanout**layers * one, layers * one)
 
 
+@quiet
 def unique_nodes(n, r, fanouts):
     """Return how many distinct nodes `layer_sample` is expected to meet, hop by hop.
 
@@ -184,11 +192,9 @@ def unique_nodes(n, r, fanouts):
     TypeError, ValueError
         If an argument is not an integer, or out of range.
     """
-    n = _check.integer("n", n, 1)
+    n = _check.integer("n", n, 1, 2**53)
     counts = [float(_check.integer("r", r, 0, n))]
-    if not np.iterable(fanouts):
-        raise TypeError(f"fanouts must be a sequence of integers, got {type(fanouts).__name__}")
-    for fanout in fanouts:
-        u, draws = counts[-1], counts[-1] * _check.integer("fanouts", fanout, 0)
+    for fanout in _check.sequence("fanouts", fanouts):
+        u, draws = counts[-1], counts[-1] * _check.integer("fanouts", fanout, 0, 2**31 - 1)
         counts.append(n * (1 - (1 - u / n) * (1 - 1 / n) ** draws))
     return np.array(counts)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.cost_models import _arguments
 
 VERSIONS = ("ipdps", "jpdc")
@@ -34,6 +35,7 @@ class OperationCosts(NamedTuple):
     corrected: float
 
 
+@_arguments.model
 def expected_rounds(p, eta):
     """Return the expected rounds of a pop, ``R(p) = 1 / (1 - (1 - 1/eta)^p)``.
 
@@ -66,6 +68,7 @@ def expected_rounds(p, eta):
     return 1 / (1 - (1 - 1 / eta) ** p)
 
 
+@_arguments.model
 def memory_factor(eta, version):
     """Return K, entries written for a pop over the degree: 4 + 3/(eta-1), or 2 + 1/(eta-1).
 
@@ -97,6 +100,7 @@ def memory_factor(eta, version):
     return 4 + 3 / (eta - 1) if version == "ipdps" else 2 + 1 / (eta - 1)
 
 
+@_arguments.model
 def sample_cost(
     p, eta, d, n, m, version, *, c_rand=1.0, c_mem=1.0, lanes_exact=False, index_scan=False
 ):
@@ -135,9 +139,9 @@ def sample_cost(
         If an argument is not a number or out of range.
     """
     p, d = _arguments.whole("p", p), _arguments.at_least("d", d, 0)
-    steps = np.ceil(d / p) if lanes_exact else d / p
+    steps = np.ceil(d / p) if _check.switch("lanes_exact", lanes_exact) else d / p
     eta = _arguments.above("eta", eta, 1)
-    columns = eta / (eta - 1) if index_scan else 0.0
+    columns = eta / (eta - 1) if _check.switch("index_scan", index_scan) else 0.0
     return _cost(p, eta, steps, columns, _arguments.pops(n, m), version, c_rand, c_mem)
 
 
@@ -147,6 +151,7 @@ def _cost(p, eta, steps, columns, pops, version, c_rand, c_mem):
     return (c_rand * expected_rounds(p, eta) + c_mem * written) * pops
 
 
+@quiet
 def sample_cost_from_graph(
     graph,
     p,
@@ -189,6 +194,8 @@ def sample_cost_from_graph(
     weights, degrees = _arguments.weights(graph, deg_cap)
     p = float(_check.integer("p", p, 1))
     eta = _check.real("eta", eta, 1, strict=True)
+    _check.switch("lanes_exact", lanes_exact)
+    _check.switch("index_scan", index_scan)
     d, d_e = weights.mean(), np.average(weights, weights=degrees)
     steps = np.ceil(weights / p) if lanes_exact else weights / p
 

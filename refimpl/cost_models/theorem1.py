@@ -29,6 +29,7 @@ class ProofTerms(NamedTuple):
     serial_bound: float
 
 
+@_arguments.model
 def theorem1_pmax(eps, eta, d, version, *, rho=1.0):
     """Return the most lanes for which Theorem 1 promises a speed-up of p / (1 + eps).
 
@@ -64,6 +65,7 @@ def theorem1_pmax(eps, eta, d, version, *, rho=1.0):
     return np.floor(eps * d * memory_factor(eta, version) / rho - eta)
 
 
+@_arguments.model
 def theorem1_pmax_lanes(eps, eta, d, version, *, rho=1.0):
     """Return the most whole lanes for which a speed-up of p / (1 + eps) is sure (E-C5).
 
@@ -93,6 +95,7 @@ def theorem1_pmax_lanes(eps, eta, d, version, *, rho=1.0):
     return np.floor((eps * d * K - rho * np.asarray(eta) + K) / (rho + K))
 
 
+@_arguments.model
 def theorem1_speedup(p, eta, d, version, *, rho=1.0, lanes_exact=False):
     """Return the model's speed-up of p lanes over one, `sample_cost` at 1 over that at p.
 
@@ -126,6 +129,7 @@ def theorem1_speedup(p, eta, d, version, *, rho=1.0, lanes_exact=False):
     return one / many
 
 
+@_arguments.model
 def theorem1_steps(p, eps, eta, d, version):
     """Return what the proof of Theorem 1 compares; d / p real, c_rand = c_mem.
 

@@ -44,6 +44,7 @@ class TrafficBound(NamedTuple):
     ratio: float
 
 
+@_arguments.model
 def g_comp(n, d, f):
     """Return the multiply-adds of a feature propagation, n d f, whatever the parts.
 
@@ -71,6 +72,7 @@ def g_comp(n, d, f):
     return n * d * f
 
 
+@_arguments.model
 def g_comm(Qv, Qf, n, d, f, gamma, *, index=2, word=8, edge_word=0, out=False):
     """Return the traffic of a feature propagation, index Q_f n d + word Q_v n f gamma, in bytes.
 
@@ -112,9 +114,11 @@ def g_comm(Qv, Qf, n, d, f, gamma, *, index=2, word=8, edge_word=0, out=False):
     if np.any(gamma > 1):
         raise ValueError(f"gamma must be at most 1, got {gamma.max()}")
     edge, word = _bytes(index, word, edge_word)
+    _check.switch("out", out)
     return edge * Qf * n * d + word * Qv * n * f * gamma + (word * n * f if out else 0)
 
 
+@_arguments.model
 def theorem2_Qf(n, f, p, s_cache, *, word=8, parts="real"):
     """Return how many parts of the features Theorem 2 takes, max(p, word n f / s_cache).
 
@@ -154,6 +158,7 @@ def theorem2_Qf(n, f, p, s_cache, *, word=8, parts="real"):
     return np.ceil(Qf) if parts == "whole" else p * np.ceil(Qf / p)
 
 
+@_arguments.model
 def theorem2(n, d, f, p, s_cache, *, parts="real", index=2, word=8, edge_word=0, out=False):
     """Return the premises of Theorem 2 and the ratio that it bounds, for one subgraph.
 

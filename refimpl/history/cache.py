@@ -10,6 +10,7 @@ from refimpl.history.entries import Entries
 from refimpl.history.policy import MOST, layer_ids, rows_taken, staleness_bound
 from refimpl.history.ring import Ring
 from refimpl.history.validity import STALENESS, is_valid, oldest_stamp, take_out, vacate
+from refimpl.loader.files import still_whole
 
 
 class BidirectionalCache:
@@ -187,7 +188,7 @@ class BidirectionalCache:
     def _copy_features(self, X, first, last):
         """Copy the features of the ranks in [first, last)."""
         chosen = np.flatnonzero((first <= self.rank) & (self.rank < last))
-        self.features[len(self.features) - 1 - self.rank[chosen]] = X[chosen]
+        self.features[len(self.features) - 1 - self.rank[chosen]] = still_whole(X)[chosen]
 
     def feature_mask(self, ids):
         """Return for which of the nodes `ids` the features are in the buffer, (k,) bool."""

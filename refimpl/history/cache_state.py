@@ -3,6 +3,7 @@
 import numpy as np
 
 from refimpl.history.entries import Entries
+from refimpl.history.policy import MOST
 from refimpl.history.ring import HEADERS, NUMBERS, OVERFLOWS
 from refimpl.history.validity import STALENESS
 
@@ -24,21 +25,58 @@ def state_of(cache):
 def take_over(cache, state):
     """Put a `state` into a cache with the same options, all of it or, with an error, nothing."""
     names = ["options", "numbers", *arrays_in_use(cache, 0)]
+    if not isinstance(state, dict):
+        raise ValueError(f"state must be a dictionary, got {type(state).__name__}")
     missing = [name for name in names if name not in state]
     if missing:
         raise ValueError(f"state must hold {', '.join(missing)}")
+    if len(state) > len(names):
+        raise ValueError(f"state must hold nothing but {', '.join(names)}")
     if not np.array_equal(state["options"], options_of(cache)):
         raise ValueError("state must be of a cache with the same options")
-    values = [int(number) for number in state["numbers"]]
-    numbers = dict(zip((*NUMBERS, *COUNTS), values, strict=True))
+    numbers = _numbers(cache, state["numbers"])
     arrays = arrays_in_use(cache, numbers["used"])
     for name, array in arrays.items():
-        if state[name].shape != array.shape or state[name].dtype != array.dtype:
-            raise ValueError(f"state must hold {name} as {array.shape} {array.dtype}")
+        _check_like(name, state[name], array)
+    for name, (low, high) in _ranges(cache).items():
+        if state[name].size and not low <= state[name].min() <= state[name].max() <= high:
+            raise ValueError(f"state must hold {name} in [{low}, {high}]")
     for name, number in numbers.items():
         setattr(cache.ring if name in NUMBERS else cache, name, number)
     for name, array in arrays.items():
         array[...] = state[name]
+
+
+def _numbers(cache, found):
+    """Return what a ring and a cache remember, by name, from a state's array of it."""
+    slots, names = cache.ring.slots, (*NUMBERS, *COUNTS)
+    _check_like("numbers", found, np.zeros(len(names), np.int64))
+    numbers = dict(zip(names, found.tolist(), strict=True))
+    most = {"head": slots, "used": slots, "top": numbers["used"], "cycle": MOST}
+    for name, number in numbers.items():
+        low, high = -(name == "cycle"), most.get(name, 2**63 - 1)
+        if not low <= number <= high:
+            raise ValueError(f"state must hold {name} in [{low}, {high}], got {number}")
+    return numbers
+
+
+def _check_like(name, found, array):
+    """Raise unless `found` is an array of the shape and dtype of `array`."""
+    if not isinstance(found, np.ndarray) or (found.shape, found.dtype) != (
+        array.shape,
+        array.dtype,
+    ):
+        raise ValueError(f"state must hold {name} as {array.shape} {array.dtype}")
+
+
+def _ranges(cache):
+    """Return the least and the largest value of each array of integers."""
+    return {
+        "slot_of": (-1, cache.ring.slots - 1),
+        "back": (-1, cache.layers * cache.n - 1),
+        "stamp": (0, MOST),
+        "rank": (0, MOST),
+    }
 
 
 def all_arrays(cache):

@@ -92,6 +92,7 @@ def live_arguments(pruned):
     if not isinstance(pruned, PruneResult):
         raise TypeError(f"pruned must be a PruneResult, got {type(pruned).__name__}")
     mfg, live, comp = checked_mfg(pruned.mfg), pruned.live, pruned.comp
+    live, comp = _check.listed("live", live, "arrays"), _check.listed("comp", comp, "arrays")
     if len(live) != len(mfg.nodes) or len(comp) != len(mfg.blocks):
         raise ValueError(f"pruned must have live and comp for {len(mfg.blocks)} layers")
     return mfg, _masks("live", live, mfg.nodes), _masks("comp", comp, mfg.nodes[1:])

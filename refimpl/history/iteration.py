@@ -1,9 +1,11 @@
 """FreshGNN's Algorithm 1: one iteration of training with cached embeddings."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from refimpl import _check
 from refimpl.profiling import timed
 from refimpl.streams import CONTROL, key
 
@@ -99,6 +101,7 @@ def fresh_iteration(
     FloatingPointError
         If a gradient is NaN.
     """
+    fresh_arguments(mfgs, cache, model, load_feature, i, cached_layers)
     mfg = next(mfgs)  # 5
     L = len(mfg.blocks)
     with timed("cache"):
@@ -148,6 +151,23 @@ def fresh_iteration(
             )
     cached = tuple(~rows for rows in live.computed)
     return FreshStep(loss, len(mfg.nodes[0]), V, cached, H, G, updates)
+
+
+def fresh_arguments(mfgs, cache, model, load_feature, i, cached_layers):
+    """Check the arguments of `fresh_iteration` that no kernel checks."""
+    if not isinstance(mfgs, Iterator):
+        raise TypeError(f"mfgs must be an iterator of MFGs, got {type(mfgs).__name__}")
+    for name in ("forward", "loss", "backward"):
+        if not callable(getattr(model, name, None)):
+            raise TypeError(f"model must have a method {name}, got {type(model).__name__}")
+    if not callable(load_feature):
+        raise TypeError(f"load_feature must be callable, got {type(load_feature).__name__}")
+    layers = _check.listed("cached_layers", cached_layers, "ints")
+    if layers and cache is None:
+        raise ValueError("cache must be given where cached_layers are")
+    for l in layers:
+        _check.integer("cached_layers", l, 1)
+    _check.integer("i", i, 0)
 
 
 def joined(h_normal, h_cache, normal):

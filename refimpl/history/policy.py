@@ -165,8 +165,16 @@ def policy_update(
     _check.choice("control", control, CONTROLS)
     score, ids, _ = stable_arguments(score, ids, p)
     comp = _check.mask("comp", comp, len(ids))
-    if len(values) != len(ids):
-        raise ValueError(f"values must have {len(ids)} rows like ids, got {len(values)}")
+    if not callable(getattr(cache, "admit", None)) or not callable(getattr(cache, "evict", None)):
+        raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
+    _check.switch("gradient_evict", gradient_evict)
+    values = _check.array("values", values)
+    if values.ndim != 2 or len(values) != len(ids):
+        raise ValueError(f"values must have {len(ids)} rows like ids, got shape {values.shape}")
+    if hasattr(cache, "arena"):  # of ours; before anything is evicted
+        layer, ids = layer_ids(cache.layers, cache.n, layer, ids)
+        values, _ = rows_taken(values, (len(ids), cache.h), cache.arena.dtype, None)
+        _check.integer("i", i, 0, MOST)
     if control == "random":
         score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))
     elif control == "anti":
@@ -196,7 +204,7 @@ def low_rows(gnn, score, ids, comp, p, rank_base):
 
 def stable_arguments(score, ids, p):
     """Check the arguments of `select_stable`; return (float64 score, int64 ids, k)."""
-    score = _check.floats("score", score, (None,)).astype(np.float64, copy=False)
+    score = _check.floats("score", score, (None,)).astype(np.float64)  # a copy, as ids are
     ids = _check.ids("ids", ids, 0, 2**63 - 1, np.int64)
     if ids.size != score.size:
         raise ValueError(f"ids must have shape {score.shape} like score, got {ids.shape}")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import MFG, Block, checked
+from refimpl.block import MFG, Block
 
 
 class PruneResult(NamedTuple):
@@ -246,20 +246,17 @@ LAYOUTS: dict[str, Any] = {
 
 
 def prune_arguments(mfg, hit, uses_self, layout):
-    """Check the arguments of `prune_mfg`; return `hit` as a list of C-contiguous arrays."""
+    """Check the arguments of `prune_mfg`; return copies of the arrays of `hit`, in a list."""
     checked_mfg(mfg)
     _check.choice("layout", layout, tuple(LAYOUTS))
-    if not isinstance(uses_self, bool | np.bool_):
-        raise TypeError(f"uses_self must be True or False, got {type(uses_self).__name__}")
-    if not np.iterable(hit):
-        raise TypeError(f"hit must be a sequence of bool arrays, got {type(hit).__name__}")
-    hit = [np.ascontiguousarray(array) for array in hit]
+    _check.switch("uses_self", uses_self)
+    hit = _check.sequence("hit", hit, "bool arrays")
     if len(hit) != len(mfg.blocks):
         raise ValueError(
             f"hit must have an array for each of the {len(mfg.blocks)} layers, got {len(hit)}"
         )
-    for layer, (array, nodes) in enumerate(zip(hit, mfg.nodes[1:], strict=True), 1):
-        _check.mask(f"hit of layer {layer}", array, len(nodes))
+    layers = enumerate(zip(hit, mfg.nodes[1:], strict=True), 1)
+    hit = [_check.mask(f"hit of layer {l}", array, len(nodes)) for l, (array, nodes) in layers]
     if hit and hit[-1].any():
         raise ValueError("hit must be all False for the last layer: roots are never cached")
     return hit
@@ -269,20 +266,29 @@ def checked_mfg(mfg):
     """Return `mfg` if it is an MFG whose blocks fit its nodes, or raise."""
     if not isinstance(mfg, MFG):
         raise TypeError(f"mfg must be an MFG, got {type(mfg).__name__}")
-    sizes = [len(nodes) for nodes in mfg.nodes]
-    if len(sizes) != len(mfg.blocks) + 1:
+    sizes = [_length(nodes) for nodes in _check.listed("mfg.nodes", mfg.nodes, "arrays")]
+    blocks = _check.listed("mfg.blocks", mfg.blocks, "Blocks")
+    if len(sizes) != len(blocks) + 1:
         raise ValueError(
-            f"mfg must have one array of nodes more than blocks, got {len(sizes)} "
-            f"and {len(mfg.blocks)}"
+            f"mfg must have one array of nodes more than blocks, got {len(sizes)} and {len(blocks)}"
         )
-    for layer, block in enumerate(mfg.blocks, 1):
+    for layer, block in enumerate(blocks, 1):
         n_src, n_dst = sizes[layer - 1 : layer + 1]
-        if (checked(block).n_dst, block.n_src) != (n_dst, n_src) or n_dst > n_src:
+        if not isinstance(block, Block):
+            raise TypeError(f"mfg.blocks must be Blocks, got {type(block).__name__}")
+        if (block.n_dst, block.n_src) != (n_dst, n_src) or n_dst > n_src:
             raise ValueError(
                 f"mfg must have {n_dst} destinations and {n_src} sources, no fewer, in the block "
                 f"of layer {layer}, got {block}"
             )
     return mfg
+
+
+def _length(nodes):
+    """Return the number of nodes of a layer."""
+    if not isinstance(nodes, np.ndarray) or nodes.ndim != 1:
+        raise TypeError(f"mfg.nodes must be 1-D arrays, got {type(nodes).__name__}")
+    return len(nodes)
 
 
 def io_saving(loaded, needed):

@@ -1,5 +1,7 @@
 """What several layers check, and compute, alike."""
 
+from numbers import Integral
+
 import numpy as np
 
 from refimpl import _check
@@ -33,19 +35,14 @@ def chain_order(order):
     """Check an order of products."""
     if not isinstance(order, ProductOrders):
         raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
-    if order.forward not in (1, 2) or order.dw not in (1, 2) or order.dx not in (0, 1, 2):
-        raise ValueError(f"order must be as chain_order returns it, got {order}")
+    for number, low in (order.forward, 1), (order.dw, 1), (order.dx, 0):
+        if not isinstance(number, Integral) or not low <= number <= 2:
+            raise ValueError(f"order must be as chain_order returns it, got {_check.shown(order)}")
 
 
 def bias(b, width, dtype):
     """Check a bias, which may be None; return it."""
     return None if b is None else _check.floats("b", b, (width,), dtype)
-
-
-def switch(name, value):
-    """Check that `value` is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
 
 
 def output(X_out, G_out, shape, dtype):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul
@@ -27,6 +28,7 @@ class DenseGradients(NamedTuple):
     b: np.ndarray | None
 
 
+@quiet
 def dense_forward(X, W, *, relu, b=None):
     """Return X W + b, or ReLU(X W + b).
 
@@ -54,6 +56,7 @@ def dense_forward(X, W, *, relu, b=None):
     return activate(matmul(X, W), b, relu)
 
 
+@quiet
 def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None):
     """Return the gradients of `dense_forward` from the gradient of its result Y.
 
@@ -87,7 +90,7 @@ def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None):
 
 def dense_arguments(X, W, relu, b):
     """Check what both passes take; return (X, W, b)."""
-    _arguments.switch("relu", relu)
+    _check.switch("relu", relu)
     X = _check.floats("X", X, (None, None))
     W = _check.floats("W", W, (X.shape[1], None), X.dtype)
     return X, W, _arguments.bias(b, W.shape[1], X.dtype)
@@ -95,7 +98,7 @@ def dense_arguments(X, W, relu, b):
 
 def dense_backward_arguments(X, W, Y, G_out, need_dx):
     """Check what only the backward pass takes; return (Y, G_out)."""
-    _arguments.switch("need_dx", need_dx)
+    _check.switch("need_dx", need_dx)
     shape = (X.shape[0], W.shape[1])
     Y = _check.floats("Y", Y, shape, X.dtype)
     return Y, _check.floats("G_out", G_out, shape, X.dtype)

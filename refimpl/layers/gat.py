@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.block import entries_of_rows
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
@@ -56,6 +57,7 @@ class GatGradients(NamedTuple):
     b: np.ndarray | None
 
 
+@quiet
 def gat_forward(
     A, X, W, a_recv, a_send, *, norm="softmax", form="joint", slope=0.2, b=None, relu=True
 ):
@@ -111,6 +113,7 @@ def gat_forward(
     return GatOutput(activate(np.concatenate(Z, axis=1), b, relu), H, sigma, tau, P)
 
 
+@quiet
 def gat_backward(
     A,
     X,
@@ -156,7 +159,7 @@ def gat_backward(
     """
     options = norm, form, slope, b, relu
     X, W, a_recv, a_send, b = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
-    out, G_out = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx)
+    out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx)
     G = masked(G_out, out.X_out, relu)  # GAT.1: G = dX_out where X_out > 0, else 0
     dH, da_recv, da_send = np.empty_like(out.H), np.empty_like(a_recv), np.empty_like(a_send)
     n_dst = A.graph.n_dst
@@ -170,13 +173,13 @@ def gat_backward(
                 E = entry_sums(A.graph, sigma, tau)  # GAT.4: E_uv = sigma_u + tau_v
                 dE = dbeta * leaky_slope(E, slope)  # GAT.5: dE_uv = dbeta_uv phi'(E_uv)
                 dsigma = row_sums(A.graph, dE)  # GAT.6: dsigma_u = sum_v dE_uv
-                dtau = row_sums(A.graph_t, dE[A.perm])  # GAT.7: dtau_v = sum_u dE_uv
+                dtau = row_sums(A.graph_t, dE[perm])  # GAT.7: dtau_v = sum_u dE_uv
             else:
                 dsigma = row_sums(A.graph, dbeta)  # GAT.8: dsigma_u = sum_v dbeta_uv
                 dsigma *= leaky_slope(sigma, slope)  # GAT.9: dsigma_u *= phi'(sigma_u)
-                dtau = row_sums(A.graph_t, dbeta[A.perm])  # GAT.10: dtau_v = sum_u dbeta_uv
+                dtau = row_sums(A.graph_t, dbeta[perm])  # GAT.10: dtau_v = sum_u dbeta_uv
                 dtau *= leaky_slope(tau, slope)  # GAT.11: dtau_v *= phi'(tau_v)
-        dH[:, columns] = spmm(A.graph_t, P_k[A.perm], G_k)  # GAT.12: dH = P^T G
+        dH[:, columns] = spmm(A.graph_t, P_k[perm], G_k)  # GAT.12: dH = P^T G
         dH[:n_dst, columns] += outer(dsigma, a_recv[k])  # GAT.13: dH += dsigma a_recv^T
         dH[:, columns] += outer(dtau, a_send[k])  # GAT.14: dH += dtau a_send^T
         da_recv[k] = apply(H_k[:n_dst].T, dsigma)  # GAT.15: da_recv = H^T dsigma
@@ -282,7 +285,7 @@ def gat_arguments(A, X, W, a_recv, a_send, norm, form, slope, b, relu, backward=
     _check.choice("norm", norm, NORMS)
     _check.choice("form", form, FORMS)
     _check.real("slope", slope, 0)
-    _arguments.switch("relu", relu)
+    _check.switch("relu", relu)
     W = _check.floats("W", W, (X.shape[1], None), X.dtype)
     a_recv = _check.floats("a_recv", a_recv, (None, None), X.dtype)
     a_send = _check.floats("a_send", a_send, a_recv.shape, X.dtype)
@@ -293,15 +296,15 @@ def gat_arguments(A, X, W, a_recv, a_send, norm, form, slope, b, relu, backward=
         )
     if backward and A.perm is None:
         raise ValueError("A must have perm: see loop_norm")
-    if backward:
-        _check.positions("A.perm", A.perm, A.graph_t.e, A.graph.e)
     return X, W, a_recv, a_send, _arguments.bias(b, W.shape[1], X.dtype)
 
 
 def gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx):
-    """Check what only the backward pass takes; return (out, G_out)."""
-    _arguments.switch("need_dx", need_dx)
+    """Check what only the backward pass takes; return (out, G_out, A.perm)."""
+    _check.switch("need_dx", need_dx)
+    perm = _check.positions("A.perm", A.perm, A.graph_t.e, A.graph.e)
     n_dst, n_src, heads = A.graph.n_dst, A.graph.n_src, len(a_recv)
+    _check.record("out", out, GatOutput)
     X_out, G_out = _arguments.output(out.X_out, G_out, (n_dst, W.shape[1]), X.dtype)
     shapes = {
         "H": (n_src, W.shape[1]),
@@ -313,4 +316,4 @@ def gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx):
         name: _check.floats(f"out.{name}", getattr(out, name), shape, X.dtype)
         for name, shape in shapes.items()
     }
-    return GatOutput(X_out, **parts), G_out
+    return GatOutput(X_out, **parts), G_out, perm

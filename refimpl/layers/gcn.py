@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.layers.sage import saved_product
@@ -42,6 +43,7 @@ class GcnGradients(NamedTuple):
     b: np.ndarray | None
 
 
+@quiet
 def gcn_forward(A, X, W, order, *, b=None, relu=True):
     """Return ReLU(A X W + b).
 
@@ -77,6 +79,7 @@ def gcn_forward(A, X, W, order, *, b=None, relu=True):
     return GcnOutput(activate(Z, b, relu), AX)
 
 
+@quiet
 def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True):
     """Return the gradients of a GCN layer from the gradient of its output.
 
@@ -127,13 +130,13 @@ def gcn_arguments(A, X, W, order, b, relu, backward=False):
     """Check what both passes take; return (X, W, b)."""
     X = _arguments.adjacency("A", A, X, backward)
     _arguments.chain_order(order)
-    _arguments.switch("relu", relu)
+    _check.switch("relu", relu)
     W = _check.floats("W", W, (X.shape[1], None), X.dtype)
     return X, W, _arguments.bias(b, W.shape[1], X.dtype)
 
 
 def gcn_backward_arguments(A, X, W, out, G_out):
     """Check what only the backward pass takes; return (X_out, AX, G_out)."""
-    rows = A.graph.n_dst
+    rows, out = A.graph.n_dst, _check.record("out", out, GcnOutput)
     X_out, G_out = _arguments.output(out.X_out, G_out, (rows, W.shape[1]), X.dtype)
     return X_out, saved_product(out.AX, rows, X), G_out

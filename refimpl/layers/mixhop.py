@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
@@ -47,6 +48,7 @@ class MixHopGradients(NamedTuple):
     b: np.ndarray | None
 
 
+@quiet
 def mixhop_forward(hops, X, W, depth, *, b=None, relu=True):
     """Return ReLU([X W_0 || A X W_1 || .. || A^K X W_K] + b).
 
@@ -91,6 +93,7 @@ def mixhop_forward(hops, X, W, depth, *, b=None, relu=True):
     return MixHopOutput(activate(Z, b, relu), tuple(B[1:]))
 
 
+@quiet
 def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx):
     """Return the gradients of a MixHop layer from the gradient of its output.
 
@@ -152,7 +155,7 @@ def rows_after(hops, X):
 def mixhop_arguments(hops, X, W, depth, b, relu, backward=False):
     """Check what both passes take; return (X, W, b)."""
     X = _check.floats("X", X, (None, None))
-    _arguments.switch("relu", relu)
+    _check.switch("relu", relu)
     if not isinstance(hops, tuple | list) or not isinstance(W, tuple | list):
         raise TypeError("hops and W must be tuples or lists")
     if len(W) != len(hops) + 1:
@@ -170,13 +173,15 @@ def mixhop_arguments(hops, X, W, depth, b, relu, backward=False):
 
 def mixhop_backward_arguments(hops, X, W, out, G_out, depth, need_dx):
     """Check what only the backward pass takes; return (X_out, powers, G_out)."""
-    _arguments.switch("need_dx", need_dx)
+    _check.switch("need_dx", need_dx)
     shape = (rows_after(hops, X), sum(W_k.shape[1] for W_k in W))
+    out = _check.record("out", out, MixHopOutput)
     X_out, G_out = _arguments.output(out.X_out, G_out, shape, X.dtype)
-    if len(out.powers) != depth:
-        raise ValueError(f"out.powers must have {depth} arrays, got {len(out.powers)}")
+    powers = _check.sequence("out.powers", out.powers, "arrays")
+    if len(powers) != depth:
+        raise ValueError(f"out.powers must have {depth} arrays, got {len(powers)}")
     powers = tuple(
         _check.floats(f"out.powers[{j}]", B, (hops[j].graph.n_dst, X.shape[1]), X.dtype)
-        for j, B in enumerate(out.powers)
+        for j, B in enumerate(powers)
     )
     return X_out, powers, G_out

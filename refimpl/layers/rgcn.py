@@ -9,7 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
+from refimpl.block import Block
+from refimpl.graph import Graph
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
@@ -51,6 +54,7 @@ class RgcnGradients(NamedTuple):
     b: np.ndarray | None
 
 
+@quiet
 def rgcn_forward(A, X, W, W_self, *, coefficients=None, b=None, relu=True):
     """Return ReLU(X W_self + A_1 X W_1 + .. + A_R X W_R + b), the first term for destinations.
 
@@ -92,6 +96,7 @@ def rgcn_forward(A, X, W, W_self, *, coefficients=None, b=None, relu=True):
     return RgcnOutput(activate(Z, b, relu), tuple(means))
 
 
+@quiet
 def rgcn_backward(A, X, W, W_self, out, G_out, *, coefficients=None, b=None, relu=True, need_dx):
     """Return the gradients of an R-GCN layer from the gradient of its output.
 
@@ -153,7 +158,7 @@ def destinations(A):
 
 def rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=False):
     """Check what both passes take; return (X, W, W_self, coefficients, b)."""
-    _arguments.switch("relu", relu)
+    _check.switch("relu", relu)
     for name, value in (("A", A), ("W", W)):
         if not isinstance(value, tuple | list):
             raise TypeError(f"{name} must be a tuple or list, got {type(value).__name__}")
@@ -183,7 +188,7 @@ def rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=False):
 
 def _check_alike(name, A, first):
     """Check that the Adjacency of a relation has the shape and dtype of the first one."""
-    if not isinstance(A, Adjacency):
+    if not isinstance(A, Adjacency) or not isinstance(A.graph, Graph | Block):
         return  # refused by `_arguments.adjacency`
     want, got = ((B.graph.n_dst, B.graph.n_src) for B in (first, A))
     if got != want:
@@ -196,13 +201,15 @@ def _check_alike(name, A, first):
 
 def rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx):
     """Check what only the backward pass takes; return (X_out, means, G_out)."""
-    _arguments.switch("need_dx", need_dx)
+    _check.switch("need_dx", need_dx)
     shape = A[0].graph.n_dst, W_self.shape[1]
+    out = _check.record("out", out, RgcnOutput)
     X_out, G_out = _arguments.output(out.X_out, G_out, shape, X.dtype)
-    if len(out.means) != len(A):
-        raise ValueError(f"out.means must have {len(A)} arrays, got {len(out.means)}")
+    means = _check.sequence("out.means", out.means, "arrays")
+    if len(means) != len(A):
+        raise ValueError(f"out.means must have {len(A)} arrays, got {len(means)}")
     means = tuple(
         _check.floats(f"out.means[{r}]", M, (len(destinations(A_r)), X.shape[1]), X.dtype)
-        for r, (A_r, M) in enumerate(zip(A, out.means, strict=True))
+        for r, (A_r, M) in enumerate(zip(A, means, strict=True))
     )
     return X_out, means, G_out

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.streams import Stream
 
 
@@ -26,6 +27,7 @@ class RowL2Output(NamedTuple):
     norms: np.ndarray
 
 
+@quiet
 def row_l2_forward(X, *, eps=1e-6):
     """Return every row of X over its Euclidean length, or over eps where that is larger.
 
@@ -51,6 +53,7 @@ def row_l2_forward(X, *, eps=1e-6):
     return RowL2Output(X / norms[:, None], norms)
 
 
+@quiet
 def row_l2_backward(out, G, *, eps=1e-6):
     """Return the gradient of X from that of ``out.Y``.
 
@@ -77,6 +80,7 @@ def row_l2_backward(out, G, *, eps=1e-6):
     return (G - Y * along[:, None]) / norms[:, None]
 
 
+@quiet
 def dropout(X, rate, key):
     """Return X with each element set to 0 with probability `rate`, the others over 1 - rate.
 
@@ -112,6 +116,7 @@ def dropout(X, rate, key):
 
 def row_l2_arguments(out, G, eps):
     """Check the arguments of `row_l2_backward`; return (Y, norms, G, eps)."""
+    out = _check.record("out", out, RowL2Output)
     Y = _check.floats("out.Y", out.Y, (None, None))
     norms = _check.floats("out.norms", out.norms, (len(Y),), Y.dtype)
     G = _check.floats("G", G, Y.shape, Y.dtype)

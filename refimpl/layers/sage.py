@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
@@ -44,6 +45,7 @@ class SageGradients(NamedTuple):
     b: np.ndarray | None
 
 
+@quiet
 def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="neigh_first"):
     """Return ReLU([A X W_neigh || X W_self] + b).
 
@@ -85,6 +87,7 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
     return SageOutput(activate(Z, b, relu), AX)
 
 
+@quiet
 def sage_backward(
     A, X, W_neigh, W_self, out, G_out, order, *, b=None, relu=True, concat="neigh_first"
 ):
@@ -146,7 +149,7 @@ def sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat, backward=False
     """Check what both passes take; return (X, W_neigh, W_self, b)."""
     X = _arguments.adjacency("A", A, X, backward)
     _arguments.chain_order(order)
-    _arguments.switch("relu", relu)
+    _check.switch("relu", relu)
     _check.choice("concat", concat, CONCAT)
     W_neigh = _check.floats("W_neigh", W_neigh, (X.shape[1], None), X.dtype)
     W_self = _check.floats("W_self", W_self, (X.shape[1], None), X.dtype)
@@ -155,7 +158,7 @@ def sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat, backward=False
 
 def sage_backward_arguments(A, X, W_neigh, W_self, out, G_out):
     """Check what only the backward pass takes; return (X_out, AX, G_out)."""
-    rows = A.graph.n_dst
+    rows, out = A.graph.n_dst, _check.record("out", out, SageOutput)
     shape = (rows, W_neigh.shape[1] + W_self.shape[1])
     X_out, G_out = _arguments.output(out.X_out, G_out, shape, X.dtype)
     return X_out, saved_product(out.AX, rows, X), G_out

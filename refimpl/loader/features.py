@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.loader.files import AT_REST, matrix
+from refimpl.loader.files import AT_REST, matrix, still_whole
 from refimpl.loader.store import FeatureStore
 
 ID_BYTES = 8  # of a row's number in a message
@@ -149,6 +149,8 @@ def gather_rows(X, rows):
     ------
     TypeError, ValueError
         If X is no such array, or a row is not in it.
+    OSError
+        If X is mapped from a file that has become shorter.
     """
     X, rows = gather_arguments(X, rows)
     out = np.empty((len(rows), X.shape[1]), np.result_type(X, np.float32))
@@ -175,6 +177,8 @@ def fetch_one_sided(plan):
     ------
     TypeError, ValueError
         If `plan` is no FetchPlan, or names rows that are not there.
+    OSError
+        If a part is mapped from a file that has become shorter.
     """
     store, rows, positions, copies = plan_arguments(plan)
     out = np.empty((plan.n, store.d), np.float32)
@@ -203,6 +207,8 @@ def fetch_two_sided(plan):
     ------
     TypeError, ValueError
         If `plan` is no FetchPlan, or names rows that are not there.
+    OSError
+        If a part is mapped from a file that has become shorter.
     """
     store, rows, positions, copies = plan_arguments(plan)
     out = np.empty((plan.n, store.d), np.float32)
@@ -304,7 +310,7 @@ def two_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, memory=100e
 
 def gather_arguments(X, rows):
     """Check the arguments of `gather_rows`; return (X, rows)."""
-    X = matrix("X", X, dtypes=(*AT_REST, np.dtype(np.float64)))
+    X = still_whole(matrix("X", X, dtypes=(*AT_REST, np.dtype(np.float64))))
     return X, _check.ids("rows", rows, 0, len(X), np.int64)
 
 
@@ -312,19 +318,30 @@ def plan_arguments(plan):
     """Check a plan; return (store, rows, positions, copies)."""
     if not isinstance(plan, FetchPlan):
         raise TypeError(f"plan must be a FetchPlan (see plan_fetch), got {type(plan).__name__}")
+    if not isinstance(plan.store, FeatureStore):
+        raise TypeError(f"plan.store must be a FeatureStore, got {type(plan.store).__name__}")
     store, sizes = plan.store, plan.store.ownership.sizes
-    if not len(plan.rows) == len(plan.positions) == len(sizes):
-        raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")
+    _check.integer("plan.me", plan.me, 0, len(sizes) - 1)
+    for name in ("rows", "positions"):
+        if len(_check.listed(f"plan.{name}", getattr(plan, name), "arrays")) != len(sizes):
+            raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")
+    if np.shape(_check.array("plan.copies", plan.copies))[:1] != (2,):
+        raise ValueError("plan.copies must have two rows")
+    n = _check.integer("plan.n", plan.n, 0)
+    for part in store.parts:
+        still_whole(part)
     rows = [
         _check.ids("plan.rows", r, 0, k, np.int64) for r, k in zip(plan.rows, sizes, strict=True)
     ]
-    positions = [_check.ids("plan.positions", p, 0, plan.n, np.int64) for p in plan.positions]
-    copies = np.stack([_check.ids("plan.copies", c, 0, plan.n, np.int64) for c in plan.copies])
-    if list(map(len, rows)) != list(map(len, positions)) or len(plan.copies) != 2:
-        raise ValueError("plan.positions must be as long as plan.rows, and copies two rows")
-    fetched = np.zeros(plan.n, bool)
-    fetched[np.concatenate(positions)] = True
-    written = np.bincount(np.concatenate([*positions, copies[0]]), minlength=plan.n)
-    if np.any(written != 1) or not fetched[copies[1]].all():
+    positions = [_check.ids("plan.positions", p, 0, n, np.int64) for p in plan.positions]
+    copies = np.stack([_check.ids("plan.copies", c, 0, n, np.int64) for c in plan.copies])
+    if list(map(len, rows)) != list(map(len, positions)):
+        raise ValueError("plan.positions must be as long as plan.rows")
+    to = np.concatenate([*positions, copies[0]])
+    fetched = np.zeros(to.size, bool)  # not n, which nobody has seen yet
+    once = n == to.size and np.all(np.bincount(to, minlength=n) == 1)
+    if once:
+        fetched[np.concatenate(positions)] = True
+    if not once or not fetched[copies[1]].all():
         raise ValueError("plan must write each row of the result once")
     return store, rows, positions, copies

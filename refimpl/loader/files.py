@@ -1,11 +1,13 @@
 """Features in files, mapped into memory, and how much of them the operating system reads."""
 
 import mmap
-import os
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+from refimpl._files import replacing
+from refimpl._reading import map_npy, reading
 
 AT_REST = (np.dtype(np.float32), np.dtype(np.float16))
 
@@ -66,16 +68,9 @@ def write_features(path, array):
     OSError
         If the file cannot be written.
     """
-    path, array = Path(path), matrix("array", array)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            np.save(file, array, allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    array = matrix("array", array)
+    with replacing(path) as file:
+        np.save(file, array, allow_pickle=False)
 
 
 def open_features(path, *, readahead=False):
@@ -105,16 +100,38 @@ def open_features(path, *, readahead=False):
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no features at {path}")
+    with reading(path, "a whole file of features", "is not") as file:
+        array = map_npy(file)
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
         matrix("array", array)
-    except (ValueError, EOFError, OSError) as error:
-        raise ValueError(f"{path} is not a whole file of features: {error}") from error
-    except TypeError as error:
-        raise TypeError(f"{path} holds no features: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{path} holds no features: {error}") from error
     if not readahead and isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
         array.base.madvise(mmap.MADV_RANDOM)
     return array
+
+
+def still_whole(X):
+    """Return X, or raise if it is mapped from a file that has become shorter since.
+
+    To read a page behind the end of its file ends a process. Of a file that becomes shorter after
+    this look at it, nothing can be said.
+
+    Raises
+    ------
+    OSError
+    """
+    begin, name, mapping = 0, None, X
+    while isinstance(mapping, np.ndarray):
+        if isinstance(mapping, np.memmap):
+            begin = mapping.offset - mapping.offset % mmap.ALLOCATIONGRANULARITY
+            name = mapping.filename
+        mapping = mapping.base
+    if isinstance(mapping, mmap.mmap):
+        size, end = mapping.size(), begin + len(mapping)
+        if size < end:
+            raise OSError(f"{name} was {end} bytes long when it was opened, and now is {size}")
+    return X
 
 
 def matrix(name, value, like=None, dtypes=AT_REST):

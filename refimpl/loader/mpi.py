@@ -15,7 +15,7 @@ import numpy as np
 from refimpl import _check
 from refimpl._threads import in_background
 from refimpl.loader.features import Fetched, one_sided_trace, two_sided_trace
-from refimpl.loader.files import matrix
+from refimpl.loader.files import matrix, still_whole
 from refimpl.loader.store import OWNERS, Ownership
 
 MOST_ROWS = 2**31 - 1  # of a rank: MPI counts rows in an int
@@ -112,6 +112,8 @@ class DistributedFeatures:
         ------
         TypeError, ValueError
             If an id is not in [0, n), or `rounds` leaves out a rank that has to be read.
+        OSError
+            If the part of this rank is mapped from a file that has become shorter.
         """
         rows, positions, copies = self._split(ids)
         me, wanted = self.comm.rank, {p for p, r in enumerate(rows) if len(r)}
@@ -169,6 +171,7 @@ class DistributedFeatures:
     def _split(self, ids):
         if self._window is None:
             raise ValueError("these features have been closed")
+        still_whole(self._X)
         return self.ownership.split(_check.ids("ids", ids, 0, self.n, np.int64))
 
     def _read(self, peers, rows, positions, out):

@@ -47,7 +47,8 @@ class Topology:
     def __post_init__(self):
         devices = _check.integer("devices", self.devices, 1)
         links = []
-        for a, b, bandwidth in self.links:
+        for link in _check.sequence("links", self.links, "(int, int, float)"):
+            a, b, bandwidth = _check.sequence("links", link, "(int, int, float)", 3)
             a, b = _check.integer("links", a, 0), _check.integer("links", b, 0)
             if a == b:
                 raise ValueError(f"links must join two vertices, got {a} twice")
@@ -276,7 +277,7 @@ def demands(topology, demand):
 
 
 def _square(name, value, n=None):
-    array = np.asarray(value)
+    array = _check.array(name, value)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or (n is not None and len(array) != n):
         size = "n" if n is None else n
         raise ValueError(f"{name} must have shape ({size}, {size}), got {array.shape}")

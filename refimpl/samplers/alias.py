@@ -81,6 +81,15 @@ def alias_draw(table, k, c):
     """
     if not isinstance(table, AliasTable):
         raise TypeError(f"table must be an AliasTable, got {type(table).__name__}")
+    for name, dtype in (("prob", np.float64), ("alias", np.int64)):
+        part = getattr(table, name)
+        if not isinstance(part, np.ndarray) or part.dtype != dtype:
+            raise TypeError(f"table.{name} must be a {np.dtype(dtype)} array: see alias_build")
+    if table.prob.ndim != 1 or not table.prob.size or table.alias.shape != table.prob.shape:
+        raise ValueError(
+            f"table must have prob and alias of one length, from 1, "
+            f"got shapes {table.prob.shape} and {table.alias.shape}"
+        )
     return outcome(table, Stream(_check.word("k", k), _check.word("c", c)))
 
 

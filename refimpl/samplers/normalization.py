@@ -7,7 +7,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.adjacency import Adjacency
-from refimpl.graph import Subgraph, undirected
+from refimpl.graph import Graph, Subgraph, undirected
 from refimpl.streams import SAINT, as_seed
 
 LARGEST = 1e4  # most that an edge's value is raised
@@ -159,6 +159,9 @@ def aggregator(counts, graph, sub, *, floor=1.0, dtype=np.float64):
 def _arguments(counts, floor, dtype):
     if not isinstance(counts, SamplingCounts):
         raise TypeError(f"counts must be SamplingCounts, got {type(counts).__name__}")
+    for name in ("nodes", "edges"):
+        _check.ids(f"counts.{name}", getattr(counts, name), 0, 2**63 - 1, np.int64)
+    _check.integer("counts.subgraphs", counts.subgraphs, 0, 2**63 - 1)
     floor = _check.real("floor", floor, 0, strict=True)
     return floor, _check.float_dtype("dtype", dtype)
 
@@ -172,5 +175,13 @@ def _check_of_one_graph(counts, graph, sub):
         )
     if not isinstance(sub, Subgraph):
         raise TypeError(f"sub must be a Subgraph, got {type(sub).__name__}")
-    _check.ids("sub.nodes", sub.nodes, 0, graph.n, np.int32)
-    _check.ids("sub.edge_ids", sub.edge_ids, 0, graph.e, np.int64)
+    nodes = _check.ids("sub.nodes", sub.nodes, 0, graph.n, np.int32)
+    edge_ids = _check.ids("sub.edge_ids", sub.edge_ids, 0, graph.e, np.int64)
+    if not isinstance(sub.graph, Graph):
+        raise TypeError(f"sub.graph must be a Graph, got {type(sub.graph).__name__}")
+    if (nodes.size, edge_ids.size) != (sub.graph.n, sub.graph.e):
+        raise ValueError(
+            f"sub.nodes and sub.edge_ids must be of sub.graph, {sub.graph!r}, "
+            f"got {nodes.size} and {edge_ids.size}"
+        )
+    _check.positions("sub.transpose_perm", sub.transpose_perm, sub.graph.e)

@@ -67,7 +67,9 @@ def train(tmp_path, capfd):
 
     def train(*options):
         argv = ["train", "--data", tmp_path / "tiny", "--out", tmp_path / "out", "--hidden", "8"]
-        status = main([*map(str, argv), *options])
+        status = main(
+            [*map(str, argv), *([] if "--resume" in options else ["--overwrite"]), *options]
+        )
         metrics = tmp_path / "out" / "metrics.json"
         found = json.loads(metrics.read_text())["settings"] if metrics.exists() else None
         return status, *capfd.readouterr(), found

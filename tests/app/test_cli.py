@@ -37,6 +37,7 @@ def run(folder, tmp_path, capfd):
     def run(*options, out="out", command="train"):
         argv = [command, "--data", str(folder)]
         argv += ["--out", str(tmp_path / out), "--epochs", "3", "--hidden", "8"]
+        argv += [] if "--resume" in options else ["--overwrite"]
         status = main([*argv, *map(str, options)])
         text = capfd.readouterr()
         metrics = tmp_path / out / "metrics.json"
@@ -429,7 +430,7 @@ def test_refimpl_runs_without_fastimpl(folder, tmp_path):
     argv = ["train", "--data", str(folder), "--out", str(tmp_path / "o"), "--epochs", "1"]
     command = [sys.executable, "-c", code]
     subprocess.run([*command, *argv], check=True, capture_output=True)
-    argv += ["--impl", "fastimpl"]
+    argv += ["--overwrite", "--impl", "fastimpl"]
     failed = subprocess.run([*command, *argv], capture_output=True, text=True, check=False)
     assert failed.returncode == 2
     assert "--impl fastimpl cannot be imported" in failed.stderr

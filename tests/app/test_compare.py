@@ -25,8 +25,8 @@ def compare(tmp_path, capfd):
 
     def compare(*options):
         out = tmp_path / "table.json"
-        argv = ["compare", "--data", str(folder), "--out", str(out), "--hidden", "8", *options]
-        status = main(argv)
+        argv = ["compare", "--data", str(folder), "--out", str(out), "--overwrite"]
+        status = main([*argv, "--hidden", "8", *options])
         text = capfd.readouterr()
         return status, *text, json.loads(out.read_text()) if out.exists() else None
 

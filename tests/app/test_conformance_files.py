@@ -8,10 +8,10 @@ import pytest
 from conformance_programs import kernel_of
 
 import refimpl
+from refimpl._files import replacing
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.case import Case, Close, Kernel
-from refimpl.lab.apps.files import replacing
 
 CASE = Case("one", {"x": 1})
 ZERO = Case("zero", {"x": 0}, ("WORKED",), 0, "Shifts and products of 0 are 0.")
@@ -175,10 +175,10 @@ def test_what_is_no_ordinary_file_is_not_replaced(tmp_path):
     os.mkfifo(pipe)
     for path in (pipe, tmp_path):
         before = path.stat()
-        with pytest.raises(OSError, match="is no ordinary file"), replacing(path) as temporary:
-            temporary.write_text("text")
+        with pytest.raises(OSError, match="is no ordinary file"), replacing(path) as file:
+            file.write(b"text")
         assert path.stat().st_ino == before.st_ino
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
-    with replacing(tmp_path / "new") as temporary:
-        temporary.write_text("text")
+    with replacing(tmp_path / "new") as file:
+        file.write(b"text")
     assert (tmp_path / "new").read_text() == "text"

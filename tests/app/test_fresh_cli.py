@@ -45,6 +45,7 @@ def run(folder, tmp_path, capfd):
 
     def run(*options, out="out", impl="fastimpl"):
         argv = ["train", "--data", folder, "--out", tmp_path / out, "--hidden", HIDDEN]
+        argv += [] if "--resume" in options else ["--overwrite"]
         status = main([*map(str, (*argv, "--epochs", EPOCHS, "--impl", impl, *options))])
         text = capfd.readouterr()
         metrics = tmp_path / out / "metrics.json"

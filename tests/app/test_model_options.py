@@ -175,7 +175,7 @@ def run(folder, tmp_path, capfd):
 
     def run(*options, out="out"):
         argv = ["train", "--data", folder, "--out", tmp_path / out, "--epochs", 2, "--hidden", 8]
-        status = main([*map(str, (*argv, *options))])
+        status = main([*map(str, (*argv, "--overwrite", *options))])
         text = capfd.readouterr()
         metrics = tmp_path / out / "metrics.json"
         found = json.loads(metrics.read_text())["settings"] if metrics.exists() else None

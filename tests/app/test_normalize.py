@@ -32,7 +32,7 @@ def run(folder, tmp_path, capfd):
 
     def run(*options, out="out", normalize=("--normalize", "--coverage", COVERAGE)):
         argv = ["train", "--data", folder, "--out", tmp_path / out, "--epochs", 3, "--hidden", 8]
-        status = main([*map(str, (*argv, *normalize, *options))])
+        status = main([*map(str, (*argv, "--overwrite", *normalize, *options))])
         text = capfd.readouterr()
         if status:
             return status, *text, None, None
@@ -224,7 +224,7 @@ def compare(folder, tmp_path, capfd):
     def compare(*options):
         out = tmp_path / "table.json"
         argv = ["compare", "--data", str(folder), "--out", str(out), "--hidden", "8"]
-        status = main([*argv, "--rounds", "1", *options])
+        status = main([*argv, "--overwrite", "--rounds", "1", *options])
         return status, capfd.readouterr().out, json.loads(out.read_text())
 
     return compare

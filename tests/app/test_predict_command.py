@@ -45,8 +45,9 @@ def command(gnn, run_folder, capfd):
     """Run `predict` with the model of that run; return what it prints."""
 
     def command(*options):
-        model = str(run_folder / "model.npz")
-        assert main(["predict", model, "--impl", gnn.__name__, *map(str, options)]) == 0
+        argv = ["predict", str(run_folder / "model.npz"), "--impl", gnn.__name__]
+        argv += ["--overwrite"] if "--out" in options else []
+        assert main([*argv, *map(str, options)]) == 0
         stdout, stderr = capfd.readouterr()
         assert stderr == ""
         return stdout
@@ -296,11 +297,12 @@ def test_a_failed_prediction_leaves_the_old_file(single, tiny_model, tmp_path, m
     out = tmp_path / "p.csv"
     out.write_text("old")
 
-    def full_disk(path, *args):
-        path.write_text("half")
+    def full_disk(file, *args):
+        file.write(b"half")
         raise OSError("no space left")
 
     monkeypatch.setattr("refimpl.lab.apps.predict._write_csv", full_disk)
-    assert main(["predict", str(tiny_model), "--data", str(single), "--out", str(out)]) == 2
+    argv = ["predict", str(tiny_model), "--data", str(single), "--out", str(out)]
+    assert main([*argv, "--overwrite"]) == 2
     assert out.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]

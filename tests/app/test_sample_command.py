@@ -29,7 +29,7 @@ def sample(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(plots, "draw_sample", lambda *args: False)
 
     def sample(*options, out="out"):
-        status = main(["sample", "--out", str(tmp_path / out), *map(str, options)])
+        status = main(["sample", "--out", str(tmp_path / out), "--overwrite", *map(str, options)])
         text = capfd.readouterr()
         written = tmp_path / out / "sample.json"
         return status, *text, json.loads(written.read_text()) if written.exists() else None

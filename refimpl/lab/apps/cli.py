@@ -10,6 +10,7 @@ from refimpl.lab.apps.info import info
 from refimpl.lab.apps.option import add_options
 from refimpl.lab.apps.options import RUN, groups, run_options, train_options
 from refimpl.lab.apps.predict import predict, predict_options
+from refimpl.lab.apps.results import add_overwrite
 from refimpl.lab.apps.run import train
 from refimpl.lab.apps.sample import sample, sample_options
 from refimpl.lab.apps.stepper import command as trace
@@ -73,13 +74,15 @@ def _add_train(commands, impl):
         "--out", metavar="FOLDER", help="folder to write to (default: runs/ and the data's name)"
     )
     *others, last = (option.flag for option in options.values() if option.free)
-    run.add_argument(
+    going_on = run.add_mutually_exclusive_group()
+    going_on.add_argument(
         "--resume",
         action="store_true",
         help="go on from the checkpoint in the folder, with its settings, to the same bits as "
         f"an uninterrupted run; --epochs may be raised, {', '.join(others)} and {last} changed "
-        "(default: off, start over)",
+        "(default: off, start a new run)",
     )
+    add_overwrite(going_on, "the run in the folder")
 
 
 def _add_predict(commands, impl):
@@ -98,6 +101,7 @@ def _add_predict(commands, impl):
         metavar="FILE.npy|FILE.csv",
         help="write the predictions to this file, a row a node (default: no file)",
     )
+    add_overwrite(parser, "that file")
 
 
 def _add_compare(commands):
@@ -121,6 +125,7 @@ def _add_compare(commands):
     run.add_argument(
         "--out", metavar="FILE", help="write the table to this file as JSON (default: no file)"
     )
+    add_overwrite(run, "that file")
 
 
 def _add_sample(commands, impl):
@@ -137,6 +142,7 @@ def _add_sample(commands, impl):
         metavar="FOLDER",
         help="write sample.json and sample.png to this folder (default: no files)",
     )
+    add_overwrite(parser, "these files in the folder")
 
 
 def _add_info(commands, impl):
@@ -191,10 +197,13 @@ def _run(arguments, impl, prog):
     made = {"train": train_options, "predict": predict_options, "sample": sample_options}
     options = compare_options() if command == "compare" else made[command](impl)
     given = {key: to_json(value) for key, value in arguments.items() if key in options}
+    if arguments["overwrite"] and out is None and command != "train":
+        raise UserError("--overwrite does not apply without --out")
+    form = {"options": options, "out": out, "overwrite": arguments["overwrite"]}
     if command == "train":
-        return train(given, options=options, out=out, resume=arguments["resume"], prog=prog)
+        return train(given, resume=arguments["resume"], prog=prog, **form)
     if command == "predict":
-        return predict(arguments["model"], given, options=options, out=out)
+        return predict(arguments["model"], given, **form)
     if command == "sample":
-        return sample(given, options=options, out=out)
-    return compare(given, options=options, rounds=arguments["rounds"], out=out)
+        return sample(given, **form)
+    return compare(given, rounds=arguments["rounds"], **form)

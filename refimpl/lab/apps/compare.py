@@ -13,6 +13,7 @@ from refimpl.lab.apps import info, report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import Option
 from refimpl.lab.apps.options import RUN, load_implementation, train_options
+from refimpl.lab.apps.results import check_free
 from refimpl.lab.apps.run import check_sampler, facts_of, limited_threads, load_data
 from refimpl.lab.apps.settings import asked, config_of, recorded
 from refimpl.lab.training.settings import MOST
@@ -46,7 +47,7 @@ def compare_options():
     return {POOL.key: POOL, **kept}
 
 
-def compare(given, *, options, rounds, out):
+def compare(given, *, options, rounds, out, overwrite):
     """Train both implementations for `rounds` rounds; print the table; return the exit status.
 
     Parameters
@@ -59,6 +60,8 @@ def compare(given, *, options, rounds, out):
         Each of as many iterations as the pool holds, so that each round samples once.
     out : str, optional
         A JSON file for the table.
+    overwrite : bool
+        Replace it if it is there; without it that is an error.
 
     Returns
     -------
@@ -68,10 +71,11 @@ def compare(given, *, options, rounds, out):
     Raises
     ------
     UserError
-        If the options or the data are at fault.
+        If the options, the data or the file are at fault.
     """
     if rounds < 1:
         raise UserError(f"--rounds must be at least 1, got {rounds}")
+    check_free(out, overwrite)
     settings = asked(options, given)
     with user_errors():
         pool = _check.integer("pool", settings["pool"], 1, MOST)

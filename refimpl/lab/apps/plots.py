@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from refimpl.lab.apps.files import replacing
+from refimpl._files import replacing
 from refimpl.lab.apps.report import TRAINING, totals
 
 
@@ -43,8 +43,8 @@ def draw_curves(path, history, title, loads=()):
     grid[-1][0].set_xlabel("epochs")
     grid[-1][1].set_xlabel("seconds of training, without evaluation")
     figure.suptitle(title, wrap=True)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=120)
+    with replacing(path) as file:
+        figure.savefig(file, format="png", dpi=120)
     return True
 
 
@@ -75,6 +75,6 @@ def draw_sample(path, degrees, counters, title):
     right.invert_yaxis()
     right.margins(x=0.25)
     figure.suptitle(title)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=120)
+    with replacing(path) as file:
+        figure.savefig(file, format="png", dpi=120)
     return True

@@ -1,5 +1,6 @@
 """Using a trained model: labels, probabilities or embeddings of the nodes of any graph."""
 
+import codecs
 import csv
 from pathlib import Path
 from time import perf_counter
@@ -7,17 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refimpl._files import replacing
+from refimpl._reading import reading
 from refimpl.graph import Graph
 from refimpl.lab.apps import report
 from refimpl.lab.apps.errors import UserError, user_errors
-from refimpl.lab.apps.files import replacing
 from refimpl.lab.apps.option import Option, flag
 from refimpl.lab.apps.options import load_implementation, run_options
+from refimpl.lab.apps.results import check_free
 from refimpl.lab.apps.run import limited_threads
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import read_features, read_graph
 from refimpl.lab.data.loading import load_dataset
-from refimpl.lab.data.preparation import reading
 from refimpl.lab.training.model import WHAT, forward, load_model, read_off
 from refimpl.metrics import decide, f1_micro
 
@@ -73,7 +75,7 @@ class Input(NamedTuple):
     dataset: Dataset | None
 
 
-def predict(path, given, *, options, out):
+def predict(path, given, *, options, out, overwrite):
     """Predict with the model in `path`; print a summary and write the file `out`.
 
     Parameters
@@ -86,15 +88,18 @@ def predict(path, given, *, options, out):
         From `predict_options`.
     out : str, optional
         A .npy or .csv file.
+    overwrite : bool
+        Replace it if it is there; without it that is an error.
 
     Raises
     ------
     UserError
-        If the options, the model or the data are at fault.
+        If the options, the model, the data or the file are at fault.
     """
     settings = {**{key: option.default for key, option in options.items()}, **given}
     _check_source(given)
     out = None if out is None else _checked_out(Path(out))
+    check_free(out, overwrite)
     gnn = load_implementation(settings["impl"])
     with limited_threads(settings["threads"]):
         with user_errors():
@@ -203,23 +208,21 @@ def _scores(dataset, nodes, decided):
 
 
 def _write(out, nodes, values, what):
-    with replacing(out) as temporary:
+    with replacing(out) as file:
         if out.suffix == ".npy":
-            with temporary.open("wb") as file:
-                np.save(file, values)
+            np.save(file, values)
         else:
-            _write_csv(temporary, nodes, values, what)
+            _write_csv(file, nodes, values, what)
 
 
-def _write_csv(path, nodes, values, what):
+def _write_csv(file, nodes, values, what):
     """Write a line a node; numbers are as short as their value allows, none is rounded."""
     columns = [COLUMN[what]]
     if values.ndim == 2:
         columns = [f"{columns[0]}{c}" for c in range(values.shape[1])]
-    with path.open("w", newline="", encoding="ascii") as file:
-        writer = csv.writer(file)
-        writer.writerow(["node", *columns])
-        for i in range(0, len(nodes), ROWS):
-            block = values[i : i + ROWS].reshape(-1, len(columns))
-            names = nodes[i : i + ROWS, None]
-            writer.writerows(np.hstack([names.astype(str), block.astype(str)]).tolist())
+    writer = csv.writer(codecs.getwriter("ascii")(file))
+    writer.writerow(["node", *columns])
+    for i in range(0, len(nodes), ROWS):
+        block = values[i : i + ROWS].reshape(-1, len(columns))
+        names = nodes[i : i + ROWS, None]
+        writer.writerows(np.hstack([names.astype(str), block.astype(str)]).tolist())

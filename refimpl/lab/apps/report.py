@@ -1,10 +1,11 @@
 """What a run leaves behind: a table for the terminal, metrics.json and history.csv."""
 
+import codecs
 import csv
 import json
 import math
 
-from refimpl.lab.apps.files import replacing
+from refimpl._files import replacing
 from refimpl.lab.apps.option import hyphenated
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import METHODS
@@ -117,14 +118,15 @@ def _way(method, settings):
 
 def write_json(path, data):
     """Write JSON data, indented."""
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    text = json.dumps(data, indent=2, allow_nan=False) + "\n"
+    with replacing(path) as file:
+        file.write(text.encode())
 
 
 def write_history(path, history, loads=()):
     """Write a line an epoch, every digit kept; with what was loaded in it, if that is known."""
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
+    with replacing(path) as file:
+        writer = csv.writer(codecs.getwriter("utf-8")(file))
         writer.writerow(EpochRecord._fields + (LoadCounts._fields if loads else ()))
         if not loads:
             writer.writerows(history)

@@ -10,12 +10,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from refimpl import _check
+from refimpl._reading import naming
 from refimpl.history.cache import BidirectionalCache
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import Interrupted, UserError, user_errors
-from refimpl.lab.apps.files import remove_leftovers
 from refimpl.lab.apps.options import RUN, load_implementation
 from refimpl.lab.apps.progress import Progress
+from refimpl.lab.apps.results import results_in
 from refimpl.lab.apps.settings import asked, check_applicable, config_of, names_of, recorded
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
@@ -26,11 +27,13 @@ from refimpl.loader.files import open_features, write_features
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
 MODEL = "model.npz"
+RESULTS = (METRICS, HISTORY, CHECKPOINT, MODEL, CURVE)
 FEATURES = "training_features.npy"
+KEPT = "--resume to go on with it, --overwrite to replace it"
 MOST_THREADS = 1024
 
 
-def train(given, *, options, out, resume, prog):
+def train(given, *, options, out, resume, overwrite, prog):
     """Train with the options `given`; write the folder and print the tables.
 
     Parameters
@@ -43,18 +46,27 @@ def train(given, *, options, out, resume, prog):
         The folder; default: runs/ and the name of the data.
     resume : bool
         Go on from the checkpoint in the folder.
+    overwrite : bool
+        Replace the run in the folder; without it and `resume`, one that is there is an error.
     prog : str
         How the user calls the program.
 
     Raises
     ------
     UserError
-        If the options, the data or the checkpoint are at fault.
+        If the options, the data, the checkpoint or the folder are at fault.
     Interrupted
         If the user stops the run once it has a checkpoint.
     """
     data = given.get("data", options["data"].default)
     folder = Path("runs", Path(data).name) if out is None else Path(out)
+    keep = not (resume or overwrite)
+    with results_in(folder, RESULTS, keep=keep, working=(FEATURES,), instead=KEPT):
+        _train(folder, given, options, resume, prog)
+
+
+def _train(folder, given, options, resume, prog):
+    """Train in a folder that is this run's alone."""
     before = None
     if resume:
         before = Before(folder / CHECKPOINT, options, given)
@@ -77,9 +89,11 @@ def train(given, *, options, out, resume, prog):
             features = until_the_end.enter_context(_features(folder, dataset, settings))
             with user_errors():
                 state = None if before is None else before.state
-                trainer = make_trainer(gnn, dataset, config, state, features=features)
+                with nullcontext() if before is None else naming(before.checkpoint):
+                    trainer = make_trainer(gnn, dataset, config, state, features=features)
             with trainer:
-                _start(folder, trainer.state, settings, facts, resume)
+                if not resume:
+                    _start(folder, trainer.state, settings, facts)
                 saved = True
                 _run_epochs(folder, trainer, settings, facts)
                 _finish(folder, trainer, settings, facts)
@@ -171,7 +185,7 @@ class Before:
 
     def _is_ours(self):
         for part, known in PARTS.items():
-            if self.settings.get(part) not in known:
+            if self.settings.get(part) not in tuple(known):  # it may be of any type
                 return False
         return isinstance(self.facts, dict) and self.settings.keys() == names_of(
             self.options, self.settings
@@ -216,7 +230,6 @@ def _features(folder, dataset, settings):
     if settings.get("features") != "mmap":
         yield X
         return
-    _make(folder)
     try:
         with user_errors():
             write_features(path, dataset.features[dataset.train] if X is None else X)
@@ -232,25 +245,13 @@ def _in_float16(X):
     return X.astype(np.float16)
 
 
-def _make(folder):
-    """Make the folder, and remove what killed runs left in it."""
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"--out must be a folder, but {folder} is a file")
+def _start(folder, state, settings, facts):
+    """Replace an old run in the folder by one that has not begun."""
     with user_errors():
-        folder.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(folder, (CHECKPOINT, METRICS, HISTORY, CURVE, MODEL, FEATURES))
-
-
-def _start(folder, state, settings, facts, resume):
-    """Make the folder ready; a new run replaces an old one in it."""
-    _make(folder)
-    with user_errors():
-        if settings.get("features") != "mmap":  # a killed run's
-            (folder / FEATURES).unlink(missing_ok=True)
-        if not resume:
-            # The checkpoint first: a run killed in its first epoch must not resume an old one.
-            _save(folder, state, settings, facts)
-            for name in (METRICS, HISTORY, CURVE, MODEL):
+        # The checkpoint first: a run killed in its first epoch must not resume an old one.
+        _save(folder, state, settings, facts)
+        for name in RESULTS:
+            if name != CHECKPOINT:
                 (folder / name).unlink(missing_ok=True)
 
 

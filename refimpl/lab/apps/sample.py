@@ -9,9 +9,9 @@ from refimpl import _check
 from refimpl.graph import Counters
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
-from refimpl.lab.apps.files import remove_leftovers
 from refimpl.lab.apps.option import Option, hyphenated
 from refimpl.lab.apps.options import data_source, load_implementation, run_options
+from refimpl.lab.apps.results import results_in
 from refimpl.lab.apps.run import limited_threads, load_data
 from refimpl.lab.apps.sampler_options import SAMPLER_OPTIONS, sampler_of, sampler_settings
 from refimpl.lab.apps.settings import check_applicable
@@ -65,7 +65,7 @@ def sample_options(impl="fastimpl"):
     return {option.key: option for option in options}
 
 
-def sample(given, *, options, out):
+def sample(given, *, options, out, overwrite):
     """Draw subgraphs with the options `given`; print the tables and write the folder.
 
     Parameters
@@ -76,17 +76,28 @@ def sample(given, *, options, out):
         From `sample_options`.
     out : str, optional
         The folder for sample.json and sample.png.
+    overwrite : bool
+        Replace those that are there; without it they are an error.
 
     Raises
     ------
     UserError
-        If the options or the data are at fault.
+        If the options, the data or the folder are at fault.
     """
     settings = {**{key: option.default for key, option in options.items()}, **given}
     check_applicable(options, given, settings)
     with user_errors():
         _check.integer("count", settings["count"], 1)
         _check.word("seed", settings["seed"])
+    if out is None:
+        _sample(settings, given, None)
+        return
+    with results_in(Path(out), (JSON, PICTURE), keep=not overwrite):
+        _sample(settings, given, Path(out))
+
+
+def _sample(settings, given, out):
+    """Draw, show and write, into a folder that is this run's alone."""
     gnn = load_implementation(settings["impl"])
     with limited_threads(settings["threads"]):
         name, graph = _load_graph(settings, given)
@@ -112,7 +123,7 @@ def sample(given, *, options, out):
     }
     _show(result)
     if out is not None:
-        _write(Path(out), result, {"graph": graph.degrees(), "subgraphs": drawn["degrees"]})
+        _write(out, result, {"graph": graph.degrees(), "subgraphs": drawn["degrees"]})
 
 
 def _load_graph(settings, given):
@@ -200,11 +211,7 @@ def _number(value):
 
 
 def _write(folder, result, degrees):
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"--out must be a folder, but {folder} is a file")
     with user_errors():
-        folder.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(folder, (JSON, PICTURE))
         report.write_json(folder / JSON, result)
         sampler = hyphenated(result["settings"]["sampler"])
         title = f"{sampler} subgraphs of {result['graph']['name']}"

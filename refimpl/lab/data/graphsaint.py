@@ -7,11 +7,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from refimpl import _check
+from refimpl._reading import check_growth, map_npy, naming, read_npz, reading, size_of
 from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
-from refimpl.lab.data.preparation import check_finite, induced, reading, scaled
+from refimpl.lab.data.preparation import check_finite, induced, scaled
 
 ROLES = ("tr", "va", "te")
+CSR_LIKE = ("data", "indices", "indptr")
+PARTS = {  # of each of SciPy's formats, in the order in which its class takes them
+    "csr": CSR_LIKE,
+    "csc": CSR_LIKE,
+    "bsr": CSR_LIKE,
+    "coo": ("data", "row", "col"),
+    "dia": ("data", "offsets"),
+}
+NUMBER = 8  # bytes, at most
 
 
 def load_graphsaint(folder, dtype="float32", *, scaling=None):
@@ -47,17 +57,20 @@ def load_graphsaint(folder, dtype="float32", *, scaling=None):
     graph = read_graph(folder / "adj_full.npz")
     train, val, test = _read_roles(folder / "role.json", graph.n)
     labels, multilabel = _read_labels(folder / "class_map.json", graph.n, dtype)
-    return Dataset(
-        name=folder.resolve().name,
-        graph=graph,
-        train_graph=_read_train_graph(folder / "adj_train.npz", graph.n, train),
-        **scaled(read_features(folder / "feats.npy", graph.n), train, scaling, dtype),
-        labels=labels,
-        multilabel=multilabel,
-        train=train,
-        val=val,
-        test=test,
-    )
+    train_graph = _read_train_graph(folder / "adj_train.npz", graph.n, train)
+    features = read_features(folder / "feats.npy", graph.n)
+    with naming(folder / "feats.npy"):
+        return Dataset(
+            name=folder.resolve().name,
+            graph=graph,
+            train_graph=train_graph,
+            **scaled(features, train, scaling, dtype),
+            labels=labels,
+            multilabel=multilabel,
+            train=train,
+            val=val,
+            test=test,
+        )
 
 
 def read_graph(path):
@@ -69,10 +82,7 @@ def read_graph(path):
         If there is no such file, it is damaged, or the matrix is not symmetric.
     """
     with reading(path, "a sparse matrix saved by scipy.sparse.save_npz") as file:
-        matrix = sp.load_npz(file)  # never unpickles
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)  # SciPy trusts the arrays from here on
-        graph = as_graph(matrix, self_loops=False)
+        graph = as_graph(_matrix(read_npz(file), size_of(file)), self_loops=False)
     if not graph.symmetric:
         one_way = graph.to_scipy() - graph.to_scipy().T
         u, v = (int(ends[0]) for ends in one_way.nonzero())
@@ -80,6 +90,31 @@ def read_graph(path):
             f"{path} must be symmetric, but of ({u}, {v}) and ({v}, {u}) it has one only"
         )
     return graph
+
+
+def _matrix(arrays, size):
+    """Return the sparse matrix of the arrays in a file of `size` bytes, all of them checked."""
+    form, shape = arrays.get("format"), arrays.get("shape")
+    form = form.item() if form is not None and form.shape == () else None
+    form = form.decode("ascii") if isinstance(form, bytes) else form
+    if form not in PARTS:
+        raise ValueError(f"its format must be one of {', '.join(PARTS)}, got {form!r:.20}")
+    missing = [name for name in ("shape", *PARTS[form]) if name not in arrays]
+    if missing:
+        raise ValueError(f"it lacks {missing[0]}")
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:
+        raise ValueError("its shape must be two integers from 0")
+    rows, columns = shape.tolist()
+    check_growth(f"a graph of {rows} nodes", rows * NUMBER, size)
+    data, *places = (arrays[name] for name in PARTS[form])
+    for name, array in zip(PARTS[form][1:], places, strict=True):
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise ValueError(f"{name} must be 1-D with integers, got {array.ndim}-D {array.dtype}")
+    parts = (data, tuple(places)) if form == "coo" else (data, *places)
+    matrix = getattr(sp, f"{form}_array")(parts, shape=(rows, columns))
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)  # SciPy trusts the arrays from here on
+    return matrix
 
 
 def _read_train_graph(path, n, train):
@@ -104,8 +139,8 @@ def read_features(path, n):
     FileNotFoundError, ValueError
         If there is no such file, it is damaged, or holds anything else.
     """
-    with reading(path, "an array saved by numpy.save"):
-        features = np.lib.format.open_memmap(path, mode="r")  # never unpickles
+    with reading(path, "an array saved by numpy.save") as file:
+        features = map_npy(file)
     if features.dtype.kind not in "fiub":
         raise ValueError(f"{path} must hold real numbers, got dtype {features.dtype}")
     if features.ndim != 2 or len(features) != n:
@@ -166,7 +201,10 @@ def _classes(path, values):
                 f"{path}: the class of node {node} must be an integer in [0, {n}) "
                 f"as for node 0, got {value!r:.40}"
             )
-    return np.array(values)[:, None] == np.arange(max(values) + 1)
+    classes = max(values) + 1
+    with naming(path):
+        check_growth(f"{n} nodes in {classes} classes", n * classes * NUMBER, path.stat().st_size)
+    return np.array(values)[:, None] == np.arange(classes)
 
 
 def _lists(path, values):

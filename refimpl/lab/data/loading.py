@@ -55,8 +55,6 @@ def load_dataset(source, *, rng=0, dtype="float32", scaling=None):
         another width.
     TypeError
         If an argument is of the wrong type.
-    OverflowError
-        If a folder's graph has more than 2**31 - 1 nodes.
     """
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")

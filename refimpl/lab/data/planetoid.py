@@ -1,37 +1,19 @@
 """Planetoid's raw files (Yang, Cohen and Salakhutdinov 2016): Cora, Citeseer, Pubmed."""
 
-import collections
-import pickle
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 from refimpl import _check
+from refimpl._reading import check_growth, naming, reading, size_of
 from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
-from refimpl.lab.data.preparation import check_finite, induced, reading, scaled
+from refimpl.lab.data.pickled import array_of, matrix_of, unpickled
+from refimpl.lab.data.preparation import check_finite, induced, scaled
 
 PARTS = ("allx", "ally", "tx", "ty", "graph", "test.index")
 VALIDATION = 500
-
-
-class _SavedMatrix:
-    """Takes the attributes of a pickled SciPy matrix, which are then checked one by one."""
-
-
-# All that an unpickled file may name. Pickles run what they name: everything else is refused.
-ALLOWED = {
-    ("__builtin__", "list"): list,
-    ("builtins", "list"): list,
-    ("collections", "defaultdict"): collections.defaultdict,
-    ("numpy", "dtype"): np.dtype,
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
-    ("numpy._core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
-    ("scipy.sparse.csr", "csr_matrix"): _SavedMatrix,
-    ("scipy.sparse._csr", "csr_matrix"): _SavedMatrix,
-}
+FLOAT = 8  # bytes, at most
 
 
 def planetoid_names(folder):
@@ -74,7 +56,7 @@ def load_planetoid(folder, name, dtype="float32", *, scaling=None):
     dtype = _check.float_dtype("dtype", dtype)
     path = {part: Path(folder, f"ind.{name}.{part}") for part in PARTS}
     graph = _read_graph(path["graph"])
-    known = _read_features(path["allx"])
+    known = _read_features(path["allx"], graph.n)
     count = known.shape[0]
     if count <= VALIDATION:
         raise ValueError(
@@ -84,11 +66,11 @@ def load_planetoid(folder, name, dtype="float32", *, scaling=None):
     test = _read_test_index(path["test.index"], count, graph.n)
     features = np.zeros((graph.n, known.shape[1]), dtype)
     features[:count] = known.toarray()
-    features[test] = _read_features(path["tx"], len(test), known.shape[1]).toarray()
-    known_labels = _read_labels(path["ally"], count)
+    features[test] = _read_features(path["tx"], graph.n, len(test), known.shape[1]).toarray()
+    known_labels = _read_labels(path["ally"], graph.n, count)
     labels = np.zeros((graph.n, known_labels.shape[1]), dtype)
     labels[:count] = known_labels
-    labels[test] = _read_labels(path["ty"], len(test), labels.shape[1])
+    labels[test] = _read_labels(path["ty"], graph.n, len(test), labels.shape[1])
     labelled = np.asarray(labels.any(axis=1))
     labels[~labelled, 0] = 1
     cut = count - VALIDATION
@@ -96,59 +78,47 @@ def load_planetoid(folder, name, dtype="float32", *, scaling=None):
     train, val, test = (part[labelled[part]] for part in parts)
     if not train.size:
         raise ValueError(f"{path['ally']} must give a class to at least one training node")
-    return Dataset(
-        name=name,
-        graph=graph,
-        train_graph=induced(graph, train),
-        **scaled(features, train, scaling, dtype),
-        labels=labels,
-        multilabel=False,
-        train=train,
-        val=val,
-        test=test,
-    )
+    with naming(path["allx"]):
+        return Dataset(
+            name=name,
+            graph=graph,
+            train_graph=induced(graph, train),
+            **scaled(features, train, scaling, dtype),
+            labels=labels,
+            multilabel=False,
+            train=train,
+            val=val,
+            test=test,
+        )
 
 
-class _Unpickler(pickle.Unpickler):
-    """Reads Python 2 pickles of arrays, and calls nothing that is not in ALLOWED."""
-
-    def find_class(self, module, name):
-        if (module, name) not in ALLOWED:
-            raise ValueError(f"it asks for {module}.{name}, which is refused")
-        return ALLOWED[module, name]
-
-
-def _unpickle(file):
-    return _Unpickler(file, encoding="latin1").load()  # Python 2's str holds an array's bytes
-
-
-def _read_features(path, rows=None, columns=None):
-    """Return a sparse (rows, columns) matrix; None accepts any number."""
+def _read_features(path, n, rows=None, columns=None):
+    """Return a sparse (rows, columns) matrix, of some of n nodes; None accepts any number."""
     with reading(path, "a pickled sparse matrix") as file:
-        saved = _unpickle(file)
-        if not isinstance(saved, _SavedMatrix):
-            raise ValueError(f"it holds a {type(saved).__name__}")
-        arrays = [vars(saved).get(name) for name in ("data", "indices", "indptr")]
-        matrix = sp.csr_array(tuple(arrays), shape=vars(saved).get("_shape"))
-        matrix.check_format(full_check=True)
-        if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
-            raise ValueError(f"it is {matrix.ndim}-D with dtype {matrix.dtype}")
+        matrix = matrix_of(unpickled(file.read()))
+        _check_dense("features", n, matrix.shape[1], file)
     _check_shape(path, matrix.shape, (rows, columns))
     check_finite(path, matrix.data[:, None])
     return matrix
 
 
-def _read_labels(path, rows, classes=None):
-    """Return a (rows, classes) array of 0 and 1 with at most one 1 a row."""
+def _read_labels(path, n, rows, classes=None):
+    """Return a (rows, classes) array, 0 and at most one 1 a row, some of n nodes' labels."""
     with reading(path, "a pickled array") as file:
-        labels = _unpickle(file)
-        if not isinstance(labels, np.ndarray) or labels.ndim != 2 or labels.dtype.kind not in "fiu":
-            raise ValueError("it holds no 2-D array of numbers")
+        labels = array_of(unpickled(file.read()))
+        if labels.ndim != 2 or labels.dtype.kind not in "fiu":
+            raise ValueError(f"it must be 2-D with numbers, got {labels.ndim}-D {labels.dtype}")
+        _check_dense("labels", n, labels.shape[1], file)
     _check_shape(path, labels.shape, (rows, classes))
     bad = np.flatnonzero(((labels != 0) & (labels != 1)).any(axis=1) | (labels.sum(axis=1) > 1))
     if bad.size:
         raise ValueError(f"{path} must have 0 and at most one 1 in a row, but not in row {bad[0]}")
     return labels
+
+
+def _check_dense(what, n, columns, file):
+    """Raise ValueError if n dense rows are too many for a file."""
+    check_growth(f"the {what} of {n} nodes", n * columns * FLOAT, size_of(file))
 
 
 def _check_shape(path, shape, wanted):
@@ -163,10 +133,17 @@ def _check_shape(path, shape, wanted):
 
 def _read_graph(path):
     with reading(path, "a pickled dict of lists of neighbours") as file:
-        lists = _unpickle(file)
+        data = file.read()
+        lists = unpickled(data)
         if not isinstance(lists, dict) or set(lists) != set(range(len(lists))) or not lists:
             raise ValueError("it holds no dict with keys 0, 1, ..")
+        if any(type(neighbours) is not list for neighbours in lists.values()):
+            raise ValueError("a node must have a list of neighbours")
+        if sum(map(len, lists.values())) > len(data):  # one list stands for many nodes
+            raise ValueError("it has more neighbours than bytes")
         ends = [(u, v) for u, neighbours in lists.items() for v in neighbours]
+        if any(type(v) is not int for _, v in ends):
+            raise ValueError("neighbours must be integers")
         return as_graph(ends, n=len(lists), symmetrize=True, self_loops=False)
 
 

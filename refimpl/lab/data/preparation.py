@@ -1,27 +1,11 @@
 """What every data set needs done: reading its files, its training graph, its features scaled."""
 
-from contextlib import contextmanager
-
 import numpy as np
 
 from refimpl import _check
 from refimpl.graph import as_graph
 
 BLOCK = 4096  # rows worked on at a time, so that copies in float64 stay small
-
-
-@contextmanager
-def reading(path, kind):
-    """Open `path` to read bytes; any error inside becomes a ValueError that names the file.
-
-    A file that cannot be opened raises as usual (FileNotFoundError, PermissionError).
-    """
-    with path.open("rb") as file:
-        try:
-            yield file
-        except Exception as error:  # broken files raise almost anything in the readers below
-            reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
-            raise ValueError(f"{path} cannot be read as {kind}: {reason}") from error
 
 
 def check_finite(path, features):

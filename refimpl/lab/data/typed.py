@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from refimpl import _check, streams
+from refimpl._reading import read_npy, read_npz, reading
 from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import load_graphsaint
-from refimpl.lab.data.preparation import induced, reading, scaled
+from refimpl.lab.data.preparation import induced, scaled
 from refimpl.typed import MOST_TYPES, TypedGraph
 
 # A graph of papers, authors and institutions, as in academic graphs; ids are in this order.
@@ -172,7 +173,7 @@ def load_typed(folder, dtype="float32", *, scaling=None):
     data = load_graphsaint(folder, dtype, scaling=scaling)
     path = folder / "adj_full.npz"
     with reading(path, "a CSR matrix without self-loops, its columns ascending") as file:
-        arrays = np.load(file)
+        arrays = read_npz(file)
         for name in ("indptr", "indices"):
             if name not in arrays or not np.array_equal(arrays[name], getattr(data.graph, name)):
                 raise ValueError("it is another one")
@@ -195,7 +196,7 @@ def load_typed(folder, dtype="float32", *, scaling=None):
 def _read_types(path, count, what):
     """Return one type for each of the `count` entries or nodes."""
     with reading(path, "an array saved by numpy.save") as file:
-        types = np.lib.format.read_array(file, allow_pickle=False)
+        types = read_npy(file)
     if types.dtype.kind not in "iu" or types.shape != (count,):
         raise ValueError(
             f"{path} must hold {count} integers, for as many {what}, got {types.dtype} of shape "

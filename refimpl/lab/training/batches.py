@@ -1,12 +1,14 @@
 """Which nodes an iteration is about: orders that depend on the iteration's number alone."""
 
+from functools import partial
 from itertools import count
 
 import numpy as np
 
 from refimpl.lab.training.methods.base import hop_fanouts
+from refimpl.lab.training.pool import Pool, one_by_one
 from refimpl.profiling import timed
-from refimpl.streams import SHUFFLE, key
+from refimpl.streams import LAYER, SHUFFLE, key
 
 
 class Shuffle:
@@ -33,6 +35,45 @@ class Shuffle:
     def name(self, iteration):
         """Return (epoch, number of the batch in it)."""
         return divmod(iteration, self.batches)
+
+
+class DrawnLayers:
+    """The iterations on a `Run` of a method that draws nodes layer by layer, from batches of roots.
+
+    An iteration depends on its number alone: its roots are a batch of a `Shuffle` of all training
+    nodes, and what batch b of an epoch draws is ``sample(roots, key)``, with the key (seed, LAYER,
+    epoch, b): the MFG of the roots, and what each layer aggregates with on it.
+    """
+
+    cache = None
+
+    def __init__(self, run, sample):
+        settings = run.config.method
+        self.run = run
+        self.shuffle = Shuffle(run.gnn, run.graph.n, settings.batch_size, run.config.rng)
+        with timed("sampling"):
+            self.pool = Pool(
+                one_by_one(partial(self._drawn, sample)),
+                size=settings.pool,
+                first=run.state.iterations,
+                background=settings.background,
+            )
+
+    def _drawn(self, sample, iteration):
+        epoch, b = self.shuffle.name(iteration)
+        stream = key(self.run.config.rng, LAYER, epoch, b)
+        return sample(self.shuffle.batch(iteration), stream)
+
+    def iteration(self):
+        """Go forward and back over the next minibatch; return its `Step`."""
+        run = self.run
+        mfg, operands = next(self.pool)
+        X, Y = run.gnn.loader.gather_rows(run.X, mfg.nodes[0]), run.Y[mfg.nodes[-1]]
+        return run.pass_over(operands, X, Y)
+
+    def close(self):
+        """End the pool's thread."""
+        self.pool.close()
 
 
 class MessageFlowGraphs:

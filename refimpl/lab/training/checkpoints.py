@@ -1,11 +1,16 @@
 """Saving a run so that it can go on to the same bits."""
 
+from refimpl import _check
+from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.npz import reading_npz, write_npz
 from refimpl.lab.training.trainer import EpochRecord, TrainState
 
 FORMAT = "minibatch-gnn-checkpoint/2"
 GROUPS = ("weights", "m", "v", "best_weights")
-NUMBERS = {"best_val_f1": float, "best_epoch": int, "iterations": int}
+NUMBERS = ("best_val_f1", "best_epoch", "iterations")
+FACTS = {"format", "settings", "history", "loads", *NUMBERS}  # in `meta`
+MOST = 2**31 - 1  # iterations
+WHOLE_NUMBERS = ("epoch", "iterations")  # of an EpochRecord; the others are real
 
 
 def save_checkpoint(path, state, settings):
@@ -61,19 +66,86 @@ def load_checkpoint(path):
         If it is not a whole checkpoint.
     """
     with reading_npz(path, "checkpoint") as (meta, arrays):
-        if meta["format"] != FORMAT:
-            raise ValueError(f"format {meta['format']!r}, expected {FORMAT!r}")
-        groups = {group: _group(arrays, group) for group in GROUPS}
-        shapes = [{name: a.shape for name, a in group.items()} for group in groups.values()]
-        if any(other != shapes[0] for other in shapes):
-            raise ValueError(f"{', '.join(GROUPS)} differ in names or shapes")
-        history = [EpochRecord(**record) for record in meta["history"]]
-        weights, m, v, best_weights = groups.values()
-        state = TrainState(weights, m, v, best_weights, history=history, loads=meta["loads"])
+        if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+            raise ValueError(f"its format is not {FORMAT}")
+        if meta.keys() != FACTS:
+            raise ValueError(f"meta must have the entries {', '.join(sorted(FACTS))}")
+        if not isinstance(meta["settings"], dict):
+            raise ValueError("settings must be a JSON object")
+        unknown = [name for name in arrays if name.partition("/")[0] not in (*GROUPS, "cache")]
+        if unknown:
+            raise ValueError(f"it has {unknown[0]!r:.40}, which is no part of a checkpoint")
+        state = TrainState(*_weights(arrays), history=_history(meta), loads=_loads(meta))
         state.cache = _group(arrays, "cache") or None
-        for name, kind in NUMBERS.items():
-            setattr(state, name, kind(meta[name]))
-        return state, dict(meta["settings"])
+        for name in NUMBERS:
+            setattr(state, name, meta[name])
+        return state, meta["settings"]
+
+
+def _weights(arrays):
+    """Return the weights and what Adam has of each, after checking that all are of one kind."""
+    groups = {group: _group(arrays, group) for group in GROUPS}
+    first = groups[GROUPS[0]]
+    if any(other.keys() != first.keys() for other in groups.values()):
+        raise ValueError(f"{', '.join(GROUPS)} differ in names")
+    dtype = None
+    for group, parts in groups.items():
+        for name, array in parts.items():
+            parts[name] = _check.floats(f"{group}/{name}", array, first[name].shape, dtype)
+            dtype = array.dtype
+    for name, array in groups["v"].items():
+        if (array < 0).any():
+            raise ValueError(f"v/{name} must not be below 0")
+    return groups.values()
+
+
+def _history(meta):
+    """Return the EpochRecords in `meta`, after checking them and the numbers beside them."""
+    iterations = _check.integer("iterations", meta["iterations"], 0, MOST)
+    records, before = [], 0
+    for number, record in enumerate(_list(meta, "history"), start=1):
+        record = _named(EpochRecord, record)
+        before = _check.integer("iterations of an epoch", record.iterations, before, iterations)
+        if record.epoch != number:
+            raise ValueError(f"epoch {number} of the history has number {record.epoch!r:.40}")
+        real = {k: _real(k, v) for k, v in record._asdict().items() if k not in WHOLE_NUMBERS}
+        records.append(record._replace(**real))
+    _check.integer("best_epoch", meta["best_epoch"], 0, len(records))
+    meta["best_val_f1"] = _real("best_val_f1", meta["best_val_f1"])
+    return records
+
+
+def _loads(meta):
+    """Return the counts of each epoch in `meta`, after checking them."""
+    loads = _list(meta, "loads")
+    for counts in loads:
+        for name, count in _named(LoadCounts, counts)._asdict().items():
+            _check.integer(f"{name} of an epoch", count, 0)
+    if len(loads) not in (0, len(meta["history"])):
+        raise ValueError(f"loads must be of {len(meta['history'])} epochs, got {len(loads)}")
+    return loads
+
+
+def _named(kind, found):
+    """Return a NamedTuple of the entries of a JSON object; those with a default may be missing."""
+    optional = kind._field_defaults.keys()
+    if not set(kind._fields) - optional <= found.keys() <= set(kind._fields):
+        raise ValueError(f"{kind.__name__} must have the entries {', '.join(kind._fields)}")
+    return kind(**found)
+
+
+def _list(meta, name):
+    """Return the list of JSON objects under a name."""
+    if not isinstance(meta[name], list) or not all(isinstance(one, dict) for one in meta[name]):
+        raise ValueError(f"{name} must be a list of JSON objects")
+    return meta[name]
+
+
+def _real(name, value):
+    """Return a number of JSON, which may be NaN or infinite, as a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
+    return float(value)
 
 
 def _group(arrays, group):

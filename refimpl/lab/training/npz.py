@@ -1,39 +1,19 @@
 """Archives of named arrays with JSON data beside them, in NumPy's .npz format."""
 
 import json
-import os
-import zipfile
-import zlib
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-DAMAGE = (  # what NumPy, zipfile and json raise on a damaged file
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    EOFError,
-    OSError,
-    RuntimeError,  # and NotImplementedError, which is one
-    zipfile.BadZipFile,
-    zlib.error,
-)
+from refimpl._files import replacing
+from refimpl._reading import read_npz, reading
 
 
 def write_npz(path, meta, arrays):
     """Write arrays by name, and JSON data as ``meta``, to `path`: whole or not at all."""
-    path = Path(path)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            np.savez(file, meta=json.dumps(meta), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as file:
+        np.savez(file, meta=json.dumps(meta), **arrays)
 
 
 @contextmanager
@@ -50,10 +30,9 @@ def reading_npz(path, what):
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no {what} at {path}")
-    try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files if name != "meta"}
-            meta = json.loads(file["meta"].item())
-        yield meta, arrays
-    except DAMAGE as error:
-        raise ValueError(f"{path} is not a whole {what}: {error}") from error
+    with reading(path, f"a whole {what}", "is not") as file:
+        arrays = read_npz(file)
+        meta = arrays.pop("meta", None)
+        if meta is None or meta.shape != () or meta.dtype.kind != "U":
+            raise ValueError("it has no JSON text as meta")
+        yield json.loads(meta.item()), arrays

@@ -158,7 +158,7 @@ class Trainer:
         stack = Stack(gnn, config, f_in, classes, dataset.multilabel)
         if state is None:
             state = first_state(stack, config.rng, dataset.labels.dtype)
-        check_state(state, stack)
+        check_state(state, stack, dataset.labels.dtype)
         if features is not None:
             check_features(features, dataset, config.method)
         self.gnn, self.dataset, self.config, self.stack = gnn, dataset, config, stack
@@ -281,14 +281,17 @@ def first_state(stack, seed, dtype):
     return TrainState(weights, zeros, _copy(zeros), _copy(weights))
 
 
-def check_state(state, stack):
-    """Raise unless `state` has the weights of a stack."""
+def check_state(state, stack, dtype):
+    """Raise unless `state` has the weights of a stack, of this dtype."""
     if not isinstance(state, TrainState):
         raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
     for part in ("weights", "m", "v", "best_weights"):
         arrays = getattr(state, part)
         if {name: array.shape for name, array in arrays.items()} != stack.shapes():
             raise ValueError(f"state.{part} must have the weights of this model and data set")
+        for name, array in arrays.items():
+            if array.dtype != dtype:
+                raise TypeError(f"state.{part} must be {dtype}, but {name} is {array.dtype}")
 
 
 def check_features(features, dataset, method):

@@ -7,10 +7,10 @@ import sys
 import threading
 from pathlib import Path
 
+from refimpl._files import is_replaceable
 from refimpl.lab.apps.conformance import report, runner, vectors
 from refimpl.lab.apps.conformance.protocol import Unable, server_command
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.files import is_replaceable
 
 TIMEOUT = 60.0
 

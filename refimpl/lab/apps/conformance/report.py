@@ -6,8 +6,8 @@ from importlib import metadata
 from itertools import groupby
 from typing import NamedTuple
 
+from refimpl._files import replacing
 from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, NOT_RUN, PASS, SKIP
-from refimpl.lab.apps.files import replacing
 from refimpl.lab.apps.papers import TITLES
 
 FORMAT = "minibatch-gnn-conformance-report/1"
@@ -104,5 +104,5 @@ def write(report, path):
         "states_compared": sum(verdict.states for verdict in report.verdicts),
         "cases": [verdict._asdict() for verdict in report.verdicts],
     }
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n")
+    with replacing(path) as file:
+        file.write((json.dumps(content, indent=1) + "\n").encode())

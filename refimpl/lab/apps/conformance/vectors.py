@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 import refimpl
+from refimpl._files import replacing
 from refimpl.lab.apps.conformance.case import FLAGS
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.compare import first_difference
 from refimpl.lab.apps.conformance.encode import Arrays, dumps, encode, inline
-from refimpl.lab.apps.files import replacing
 from refimpl.lab.apps.papers import TITLES
 from refimpl.lab.backend import find
 
@@ -176,8 +176,8 @@ def write(folder=FOLDER):
             raise ValueError(f"{path} is no file of vectors: it would be lost")
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        with replacing(folder / name) as temporary:
-            temporary.write_bytes(content)
+        with replacing(folder / name) as file:
+            file.write(content)
     for name in before - files.keys():
         (folder / name).unlink()
     return sorted(files)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from refimpl._files import replacing
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.files import replacing
 from refimpl.lab.apps.papers import algorithm_text
 from refimpl.lab.apps.stepper.page import page
 from refimpl.lab.apps.stepper.recipes import recipes
@@ -61,8 +61,8 @@ def run(arguments):
         raise UserError(f"--out must be a file in a folder that exists, got {out}")
     recording = recipe.record(seed)
     text = page(recipe, recording, seed)
-    with replacing(out) as path:
-        path.write_text(text, encoding="utf-8")
+    with replacing(out) as file:
+        file.write(text.encode())
     print(f"{recipe.title}: {len(recording.steps)} steps\n{out}")
     return 0
 

@@ -8,13 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-from refimpl.lab.training.batches import Shuffle
+from refimpl.lab.training.batches import DrawnLayers
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import MethodSettings
-from refimpl.lab.training.pool import Pool, one_by_one
 from refimpl.lab.training.settings import integers
-from refimpl.profiling import timed
-from refimpl.streams import LAYER, key
 
 LAYER_SIZE = 512  # where nobody says otherwise
 
@@ -65,7 +62,7 @@ class FastGcn(MethodSettings):
         P = run.stack.adjacency(run.graph, dtype=run.dtype)
         law = run.gnn.samplers.importance_law(P.graph, P.data)
         sample = partial(run.gnn.samplers.fastgcn_sample, P.graph, P.data, law=law)
-        return ImportanceIterations(run, sample)
+        return importance_iterations(run, sample)
 
 
 def fitted_sizes(settings, config):
@@ -75,47 +72,19 @@ def fitted_sizes(settings, config):
     return base.one_a_hop("layer_sizes", settings.layer_sizes, config.reach)
 
 
-class ImportanceIterations:
-    """The iterations of FastGCN and of LADIES on a `Run`, which differ in how a layer is drawn.
+def importance_iterations(run, sample):
+    """Return the iterations of FastGCN and of LADIES, which differ in how a layer is drawn.
 
-    Roots are batches of a `Shuffle` of all training nodes. What batch b of an epoch draws is
-    ``sample(roots, sizes, key)``, with the key (seed, LAYER, epoch, b): the nodes of every layer,
-    and the matrices between them, entries of P, the matrix that the model aggregates with on the
-    whole training graph, over the chance to be drawn.
+    ``sample(roots, sizes, key)`` returns the nodes of every layer, and the matrices between them:
+    entries of P, the matrix that the model aggregates with on the whole training graph, over the
+    chance to be drawn.
     """
-
-    cache = None
-
-    def __init__(self, run, sample):
-        settings = run.config.method
-        self.run = run
-        self.shuffle = Shuffle(run.gnn, run.graph.n, settings.batch_size, run.config.rng)
-        batch = partial(drawn_batch, run, self.shuffle, sample)
-        with timed("sampling"):
-            self.pool = Pool(
-                one_by_one(batch),
-                size=settings.pool,
-                first=run.state.iterations,
-                background=settings.background,
-            )
-
-    def iteration(self):
-        """Go forward and back over the next minibatch; return its `Step`."""
-        run = self.run
-        mfg, operands = next(self.pool)
-        X, Y = run.gnn.loader.gather_rows(run.X, mfg.nodes[0]), run.Y[mfg.nodes[-1]]
-        return run.pass_over(operands, X, Y)
-
-    def close(self):
-        """End the pool's thread."""
-        self.pool.close()
+    return DrawnLayers(run, partial(drawn_batch, run, sample))
 
 
-def drawn_batch(run, shuffle, sample, iteration):
-    """Return the MFG of an iteration, and what each layer aggregates with on it."""
-    epoch, b = shuffle.name(iteration)
-    stream = key(run.config.rng, LAYER, epoch, b)
-    mfg, values = sample(shuffle.batch(iteration), run.config.method.layer_sizes, stream)
+def drawn_batch(run, sample, roots, stream):
+    """Return the MFG of a batch of roots, and what each layer aggregates with on it."""
+    mfg, values = sample(roots, run.config.method.layer_sizes, stream)
     pairs = zip(mfg.blocks, values, strict=True)
     return mfg, tuple(with_transpose(run.gnn, block, data) for block, data in pairs)
 

@@ -24,7 +24,7 @@ def checked_partition(name, value):
     """Return a partition as an int64 array of its own, read-only, or None, or raise."""
     if value is None:
         return None
-    partition = _check.ids(name, value, 0, 2**31 - 1, np.int64).copy()
+    partition = _check.ids(name, value, 0, 2**31 - 1, np.int64)
     partition.flags.writeable = False
     return partition
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import MethodSettings
-from refimpl.lab.training.methods.fastgcn import ImportanceIterations, fitted_sizes, layer_sizes
+from refimpl.lab.training.methods.fastgcn import fitted_sizes, importance_iterations, layer_sizes
 
 
 @dataclass(frozen=True)
@@ -45,4 +45,4 @@ class Ladies(MethodSettings):
         """Return the iterations of a run."""
         P = run.stack.adjacency(run.graph, dtype=run.dtype)
         sample = partial(run.gnn.samplers.ladies_sample, P.graph, P.data)
-        return ImportanceIterations(run, sample)
+        return importance_iterations(run, sample)

@@ -1,0 +1,18 @@
+"""``python -m fuzz calls``, ``files`` and ``kills``: all take --help."""
+
+import importlib
+import sys
+
+NAMES = ("calls", "files", "kills")
+
+
+def main(argv):
+    """Run one fuzzer; return its exit status."""
+    if not argv or argv[0] not in NAMES:
+        print(f"usage: python -m fuzz {{{','.join(NAMES)}}} [options]", file=sys.stderr)
+        return 2
+    return importlib.import_module(f"fuzz.{argv[0]}").main(argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

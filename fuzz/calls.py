@@ -1,0 +1,173 @@
+"""``python -m fuzz calls``: calls of every public function, changed at random, in both packages.
+
+Allowed is success in both with the same result, or the same error of ours in both, which names an
+argument. The calls are made in another process, with a limit of memory and of time for each; it is
+started again after a crash. A finding is printed with the line that repeats it, made smaller, and
+kept in fuzz/found, where a test replays it.
+"""
+
+import argparse
+import collections
+import json
+import queue
+import re
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from pathlib import Path
+
+FOUND = Path(__file__).parent / "found"
+BATCH = 500  # cases that one process judges: whatever leaks is gone after them
+STARTING = 120  # seconds
+
+
+def main(argv):
+    """Fuzz; return 1 if there is a finding."""
+    parser = argparse.ArgumentParser(prog="python -m fuzz calls", description=__doc__)
+    parser.add_argument("--cases", type=int, default=10_000, help="how many (default: 10000)")
+    parser.add_argument("--seed", type=int, default=1, help="the same seed, the same cases")
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--seconds", type=float, help="stop after so many seconds")
+    parser.add_argument("--limit", type=float, default=60, help="seconds of a case (default: 60)")
+    parser.add_argument("--no-save", action="store_true", help="nothing made smaller, or kept")
+    options = parser.parse_args(argv)
+    run = Run(options)
+    run.all_cases()
+    print(run.table())
+    return int(bool(run.findings))
+
+
+class Worker:
+    """A process that judges cases, and what it says, a line at a time."""
+
+    def __init__(self, *arguments):
+        start = f"import sys; sys.path[:] = {sys.path!r}; from fuzz.worker import main"
+        command = [sys.executable, "-c", f"{start}; main({list(map(str, arguments))!r})"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self._lines: queue.SimpleQueue = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+        self.callables = self.says(STARTING)["callables"]
+
+    def _read(self):
+        for line in self.process.stdout:
+            self._lines.put(json.loads(line))
+        self._lines.put({"ended": self.process.wait()})
+
+    def says(self, limit):
+        """Return the next line, or why there is none: {"ended": status} or {"ended": "slow"}."""
+        try:
+            return self._lines.get(timeout=limit)
+        except queue.Empty:
+            self.close()
+            return {"ended": f"no answer in {limit:g} seconds"}
+
+    def close(self):
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+
+
+class Run:
+    """The cases of a command line, what became of them, and what was found."""
+
+    def __init__(self, options):
+        self.options = options
+        self.verdicts = collections.Counter()
+        self.names = set()
+        self.findings = {}
+        self.callables = 0
+        self.began = time.monotonic()
+
+    def all_cases(self):
+        """Judge all cases, in batches."""
+        first, last = self.options.first, self.options.first + self.options.cases
+        while first < last and not self.is_over():
+            first = self.batch(first, min(last, first + BATCH))
+
+    def is_over(self):
+        """Whether the time is up."""
+        limit = self.options.seconds
+        return limit is not None and time.monotonic() - self.began > limit
+
+    def batch(self, first, last):
+        """Judge cases in one process; return the number of the next case."""
+        worker = Worker(self.options.seed, first, last)
+        self.callables = worker.callables
+        number, recipe = first - 1, None
+        try:
+            while number + 1 < last and not self.is_over():
+                line = worker.says(self.options.limit)
+                if "began" in line:
+                    number, recipe = line["began"], line["recipe"]
+                    self.names.add(recipe["name"])
+                    line = worker.says(self.options.limit)
+                if "ended" in line:
+                    self.found(max(number, first), recipe, f"the process ended: {line['ended']}")
+                    return max(number, first) + 1
+                self.verdicts[line["verdict"]] += 1
+                if line["verdict"] == "finding":
+                    self.found(number, recipe, line["text"])
+        finally:
+            worker.close()
+        return number + 1
+
+    def found(self, number, recipe, text):
+        """Count a finding; the first of its kind is made smaller, printed and kept."""
+        if text.startswith("the process ended"):
+            self.verdicts["finding"] += 1
+        kind = (recipe and recipe["name"], re.sub(r"[\d.]+", "#", text)[:80])
+        self.findings[kind] = self.findings.get(kind, 0) + 1
+        if self.findings[kind] > 1:
+            return
+        if not self.options.no_save:
+            recipe, text = smaller(recipe, text, self.options.limit)
+        again = f"python -m fuzz calls --seed {self.options.seed} --first {number} --cases 1"
+        print(f"{recipe['name']}: {text}\n    {again}\n    {json.dumps(recipe)}", flush=True)
+        if not self.options.no_save:
+            keep(recipe, text)
+
+    def table(self):
+        """Return how it went, as lines."""
+        v, calls = self.verdicts, sum(self.verdicts.values()) - self.verdicts["unbuildable"]
+        rows = {
+            "callables reached": f"{len(self.names)} of {self.callables}",
+            "calls, each in both packages": calls,
+            "succeeded and equal": v["equal"],
+            "refused in the same words": v["refused"],
+            "refused already by a type of an argument": v["unbuildable"],
+            "findings": v["finding"],
+            "of different kinds": len(self.findings),
+            "seconds": f"{time.monotonic() - self.began:.0f}",
+        }
+        width = max(map(len, rows))
+        return "\n".join(f"{name:<{width}}  {value:>9}" for name, value in rows.items())
+
+
+def smaller(recipe, text, limit):
+    """Return (recipe, text) with as few changes, on as few threads, as still are a finding."""
+    trials = [{**recipe, "threads": 1}] if recipe["threads"] > 1 else []
+    for k in range(len(recipe["changes"])):
+        trials.append({**recipe, "changes": recipe["changes"][:k] + recipe["changes"][k + 1 :]})
+    for trial in trials:
+        worker = Worker()
+        worker.process.stdin.write(f"{json.dumps(trial)}\n".encode())
+        worker.process.stdin.flush()
+        worker.says(limit)
+        line = worker.says(limit)
+        worker.close()
+        if line.get("verdict") == "finding" or "ended" in line:
+            why = line.get("text", f"the process ended: {line.get('ended')}")
+            return smaller(trial, why, limit)
+    return recipe, text
+
+
+def keep(recipe, text):
+    """Write a finding to a file of its own."""
+    FOUND.mkdir(exist_ok=True)
+    number = zlib.crc32(json.dumps(recipe, sort_keys=True).encode())
+    path = FOUND / f"{recipe['name']}-{number:08x}.json"
+    path.write_text(json.dumps({**recipe, "found": text}, indent=1) + "\n")

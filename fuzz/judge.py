@@ -1,0 +1,331 @@
+"""Calling both packages, and what they may answer: the same, or the same words of refusal."""
+
+import copy
+import dataclasses
+import inspect
+import linecache
+import re
+import types
+import warnings
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+import fastimpl
+import refimpl
+from fuzz.mutations import changed, part, replaced
+from refimpl.lab.backend import find
+
+# Dense products and exponentials, and what is made of them, may differ by rounding; nothing else.
+LAYERS = ("dense", "sage", "gcn", "mixhop", "gat", "rgcn", "row_l2")
+ROUNDED = {f"{layer}_{way}" for layer in LAYERS for way in ("forward", "backward")}
+ROUNDED |= {"softmax_cross_entropy", "sigmoid_cross_entropy"}
+ROUNDED |= {"train", "predict", "load_checkpoint"}
+RTOL = {4: 1e-4, 8: 1e-10}  # by the bytes of a number
+TRAINED = {4: 1e-2, 8: 1e-6}  # after some steps, which add up
+OURS = (ValueError, TypeError, OverflowError)
+# Refusals of another kind that a docstring names, and what its text must name.
+NAMED = {FileNotFoundError: "no ", FloatingPointError: "NaN", IsADirectoryError: "directory"}
+MEASURED = {"calibrate", "io_counters"}  # never twice the same
+TIMES = {"seconds", "normalization", "sampling", "aggregation", "weights", "other"}
+TIMES |= {"evaluation", "cache", "val_f1", "test_f1"}
+ROOTS = [str(Path(package.__file__).parent) for package in (refimpl, fastimpl)]
+DEEP = 12
+
+
+class Unbuildable(Exception):
+    """The changed arguments cannot be made: a type refused what it was to hold."""
+
+
+def arguments(gnn, recipe, starts):
+    """Return the arguments of a recipe, made for a package."""
+    args = starts[recipe["name"]][recipe["start"]](gnn)
+    for path, kind in recipe["changes"]:
+        try:
+            if kind.startswith("same as "):
+                new = args[kind.removeprefix("same as ")]
+            else:
+                old = args
+                for key in path:
+                    old = part(old, key)
+                new = changed(kind, old)
+            args = replaced(args, path, new)
+        except Exception as error:  # of NumPy, or of a type of ours
+            raise Unbuildable(f"{path} {kind}: {error}") from None
+    return args
+
+
+def apply(function, args):
+    """Call `function` with all arguments by name; return what it, or its object's `calls`, do."""
+    args, listed = dict(args), []
+    calls = args.pop("calls", None)
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            listed = args.pop(name)
+        elif parameter.kind is parameter.POSITIONAL_ONLY and name in args:
+            listed = [args.pop(name)]
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            args |= args.pop(name, {})
+    made = function(*listed, **args)
+    if calls is None:
+        return made
+    try:
+        return [copy.deepcopy(getattr(made, method)(**rest)) for method, rest in calls]
+    finally:
+        if hasattr(made, "close"):
+            made.close()
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What one package did."""
+
+    result: object = None
+    error: BaseException | None = None
+    complaint: str = ""
+    before: object = None
+    after: object = None
+    args: dict = dataclasses.field(default_factory=dict)
+
+
+def outcome(gnn, recipe, starts):
+    """Return what a package does with a recipe; raise Unbuildable if there is no such call."""
+    args = arguments(gnn, recipe, starts)
+    done = Outcome(args=args, before=snapshot(args))
+    try:
+        with ThreadpoolController().limit(limits=recipe["threads"]), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            done.result = apply(find(gnn, recipe["name"]), args)
+    except Exception as error:
+        done.error, done.complaint = error, complaint(recipe["name"], args, error)
+    done.after = snapshot(args)
+    return done
+
+
+def judge(recipe, starts, writes=()):
+    """Return ("equal" | "refused" | "unbuildable", "") or ("finding", what is wrong)."""
+    try:
+        want, got = (outcome(gnn, recipe, starts) for gnn in (refimpl, fastimpl))
+    except Unbuildable as error:
+        return "unbuildable", str(error)
+    for package, done in (("refimpl", want), ("fastimpl", got)):
+        if done.complaint:
+            return "finding", f"{package}: {done.complaint}"
+        kept = () if done.error else writes
+        for name in done.before.keys() - set(kept):
+            if done.before[name] != done.after.get(name):
+                return "finding", f"{package} changed its argument {name}"
+    if (want.error is None) != (got.error is None):
+        which = "refimpl" if want.error else "fastimpl"
+        return "finding", f"only {which} refused: {described(want.error or got.error)}"
+    if want.error is not None:
+        if described(want.error) != described(got.error):
+            return "finding", f"two texts: {described(want.error)} | {described(got.error)}"
+        return "refused", described(want.error)
+    if recipe["name"] in MEASURED:
+        return "equal", ""
+    found = difference(recipe, starts, want, got, writes)
+    return ("finding", f"not the same: {found}") if found else ("equal", "")
+
+
+def described(error):
+    """Return an error in one line."""
+    return f"{type(error).__name__}: {str(error)[:300]}"
+
+
+def complaint(name, args, error):
+    """Return what is wrong with an error, or "" if it is one of ours that names an argument."""
+    text = described(error)
+    if type(error) in NAMED:
+        return "" if NAMED[type(error)] in text else f"names nothing: {text}"
+    if type(error) not in OURS:
+        return f"{text} ({place(error)})"
+    if not raised_by_us(error):
+        return f"not of ours: {text} ({place(error)})"
+    if not names_of(name, args) & set(re.findall(r"\w+", str(error))):
+        return f"names no argument: {text} ({place(error)})"
+    return ""
+
+
+def frames(error):
+    """Return the file and the line of every step to an error."""
+    found, step = [], error.__traceback__
+    while step is not None:
+        found.append((step.tb_frame.f_code.co_filename, step.tb_lineno))
+        step = step.tb_next
+    return found
+
+
+def place(error):
+    """Return the innermost line of the packages on the way to an error."""
+    inside = [frame for frame in frames(error) if frame[0].startswith(tuple(ROOTS))]
+    file, line = inside[-1] if inside else frames(error)[-1]
+    return f"{Path(file).name}:{line}"
+
+
+def raised_by_us(error):
+    """Whether a `raise` of the packages raised it, and not Python or NumPy under them."""
+    file, line = frames(error)[-1]
+    if file.endswith(".pyx"):
+        return True
+    return file.startswith(tuple(ROOTS)) and linecache.getline(file, line).lstrip().startswith(
+        "raise"
+    )
+
+
+def names_of(name, args):
+    """Return all words that name an argument of a call, or a part of one."""
+    names = set(inspect.signature(find(refimpl, name)).parameters) | {"path"}
+    if name in ("sample_mfg_many", "Prefetcher"):  # each of their batches is checked as its is
+        names |= set(inspect.signature(refimpl.sample_mfg).parameters)
+    stack = [args]
+    for _ in range(200):
+        if not stack:
+            break
+        value = stack.pop()
+        if isinstance(value, dict):
+            names |= {key for key in value if isinstance(key, str)}
+            stack += value.values()
+        elif isinstance(value, tuple) and hasattr(value, "_fields"):
+            names |= set(value._fields)
+            stack += value
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            names |= {field.name for field in dataclasses.fields(value)}
+            stack += [getattr(value, field.name, None) for field in dataclasses.fields(value)]
+        elif isinstance(value, refimpl.Sampler):
+            names |= set(value.options)
+        elif isinstance(value, list | tuple):
+            stack += value[:10]
+    return names | {word for key in names for word in re.findall(r"\w+", key)}
+
+
+def snapshot(value, depth=DEEP):
+    """Return what a value holds, comparable, so that a change of it shows later."""
+    if isinstance(value, np.ndarray):
+        held = [type(x).__name__ for x in value.flat] if value.dtype.hasobject else value.tobytes()
+        return type(value).__name__, str(value.dtype), value.shape, value.strides, held
+    if isinstance(value, float | complex | np.generic | int | str | bytes):
+        return type(value).__name__, repr(value)[:1000] if not isinstance(value, int) else value
+    if depth and isinstance(value, dict):
+        names = ((key if isinstance(key, str) else repr(key), part) for key, part in value.items())
+        return {name: snapshot(part, depth - 1) for name, part in names}
+    if depth and isinstance(value, list | tuple):
+        return type(value).__name__, [snapshot(part, depth - 1) for part in value[:2000]]
+    if depth and type(value).__module__.startswith(("refimpl", "fastimpl")):
+        return type(value).__name__, snapshot(data_of(value), depth - 1)
+    return type(value).__name__
+
+
+def data_of(value):
+    """Return the attributes of an object that are data, but for what is worked out when asked."""
+    slots = getattr(value, "__slots__", ())
+    held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    held |= getattr(value, "__dict__", {})
+    skipped = {"start", "end", "max_degree", "_weight_sums", "relation_graphs"}
+    ignored = types.ModuleType | types.FunctionType | types.MethodType
+    return {k: v for k, v in held.items() if k not in skipped and not isinstance(v, ignored)}
+
+
+def difference(recipe, starts, want, got, writes):
+    """Return where two results, or what was written, differ; "" if nowhere."""
+    pairs = [("result", want.result, got.result)]
+    pairs += [(name, want.args.get(name), got.args.get(name)) for name in writes]
+    rounded = recipe["name"] in ROUNDED
+    rtol = TRAINED if recipe["name"] == "train" else RTOL
+    found = ""
+    for at, a, b in pairs:
+        found = found or compared(a, b, at, rtol if rounded else None)
+    if found and rounded and not found.startswith("!"):
+        bound = bound_of(recipe, starts)
+        if bound is None or not np.isfinite(bound):
+            return ""  # sums of what is near the end of the range: any order may overflow
+        found = compared(want.result, got.result, "result", rtol, bound)
+    return found.lstrip("!")
+
+
+def bound_of(recipe, starts):
+    """Return the largest number of the result for absolute values: the size of the terms."""
+    args = arguments(refimpl, recipe, starts)
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return largest(apply(find(refimpl, recipe["name"]), absolute(args)))
+    except Exception:
+        return None
+
+
+def absolute(value):
+    """Return a value with the size of every float in it."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return np.abs(value)
+    if isinstance(value, dict):
+        return {key: absolute(part) for key, part in value.items()}
+    if isinstance(value, refimpl.Adjacency):
+        data_t = None if value.data_t is None else np.abs(value.data_t)
+        return dataclasses.replace(value, data=np.abs(value.data), data_t=data_t)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(absolute, value))
+    return type(value)(map(absolute, value)) if type(value) in (list, tuple) else value
+
+
+def largest(value):
+    """Return the largest size of a float in a result."""
+    if isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f":
+        return float(np.max(np.abs(value), initial=0))
+    if isinstance(value, list | tuple):
+        return max(map(largest, value), default=0.0)
+    return 0.0
+
+
+def compared(a, b, at, rtol, bound=0.0, depth=DEEP):
+    """Return where two values differ; with a "!" in front if rounding cannot be why."""
+    if type(a).__name__ != type(b).__name__:
+        return f"!{at}: {type(a).__name__} and {type(b).__name__}"
+    if isinstance(a, np.ndarray):
+        return arrays_compared(a, b, at, rtol, bound)
+    if isinstance(a, float):
+        return arrays_compared(np.asarray(a), np.asarray(b), at, rtol, bound)
+    if isinstance(a, int | str | bytes | np.generic) or a is None:
+        return "" if a == b or (a != a and b != b) else f"!{at}: {a!r} and {b!r}"[:300]
+    if depth == 0:
+        return ""
+    if isinstance(a, list | tuple):
+        if len(a) != len(b):
+            return f"!{at}: {len(a)} and {len(b)} parts"
+        names = getattr(a, "_fields", range(len(a)))
+        times = TIMES if "evaluation" in names else ()  # of an epoch
+        inside = [part for part in zip(names, a, b, strict=True) if part[0] not in times]
+    elif isinstance(a, dict) or type(a).__module__.startswith(("refimpl", "fastimpl")):
+        a, b = (value if isinstance(value, dict) else data_of(value) for value in (a, b))
+        if a.keys() != b.keys():
+            return f"!{at}: {sorted(map(str, a))} and {sorted(map(str, b))}"
+        inside = [(k, a[k], b[k]) for k in a]
+    else:
+        return ""
+    for name, x, y in inside:
+        if found := compared(x, y, f"{at}.{name}", rtol, bound, depth - 1):
+            return found
+    return ""
+
+
+def arrays_compared(a, b, at, rtol, bound):
+    """Return how two arrays differ."""
+    if (a.dtype, a.shape) != (b.dtype, b.shape):
+        return f"!{at}: {a.dtype}{a.shape} and {b.dtype}{b.shape}"
+    if a.dtype.hasobject:
+        return "" if snapshot(a) == snapshot(b) else f"!{at}: other objects"
+    if a.dtype.kind != "f":
+        return "" if a.tobytes() == b.tobytes() else f"!{at}: {a} and {b}"[:300]
+    both_nan = np.isnan(a) & np.isnan(b)
+    with np.errstate(all="ignore"):
+        same = both_nan | ((a == b) & (np.signbit(a) == np.signbit(b)))
+        if rtol is not None:
+            tolerance = rtol[a.dtype.itemsize]
+            size = np.maximum(np.maximum(np.abs(a), np.abs(b)), bound)
+            same |= (a == b) | (np.abs(a - b) <= tolerance * size)
+            same |= ~np.isfinite(a) & ~np.isfinite(b) & (bound > 0)
+    if same.all():
+        return ""
+    k = np.flatnonzero(~same.ravel())[0]
+    return f"{at}: {a.ravel()[k]!r} and {b.ravel()[k]!r} at {k}"

@@ -1,0 +1,63 @@
+"""From a seed and a number to a call: always the same one."""
+
+import random
+
+import fastimpl
+import refimpl
+from fuzz.mutations import WILD, changed, changes_of, walk
+
+# What a caller may ask for and wait for: up to these sizes time or memory is in proportion, and the
+# fuzzer asks for less. Beyond them a call must be refused.
+ASKED_FOR: dict = {}
+ENOUGH = 300  # of anything
+
+
+def recipe_of(seed, number, starts):
+    """Return the recipe of case `number`: a callable, a start, changes, and threads."""
+    rng = random.Random(f"{seed} {number}")
+    names = sorted([*starts, *(name for name in fastimpl.compiled if name in starts)])
+    name = names[number % len(names)]
+    start = rng.choice(sorted(starts[name]))
+    recipe = {"name": name, "start": start, "changes": [], "threads": rng.choice((1, 2, 3, 4))}
+    args = starts[name][start](refimpl)
+    for _ in range(rng.choice((0, 1, 1, 1, 1, 2, 2, 3))):
+        change = drawn(rng, name, args)
+        if change:
+            recipe["changes"].append(change)
+    return recipe
+
+
+def drawn(rng, name, args):
+    """Return [path, kind] of a change to a valid call; None if there is nothing to change."""
+    places = [place for place in walk(args) if not is_frame(*place)]
+    if not places:
+        return None
+    while True:
+        path, value = rng.choice(places)
+        fitting = sorted(changes_of(value))
+        arrays = [key for key in args if key != path[0] and type(args[key]) is type(value)]
+        if arrays and len(path) == 1 and rng.random() < 0.05:
+            return [list(path), f"same as {rng.choice(arrays)}"]
+        if fitting and rng.random() < 0.6:
+            kind = rng.choice(fitting)
+        else:
+            kind = f"wild {rng.choice(sorted(WILD))}"
+        if allowed(name, path, value, kind):
+            return [list(path), kind]
+
+
+def is_frame(path, _):
+    """Whether a part says how a call is written, and is no argument: `*parts`, methods, ..."""
+    return path in (("calls",), ("parts",), ("options",)) or (path[0] == "calls" and len(path) < 4)
+
+
+def allowed(name, path, value, kind):
+    """Whether a change asks for no more than a fuzzer can wait for."""
+    limit = ASKED_FOR.get((name, path[-1]), ASKED_FOR.get(("any", path[-1])))
+    if limit is None:
+        return True
+    try:
+        new = changed(kind, value)
+        return not ENOUGH < new <= limit
+    except Exception:  # no number
+        return True

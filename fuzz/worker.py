@@ -1,0 +1,48 @@
+"""The process in which cases run: it may crash, hang or run out of memory, and be started again."""
+
+import json
+import os
+import resource
+import sys
+import tempfile
+
+import numpy as np
+
+from fuzz.judge import judge
+from fuzz.recipe import recipe_of
+from fuzz.starts import starts as all_starts
+from fuzz.starts import writes as writes_of
+
+MEMORY = 6 * 2**30  # bytes of address space: threads reserve much and use little
+
+
+def main(argv):
+    """Judge recipes: ``SEED FIRST LAST``, or one a line on standard input without arguments."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a package prints is no answer
+    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # its shadow memory is larger than any limit
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    os.chdir(tempfile.gettempdir())
+    fix_entropy()
+    starts, writes = all_starts(), writes_of()
+
+    def answer(number, recipe):
+        print(json.dumps({"began": number, "recipe": recipe}), file=answers, flush=True)
+        verdict, text = judge(recipe, starts, writes.get(recipe["name"], ()))
+        line = {"number": number, "verdict": verdict, "text": text}
+        print(json.dumps(line), file=answers, flush=True)
+
+    print(json.dumps({"callables": len(starts)}), file=answers, flush=True)
+    if argv:
+        seed, first, last = map(int, argv)
+        for number in range(first, last):
+            answer(number, recipe_of(seed, number, starts))
+    else:
+        for line in sys.stdin:
+            answer(0, json.loads(line))
+
+
+def fix_entropy():
+    """Make fresh entropy the same every time: a run can be repeated, and packages compared."""
+    generator = np.random.default_rng
+    np.random.default_rng = lambda seed=0: generator(seed)

@@ -1,0 +1,84 @@
+"""Files that are there whole or not at all, whatever fails while they are written."""
+
+import errno
+import io
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+# Of a folder: some file systems cannot be asked to keep what they hold.
+NO_SYNC = (errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP)
+
+
+def is_replaceable(path):
+    """Say whether a file may be put there: there is nothing, or an ordinary file."""
+    return Path(path).is_file() or not Path(path).exists()
+
+
+@contextmanager
+def replacing(path):
+    """Give a new binary file, which stands at `path` once the block has ended without an error.
+
+    The file is on disk before it takes the name, so what is at `path` is always whole: what was
+    there before, or all that the block wrote. No other file is left behind, but by a process
+    that is killed; see `remove_leftovers`.
+
+    Raises
+    ------
+    OSError
+        If `path` exists and is no ordinary file, or whatever went wrong in writing; with `path`
+        as the file's name.
+    """
+    path = Path(path)
+    if not is_replaceable(path):  # a rename would put a file in place of a device, such as null
+        raise OSError(f"{path} is no ordinary file")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        # Read and write: into a file for writing alone, np.save writes past Python, and a full
+        # disk then goes unnoticed or has no error number.
+        with io.BufferedRandom(io.FileIO(temporary, "x+")) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        if error.filename not in (None, os.fspath(temporary)):
+            raise  # of another file, which the block read
+        raise _about(path, error) from error
+    finally:
+        with suppress(OSError):  # on a disk that fails: what went wrong first counts
+            temporary.unlink(missing_ok=True)
+
+
+def _sync_folder(folder):
+    """Make the names in a folder last through a loss of power, where the system can."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in NO_SYNC:
+            raise OSError(error.errno, error.strerror) from error
+
+
+def _about(path, error):
+    """Return an OSError as it is, with `path` as its file."""
+    if error.errno is None:
+        return OSError(f"{path}: {error}")
+    return OSError(error.errno, error.strerror, str(path))
+
+
+def remove_leftovers(folder, names):
+    """Remove what killed processes left of the files called `names` in `folder`.
+
+    Nobody else may be writing there.
+    """
+    for name in names:
+        for path in Path(folder).glob(f"{name}.*.tmp"):
+            path.unlink(missing_ok=True)

@@ -1,0 +1,160 @@
+"""Reading files that strangers may have written: .npy and .npz, and the errors of all others.
+
+What a header promises is compared with what the file holds before memory is taken for it.
+Nothing is ever unpickled.
+"""
+
+import math
+import os
+import re
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+LEAST_LIMIT, GROWTH = 2**28, 100
+MAGIC = b"\x93NUMPY"
+LONGEST_HEADER = 10_000  # as in NumPy
+MOST_DIMENSIONS = 32
+CHUNK = 2**20  # bytes read at a time
+DTYPE = r"""['"]descr['"]\s*:\s*['"](?P<descr>[^'"\\]{1,20})['"]"""
+ORDER = r"""['"]fortran_order['"]\s*:\s*(?P<order>True|False)"""
+SHAPE = r"""['"]shape['"]\s*:\s*\((?P<shape>(?:\s*\d{1,19}L?\s*,)*(?:\s*\d{1,19}L?\s*)?)\)"""
+PAIR = re.compile(rf"\s*(?:{DTYPE}|{ORDER}|{SHAPE})\s*(?:,|$)")
+NUMBERS = re.compile(r"[<>|=]?(\?|[biufc]\d{1,2}|[SU]\d{1,9})")
+
+
+@contextmanager
+def reading(path, kind, wrong="cannot be read as"):
+    """Open `path` to read bytes; any error inside becomes a ValueError that names the file.
+
+    A file that cannot be opened raises as usual (FileNotFoundError, PermissionError); what is no
+    ordinary file, such as a pipe, a ValueError.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} must be an ordinary file")
+    with path.open("rb") as file:
+        try:
+            yield file
+        except MemoryError as error:
+            raise MemoryError(f"{path} takes more memory than there is") from error
+        except Exception as error:  # broken files raise almost anything in the readers below
+            ours = type(error) in (ValueError, TypeError)
+            reason = str(error) if ours else f"{type(error).__name__}: {error}"
+            raise ValueError(f"{path} {wrong} {kind}: {reason}") from error
+
+
+@contextmanager
+def naming(path):
+    """Put the name of a file before the text of a ValueError or TypeError inside."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{path}: {error}") from error
+
+
+def size_of(file):
+    """Return the size of an open file in bytes."""
+    return os.fstat(file.fileno()).st_size
+
+
+def check_growth(what, count, size):
+    """Raise ValueError if `count` bytes for `what` are too many for `size` bytes read.
+
+    256 MiB are never too many, nor is 100 times the size.
+    """
+    most = max(LEAST_LIMIT, GROWTH * size)
+    if count > most:
+        raise ValueError(f"{what} would take {count} bytes, at most {most} for {size} in the file")
+
+
+def read_npy(file):
+    """Return the array in an open .npy file; nothing may stand behind it."""
+    return _array(file, size_of(file))
+
+
+def map_npy(file):
+    """Return the array in an open .npy file, mapped into memory, read-only."""
+    dtype, shape, order = _header(file, size_of(file))
+    if 0 in shape or not dtype.itemsize:  # there is nothing to map
+        return np.zeros(shape, dtype, order)
+    return np.memmap(file, dtype, "r", file.tell(), shape, order)
+
+
+def read_npz(file):
+    """Return the arrays in an open .npz file by their names."""
+    arrays = {}
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        check_growth("its arrays", sum(member.file_size for member in members), size_of(file))
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            if name in arrays:
+                raise ValueError(f"it holds {name!r:.40} twice")
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError(f"{name!r:.40} is compressed in another way than NumPy's")
+            with archive.open(member) as content:
+                try:
+                    arrays[name] = _array(content, member.file_size)
+                except ValueError as error:
+                    raise ValueError(f"{name!r:.40}: {error}") from error
+    return arrays
+
+
+def _array(file, size):
+    """Return the array of a .npy file of `size` bytes."""
+    dtype, shape, order = _header(file, size)
+    flat = np.zeros(math.prod(shape), dtype)
+    left = memoryview(flat.view(np.uint8)) if flat.nbytes else memoryview(b"")
+    while left:
+        count = file.readinto(left[:CHUNK])
+        if not count:
+            raise ValueError("its data end early")
+        left = left[count:]
+    if file.read(1):  # at its end, an archive compares the checksum
+        raise ValueError("there are data behind its array")
+    return flat.reshape(shape[::-1]).T if order == "F" else flat.reshape(shape)
+
+
+def _header(file, size):
+    """Return dtype, shape and order of a .npy file of `size` bytes; the data come next."""
+    start = file.read(8)
+    wide = start[6:] in (b"\2\0", b"\3\0")
+    if start[:6] != MAGIC or not (wide or start[6:] == b"\1\0"):
+        raise ValueError("it does not begin as a .npy file")
+    length_size = 4 if wide else 2
+    length = int.from_bytes(file.read(length_size), "little")
+    if length > LONGEST_HEADER:
+        raise ValueError(f"its header is over {LONGEST_HEADER} bytes long")
+    dtype, shape, order = _parsed(file.read(length).decode("latin1"))
+    promised = math.prod(shape) * dtype.itemsize
+    held = size - 8 - length_size - length
+    if promised != held:
+        raise ValueError(f"its header promises {promised} bytes of data, but there are {held}")
+    return dtype, shape, order
+
+
+def _parsed(header):
+    """Return dtype, shape and order of the text of a header, the Python literal of a dict."""
+    header = header.strip()
+    inside = header[1:-1].strip()
+    pairs = list(PAIR.finditer(inside))
+    found = {k: v for pair in pairs for k, v in pair.groupdict().items() if v is not None}
+    whole = header[:1] + header[-1:] == "{}" and "".join(pair[0] for pair in pairs) == inside
+    if not whole or len(pairs) != 3 or len(found) != 3:
+        raise ValueError("its header is damaged, or of another kind of array than numbers")
+    if not NUMBERS.fullmatch(found["descr"]):
+        raise ValueError(
+            f"its dtype is {found['descr']!r}: only numbers and text are read, never objects"
+        )
+    try:
+        dtype = np.dtype(found["descr"])
+    except TypeError:
+        raise ValueError(f"there is no dtype {found['descr']!r}") from None
+    sizes = [int(size) for size in re.findall(r"\d+", found["shape"])]
+    if len(sizes) > MOST_DIMENSIONS:
+        raise ValueError(f"it has {len(sizes)} dimensions, at most {MOST_DIMENSIONS}")
+    return dtype, tuple(sizes), "F" if found["order"] == "True" else "C"
