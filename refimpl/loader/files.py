@@ -67,7 +67,7 @@ def write_features(path, array):
     TypeError, ValueError
         If `array` is no such array.
     OSError
-        If the file cannot be written.
+        If the file cannot be written; the one of before is whole then.
     """
     path, array = _check.path("path", path), matrix("array", array)
     with replacing(path) as file:
@@ -97,6 +97,8 @@ def open_features(path, *, readahead=False):
         If there is no such file.
     ValueError, TypeError
         If it is damaged, or holds no features.
+    MemoryError
+        If it takes more memory than there is; it is named.
     """
     path = _check.path("path", path)
     _check.switch("readahead", readahead)

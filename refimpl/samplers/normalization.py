@@ -149,7 +149,7 @@ def aggregator(counts, graph, sub, *, floor=1.0, dtype=np.float64):
         If an argument is of the wrong kind, or they are not of one graph.
     """
     floor, dtype = _arguments(counts, floor, dtype)
-    _check_of_one_graph(counts, graph, sub)
+    sub = _checked_subgraph(counts, graph, sub)
     degrees = graph.indptr[sub.nodes + np.int64(1)] - graph.indptr[sub.nodes]
     entries = sub.graph.degrees()
     C_v = np.repeat(np.maximum(counts.nodes[sub.nodes], floor), entries)
@@ -169,7 +169,8 @@ def _arguments(counts, floor, dtype):
     return floor, _check.float_dtype("dtype", dtype)
 
 
-def _check_of_one_graph(counts, graph, sub):
+def _checked_subgraph(counts, graph, sub):
+    """Return `sub` with copies of its arrays, if all three are of one graph, or raise."""
     undirected(graph)
     if (counts.nodes.size, counts.edges.size) != (graph.n, graph.e):
         raise ValueError(
@@ -187,4 +188,5 @@ def _check_of_one_graph(counts, graph, sub):
             f"sub.nodes and sub.edge_ids must be of sub.graph, {sub.graph!r}, "
             f"got {nodes.size} and {edge_ids.size}"
         )
-    _check.positions("sub.transpose_perm", sub.transpose_perm, sub.graph.e)
+    perm = _check.positions("sub.transpose_perm", sub.transpose_perm, sub.graph.e)
+    return sub._replace(nodes=nodes, edge_ids=edge_ids, transpose_perm=perm)
