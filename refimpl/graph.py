@@ -46,7 +46,7 @@ class Graph:
     _weight_sums: dict = field(init=False, repr=False)
 
     def __post_init__(self):
-        indptr = np.asarray(self.indptr)
+        indptr = _check.array("indptr", self.indptr)
         if indptr.ndim != 1 or indptr.size == 0:
             raise ValueError(f"indptr must be 1-D and not empty, got shape {indptr.shape}")
         _sources.check_node_count(indptr.size - 1)
