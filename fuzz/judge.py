@@ -144,16 +144,15 @@ def complaint(name, args, error):
     text = described(error)
     if type(error) in NAMED:
         return "" if NAMED[type(error)] in text else f"names nothing: {text}"
-    if isinstance(error, OSError) and error.errno and error.filename:
-        return ""  # the operating system's, about the file that it names
+    file = args.get("path", args.get("source"))
+    named = isinstance(file, str | Path) and str(Path(file)) in text
+    if isinstance(error, OSError) and (named or error.filename):
+        return ""  # about the file that it names
     if type(error) not in OURS:
         return f"{text} ({place(error)})"
     if not raised_by_us(error):
         return f"not of ours: {text} ({place(error)})"
-    file = args.get("path", args.get("source"))
-    if isinstance(file, str | Path) and str(Path(file)) in text:
-        return ""
-    if not names_of(name, args) & set(re.findall(r"\w+", str(error))):
+    if not named and not names_of(name, args) & set(re.findall(r"\w+", str(error))):
         return f"names no argument: {text} ({place(error)})"
     return ""
 

@@ -71,7 +71,7 @@ class Sampler:
         name, function = sampler_kernel(kernel)
         self.function = function if callable(kernel) else None
         self.clip = None if clip is None else _check.integer("clip", clip, 1, 2**31 - 1)
-        parameters = inspect.signature(function).parameters.values()
+        parameters = parameters_of(name, function).values()
         places = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
         if places not in (["graph", "main"], ["graph", "main", "probe"]):
             raise TypeError(
@@ -98,6 +98,14 @@ class Sampler:
     def __repr__(self):
         options = "".join(f", {k}={v!r}" for k, v in (*self.options.items(), ("clip", self.clip)))
         return f"Sampler({self.name if self.function else repr(self.name)}{options})"
+
+
+def parameters_of(name, function, argument="kernel"):
+    """Return the parameters of a sampler's function by name, or raise."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some that are written in C
+        raise TypeError(f"{argument} must have a signature, but {name} has none") from None
 
 
 def sampler_kernel(kernel, argument="kernel"):

@@ -1,10 +1,8 @@
 """Sizes of a sampler in proportion to a graph."""
 
-import inspect
-
 from refimpl import _check
 from refimpl.graph import undirected
-from refimpl.samplers.sampling import Sampler, sampler_kernel
+from refimpl.samplers.sampling import Sampler, parameters_of, sampler_kernel
 
 MOST_NODES, WALK_LENGTH = 8000, 2  # where nobody says otherwise
 
@@ -41,7 +39,7 @@ def scaled_sampler(graph, name="pin_tile", **options):
     h = _check.integer("h", given.get("h", WALK_LENGTH), 0)
     m, b, r = (max(size, 1) for size in (min(n // 8, graph.n), n // 2, min(n // (h + 1), graph.n)))
     sizes = {"n": n, "m": m, "b": b, "r": r, "h": h}
-    known = inspect.signature(function).parameters
+    known = parameters_of(name, function, "name")
     if "n" not in known:  # the budget has set the other sizes
         given.pop("n", None)
     return Sampler(name, **{key: sizes[key] for key in sizes if key in known} | given)
