@@ -74,4 +74,4 @@ def _is_1d(value):
 
 def check_node_count(n):
     if n > MAX_NODES:
-        raise OverflowError(f"a graph can have at most {MAX_NODES} nodes, got {n}")
+        raise OverflowError(f"a graph can have at most {MAX_NODES} nodes, got {_check.shown(n)}")

@@ -216,7 +216,9 @@ cdef void draw(
     walk(method, scratch.walkers, group)
     for g in range(group):
         walker = &scratch.walkers[g]
-        results[g].failed = walker.failed or sort_unique(walker) or clip(walker)
+        results[g].failed = (
+            walker.failed or stopped(watch) or sort_unique(walker) or clip(walker)
+        )
         if not results[g].failed:
             results[g].counts = walker.counts
             results[g].failed = induce(

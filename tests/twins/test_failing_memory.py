@@ -9,12 +9,15 @@ import pytest
 from comparison import assert_bits, threads
 from test_every_twin import LARGE
 
-from fastimpl import _memory
+from fastimpl import _buffers, _memory
+from fastimpl.samplers import _lending, sampling
 
-ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-ZEROS = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
-RESIZE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+# called by NumPy, and calling it, with Python's lock
+ALLOCATE = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+ZEROS = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+RESIZE = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 SET_HANDLER, GET_HANDLER = 304, 305  # places in the table of NumPy's C functions
+SMALL = 4096  # bytes that stay in caches of their own; the arrays of these calls are larger
 DATA_DOMAIN = 389047  # NumPy's number for its arrays' data in tracemalloc
 
 
@@ -81,11 +84,19 @@ class NumpyMemory:
 NUMPY = NumpyMemory()
 
 
+def forget():
+    """Give back all memory that waits to be used again: the next call asks for its own."""
+    sampling._idle.clear()
+    _lending._idle.clear()
+    _buffers.release_waiting()
+
+
 def fail_each(call, fail_at):
     """Call once for each allocation, which fails; return how many there are."""
     number, failed = 0, True
     while failed:
         number, failed = number + 1, False
+        forget()
         fail_at(number)
         try:
             call()
@@ -99,7 +110,9 @@ def fail_each(call, fail_at):
 
 def held():
     """Return the kernels' pieces of memory, and the bytes of NumPy's arrays."""
+    forget()
     gc.collect()
+    ctypes.pythonapi.PyTraceMalloc_Untrack(DATA_DOMAIN, ctypes.c_size_t(0))  # what failed: NULL
     traces = tracemalloc.take_snapshot().filter_traces(
         [tracemalloc.DomainFilter(inclusive=True, domain=DATA_DOMAIN)]
     )
@@ -117,22 +130,21 @@ def traced():
 @pytest.mark.parametrize("name", LARGE)
 def test_every_failing_allocation_is_a_memory_error_and_no_leak(name, traced):
     call = LARGE[name]
-    with threads(1):  # who draws what decides what memory waits to be used again
+    with threads(1):
         want = call()
-        numbers, after = [], []
-        for _ in range(2):
-            numbers.append([fail_each(call, hook) for hook in (_memory.fail_at, NUMPY.fail_at)])
-            after.append(held())
+        pieces, size = held()
+        numbers = [fail_each(call, hook) for hook in (_memory.fail_at, NUMPY.fail_at)]
+        pieces_now, size_now = held()
+        assert pieces_now <= pieces and size_now <= size + SMALL
         assert_bits(call(), want)
-    assert after[0] == after[1]
-    assert sum(numbers[0]) > 0
+    assert any(numbers) or name == "key"  # of numbers alone
 
 
 @pytest.mark.runs
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", ["sample_many", "sample_mfg_many", "layer_sample"])
 def test_threads_survive_a_failing_allocation(name):
     call = LARGE[name]
     with threads(3):
         want = call()
-        fail_each(call, _memory.fail_at)
+        assert fail_each(call, _memory.fail_at) > 3
         assert_bits(call(), want)

@@ -1,5 +1,7 @@
 """Saving a run so that it can go on to the same bits."""
 
+import json
+
 from refimpl import _check
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.npz import reading_npz, write_npz
@@ -26,7 +28,17 @@ def save_checkpoint(path, state, settings):
     state : TrainState
     settings : dict
         JSON data; given back by `load_checkpoint`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `path` is no path, `state` no TrainState, or `settings` no JSON data.
+    OSError
+        If the file cannot be written; the one of before is whole then.
     """
+    if not isinstance(state, TrainState):
+        raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
+    _check_json(settings)
     arrays = {
         f"{group}/{name}": array
         for group in GROUPS
@@ -42,6 +54,16 @@ def save_checkpoint(path, state, settings):
         **{name: getattr(state, name) for name in NUMBERS},
     }
     write_npz(path, meta, arrays)
+
+
+def _check_json(settings):
+    """Raise unless `settings` is a dict that JSON can hold."""
+    if not isinstance(settings, dict):
+        raise TypeError(f"settings must be a dict, got {type(settings).__name__}")
+    try:
+        json.dumps(settings)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"settings must be JSON data: {error}") from None
 
 
 def load_checkpoint(path):
@@ -65,7 +87,7 @@ def load_checkpoint(path):
     ValueError
         If it is not a whole checkpoint.
     TypeError
-        If a part of it is of the wrong kind.
+        If `path` is no path, or a part of it is of the wrong kind.
     MemoryError
         If it takes more memory than there is; it is named.
     """

@@ -64,6 +64,8 @@ class TrainedModel:
         for name in ("weights", "architecture"):
             if not isinstance(getattr(self, name), dict):
                 raise TypeError(f"{name} must be a dict, got {type(getattr(self, name)).__name__}")
+            if not all(isinstance(one, str) for one in getattr(self, name)):
+                raise TypeError(f"{name} must have str as keys")
         for name, low in (("features", 0), ("classes", 1)):
             object.__setattr__(self, name, _check.integer(name, getattr(self, name), low))
         if not isinstance(self.multilabel, bool):
@@ -166,8 +168,10 @@ def save_model(path, model):
 
     Raises
     ------
-    TypeError
-        If `model` is no TrainedModel.
+    TypeError, ValueError
+        If `path` is no path, or `model` no TrainedModel.
+    OSError
+        If the file cannot be written; the one of before is whole then.
     """
     _check_model(model)
     scaling = {} if model.scaling is None else dict(zip(SCALING, model.scaling, strict=True))
