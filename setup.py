@@ -1,10 +1,12 @@
 """The extension build; everything else about the project is in pyproject.toml."""
 
+import hashlib
 import os
 import sys
 import tempfile
 from pathlib import Path
 
+import Cython
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -16,6 +18,7 @@ SANITIZE = os.environ.get("MINIBATCH_GNN_SANITIZE") == "1"  # address and undefi
 ARCH = os.environ.get("MINIBATCH_GNN_ARCH", "native")  # the compiler's -march; wheels: x86-64-v3
 DIRECTIVES = {"language_level": 3, "wraparound": False, "cdivision": True, "embedsignature": False}
 DIRECTIVES |= {"boundscheck": CHECKED, "initializedcheck": CHECKED}
+SOURCES = (".pyx", ".pxd", ".h")
 SHARED = "fastimpl._cython_shared"  # Cython's code for memoryviews, else repeated in every module
 
 if OPENMP not in ("auto", "require", "off"):
@@ -36,15 +39,27 @@ class BuildExt(build_ext):
             self.warn("no C compiler: only refimpl will work; fastimpl's kernels are not compiled")
             self.extensions = []
         else:
-            flags, stamp = self.add_flags(), Path(self.build_lib, "flags.txt")
-            self.force = self.force or not stamp.exists() or stamp.read_text() != flags
+            self.add_flags()
+            stamp, made_of = Path(self.build_lib, "made_of.txt"), self.made_of()
+            before = stamp.read_text().split("\n") if stamp.exists() else ["", ""]
+            if before == made_of and all(map(os.path.exists, self.get_outputs())):
+                return
+            self.force = self.force or before[0] != made_of[0]
             stamp.unlink(missing_ok=True)
             self.translate()
             super().build_extensions()
-            stamp.write_text(flags)
+            stamp.write_text("\n".join(made_of))
+
+    def made_of(self):
+        """Return the flags, and a digest of all sources: an isolated build has new times."""
+        digest = hashlib.blake2b(Cython.__version__.encode())
+        for path in sorted(p for p in Path("fastimpl").rglob("*") if p.suffix in SOURCES):
+            digest.update(path.as_posix().encode() + path.read_bytes())
+        flags = self.extensions[0].extra_compile_args + self.extensions[0].extra_link_args
+        return [f"{DIRECTIVES} {flags}", digest.hexdigest()]
 
     def add_flags(self):
-        """Add the flags that depend on the compiler; return all that decides what is built."""
+        """Add the flags that depend on the compiler."""
         compile_args, link_args = [], []
         if self.compiler.compiler_type == "msvc":
             openmp = ["/openmp"], []
@@ -69,7 +84,6 @@ class BuildExt(build_ext):
         for ext in self.extensions:
             ext.extra_compile_args += compile_args
             ext.extra_link_args += link_args
-        return f"{DIRECTIVES} {compile_args} {link_args}"
 
     def translate(self):
         """Make the C files, as many at a time as there are processors."""

@@ -76,7 +76,8 @@ cdef int induce(
     out.indptr = <int64_t*>allocate(<size_t>(s + 1) * sizeof(int64_t))
     if not (out.nodes and out.indptr):
         return -1
-    memcpy(out.nodes, nodes, <size_t>s * sizeof(int32_t))
+    if s:  # else `nodes` is NULL, which memcpy must not be given
+        memcpy(out.nodes, nodes, <size_t>s * sizeof(int32_t))
     for i in range(s):
         if stopped_at(watch, i):
             return -1

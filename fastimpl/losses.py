@@ -5,15 +5,18 @@ import numpy as np
 from fastimpl import _losses
 from fastimpl._buffers import empty_like
 from fastimpl._twin import twin
+from refimpl._quiet import quiet
 from refimpl.losses import Loss, loss_arguments
 
 
 @twin
+@quiet
 def softmax_cross_entropy(logits, labels, weights=None):
     return _cross_entropy(True, *loss_arguments(logits, labels, weights))
 
 
 @twin
+@quiet
 def sigmoid_cross_entropy(logits, labels, weights=None):
     return _cross_entropy(False, *loss_arguments(logits, labels, weights))
 

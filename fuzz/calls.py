@@ -3,7 +3,7 @@
 Allowed is success in both with the same result, or the same error of ours in both, which names an
 argument. The calls are made in another process, with a limit of memory and of time for each; it is
 started again after a crash. A finding is printed with the line that repeats it, made smaller, and
-kept in fuzz/found, where a test replays it.
+added to fuzz/found/calls.jsonl, which a test replays.
 """
 
 import argparse
@@ -13,12 +13,12 @@ import queue
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-import zlib
 from pathlib import Path
 
-FOUND = Path(__file__).parent / "found"
+FOUND = Path(__file__).parent / "found" / "calls.jsonl"
 BATCH = 500  # cases that one process judges: whatever leaks is gone after them
 STARTING = 120  # seconds
 
@@ -43,10 +43,16 @@ class Worker:
     """A process that judges cases, and what it says, a line at a time."""
 
     def __init__(self, *arguments):
-        start = f"import sys; sys.path[:] = {sys.path!r}; from fuzz.worker import main"
+        path = [str(Path(entry).absolute()) for entry in sys.path]
+        start = f"import sys; sys.path[:] = {path!r}; from fuzz.worker import main"
+        self.folder = tempfile.TemporaryDirectory(prefix="fuzz-calls-")
         command = [sys.executable, "-c", f"{start}; main({list(map(str, arguments))!r})"]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            cwd=self.folder.name,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         self._lines: queue.SimpleQueue = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -66,9 +72,10 @@ class Worker:
             return {"ended": f"no answer in {limit:g} seconds"}
 
     def close(self):
-        """End the process."""
+        """End the process, and remove its files."""
         self.process.kill()
         self.process.wait()
+        self.folder.cleanup()
 
 
 class Run:
@@ -138,6 +145,7 @@ class Run:
             "calls, each in both packages": calls,
             "succeeded and equal": v["equal"],
             "refused in the same words": v["refused"],
+            "succeeded, not comparable": v["not compared"],
             "refused already by a type of an argument": v["unbuildable"],
             "findings": v["finding"],
             "of different kinds": len(self.findings),
@@ -166,8 +174,7 @@ def smaller(recipe, text, limit):
 
 
 def keep(recipe, text):
-    """Write a finding to a file of its own."""
-    FOUND.mkdir(exist_ok=True)
-    number = zlib.crc32(json.dumps(recipe, sort_keys=True).encode())
-    path = FOUND / f"{recipe['name']}-{number:08x}.json"
-    path.write_text(json.dumps({**recipe, "found": text}, indent=1) + "\n")
+    """Add a finding to the file of those that a test replays."""
+    FOUND.parent.mkdir(exist_ok=True)
+    with FOUND.open("a") as file:
+        file.write(json.dumps({**recipe, "found": text[:200]}) + "\n")

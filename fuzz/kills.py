@@ -24,7 +24,6 @@ import traceback
 import warnings
 from collections import Counter
 from functools import cache
-from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +34,7 @@ VARIANTS = {
     "full": ("", "--dropout 0.2 --bias"),
     "fresh": (
         "--batch-size 5 --t-stale 9 --features mmap --buffer 3000",
-        "--batch-size 6 --t-stale inf --workers 2 --control random --model gat",
+        "--batch-size 6 --t-stale inf --buffer 4000 --workers 2 --control random --model gat",
     ),
     "neighbor": ("--batch-size 5", "--batch-size 6 --workers 2 --dropout 0.2"),
     "gas": ("--batch-size 5", "--batch-size 8 --dropout 0.2"),
@@ -46,7 +45,7 @@ VARIANTS = {
     "ladies": ("--batch-size 5 --model gcn", "--batch-size 6 --model gcn --background"),
 }
 COMMON = "--data karate --hidden 8 --lr 0.03 --epochs"
-EPOCHS = 25
+EPOCHS = 12
 PACKAGES = ("refimpl", "fastimpl")
 KILLS_A_RUN = 3  # at most
 PATIENCE = 600.0  # seconds until a run counts as one that hangs
@@ -85,10 +84,8 @@ def main(argv=None):
     counts: Counter = Counter()
     case = None
     try:
-        for method in cycle(options.methods or methods):
-            left = options.times - sum(n for (_, what), n in counts.items() if what == "kills")
-            if left <= 0:
-                break
+        while (left := options.times - sum(counts[one, "kills"] for one in methods)) > 0:
+            method = min(options.methods or methods, key=lambda one: counts[one, "kills"])
             case = Case(method, rng.choice(PACKAGES), rng.choice(VARIANTS.get(method, ("",))))
             _one_run(case, folder, rng, min(left, KILLS_A_RUN), counts)
     except Wrong as wrong:

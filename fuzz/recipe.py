@@ -8,7 +8,29 @@ from fuzz.mutations import WILD, changed, changes_of, walk
 
 # What a caller may ask for and wait for: up to these sizes time or memory is in proportion, and the
 # fuzzer asks for less. Beyond them a call must be refused.
-ASKED_FOR: dict = {}
+MOST = 2**31 - 1
+ASKED_FOR = {
+    ("any", "n"): MOST,  # nodes, or steps
+    ("any", "b"): MOST,
+    ("any", "h"): MOST,
+    ("any", "r"): MOST,
+    ("any", "sizes"): MOST,
+    ("any", "count"): MOST,
+    ("any", "floats"): 2**48,
+    ("any", "layers"): 2**16,
+    ("any", "workers"): 2**10,
+    ("any", "pool"): MOST,
+    ("calibrate", "entries"): MOST,
+    ("calibrate", "repeats"): MOST,
+    ("estimate_counts", "coverage"): 1e6,
+    ("floyd", "f"): MOST,
+    ("kronecker", "scale"): 30,
+    ("partition_order", "Q"): MOST,
+    ("partition_plan", "f"): MOST,
+    ("pick_without_replacement", "m"): MOST,
+    ("plan_performance", "rounds"): MOST,
+    ("reverse_pagerank", "iterations"): MOST,
+}
 ENOUGH = 300  # of anything
 
 
@@ -53,7 +75,8 @@ def is_frame(path, _):
 
 def allowed(name, path, value, kind):
     """Whether a change asks for no more than a fuzzer can wait for."""
-    limit = ASKED_FOR.get((name, path[-1]), ASKED_FOR.get(("any", path[-1])))
+    argument = [key for key in path if isinstance(key, str)][-1]
+    limit = ASKED_FOR.get((name, argument), ASKED_FOR.get(("any", argument)))
     if limit is None:
         return True
     try:

@@ -4,7 +4,6 @@ import json
 import os
 import resource
 import sys
-import tempfile
 
 import numpy as np
 
@@ -22,7 +21,6 @@ def main(argv):
     os.dup2(2, 1)  # what a package prints is no answer
     if "asan" not in os.environ.get("LD_PRELOAD", ""):  # its shadow memory is larger than any limit
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    os.chdir(tempfile.gettempdir())
     fix_entropy()
     starts, writes = all_starts(), writes_of()
 

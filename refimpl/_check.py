@@ -95,7 +95,7 @@ def sequence(name, value, of="integers", count=None):
         raise TypeError(f"{name} must be a sequence of {of}, got {type(value).__name__}")
     parts = tuple(value)
     if count is not None and len(parts) != count:
-        raise ValueError(f"{name} must hold {count} parts each, got {len(parts)}")
+        raise ValueError(f"{name} must have {count} parts, got {len(parts)}")
     return parts
 
 

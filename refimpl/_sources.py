@@ -28,15 +28,7 @@ def edges(source, n):
     if is_csr:
         count = max(len(source[0]) - 1, 0)
         check_node_count(count)
-        col = _check.ids("indices", source[1], 0, count, np.int64)
-        indptr = _check.ids("indptr", source[0], 0, col.size + 1, np.int64)
-        if (
-            not indptr.size
-            or indptr[0] != 0
-            or indptr[-1] != col.size
-            or (np.diff(indptr) < 0).any()
-        ):
-            raise ValueError("indptr must rise from 0 to len(indices)")
+        indptr, col = checked_csr(*source, count)
         return np.repeat(np.arange(count), np.diff(indptr)), col, count
     try:
         pairs = np.asarray(source)
@@ -58,6 +50,16 @@ def edges(source, n):
     return pairs[:, 0], pairs[:, 1], count
 
 
+def checked_csr(indptr, indices, columns):
+    """Return the two arrays of a CSR matrix as int64 if they are ones, or raise."""
+    col = _check.ids("indices", indices, 0, columns, np.int64)
+    indptr = _check.ids("indptr", indptr, 0, col.size + 1, np.int64)
+    rises = indptr.size and indptr[0] == 0 and indptr[-1] == col.size
+    if not rises or (np.diff(indptr) < 0).any():
+        raise ValueError("indptr must rise from 0 to len(indices)")
+    return indptr, col
+
+
 def _networkx_matrix(source):
     if not len(source):  # networkx refuses to convert a graph without nodes
         return sp.csr_array((0, 0))
@@ -72,4 +74,4 @@ def _is_1d(value):
 
 def check_node_count(n):
     if n > MAX_NODES:
-        raise OverflowError(f"a graph can have at most {MAX_NODES} nodes, got {n}")
+        raise OverflowError(f"a graph can have at most {MAX_NODES} nodes, got {_check.shown(n)}")

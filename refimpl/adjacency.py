@@ -30,6 +30,12 @@ class Adjacency:
     perm : (e,) int64 array or None
         Where each entry of A^T stands in `graph`: for values that only a layer can know, as an
         attention's (E-A3).
+
+    Raises
+    ------
+    ValueError
+        If `data`, `data_t` or `perm` is no array. Layers check the rest, but not that A^T is the
+        transpose of A.
     """
 
     graph: Graph | Block
@@ -41,7 +47,12 @@ class Adjacency:
     def __post_init__(self):
         for name in ("data", "data_t"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
+                values = _check.array(name, getattr(self, name))
+                object.__setattr__(self, name, np.ascontiguousarray(values))
+        if self.perm is not None:
+            perm = _check.array("perm", self.perm)
+            if perm.dtype.kind in "iu":  # a layer that needs another refuses it
+                object.__setattr__(self, "perm", np.ascontiguousarray(perm, np.int64))
         if self.graph_t is None:
             object.__setattr__(self, "graph_t", self.graph)
 

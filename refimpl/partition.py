@@ -16,6 +16,7 @@ from refimpl.propagation import product_arguments
 
 __all__ = ["Partition", "feature_propagate", "partition_order", "partition_plan"]
 
+MOST, MOST_LANES = 2**31 - 1, 2**16  # rows, columns and parts; no machine has more lanes
 MODES = ("columns", "paper")
 VERSIONS = ("jpdc", "ipdps")
 LAYOUTS = ("C", "F")
@@ -77,8 +78,8 @@ def partition_plan(n, f, p, s_cache, *, word=8, line=64, mode="columns"):
     >>> partition_plan(n=8000, f=512, p=4, s_cache=2**18).starts[:4]
     array([ 0,  4,  8, 12])
     """
-    n, f = _check.integer("n", n, 0), _check.integer("f", f, 0)
-    p, s_cache = _check.integer("p", p, 1), _check.integer("s_cache", s_cache, 1)
+    n, f = _check.integer("n", n, 0, MOST), _check.integer("f", f, 0, MOST)
+    p, s_cache = _check.integer("p", p, 1, MOST_LANES), _check.integer("s_cache", s_cache, 1)
     word, line = _check.integer("word", word, 1), _check.integer("line", line, 1)
     if line % word:
         raise ValueError(f"line must be a multiple of word, {word}, got {line}")
@@ -134,7 +135,7 @@ def partition_order(Q, p, *, version="jpdc"):
     array([[0, 1],
            [2, 3]])
     """
-    Q, p = _check.integer("Q", Q, 1), _check.integer("p", p, 1)
+    Q, p = _check.integer("Q", Q, 1, MOST), _check.integer("p", p, 1, MOST_LANES)
     _check.choice("version", version, VERSIONS)
     rounds = -(-Q // p)
     order = np.full((rounds, p), -1, np.int64)
@@ -210,4 +211,4 @@ def partition_arguments(graph, data, X, plan, p, version, layout):
         raise ValueError(f"plan.starts must rise from 0 to the {f} columns of X, got {starts}")
     _check.choice("version", version, VERSIONS)
     _check.choice("layout", layout, LAYOUTS)
-    return data, X, starts, _check.integer("p", p, 1)
+    return data, X, starts, _check.integer("p", p, 1, MOST_LANES)

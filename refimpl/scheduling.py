@@ -4,6 +4,7 @@ Costs are multiply-adds of one layer on a subgraph, forward and backward, as the
 them in ``Meter.macs``.
 """
 
+from numbers import Integral
 from typing import NamedTuple
 
 from refimpl import _check
@@ -124,10 +125,9 @@ def chain_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
     TypeError, ValueError
         If `order` is no ProductOrders, or a size is not an integer, or negative.
     """
-    if not isinstance(order, ProductOrders):
-        raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
-    for name, size in (("s", s), ("e", e), ("f1", f1), ("h_neigh", h_neigh), ("h_self", h_self)):
-        _check.integer(name, size, 0)
+    check_order(order)
+    sizes = {"s": s, "e": e, "f1": f1, "h_neigh": h_neigh, "h_self": h_self}
+    s, e, f1, h_neigh, h_self = (_check.integer(name, sizes[name], 0) for name in sizes)
     _check.switch("reuse", reuse)
     widths = [f1 if order.forward == 1 else h_neigh]
     if not (reuse and order.forward == order.dw == 1):
@@ -136,6 +136,15 @@ def chain_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
         widths.append(h_neigh if order.dx == 1 else f1)
     products = _weight_products(first=order.dx == 0)
     return Macs(e * sum(widths), products * s * f1 * (h_neigh + h_self))
+
+
+def check_order(order):
+    """Check an order of products."""
+    if not isinstance(order, ProductOrders):
+        raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
+    for number, low in (order.forward, 1), (order.dw, 1), (order.dx, 0):
+        if not isinstance(number, Integral) or not low <= number <= 2:
+            raise ValueError(f"order must be as chain_order returns it, got {_check.shown(order)}")
 
 
 def mixhop_depth(f1, widths, *, first=False):

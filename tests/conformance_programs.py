@@ -1,6 +1,10 @@
 """Programs for the conformance runner to ask: some that answer, and some that do not."""
 
+import os
+import signal
 import sys
+import time
+from pathlib import Path
 
 from refimpl.lab.apps.conformance.case import Kernel
 
@@ -14,6 +18,10 @@ for line in sys.stdin:
         answer = reply(question)
     print(json.dumps(answer), flush=True)
 """
+PROC = Path("/proc")
+LONG = 60
+HOLDS = f"import time; time.sleep({LONG})"  # what holds the pipe, if nobody ends it
+GREETS = 'print(\'{"name": "mine", "version": "7"}\', flush=True)'
 
 
 def program(source):
@@ -29,6 +37,51 @@ def answering(reply):
     if not reply.lstrip().startswith(("def ", "import ")):
         reply = f"def reply(question): return {reply}"
     return program(reply + ANSWERS)
+
+
+def numbered(answer):
+    """Return the command of a program that gives ids, and `answer`, an expression of `question`."""
+    greeting = '{"id": 0, "name": "mine"}'
+    return program(
+        f"import json, sys\nprint({greeting!r}, flush=True)\nsys.stdin.readline()\n"
+        f"for question in map(json.loads, sys.stdin):\n    print(json.dumps({answer}), flush=True)"
+    )
+
+
+def writing(text):
+    """Return the command of a program that greets, and answers with `text`, an expression."""
+    return program(
+        f"import sys\n{GREETS}\nsys.stdin.readline()\n"
+        f"for _ in sys.stdin:\n    sys.stdout.write({text})\n    sys.stdout.flush()"
+    )
+
+
+def left_behind(then, pid_file, session):
+    """Return the source of a program that greets, starts a child that holds its pipes, and then."""
+    return f"""
+import subprocess, sys, os, time
+child = subprocess.Popen([sys.executable, "-c", {HOLDS!r}], start_new_session={session})
+open({str(pid_file)!r}, "w").write(str(child.pid))
+{GREETS}
+{then}
+"""
+
+
+def ends(pid):
+    """Say whether a process ends by itself soon: a signal takes a moment. End it in any case."""
+    for _ in range(20):
+        if not alive(pid):
+            return True
+        time.sleep(0.1)
+    os.kill(pid, signal.SIGKILL)
+    return False
+
+
+def alive(pid):
+    try:
+        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def vector(*cases, name="mix", paper="common", compare=None, writes=()):

@@ -26,6 +26,23 @@ def pytest_configure(config):
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Run the tests in a process a core, 4 at most, if all are asked for: ``pytest``.
+
+    A single file is sooner done in this process. ``-n 0`` is as before.
+    """
+    option = config.option
+    whole = config.args_source is not pytest.Config.ArgsSource.ARGS
+    free = getattr(option, "numprocesses", 0) is None  # pytest-xdist is there, and no -n
+    if (
+        whole
+        and free
+        and not (hasattr(config, "workerinput") or option.usepdb or option.collectonly)
+    ):
+        option.numprocesses, option.dist = min(4, os.cpu_count() or 1), "worksteal"
+
+
 def pytest_collection_modifyitems(config, items):
     """Leave out the tests marked with `runs`, unless they are asked for."""
     if config.getoption("--runs"):
@@ -36,12 +53,24 @@ def pytest_collection_modifyitems(config, items):
     config.hook.pytest_deselected(items=marked)
 
 
-def pytest_report_collectionfinish(config):
-    """Say after the collection how many tests were left out."""
+def pytest_sessionfinish(session):
+    """Tell the process that started this one how many tests it left out."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say at the end how many tests were left out."""
     count = config.stash.get(LEFT_OUT, 0)
-    if not count:
-        return []
-    return f"left out: {count} tests that start programs, train or take long; --runs runs them too"
+    if count:
+        terminalreporter.write_line(
+            f"left out: {count} tests that start programs, train or take long; --runs runs them too"
+        )
 
 
 def pytest_addoption(parser):

@@ -160,8 +160,12 @@ def feature_propagate():
     plan = gnn.partition.partition_plan(200, f, f, 2**10)
     bad = plan.starts.copy()
     bad[1:-1] = 2**40
-    return plan.starts, bad, lambda starts: gnn.partition.feature_propagate(
-        graph, data, X, plan._replace(starts=starts), 2
+    return (
+        plan.starts,
+        bad,
+        lambda starts: gnn.partition.feature_propagate(
+            graph, data, X, plan._replace(starts=starts), 2
+        ),
     )
 
 

@@ -179,7 +179,7 @@ def test_the_kernels_of_a_line_are_found_in_both_packages():
         assert len(row.fast) > 1, row
         for place in [row.kernel, *row.fast]:
             text = (paper_lines.PACKAGES / place.path).read_text().splitlines()
-            assert f"def {place.name}(" in "".join(text[place.row - 1 : place.row + 1])
+            assert f"def {place.name}(" in "".join(text[place.row - 1 : place.row + 2])
 
 
 def test_a_restated_algorithm_maps_to_lines_with_code():

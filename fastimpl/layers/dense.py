@@ -4,16 +4,19 @@ from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.layers._shared import bias_gradient, masked
 from fastimpl.propagation import matmul_into, matmul_t_into
+from refimpl._quiet import quiet
 from refimpl.layers.dense import DenseGradients, dense_arguments, dense_backward_arguments
 
 
 @twin
+@quiet
 def dense_forward(X, W, *, relu, b=None):
     X, W, b = dense_arguments(X, W, relu, b)
     return matmul_into(X, W, empty((X.shape[0], W.shape[1]), X.dtype), bias=b, relu=relu)
 
 
 @twin
+@quiet
 def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None):
     X, W, b = dense_arguments(X, W, relu, b)
     Y, G_out = dense_backward_arguments(X, W, Y, G_out, need_dx)

@@ -7,6 +7,7 @@ from fastimpl._twin import twin
 from fastimpl.layers import _elementwise, _gat
 from fastimpl.layers._shared import bias_gradient, masked
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into
+from refimpl._quiet import quiet
 from refimpl.layers.gat import (
     GatGradients,
     GatOutput,
@@ -19,6 +20,7 @@ NORM = {"softmax": _gat.SOFTMAX, "row": _gat.ROW, "none": _gat.NONE}
 
 
 @twin
+@quiet
 def gat_forward(
     A, X, W, a_recv, a_send, *, norm="softmax", form="joint", slope=0.2, b=None, relu=True
 ):
@@ -44,6 +46,7 @@ def gat_forward(
 
 
 @twin
+@quiet
 def gat_backward(
     A,
     X,

@@ -4,10 +4,12 @@ from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.layers._shared import bias_gradient, masked
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into, spmm_matmul_into
+from refimpl._quiet import quiet
 from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_arguments, gcn_backward_arguments
 
 
 @twin
+@quiet
 def gcn_forward(A, X, W, order, *, b=None, relu=True):
     X, W, b = gcn_arguments(A, X, W, order, b, relu)
     n_dst, n_src = A.graph.n_dst, A.graph.n_src
@@ -21,6 +23,7 @@ def gcn_forward(A, X, W, order, *, b=None, relu=True):
 
 
 @twin
+@quiet
 def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True):
     X, W, b = gcn_arguments(A, X, W, order, b, relu, backward=True)
     X_out, AX, G_out = gcn_backward_arguments(A, X, W, out, G_out)

@@ -6,6 +6,7 @@ from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.layers._shared import bias_gradient, masked
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into
+from refimpl._quiet import quiet
 from refimpl.layers.mixhop import (
     MixHopGradients,
     MixHopOutput,
@@ -16,6 +17,7 @@ from refimpl.layers.mixhop import (
 
 
 @twin
+@quiet
 def mixhop_forward(hops, X, W, depth, *, b=None, relu=True):
     X, W, b = mixhop_arguments(hops, X, W, depth, b, relu)
     edges = _edges(W)
@@ -66,6 +68,7 @@ def _hop_rest(A, k, U, edges, offset):
 
 
 @twin
+@quiet
 def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx):
     X, W, b = mixhop_arguments(hops, X, W, depth, b, relu, backward=True)
     X_out, powers, G_out = mixhop_backward_arguments(hops, X, W, out, G_out, depth, need_dx)

@@ -13,6 +13,7 @@ from fastimpl._twin import twin
 from fastimpl.block import transpose_block
 from fastimpl.layers._shared import bias_gradient, masked
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into, spmm_matmul_into
+from refimpl._quiet import quiet
 from refimpl.block import Block
 from refimpl.layers.rgcn import (
     RgcnGradients,
@@ -24,6 +25,7 @@ from refimpl.layers.rgcn import (
 
 
 @twin
+@quiet
 def rgcn_forward(A, X, W, W_self, *, coefficients=None, b=None, relu=True):
     X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu)
     n_dst, h = A[0].graph.n_dst, W_self.shape[1]
@@ -44,6 +46,7 @@ def rgcn_forward(A, X, W, W_self, *, coefficients=None, b=None, relu=True):
 
 
 @twin
+@quiet
 def rgcn_backward(A, X, W, W_self, out, G_out, *, coefficients=None, b=None, relu=True, need_dx):
     X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=True)
     X_out, means, G_out = rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx)

@@ -8,6 +8,7 @@ from fastimpl._buffers import empty_like
 from fastimpl._twin import twin
 from fastimpl.layers import _rows
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.layers.rows import (
     RowL2Output,
     dropout_arguments,
@@ -16,6 +17,7 @@ from refimpl.layers.rows import (
 
 
 @twin
+@quiet
 def row_l2_forward(X, *, eps=1e-6):
     X, eps = _check.floats("X", X, (None, None)), _check.real("eps", eps, 0, strict=True)
     Y, norms = empty_like(X), np.empty(len(X), X.dtype)
@@ -24,6 +26,7 @@ def row_l2_forward(X, *, eps=1e-6):
 
 
 @twin
+@quiet
 def row_l2_backward(out, G, *, eps=1e-6):
     Y, norms, G, eps = row_l2_arguments(out, G, eps)
     dX = empty_like(Y)
@@ -32,6 +35,7 @@ def row_l2_backward(out, G, *, eps=1e-6):
 
 
 @twin
+@quiet
 def dropout(X, rate, key):
     X, rate, key = dropout_arguments(X, rate, key)
     Y = empty_like(X)

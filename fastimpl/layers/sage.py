@@ -6,6 +6,7 @@ from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.layers._shared import bias_gradient, masked
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into, spmm_matmul_into
+from refimpl._quiet import quiet
 from refimpl.layers.sage import (
     SageGradients,
     SageOutput,
@@ -15,6 +16,7 @@ from refimpl.layers.sage import (
 
 
 @twin
+@quiet
 def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="neigh_first"):
     X, W_neigh, W_self, b = sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat)
     n_dst, n_src = A.graph.n_dst, A.graph.n_src
@@ -34,6 +36,7 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
 
 
 @twin
+@quiet
 def sage_backward(
     A, X, W_neigh, W_self, out, G_out, order, *, b=None, relu=True, concat="neigh_first"
 ):

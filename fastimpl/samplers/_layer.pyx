@@ -198,7 +198,8 @@ cdef void relabel(
     """Fill `src`, and make `ids` local: new nodes come behind `dst`, ascending."""
     cdef int64_t first, k
     cdef const int32_t* local = known.local
-    memcpy(src, dst, <size_t>n_dst * sizeof(int32_t))
+    if n_dst:
+        memcpy(src, dst, <size_t>n_dst * sizeof(int32_t))
     number_new(known.local, &known.walker, n_dst, src)
     for first in prange(
         0, entries, ROWS * ROWS, schedule="static", use_threads_if=entries > ROWS * ROWS

@@ -124,6 +124,7 @@ cdef object make_sources(Hop* self, list held):
     cdef const int32_t[::1] dst = held[0]
     if src.shape[0]:
         self.src = &src[0]
+    if self.n_dst:
         memcpy(self.src, ids_of(dst), <size_t>self.n_dst * sizeof(int32_t))
     held[1] = np.asarray(src)
 

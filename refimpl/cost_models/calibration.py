@@ -60,7 +60,7 @@ def calibrate(gnn, *, entries=60_000, repeats=9):
         If an argument is not an integer or out of range.
     """
     entries = _check.integer("entries", entries, 1, 2**31 - 1)
-    repeats = _check.integer("repeats", repeats, 1)
+    repeats = _check.integer("repeats", repeats, 1, 2**31 - 1)
     table = np.zeros(entries, np.int32)
     count = 2**19
     draws, found = np.arange(count, dtype=np.uint64), np.empty(count, np.int32)

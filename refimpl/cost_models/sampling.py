@@ -192,7 +192,7 @@ def sample_cost_from_graph(
         If an argument is of the wrong kind or out of range, or the graph has no edge.
     """
     weights, degrees = _arguments.weights(graph, deg_cap)
-    p = float(_check.integer("p", p, 1))
+    p = float(_check.integer("p", p, 1, 2**53))
     eta = _check.real("eta", eta, 1, strict=True)
     _check.switch("lanes_exact", lanes_exact)
     _check.switch("index_scan", index_scan)

@@ -195,6 +195,8 @@ def theorem2(n, d, f, p, s_cache, *, parts="real", index=2, word=8, edge_word=0,
         If an argument is not a number, out of range, or `parts` is another one.
     """
     Qf = theorem2_Qf(n, f, p, s_cache, word=word, parts=parts)
+    if not np.isfinite(Qf).all():
+        raise ValueError("s_cache must be so large that the number of parts is finite")
     g, least = (
         g_comm(1, q, n, d, f, 1, index=index, word=word, edge_word=edge_word, out=out)
         for q in (Qf, 1)

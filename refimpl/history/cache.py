@@ -12,6 +12,8 @@ from refimpl.history.ring import Ring
 from refimpl.history.validity import STALENESS, is_valid, oldest_stamp, take_out, vacate
 from refimpl.loader.files import still_whole
 
+MOST_LAYERS, MOST_FLOATS = 2**10, 2**48  # a map of all nodes for each layer; 2^48 fill any memory
+
 
 class BidirectionalCache:
     """Embeddings from the left, the hottest features from the right, in one buffer.
@@ -88,9 +90,9 @@ class BidirectionalCache:
         refill=False,
     ):
         self.n = _check.integer("n", n, 0, MOST)
-        self.d, self.h = _check.integer("d", d, 1), _check.integer("h", h, 1)
-        self.layers = _check.integer("layers", layers, 0)
-        floats = _check.integer("floats", floats, 0)
+        self.d, self.h = _check.integer("d", d, 1, MOST), _check.integer("h", h, 1, MOST)
+        self.layers = _check.integer("layers", layers, 0, MOST_LAYERS)
+        floats = _check.integer("floats", floats, 0, MOST_FLOATS)
         self.t_stale = staleness_bound(t_stale)
         self.staleness = _check.choice("staleness", staleness, STALENESS)
         start_iter = _check.integer("start_iter", start_iter, 0, MOST)
@@ -172,9 +174,11 @@ class BidirectionalCache:
         hotness : (n,) real array
             Of two nodes equally hot, the lower comes first.
         """
+        if not isinstance(X, np.ndarray):
+            raise TypeError(f"X must be an array, got {type(X).__name__}")
         if X.shape != (self.n, self.d) or X.dtype not in (np.float16, *_check.FLOATS):
             raise ValueError(f"X must be ({self.n}, {self.d}) floats, got {X.shape} {X.dtype}")
-        hotness = np.asarray(hotness)
+        hotness = _check.array("hotness", hotness)
         if hotness.shape != (self.n,) or hotness.dtype.kind not in "iuf":
             raise ValueError(f"hotness must be ({self.n},) numbers, got shape {hotness.shape}")
         hotness = hotness.astype(np.float64)

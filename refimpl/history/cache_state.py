@@ -62,10 +62,8 @@ def _numbers(cache, found):
 
 def _check_like(name, found, array):
     """Raise unless `found` is an array of the shape and dtype of `array`."""
-    if not isinstance(found, np.ndarray) or (found.shape, found.dtype) != (
-        array.shape,
-        array.dtype,
-    ):
+    kind = array.shape, array.dtype
+    if not isinstance(found, np.ndarray) or (found.shape, found.dtype) != kind:
         raise ValueError(f"state must hold {name} as {array.shape} {array.dtype}")
 
 

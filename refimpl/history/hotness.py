@@ -97,7 +97,7 @@ def reverse_pagerank(gnn, graph, train, *, alpha=0.95, iterations=20):
         block = Block._trusted(graph.start, graph.end, graph.indices, graph.n)
         backwards, _ = gnn.block.transpose_block(block)
     ones, x = np.ones(graph.e), w
-    for _ in range(_check.integer("iterations", iterations, 0)):
+    for _ in range(_check.integer("iterations", iterations, 0, 2**31 - 1)):
         x = (1 - alpha) * w + alpha * gnn.spmm(backwards, ones, x / degrees)
     return x[:, 0]
 
@@ -137,6 +137,7 @@ def count_visits(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, m
     """
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
     n, depth = graph.n, len(fanouts)
+    train = _check.ids("train", train, 0, n, np.int32)
     needed = _check.mask("needed", np.ones(n, np.bool_) if needed is None else needed, n)
     visits = [np.zeros(n, np.int64) for _ in range(depth)]
     shares = [np.zeros(n) for _ in range(depth)]
@@ -198,7 +199,6 @@ def fair_share(mfg, needed):
 
 def share_arguments(mfg, needed):
     """Check the arguments of `fair_share`; return `needed` as a C-contiguous array."""
-    needed = np.asarray(needed)
     return _check.mask("needed", needed, len(checked_mfg(mfg).nodes[0]))
 
 

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl.history.policy import MOST
+from refimpl.history.pruning import checked_mfg
 from refimpl.profiling import timed
 from refimpl.streams import CONTROL, key
 
@@ -101,9 +103,10 @@ def fresh_iteration(
     FloatingPointError
         If a gradient is NaN.
     """
-    fresh_arguments(mfgs, cache, model, load_feature, i, cached_layers)
-    mfg = next(mfgs)  # 5
-    L = len(mfg.blocks)
+    fresh_arguments(mfgs, cache, model, load_feature, i)
+    mfg = next(mfgs, None)  # 5
+    L = len(checked_mfg(mfg).blocks)
+    cached_layers = layers_below(cached_layers, L, cache)
     with timed("cache"):
         slots = [np.full(len(nodes), -1, np.int32) for nodes in mfg.nodes]
         for l in cached_layers:  # 6 E-V1: below the last layer
@@ -153,7 +156,7 @@ def fresh_iteration(
     return FreshStep(loss, len(mfg.nodes[0]), V, cached, H, G, updates)
 
 
-def fresh_arguments(mfgs, cache, model, load_feature, i, cached_layers):
+def fresh_arguments(mfgs, cache, model, load_feature, i):
     """Check the arguments of `fresh_iteration` that no kernel checks."""
     if not isinstance(mfgs, Iterator):
         raise TypeError(f"mfgs must be an iterator of MFGs, got {type(mfgs).__name__}")
@@ -162,12 +165,17 @@ def fresh_arguments(mfgs, cache, model, load_feature, i, cached_layers):
             raise TypeError(f"model must have a method {name}, got {type(model).__name__}")
     if not callable(load_feature):
         raise TypeError(f"load_feature must be callable, got {type(load_feature).__name__}")
-    layers = _check.listed("cached_layers", cached_layers, "ints")
+    if cache is not None and not callable(getattr(cache, "lookup", None)):
+        raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
+    _check.integer("i", i, 0, MOST)
+
+
+def layers_below(cached_layers, L, cache):
+    """Return the layers whose embeddings are cached as a tuple, or raise."""
+    layers = _check.sequence("cached_layers", cached_layers)
     if layers and cache is None:
         raise ValueError("cache must be given where cached_layers are")
-    for l in layers:
-        _check.integer("cached_layers", l, 1)
-    _check.integer("i", i, 0)
+    return tuple(_check.integer("cached_layers", l, 1, L - 1) for l in layers)
 
 
 def joined(h_normal, h_cache, normal):

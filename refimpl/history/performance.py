@@ -10,6 +10,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.history.hotness import count_visits
+from refimpl.history.policy import MOST
 
 
 class PerformancePolicy(NamedTuple):
@@ -89,7 +90,10 @@ def plan_performance(
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
     """
-    rounds, needed = _check.integer("rounds", rounds, 1), None
+    rounds, needed = _check.integer("rounds", rounds, 1, MOST), None
+    fanouts = _check.sequence("fanouts", fanouts)
+    if not fanouts:
+        raise ValueError("fanouts must have at least one layer")
     for _ in range(rounds):
         met = count_visits(
             gnn, graph, train, fanouts, batch_size, seed=seed, needed=needed, mode=mode
@@ -125,8 +129,8 @@ def knapsack(met, *, floats, d, h, p, t_stale, cache_layers=None):
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
     """
-    floats = _check.integer("floats", floats, 0)
-    d, h = _check.integer("d", d, 1), _check.integer("h", h, 1)
+    floats = _check.integer("floats", floats, 0, 2**63 - 1)
+    d, h = _check.integer("d", d, 1, MOST), _check.integer("h", h, 1, MOST)
     p = _check.real("p", p, 0, strict=True, high=1)
     depth, n = len(met.rho), len(met.rho[0]) if met.rho else 0
     layers = _layers(cache_layers, depth)

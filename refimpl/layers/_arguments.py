@@ -1,14 +1,11 @@
 """What several layers check, and compute, alike."""
 
-from numbers import Integral
-
 import numpy as np
 
 from refimpl import _check
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph
-from refimpl.scheduling import ProductOrders
 
 
 def adjacency(name, A, X, backward):
@@ -29,15 +26,6 @@ def adjacency(name, A, X, backward):
     elif backward:
         raise ValueError(f"{name} must have data_t: give row_norm a transpose_perm")
     return _check.floats("X", X, (A.graph.n_src, None), data.dtype)
-
-
-def chain_order(order):
-    """Check an order of products."""
-    if not isinstance(order, ProductOrders):
-        raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
-    for number, low in (order.forward, 1), (order.dw, 1), (order.dx, 0):
-        if not isinstance(number, Integral) or not low <= number <= 2:
-            raise ValueError(f"order must be as chain_order returns it, got {_check.shown(order)}")
 
 
 def bias(b, width, dtype):

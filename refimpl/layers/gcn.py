@@ -10,6 +10,7 @@ from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.layers.sage import saved_product
 from refimpl.propagation import matmul, spmm
+from refimpl.scheduling import check_order
 
 
 class GcnOutput(NamedTuple):
@@ -129,7 +130,7 @@ def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True):
 def gcn_arguments(A, X, W, order, b, relu, backward=False):
     """Check what both passes take; return (X, W, b)."""
     X = _arguments.adjacency("A", A, X, backward)
-    _arguments.chain_order(order)
+    check_order(order)
     _check.switch("relu", relu)
     W = _check.floats("W", W, (X.shape[1], None), X.dtype)
     return X, W, _arguments.bias(b, W.shape[1], X.dtype)

@@ -9,6 +9,7 @@ from refimpl._quiet import quiet
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
+from refimpl.scheduling import check_order
 
 CONCAT = ("neigh_first", "self_first")
 
@@ -148,7 +149,7 @@ def sage_backward(
 def sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat, backward=False):
     """Check what both passes take; return (X, W_neigh, W_self, b)."""
     X = _arguments.adjacency("A", A, X, backward)
-    _arguments.chain_order(order)
+    check_order(order)
     _check.switch("relu", relu)
     _check.choice("concat", concat, CONCAT)
     W_neigh = _check.floats("W_neigh", W_neigh, (X.shape[1], None), X.dtype)

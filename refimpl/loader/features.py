@@ -265,7 +265,7 @@ def one_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, half_row=25
     TypeError, ValueError
         If `n` or `row_bytes` is no integer from 0 or 1, or another number is not above 0.
     """
-    n, row_bytes = _check.integer("n", n, 0), _check.integer("row_bytes", row_bytes, 1)
+    n, row_bytes = seconds_arguments(n, row_bytes)
     latency = _check.real("latency", latency, 0)
     bandwidth = _check.real("bandwidth", bandwidth, 0, strict=True)
     efficiency = row_bytes / (row_bytes + _check.real("half_row", half_row, 0))
@@ -301,11 +301,17 @@ def two_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, memory=100e
     TypeError, ValueError
         If `n` or `row_bytes` is no integer from 0 or 1, or another number is not above 0.
     """
-    n, row_bytes = _check.integer("n", n, 0), _check.integer("row_bytes", row_bytes, 1)
+    n, row_bytes = seconds_arguments(n, row_bytes)
     latency = _check.real("latency", latency, 0)
     bandwidth = _check.real("bandwidth", bandwidth, 0, strict=True)
     packing = n * row_bytes / _check.real("memory", memory, 0, strict=True)
     return 2 * latency + n * (ID_BYTES + row_bytes) / bandwidth + packing
+
+
+def seconds_arguments(n, row_bytes):
+    """Check the rows and their bytes of a model of time; return both."""
+    most = 2**63 - 1
+    return _check.integer("n", n, 0, most), _check.integer("row_bytes", row_bytes, 1, most)
 
 
 def gather_arguments(X, rows):

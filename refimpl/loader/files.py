@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refimpl import _check
 from refimpl._files import replacing
 from refimpl._reading import map_npy, reading
 
@@ -66,9 +67,9 @@ def write_features(path, array):
     TypeError, ValueError
         If `array` is no such array.
     OSError
-        If the file cannot be written.
+        If the file cannot be written; the one of before is whole then.
     """
-    array = matrix("array", array)
+    path, array = _check.path("path", path), matrix("array", array)
     with replacing(path) as file:
         np.save(file, array, allow_pickle=False)
 
@@ -96,8 +97,10 @@ def open_features(path, *, readahead=False):
         If there is no such file.
     ValueError, TypeError
         If it is damaged, or holds no features.
+    MemoryError
+        If it takes more memory than there is; it is named.
     """
-    path = Path(path)
+    path = _check.path("path", path)
     if not path.is_file():
         raise FileNotFoundError(f"no features at {path}")
     with reading(path, "a whole file of features", "is not") as file:

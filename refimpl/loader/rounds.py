@@ -6,11 +6,16 @@ here is this project's own; `refimpl.loader.simulation` times it.
 
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
 
 from refimpl import _check
+
+MOST_DEVICES = 1024  # there is a route between any two
+MOST_LEVELS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +50,14 @@ class Topology:
     routes: dict = field(init=False)
 
     def __post_init__(self):
-        devices = _check.integer("devices", self.devices, 1)
+        devices = _check.integer("devices", self.devices, 1, MOST_DEVICES)
         links = []
         for link in _check.sequence("links", self.links, "(int, int, float)"):
             a, b, bandwidth = _check.sequence("links", link, "(int, int, float)", 3)
             a, b = _check.integer("links", a, 0), _check.integer("links", b, 0)
             if a == b:
                 raise ValueError(f"links must join two vertices, got {a} twice")
-            links.append((a, b, _check.real("bandwidth", bandwidth, 0, strict=True)))
+            links.append((a, b, _check.real("bandwidth of links", bandwidth, 0, strict=True)))
         if len({link[:2] for link in links}) < len(links):
             raise ValueError("links must hold a pair of vertices once")
         routes = {}
@@ -68,13 +73,17 @@ class Topology:
         (2, 2) is the paper's example. A level with one switch only has no links above it.
         `bandwidth` is one number, or one a level, from the host down.
         """
-        shape = [_check.integer("shape", k, 1) for k in shape]
-        if not shape:
-            raise ValueError("shape must have at least one level")
-        widths = np.cumprod([1, *shape]).tolist()
+        shape = _check.sequence("shape", shape)
+        shape = [_check.integer("shape", k, 1, MOST_DEVICES) for k in shape]
+        if not 1 <= len(shape) <= MOST_LEVELS:
+            raise ValueError(f"shape must have 1 to {MOST_LEVELS} levels, got {len(shape)}")
+        widths = list(accumulate([1, *shape], mul))
+        if widths[-1] > MOST_DEVICES:
+            raise ValueError(f"shape must have at most {MOST_DEVICES} devices, got {widths[-1]}")
         devices, links = widths[-1], []
-        if np.ndim(bandwidth) == 0:
+        if not np.iterable(bandwidth):
             bandwidth = [bandwidth] * len(shape)
+        bandwidth = _check.sequence("bandwidth", bandwidth, "numbers", len(shape))
         below, base = 0, devices  # the first vertex of this level, and of the one above
         for level in reversed(range(len(shape))):
             if widths[level + 1] > 1:
@@ -163,6 +172,8 @@ def plan_rounds(topology, demand, *, mix_classes=False, chunk=False):
         If an argument is not as above, or a transfer has no way.
     """
     left = demands(topology, demand)
+    _check.switch("mix_classes", mix_classes)
+    _check.switch("chunk", chunk)
     lengths = sorted({len(topology.routes[pair]) for pair in left})
     classes = [lengths] if mix_classes else [[length] for length in lengths]
     rounds = []

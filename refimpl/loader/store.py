@@ -8,6 +8,7 @@ from refimpl import _check
 from refimpl.loader.files import matrix
 
 OWNERS = ("contiguous", "modulo")
+MOST_PARTS = 2**16
 
 
 class Ownership:
@@ -115,7 +116,7 @@ class FeatureStore:
 
         With `owners` "contiguous" the parts are views of X, with "modulo" they are copies.
         """
-        n, P = len(matrix("X", X)), _check.integer("parts", parts, 1)
+        n, P = len(matrix("X", X)), _check.integer("parts", parts, 1, MOST_PARTS)
         if _check.choice("owners", owners, OWNERS) == "modulo":
             return cls(tuple(np.ascontiguousarray(X[p::P]) for p in range(P)), owners)
         return cls(tuple(X[n * p // P : n * (p + 1) // P] for p in range(P)), owners)

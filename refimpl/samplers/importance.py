@@ -202,6 +202,7 @@ def _top_down(graph, data, roots, sizes, key, hop):
 def _law(columns, values, k):
     """Return the law over k columns, given the column and the value of every entry."""
     mass = np.bincount(columns, weights=values.astype(np.float64) ** 2, minlength=k)
+    mass = mass.astype(np.float64, copy=False)  # integers, where there are no entries
     cumulative = np.cumsum(mass)
     total = cumulative[-1] if k else 0
     return ColumnLaw(mass / total if total > 0 else np.zeros(k), cumulative)
@@ -248,6 +249,10 @@ def _checked_values(values):
 def _checked_law(law, n):
     if not isinstance(law, ColumnLaw):
         raise TypeError(f"law must be an ColumnLaw, got {type(law).__name__}")
-    if len(law.q) != n or len(law.cumulative) != n:
-        raise ValueError(f"law must be over the graph's {n} nodes, got {len(law.q)}")
+    for name in ("q", "cumulative"):
+        part = getattr(law, name)
+        if not isinstance(part, np.ndarray) or part.dtype != np.float64:
+            raise TypeError(f"law.{name} must be a float64 array: see importance_law")
+        if part.shape != (n,):
+            raise ValueError(f"law must be over the graph's {n} nodes, got {part.size}")
     return law

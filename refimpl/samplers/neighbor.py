@@ -199,7 +199,7 @@ def fanouts_arguments(graph, fanouts, mode):
     """Check the fan-outs of all layers; return them as a tuple of ints and tuples of ints."""
     fanouts = tuple(
         tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanout)
-        if isinstance(fanout, list | tuple | np.ndarray) and np.ndim(fanout)
+        if isinstance(fanout, list | tuple) or (isinstance(fanout, np.ndarray) and fanout.ndim)
         else _check.integer("fanouts", fanout, -1, 2**31 - 1)
         for fanout in fanouts
     )

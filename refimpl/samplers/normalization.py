@@ -1,6 +1,7 @@
 """Normalisation by how often a sampler picks each node and edge, estimated before training."""
 
 from collections import deque
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from refimpl.adjacency import Adjacency
 from refimpl.graph import Graph, Subgraph, undirected
 from refimpl.streams import SAINT, as_seed
 
+MOST_COVERAGE = 1e6  # the error of an estimate is then a thousandth
 LARGEST = 1e4  # most that an edge's value is raised
 
 
@@ -47,7 +49,7 @@ def estimate_counts(gnn, graph, sampler, rng, *, coverage=50, pool=4):
     sampler : Sampler
     rng : int, numpy.random.Generator or None
         See `as_seed`.
-    coverage : float above 0
+    coverage : float above 0, at most 10^6
         How often a node is met on average; the error of a node's estimate falls as its root.
     pool : int
         Subgraphs sampled at a time, in parallel; it never changes the result.
@@ -63,14 +65,15 @@ def estimate_counts(gnn, graph, sampler, rng, *, coverage=50, pool=4):
         fit the graph, or a subgraph has no nodes.
     """
     undirected(graph)
-    wanted = _check.real("coverage", coverage, 0, strict=True) * graph.n
-    pool, seed = _check.integer("pool", pool, 1), as_seed(rng)
+    wanted = _check.real("coverage", coverage, 0, strict=True, high=MOST_COVERAGE) * graph.n
+    pool, seed = _check.integer("pool", pool, 1, 2**31 - 1), as_seed(rng)
     nodes, edges = np.zeros(graph.n, np.int64), np.zeros(graph.e, np.int64)
     waiting: deque[Subgraph] = deque()
     seen = subgraphs = 0
     while subgraphs == 0 or seen < wanted:
         if not waiting:
-            waiting.extend(gnn.sample_many(graph, sampler, seed, subgraphs, pool, domain=SAINT))
+            count = min(pool, max(1, ceil(wanted - seen)))  # each has a node at least
+            waiting.extend(gnn.sample_many(graph, sampler, seed, subgraphs, count, domain=SAINT))
         sub = waiting.popleft()
         if not sub.nodes.size:
             raise ValueError(f"sampler must draw at least one node, but {sampler} drew none")
@@ -146,7 +149,7 @@ def aggregator(counts, graph, sub, *, floor=1.0, dtype=np.float64):
         If an argument is of the wrong kind, or they are not of one graph.
     """
     floor, dtype = _arguments(counts, floor, dtype)
-    _check_of_one_graph(counts, graph, sub)
+    sub = _checked_subgraph(counts, graph, sub)
     degrees = graph.indptr[sub.nodes + np.int64(1)] - graph.indptr[sub.nodes]
     entries = sub.graph.degrees()
     C_v = np.repeat(np.maximum(counts.nodes[sub.nodes], floor), entries)
@@ -166,7 +169,8 @@ def _arguments(counts, floor, dtype):
     return floor, _check.float_dtype("dtype", dtype)
 
 
-def _check_of_one_graph(counts, graph, sub):
+def _checked_subgraph(counts, graph, sub):
+    """Return `sub` with copies of its arrays, if all three are of one graph, or raise."""
     undirected(graph)
     if (counts.nodes.size, counts.edges.size) != (graph.n, graph.e):
         raise ValueError(
@@ -184,4 +188,5 @@ def _check_of_one_graph(counts, graph, sub):
             f"sub.nodes and sub.edge_ids must be of sub.graph, {sub.graph!r}, "
             f"got {nodes.size} and {edge_ids.size}"
         )
-    _check.positions("sub.transpose_perm", sub.transpose_perm, sub.graph.e)
+    perm = _check.positions("sub.transpose_perm", sub.transpose_perm, sub.graph.e)
+    return sub._replace(nodes=nodes, edge_ids=edge_ids, transpose_perm=perm)

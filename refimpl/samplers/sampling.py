@@ -100,12 +100,12 @@ class Sampler:
         return f"Sampler({self.name if self.function else repr(self.name)}{options})"
 
 
-def sampler_kernel(kernel):
+def sampler_kernel(kernel, argument="kernel"):
     """Return (name, function) of a sampler's name, with hyphens or underscores, or function."""
     if callable(kernel):
         return getattr(kernel, "__name__", type(kernel).__name__), kernel
     name = kernel.replace("-", "_") if isinstance(kernel, str) else kernel
-    return name, KERNELS[_check.choice("name", name, tuple(KERNELS))]
+    return name, KERNELS[_check.choice(argument, name, tuple(KERNELS))]
 
 
 def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):

@@ -261,7 +261,7 @@ def test_help_explains_every_option_with_its_default(command):
 def test_help_shows_the_defaults_that_are_used(run):
     settings = run("--epochs", 1)[3]["settings"]
     actions = {a.dest: a.help for a in parsers()["train"]._actions}
-    assert actions.keys() == {"help", "out", "resume", *train_options()}
+    assert actions.keys() == {"help", "out", "resume", "overwrite", *train_options()}
     for name in (
         "impl",
         "method",

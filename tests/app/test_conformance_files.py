@@ -1,7 +1,7 @@
 """Writing the files of the vectors, and checking them: nothing of the user's is lost."""
 
+import errno
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,10 +98,10 @@ def test_a_file_that_is_no_vectors_is_not_written_over(folder, capsys):
 def test_nothing_is_removed_before_all_is_written(folder, monkeypatch, capsys):
     monkeypatch.setattr(vectors, "kernels", lambda: {"key": Kernel("key", "common", "here", ())})
 
-    def full(path, content):
-        raise OSError("no space left")
+    def full(handle):
+        raise OSError(errno.ENOSPC, "no space left")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "fsync", full)
     names = vectors.stored(folder)
     assert main(["vectors", "--out", str(folder)]) == 2
     assert "no space left" in capsys.readouterr().err

@@ -160,6 +160,26 @@ def test_only_one_of_many_that_start_at_once(tmp_path):
     assert held >= 8 and not list(tmp_path.rglob(LOCK))
 
 
+def test_a_lock_whose_file_is_gone_counts_for_nothing(tmp_path, monkeypatch):
+    """The run of before removes its file after this one has opened it."""
+    flock, calls = fcntl.flock, []
+
+    def late(handle, operation):
+        if not calls:
+            (tmp_path / LOCK).unlink()
+        calls.append(handle)
+        flock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with results_in(tmp_path, ("x",), keep=False):
+        assert len(calls) == 2 and (tmp_path / LOCK).exists()
+        with (
+            pytest.raises(UserError, match="is in use by another run"),
+            results_in(tmp_path, ("x",), keep=False),
+        ):
+            pass
+
+
 HOLD = """
 import sys, time
 from pathlib import Path

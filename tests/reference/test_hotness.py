@@ -350,8 +350,8 @@ def test_refused(gnn, name, arguments, options, error, text):
 @pytest.mark.parametrize(
     "options, error, text",
     [
-        ({"floats": -1}, ValueError, "floats must be at least 0"),
-        ({"d": 0}, ValueError, "d must be at least 1"),
+        ({"floats": -1}, ValueError, r"floats must be in \[0, "),
+        ({"d": 0}, ValueError, r"d must be in \[1, "),
         ({"h": 0.5}, TypeError, "h must be an integer"),
         ({"p": 0}, ValueError, "p must be finite and above 0"),
         ({"p": 1.5}, ValueError, "p must be finite"),

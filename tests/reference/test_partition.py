@@ -244,9 +244,9 @@ def test_spmm_t_is_spmm_on_the_transpose(gnn, graph, f, dtype, seed):
 # Bad arguments.
 
 BAD_PLANS = [
-    ((-1, 2, 1, 9), {}, ValueError, "n must be at least 0"),
+    ((-1, 2, 1, 9), {}, ValueError, r"n must be in \[0, "),
     ((2, 2.0, 1, 9), {}, TypeError, "f must be an integer"),
-    ((2, 2, 0, 9), {}, ValueError, "p must be at least 1"),
+    ((2, 2, 0, 9), {}, ValueError, r"p must be in \[1, "),
     ((2, 2, 1, 0), {}, ValueError, "s_cache must be at least 1"),
     ((2, 2, 1, 9), {"word": 0}, ValueError, "word must be at least 1"),
     ((2, 2, 1, 9), {"line": 12}, ValueError, "line must be a multiple of word, 8, got 12"),
@@ -263,7 +263,7 @@ def test_partition_plan_rejects(gnn, args, kwargs, error, message):
 @pytest.mark.parametrize(
     ("args", "kwargs", "error", "message"),
     [
-        ((0, 2), {}, ValueError, "Q must be at least 1"),
+        ((0, 2), {}, ValueError, r"Q must be in \[1, "),
         ((2, True), {}, TypeError, "p must be an integer"),
         ((2, 2), {"version": "kdd"}, ValueError, "version must be one of 'jpdc', 'ipdps'"),
     ],
@@ -290,7 +290,7 @@ PATH = graph_from_edges(3, {(0, 1), (1, 2)})
         ({"starts": [0, 9]}, ValueError, "plan.starts must be in"),
         ({"starts": [0]}, ValueError, "plan.starts must rise"),
         ({"starts": [0, 0.5, 4]}, TypeError, "plan.starts must hold integers"),
-        ({"p": 0}, ValueError, "p must be at least 1"),
+        ({"p": 0}, ValueError, r"p must be in \[1, "),
         ({"version": "J"}, ValueError, "version must be one of"),
         ({"layout": "A"}, ValueError, "layout must be one of 'C', 'F', got 'A'"),
     ],

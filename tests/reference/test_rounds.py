@@ -198,13 +198,13 @@ BAD = {
     "bandwidth": (
         lambda g: g.loader.Topology(2, [(0, 1, 0.0)]),
         ValueError,
-        "bandwidth must be finite",
+        "bandwidth of links must be finite",
     ),
-    "devices": (lambda g: g.loader.Topology(0, []), ValueError, "devices must be at least 1"),
+    "devices": (lambda g: g.loader.Topology(0, []), ValueError, r"devices must be in \[1, 1024\]"),
     "shape": (
         lambda g: g.loader.Topology.tree(()),
         ValueError,
-        "shape must have at least one level",
+        "shape must have 1 to 64 levels",
     ),
     "topology": (
         lambda g: g.loader.plan_rounds(4, all_pairs(4)),

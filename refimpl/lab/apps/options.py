@@ -221,7 +221,7 @@ def _and(words):
 
 def load_implementation(name):
     """Return the implementation `name`: the module, made complete if it has some kernels only."""
-    if not all(part.isidentifier() for part in name.split(".")):
+    if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
         raise UserError(f"--impl must be an import name, got {name!r}")
     try:
         gnn = importlib.import_module(name)

@@ -31,6 +31,7 @@ RESULTS = (METRICS, HISTORY, CHECKPOINT, MODEL, CURVE)
 FEATURES = "training_features.npy"
 KEPT = "--resume to go on with it, --overwrite to replace it"
 MOST_THREADS = 1024
+PACKAGES = ("refimpl", "fastimpl")
 
 
 def train(given, *, options, out, resume, overwrite, prog):
@@ -177,6 +178,9 @@ class Before:
         if not self._is_ours():
             raise UserError(f"{checkpoint} was not written by this version of the program")
         check_applicable(options, given, self.settings)
+        package = self.settings["impl"]
+        if package not in PACKAGES and "impl" not in given:  # a file decides on no import
+            raise UserError(f"{checkpoint} is of --impl {package}: give it to go on with that")
         self.asked = {**self.settings, **{options[key].name: v for key, v in given.items()}}
         deciding = {other for option in options.values() for other in option.only}
         for option in (options[key] for key in given):
@@ -187,6 +191,9 @@ class Before:
         for part, known in PARTS.items():
             if self.settings.get(part) not in tuple(known):  # it may be of any type
                 return False
+        own = [option for option in self.options.values() if option.group == RUN]
+        if not all(_fits(one, self.settings.get(one.name, one.default)) for one in own):
+            return False
         return isinstance(self.facts, dict) and self.settings.keys() == names_of(
             self.options, self.settings
         )
@@ -215,6 +222,13 @@ class Before:
             f"--resume: {option.flag} is {option.as_typed(stored)} in {self.checkpoint}, "
             f"got {option.as_typed(value)}{more}"
         )
+
+
+def _fits(option, value):
+    """Say whether a value that a file gives an option of the run is of its kind."""
+    if option.sets is not None:
+        return isinstance(value, bool)
+    return option.choices is None or value in option.choices
 
 
 @contextmanager
@@ -268,7 +282,10 @@ def _run_epochs(folder, trainer, settings, facts):
             progress.within_epoch(share, trainer.counts_of_epoch if counted else None)
 
         while len(state.history) < settings["epochs"]:
-            trainer.epoch(show)
+            try:
+                trainer.epoch(show)
+            except FloatingPointError as error:
+                raise UserError(f"{error}: try a smaller --lr than {settings['lr']}") from error
             record = state.history[-1]
             if not math.isfinite(record.loss):
                 raise UserError(

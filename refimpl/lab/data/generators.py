@@ -56,7 +56,8 @@ def kronecker(scale, mean_degree, rng=0):
     ----------
     Chakrabarti, Zhan and Faloutsos 2004, "R-MAT: a recursive model for graph mining".
     """
-    n = 2 ** _check.integer("scale", scale, 1, MAX_SCALE)
+    scale = _check.integer("scale", scale, 1, MAX_SCALE)
+    n = 2**scale
     count = _edge_count(n, mean_degree)
     seed = streams.as_seed(rng)
     table, draws = _descents(), -(-scale // LEVELS)

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 from refimpl import _check
 from refimpl._reading import check_growth, map_npy, naming, read_npz, reading, size_of
@@ -13,13 +12,10 @@ from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_finite, induced, scaled
 
 ROLES = ("tr", "va", "te")
-CSR_LIKE = ("data", "indices", "indptr")
-PARTS = {  # of each of SciPy's formats, in the order in which its class takes them
-    "csr": CSR_LIKE,
-    "csc": CSR_LIKE,
-    "bsr": CSR_LIKE,
-    "coo": ("data", "row", "col"),
-    "dia": ("data", "offsets"),
+PARTS = {  # of some of SciPy's formats
+    "csr": ("indptr", "indices"),
+    "csc": ("indptr", "indices"),
+    "coo": ("row", "col"),
 }
 NUMBER = 8  # bytes, at most
 
@@ -76,13 +72,15 @@ def load_graphsaint(folder, dtype="float32", *, scaling=None):
 def read_graph(path):
     """Return the undirected Graph in a file of scipy.sparse.save_npz, without self-loops.
 
+    The matrix may be in CSR, CSC or COO form.
+
     Raises
     ------
     FileNotFoundError, ValueError
         If there is no such file, it is damaged, or the matrix is not symmetric.
     """
     with reading(path, "a sparse matrix saved by scipy.sparse.save_npz") as file:
-        graph = as_graph(_matrix(read_npz(file), size_of(file)), self_loops=False)
+        graph = _graph(read_npz(file), size_of(file))
     if not graph.symmetric:
         one_way = graph.to_scipy() - graph.to_scipy().T
         u, v = (int(ends[0]) for ends in one_way.nonzero())
@@ -92,29 +90,35 @@ def read_graph(path):
     return graph
 
 
-def _matrix(arrays, size):
-    """Return the sparse matrix of the arrays in a file of `size` bytes, all of them checked."""
+def _graph(arrays, size):
+    """Return the Graph of the arrays of a square matrix in a file of `size` bytes.
+
+    SciPy would trust them. That of a CSC matrix is transposed: a symmetric one is the same.
+    """
     form, shape = arrays.get("format"), arrays.get("shape")
     form = form.item() if form is not None and form.shape == () else None
     form = form.decode("ascii") if isinstance(form, bytes) else form
     if form not in PARTS:
         raise ValueError(f"its format must be one of {', '.join(PARTS)}, got {form!r:.20}")
-    missing = [name for name in ("shape", *PARTS[form]) if name not in arrays]
+    missing = [name for name in ("shape", "data", *PARTS[form]) if name not in arrays]
     if missing:
         raise ValueError(f"it lacks {missing[0]}")
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:
         raise ValueError("its shape must be two integers from 0")
-    rows, columns = shape.tolist()
-    check_growth(f"a graph of {rows} nodes", rows * NUMBER, size)
-    data, *places = (arrays[name] for name in PARTS[form])
-    for name, array in zip(PARTS[form][1:], places, strict=True):
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise ValueError(f"{name} must be 1-D with integers, got {array.ndim}-D {array.dtype}")
-    parts = (data, tuple(places)) if form == "coo" else (data, *places)
-    matrix = getattr(sp, f"{form}_array")(parts, shape=(rows, columns))
-    if hasattr(matrix, "check_format"):
-        matrix.check_format(full_check=True)  # SciPy trusts the arrays from here on
-    return matrix
+    n = int(shape[0])
+    if n != shape[1]:
+        raise ValueError(f"it must be square, got shape {tuple(shape.tolist())}")
+    check_growth(f"a graph of {n} nodes", n * NUMBER, size)
+    first, second = (arrays[name] for name in PARTS[form])
+    if arrays["data"].shape != second.shape:
+        raise ValueError(f"it must have a value for each of {second.size} entries")
+    if form == "coo":
+        if first.shape != second.shape or first.ndim != 1:
+            raise ValueError("row and col must be 1-D, and as long as each other")
+        return as_graph(np.stack([first, second], axis=1), n=n, self_loops=False)
+    if first.shape != (n + 1,):
+        raise ValueError(f"indptr must have shape ({n + 1},), got {first.shape}")
+    return as_graph((first, second), self_loops=False)
 
 
 def _read_train_graph(path, n, train):

@@ -55,6 +55,10 @@ def load_dataset(source, *, rng=0, dtype="float32", scaling=None):
         another width.
     TypeError
         If an argument is of the wrong type.
+    OverflowError
+        If a folder's graph has more than 2**31 - 1 nodes.
+    MemoryError
+        If a file takes more memory than there is; it is named.
     """
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from refimpl._sources import checked_csr
+
 
 class Name(NamedTuple):
     """A name in a module, as the pickle has it; never imported."""
@@ -87,11 +89,10 @@ def matrix_of(made):
         array_of(made.state.get(name)) for name in ("data", "indices", "indptr")
     )
     shape = _sizes("the shape of a matrix", made.state.get("_shape"))
-    if len(shape) != 2 or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
-        raise ValueError(f"a matrix must be 2-D with integer ids, got shape {shape}")
-    matrix = sp.csr_array((data, indices, indptr), shape=shape)
-    matrix.check_format(full_check=True)
-    return matrix
+    if len(shape) != 2 or indptr.shape != (shape[0] + 1,) or data.shape != indices.shape:
+        raise ValueError(f"the parts of its matrix do not fit a shape of {shape}")
+    indptr, indices = checked_csr(indptr, indices, shape[1])
+    return sp.csr_array((data, indices, indptr), shape=shape)
 
 
 def _dtype_of(made):

@@ -1,5 +1,7 @@
 """Saving a run so that it can go on to the same bits."""
 
+import json
+
 from refimpl import _check
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.npz import reading_npz, write_npz
@@ -10,7 +12,7 @@ GROUPS = ("weights", "m", "v", "best_weights")
 NUMBERS = ("best_val_f1", "best_epoch", "iterations")
 FACTS = {"format", "settings", "history", "loads", *NUMBERS}  # in `meta`
 MOST = 2**31 - 1  # iterations
-WHOLE_NUMBERS = ("epoch", "iterations")  # of an EpochRecord; the others are real
+REAL = tuple(name for name in EpochRecord._fields if name not in ("epoch", "iterations", "loss"))
 
 
 def save_checkpoint(path, state, settings):
@@ -26,7 +28,17 @@ def save_checkpoint(path, state, settings):
     state : TrainState
     settings : dict
         JSON data; given back by `load_checkpoint`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `path` is no path, `state` no TrainState, or `settings` no JSON data.
+    OSError
+        If the file cannot be written; the one of before is whole then.
     """
+    if not isinstance(state, TrainState):
+        raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
+    _check_json(settings)
     arrays = {
         f"{group}/{name}": array
         for group in GROUPS
@@ -42,6 +54,16 @@ def save_checkpoint(path, state, settings):
         **{name: getattr(state, name) for name in NUMBERS},
     }
     write_npz(path, meta, arrays)
+
+
+def _check_json(settings):
+    """Raise unless `settings` is a dict that JSON can hold."""
+    if not isinstance(settings, dict):
+        raise TypeError(f"settings must be a dict, got {type(settings).__name__}")
+    try:
+        json.dumps(settings)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"settings must be JSON data: {error}") from None
 
 
 def load_checkpoint(path):
@@ -64,6 +86,10 @@ def load_checkpoint(path):
         If there is no such file.
     ValueError
         If it is not a whole checkpoint.
+    TypeError
+        If `path` is no path, or a part of it is of the wrong kind.
+    MemoryError
+        If it takes more memory than there is; it is named.
     """
     with reading_npz(path, "checkpoint") as (meta, arrays):
         if not isinstance(meta, dict) or meta.get("format") != FORMAT:
@@ -108,10 +134,12 @@ def _history(meta):
         before = _check.integer("iterations of an epoch", record.iterations, before, iterations)
         if record.epoch != number:
             raise ValueError(f"epoch {number} of the history has number {record.epoch!r:.40}")
-        real = {k: _real(k, v) for k, v in record._asdict().items() if k not in WHOLE_NUMBERS}
-        records.append(record._replace(**real))
+        if isinstance(record.loss, bool) or not isinstance(record.loss, int | float):
+            raise ValueError(f"loss must be a number, got {type(record.loss).__name__}")
+        real = {name: _check.real(name, getattr(record, name), 0) for name in REAL}
+        records.append(record._replace(loss=float(record.loss), **real))
     _check.integer("best_epoch", meta["best_epoch"], 0, len(records))
-    meta["best_val_f1"] = _real("best_val_f1", meta["best_val_f1"])
+    meta["best_val_f1"] = _check.real("best_val_f1", meta["best_val_f1"], -1, high=1)
     return records
 
 
@@ -139,13 +167,6 @@ def _list(meta, name):
     if not isinstance(meta[name], list) or not all(isinstance(one, dict) for one in meta[name]):
         raise ValueError(f"{name} must be a list of JSON objects")
     return meta[name]
-
-
-def _real(name, value):
-    """Return a number of JSON, which may be NaN or infinite, as a float."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
-    return float(value)
 
 
 def _group(arrays, group):

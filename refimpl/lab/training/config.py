@@ -19,6 +19,7 @@ from refimpl.lab.training.settings import (
 )
 from refimpl.streams import as_seed
 
+MOST_LAYERS = 1000
 PARTS: dict[str, dict[str, Any]] = {"model": MODELS, "method": METHODS}  # classes themselves
 
 
@@ -91,7 +92,7 @@ class TrainConfig(Settings):
     method: MethodSettings = other(
         SampledGraph(), _part(METHODS, MethodSettings), "what a minibatch is"
     )
-    layers: int = integer(2, "number of layers", metavar="L", computes=True)
+    layers: int = integer(2, "number of layers", high=MOST_LAYERS, metavar="L", computes=True)
     hidden: int = integer(
         256,
         "width of a layer's output: both halves of GraphSAGE, all powers of MixHop, all heads of "

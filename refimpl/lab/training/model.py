@@ -19,6 +19,7 @@ from refimpl.metrics import decide
 FORMAT = "minibatch-gnn-model/2"
 FACTS = ("architecture", "features", "classes", "multilabel", "dataset")  # in `meta`
 SCALING = ("features.mean", "features.std")
+MOST_MORE = 1000  # weights that are missing, and then named
 WHAT = ("labels", "probabilities", "embeddings")
 
 
@@ -63,6 +64,8 @@ class TrainedModel:
         for name in ("weights", "architecture"):
             if not isinstance(getattr(self, name), dict):
                 raise TypeError(f"{name} must be a dict, got {type(getattr(self, name)).__name__}")
+            if not all(isinstance(one, str) for one in getattr(self, name)):
+                raise TypeError(f"{name} must have str as keys")
         for name, low in (("features", 0), ("classes", 1)):
             object.__setattr__(self, name, _check.integer(name, getattr(self, name), low))
         if not isinstance(self.multilabel, bool):
@@ -82,6 +85,7 @@ class TrainedModel:
         object.__setattr__(self, "weights", self._checked_weights())
 
     def _checked_weights(self):
+        self._check_count()
         shapes = self.stack(None).shapes()
         for wrong, names in (
             ("lack", shapes.keys() - self.weights.keys()),
@@ -99,6 +103,21 @@ class TrainedModel:
             W.flags.writeable = False
             checked[name], dtype = W, W.dtype
         return checked
+
+    def _check_count(self):
+        """Raise if the architecture asks for far more weights than there are, before it makes them.
+
+        Layers from the second on are alike: few are made to count the weights of all.
+        """
+        layers = self.architecture["layers"]
+        few = config_from({**self.architecture, "layers": min(layers, 2)})
+        shapes = Stack(None, few, self.features, self.classes, self.multilabel).shapes()
+        again = sum(name.startswith("layer2.") for name in shapes)
+        count = len(shapes) + max(layers - 2, 0) * again
+        if count > MOST_MORE + len(self.weights):
+            raise ValueError(
+                f"weights must be those of the architecture: {count}, got {len(self.weights)}"
+            )
 
     @classmethod
     def trained(cls, dataset, config, weights):
@@ -149,8 +168,10 @@ def save_model(path, model):
 
     Raises
     ------
-    TypeError
-        If `model` is no TrainedModel.
+    TypeError, ValueError
+        If `path` is no path, or `model` no TrainedModel.
+    OSError
+        If the file cannot be written; the one of before is whole then.
     """
     _check_model(model)
     scaling = {} if model.scaling is None else dict(zip(SCALING, model.scaling, strict=True))
@@ -181,6 +202,8 @@ def load_model(path):
         unknown, misshaped or not finite.
     TypeError
         If a part of it is of the wrong kind.
+    MemoryError
+        If it takes more memory than there is; it is named.
     """
     with reading_npz(path, "model") as (meta, arrays):
         if not isinstance(meta, dict) or "format" not in meta:

@@ -41,8 +41,8 @@ class Pool:
         if not isinstance(background, bool):
             raise TypeError("background must be True or False")
         self.draw = draw
-        self.size = _check.integer("size", size, 1)
-        self.next_q = _check.integer("first", first, 0)
+        self.size = _check.integer("size", size, 1, 2**31 - 1)
+        self.next_q = _check.integer("first", first, 0, 2**63 - 1)
         self.waiting: deque[Any] = deque()  # J8:1
         self.closed = False
         self._worker = Worker() if background else None

@@ -13,6 +13,8 @@ from refimpl._threads import in_background
 from refimpl.profiling import timed
 from refimpl.samplers.neighbor import many_arguments
 
+MOST_WORKERS = 1024  # threads
+
 
 class Prefetcher:
     """Pairs (b, MFG) of the batches 0, 1, .. of an epoch, in this order: an iterator.
@@ -56,8 +58,8 @@ class Prefetcher:
         self._draw = partial(
             self.gnn.sample_mfg, graph, fanouts=fanouts, seed=name[0], epoch=name[1], mode=mode
         )
-        self.workers = _check.integer("workers", workers, 0)
-        self.window = _check.integer("window", window, 1)
+        self.workers = _check.integer("workers", workers, 0, MOST_WORKERS)
+        self.window = _check.integer("window", window, 1, 2**31 - 1)
         self.next_out = 0
         self.closed = False
         self._begun: deque[Future] = deque()  # batches next_out, next_out + 1, ..

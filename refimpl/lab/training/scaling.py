@@ -34,7 +34,7 @@ def scaled_sampler(graph, name="pin_tile", **options):
     TypeError, ValueError
         As `Sampler` does.
     """
-    function = sampler_kernel(name)[1]
+    function = sampler_kernel(name, "name")[1]
     undirected(graph)
     given = {key: value for key, value in options.items() if value is not None}
     n = _check.integer("n", given.get("n", min(max(graph.n // 5, 1), MOST_NODES)), 1)

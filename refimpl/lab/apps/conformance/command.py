@@ -3,16 +3,20 @@
 import importlib.util
 import shlex
 import shutil
+import signal
 import sys
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 from refimpl._files import is_replaceable
 from refimpl.lab.apps.conformance import report, runner, vectors
-from refimpl.lab.apps.conformance.protocol import Unable, server_command
+from refimpl.lab.apps.conformance.program import Unable
+from refimpl.lab.apps.conformance.protocol import server_command
 from refimpl.lab.apps.errors import UserError
 
-TIMEOUT = 60.0
+TIMEOUT, TOTAL = 60.0, 3600.0
+DEFAULT = signal.SIG_DFL
 
 
 def add_parser(commands, impl):
@@ -53,6 +57,14 @@ def _add_conformance(commands, impl):
         default=TIMEOUT,
         metavar="SECONDS",
         help=f"how long the program may take over an answer (default: {TIMEOUT:g})",
+    )
+    parser.add_argument(
+        "--total",
+        type=float,
+        default=TOTAL,
+        metavar="SECONDS",
+        help="how long all answers together may take; what is left then is not run "
+        f"(default: {TOTAL:g})",
     )
     parser.add_argument(
         "--report",
@@ -118,9 +130,10 @@ def _check_vectors(folder):
 
 def _conformance(arguments, impl):
     package, command = arguments["impl"], arguments["cmd"]
-    if not 0 < arguments["timeout"] <= threading.TIMEOUT_MAX:
-        most = f"at most {threading.TIMEOUT_MAX:g}"
-        raise UserError(f"--timeout must be above 0 and {most}, got {arguments['timeout']:g}")
+    for option in ("timeout", "total"):
+        if not 0 < arguments[option] <= threading.TIMEOUT_MAX:
+            most, got = f"at most {threading.TIMEOUT_MAX:g}", f"got {arguments[option]:g}"
+            raise UserError(f"--{option} must be above 0 and {most}, {got}")
     only_copy = arguments["copy"] is not None and package is None and command is None
     for option in ("only", "report"):
         if only_copy and arguments[option] is not None:
@@ -138,7 +151,9 @@ def _conformance(arguments, impl):
         if only_copy:
             return 0
     try:
-        found = runner.run(command, files, timeout=arguments["timeout"])
+        with _ended_in_order():
+            limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
+            found = runner.run(command, files, **limits)
     except OSError as error:
         raise UserError(f"--cmd cannot be started: {error}") from error
     except Unable as fault:
@@ -151,6 +166,26 @@ def _conformance(arguments, impl):
     if arguments["report"] is not None:
         report.write(found, arguments["report"])
     return found.status
+
+
+@contextmanager
+def _ended_in_order():
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does: the program does not outlive it."""
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [n for n in map(signal.Signals.__getitem__, names) if signal.getsignal(n) == DEFAULT]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    try:
+        for number in numbers:
+            signal.signal(number, _leave)
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, DEFAULT)
+
+
+def _leave(number, frame):
+    raise SystemExit(128 + number)
 
 
 def _show(*lines):

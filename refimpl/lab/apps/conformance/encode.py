@@ -6,11 +6,13 @@ import json
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 import refimpl
 from refimpl import Graph, Sampler, TypedGraph
+from refimpl._reading import read_npz, reading
 from refimpl.lab.backend import find, homes
 
 GRAPH = ("indptr", "indices")
@@ -205,8 +207,10 @@ def inline(value, folder):
         return value
     if "npz" not in value:
         return {name: inline(part, folder) for name, part in value.items()}
-    with np.load(folder / value["npz"], allow_pickle=False) as stored:
-        array = stored[value["key"]]
+    if Path(value["npz"]).name != value["npz"]:
+        raise ValueError(f"{value['npz']!r} must be a file beside it")
+    with reading(folder / value["npz"], "an archive of arrays") as file:
+        array = read_npz(file)[value["key"]]
     if hashlib.sha256(array.tobytes()).hexdigest() != value["sha256"]:
         raise ValueError(f"{value['npz']} is damaged: {value['key']} has another SHA-256")
     return encode(array)

@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 from refimpl.lab.apps.conformance.case import EXACT, Close
 from refimpl.lab.apps.conformance.compare import first_difference, short
-from refimpl.lab.apps.conformance.protocol import Lost, Program, Unable
+from refimpl.lab.apps.conformance.encode import dumps
+from refimpl.lab.apps.conformance.program import UNASKED, Clock, Lost, Program, Unable
 
 PASS, DIFFERS, SKIP, LOST, NOT_RUN = "pass", "differs", "skip", "lost", "not run"
 MOST_LOST = 3  # times that a program is started again
+SPARE, TIMES = 2**20, 16  # bytes of an answer: so many, and so many times those of the right one
 
 
 class Verdict(NamedTuple):
@@ -56,7 +58,7 @@ class Report(NamedTuple):
         return 0 if PASS in kinds and kinds <= {PASS, SKIP} else 1
 
 
-def run(command, files, *, timeout=60.0):
+def run(command, files, *, timeout=60.0, total=3600.0):
     """Ask the program all cases of `files`; return a Report.
 
     A program that is lost is started again for the next kernel, `MOST_LOST` times.
@@ -68,6 +70,8 @@ def run(command, files, *, timeout=60.0):
         From `vectors.load`.
     timeout : float
         Seconds for an answer.
+    total : float
+        Seconds for all of them. What is not asked by then is not run.
 
     Raises
     ------
@@ -77,8 +81,9 @@ def run(command, files, *, timeout=60.0):
         If it answers the greeting with a fault the first time.
     """
     verdicts: list[Verdict] = []
+    clock = Clock(timeout, total)
     try:
-        first = Program(command, timeout)
+        first = Program(command, clock)
     except Unable:
         raise
     except Lost as loss:
@@ -88,8 +93,10 @@ def run(command, files, *, timeout=60.0):
     lost, why = 0, ""
     try:
         for file in files:
-            if program is None and lost <= MOST_LOST:
-                program, why = _start_again(command, timeout)
+            if program is None and clock.left() <= 0:
+                why = clock.over
+            elif program is None and lost <= MOST_LOST:
+                program, why = _start_again(command, clock)
             elif program is None:
                 why = f"not started again: it was lost {lost} times"
             verdicts += _ask_all(program, file, why)
@@ -100,13 +107,16 @@ def run(command, files, *, timeout=60.0):
     finally:
         if program is not None:
             program.close()
+    if program is not None and program.unasked is not None:
+        said = f"{UNASKED}: {program.unasked!r}"
+        verdicts[-1] = verdicts[-1]._replace(verdict=LOST, difference=said)
     return Report(first.name, first.version, verdicts)
 
 
-def _start_again(command, timeout):
+def _start_again(command, clock):
     """Return the program, or None and why there is none."""
     try:
-        return Program(command, timeout), ""
+        return Program(command, clock), ""
     except (Lost, OSError) as error:
         return None, f"not started again: {error}"
 
@@ -125,7 +135,9 @@ def _ask_all(program, file, why=""):
             continue
         begin = time.perf_counter()
         try:
-            verdict, difference, states = judge(file, case, program.ask(question(file, case)))
+            verdict, difference, states = judge(
+                file, case, program.ask(question(file, case), longest(case))
+            )
         except Lost as loss:
             verdict, difference, states = LOST, str(loss), False
         except RecursionError:
@@ -139,6 +151,12 @@ def question(file, case):
     """Return what the program is asked."""
     asked = {"call": file["function"], "args": case["args"]}
     return {**asked, "writes": file["writes"]} if file["writes"] else asked
+
+
+def longest(case):
+    """Return how many bytes an answer may have: it may say what is right at greater length."""
+    right = {name: case[name] for name in ("result", "changed", "states") if name in case}
+    return SPARE + TIMES * len(dumps(right))
 
 
 def judge(file, case, answer):

@@ -12,6 +12,7 @@ import numpy as np
 
 import refimpl
 from refimpl._files import replacing
+from refimpl._reading import reading
 from refimpl.lab.apps.conformance.case import FLAGS
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.compare import first_difference
@@ -291,15 +292,21 @@ def load(folder=FOLDER, patterns=("*",)):
     patterns : sequence of str
         Of "paper/kernel", of the kernel alone, or of "paper/kernel/case"; `*` stands for
         anything. A file has only the cases that match.
+
+    Raises
+    ------
+    ValueError
+        If a file is damaged; it is named.
     """
     files = []
     for name in sorted(name for name in stored(folder) if name.endswith(".json")):
-        file = json.loads((folder / name).read_text())
-        kernel = name.removesuffix(".json")
-        file["cases"] = [
-            case for case in file["cases"] if any(fits(p, kernel, case["id"]) for p in patterns)
-        ]
+        kernel, path = name.removesuffix(".json"), folder / name
+        with reading(path, "test vectors") as opened:
+            file = json.load(opened)
+            file["cases"] = [
+                case for case in file["cases"] if any(fits(p, kernel, case["id"]) for p in patterns)
+            ]
+            file["cases"] = [inline(case, path.parent) for case in file["cases"]]
         if file["cases"]:
-            file["cases"] = [inline(case, (folder / name).parent) for case in file["cases"]]
             files.append(file)
     return files

@@ -7,6 +7,8 @@ from refimpl.lab.training.models.base import ModelSettings, bias_shape
 from refimpl.lab.training.settings import integer
 from refimpl.scheduling import mixhop_depth
 
+MOST_HOPS = 1000
+
 
 @dataclass(frozen=True)
 class MixHop(ModelSettings):
@@ -26,6 +28,7 @@ class MixHop(ModelSettings):
         2,
         "K: a layer has the powers 0 .. K of the adjacency side by side",
         low=0,
+        high=MOST_HOPS,
         metavar="K",
     )
 

@@ -1,0 +1,284 @@
+"""Every format that is read: small valid files of it, and what reading and using them means."""
+
+import json
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+import fastimpl
+import refimpl
+from refimpl.lab.apps.cli import main
+from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.data.graphsaint import read_features, read_graph
+from refimpl.lab.data.karate import karate
+from refimpl.lab.training import checkpoints
+from refimpl.lab.training.config import config_from
+from refimpl.lab.training.model import TrainedModel
+
+PACKAGES = (refimpl, fastimpl)
+SMALL = {"hidden": 4, "epochs": 1}
+RUNS = {
+    "graph": {},
+    "full": {"method": "full", "model": "gcn"},
+    "fresh": {"method": "fresh", "batch_size": 8, "fanouts": [3, 2], "t_stale": 2, "buffer": 600},
+    "cycle": {"method": "fresh", "batch_size": 8, "header": "cycle", "buffer": 600},
+    "gas": {"method": "gas", "batch_size": 9, "layers": 3},
+    "vrgcn": {"method": "vrgcn", "batch_size": 9, "model": "gcn"},
+}
+MODELS = {
+    "sage": {},
+    "bias": {"bias": True, "row_l2": True, "layers": 3, "concat": "self_first"},
+    "gcn": {"model": "gcn"},
+    "mixhop": {"model": "mixhop", "hops": 3},
+    "gat": {"model": "gat", "heads": 2, "attention": "softmax"},
+    "mlp": {"model": "mlp", "layers": 1},
+}
+VECTORS = ("common/mix.json", "jpdc21/transpose_perm.json", "jpdc21/transpose_perm.npz")
+PLANETOID_KNOWN = 503
+
+
+def make(folder):
+    """Write valid files of every format to ``folder/FORMAT/VARIANT``."""
+    for name, writer in WRITERS.items():
+        writer(folder / name)
+
+
+# ---- data sets ---------------------------------------------------------------------------------
+
+
+def write_planetoid(folder):
+    """Write Planetoid's files, by the names of Python 2 and in a later protocol."""
+    rng = np.random.default_rng(0)
+    known, test = (
+        sp.csr_matrix(rng.integers(0, 2, (k, 4)).astype(np.float32)) for k in (PLANETOID_KNOWN, 4)
+    )
+    ally = np.eye(3, dtype=np.int32)[rng.integers(0, 3, PLANETOID_KNOWN)]
+    lists = {v: [] for v in range(508)} | {0: [1, 1, 500], 1: [0, 2], 2: [2], 507: [0], 503: [504]}
+    ty = np.eye(3, dtype=np.int32)[[2, 0, 1, 2]]
+    parts = {"x": 0, "allx": known, "ally": ally, "tx": test, "ty": ty, "graph": lists}
+    for variant, protocol in (("old", 3), ("new", 4)):
+        place = folder / variant
+        place.mkdir(parents=True)
+        for part, value in parts.items():
+            data = pickle.dumps(value, protocol=protocol)
+            if protocol == 3:
+                data = data.replace(b"cscipy.sparse._csr", b"cscipy.sparse.csr")
+                data = data.replace(b"cnumpy._core", b"cnumpy.core")
+            (place / f"ind.tiny.{part}").write_bytes(data)
+        (place / "ind.tiny.test.index").write_text("507\n503\n505\n504\n")
+
+
+def write_graphsaint(folder):
+    """Write GraphSAINT folders, one for each of SciPy's formats and kind of labels."""
+    for form in ("csr", "csc", "coo"):
+        write_club(folder / form, form, several=form == "csc")
+
+
+def write_typed(folder):
+    """Write a folder with types of edges and of nodes."""
+    data = write_club(folder / "typed", "csr", several=False)
+    np.save(folder / "typed" / "edge_types.npy", np.arange(data.graph.e) % 3)
+    np.save(folder / "typed" / "node_types.npy", np.arange(data.graph.n) % 2)
+
+
+def write_club(folder, form, several):
+    """Write the karate club as a GraphSAINT folder; return it."""
+    data = refimpl.load_dataset("karate")
+    folder.mkdir(parents=True)
+    inside = np.zeros(data.graph.n, bool)
+    inside[data.train] = True
+    full = data.graph.to_scipy().toarray()
+    matrices = {"adj_full": full, "adj_train": full * inside[:, None] * inside}
+    for name, matrix in matrices.items():
+        sp.save_npz(folder / f"{name}.npz", getattr(sp, f"{form}_array")(matrix))
+    np.save(folder / "feats.npy", data.features)
+    classes = {str(v): int(c) for v, c in enumerate(data.labels.argmax(axis=1))}
+    if several:
+        classes = {v: [c, 1 - c, 1] for v, c in classes.items()}
+    (folder / "class_map.json").write_text(json.dumps(classes))
+    roles = {"tr": data.train.tolist(), "va": data.val.tolist(), "te": data.test.tolist()}
+    (folder / "role.json").write_text(json.dumps(roles))
+    return data
+
+
+def load_folder(folder):
+    """Load a data set."""
+    return refimpl.load_dataset(folder)
+
+
+def use_folder(gnn, data):
+    """Train on it for a moment."""
+    if not isinstance(data.train_graph, refimpl.TypedGraph) and data.graph.n < 100:
+        config = config_from({**SMALL, "method": "full"})
+        with gnn.make_trainer(data, config) as trainer:
+            trainer.step()
+
+
+# ---- what training leaves ----------------------------------------------------------------------
+
+
+def club_config(name):
+    """Return the configuration of a run by name."""
+    return config_from({**SMALL, **RUNS[name]})
+
+
+def write_checkpoints(folder):
+    """Write a checkpoint of each kind of run."""
+    data = refimpl.load_dataset("karate")
+    for name in RUNS:
+        config = club_config(name)
+        (folder / name).mkdir(parents=True)
+        with fastimpl.make_trainer(data, config) as trainer:
+            trainer.epoch()
+            path = folder / name / "checkpoint.npz"
+            checkpoints.save_checkpoint(path, trainer.state, {"name": name})
+
+
+def load_checkpoint(folder):
+    """Load a checkpoint."""
+    state, _ = checkpoints.load_checkpoint(folder / "checkpoint.npz")
+    return club_config(folder.name), state
+
+
+def use_checkpoint(gnn, loaded):
+    """Go on for three steps and score."""
+    config, state = loaded
+    data = refimpl.load_dataset("karate")
+    with gnn.make_trainer(data, config, state) as trainer:
+        for _ in range(3):
+            trainer.step()
+        trainer.scores(trainer.state.weights, data.val)
+        trainer.result()
+
+
+def write_models(folder):
+    """Write a model of each kind."""
+    data = refimpl.load_dataset("karate")
+    for name, options in MODELS.items():
+        config = config_from({**SMALL, **options})
+        (folder / name).mkdir(parents=True)
+        model = TrainedModel.trained(data, config, fastimpl.train(data, config).weights)
+        refimpl.save_model(folder / name / "model.npz", model)
+
+
+def load_model(folder):
+    """Load a model."""
+    return refimpl.load_model(folder / "model.npz")
+
+
+def use_model(gnn, model):
+    """Predict with it."""
+    gnn.predict(model, karate(), np.zeros((34, min(model.features, 1000))))
+
+
+def write_runs(folder):
+    """Write the folder of a run of the command line."""
+    fresh = ["--method", "fresh", "--batch-size", "9", "--buffer", "600"]
+    for name, options in (("graph", []), ("fresh", fresh)):
+        out = ["--out", str(folder / name), "--data", "karate", "--hidden", "4", "--epochs", "1"]
+        if main(["train", *out, *options]):
+            raise RuntimeError("the run failed")
+        for path in (folder / name).iterdir():
+            if path.name != "checkpoint.npz":
+                path.unlink()
+
+
+def load_run(folder):
+    """Go on with a run by the command line; anything but an orderly exit status raises."""
+    status = main(["train", "--resume", "--out", str(folder), "--epochs", "2"])
+    if status not in (0, 2):
+        raise RuntimeError(f"exit status {status}")
+    if status == 2:
+        raise ValueError(f"{folder}: refused on the command line")
+
+
+# ---- others ------------------------------------------------------------------------------------
+
+
+def write_features(folder):
+    """Write features to map into memory."""
+    for name, dtype in (("single", np.float32), ("half", np.float16)):
+        (folder / name).mkdir(parents=True)
+        X = np.arange(24, dtype=dtype).reshape(6, 4)
+        refimpl.loader.write_features(folder / name / "features.npy", X)
+
+
+def load_features(folder):
+    """Map features."""
+    return refimpl.loader.open_features(folder / "features.npy")
+
+
+def use_features(gnn, X):
+    """Read some rows."""
+    gnn.loader.gather_rows(X, np.arange(min(len(X), 100)))
+
+
+def write_inputs(folder):
+    """Write a graph and features to predict for."""
+    (folder / "club").mkdir(parents=True)
+    sp.save_npz(folder / "club" / "graph.npz", karate().to_scipy())
+    np.save(folder / "club" / "feats.npy", np.ones((34, 2), np.float32))
+
+
+def load_inputs(folder):
+    """Read them as `predict` does."""
+    graph = read_graph(folder / "graph.npz")
+    return graph, read_features(folder / "feats.npy", graph.n)
+
+
+def use_inputs(gnn, loaded):
+    """Use them in one product."""
+    graph, X = loaded
+    X = np.ascontiguousarray(X, np.float32)
+    gnn.spmm(graph, np.ones(graph.e, np.float32), X)
+
+
+def write_vectors(folder):
+    """Copy some files of test vectors."""
+    for name in VECTORS:
+        path = folder / "some" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((vectors.FOLDER / name).read_bytes())
+
+
+def load_vectors(folder):
+    """Read the vectors as the conformance runner does."""
+    return vectors.load(folder)
+
+
+def nothing(gnn, loaded):
+    """Do no more with what was loaded."""
+
+
+WRITERS = {
+    "planetoid": write_planetoid,
+    "graphsaint": write_graphsaint,
+    "typed": write_typed,
+    "checkpoint": write_checkpoints,
+    "model": write_models,
+    "run": write_runs,
+    "features": write_features,
+    "inputs": write_inputs,
+    "vectors": write_vectors,
+}
+LOADERS = {
+    "planetoid": (load_folder, use_folder),
+    "graphsaint": (load_folder, use_folder),
+    "typed": (load_folder, use_folder),
+    "checkpoint": (load_checkpoint, use_checkpoint),
+    "model": (load_model, use_model),
+    "run": (load_run, nothing),
+    "features": (load_features, use_features),
+    "inputs": (load_inputs, use_inputs),
+    "vectors": (load_vectors, nothing),
+}
+sys.modules.setdefault("matplotlib", None)  # a curve of each run would take longest
+
+
+def read(folder):
+    """Return the files of a folder by their names in it."""
+    paths = (path for path in Path(folder).rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(paths)}

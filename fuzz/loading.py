@@ -1,0 +1,103 @@
+"""A process that loads damaged files, one case a line; it may crash, and is then started again."""
+
+import contextlib
+import io
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+import warnings
+import zipfile
+from pathlib import Path
+
+from fuzz.damage import damaged
+from fuzz.formats import LOADERS, PACKAGES, read
+
+OURS = (ValueError, TypeError, OSError)
+HOMES = tuple(str(Path(package.__file__).parent) for package in PACKAGES)
+
+
+def case(seed, number, valid, formats):
+    """Return (format, variant, files) of a case: the same for the same arguments and files."""
+    rng = random.Random(f"{seed}/{number}")
+    form = formats[number % len(formats)]
+    variant = rng.choice(sorted(path.name for path in (valid / form).iterdir()))
+    return form, variant, damaged(read(valid / form / variant), rng)
+
+
+def verdict(form, variant, files, gnn):
+    """Load and use the files; return "loaded", "refused" or what is wrong."""
+    load, use = LOADERS[form]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary, variant)
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        try:
+            loaded = load(folder)
+        except OURS as error:
+            names = [str(folder), *(Path(name).name for name in files)]
+            named = any(name in str(error) for name in names)
+            return "refused" if named else f"no file is named: {described(error)}"
+        except Exception as error:
+            return described(error)
+        try:
+            use(gnn, loaded)
+        except (ValueError, TypeError, FloatingPointError) as error:
+            last = traceback.extract_tb(error.__traceback__)[-1].filename
+            ours = last.startswith(HOMES) or last.startswith("fastimpl")
+            return "refused" if ours else f"in use: {described(error)}"
+        except Exception as error:
+            return f"in use: {described(error)}"
+    return "loaded"
+
+
+def described(error):
+    """Return an error and where it was raised, in one line."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(str(error).split())[:200]
+    return f"{type(error).__name__}: {text} ({Path(last.filename).name}:{last.lineno})"
+
+
+def limit(memory):
+    """Let this process take so many bytes more of address space."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + memory
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def unpacked(path):
+    """Return (format, variant, files) of a case that was saved."""
+    form, variant = Path(path).stem.split("-")[:2]
+    with zipfile.ZipFile(path) as archive:
+        return form, variant, {name: archive.read(name) for name in archive.namelist()}
+
+
+def main():
+    """Answer each line of the standard input: the number of a case, or a file of one."""
+    seed, valid, formats, seconds, memory = sys.argv[1:]
+    valid, formats = Path(valid), formats.split(",")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process
+    tempfile.tempdir = tempfile.mkdtemp()
+    limit(int(float(memory) * 2**30))
+    try:
+        for line in sys.stdin:
+            one = line.strip()
+            number = int(one) if one.isdigit() else 0
+            parts = case(seed, number, valid, formats) if one.isdigit() else unpacked(one)
+            signal.setitimer(signal.ITIMER_PROF, float(seconds))
+            gnn, unheard = PACKAGES[number // len(formats) % len(PACKAGES)], io.StringIO()
+            with contextlib.redirect_stdout(unheard), contextlib.redirect_stderr(unheard):
+                found = verdict(*parts, gnn)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            print(json.dumps([parts[0], found]), file=answers, flush=True)
+    finally:
+        shutil.rmtree(tempfile.tempdir, ignore_errors=True)

@@ -1,0 +1,75 @@
+"""The fuzzer of files: what it found stays mended, it finds what is wrong, and it runs."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.runs
+
+ROOT = Path(__file__).resolve().parents[2]
+FOUND = ROOT / "fuzz" / "found" / "files"
+
+
+@pytest.fixture
+def fuzz(monkeypatch):
+    """Return a function that imports a module of `fuzz`; packages stay as installed."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])
+    return lambda name: importlib.import_module(f"fuzz.{name}")
+
+
+def test_a_few_cases_of_each_format_and_all_that_was_found(fuzz, capfd):
+    files = fuzz("files")
+    assert files.main(["--cases", "45", "--seed", "tests", "--workers", "1"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0] == "seed tests" and lines[-1].split()[:2] == ["all", "45"]
+    found = sorted(map(str, FOUND.glob("*.zip")))
+    assert not found or files.main(["--workers", "1", "--replay", *found]) == 0
+
+
+def wrong(error):
+    def load(folder):
+        raise error
+
+    return load
+
+
+@pytest.mark.parametrize(
+    ("error", "found"),
+    [
+        (ValueError("model.npz: bad"), "refused"),
+        (ValueError("bad"), "no file is named: ValueError: bad"),
+        (KeyError("model.npz"), "KeyError: 'model.npz'"),
+        (MemoryError("model.npz"), "MemoryError: model.npz"),
+    ],
+)
+def test_what_counts_as_a_finding(fuzz, monkeypatch, error, found):
+    loading = fuzz("loading")
+    monkeypatch.setitem(loading.LOADERS, "model", (wrong(error), None))
+    assert loading.verdict("model", "x", {"model.npz": b""}, None).startswith(found)
+    used = (lambda folder: folder, lambda gnn, folder: wrong(error)(folder))
+    monkeypatch.setitem(loading.LOADERS, "model", used)
+    assert loading.verdict("model", "x", {"model.npz": b""}, None).startswith("in use: ")
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [("import os; os.abort()", "ended with status -6"), ("while True: pass", "takes over 0.2 s")],
+)
+def test_a_process_that_ends_is_a_finding(fuzz, tmp_path, code, found):
+    files = fuzz("files")
+    options = files.parsed(["--seconds", "0.2"])
+    child = files.Child("seed", tmp_path, options)
+    limit = "import signal; signal.setitimer(signal.ITIMER_PROF, 0.2)\n"
+    child.argv = [sys.executable, "-c", limit + code]
+    assert child.ask(0) == (options.formats[0], found)
+    assert child.process is None  # a new one is started
+
+
+def test_the_command_line_names_its_parts():
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "fuzz" / "__main__.py")], capture_output=True, check=False
+    )
+    assert done.returncode == 2 and b"files" in done.stderr

@@ -1,0 +1,83 @@
+"""Runs killed at random moments: the fuzzer, for a moment; `python -m fuzz kills` goes on."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+from refimpl.lab.apps import plots
+from refimpl.lab.apps.cli import main
+from refimpl.lab.training.methods import METHODS
+
+pytestmark = pytest.mark.runs
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def kills(tmp_path):
+    """Run ``python -m fuzz kills``.
+
+    Nothing but `fuzz` comes from the checkout: packages stay as installed.
+    """
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "fuzz").symlink_to(ROOT / "fuzz", target_is_directory=True)
+    paths = [str(tmp_path / "path"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(tmp_path)}
+
+    def kills(*words):
+        argv = [sys.executable, "-m", "fuzz", "kills", *words]
+        return subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+
+    return kills
+
+
+@pytest.fixture
+def module():
+    """fuzz/kills.py itself."""
+    spec = spec_from_file_location("kills", ROOT / "fuzz" / "kills.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_three_kills(kills, tmp_path):
+    done = kills("--times", "3", "--seed", "1", "--methods", "fresh", "graph")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert re.search(r"^all +\d+ +3 ", done.stdout, re.M)
+    assert "every run ended in the same bits" in done.stdout
+    assert not list(tmp_path.glob("fuzz_kills_*"))
+
+
+def test_an_unknown_method(kills):
+    done = kills("--methods", "nothing")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no such method: nothing" in done.stderr
+
+
+def test_every_method_has_its_options(module):
+    assert module.VARIANTS.keys() == METHODS.keys()
+
+
+def test_what_is_compared(module, tmp_path, monkeypatch):
+    """Two runs are one if they differ in nothing but times; a file cut short is found."""
+    monkeypatch.setattr(plots, "draw_curves", lambda *args: False)
+    case = module.Case("full", "refimpl", "--dropout 0.5")
+    runs = [tmp_path / name for name in "abc"]
+    for out, more in zip(runs, ([], [], ["--seed", "1"]), strict=True):
+        assert main(case.argv(out, *more)) == 0
+        module._check_whole(out)
+    a, b, c = map(module.result_of, runs)
+    assert a == b != c
+    for name in ("checkpoint.npz", "model.npz", "metrics.json", "history.csv"):
+        whole = (runs[0] / name).read_bytes()
+        (runs[0] / name).write_bytes(whole[:-2])
+        with pytest.raises(module.Wrong, match=f"{name} is not whole"):
+            module._check_whole(runs[0])
+        (runs[0] / name).write_bytes((runs[2] / name).read_bytes())
+        assert module.result_of(runs[0]) != a
+        (runs[0] / name).write_bytes(whole)
