@@ -121,7 +121,7 @@ class Child:
         timer.cancel()
         if answer:
             return json.loads(answer)
-        status, self.process = self.process.wait(), None
+        status = self.close()
         form = Path(one).stem.split("-")[0] if isinstance(one, str) else None
         form = form or self.options.formats[one % len(self.options.formats)]
         if status == -signal.SIGPROF:
@@ -129,10 +129,13 @@ class Child:
         return form, f"ended with status {status}"
 
     def close(self):
-        """End the process."""
-        if self.process is not None:
-            self.process.stdin.close()
-            self.process.wait()
+        """End the process; return its status, 0 if there is none."""
+        process, self.process = self.process, None
+        if process is None:
+            return 0
+        process.stdin.close()
+        process.stdout.close()
+        return process.wait()
 
 
 def save(seed, number, valid, options):

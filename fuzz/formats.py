@@ -1,5 +1,7 @@
 """Every format that is read: small valid files of it, and what reading and using them means."""
 
+import contextlib
+import io
 import json
 import pickle
 import sys
@@ -12,7 +14,6 @@ import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import vectors
-from refimpl.lab.data.graphsaint import read_features, read_graph
 from refimpl.lab.data.karate import karate
 from refimpl.lab.training import checkpoints
 from refimpl.lab.training.config import config_from
@@ -158,10 +159,14 @@ def write_models(folder):
     """Write a model of each kind."""
     data = refimpl.load_dataset("karate")
     for name, options in MODELS.items():
-        config = config_from({**SMALL, **options})
         (folder / name).mkdir(parents=True)
-        model = TrainedModel.trained(data, config, fastimpl.train(data, config).weights)
-        refimpl.save_model(folder / name / "model.npz", model)
+        write_model(folder / name, data, config_from({**SMALL, **options}))
+
+
+def write_model(folder, data, config):
+    """Train a model; write it to a folder."""
+    model = TrainedModel.trained(data, config, fastimpl.train(data, config).weights)
+    refimpl.save_model(folder / "model.npz", model)
 
 
 def load_model(folder):
@@ -187,12 +192,19 @@ def write_runs(folder):
 
 
 def load_run(folder):
-    """Go on with a run by the command line; anything but an orderly exit status raises."""
-    status = main(["train", "--resume", "--out", str(folder), "--epochs", "2"])
-    if status not in (0, 2):
-        raise RuntimeError(f"exit status {status}")
-    if status == 2:
-        raise ValueError(f"{folder}: refused on the command line")
+    """Go on with a run by the command line."""
+    by_command("train", "--resume", "--out", folder, "--epochs", 2)
+
+
+def by_command(*argv):
+    """Run a command line; raise a ValueError if it refuses, by a file's name or an option's."""
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        status = main([str(arg) for arg in argv])
+    lines = said.getvalue().splitlines()
+    if status == 2 and len(lines) == 1:
+        raise ValueError(f"{argv}: {lines[0]}" if "--" in lines[0] else lines[0])
+    if status:
+        raise RuntimeError(f"exit status {status}: {lines}")
 
 
 # ---- others ------------------------------------------------------------------------------------
@@ -217,23 +229,19 @@ def use_features(gnn, X):
 
 
 def write_inputs(folder):
-    """Write a graph and features to predict for."""
+    """Write all that the command line can predict with and for."""
     (folder / "club").mkdir(parents=True)
+    data = refimpl.load_dataset("karate")
     sp.save_npz(folder / "club" / "graph.npz", karate().to_scipy())
-    np.save(folder / "club" / "feats.npy", np.ones((34, 2), np.float32))
+    np.save(folder / "club" / "feats.npy", data.features)
+    (folder / "club" / "nodes.txt").write_text("3\n0\n33\n")
+    write_model(folder / "club", data, config_from(SMALL))
 
 
 def load_inputs(folder):
-    """Read them as `predict` does."""
-    graph = read_graph(folder / "graph.npz")
-    return graph, read_features(folder / "feats.npy", graph.n)
-
-
-def use_inputs(gnn, loaded):
-    """Use them in one product."""
-    graph, X = loaded
-    X = np.ascontiguousarray(X, np.float32)
-    gnn.spmm(graph, np.ones(graph.e, np.float32), X)
+    """Predict."""
+    asked = "--graph", folder / "graph.npz", "--features", folder / "feats.npy"
+    by_command("predict", folder / "model.npz", *asked, "--nodes", folder / "nodes.txt")
 
 
 def write_vectors(folder):
@@ -272,7 +280,7 @@ LOADERS = {
     "model": (load_model, use_model),
     "run": (load_run, nothing),
     "features": (load_features, use_features),
-    "inputs": (load_inputs, use_inputs),
+    "inputs": (load_inputs, nothing),
     "vectors": (load_vectors, nothing),
 }
 sys.modules.setdefault("matplotlib", None)  # a curve of each run would take longest

@@ -108,7 +108,7 @@ def _array(file, size):
     """Return the array of a .npy file of `size` bytes."""
     dtype, shape, order = _header(file, size)
     flat = np.zeros(math.prod(shape), dtype)
-    left = memoryview(flat.view(np.uint8)) if flat.nbytes else memoryview(b"")
+    left = flat.view(np.uint8).data if flat.nbytes else memoryview(b"")
     while left:
         count = file.readinto(left[:CHUNK])
         if not count:

@@ -28,7 +28,7 @@ def edges(source, n):
     if is_csr:
         count = max(len(source[0]) - 1, 0)
         check_node_count(count)
-        indptr, col = checked_csr(*source, count)
+        indptr, col = checked_csr(source[0], source[1], count)
         return np.repeat(np.arange(count), np.diff(indptr)), col, count
     try:
         pairs = np.asarray(source)

@@ -82,8 +82,9 @@ def _train(folder, given, options, resume, prog):
             facts = facts_of(dataset)
             if before is not None:
                 before.check_data(facts)
-            config = config_of(settings, dataset.train_graph)
-            check_sampler(gnn, dataset, config)
+            with _of(before):
+                config = config_of(settings, dataset.train_graph)
+                check_sampler(gnn, dataset, config)
             settings = recorded(options, settings, config)
             if before is not None:
                 before.check_settings(settings)
@@ -222,6 +223,17 @@ class Before:
             f"--resume: {option.flag} is {option.as_typed(stored)} in {self.checkpoint}, "
             f"got {option.as_typed(value)}{more}"
         )
+
+
+@contextmanager
+def _of(before):
+    """Let a UserError name the checkpoint that the settings are of, if they are of one."""
+    try:
+        yield
+    except UserError as error:
+        if before is None:
+            raise
+        raise UserError(f"{before.checkpoint}: {error}") from error
 
 
 def _fits(option, value):

@@ -101,7 +101,9 @@ def load_checkpoint(path):
         unknown = [name for name in arrays if name.partition("/")[0] not in (*GROUPS, "cache")]
         if unknown:
             raise ValueError(f"it has {unknown[0]!r:.40}, which is no part of a checkpoint")
-        state = TrainState(*_weights(arrays), history=_history(meta), loads=_loads(meta))
+        weights, m, v, best_weights = _weights(arrays)
+        history, loads = _history(meta), _loads(meta)
+        state = TrainState(weights, m, v, best_weights, history=history, loads=loads)
         state.cache = _group(arrays, "cache") or None
         for name in NUMBERS:
             setattr(state, name, meta[name])
