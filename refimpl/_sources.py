@@ -32,7 +32,9 @@ def edges(source, n):
         return np.repeat(np.arange(count), np.diff(indptr)), col, count
     try:
         pairs = np.asarray(source)
-    except ValueError as error:  # ragged lists
+    except MemoryError:
+        raise
+    except Exception as error:  # of ragged lists, or whatever an object raises
         raise ValueError(f"source must be a graph or a list of (u, v) edges: {error}") from None
     if pairs.size == 0 and (pairs.ndim == 1 or pairs.shape[1:] == (2,)):
         pairs = np.empty((0, 2), np.int64)
