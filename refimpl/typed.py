@@ -188,7 +188,7 @@ def relation_arguments(pattern, edge_types, relations):
     relations = _check.integer("relations", relations, 1, MOST_TYPES)
     if not isinstance(pattern, Graph | Block):
         raise TypeError(f"pattern must be a Graph or a Block, got {type(pattern).__name__}")
-    edge_types = np.asarray(edge_types)
+    edge_types = _check.array("edge_types", edge_types)
     if edge_types.ndim != 1 or (edge_types.size and edge_types.dtype.kind not in "iu"):
         raise TypeError(
             f"edge_types must be 1-D and hold integers, got {edge_types.ndim}-D {edge_types.dtype}"

@@ -138,6 +138,8 @@ def count_visits(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, m
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
     n, depth = graph.n, len(fanouts)
     train = _check.ids("train", train, 0, n, np.int32)
+    if len(np.unique(train)) < train.size:
+        raise ValueError("train must hold each node only once")
     needed = _check.mask("needed", np.ones(n, np.bool_) if needed is None else needed, n)
     visits = [np.zeros(n, np.int64) for _ in range(depth)]
     shares = [np.zeros(n) for _ in range(depth)]
