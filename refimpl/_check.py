@@ -165,9 +165,11 @@ def ids(name, value, low, high, dtype):
     values = np.array(array(name, value))
     if values.ndim != 1:
         raise ValueError(f"{name} must be 1-D, got shape {values.shape}")
-    if values.size and values.dtype.kind not in "iu":
+    if not values.size:
+        return np.empty(0, dtype)  # whatever nothing is of
+    if values.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, got dtype {values.dtype}")
-    if values.size and (values.min() < low or values.max() >= high):
+    if values.min() < low or values.max() >= high:
         raise ValueError(f"{name} must be in [{low}, {high})")
     return np.ascontiguousarray(values, dtype=dtype)
 

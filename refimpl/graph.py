@@ -46,7 +46,7 @@ class Graph:
     _weight_sums: dict = field(init=False, repr=False)
 
     def __post_init__(self):
-        indptr = np.asarray(self.indptr)
+        indptr = _check.array("indptr", self.indptr)
         if indptr.ndim != 1 or indptr.size == 0:
             raise ValueError(f"indptr must be 1-D and not empty, got shape {indptr.shape}")
         _sources.check_node_count(indptr.size - 1)
@@ -170,6 +170,8 @@ def as_graph(source, *, n=None, symmetrize=False, self_loops=True):
     >>> as_graph([(0, 1), (1, 2)]).indices
     array([1, 2], dtype=int32)
     """
+    _check.switch("symmetrize", symmetrize)
+    _check.switch("self_loops", self_loops)
     if isinstance(source, Graph) and n is None and not symmetrize and self_loops:
         return source
     row, col, n = _sources.edges(source, n)

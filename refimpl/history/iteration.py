@@ -103,9 +103,9 @@ def fresh_iteration(
     FloatingPointError
         If a gradient is NaN.
     """
-    fresh_arguments(mfgs, cache, model, load_feature, i)
-    mfg = next(mfgs, None)  # 5
-    L = len(checked_mfg(mfg).blocks)
+    fresh_arguments(mfgs, cache, model, load_feature, i, lookup_roots)
+    mfg = checked_mfg(next(mfgs, None))  # 5
+    L = len(mfg.blocks)
     cached_layers = layers_below(cached_layers, L, cache)
     with timed("cache"):
         slots = [np.full(len(nodes), -1, np.int32) for nodes in mfg.nodes]
@@ -156,7 +156,7 @@ def fresh_iteration(
     return FreshStep(loss, len(mfg.nodes[0]), V, cached, H, G, updates)
 
 
-def fresh_arguments(mfgs, cache, model, load_feature, i):
+def fresh_arguments(mfgs, cache, model, load_feature, i, lookup_roots):
     """Check the arguments of `fresh_iteration` that no kernel checks."""
     if not isinstance(mfgs, Iterator):
         raise TypeError(f"mfgs must be an iterator of MFGs, got {type(mfgs).__name__}")
@@ -168,6 +168,7 @@ def fresh_arguments(mfgs, cache, model, load_feature, i):
     if cache is not None and not callable(getattr(cache, "lookup", None)):
         raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
     _check.integer("i", i, 0, MOST)
+    _check.switch("lookup_roots", lookup_roots)
 
 
 def layers_below(cached_layers, L, cache):

@@ -101,6 +101,7 @@ def open_features(path, *, readahead=False):
         If it takes more memory than there is; it is named.
     """
     path = _check.path("path", path)
+    _check.switch("readahead", readahead)
     if not path.is_file():
         raise FileNotFoundError(f"no features at {path}")
     with reading(path, "a whole file of features", "is not") as file:

@@ -163,7 +163,9 @@ def _arguments(counts, floor, dtype):
     if not isinstance(counts, SamplingCounts):
         raise TypeError(f"counts must be SamplingCounts, got {type(counts).__name__}")
     for name in ("nodes", "edges"):
-        _check.ids(f"counts.{name}", getattr(counts, name), 0, 2**63 - 1, np.int64)
+        part = getattr(counts, name)  # of a whole graph: its values are not looked at
+        if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype.kind not in "iu":
+            raise TypeError(f"counts.{name} must be a 1-D array of integers: see estimate_counts")
     _check.integer("counts.subgraphs", counts.subgraphs, 0, 2**63 - 1)
     floor = _check.real("floor", floor, 0, strict=True)
     return floor, _check.float_dtype("dtype", dtype)

@@ -1,7 +1,8 @@
 """`minibatch-gnn trace`: what it writes, lists and refuses."""
 
+import errno
+import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -90,12 +91,11 @@ def test_a_page_is_there_whole_or_not_at_all(trace, tmp_path, monkeypatch):
     trace("frontier")
     before = (tmp_path / "frontier.html").read_bytes()
 
-    def fail(self, text, encoding):
-        self.write_bytes(b"half")
-        raise OSError("no space left")
+    def fail(handle):
+        raise OSError(errno.ENOSPC, "no space left")
 
-    monkeypatch.setattr(Path, "write_text", fail)
-    with pytest.raises(OSError, match="no space"):
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="no space left: 'frontier.html'"):
         trace("frontier")
     assert (tmp_path / "frontier.html").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["frontier.html"]

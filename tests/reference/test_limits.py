@@ -134,3 +134,12 @@ def test_a_step_out_of_range_gives_no_warning(gnn):
         warnings.simplefilter("error")
         gnn.adam_step(theta, np.array([1e300, np.inf]), m, v, 1)
     assert np.isinf(v).all() and np.isnan(theta[1])
+
+
+@pytest.mark.parametrize("model", ["sage", "gat"])
+def test_a_run_that_diverges_gives_no_warning(model, gnn):
+    config = gnn.TrainConfig(model=model, method="full", hidden=4, epochs=2, lr=1e30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = gnn.train(gnn.load_dataset("karate"), config)
+    assert not all(np.isfinite(W).all() for W in result.state.weights.values())
