@@ -195,6 +195,8 @@ class Before:
         own = [option for option in self.options.values() if option.group == RUN]
         if not all(_fits(one, self.settings.get(one.name, one.default)) for one in own):
             return False
+        if not isinstance(self.settings.get("data"), str):
+            return False
         return isinstance(self.facts, dict) and self.settings.keys() == names_of(
             self.options, self.settings
         )
