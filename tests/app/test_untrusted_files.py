@@ -206,6 +206,31 @@ def test_sizes_that_no_file_backs(tmp_path):
         refimpl.load_model(path)
 
 
+BAD_GRAPHS = {
+    "offsets end below 0": ("csr", {"indptr": np.array([0, 1, -7], np.int32)}, "indptr must be in"),
+    "few offsets": ("csc", {"indptr": np.array([0, 2])}, r"indptr must have shape \(3,\)"),
+    "real ids": ("csr", {"indices": np.array([1.0, 0.0])}, "indices must hold integers"),
+    "ids as large": ("csr", {"indices": np.array([2**63, 0], np.uint64)}, "indices must be in"),
+    "few values": ("csr", {"data": np.ones(1)}, "a value for each of 2 entries"),
+    "columns": ("coo", {"col": np.array([[1, 0]])}, "must have a value|must be 1-D"),
+    "shape": ("csr", {"shape": np.array([2.0, 2.0])}, "two integers"),
+    "no shape": ("csr", {"shape": None}, "lacks shape"),
+    "blocks": ("csr", {"format": np.array(b"bsr")}, "one of csr, csc, coo, got 'bsr'"),
+}
+
+
+@pytest.mark.parametrize(("form", "changes", "words"), BAD_GRAPHS.values(), ids=BAD_GRAPHS)
+def test_a_graph_is_checked_before_scipy_sees_it(tmp_path, form, changes, words):
+    pair = getattr(sp, f"{form}_array")(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    sp.save_npz(tmp_path / "g.npz", pair)
+    assert read_graph(tmp_path / "g.npz").e == 2
+    with np.load(tmp_path / "g.npz") as file:
+        arrays = {**file, **changes}
+    np.savez(tmp_path / "g.npz", **{name: a for name, a in arrays.items() if a is not None})
+    with pytest.raises(ValueError, match=rf"g\.npz cannot be read .*({words})"):
+        read_graph(tmp_path / "g.npz")
+
+
 def test_vectors_read_nothing_outside_their_folder(tmp_path):
     (tmp_path / "common").mkdir()
     archived(tmp_path / "secret.npz", [("a", 1)])
@@ -338,3 +363,7 @@ def test_the_command_line_names_the_checkpoint(tmp_path, capfd):
     written(path, arrays, {**meta, "settings": {**meta["settings"], "method": ["fresh"]}})
     assert main(["train", "--resume", "--out", str(tmp_path), "--epochs", "2"]) == 2
     assert "was not written by this version" in capfd.readouterr().err
+    written(path, arrays, {**meta, "settings": {**meta["settings"], "impl": "antigravity"}})
+    assert main(["train", "--resume", "--out", str(tmp_path), "--epochs", "2"]) == 2
+    assert "is of --impl antigravity: give it" in capfd.readouterr().err
+    assert "antigravity" not in sys.modules

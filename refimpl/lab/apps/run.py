@@ -195,6 +195,9 @@ class Before:
         own = [option for option in self.options.values() if option.group == RUN]
         if not all(_fits(one, self.settings.get(one.name, one.default)) for one in own):
             return False
+        kinds = {"data": str, "epochs": int}  # of what is used before all are checked
+        if not all(isinstance(self.settings.get(name), kind) for name, kind in kinds.items()):
+            return False
         return isinstance(self.facts, dict) and self.settings.keys() == names_of(
             self.options, self.settings
         )
