@@ -33,6 +33,7 @@ class Batches(torch.utils.data.Dataset):
         return torch.from_numpy(gnn.spmm(GRAPH, DATA, X)[mfg.nodes[0]])
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # more than it suggests
 @pytest.mark.parametrize("workers", [2, 4])
 @pytest.mark.parametrize("method", METHODS)
 def test_workers_run_kernels_and_change_no_bit(gnn, method, workers):
