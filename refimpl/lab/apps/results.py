@@ -56,7 +56,7 @@ def results_in(folder, names, *, keep, working=(), instead="--overwrite to repla
     UserError
         If another process is writing there, there is a result to keep, or no such folder can be.
     """
-    if folder.exists() and not folder.is_dir():
+    if folder.is_file():  # one look: another run may make and remove it meanwhile
         raise UserError(f"--out must be a folder, but {folder} is a file")
     made = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
