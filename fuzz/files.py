@@ -53,9 +53,11 @@ def parsed(argv):
     parser = argparse.ArgumentParser(prog="python -m fuzz files", description=__doc__)
     parser.add_argument("--cases", type=int, default=5000, help="how many (default: 5000)")
     parser.add_argument("--seed", help="any word; default: a fresh one, which is printed")
-    parser.add_argument("--time", type=float, default=math.inf, help="stop after so many seconds")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="stop after so many seconds"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
-    parser.add_argument("--seconds", type=float, default=20, help="of processor time for a case")
+    parser.add_argument("--limit", type=float, default=20, help="processor seconds of a case")
     parser.add_argument("--memory", type=float, default=1.5, help="GiB that a case may take")
     parser.add_argument(
         "--formats", type=lambda text: text.split(","), default=list(formats.LOADERS), help="which"
@@ -66,7 +68,12 @@ def parsed(argv):
 
 def run(asked, seed, valid, options):
     """Ask processes for all cases; return counts by format and verdict, and what was found."""
-    counts, findings, lock, end = Counter(), [], threading.Lock(), time.monotonic() + options.time
+    counts, findings, lock, end = (
+        Counter(),
+        [],
+        threading.Lock(),
+        time.monotonic() + options.seconds,
+    )
     numbers = iter(asked)
 
     def work():
@@ -96,7 +103,7 @@ class Child:
     """A process that loads files; started again when it has ended."""
 
     def __init__(self, seed, valid, options):
-        limits = [str(options.seconds), str(options.memory)]
+        limits = [str(options.limit), str(options.memory)]
         code = f"import sys; sys.path.append({str(ROOT)!r}); import fuzz.loading as it; it.main()"
         self.argv = [sys.executable, "-c", code, seed, str(valid)]
         self.argv += [",".join(options.formats), *limits]
@@ -115,7 +122,7 @@ class Child:
                 env={**os.environ, **threads},
             )
         print(one, file=self.process.stdin, flush=True)
-        timer = threading.Timer(PATIENCE * self.options.seconds, self.process.kill)
+        timer = threading.Timer(PATIENCE * self.options.limit, self.process.kill)
         timer.start()
         answer = self.process.stdout.readline()
         timer.cancel()
@@ -125,7 +132,7 @@ class Child:
         form = Path(one).stem.split("-")[0] if isinstance(one, str) else None
         form = form or self.options.formats[one % len(self.options.formats)]
         if status == -signal.SIGPROF:
-            return form, f"takes over {self.options.seconds:g} s"
+            return form, f"takes over {self.options.limit:g} s"
         return form, f"ended with status {status}"
 
     def close(self):

@@ -60,7 +60,7 @@ def test_what_counts_as_a_finding(fuzz, monkeypatch, error, found):
 )
 def test_a_process_that_ends_is_a_finding(fuzz, tmp_path, code, found):
     files = fuzz("files")
-    options = files.parsed(["--seconds", "0.2"])
+    options = files.parsed(["--limit", "0.2"])
     child = files.Child("seed", tmp_path, options)
     limit = "import signal; signal.setitimer(signal.ITIMER_PROF, 0.2)\n"
     child.argv = [sys.executable, "-c", limit + code]
