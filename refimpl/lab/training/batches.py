@@ -53,16 +53,11 @@ class DrawnLayers:
         self.shuffle = Shuffle(run.gnn, run.graph.n, settings.batch_size, run.config.rng)
         with timed("sampling"):
             self.pool = Pool(
-                one_by_one(partial(self._drawn, sample)),
+                one_by_one(partial(drawn, run.config.rng, self.shuffle, sample)),
                 size=settings.pool,
                 first=run.state.iterations,
                 background=settings.background,
             )
-
-    def _drawn(self, sample, iteration):
-        epoch, b = self.shuffle.name(iteration)
-        stream = key(self.run.config.rng, LAYER, epoch, b)
-        return sample(self.shuffle.batch(iteration), stream)
 
     def iteration(self):
         """Go forward and back over the next minibatch; return its `Step`."""
@@ -74,6 +69,12 @@ class DrawnLayers:
     def close(self):
         """End the pool's thread."""
         self.pool.close()
+
+
+def drawn(seed, shuffle, sample, iteration):
+    """Return what `sample` draws for an iteration."""
+    epoch, b = shuffle.name(iteration)
+    return sample(shuffle.batch(iteration), key(seed, LAYER, epoch, b))
 
 
 class MessageFlowGraphs:
