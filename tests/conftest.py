@@ -13,7 +13,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 settings.register_profile("quick", max_examples=15, deadline=None)
 settings.register_profile("dev", max_examples=40, deadline=None)
-settings.register_profile("ci", derandomize=True, max_examples=60, deadline=None, print_blob=True)
+settings.register_profile("ci", derandomize=True, max_examples=40, deadline=None, print_blob=True)
 settings.register_profile("hunt", max_examples=5000, deadline=None)
 
 PACKAGES = ("refimpl", "fastimpl")

@@ -415,7 +415,7 @@ def test_python_m_trains_on_that_package(folder, tmp_path, package):
     assert (done.returncode, done.stderr) == (0, "")
     metrics = json.loads((tmp_path / "o" / "metrics.json").read_text())
     assert metrics["settings"]["impl"] == package
-    failed = python_m("train", "--layers", "0")
+    failed = python_m("train", "--layers", "0", "--out", str(tmp_path / "none"))
     assert failed.returncode == 2
     assert failed.stderr.startswith(f"python -m {package}: error: layers")
     assert f"(default: {package})" in " ".join(python_m("train", "--help").stdout.split())

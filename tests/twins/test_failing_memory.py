@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from comparison import assert_bits, threads
 from test_every_twin import HUBS, LARGE
+from test_neighbor_twins import EPOCH, NAME
 
 import fastimpl
 from fastimpl import Sampler, _buffers, _memory
@@ -84,7 +85,18 @@ class NumpyMemory:
 
 NUMPY = NumpyMemory()
 PIN_TILE = Sampler("pin_tile", m=50, n=400, eta=1.2)
-CALLS = {**LARGE, "sample_many": lambda: fastimpl.sample_many(HUBS, PIN_TILE, 4, 0, 6)}
+ROOTS, MODES = np.arange(0, 3000, 9), ("layered", "shared")
+SMALLER = {  # with fewer allocations: the call is made once for each
+    "sample_many": lambda: fastimpl.sample_many(HUBS, PIN_TILE, 4, 0, 6),
+    "sample_mfg": lambda: [
+        fastimpl.sample_mfg(HUBS, ROOTS, (25, 10), **NAME, mode=mode) for mode in MODES
+    ],
+    "sample_mfg_many": lambda: [
+        fastimpl.samplers.sample_mfg_many(HUBS, [ROOTS, ROOTS + 1], (70, 3), **EPOCH, mode=mode)
+        for mode in MODES
+    ],
+}
+CALLS = {**LARGE, **SMALLER}
 
 
 def forget():

@@ -192,17 +192,16 @@ MANY, SLOTS = 60_000, 50_000
 BIG = entries_of(2, MANY, SLOTS, 3, np.float32)
 ORDER = np.random.default_rng(0).permutation(MANY).astype(np.int32)
 SCORE = np.abs(distinct(MANY, float, 1))
-
-
 ROUND = np.roll(np.arange(SLOTS, dtype=np.int32), 100)
+VALUES = distinct((SLOTS, 3), np.float32, 2)
+GRADIENTS = distinct((3000, 37), np.float32)
 
 
 def admissions():
     """Return the entries after lists that go round the ring, with and without nodes given twice."""
-    values = distinct((SLOTS, 3), np.float32, 2)
     twice = ORDER[:SLOTS].copy()
     twice[SLOTS // 2 :: 7] = twice[: len(twice[SLOTS // 2 :: 7])]
-    return [admitted(fastimpl, BIG, 2, ids, values, ROUND, 5) for ids in (ORDER[:SLOTS], twice)]
+    return [admitted(fastimpl, BIG, 2, ids, VALUES, ROUND, 5) for ids in (ORDER[:SLOTS], twice)]
 
 
 LARGE = {
@@ -212,7 +211,7 @@ LARGE = {
     ),
     "cache_lookup": lambda: [fastimpl.history.cache_lookup(BIG, k, ORDER, 4) for k in (1, 2)],
     "cache_read": lambda: fastimpl.history.cache_read(BIG.rows, ORDER % SLOTS),
-    "gradient_norms": lambda: fastimpl.history.gradient_norms(distinct((3000, 37), np.float32)),
+    "gradient_norms": lambda: fastimpl.history.gradient_norms(GRADIENTS),
     "select_stable": lambda: [
         fastimpl.history.select_stable(SCORE, ORDER, p) for p in (0.1, 0.5, 0.9)
     ],
@@ -224,14 +223,13 @@ def test_large_lookups_and_reads_are_the_references():
     assert_twins("cache_read", BIG.rows, ORDER % SLOTS, count=5)
     _, hit = assert_twins("cache_fetch", BIG.rows, ORDER, ORDER, 30_000, count=5)
     assert hit.sum() == 30_000
-    assert_twins("gradient_norms", distinct((3000, 37), np.float32), count=5)
+    assert_twins("gradient_norms", GRADIENTS, count=5)
 
 
 def test_a_large_admission_is_the_references():
-    values = distinct((SLOTS, 3), np.float32, 2)
     twice = ORDER[:SLOTS].copy()
     twice[30_000:] = twice[:20_000]
-    args = (2, twice, values, ROUND, 5)
+    args = (2, twice, VALUES, ROUND, 5)
     want = admitted(refimpl, BIG, *args)
     for count in (1, 2, 5):
         with threads(count):
