@@ -10,6 +10,9 @@ from hypothesis import settings
 # Idle threads sleep: their waiting costs more than the small kernels of most tests. OpenMP reads
 # this when it is loaded, and so do the programs that tests start.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 0)):
+    # each of the processes its share of the cores; tests of threads ask for as many as they like
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
 
 settings.register_profile("quick", max_examples=15, deadline=None)
 settings.register_profile("dev", max_examples=40, deadline=None)
