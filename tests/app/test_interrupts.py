@@ -21,6 +21,8 @@ import numpy as np
 import fastimpl, refimpl
 from fastimpl import Sampler
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a job in the background
+
 def block(rows, sources, entries):
     start, indices = np.zeros(rows, np.int64), np.arange(entries, dtype=np.int32) % sources
     return refimpl.Block._trusted(start, start + sources, indices, sources, None)
