@@ -200,7 +200,7 @@ SLEEPS = "import time\ndef reply(question): time.sleep(60)"
     [
         (DIES, SLOW, "the program ended with status 4"),
         (PRINTS, SLOW, "the answer is no JSON: 'debug'"),
-        (SLEEPS, QUICK, "no answer in 1 seconds"),
+        (SLEEPS, 5.0, "no answer in 5 seconds"),  # the greeting has to come in time
     ],
 )
 def test_a_program_that_is_lost_is_started_again_for_the_next_kernel(reply, timeout, said):
