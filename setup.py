@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import platform
 import sys
 import tempfile
 from pathlib import Path
@@ -51,12 +52,13 @@ class BuildExt(build_ext):
             stamp.write_text("\n".join(made_of))
 
     def made_of(self):
-        """Return the flags, and a digest of all sources: an isolated build has new times."""
+        """Return compiler, processor and flags; and a digest of sources, whose times are all new."""
         digest = hashlib.blake2b(Cython.__version__.encode())
         for path in sorted(p for p in Path("fastimpl").rglob("*") if p.suffix in SOURCES):
             digest.update(path.as_posix().encode() + path.read_bytes())
         flags = self.extensions[0].extra_compile_args + self.extensions[0].extra_link_args
-        return [f"{DIRECTIVES} {flags}", digest.hexdigest()]
+        compiler = getattr(self.compiler, "compiler_so", self.compiler.compiler_type)
+        return [f"{compiler} {processor()} {DIRECTIVES} {flags}", digest.hexdigest()]
 
     def add_flags(self):
         """Add the flags that depend on the compiler."""
@@ -107,6 +109,13 @@ class BuildExt(build_ext):
             except (CompileError, LinkError):
                 return False
         return True
+
+
+def processor():
+    """Return what -march=native depends on, where the system tells."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    return next((one for one in lines if one.startswith(("flags", "Features"))), platform.machine())
 
 
 if __name__ == "__main__":  # a process of cythonize's may import this file
