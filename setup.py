@@ -52,7 +52,7 @@ class BuildExt(build_ext):
             stamp.write_text("\n".join(made_of))
 
     def made_of(self):
-        """Return compiler, processor and flags; and a digest of sources, whose times are all new."""
+        """Return compiler, processor and flags, and a digest of sources, whose times are new."""
         digest = hashlib.blake2b(Cython.__version__.encode())
         for path in sorted(p for p in Path("fastimpl").rglob("*") if p.suffix in SOURCES):
             digest.update(path.as_posix().encode() + path.read_bytes())
