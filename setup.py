@@ -15,15 +15,19 @@ from setuptools.errors import CompileError, LinkError
 
 OPENMP = os.environ.get("MINIBATCH_GNN_OPENMP", "auto")  # auto | require | off
 CHECKED = os.environ.get("MINIBATCH_GNN_CHECKED") == "1"  # bounds-checked kernels, for the tests
-SANITIZE = os.environ.get("MINIBATCH_GNN_SANITIZE") == "1"  # address and undefined behaviour
+SANITIZERS = {"0": "", "1": "address,undefined", "thread": "thread"}
+SANITIZE = os.environ.get("MINIBATCH_GNN_SANITIZE", "0")
 ARCH = os.environ.get("MINIBATCH_GNN_ARCH", "native")  # the compiler's -march; wheels: x86-64-v3
 DIRECTIVES = {"language_level": 3, "wraparound": False, "cdivision": True, "embedsignature": False}
 DIRECTIVES |= {"boundscheck": CHECKED, "initializedcheck": CHECKED}
+DIRECTIVES["freethreading_compatible"] = True  # what threads share has locks, or is one thread's
 SOURCES = (".pyx", ".pxd", ".h")
 SHARED = "fastimpl._cython_shared"  # Cython's code for memoryviews, else repeated in every module
 
 if OPENMP not in ("auto", "require", "off"):
     raise SystemExit(f"MINIBATCH_GNN_OPENMP must be auto, require or off, got {OPENMP!r}")
+if SANITIZE not in SANITIZERS:
+    raise SystemExit(f"MINIBATCH_GNN_SANITIZE must be 0, 1 or thread, got {SANITIZE!r}")
 
 
 class BuildExt(build_ext):
@@ -41,7 +45,8 @@ class BuildExt(build_ext):
             self.extensions = []
         else:
             self.add_flags()
-            stamp, made_of = Path(self.build_lib, "made_of.txt"), self.made_of()
+            # beside the folder, all of which is installed
+            stamp, made_of = Path(f"{self.build_lib}.made_of.txt"), self.made_of()
             before = stamp.read_text().split("\n") if stamp.exists() else ["", ""]
             if before == made_of and all(map(os.path.exists, self.get_outputs())):
                 return
@@ -73,9 +78,10 @@ class BuildExt(build_ext):
             compile_args += ["-Wno-unused-function"]
             if self.works([f"-march={ARCH}"]):
                 compile_args += [f"-march={ARCH}"]
-        if SANITIZE:  # and what is undefined ends the program
-            link_args += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        if SANITIZERS[SANITIZE]:  # and what is undefined ends the program
+            link_args += [f"-fsanitize={SANITIZERS[SANITIZE]}", "-fno-sanitize-recover=all"]
             compile_args += [*link_args, "-fno-omit-frame-pointer", "-g", "-O1"]
+            compile_args += ["-fno-wrapv"]  # else Python's own -fwrapv defines a signed overflow
         if OPENMP != "off":
             if self.works(*openmp):
                 compile_args, link_args = compile_args + openmp[0], link_args + openmp[1]

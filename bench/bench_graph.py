@@ -1,4 +1,4 @@
-"""Induced subgraphs and the transpose by permutation; `as_graph` is shared, and timed once."""
+"""Induced subgraphs and the transpose by permutation; what `as_graph` reads and sorts is shared."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.serial, pytest.mark.sizes("tiny", "small", "large")]
 
 
 def test_as_graph(case):
-    """The same function in both packages: what every kernel that takes a Graph is spared."""
+    """Reading and sorting, the same in both packages: what kernels that take a Graph are spared."""
     graph = inputs.layer_graph(case.size)
     pairs = np.stack([np.repeat(np.arange(graph.n), graph.degrees()), graph.indices], axis=1)
     shuffled = np.random.default_rng(inputs.SEED).permutation(pairs)

@@ -38,7 +38,7 @@ def write_data(folder, nodes, width):
     """Write a data set whose nodes all train, its features blown up to `width`; return bytes."""
     data = data_set(nodes=nodes)
     blow_up = np.random.default_rng(0).normal(size=(data.features.shape[1], width))
-    features = (data.features @ blow_up).astype(np.float32)
+    features = (data.inputs() @ blow_up).astype(np.float32)
     write_features(folder / FILES[0], features)
     graph = data.graph
     np.savez(folder / FILES[1], indptr=graph.indptr, indices=graph.indices, labels=data.labels)
@@ -52,14 +52,14 @@ def read_data(folder):
         graph = fastimpl.as_graph((rest["indptr"], rest["indices"]))
         labels = rest["labels"]
     every, none = np.arange(graph.n), np.arange(0)
-    return Dataset("storage", graph, graph, features, labels, False, every, none, none)
+    return Dataset("storage", graph, features, labels, every, none, none)
 
 
 def trained(folder, method, options):
     """Train; return seconds, bytes from storage and rows of each epoch."""
     dataset = read_data(folder)
     config = settings(method, **options)
-    with fastimpl.make_trainer(dataset, config, features=dataset.features) as trainer:
+    with fastimpl.make_trainer(dataset, config) as trainer:
         return epochs(trainer, EPOCHS, lambda: io_counters().storage)
 
 

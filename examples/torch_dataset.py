@@ -35,8 +35,8 @@ class Subgraphs(IterableDataset):
     def __init__(self, gnn, data, sampler, count, seed=0):
         self.gnn = gnn.__name__  # a worker imports it: a module cannot be sent to a new process
         self.data, self.sampler, self.count, self.seed = data, sampler, count, seed
-        self.features = data.features[data.train]
-        self.labels = data.labels[data.train].argmax(axis=1)
+        self.features = data.inputs(data.train)
+        self.labels = data.labels[data.train].astype(np.int64)
 
     def __iter__(self):
         gnn = importlib.import_module(self.gnn)
@@ -98,7 +98,7 @@ def train(gnn, data, count):
         optimizer.step()
         if number % 10 == 0:
             print(f"subgraph {number}: {len(batch.labels)} nodes, loss {loss.item():.3f}")
-    whole = as_batch(data.graph, data.features, data.labels.argmax(axis=1))
+    whole = as_batch(data.graph, data.inputs(), data.labels.astype(np.int64))
     with torch.no_grad():
         right = model(whole).argmax(dim=1) == whole.labels
     return right[torch.from_numpy(data.test)].float().mean().item()

@@ -3,7 +3,7 @@
 from cython.parallel cimport prange
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
-from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+from fastimpl._interrupts cimport Watch, has_stopped, new_watch, raise_if_stopped, stopped_at
 from fastimpl._memory cimport allocate_zeros, give_back
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
 
@@ -72,7 +72,7 @@ cdef void sort(
             start, end, indices, n_dst * t // parts, n_dst * (t + 1) // parts, ptr + t * n_src,
             watch,
         )
-    if watch.stop:
+    if has_stopped(watch):
         return
     for u in range(n_src):
         indptr[u] = total

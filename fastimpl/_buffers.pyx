@@ -6,6 +6,7 @@ that size. After a training step has been done once, the next ones ask the syste
 
 import math
 
+import cython
 import numpy as np
 from cpython.buffer cimport PyBuffer_FillInfo
 
@@ -13,12 +14,70 @@ from fastimpl._memory cimport allocate_pages, give_back
 
 cdef enum:
     SMALLEST = 1 << 15  # below this NumPy's own memory is as good
+    STEPS = 4  # from a power of two to the next: subgraphs of about one size share memory
+    PLACES = STEPS * 64
 
 cdef size_t MOST_WAITING = <size_t>1 << 30  # bytes that may wait; more goes back to the system
 
-cdef dict waiting = {}  # size in bytes -> addresses
+# The first bytes of memory that waits say where the next of its size is.
+ctypedef struct Piece:
+    Piece* next
+
+cdef Piece* waiting[PLACES]  # a list for each size
 cdef size_t waiting_bytes = 0
 cdef Py_ssize_t allocations = 0
+# Of these three. No Python runs under it: nothing there can fork, or let another array die.
+cdef cython.pymutex lock
+
+
+cdef size_t rounded(size_t size) noexcept nogil:
+    """Return the smallest of the sizes 4, 5, 6, 7 times a power of two that is enough."""
+    cdef int shift = 0
+    while size >> shift >= 2 * STEPS:
+        shift += 1
+    return (size + (<size_t>1 << shift) - 1) >> shift << shift
+
+
+cdef int place_of(size_t size) noexcept nogil:
+    """Return which list memory of a rounded size waits in."""
+    cdef int shift = 0
+    while size >> shift >= 2 * STEPS:
+        shift += 1
+    return shift * STEPS + <int>(size >> shift) - STEPS
+
+
+cdef void* take_waiting(size_t size) noexcept nogil:
+    """Return memory that waits, or NULL."""
+    global waiting_bytes
+    cdef Piece* piece
+    cdef int place = place_of(size)
+    with lock:
+        piece = waiting[place]
+        if piece != NULL:
+            waiting[place] = piece.next
+            waiting_bytes -= size
+    return piece
+
+
+cdef bint let_wait(void* memory, size_t size) noexcept nogil:
+    """Keep memory for another array; return whether there was room for it."""
+    global waiting_bytes
+    cdef Piece* piece = <Piece*>memory
+    cdef int place = place_of(size)
+    cdef bint kept
+    with lock:
+        kept = waiting_bytes + size <= MOST_WAITING
+        if kept:
+            piece.next = waiting[place]
+            waiting[place] = piece
+            waiting_bytes += size
+    return kept
+
+
+cdef void count_allocation() noexcept nogil:
+    global allocations
+    with lock:
+        allocations += 1
 
 
 cdef class Buffer:
@@ -28,27 +87,18 @@ cdef class Buffer:
     cdef size_t size
 
     def __cinit__(self, size_t size):
-        global waiting_bytes, allocations
-        cdef list addresses = waiting.get(size)
-        self.size = size
-        if addresses:
-            self.address = <void*><size_t>addresses.pop()
-            waiting_bytes -= size
+        self.size = rounded(size)
+        self.address = take_waiting(self.size)
+        if self.address != NULL:
             return
-        self.address = allocate_pages(size)
+        self.address = allocate_pages(self.size)
         if self.address == NULL:
-            raise MemoryError(f"no memory for an array of {size} bytes")
-        allocations += 1
+            raise MemoryError(f"no memory for an array of {self.size} bytes")
+        count_allocation()
 
     def __dealloc__(self):
-        global waiting_bytes
-        if self.address == NULL:
-            return
-        if waiting is None or waiting_bytes + self.size > MOST_WAITING:
+        if self.address != NULL and not let_wait(self.address, self.size):
             give_back(self.address)
-            return
-        waiting.setdefault(self.size, []).append(<size_t>self.address)
-        waiting_bytes += self.size
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         PyBuffer_FillInfo(view, self, self.address, <Py_ssize_t>self.size, 0, flags)
@@ -57,13 +107,10 @@ cdef class Buffer:
 def empty(shape, dtype):
     """Return an uninitialised C-contiguous array."""
     dtype = np.dtype(dtype)
-    size = math.prod(shape) * dtype.itemsize
-    if size < SMALLEST:
+    count = math.prod(shape)
+    if count * dtype.itemsize < SMALLEST:
         return np.empty(shape, dtype)
-    # Sizes in steps of an eighth to a quarter, so that subgraphs of about one size share memory.
-    step = 1 << (int(size).bit_length() - 3)
-    buffer = Buffer(-(-size // step) * step)
-    return np.frombuffer(buffer, dtype, math.prod(shape)).reshape(shape)
+    return np.frombuffer(Buffer(count * dtype.itemsize), dtype, count).reshape(shape)
 
 
 def empty_like(array):
@@ -73,14 +120,19 @@ def empty_like(array):
 
 def allocated():
     """Return how often the system was asked for memory so far."""
-    return allocations
+    with lock:
+        return allocations
 
 
 def release_waiting():
     """Give the memory that waits back to the system."""
     global waiting_bytes
-    for addresses in waiting.values():
-        for address in addresses:
-            give_back(<void*><size_t>address)
-    waiting.clear()
-    waiting_bytes = 0
+    cdef int place
+    cdef Piece* piece
+    with lock:
+        for place in range(PLACES):
+            while waiting[place] != NULL:
+                piece = waiting[place]
+                waiting[place] = piece.next
+                give_back(piece)
+        waiting_bytes = 0

@@ -26,6 +26,10 @@ ctypedef struct Rows:
     int64_t* where
     int64_t capacity
 
+cdef class NodeSet:
+    cdef Word* words
+    cdef Rows rows
+
 cdef int induce(
     const int64_t* indptr, const int32_t* indices, const int32_t* nodes, int64_t s,
     Word* words, Rows* rows, Induced* out, Watch* watch

@@ -5,7 +5,7 @@ from cython cimport view
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+from fastimpl._interrupts cimport Watch, has_stopped, new_watch, raise_if_stopped, stopped_at
 from fastimpl._memory cimport allocate, allocate_zeros, give_back, resize
 from fastimpl._types cimport ids_of, offsets_of
 
@@ -105,7 +105,7 @@ cdef int induce(
         memcpy(out.indices, rows.local, <size_t>e * sizeof(int32_t))
         memcpy(out.edge_ids, rows.where, <size_t>e * sizeof(int64_t))
         transpose(out.indptr, out.indices, s, out.perm + e, out.perm, watch)
-    return -1 if watch.stop else 0
+    return -1 if has_stopped(watch) else 0
 
 
 cdef void transpose(
@@ -168,27 +168,37 @@ cdef object as_arrays(Induced* out):
     )
 
 
+cdef class NodeSet:
+    """Memory for `induced_subgraph`: a set of nodes of one graph, empty between calls, and rows."""
+
+    def __cinit__(self, int64_t graph_nodes):
+        memset(&self.rows, 0, sizeof(Rows))
+        self.words = <Word*>allocate_zeros(<size_t>(graph_nodes // 32 + 1), sizeof(Word))
+        if self.words == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        release_rows(&self.rows)
+        give_back(self.words)
+
+
 def induced_subgraph(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const int32_t[::1] nodes
+    NodeSet members, const int64_t[::1] indptr, const int32_t[::1] indices,
+    const int32_t[::1] nodes
 ):
     """Return the arrays of `as_arrays`."""
     cdef Induced out
-    cdef Rows rows
     cdef int status
-    cdef int64_t n = indptr.shape[0] - 1
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
     cdef const int32_t* chosen = ids_of(nodes)
     cdef Watch watch = new_watch()
-    cdef Word* words = <Word*>allocate_zeros(<size_t>(n // 32 + 1), sizeof(Word))
-    if words == NULL:
-        raise MemoryError()
-    memset(&rows, 0, sizeof(Rows))
     memset(&out, 0, sizeof(Induced))
     with nogil:
-        status = induce(offsets, ids, chosen, nodes.shape[0], words, &rows, &out, &watch)
-        release_rows(&rows)
-        give_back(words)
+        status = induce(
+            offsets, ids, chosen, nodes.shape[0], members.words, &members.rows, &out, &watch
+        )
+        forget(members.words, chosen, nodes.shape[0])
     try:
         raise_if_stopped(&watch)
         if status:

@@ -58,20 +58,23 @@ static void gnn_handle(gnn_watch* watch)
     watch->next = gnn_milliseconds() + GNN_MILLISECONDS;
 }
 
+/* Whether a thread has found that the loop has to end. */
+static inline int gnn_has_stopped(const gnn_watch* watch) { return gnn_load(&watch->stop); }
+
 /* Whether the loop has to end; to be asked by each thread before each piece of work. */
 static inline int gnn_stopped(gnn_watch* watch)
 {
-    if (gnn_load(&watch->stop)) return 1;
+    if (gnn_has_stopped(watch)) return 1;
     if (watch->unwanted && gnn_load(watch->unwanted)) gnn_set(&watch->stop, 1);
     if (watch->handles && gnn_thread() == 0 && gnn_milliseconds() >= watch->next)
         gnn_handle(watch);
-    return gnn_load(&watch->stop);
+    return gnn_has_stopped(watch);
 }
 
 /* The same for step i of a loop whose steps are short. */
 static inline int gnn_stopped_at(gnn_watch* watch, int64_t i)
 {
-    return i % GNN_STEPS == GNN_STEPS - 1 ? gnn_stopped(watch) : gnn_load(&watch->stop);
+    return i % GNN_STEPS == GNN_STEPS - 1 ? gnn_stopped(watch) : gnn_has_stopped(watch);
 }
 
 #endif

@@ -16,6 +16,7 @@ cdef extern from "fastimpl/_interrupts.h":
         const char* unwanted
         bint handles
         int64_t next
+    bint has_stopped "gnn_has_stopped"(const Watch* watch) noexcept nogil
     bint stopped "gnn_stopped"(Watch* watch) noexcept nogil
     bint stopped_at "gnn_stopped_at"(Watch* watch, int64_t i) noexcept nogil
     int64_t milliseconds "gnn_milliseconds"() noexcept nogil

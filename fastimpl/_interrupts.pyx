@@ -37,7 +37,7 @@ cdef Watch new_watch():
 
 cdef int raise_if_stopped(Watch* watch) except -1:
     """Raise what ended the loops, if anything did: what they have computed is not complete."""
-    if not watch.stop:
+    if not has_stopped(watch):
         return 0
     if PyErr_Occurred() == NULL:
         raise CancelledError("nobody waits for the result")

@@ -90,4 +90,4 @@ def fail_at(number):
 
 def living():
     """Return how many pieces of memory kernels have, those that wait to be used again included."""
-    return alive
+    return add(&alive, 0)

@@ -195,17 +195,21 @@ def spmm_matmul(
 
 def matmul(
     const floating[:, :] A, const floating[:, :] B, bint transpose_b, floating[:, :] C, bint add,
-    const floating[::1] bias, bint relu
+    const floating[::1] bias, bint relu, Py_ssize_t rows=0
 ):
-    """C = A op(B) + bias, or its ReLU, or added to C where `add`; a block of rows at a time."""
+    """C = A op(B) + bias, or its ReLU, or added to C where `add`; a block of rows at a time.
+
+    A block has `rows` rows; 0: by the shape.
+    """
     cdef Py_ssize_t n = C.shape[0], cols = C.shape[1], inner = A.shape[1]
-    cdef Py_ssize_t rows = block_rows(n), i, first, last
+    cdef Py_ssize_t i, first, last
     cdef int lda, ldb, ldc
     cdef floating beta = 1 if add else 0
     cdef const floating* b
     cdef Watch watch = new_watch()
     if n == 0 or cols == 0:
         return
+    rows = rows if rows else block_rows(n)
     b = &bias[0] if bias is not None else NULL
     lda, ldb, ldc = <int>step_of(A), <int>step_of(B), <int>step_of(C)
     if inner == 0:

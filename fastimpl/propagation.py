@@ -8,6 +8,7 @@ from fastimpl import _adjacency, _propagation
 from fastimpl._buffers import empty, empty_like
 from fastimpl._build import max_threads
 from fastimpl._twin import twin
+from refimpl._products import are_alike, product_of_parts
 from refimpl._threads import blas_was_loaded, one_blas_thread
 from refimpl.profiling import count, record, timed
 from refimpl.propagation import product_arguments, transposed_arguments
@@ -65,8 +66,15 @@ def matmul_into(A, B, C, *, transpose_b=False, add=False, bias=None, relu=False)
     """
     count(dense=A.shape[0] * A.shape[1] * C.shape[1])
     with one_blas_thread():
-        _propagation.matmul(A, B, transpose_b, C, add, bias, relu)
+        if are_alike() and not (transpose_b or add):
+            product_of_parts(_products_of, A, B, C, bias=bias, relu=relu)
+        else:
+            _propagation.matmul(A, B, transpose_b, C, add, bias, relu)
     return C
+
+
+def _products_of(A, B, C, rows, bias=None, relu=False):
+    _propagation.matmul(A, B, False, C, False, bias, relu, rows)
 
 
 @timed("weights")
@@ -82,7 +90,7 @@ def matmul_t_into(A, B, C):
 def spmm_matmul_into(graph, data, X, Y, B, C, *, M=None, transpose_b=False, bias=None, relu=False):
     """Write A X to Y, and M op(B) + bias, or its ReLU, to C; Y is M, or some of its columns."""
     M = Y if M is None else M
-    if in_parts(graph, X) or not Y.size or not C.size:
+    if in_parts(graph, X) or are_alike() or not Y.size or not C.size:
         spmm_into(graph, data, X, Y)
         return matmul_into(M, B, C, transpose_b=transpose_b, bias=bias, relu=relu)
     count(sparse=graph.e * X.shape[1], dense=M.shape[0] * M.shape[1] * C.shape[1])

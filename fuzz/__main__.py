@@ -1,9 +1,9 @@
-"""``python -m fuzz calls``, ``files`` and ``kills``: all take --help."""
+"""``python -m fuzz calls``, ``files``, ``guided``, ``kills``, ``soak``: all take --help."""
 
 import importlib
 import sys
 
-NAMES = ("calls", "files", "kills")
+NAMES = ("calls", "files", "guided", "kills", "soak")
 
 
 def main(argv):

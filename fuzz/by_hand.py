@@ -1,12 +1,13 @@
 """Small valid calls of the public callables that have no conformance vectors."""
 
 import copy
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
 import refimpl
-from refimpl.lab.data import load_dataset
+from refimpl.lab.data import Dataset, load_dataset
 from refimpl.samplers import Sampler
 
 # Public, and not called; each with its reason.
@@ -38,9 +39,7 @@ def dataset():
 
 def dataset_fields():
     """Return the fields of one."""
-    names = ("name", "graph", "train_graph", "features", "labels", "multilabel")
-    names += ("train", "val", "test", "scaling")
-    return {name: getattr(dataset(), name) for name in names}
+    return {field.name: getattr(dataset(), field.name) for field in fields(Dataset)}
 
 
 def config(gnn, method, **more):
@@ -183,7 +182,7 @@ CALLS = {
         "importance_law": fixed(graph=PAW, data=LAW),
         "ladies_sample": fixed(graph=PAW, data=LAW, roots=np.array([0, 3]), sizes=(3, 2), key=5),
         "partition_order": fixed(Q=5, p=2),
-        "partition_plan": fixed(n=10, f=9, p=2, s_cache=256),
+        "partition_plan": fixed(n=10, f=9, p=2, s_cache=256, word=8, line=64, mode="columns"),
         "f1_micro": fixed(predicted=np.eye(3, dtype=bool), labels=np.eye(3)),
         "chain_macs": lambda gnn: {
             "order": gnn.scheduling.ProductOrders(1, 1, 2),
@@ -277,6 +276,12 @@ CALLS |= {
         "edges": fixed(source=[(0, 1), (1, 2)], n=4, symmetrize=True, self_loops=False),
         "csr": fixed(source=(PAW.indptr, PAW.indices)),
         "scipy": fixed(source=PAW.to_scipy()),
+        "dense": fixed(source=np.eye(3), dense=True),
+    },
+    "from_edges": {"three": fixed(u=[0, 1, 3], v=np.array([1, 2, 0]), n=4, symmetrize=True)},
+    "graph_and_names": {
+        "edges": fixed(source=np.array([(0, 1), (1, 2), (2, 0)]), n=4),
+        "networkx": lambda gnn: {"source": PAW.to_networkx(), "self_loops": False},
     },
     "TypedGraph": {
         "edges": fixed(graph=PAW, edge_types=KINDS, relations=2, node_types=None),

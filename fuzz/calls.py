@@ -11,6 +11,8 @@ import collections
 import json
 import queue
 import re
+import secrets
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,20 +21,27 @@ import time
 from pathlib import Path
 
 FOUND = Path(__file__).parent / "found" / "calls.jsonl"
-BATCH = 500  # cases that one process judges: whatever leaks is gone after them
-STARTING = 120  # seconds
+PATIENCE = 20  # of the clock, for a second of processor time
+BATCH = 2000  # cases that one process judges: whatever leaks is gone after them
+STARTING = 600  # seconds
+LAST_LINES, LONGEST_LINE = 40, 200  # of what a process writes to standard error
 
 
 def main(argv):
     """Fuzz; return 1 if there is a finding."""
     parser = argparse.ArgumentParser(prog="python -m fuzz calls", description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000, help="how many (default: 10000)")
-    parser.add_argument("--seed", type=int, default=1, help="the same seed, the same cases")
+    parser.add_argument("--seed", type=int, help="default: a fresh one, which is printed")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--seconds", type=float, help="stop after so many seconds")
-    parser.add_argument("--limit", type=float, default=60, help="seconds of a case (default: 60)")
+    parser.add_argument(
+        "--limit", type=float, default=60, help="processor seconds of a case (default: 60)"
+    )
     parser.add_argument("--no-save", action="store_true", help="nothing made smaller, or kept")
     options = parser.parse_args(argv)
+    if options.seed is None:
+        options.seed = secrets.randbelow(2**32)
+    print(f"seed {options.seed}", flush=True)
     run = Run(options)
     run.all_cases()
     print(run.table())
@@ -40,41 +49,69 @@ def main(argv):
 
 
 class Worker:
-    """A process that judges cases, and what it says, a line at a time."""
+    """A process that judges cases, and what it says, a line at a time.
 
-    def __init__(self, *arguments):
+    A case may take `limit` seconds of the processor, and `PATIENCE` times as many of the clock: a
+    machine that others use is no reason for a finding.
+    """
+
+    def __init__(self, limit, *arguments):
+        self.limit = limit
         path = [str(Path(entry).absolute()) for entry in sys.path]
         start = f"import sys; sys.path[:] = {path!r}; from fuzz.worker import main"
         self.folder = tempfile.TemporaryDirectory(prefix="fuzz-calls-")
-        command = [sys.executable, "-c", f"{start}; main({list(map(str, arguments))!r})"]
+        command = [sys.executable, "-c", f"{start}; main({[str(limit), *map(str, arguments)]!r})"]
         self.process = subprocess.Popen(
             command,
             cwd=self.folder.name,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
         )
         self._lines: queue.SimpleQueue = queue.SimpleQueue()
-        threading.Thread(target=self._read, daemon=True).start()
-        self.callables = self.says(STARTING)["callables"]
+        self._said: collections.deque = collections.deque(maxlen=LAST_LINES)
+        self._readers = [
+            threading.Thread(target=read, daemon=True) for read in (self._read, self._listen)
+        ]
+        for reader in self._readers:
+            reader.start()
+        line = self.says(STARTING)
+        if "ended" in line:
+            self.close()
+            raise SystemExit(f"the worker did not start: {line['ended']}\n{self.last_words()}")
+        self.callables = line["callables"]
 
     def _read(self):
         for line in self.process.stdout:
             self._lines.put(json.loads(line))
-        self._lines.put({"ended": self.process.wait()})
+        status = self.process.wait()
+        late = f"over {self.limit:g} seconds of the processor"
+        self._lines.put({"ended": late if status == -signal.SIGPROF else status})
 
-    def says(self, limit):
+    def _listen(self):
+        for line in self.process.stderr:
+            self._said.append(line[:LONGEST_LINE].decode(errors="replace"))
+
+    def last_words(self):
+        """Return the last lines that the process wrote to standard error."""
+        return "".join(self._said).strip()
+
+    def says(self, seconds=None):
         """Return the next line, or why there is none: {"ended": status} or {"ended": "slow"}."""
+        seconds = seconds or PATIENCE * self.limit
         try:
-            return self._lines.get(timeout=limit)
+            return self._lines.get(timeout=seconds)
         except queue.Empty:
             self.close()
-            return {"ended": f"no answer in {limit:g} seconds"}
+            return {"ended": f"no answer in {seconds:g} seconds"}
 
     def close(self):
         """End the process, and remove its files."""
         self.process.kill()
-        self.process.wait()
+        for reader in self._readers:
+            reader.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            pipe.close()
         self.folder.cleanup()
 
 
@@ -102,18 +139,20 @@ class Run:
 
     def batch(self, first, last):
         """Judge cases in one process; return the number of the next case."""
-        worker = Worker(self.options.seed, first, last)
+        worker = Worker(self.options.limit, self.options.seed, first, last)
         self.callables = worker.callables
         number, recipe = first - 1, None
         try:
             while number + 1 < last and not self.is_over():
-                line = worker.says(self.options.limit)
+                line = worker.says()
                 if "began" in line:
                     number, recipe = line["began"], line["recipe"]
                     self.names.add(recipe["name"])
-                    line = worker.says(self.options.limit)
+                    line = worker.says()
                 if "ended" in line:
-                    self.found(max(number, first), recipe, f"the process ended: {line['ended']}")
+                    worker.close()
+                    why = f"the process ended: {line['ended']}"
+                    self.found(max(number, first), recipe, f"{why}\n{worker.last_words()}".strip())
                     return max(number, first) + 1
                 self.verdicts[line["verdict"]] += 1
                 if line["verdict"] == "finding":
@@ -161,11 +200,11 @@ def smaller(recipe, text, limit):
     for k in range(len(recipe["changes"])):
         trials.append({**recipe, "changes": recipe["changes"][:k] + recipe["changes"][k + 1 :]})
     for trial in trials:
-        worker = Worker()
+        worker = Worker(limit)
         worker.process.stdin.write(f"{json.dumps(trial)}\n".encode())
         worker.process.stdin.flush()
-        worker.says(limit)
-        line = worker.says(limit)
+        worker.says()
+        line = worker.says()
         worker.close()
         if line.get("verdict") == "finding" or "ended" in line:
             why = line.get("text", f"the process ended: {line.get('ended')}")

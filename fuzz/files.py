@@ -19,11 +19,11 @@ from collections import Counter
 from pathlib import Path
 
 from fuzz import formats
+from fuzz.calls import PATIENCE
 from fuzz.loading import case
 
 ROOT = Path(__file__).resolve().parents[1]
 FOUND = ROOT / "fuzz" / "found" / "files"
-PATIENCE = 20  # of the clock, for a second of processor time
 
 
 def main(argv):
@@ -38,12 +38,14 @@ def main(argv):
         if options.replay:
             asked = [str(Path(path).resolve()) for path in options.replay]
         else:
-            asked = range(options.cases)
+            asked = range(options.first, options.first + options.cases)
         counts, findings = run(asked, seed, valid, options)
         for one, form, found in findings:
             print(f"FINDING {form} {one}: {found}")
             if not options.replay:
-                print(f"  saved as {save(seed, one, valid, options)}")
+                again = f"--formats {','.join(options.formats)} --first {one} --cases 1"
+                print(f"  again: python -m fuzz files --seed {seed} {again}")
+                print(f"  saved as {save(*case(seed, one, valid, options.formats))}")
     print(table(counts))
     return 1 if findings else 0
 
@@ -52,6 +54,7 @@ def parsed(argv):
     """Return the options."""
     parser = argparse.ArgumentParser(prog="python -m fuzz files", description=__doc__)
     parser.add_argument("--cases", type=int, default=5000, help="how many (default: 5000)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--seed", help="any word; default: a fresh one, which is printed")
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="stop after so many seconds"
@@ -145,9 +148,8 @@ class Child:
         return process.wait()
 
 
-def save(seed, number, valid, options):
+def save(form, variant, files):
     """Write a case to a file by which it can be replayed; return its path."""
-    form, variant, files = case(seed, number, valid, options.formats)
     digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:8]
     FOUND.mkdir(parents=True, exist_ok=True)
     path = FOUND / f"{form}-{variant}-{digest}.zip"

@@ -96,7 +96,7 @@ def write_club(folder, form, several):
     for name, matrix in matrices.items():
         sp.save_npz(folder / f"{name}.npz", getattr(sp, f"{form}_array")(matrix))
     np.save(folder / "feats.npy", data.features)
-    classes = {str(v): int(c) for v, c in enumerate(data.labels.argmax(axis=1))}
+    classes = {str(v): int(c) for v, c in enumerate(data.labels)}
     if several:
         classes = {v: [c, 1 - c, 1] for v, c in classes.items()}
     (folder / "class_map.json").write_text(json.dumps(classes))

@@ -33,7 +33,7 @@ VARIANTS = {
     "layer": ("--batch-size 5", "--batch-size 6 --background --model gcn"),
     "full": ("", "--dropout 0.2 --bias"),
     "fresh": (
-        "--batch-size 5 --t-stale 9 --features mmap --buffer 3000",
+        "--batch-size 5 --t-stale 9 --features-in mmap --buffer 3000",
         "--batch-size 6 --t-stale inf --buffer 4000 --workers 2 --control random --model gat",
     ),
     "neighbor": ("--batch-size 5", "--batch-size 6 --workers 2 --dropout 0.2"),

@@ -91,13 +91,17 @@ def main():
     try:
         for line in sys.stdin:
             one = line.strip()
-            number = int(one) if one.isdigit() else 0
-            parts = case(seed, number, valid, formats) if one.isdigit() else unpacked(one)
+            if one.isdigit():
+                parts, number = case(seed, int(one), valid, formats), int(one)
+                packages = [PACKAGES[number // len(formats) % len(PACKAGES)]]
+            else:
+                parts, packages = unpacked(one), PACKAGES
             signal.setitimer(signal.ITIMER_PROF, float(seconds))
-            gnn, unheard = PACKAGES[number // len(formats) % len(PACKAGES)], io.StringIO()
+            unheard = io.StringIO()
             with contextlib.redirect_stdout(unheard), contextlib.redirect_stderr(unheard):
-                found = verdict(*parts, gnn)
+                verdicts = {verdict(*parts, gnn) for gnn in packages}
             signal.setitimer(signal.ITIMER_PROF, 0)
+            found = min(verdicts - {"loaded", "refused"} or verdicts)
             print(json.dumps([parts[0], found]), file=answers, flush=True)
     finally:
         shutil.rmtree(tempfile.tempdir, ignore_errors=True)

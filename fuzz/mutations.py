@@ -333,6 +333,8 @@ def replaced(value, path, new):
     """Return `value` with another part; nothing is written into what there was."""
     if not path:
         return new
+    if isinstance(value, np.ndarray):  # which an earlier change has put there
+        raise TypeError("an array has no parts to change")
     key, rest = path[0], path[1:]
     inner = replaced(part(value, key), rest, new)
     if isinstance(value, dict):

@@ -1,6 +1,7 @@
 """From a seed and a number to a call: always the same one."""
 
 import random
+from functools import partial
 
 import fastimpl
 import refimpl
@@ -20,14 +21,17 @@ ASKED_FOR = {
     ("any", "layers"): 2**16,
     ("any", "workers"): 2**10,
     ("any", "pool"): MOST,
+    ("SubgraphPool", "size"): MOST,
     ("calibrate", "entries"): MOST,
     ("calibrate", "repeats"): MOST,
+    ("dashboard", "eta"): 2**32,
     ("estimate_counts", "coverage"): 1e6,
     ("floyd", "f"): MOST,
     ("kronecker", "scale"): 30,
     ("partition_order", "Q"): MOST,
     ("partition_plan", "f"): MOST,
     ("pick_without_replacement", "m"): MOST,
+    ("pin_tile", "eta"): 2**32,
     ("plan_performance", "rounds"): MOST,
     ("reverse_pagerank", "iterations"): MOST,
 }
@@ -59,7 +63,9 @@ def drawn(rng, name, args):
         fitting = sorted(changes_of(value))
         arrays = [key for key in args if key != path[0] and type(args[key]) is type(value)]
         if arrays and len(path) == 1 and rng.random() < 0.05:
-            return [list(path), f"same as {rng.choice(arrays)}"]
+            other = rng.choice(arrays)
+            if fits(name, path, partial(args.get, other)):
+                return [list(path), f"same as {other}"]
         if fitting and rng.random() < 0.6:
             kind = rng.choice(fitting)
         else:
@@ -77,12 +83,16 @@ def allowed(name, path, value, kind):
     """Whether a change asks for no more than a fuzzer can wait for."""
     if callable(value) and not isinstance(value, type) and kind in ("wild function", "wild type"):
         return False  # what the caller's own function returns is the caller's
+    return fits(name, path, partial(changed, kind, value))
+
+
+def fits(name, path, made):
+    """Whether an argument's new value, which `made` returns, asks for no more than that."""
     argument = [key for key in path if isinstance(key, str)][-1]
     limit = ASKED_FOR.get((name, argument), ASKED_FOR.get(("any", argument)))
     if limit is None:
         return True
     try:
-        new = changed(kind, value)
-        return not ENOUGH < new <= limit
+        return not ENOUGH < made() <= limit
     except Exception:  # no number
         return True

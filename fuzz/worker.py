@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import signal
 import sys
 
 import numpy as np
@@ -16,7 +17,12 @@ MEMORY = 6 * 2**30  # bytes of address space: threads reserve much and use littl
 
 
 def main(argv):
-    """Judge recipes: ``SEED FIRST LAST``, or one a line on standard input without arguments."""
+    """Judge recipes: ``LIMIT SEED FIRST LAST``, or ``LIMIT`` and one a line on standard input.
+
+    A case that takes `LIMIT` seconds of the processor ends the process.
+    """
+    seconds, *numbers = argv
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a package prints is no answer
     if "asan" not in os.environ.get("LD_PRELOAD", ""):  # its shadow memory is larger than any limit
@@ -26,13 +32,15 @@ def main(argv):
 
     def answer(number, recipe):
         print(json.dumps({"began": number, "recipe": recipe}), file=answers, flush=True)
+        signal.setitimer(signal.ITIMER_PROF, float(seconds))
         verdict, text = judge(recipe, starts, writes.get(recipe["name"], ()))
+        signal.setitimer(signal.ITIMER_PROF, 0)
         line = {"number": number, "verdict": verdict, "text": text}
         print(json.dumps(line), file=answers, flush=True)
 
     print(json.dumps({"callables": len(starts)}), file=answers, flush=True)
-    if argv:
-        seed, first, last = map(int, argv)
+    if numbers:
+        seed, first, last = map(int, numbers)
         for number in range(first, last):
             answer(number, recipe_of(seed, number, starts))
     else:

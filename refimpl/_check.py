@@ -65,6 +65,14 @@ def real(name, value, low, *, strict=False, high=math.inf):
     return value
 
 
+def rate(name, value):
+    """Return `value` as a float in [0, 1), or raise."""
+    value = real(name, value, 0)
+    if value >= 1:
+        raise ValueError(f"{name} must be below 1, got {value}")
+    return value
+
+
 def choice(name, value, allowed):
     """Return `value` if it is one of `allowed`, or raise."""
     if not isinstance(value, str) or value not in allowed:
@@ -142,7 +150,13 @@ def floats(name, value, shape, dtype=None):
     ):
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
         raise ValueError(f"{name} must have shape ({wanted}), got {values.shape}")
-    return np.ascontiguousarray(values)
+    return plain(values)
+
+
+def plain(values, dtype=None):
+    """Return an array as memory that kernels may read: C-contiguous, and aligned to its dtype."""
+    values = np.ascontiguousarray(values, dtype)
+    return values if values.flags.aligned else values.copy()
 
 
 def float_dtype(name, value):

@@ -46,7 +46,7 @@ def replacing(path):
     except OSError as error:
         if error.filename not in (None, os.fspath(temporary)):
             raise  # of another file, which the block read
-        raise _about(path, error) from error
+        raise about(path, error) from error
     finally:
         with suppress(OSError):  # on a disk that fails: what went wrong first counts
             temporary.unlink(missing_ok=True)
@@ -67,7 +67,7 @@ def _sync_folder(folder):
             raise OSError(error.errno, error.strerror) from error
 
 
-def _about(path, error):
+def about(path, error):
     """Return an OSError as it is, with `path` as its file."""
     if error.errno is None:
         return OSError(f"{path}: {error}")

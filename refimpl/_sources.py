@@ -1,73 +1,224 @@
 """Reading edges out of whatever a caller has; a container at the border, never a kernel."""
 
+import sys
+import warnings
+from typing import Any, NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 
-from refimpl import _check
+from refimpl import _check, _foreign
 
 MAX_NODES = 2**31 - 1
+PACKAGES = ("refimpl", "fastimpl")
+KINDS = (
+    "a Graph, a matrix of scipy.sparse, a graph of networkx, igraph, DGL or PyG, a pandas table "
+    "of edges, integers (k, 2) or (2, k), or a pair (indptr, indices) of arrays"
+)
+READINGS = (
+    "source of shape (2, 2) can be two edges (u, v), an edge_index (sources, targets), or a dense "
+    "matrix: call graph.from_edges(u, v) with the two ends, or give dense=True"
+)
 
 
-def edges(source, n):
-    """Return (rows, columns, number of nodes) of any source that as_graph accepts."""
-    if hasattr(source, "to_scipy"):  # a Graph
-        source = source.to_scipy()
-    elif hasattr(source, "nodes") and hasattr(source, "edges"):
-        source = _networkx_matrix(source)
+class Entries(NamedTuple):
+    """The entries (row, col) of a graph of n nodes, in any order, perhaps more than once.
+
+    With `indptr` they are CSR, and `row` is None. `names` are the nodes' in their source;
+    `weights` says what is dropped: pairs of where they stand there, and the weights.
+    """
+
+    n: int
+    row: np.ndarray | None
+    col: np.ndarray
+    indptr: np.ndarray | None = None
+    names: np.ndarray | None = None
+    weights: tuple[tuple[str, Any], ...] = ()
+
+
+def entries(source, n, dense):
+    """Return the Entries of any source that as_graph accepts."""
+    known = _foreign.reader(source)
     is_csr = isinstance(source, tuple) and len(source) == 2 and all(map(_is_1d, source))
-    if n is not None and (sp.issparse(source) or is_csr):
+    own = known is not None or sp.issparse(source) or hasattr(source, "to_scipy") or is_csr
+    if dense:
+        if own and known is not _foreign.read_pandas:
+            raise ValueError("dense must be False for a source that is no dense matrix")
+        return _of_dense(source, n)
+    if n is not None and own and known is not _foreign.read_pandas:
         raise ValueError("n must be None unless source is a list of edges: the source has its own")
+    if hasattr(source, "to_scipy"):  # a Graph
+        if not hasattr(source, "n"):
+            raise TypeError(f"source must be a Graph, got {type(source).__name__}")
+        return Entries(source.n, None, source.indices, source.indptr)
+    if known is not None:
+        return _of_foreign(known, source, n)
     if sp.issparse(source):
-        if source.ndim != 2:
-            raise ValueError(f"source must be a square matrix, got shape {source.shape}")
-        if source.shape[0] != source.shape[1]:
-            raise ValueError(f"source must be a square matrix, got shape {source.shape}")
-        check_node_count(source.shape[0])
-        matrix = source.tocoo()
-        return matrix.row, matrix.col, source.shape[0]
+        return _of_matrix(source)
     if is_csr:
         count = max(len(source[0]) - 1, 0)
         check_node_count(count)
-        indptr, col = checked_csr(source[0], source[1], count)
-        return np.repeat(np.arange(count), np.diff(indptr)), col, count
+        indptr, col = checked_csr(source[0], source[1], count, np.int32)
+        return Entries(count, None, col, indptr)
+    u, v = _pairs(source)
+    return of_pairs(u, v, n)
+
+
+def integers(name, ends):
+    """Return `ends` as a 1-D array of integers, or raise."""
+    ends = _foreign.as_array(_check.array(name, ends))
+    if ends.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, got shape {ends.shape}")
+    if ends.size and ends.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers, got dtype {ends.dtype}")
+    return ends
+
+
+def of_pairs(u, v, n, name="source"):
+    """Return the Entries (u[i], v[i]), checked; `name` is what errors call them."""
+    biggest = max((int(ends.max()) for ends in (u, v) if len(ends)), default=-1)
+    count = biggest + 1 if n is None else _check.integer("n", n, 0)
+    check_node_count(count)
+    u, v = (_check.ids(name, ends, 0, count, np.int32) for ends in (u, v))
+    return Entries(count, u, v)
+
+
+def _pairs(source):
+    """Return both ends of a list of edges (k, 2), or of an edge_index (2, k)."""
+    listed = isinstance(source, list) and source and isinstance(source[0], tuple)
     try:
-        pairs = np.asarray(source)
+        pairs = _foreign.from_torch(source)
+        pairs = np.asarray(source if pairs is None else pairs)
     except MemoryError:
         raise
     except Exception as error:  # of ragged lists, or whatever an object raises
         raise ValueError(f"source must be a graph or a list of (u, v) edges: {error}") from None
-    if pairs.size == 0 and (pairs.ndim == 1 or pairs.shape[1:] == (2,)):
-        pairs = np.empty((0, 2), np.int64)
-    if pairs.dtype.kind not in "iu":
-        raise TypeError(
-            "source must be a Graph, a scipy sparse matrix, a networkx graph, (k, 2) integers "
-            f"or a pair (indptr, indices) of arrays, got {type(source).__name__}"
+    if pairs.size == 0 and (pairs.ndim == 1 or pairs.shape in ((0, 2), (2, 0))):
+        return np.empty((2, 0), np.int64)
+    if pairs.ndim == 2 and pairs.shape[0] == pairs.shape[1] != 2:
+        raise ValueError(
+            f"source of shape {pairs.shape} is no list of edges; a dense matrix needs dense=True"
         )
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ValueError(f"source as a list of edges must have shape (k, 2), got {pairs.shape}")
-    count = int(pairs.max()) + 1 if pairs.size else 0
-    count = count if n is None else _check.integer("n", n, 0)
-    check_node_count(count)
-    pairs = _check.ids("source", pairs.ravel(), 0, count, np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1], count
+    if pairs.dtype.kind not in "iu":
+        raise TypeError(f"source must be {KINDS}, got {type(source).__name__}")
+    if pairs.shape == (2, 2) and not listed:
+        raise ValueError(READINGS)
+    if pairs.ndim == 2 and pairs.shape[1] == 2:
+        return pairs.T
+    if pairs.ndim != 2 or pairs.shape[0] != 2 or listed or isinstance(source, tuple):
+        raise ValueError(
+            f"source as a list of edges must have shape (k, 2), or (2, k) as an edge_index, "
+            f"got {pairs.shape}"
+        )
+    return pairs
 
 
-def checked_csr(indptr, indices, columns):
-    """Return the two arrays of a CSR matrix as int64 if they are ones, or raise."""
-    col = _check.ids("indices", indices, 0, columns, np.int64)
+def _of_matrix(source):
+    if source.ndim != 2 or source.shape[0] != source.shape[1]:
+        raise ValueError(f"source must be a square matrix, got shape {source.shape}")
+    check_node_count(source.shape[0])
+    if source.format == "csr":
+        indptr, col = checked_csr(source.indptr, source.indices, source.shape[0], np.int32)
+        weights = source.data
+        return Entries(source.shape[0], None, col, indptr, weights=(("data", weights),))
+    matrix = source.tocoo()
+    return Entries(source.shape[0], matrix.row, matrix.col, weights=(("data", matrix.data),))
+
+
+def _of_dense(source, n):
+    """Return the Entries of a dense matrix: what is not 0."""
+    if n is not None:
+        raise ValueError("n must be None for a dense matrix, which has its own")
+    names = getattr(source, "index", None) if _foreign.reader(source) else None
+    matrix = _foreign.from_torch(source)
+    matrix = _check.array("source", source if matrix is None else matrix)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"source must be a square matrix, got shape {matrix.shape}")
+    if matrix.dtype.kind not in "biuf":
+        raise TypeError(f"source must hold numbers, got dtype {matrix.dtype}")
+    if matrix.dtype.kind == "f" and np.isnan(matrix).any():
+        raise ValueError("source must not hold NaN")
+    check_node_count(matrix.shape[0])
+    row, col = np.nonzero(matrix)
+    if names is not None and not names.equals(source.columns):
+        raise ValueError("source must have the same names for its rows and its columns")
+    names = None if names is None else _foreign.as_names(names)
+    weights = (("source", np.asarray(matrix[row, col])),)
+    return Entries(matrix.shape[0], row, col, names=names, weights=weights)
+
+
+def _of_foreign(read, source, n):
+    """Return the Entries of an object of another library."""
+    found = read(source, n)
+    if found.n is not None:
+        check_node_count(found.n)
+    ends = of_pairs(found.u, found.v, found.n)
+    if not found.directed:
+        row, col = np.concatenate([ends.row, ends.col]), np.concatenate([ends.col, ends.row])
+        ends = ends._replace(row=row, col=col)
+    return ends._replace(names=found.names, weights=tuple(found.weights))
+
+
+def say_what_is_dropped(found):
+    """Warn of weights that are not all 1."""
+    for where, weights in found.weights:
+        if isinstance(weights, np.ndarray):
+            others = (weights != 1).any()
+        else:
+            others = any(weight != 1 for weight in weights)
+        if others:
+            message = f"a Graph has no weights: those in {where!r} of source are dropped"
+            warnings.warn(message, UserWarning, stacklevel=_frames_of_ours())
+
+
+def _frames_of_ours():
+    """Return the `stacklevel` of a warning that is to name the line that called a package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in PACKAGES:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def canonical(found, symmetrize, self_loops):
+    """Return Entries as (indptr int64, indices int32): rows ascending, each entry once."""
+    n, row, col, indptr = found[:4]
+    if indptr is not None and not symmetrize and self_loops and ascending(indptr, col):
+        return indptr, col
+    if indptr is not None:
+        row = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr))
+    if symmetrize:
+        row, col = np.concatenate([row, col]), np.concatenate([col, row])
+    if not self_loops:
+        row, col = row[row != col], col[row != col]
+    matrix = sp.csr_array((np.ones(row.size, np.bool_), (row, col)), shape=(n, n))
+    matrix.sum_duplicates()  # sorts each row as well
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False)
+
+
+def ascending(indptr, indices):
+    """Whether every row ascends strictly."""
+    rises = indices[1:] > indices[:-1]
+    begins = indptr[(indptr > 0) & (indptr < indices.size)]
+    rises[begins - 1] = True  # from one row to the next
+    return bool(rises.all())
+
+
+def symmetric(indptr, indices):
+    """Whether every (u, v) stands beside a (v, u): the transpose, by counting, is the same."""
+    n, e = len(indptr) - 1, len(indices)
+    narrow = indptr.astype(np.int32) if e < 2**31 else indptr
+    turned = sp.csr_array((np.ones(e, np.bool_), indices, narrow), shape=(n, n)).tocsc()
+    return np.array_equal(turned.indptr, narrow) and np.array_equal(turned.indices, indices)
+
+
+def checked_csr(indptr, indices, columns, dtype=np.int64):
+    """Return the two arrays of a CSR matrix, copied, the indices as `dtype`, or raise."""
+    col = _check.ids("indices", indices, 0, columns, dtype)
     indptr = _check.ids("indptr", indptr, 0, col.size + 1, np.int64)
     rises = indptr.size and indptr[0] == 0 and indptr[-1] == col.size
     if not rises or (np.diff(indptr) < 0).any():
         raise ValueError("indptr must rise from 0 to len(indices)")
     return indptr, col
-
-
-def _networkx_matrix(source):
-    if not len(source):  # networkx refuses to convert a graph without nodes
-        return sp.csr_array((0, 0))
-    import networkx as nx
-
-    return nx.to_scipy_sparse_array(source, weight=None)
 
 
 def _is_1d(value):
@@ -76,4 +227,4 @@ def _is_1d(value):
 
 def check_node_count(n):
     if n > MAX_NODES:
-        raise OverflowError(f"a graph can have at most {MAX_NODES} nodes, got {_check.shown(n)}")
+        raise OverflowError(f"a graph has at most {MAX_NODES} nodes, got n = {_check.shown(n)}")

@@ -48,11 +48,11 @@ class Adjacency:
         for name in ("data", "data_t"):
             if getattr(self, name) is not None:
                 values = _check.array(name, getattr(self, name))
-                object.__setattr__(self, name, np.ascontiguousarray(values))
+                object.__setattr__(self, name, _check.plain(values))
         if self.perm is not None:
             perm = _check.array("perm", self.perm)
             if perm.dtype.kind in "iu":  # a layer that needs another refuses it
-                object.__setattr__(self, "perm", np.ascontiguousarray(perm, np.int64))
+                object.__setattr__(self, "perm", _check.plain(perm, np.int64))
         if self.graph_t is None:
             object.__setattr__(self, "graph_t", self.graph)
 

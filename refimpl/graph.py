@@ -8,8 +8,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from refimpl import _check, _sources
+from refimpl._counters import Counters
 
-__all__ = ["Counters", "Graph", "Subgraph", "as_graph", "induced_subgraph", "transpose_perm"]
+__all__ = [
+    "Counters",
+    "Graph",
+    "Subgraph",
+    "as_graph",
+    "from_edges",
+    "graph_and_names",
+    "induced_subgraph",
+    "transpose_perm",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +28,7 @@ class Graph:
 
     The neighbours of node v are ``indices[indptr[v]:indptr[v + 1]]``, strictly ascending.
     Built from anything else by `as_graph`, which sorts and merges first. The papers' CSR (JPDC'21
-    section 5.2). O(n + e log e) time to check.
+    section 5.2). O(n + e) time to check.
 
     Parameters
     ----------
@@ -30,7 +40,8 @@ class Graph:
     Attributes
     ----------
     symmetric : bool
-        Whether every (u, v) stands beside a (v, u): the graph is undirected.
+        Whether every (u, v) stands beside a (v, u): the graph is undirected. Found out when first
+        asked for, and remembered; O(n + e) time.
 
     Raises
     ------
@@ -42,7 +53,6 @@ class Graph:
 
     indptr: np.ndarray
     indices: np.ndarray
-    symmetric: bool = field(init=False)
     _weight_sums: dict = field(init=False, repr=False)
 
     def __post_init__(self):
@@ -54,26 +64,29 @@ class Graph:
         indptr = _check.ids("indptr", indptr, 0, indices.size + 1, np.int64)
         if indptr[0] != 0 or indptr[-1] != indices.size or np.any(np.diff(indptr) < 0):
             raise ValueError("indptr must rise from 0 to len(indices)")
-        row = np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr))
-        if np.any((indices[1:] <= indices[:-1]) & (row[1:] == row[:-1])):
+        if not _sources.ascending(indptr, indices):
             raise ValueError("indices must be strictly ascending within each row (see as_graph)")
-        order = np.argsort(indices, kind="stable")  # by (column, row): the transpose's entries
-        symmetric = np.array_equal(indices[order], row) and np.array_equal(row[order], indices)
-        self._freeze(indptr, indices, symmetric)
+        self._freeze(indptr, indices)
 
-    def _freeze(self, indptr, indices, symmetric):
-        for array in (indptr, indices):
+    def _freeze(self, indptr, indices, symmetric=None):
+        for name, array in (("indptr", indptr), ("indices", indices)):
             array.flags.writeable = False
-        for name, value in (("indptr", indptr), ("indices", indices), ("symmetric", symmetric)):
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, array)
         object.__setattr__(self, "_weight_sums", {None: indices.size})
+        if symmetric is not None:
+            self.__dict__["symmetric"] = symmetric
 
     @classmethod
-    def _trusted(cls, indptr, indices, symmetric):
+    def _trusted(cls, indptr, indices, symmetric=None):
         """Wrap arrays that a kernel has just made: no copy, no check."""
         graph = object.__new__(cls)
         graph._freeze(indptr, indices, symmetric)
         return graph
+
+    @cached_property
+    def symmetric(self):
+        """Whether every (u, v) stands beside a (v, u)."""
+        return _sources.symmetric(self.indptr, self.indices)
 
     def __reduce__(self):  # copies, unpickled ones too, are read-only as well
         return Graph._trusted, (self.indptr, self.indices, self.symmetric)
@@ -134,23 +147,32 @@ class Graph:
         return f"Graph(n={self.n}, e={self.e}, {kind})"
 
 
-def as_graph(source, *, n=None, symmetrize=False, self_loops=True):
-    """Return `source` as a Graph: rows sorted, duplicates merged, edge values dropped.
+def as_graph(source, *, n=None, symmetrize=False, self_loops=True, dense=False):
+    """Return `source` as a Graph: rows sorted, duplicates merged, weights dropped.
 
-    Not in the papers, which have their graphs in CSR already. O(n + e log e) time.
+    Not in the papers, which have their graphs in CSR already. O(n + e log d) time for rows of at
+    most d entries, O(n + e) where they ascend; reading NetworkX and igraph takes longer.
 
     Parameters
     ----------
-    source : Graph, scipy sparse, networkx graph, (k, 2) integers, or (indptr, indices)
-        A pair of 1-D NumPy arrays is CSR; anything else that is no graph is a list of edges
-        (u, v). An undirected networkx graph gives both directions; its nodes are numbered in
-        its own order. An explicit zero in a sparse matrix is an edge.
+    source : Graph, or any of these
+        A matrix of scipy.sparse: an explicit zero is an edge. A graph of NetworkX, igraph or DGL,
+        or PyG's `Data`: an undirected one gives both directions; its nodes are numbered in its
+        own order. A pandas table of edges, the ends in two columns, or in those named "source"
+        and "target", "src" and "dst", "from" and "to" or "u" and "v": nodes may have any names,
+        which are numbered in ascending order. Integers, as array or tensor: (k, 2), a list of
+        edges, or (2, k), an `edge_index`; a list of tuples is always a list of edges. A pair of
+        1-D NumPy arrays: CSR, (indptr, indices).
+        An edge (u, v) is an entry v of row u.
     n : int, optional
-        Number of nodes, for an edge list (default: largest id + 1).
+        Number of nodes, for edges alone (default: largest id + 1). With a pandas table, its
+        names are then the ids, 0 to n - 1.
     symmetrize : bool
         Add the reverse of every edge.
     self_loops : bool
         Keep edges (v, v); False drops them.
+    dense : bool
+        `source` is a dense matrix: every number but 0 is an edge.
 
     Returns
     -------
@@ -159,68 +181,107 @@ def as_graph(source, *, n=None, symmetrize=False, self_loops=True):
     Raises
     ------
     TypeError, ValueError
-        If `source` is none of these, is not square, or has ids out of range.
+        If `source` is none of these, is not square, or has ids out of range, or could be read in
+        several ways: an array of shape (2, 2), unless `dense`. `from_edges` takes any number of
+        edges in one way. `graph_and_names` returns the nodes' names too.
     OverflowError
         If there are more than 2**31 - 1 nodes.
+
+    Warns
+    -----
+    UserWarning
+        If the source has weights that are not all 1, which a Graph has no place for: the data of
+        a sparse matrix, the numbers of a dense one, `edge_weight` and `edge_attr` of PyG, the
+        attribute "weight" of NetworkX, and what is called so or "w" elsewhere.
 
     Examples
     --------
     >>> as_graph([(0, 1), (1, 2)], symmetrize=True)
     Graph(n=3, e=4, undirected)
-    >>> as_graph([(0, 1), (1, 2)]).indices
-    array([1, 2], dtype=int32)
+    """
+    options = {"symmetrize": symmetrize, "self_loops": self_loops, "dense": dense}
+    return graph_and_names(source, n=n, **options)[0]
+
+
+def graph_and_names(source, *, n=None, symmetrize=False, self_loops=True, dense=False):
+    """Return `source` as a Graph, and what its nodes are called there.
+
+    Not in the papers. O(n + e log d) time, as `as_graph`.
+
+    Parameters
+    ----------
+    source, n, symmetrize, self_loops, dense
+        As for `as_graph`.
+
+    Returns
+    -------
+    graph : Graph
+    names : (n,) int64 or object array, or None
+        Of each node in turn: a node of NetworkX, the attribute `name` of igraph, what stands in
+        the pandas table. Integers if all are, else Python objects. None where nodes have
+        numbers alone.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        As `as_graph`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> graph, names = graph_and_names(nx.Graph([("Ada", "Emmy"), ("Emmy", "Sofja")]))
+    >>> names[graph.indices[graph.start[1] : graph.end[1]]].tolist()
+    ['Ada', 'Sofja']
+    """
+    for name, value in (("symmetrize", symmetrize), ("self_loops", self_loops), ("dense", dense)):
+        _check.switch(name, value)
+    if isinstance(source, Graph) and n is None and not symmetrize and self_loops and not dense:
+        return source, None
+    found = _sources.entries(source, n, dense)
+    _sources.say_what_is_dropped(found)
+    return _built(found, symmetrize, self_loops), found.names
+
+
+def from_edges(u, v, n=None, *, symmetrize=False, self_loops=True):
+    """Return the Graph with the edges (u[i], v[i]): entry v[i] of row u[i].
+
+    Not in the papers. `as_graph` for what can be read in one way only. O(n + k log d) time.
+
+    Parameters
+    ----------
+    u, v : (k,) integer arrays
+    n : int, optional
+        Number of nodes (default: largest id + 1).
+    symmetrize, self_loops : bool
+        As for `as_graph`.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or shape, or an id out of range.
+    OverflowError
+        If there are more than 2**31 - 1 nodes.
+
+    Examples
+    --------
+    >>> from_edges([0, 1], [1, 2], symmetrize=True)
+    Graph(n=3, e=4, undirected)
     """
     _check.switch("symmetrize", symmetrize)
     _check.switch("self_loops", self_loops)
-    if isinstance(source, Graph) and n is None and not symmetrize and self_loops:
-        return source
-    row, col, n = _sources.edges(source, n)
-    if symmetrize:
-        row, col = np.concatenate([row, col]), np.concatenate([col, row])
-    if not self_loops:
-        row, col = row[row != col], col[row != col]
-    matrix = sp.csr_array((np.ones(row.size, np.bool_), (row, col)), shape=(n, n))
-    matrix.sum_duplicates()  # sorts each row as well
-    return Graph(matrix.indptr, matrix.indices)
+    u, v = _sources.integers("u", u), _sources.integers("v", v)
+    if len(u) != len(v):
+        raise ValueError(f"v must have shape ({len(u)},) like u, got ({len(v)},)")
+    return _built(_sources.of_pairs(u, v, n, "u and v"), symmetrize, self_loops)
 
 
-class Counters(NamedTuple):
-    """What a sampler did, in operations, for comparison with the papers' cost models.
-
-    Those of IPDPS'19 Equation 2 and JPDC'21 Equation 9: `sample_cost`, `cleanups_from_graph`.
-
-    Attributes
-    ----------
-    pops : int
-        Frontier nodes replaced; steps, for samplers without a frontier.
-    probes : int
-        Random entries looked at.
-    rounds : int
-        Groups of `lanes` probes.
-    cleanups : int
-        Clean-ups of the Dashboard.
-    moved : int
-        Entries rewritten by clean-ups.
-    truncated : int
-        Nodes that got fewer entries than their weight.
-    popped_degree_sum, added_degree_sum : int
-        Degrees of the nodes popped, and of those added.
-    capacity : int
-        Entries of the Dashboard.
-    draws : int
-        Of the stream `main`; clipping takes the next ones.
-    """
-
-    pops: int = 0  # frontier nodes replaced
-    probes: int = 0  # random entries looked at
-    rounds: int = 0  # groups of `lanes` probes
-    cleanups: int = 0
-    moved: int = 0  # entries rewritten by clean-ups
-    truncated: int = 0  # nodes that got fewer entries than their weight
-    popped_degree_sum: int = 0
-    added_degree_sum: int = 0
-    capacity: int = 0  # entries of the dashboard
-    draws: int = 0  # of the stream `main`; clipping takes the next ones
+def _built(found, symmetrize, self_loops):
+    indptr, indices = _sources.canonical(found, symmetrize, self_loops)
+    return Graph._trusted(indptr, indices, symmetrize or None)
 
 
 class Subgraph(NamedTuple):

@@ -82,6 +82,7 @@ def partition_plan(n, f, p, s_cache, *, word=8, line=64, mode="columns"):
     p, s_cache = _check.integer("p", p, 1, MOST_LANES), _check.integer("s_cache", s_cache, 1)
     word, line = _check.integer("word", word, 1), _check.integer("line", line, 1)
     if line % word:
+        word, line = _check.shown(word), _check.shown(line)
         raise ValueError(f"line must be a multiple of word, {word}, got {line}")
     if _check.choice("mode", mode, MODES) == "paper":
         Q = max(1, min(f, max(p, -(-word * n * f // s_cache))))  # J7:2 I6:2 E-D1: rounded up

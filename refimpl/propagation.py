@@ -3,6 +3,7 @@
 import numpy as np
 
 from refimpl import _check
+from refimpl._products import are_alike, product_of_parts
 from refimpl._quiet import quiet
 from refimpl.block import Block
 from refimpl.graph import Graph, undirected
@@ -104,4 +105,13 @@ def transposed_arguments(graph, data, transpose_perm, G):
 def matmul(A, B):
     """Return the dense product A B, on NumPy's BLAS."""
     count(dense=A.size * B.shape[1])
-    return A @ B
+    if not are_alike():
+        return A @ B
+    C = np.empty((len(A), B.shape[1]), A.dtype)
+    product_of_parts(_products_of, np.ascontiguousarray(A), B, C)
+    return C
+
+
+def _products_of(A, B, C, rows):
+    for i in range(0, len(A), rows):
+        np.matmul(A[i : i + rows], B, out=C[i : i + rows])

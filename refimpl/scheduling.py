@@ -251,6 +251,7 @@ def gat_macs(s, e, f1, f_out, *, heads=1, first):
     f1, f_out = _check.integer("f1", f1, 0), _check.integer("f_out", f_out, 0)
     _check.switch("first", first)
     if f_out % _check.integer("heads", heads, 1):
+        f_out, heads = _check.shown(f_out), _check.shown(heads)
         raise ValueError(f"heads must divide f_out, {f_out}, got {heads}")
     return Macs(3 * e * f_out, _weight_products(first) * s * f1 * f_out + 6 * s * f_out)
 

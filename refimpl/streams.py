@@ -61,9 +61,16 @@ DOMAINS = (
     Domain("NODE_DROPOUT", 13, ("iteration", "input", "node"), "a node's mask; the column counts"),
     Domain("STRUCTURE", 14, (), "the nodes whose clustering is estimated"),
     Domain("CALIBRATION", 15, (), "the places of random reads that are timed"),
+    Domain(
+        "ATTENTION",
+        16,
+        ("iteration", "layer", "node"),
+        "what is dropped of a row's attention, that of a node or of a subgraph; entry and head "
+        "count",
+    ),
 )
 SAMPLE, SAINT, INIT, DROPOUT, LAYER, SHUFFLE, DATA, CONTROL, CLUSTERS = range(9)
-NODES, NEIGHBOR, SHARED, RELATION, NODE_DROPOUT, STRUCTURE, CALIBRATION = range(9, 16)
+NODES, NEIGHBOR, SHARED, RELATION, NODE_DROPOUT, STRUCTURE, CALIBRATION, ATTENTION = range(9, 17)
 PROFILE_EPOCH = 2**31  # of trial runs: training ends before an epoch of this number
 
 

@@ -53,7 +53,7 @@ class TypedGraph(Graph):
         edge_types = types_of("edge_types", edge_types, graph.e, relations)
         if node_types is not None:
             node_types = types_of("node_types", node_types, graph.n, MOST_TYPES)
-        self._freeze(graph.indptr, graph.indices, graph.symmetric)
+        self._freeze(graph.indptr, graph.indices, graph.__dict__.get("symmetric"))
         for array in (edge_types, node_types):
             if array is not None:
                 array.flags.writeable = False

@@ -34,6 +34,7 @@ def good_arguments():
     gcn = {"A": A, "X": X, "W": W, "order": ORDER, "b": B}
     mixhop = {"hops": (A, A), "X": X, "W": [W, W[:, :1], W[:, :0]], "depth": 1, "b": np.ones(5)}
     gat = {"A": LOOPS, "X": X, "W": W, "a_recv": VECTORS, "a_send": VECTORS, "b": B}
+    gat |= {"dropout": 0.5, "keys": np.arange(3, dtype=np.uint64)}
     dense = {"X": X, "W": W, "b": B, "relu": True}
     good = {f"{name}_forward": arguments for name, arguments in locals().items()}
     for name, width in {"sage": 6, "gcn": 4, "mixhop": 5, "gat": 4, "dense": 4}.items():
@@ -89,6 +90,7 @@ BAD_HOPS = [(A,), (A, A, A), A, None, (A, "A"), (A, SHORT), (SINGLE, A), (WIDE, 
 NO_TRANSPOSE = [("A", FORWARD_ONLY), ("A", ELSEWHERE), ("A", NO_PATTERN)]
 
 
+BAD_RATES = (-0.1, 1, 1.5, np.nan, "0.5", None)
 BAD_GRAPH = [("graph", bad) for bad in (ARROW, "graph", None)]
 
 
@@ -110,10 +112,13 @@ GAT = [
     *(("norm", bad) for bad in ("mean", None)),
     *(("form", bad) for bad in ("both", None)),
     *(("slope", bad) for bad in (-0.1, np.nan, np.inf, "0.2", None)),
+    *(("dropout", bad) for bad in BAD_RATES),
+    *(("keys", bad) for bad in (None, 7, np.arange(3), np.zeros(2, np.uint64), "keys")),
 ]
 SAGE = [
     ("concat", "both"),
     ("concat", None),
+    ("concat", "sum"),
     ("b", np.ones(5)),
     ("b", np.ones((1, 6))),
     ("b", np.ones(6, np.float32)),
@@ -168,7 +173,7 @@ CHANGES = {
         ("key", np.zeros(2, np.uint64)),
         ("key", np.zeros(3, np.int64)),
         *ROWS_X,
-        *(("rate", bad) for bad in (-0.1, 1, 1.5, np.nan, "0.5", None)),
+        *(("rate", bad) for bad in BAD_RATES),
         *(("key", bad) for bad in (-1, 2**64, 0.5, None)),
     ],
     "feature_propagate": [

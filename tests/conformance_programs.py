@@ -19,6 +19,7 @@ for line in sys.stdin:
     print(json.dumps(answer), flush=True)
 """
 PROC = Path("/proc")
+CONSTRUCTORS = ("as_graph", "from_edges", "graph_and_names")  # of what no vector can hold
 LONG = 60
 HOLDS = f"import time; time.sleep({LONG})"  # what holds the pipe, if nobody ends it
 GREETS = 'print(\'{"name": "mine", "version": "7"}\', flush=True)'

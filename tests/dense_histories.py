@@ -25,13 +25,12 @@ def small_dataset(dtype="float64"):
     return Dataset(
         "small",
         refimpl.as_graph(np.argwhere(A), n=N),
-        refimpl.as_graph(np.argwhere(A[:36, :36]), n=36),
         rng.normal(size=(N, FEATURES)).astype(dtype),
-        np.eye(CLASSES, dtype=dtype)[rng.integers(0, CLASSES, N)],
-        False,
+        rng.integers(0, CLASSES, N),
         train,
         val,
         test,
+        setting="inductive",
     )
 
 

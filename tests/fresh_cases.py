@@ -26,8 +26,9 @@ class Watched:
 
     `mfg`, `hit` (of all nodes of layers 1 .. L, dead ones too) and `cached` (their embeddings,
     NaN elsewhere), `weights` at its beginning, `nodes` and `live` after pruning, `H` of layers 0
-    .. L and the logits, `gradients` of the weights, `G` of the rows of layers 0 .. L. Everything
-    else is the trainer's. With other methods it is their trainer.
+    .. L and the logits (which are those of layer L where it is the classifier), `gradients` of
+    the weights, `G` of the rows of layers 0 .. L. Everything else is the trainer's. With other
+    methods it is their trainer.
     """
 
     def __init__(self, gnn, dataset, config, state=None):
@@ -70,9 +71,10 @@ class Watched:
         pairs = zip(mfg.nodes, step.nodes, strict=True)
         order = [positions(all_of, some) for all_of, some in pairs]
         self.live = SimpleNamespace(order=order, computed=[~read for read in step.cached])
-        classifier = len(mfg.blocks) + 1
-        _, _, logits, _ = model.passes.kept[classifier]
-        self.H = [*step.H, logits]
+        self.H = list(step.H)
+        if self.trainer.config.classifier == "dense":
+            _, _, logits, _ = model.passes.kept[len(mfg.blocks) + 1]
+            self.H.append(logits)
         return step
 
     def live_hits(self, layer):
@@ -117,21 +119,27 @@ def dense_forward(trainer, weights, masks, shift=None):
     Rows that were read from the cache are constants; ``shift[l]`` is added to the rows of layer
     l. For `masks` see `masks_of`.
     """
-    dataset, mfg = trainer.dataset, trainer.mfg
-    H = [dataset.features[dataset.train][mfg.nodes[0]]]
+    dataset, mfg, kind = trainer.dataset, trainer.mfg, trainer.config.model.name
+    top = len(mfg.blocks) if trainer.config.classifier == "layer" else None
+    H = [dataset.inputs(dataset.in_graph(mfg.nodes[0]))]
     for layer, block in enumerate(mfg.blocks, start=1):
         own = {n.split(".")[1]: W for n, W in weights.items() if n.startswith(f"layer{layer}.")}
         degrees = dataset.train_graph.degrees()[mfg.nodes[layer - 1]]
         S = matrix(block)
         X = H[-1] * masks[layer - 1]
-        rows = LAYERS[trainer.config.model.name](S, X, own, degrees)
-        rows = np.maximum(rows + own.get("b", 0), 0)
+        rows = (_sage_sum if layer == top and kind == "sage" else LAYERS[kind])(S, X, own, degrees)
+        rows += own.get("b", 0)
+        if layer == top:
+            H.append(rows)
+            break
+        rows = np.maximum(rows, 0)
         rows = np.where(trainer.hit[layer - 1][:, None], trainer.cached[layer - 1], rows)
         H.append(rows if shift is None else rows + shift[layer])
-    logits = H[-1] * masks[-1] @ weights["classifier.W"] + weights.get("classifier.b", 0)
-    chances = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-    Y = dataset.labels[dataset.train][mfg.nodes[-1]]
-    return [*H, logits], -(Y * chances).sum(axis=1).mean()
+    if top is None:
+        H.append(H[-1] * masks[-1] @ weights["classifier.W"] + weights.get("classifier.b", 0))
+    chances = H[-1] - np.log(np.exp(H[-1]).sum(axis=1, keepdims=True))
+    Y = dataset.targets(dataset.in_graph(mfg.nodes[-1]))
+    return H, -(Y * chances).sum(axis=1).mean()
 
 
 def masks_of(trainer):
@@ -148,6 +156,10 @@ def masks_of(trainer):
 def _sage(S, X, W, degrees):
     mean = S @ X / np.maximum(S.sum(axis=1, keepdims=True), 1)
     return np.hstack([mean @ W["W_neigh"], X[: len(S)] @ W["W_self"]])
+
+
+def _sage_sum(S, X, W, degrees):
+    return np.add(*np.split(_sage(S, X, W, degrees), 2, axis=1))
 
 
 def _gcn(S, X, W, degrees):

@@ -7,11 +7,12 @@ a depth, changes its rounding only. `hops` are the Adjacencies that a layer appl
 from itertools import product
 
 import numpy as np
-from oracles import matrix
+from oracles import Draws, matrix
 from strategies import asymmetric, graph_from_edges, random_block
 
 from refimpl.lab.backend import find
 from refimpl.scheduling import ProductOrders
+from refimpl.streams import mix
 
 ORDERS = [ProductOrders(*order) for order in product((1, 2), repeat=3)]
 # Two components, a loop, a pendant node, and the isolated node 6; the same with all loops.
@@ -27,6 +28,7 @@ class Layer:
     hop_count = 1
     loops = False
     ways = ORDERS
+    draws = False
 
     def __init__(self, name, **made_with):
         self.name, self.made_with = name, made_with
@@ -80,10 +82,11 @@ class Layer:
 class Sage(Layer):
     def __init__(self, neigh, own, concat="neigh_first"):
         super().__init__("sage", neigh=neigh, own=own, concat=concat)
-        self.neigh, self.width, self.concat = neigh, neigh + own, concat
+        self.neigh, self.own, self.concat = neigh, own, concat
+        self.width = neigh if concat == "sum" else neigh + own
 
     def shapes(self, f):
-        return {"W_neigh": (f, self.neigh), "W_self": (f, self.width - self.neigh)}
+        return {"W_neigh": (f, self.neigh), "W_self": (f, self.own)}
 
     def weights(self, P):
         return [P["W_neigh"], P["W_self"]]
@@ -93,11 +96,13 @@ class Sage(Layer):
 
     def product(self, matrices, P):
         halves = matrices[0] @ P["X"] @ P["W_neigh"], P["X"][: len(matrices[0])] @ P["W_self"]
+        if self.concat == "sum":
+            return halves[0] + halves[1]
         return np.hstack(halves if self.concat == "neigh_first" else halves[::-1])
 
     def macs(self, gnn, way, s, e, f, first):
         way = way._replace(dx=0) if first else way
-        return gnn.scheduling.chain_macs(way, s, e, f, self.neigh, self.width - self.neigh)
+        return gnn.scheduling.chain_macs(way, s, e, f, self.neigh, self.own)
 
 
 class Gcn(Layer):
@@ -152,10 +157,18 @@ class Gat(Layer):
     loops = True
     ways = [None]
 
-    def __init__(self, width, heads=1, norm="softmax", form="joint", slope=0.2):
-        super().__init__("gat", width=width, heads=heads, norm=norm, form=form, slope=slope)
+    def __init__(self, width, heads=1, norm="softmax", form="joint", slope=0.2, dropout=0.0):
+        made_with = {"dropout": dropout} if dropout else {}
+        super().__init__(
+            "gat", width=width, heads=heads, norm=norm, form=form, slope=slope, **made_with
+        )
         self.width, self.heads, self.norm, self.form = width, heads, norm, form
-        self.slope = slope
+        self.slope, self.dropout, self.draws = slope, dropout, dropout > 0
+
+    def call(self, gnn, direction, hops, P, *more, **options):
+        if self.draws:
+            options |= {"dropout": self.dropout, "keys": row_keys(hops[0].graph.n_dst)}
+        return super().call(gnn, direction, hops, P, *more, **options)
 
     def shapes(self, f):
         vectors = self.heads, self.width // self.heads
@@ -191,10 +204,29 @@ class Gat(Layer):
 
     def definition(self, hops, P):
         heads = list(self.attention(*hops, P))
-        return np.hstack([w @ H for H, _, _, w, _ in heads]), [x for *_, met in heads for x in met]
+        left = left_by_dropout(hops[0].graph, self.heads, self.dropout)
+        Z = [(w * left_k) @ H for (H, _, _, w, _), left_k in zip(heads, left, strict=True)]
+        return np.hstack(Z), [x for *_, met in heads for x in met]
 
     def macs(self, gnn, way, s, e, f, first):
         return gnn.scheduling.gat_macs(s, e, f, self.width, heads=self.heads, first=first)
+
+
+def row_keys(n):
+    """Return a key for each row."""
+    return mix(np.arange(n, dtype=np.uint64))
+
+
+def left_by_dropout(graph, heads, rate):
+    """Return a dense matrix a head: 0 where an entry is dropped, else what multiplies it."""
+    left = np.zeros((heads, graph.n_dst, graph.n_src))
+    rows = zip(row_keys(graph.n_dst).tolist(), graph.start, graph.end, strict=True)
+    for u, (key, start, end) in enumerate(rows):
+        draws = Draws(key)
+        for v in graph.indices[start:end]:
+            for k in range(heads):
+                left[k, u, v] = (draws.uniform() >= rate) / (1 - rate)
+    return left
 
 
 class Dense(Layer):
@@ -225,12 +257,15 @@ GATS = [
 LAYERS = [
     Sage(3, 2),
     Sage(3, 2, "self_first"),
+    Sage(4, 4, "sum"),
     Gcn(4),
     MixHop(2, 3, 1),
     MixHop(0, 2, 0, 2),
     MixHop(3),
     *GATS,
     Gat(6, 3, "row", slope=0.0),
+    Gat(4, 2, dropout=0.4),
+    Gat(4, 1, "row", "split", dropout=0.5),
     Dense(4),
 ]
 PATTERNS = ["graph", "block", "pruned"]

@@ -349,7 +349,7 @@ def gat_equations():
 def test_each_line_of_gat_backward_is_an_equation_of_the_page():
     """The same equations under the same numbers, in order, each on a line of code."""
     page, code = gat_equations()
-    assert [int(number) for number, _ in page] == list(range(1, 20))
+    assert [int(number) for number, _ in page] == list(range(1, 22))
     assert code == page
 
 

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -249,3 +250,13 @@ def test_a_copied_cache_has_one_buffer(kind, copied, gnn):
     assert all(want[name].tobytes() == got[name].tobytes() for name in want)
     rows, hit = other.fetch_features(np.arange(5))
     assert hit.all() and np.array_equal(rows, X)
+
+
+def test_nothing_but_the_packages_is_installed():
+    try:
+        files = metadata.files("minibatch-gnn")
+    except metadata.PackageNotFoundError:
+        pytest.skip("not installed: on the path")
+    tops = {path.parts[0] for path in files if path.parts[0] not in ("..", "__pycache__")}
+    known = ("refimpl", "fastimpl", "minibatch_gnn-", "__editable__")
+    assert [top for top in tops if not top.startswith(known)] == []

@@ -62,7 +62,6 @@ def test_docstring_is_whole(name):
         ),
         ("Partition", "fits : bool\n", "", "field fits"),
         ("Partition", "fits : bool\n", "fit : bool\n", "field fits"),
-        ("Graph", "symmetric : bool\n", "symmetry : bool\n", "field symmetric"),
         ("TrainConfig", "layers, hidden : ints", "layers : int", "field hidden"),
         ("Sampler", "clip : int, optional", "cut : int, optional", "parameter clip"),
     ],

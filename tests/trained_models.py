@@ -20,6 +20,14 @@ KINDS = {
     "gcn": {"model": "gcn"},
     "mixhop": {"model": "mixhop", "hops": 3},
     "gat": {"model": "gat", "heads": 2, "attention": "softmax"},
+    "gat, its last layer the classifier": {
+        "model": "gat",
+        "heads": 4,
+        "classifier": "layer",
+        "attention_dropout": 0.3,
+        "layers": 3,
+    },
+    "sage, added": {"concat": "sum", "classifier": "layer"},
     "mlp": {"model": "mlp", "layers": 1},
 }
 

@@ -6,10 +6,11 @@ A row of a pattern is one thread's. Arrays by head are (heads, entries) or (head
 from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport exp, expf
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._propagation cimport block_rows
+from fastimpl.layers._dropout cimport kept
 
 cdef extern from "fastimpl/_dots.h":
     float dot_f32 "gnn_dot_f32"(const float* x, const float* y, Py_ssize_t f) noexcept nogil
@@ -100,18 +101,41 @@ def attention(
     raise_if_stopped(&watch)
 
 
+def dropped(
+    const int64_t[:] start, const int64_t[:] end, const floating[:, ::1] P,
+    const uint64_t[::1] keys, uint64_t least, floating scale, floating[:, ::1] Q
+):
+    """Q = scale P where draw i heads + k of row u keeps entry i of the row, else 0."""
+    cdef Py_ssize_t u, k, heads = P.shape[0]
+    cdef int64_t j
+    cdef Watch watch = new_watch()
+    for u in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
+        if stopped_at(&watch, u):
+            continue
+        for k in range(heads):
+            for j in range(start[u], end[u]):
+                if kept(keys[u], <uint64_t>((j - start[u]) * heads + k), least):
+                    Q[k, j] = P[k, j] * scale
+                else:
+                    Q[k, j] = 0
+    raise_if_stopped(&watch)
+
+
 def edge_gradients(
     const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
     const floating[::1] data, const floating[:, :] G, const floating[:, ::1] H,
     const floating[:, ::1] sigma, const floating[:, ::1] tau, const floating[:, ::1] P,
-    int norm, bint joint, floating slope, floating[:, ::1] epsilon, floating[:, ::1] d_sigma
+    int norm, bint joint, floating slope, const uint64_t[::1] keys, uint64_t least,
+    floating scale, floating[:, ::1] epsilon, floating[:, ::1] d_sigma
 ):
     """epsilon = the gradient of each entry's score before phi ("split": after), and its row sums.
 
-    A row at a time: the inner products Pi of G[u] and H[v], then what the norm makes of them.
+    A row at a time: the inner products Pi of G[u] and H[v], what dropout leaves of them (all,
+    where there are no keys), then what the norm makes of that.
     """
-    cdef Py_ssize_t u, k, width = H.shape[1] // P.shape[0]
+    cdef Py_ssize_t u, k, heads = P.shape[0], width = H.shape[1] // P.shape[0]
     cdef int64_t j
+    cdef bint drops = keys is not None
     cdef floating along, total
     cdef Watch watch = new_watch()
     for u in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
@@ -123,6 +147,11 @@ def edge_gradients(
                 epsilon[k, j] = dot[floating](
                     &G[u, 0] + k * width, &H[indices[j], 0] + k * width, width
                 )
+                if drops:
+                    if kept(keys[u], <uint64_t>((j - start[u]) * heads + k), least):
+                        epsilon[k, j] = epsilon[k, j] * scale
+                    else:
+                        epsilon[k, j] = 0
                 along = along + P[k, j] * epsilon[k, j]
             total = 0
             for j in range(start[u], end[u]):
@@ -143,10 +172,10 @@ def edge_gradients(
 
 def transposed(
     const int64_t[:] start, const int64_t[:] end, const int64_t[::1] perm,
-    const floating[:, ::1] P, const floating[:, ::1] epsilon, const floating[:, ::1] tau,
-    bint joint, floating slope, floating[:, ::1] P_t, floating[:, ::1] d_tau
+    const floating[:, ::1] Q, const floating[:, ::1] epsilon, const floating[:, ::1] tau,
+    bint joint, floating slope, floating[:, ::1] Q_t, floating[:, ::1] d_tau
 ):
-    """P_t = P on the transposed pattern, d_tau = the column sums of epsilon: no scatter."""
+    """Q_t = Q on the transposed pattern, d_tau = the column sums of epsilon: no scatter."""
     cdef Py_ssize_t v, k
     cdef int64_t j
     cdef floating total
@@ -154,10 +183,10 @@ def transposed(
     for v in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
         if stopped_at(&watch, v):
             continue
-        for k in range(P.shape[0]):
+        for k in range(Q.shape[0]):
             total = 0
             for j in range(start[v], end[v]):
-                P_t[k, j] = P[k, perm[j]]
+                Q_t[k, j] = Q[k, perm[j]]
                 total = total + epsilon[k, perm[j]]
             if not joint:
                 total = total * leaky_slope(tau[k, v], slope)

@@ -1,5 +1,7 @@
 """Faces of the small kernels that every layer uses."""
 
+import math
+
 import numpy as np
 
 from fastimpl._buffers import empty
@@ -24,6 +26,11 @@ def bias_gradient(b, G):
     sums = np.empty((_elementwise.blocks_of(len(G)), len(b)), b.dtype)
     _elementwise.column_sums(G, total, sums)
     return total
+
+
+def threshold(rate):
+    """Return the 53 bits from which on a draw keeps an element, and what that is multiplied by."""
+    return math.ceil(rate * 2**53), 1 / (1 - rate)
 
 
 def part(b, first, last):

@@ -5,7 +5,7 @@ import numpy as np
 from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.layers import _elementwise, _gat
-from fastimpl.layers._shared import bias_gradient, masked
+from fastimpl.layers._shared import bias_gradient, masked, threshold
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into
 from refimpl._quiet import quiet
 from refimpl.layers.gat import (
@@ -22,10 +22,22 @@ NORM = {"softmax": _gat.SOFTMAX, "row": _gat.ROW, "none": _gat.NONE}
 @twin
 @quiet
 def gat_forward(
-    A, X, W, a_recv, a_send, *, norm="softmax", form="joint", slope=0.2, b=None, relu=True
+    A,
+    X,
+    W,
+    a_recv,
+    a_send,
+    *,
+    norm="softmax",
+    form="joint",
+    slope=0.2,
+    b=None,
+    relu=True,
+    dropout=0.0,
+    keys=None,
 ):
-    options = norm, form, slope, b, relu
-    X, W, a_recv, a_send, b = gat_arguments(A, X, W, a_recv, a_send, *options)
+    options = norm, form, slope, b, relu, dropout, keys
+    X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options)
     heads, n_dst, n_src = len(a_recv), A.graph.n_dst, A.graph.n_src
     H = matmul_into(X, W, empty((n_src, W.shape[1]), X.dtype))
     sigma, tau = empty((heads, n_dst), X.dtype), empty((heads, n_src), X.dtype)
@@ -38,10 +50,11 @@ def gat_forward(
     with timed("aggregation"):
         form = form == "joint"
         _gat.attention(*_entries(A.graph), A.data, sigma, tau, NORM[norm], form, slope, P)
+        Q = _dropped(A.graph, P, dropout, keys)
     Z = empty((n_dst, W.shape[1]), X.dtype)
     for k, columns in _heads(W, heads):
         bias = None if b is None else b[columns]
-        spmm_into(A.graph, P[k], H[:, columns], Z[:, columns], bias=bias, relu=relu)
+        spmm_into(A.graph, Q[k], H[:, columns], Z[:, columns], bias=bias, relu=relu)
     return GatOutput(Z, H, sigma, tau, P)
 
 
@@ -61,16 +74,19 @@ def gat_backward(
     slope=0.2,
     b=None,
     relu=True,
+    dropout=0.0,
+    keys=None,
     need_dx,
 ):
-    options = norm, form, slope, b, relu
-    X, W, a_recv, a_send, b = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
+    options = norm, form, slope, b, relu, dropout, keys
+    X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
     out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx)
     G = masked(G_out, out.X_out, relu)
-    d_sigma, d_tau, P_t = _edge_gradients(A, perm, G, out, NORM[norm], form == "joint", slope)
+    scores = NORM[norm], form == "joint", slope
+    d_sigma, d_tau, Q_t = _edge_gradients(A, perm, G, out, *scores, dropout, keys)
     dH = empty(out.H.shape, X.dtype)
     for k, columns in _heads(W, len(a_recv)):
-        spmm_into(A.graph_t, P_t[k], G[:, columns], dH[:, columns])
+        spmm_into(A.graph_t, Q_t[k], G[:, columns], dH[:, columns])
     da_recv, da_send = _score_gradients(out.H, a_recv, a_send, d_sigma, d_tau, dH)
     dW = matmul_t_into(X, dH, empty_like(W))
     dX = matmul_into(dH, W, empty_like(X), transpose_b=True) if need_dx else None
@@ -78,22 +94,32 @@ def gat_backward(
 
 
 @timed("aggregation")
-def _edge_gradients(A, perm, G, out, norm, joint, slope):
-    """Return the gradients of sigma and tau, and P on the transposed pattern."""
+def _edge_gradients(A, perm, G, out, norm, joint, slope, dropout, keys):
+    """Return the gradients of sigma and tau, and Q on the transposed pattern."""
     count(sparse=A.graph.e * G.shape[1])
-    epsilon, P_t = empty_like(out.P), empty((len(out.P), A.graph_t.e), G.dtype)
+    epsilon, Q_t = empty_like(out.P), empty((len(out.P), A.graph_t.e), G.dtype)
     d_sigma, d_tau = empty_like(out.sigma), empty_like(out.tau)
     parts = out.sigma, out.tau, out.P
     if not G.shape[1]:
-        for array in (d_sigma, d_tau, P_t):
+        for array in (d_sigma, d_tau, Q_t):
             array[:] = 0
-        return d_sigma, d_tau, P_t
+        return d_sigma, d_tau, Q_t
+    drawn = keys if dropout else None, *threshold(dropout)
     _gat.edge_gradients(
-        *_entries(A.graph), A.data, G, out.H, *parts, norm, joint, slope, epsilon, d_sigma
+        *_entries(A.graph), A.data, G, out.H, *parts, norm, joint, slope, *drawn, epsilon, d_sigma
     )
-    start, end = A.graph_t.start, A.graph_t.end
-    _gat.transposed(start, end, perm, out.P, epsilon, out.tau, joint, slope, P_t, d_tau)
-    return d_sigma, d_tau, P_t
+    Q, start, end = _dropped(A.graph, out.P, dropout, keys), A.graph_t.start, A.graph_t.end
+    _gat.transposed(start, end, perm, Q, epsilon, out.tau, joint, slope, Q_t, d_tau)
+    return d_sigma, d_tau, Q_t
+
+
+def _dropped(graph, P, dropout, keys):
+    """Return what dropout makes of attention weights: P itself where nothing is dropped."""
+    if not dropout:
+        return P
+    Q = empty(P.shape, P.dtype)
+    _gat.dropped(graph.start, graph.end, P, keys, *threshold(dropout), Q)
+    return Q
 
 
 @timed("weights")

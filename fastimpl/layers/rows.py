@@ -1,12 +1,11 @@
 """refimpl/layers/rows.py on kernels."""
 
-import math
-
 import numpy as np
 
 from fastimpl._buffers import empty_like
 from fastimpl._twin import twin
 from fastimpl.layers import _rows
+from fastimpl.layers._shared import threshold
 from refimpl import _check
 from refimpl._quiet import quiet
 from refimpl.layers.rows import (
@@ -39,8 +38,7 @@ def row_l2_backward(out, G, *, eps=1e-6):
 def dropout(X, rate, key):
     X, rate, key = dropout_arguments(X, rate, key)
     Y = empty_like(X)
-    least = math.ceil(rate * 2**53)  # u >= rate, in the 53 bits that u is made of
-    scale = 1 / (1 - rate)
+    least, scale = threshold(rate)
     if isinstance(key, int):
         _rows.dropout(X.reshape(-1), least, key, scale, Y.reshape(-1))
     else:

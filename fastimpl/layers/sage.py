@@ -12,6 +12,7 @@ from refimpl.layers.sage import (
     SageOutput,
     sage_arguments,
     sage_backward_arguments,
+    sage_width,
 )
 
 
@@ -21,8 +22,9 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
     X, W_neigh, W_self, b = sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat)
     n_dst, n_src = A.graph.n_dst, A.graph.n_src
     neigh, self_ = _halves(W_neigh, W_self, concat)
-    Z = empty((n_dst, W_neigh.shape[1] + W_self.shape[1]), X.dtype)
-    options = {"bias": None if b is None else b[neigh], "relu": relu}
+    Z = empty((n_dst, sage_width(W_neigh, W_self, concat)), X.dtype)
+    added = concat == "sum"  # then the second product is, and what follows the sum follows it
+    options = {} if added else {"bias": None if b is None else b[neigh], "relu": relu}
     if order.forward == 1:
         AX = empty((n_dst, X.shape[1]), X.dtype)
         spmm_matmul_into(A.graph, A.data, X, AX, W_neigh, Z[:, neigh], **options)
@@ -31,7 +33,7 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
         XW = matmul_into(X, W_neigh, empty((n_src, W_neigh.shape[1]), X.dtype))
         spmm_into(A.graph, A.data, XW, Z[:, neigh], **options)
     bias = None if b is None else b[self_]
-    matmul_into(X[:n_dst], W_self, Z[:, self_], bias=bias, relu=relu)
+    matmul_into(X[:n_dst], W_self, Z[:, self_], add=added, bias=bias, relu=relu)
     return SageOutput(Z, AX)
 
 
@@ -43,7 +45,7 @@ def sage_backward(
     X, W_neigh, W_self, b = sage_arguments(
         A, X, W_neigh, W_self, order, b, relu, concat, backward=True
     )
-    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out)
+    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat)
     neigh, self_ = _halves(W_neigh, W_self, concat)
     G_neigh = masked(G_out[:, neigh], X_out[:, neigh], relu)
     db = None
@@ -62,8 +64,10 @@ def sage_backward(
 
 
 def _halves(W_neigh, W_self, concat):
-    """Return the columns of the output that each half fills."""
+    """Return the columns of the output that each half fills, or is added to."""
     h_neigh, h_self = W_neigh.shape[1], W_self.shape[1]
+    if concat == "sum":
+        return slice(0, h_neigh), slice(0, h_neigh)
     if concat == "neigh_first":
         return slice(0, h_neigh), slice(h_neigh, h_neigh + h_self)
     return slice(h_self, h_self + h_neigh), slice(0, h_self)

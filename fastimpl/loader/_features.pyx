@@ -37,6 +37,14 @@ cdef extern from *:
     """
     void widen "gnn_widen"(const uint16_t* half, float* single, int64_t d) noexcept nogil
 
+ctypedef fused number:
+    float
+    double
+
+ctypedef fused result:
+    float
+    double
+
 cdef enum:
     ROWS = 64  # that a thread takes at a time
     AHEAD = 8  # rows between the one copied and the one being fetched
@@ -90,6 +98,31 @@ def widen_rows(
             continue
         widen_batch(first, source, target, result, begin, min(begin + ROWS, n), d)
     raise_if_stopped(&watch)
+
+
+def scale_rows(
+    number[:, ::1] X, const double[::1] mean, const double[::1] std, result[:, ::1] out
+):
+    """Put (X - mean) / std in `out`, which may be X."""
+    cdef int64_t n = X.shape[0], d = X.shape[1], begin
+    cdef Watch watch = new_watch()
+    if n == 0 or d == 0:
+        return
+    for begin in prange(0, n, ROWS, nogil=True, schedule="dynamic", use_threads_if=n > ROWS):
+        if stopped(&watch):
+            continue
+        scale_batch(&X[0, 0], &mean[0], &std[0], &out[0, 0], begin, min(begin + ROWS, n), d)
+    raise_if_stopped(&watch)
+
+
+cdef void scale_batch(
+    const number* X, const double* mean, const double* std, result* out, int64_t begin,
+    int64_t end, int64_t d
+) noexcept nogil:
+    cdef int64_t i, k
+    for i in range(begin, end):
+        for k in range(d):
+            out[i * d + k] = <result>((<double>X[i * d + k] - mean[k]) / std[k])
 
 
 cdef int64_t _count(int64_t all_rows, const int64_t[::1] rows):

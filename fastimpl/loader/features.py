@@ -5,24 +5,34 @@ import numpy as np
 from fastimpl._buffers import empty
 from fastimpl._twin import twin
 from fastimpl.loader import _features
+from refimpl._quiet import quiet
 from refimpl.loader.features import (
+    ROWS,
     Fetched,
     gather_arguments,
     one_sided_trace,
+    over_row_sums,
     plan_arguments,
     two_sided_trace,
 )
 
 
 @twin
-def gather_rows(X, rows):
-    X, rows = gather_arguments(X, rows)
-    out = empty((len(rows), X.shape[1]), np.result_type(X, np.float32))
+@quiet
+def gather_rows(X, rows, scaling=None, dtype=None):
+    X, rows, scaling, dtype = gather_arguments(X, rows, scaling, dtype)
+    found = empty((len(rows), X.shape[1]), np.result_type(X, np.float32))
     if isinstance(X, np.memmap) and np.any(rows[1:] < rows[:-1]):
         order = np.argsort(rows, kind="stable")
-        _gather(X, rows[order], order, out)
+        _gather(X, rows[order], order, found)
     else:
-        _gather(X, rows, None, out)
+        _gather(X, rows, None, found)
+    if scaling is None:
+        return found.astype(dtype, copy=False)
+    if scaling == ROWS:
+        return over_row_sums(found).astype(dtype, copy=False)
+    out = found if found.dtype == dtype else empty(found.shape, dtype)
+    _features.scale_rows(found, *scaling, out)
     return out
 
 

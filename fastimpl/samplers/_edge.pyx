@@ -16,7 +16,7 @@ cdef int edge_whole(Walker* walker) noexcept nogil:
     cdef int64_t b = walker.options.b, first, i, count, batch
     if reserve(walker, 2 * b, b):
         return -1
-    if walker.tables.length == 0:
+    if walker.options.outcomes == 0:
         return 0
     for batch in range((b + BATCH - 1) // BATCH):
         if stopped(walker.watch):
@@ -47,9 +47,9 @@ cdef void draw_direct(Walker* walker, int64_t first, int64_t count) noexcept nog
     cdef int64_t i
     cdef int32_t u
     for i in range(count):
-        u = walker.tables.first[
-            below(walker.main, <uint64_t>(2 * (first + i)), walker.tables.length)
-        ]
+        u = <int32_t>below(walker.main, <uint64_t>(2 * (first + i)), walker.options.outcomes)
+        if walker.tables.first != NULL:
+            u = walker.tables.first[u]
         walker.popped[first + i] = u
         prefetch(walker.indptr + u)
     for i in range(count):
@@ -67,7 +67,7 @@ cdef void draw_by_alias(Walker* walker, int64_t first, int64_t count) noexcept n
     cdef int64_t[BATCH] at
     cdef int64_t i, e
     for i in range(count):
-        at[i] = below(walker.main, <uint64_t>(2 * (first + i)), walker.tables.length)
+        at[i] = below(walker.main, <uint64_t>(2 * (first + i)), walker.options.outcomes)
         prefetch(walker.tables.prob + at[i])
         prefetch(walker.tables.alias + at[i])
     for i in range(count):

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from fastimpl._graph cimport forget
-from fastimpl._interrupts cimport stopped_at
+from fastimpl._interrupts cimport has_stopped, stopped_at
 from fastimpl._streams cimport GOLD, below, displaced_size, partial_shuffle, uniform
 from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, reserve, room
 
@@ -97,7 +97,7 @@ cdef int forest_fire_whole(Walker* walker) noexcept nogil:
                 forget(walker.words, walker.found, walker.s)
                 return -1
             partial_shuffle(main, <uint64_t>c, length, k, picked, picked + k, walker.watch)
-            if walker.watch.stop:
+            if has_stopped(walker.watch):
                 forget(walker.words, walker.found, walker.s)
                 return -1
             c += k

@@ -6,11 +6,11 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
 from fastimpl._graph cimport prefetch
-from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped
+from fastimpl._interrupts cimport Watch, has_stopped, new_watch, raise_if_stopped, stopped
 from fastimpl._memory cimport allocate_zeros, give_back
 from fastimpl._streams cimport below, displaced_size, partial_shuffle
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
-from fastimpl.samplers._relabelling cimport Relabelling, find_new, number_new
+from fastimpl.samplers._relabelling cimport Known, Relabelling, find_new, number_new, relabel
 from fastimpl.samplers._walker cimport (
     FIRST, FOUND, SPARE, Walker, release_buffers, room, sort_unique
 )
@@ -51,10 +51,7 @@ def hop(
                 walkers, offsets, ids_of(indices), ids_of(dst), n_dst, fanout, key, &bounds[0],
                 &first[0], &ids[0], &where[0], &watch,
             )
-            new = find_new(
-                known.local, &known.walker, ids_of(ids), entries, indptr.shape[0] - 1,
-                &watch,
-            )
+            new = find_new(&known.known, &known.walker, ids_of(ids), entries, &watch)
         release(walkers, threads)
     raise_if_stopped(&watch)
     if new < 0:
@@ -62,7 +59,7 @@ def hop(
     src = np.empty(n_dst + new, np.int32)
     with nogil:
         if entries:
-            relabel(known, ids_of(dst), n_dst, &src[0], &ids[0], entries, &watch)
+            make_local(known, ids_of(dst), n_dst, &src[0], &ids[0], entries, &watch)
     raise_if_stopped(&watch)
     if entries == 0:
         src[:] = dst
@@ -143,7 +140,7 @@ cdef void draw_batch(
             draw_row(
                 row, degree, fanout, key, <uint64_t>first[i], walker, where + bounds[i], watch
             )
-    if watch.stop:  # some rows may have drawn nothing
+    if has_stopped(watch):  # some rows may have drawn nothing
         return
     for j in range(bounds[begin], bounds[end]):
         ids[j] = indices[where[j]]
@@ -162,7 +159,7 @@ cdef void draw_row(
         shuffle_whole(key, first, degree, fanout, picked, scratch)
     else:
         partial_shuffle(key, first, degree, fanout, picked, scratch, watch)
-        if watch.stop:
+        if has_stopped(watch):
             return
     if fanout <= FEW:
         for i in range(fanout):
@@ -191,20 +188,19 @@ cdef void shuffle_whole(
         deck[j] = deck[i]
 
 
-cdef void relabel(
-    Relabelling known, const int32_t* dst, int64_t n_dst, int32_t* src, int32_t* ids,
+cdef void make_local(
+    Relabelling relabelling, const int32_t* dst, int64_t n_dst, int32_t* src, int32_t* ids,
     int64_t entries, Watch* watch
 ) noexcept nogil:
     """Fill `src`, and make `ids` local: new nodes come behind `dst`, ascending."""
-    cdef int64_t first, k
-    cdef const int32_t* local = known.local
+    cdef int64_t first
+    cdef Known* known = &relabelling.known
     if n_dst:
         memcpy(src, dst, <size_t>n_dst * sizeof(int32_t))
-    number_new(known.local, &known.walker, n_dst, src)
+    number_new(known, &relabelling.walker, n_dst, src)
     for first in prange(
         0, entries, ROWS * ROWS, schedule="static", use_threads_if=entries > ROWS * ROWS
     ):
         if stopped(watch):
             continue
-        for k in range(first, min(first + ROWS * ROWS, entries)):
-            ids[k] = local[ids[k]]
+        relabel(known, ids, first, min(first + ROWS * ROWS, entries))

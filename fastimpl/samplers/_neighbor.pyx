@@ -11,7 +11,9 @@ from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped
 from fastimpl._memory cimport allocate_zeros, give_back
 from fastimpl._streams cimport FEW, absorb, floyd_few, floyd_many
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
-from fastimpl.samplers._relabelling cimport Relabelling, find_new, number_new
+from fastimpl.samplers._relabelling cimport (
+    Known, Relabelling, find_new, number_new, relabel
+)
 from fastimpl.samplers._walker cimport Walker
 
 cdef enum:
@@ -27,7 +29,7 @@ ctypedef struct Hop:
     int64_t* bounds  # count + 1
     int32_t* ids  # bounds[count], as are the positions
     int64_t* where
-    int32_t* local  # of the batch's relabelling
+    Known* known  # of the batch's relabelling
     Walker* walker  # its memory for what is new
     int64_t new
     int32_t* src
@@ -73,8 +75,8 @@ def hop(
             draw_parts(hops, batches, parts, offsets, columns, fanout, bits, words, &watch)
             for b in prange(batches, schedule="dynamic", use_threads_if=batches > 1):
                 hops[b].new = find_new(
-                    hops[b].local, hops[b].walker, hops[b].ids, hops[b].bounds[hops[b].count],
-                    indptr.shape[0] - 1, &watch,
+                    hops[b].known, hops[b].walker, hops[b].ids, hops[b].bounds[hops[b].count],
+                    &watch,
                 )
                 failed |= hops[b].new < 0
         raise_if_stopped(&watch)
@@ -84,7 +86,7 @@ def hop(
             make_sources(&hops[b], arrays[b])
         with nogil:
             for b in prange(batches, schedule="dynamic", use_threads_if=batches > 1):
-                number_new(hops[b].local, hops[b].walker, hops[b].n_dst, hops[b].src)
+                number_new(hops[b].known, hops[b].walker, hops[b].n_dst, hops[b].src)
             relabel_parts(hops, batches, parts, &watch)
         raise_if_stopped(&watch)
     finally:
@@ -103,7 +105,7 @@ cdef object begin(
     self.n_dst = dst.shape[0]
     self.key = key
     self.bounds = &bounds[0]
-    self.local = known.local
+    self.known = &known.known
     self.walker = &known.walker
     arrays.append([np.asarray(dst), None, np.asarray(bounds)])
 
@@ -207,6 +209,5 @@ cdef void relabel_parts(
 
 cdef void relabel_part(const Hop* self, int64_t part) noexcept nogil:
     cdef int64_t begin = (part - self.first_part) * ROWS
-    cdef int64_t k, end = self.bounds[min(begin + ROWS, self.count)]
-    for k in range(self.bounds[begin], end):
-        self.ids[k] = self.local[self.ids[k]]
+    cdef int64_t end = min(begin + ROWS, self.count)
+    relabel(self.known, self.ids, self.bounds[begin], self.bounds[end])

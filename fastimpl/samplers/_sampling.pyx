@@ -62,7 +62,6 @@ cdef Tables tables_of(tuple arrays) except *:
     tables.first, tables.second = ids_of(first), ids_of(second)
     tables.prob = &prob[0] if prob.shape[0] else NULL
     tables.alias = offsets_of(alias)
-    tables.length = first.shape[0]
     return tables
 
 

@@ -30,6 +30,7 @@ ctypedef struct Options:
     int grow
     int64_t b  # edges to draw
     int by_alias
+    int64_t outcomes  # of the first draw of an edge: nodes with neighbours, or edges
     int64_t roots  # walks; each has `steps` steps, and the first `extra` one more
     int64_t steps
     int64_t extra
@@ -38,11 +39,11 @@ ctypedef struct Options:
 
 # What a sampler needs to know of a graph beyond its rows; made once a graph.
 ctypedef struct Tables:
-    const int32_t* first  # edge: nodes with neighbours, or the lower ends of all edges
+    # edge: nodes with neighbours, NULL where all have, or the lower ends of all edges
+    const int32_t* first
     const int32_t* second  # the higher ends
     const double* prob  # the alias table over them
     const int64_t* alias
-    int64_t length  # of `first`
 
 ctypedef struct Buffer:
     void* memory

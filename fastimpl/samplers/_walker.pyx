@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from fastimpl._graph cimport prefetch
-from fastimpl._interrupts cimport stopped_at
+from fastimpl._interrupts cimport has_stopped, stopped_at
 from fastimpl._memory cimport give_back, resize
 from fastimpl._streams cimport below, displaced_size, partial_shuffle
 
@@ -45,7 +45,7 @@ cdef int draw_roots(Walker* walker) noexcept nogil:
     partial_shuffle(
         walker.main, 0, walker.graph_nodes, m, walker.found, displaced, walker.watch
     )
-    if walker.watch.stop:
+    if has_stopped(walker.watch):
         return -1
     for i in range(m):
         if i + 16 < m:
@@ -183,7 +183,7 @@ cdef int clip(Walker* walker) noexcept nogil:
         walker.main, <uint64_t>walker.counts.draws, s, over, dropped, dropped + over,
         walker.watch,
     )
-    if walker.watch.stop:
+    if has_stopped(walker.watch):
         return -1
     for i in range(over):
         walker.found[dropped[i]] = -1

@@ -1,8 +1,9 @@
 """refimpl/samplers/layer.py on kernels."""
 
+from fastimpl._lending import lent
 from fastimpl._twin import twin
 from fastimpl.samplers import _layer
-from fastimpl.samplers._lending import relabellings
+from fastimpl.samplers._relabelling import Relabelling
 from refimpl.block import MFG, Block
 from refimpl.samplers.layer import layer_arguments
 
@@ -12,7 +13,7 @@ def layer_sample(graph, roots, fanouts, key):
     roots, fanouts, key = layer_arguments(graph, roots, fanouts, key)
     nodes, draws = [roots], 0
     blocks: list[Block] = []
-    with relabellings(graph, 1) as (relabelling,):
+    with lent(Relabelling, graph, 1) as (relabelling,):
         relabelling.enter(roots)
         for fanout in fanouts:
             # all neighbours, where no node has more: that also bounds the scratch memory

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from fastimpl._lending import lent
 from fastimpl._twin import twin
 from fastimpl.samplers import _neighbor
-from fastimpl.samplers._lending import relabellings
+from fastimpl.samplers._relabelling import Relabelling
 from fastimpl.streams import permutation
 from refimpl import _check
 from refimpl.samplers.neighbor import (
@@ -66,7 +67,7 @@ def _sample(graph, batches, fanouts, keys, mode):
     nodes = [[roots] for roots in batches]
     patterns: list[list] = [[] for _ in batches]
     shared = mode == "shared"
-    with relabellings(graph, len(batches)) as known:
+    with lent(Relabelling, graph, len(batches)) as known:
         for relabelling, roots in zip(known, batches, strict=True):
             relabelling.enter(roots)
         for hop, (fanout, hop_keys) in enumerate(zip(fanouts, keys, strict=True)):

@@ -29,6 +29,7 @@ NOTHING = {
     "grow": False,
     "b": 0,
     "by_alias": False,
+    "outcomes": 0,
     "roots": 0,
     "steps": 0,
     "extra": 0,
@@ -74,7 +75,8 @@ def edge(graph, *, b, method):
     known = _tables.setdefault(graph, {})
     if method not in known:
         known[method] = _nodes_with_edges(graph) if method == "direct" else _alias_table(graph)
-    return {"b": b, "by_alias": method == "alias"}, known[method]
+    tables, outcomes = known[method]
+    return {"b": b, "by_alias": method == "alias", "outcomes": outcomes}, tables
 
 
 def random_walk(graph, *, r, h):
@@ -113,12 +115,17 @@ def kernel_options(name, graph, options, clip=None):
 
 
 def _nodes_with_edges(graph):
-    return np.flatnonzero(graph.degrees()).astype(np.int32), *NO_TABLES[1:]
+    """Return the tables of "direct", and how many nodes have edges; where all have, no table."""
+    found = graph.end > graph.start
+    count = np.count_nonzero(found)
+    if count == graph.n:
+        return NO_TABLES, count
+    return (np.flatnonzero(found).astype(np.int32), *NO_TABLES[1:]), count
 
 
 def _alias_table(graph):
     u, v, weights = edge_weights(graph)
     if not len(weights):
-        return NO_TABLES
+        return NO_TABLES, 0
     ends = (np.ascontiguousarray(end, dtype=np.int32) for end in (u, v))
-    return *ends, *alias_build(weights)
+    return (*ends, *alias_build(weights)), len(weights)

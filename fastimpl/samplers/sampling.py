@@ -1,10 +1,8 @@
 """refimpl/samplers/sampling.py on kernels."""
 
-from contextlib import contextmanager
-from weakref import WeakKeyDictionary
-
 import numpy as np
 
+from fastimpl._lending import lent
 from fastimpl._twin import twin
 from fastimpl.graph import as_subgraph, induced_subgraph
 from fastimpl.samplers import _sampling
@@ -16,8 +14,6 @@ from refimpl.graph import Counters
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.sampling import PARTS, sample_with, sampling_arguments
 from refimpl.streams import SAMPLE
-
-_idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> workspaces that nobody is using
 
 
 @twin
@@ -33,7 +29,7 @@ def sample_many(graph, sampler, rng, first, count, *, domain=SAMPLE):
         [[key(seed, domain, q, s) for s in (0, 1)] for q in range(first, first + count)],
         np.uint64,
     ).reshape(count, 2)
-    with _workspace(graph) as workspace:
+    with lent(Workspace, graph, 1) as (workspace,):
         results = _sampling.sample_subgraphs(
             workspace, sampler.name, graph.indptr, graph.indices, options, tables, keys
         )
@@ -44,22 +40,8 @@ def sample_nodes(name, graph, main, probe=0, **options):
     """Run one sampler alone; return its NodeSample."""
     options, tables = kernel_options(name, graph, options)
     main, probe = _check.word("main", main), _check.word("probe", probe)
-    with _workspace(graph) as workspace:
+    with lent(Workspace, graph, 1) as (workspace,):
         nodes, popped, pushed, counts = _sampling.sample_nodes(
             workspace, name, graph.indptr, graph.indices, options, tables, main, probe
         )
     return NodeSample(nodes, popped, pushed, Counters(**counts))
-
-
-@contextmanager
-def _workspace(graph):
-    """Lend a workspace that no other Python thread is using."""
-    idle = _idle.setdefault(graph, [])
-    try:
-        workspace = idle.pop()
-    except IndexError:
-        workspace = Workspace(graph.n)
-    try:
-        yield workspace
-    finally:
-        idle.append(workspace)

@@ -211,7 +211,7 @@ def checked(entries):
     rows, slot_of, back, stamp = entries
     kinds = ("rows", None, 2), ("slot_of", np.int32, 2), ("back", np.int64, 1)
     for (name, dtype, ndim), array in zip((*kinds, ("stamp", np.int32, 1)), entries, strict=True):
-        known = isinstance(array, np.ndarray)
+        known = isinstance(array, np.ndarray) and not isinstance(array, np.matrix)
         wanted = known and array.dtype in (_check.FLOATS if dtype is None else (dtype,))
         if not wanted or array.ndim != ndim or not array.flags.c_contiguous:
             raise TypeError(f"entries.{name} is no array of the kind that Entries says")

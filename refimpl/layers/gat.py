@@ -11,6 +11,7 @@ from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.profiling import count, timed
 from refimpl.propagation import matmul, spmm
+from refimpl.streams import Stream
 
 NORMS = ("softmax", "row", "none")
 FORMS = ("joint", "split")
@@ -27,7 +28,7 @@ class GatOutput(NamedTuple):
     sigma, tau : (heads, n_dst) and (heads, n_src) float arrays
         The receivers' and the senders' shares of the scores.
     P : (heads, e) float array
-        The attention matrix of each head, on A's entries; 0 for entries in no row.
+        The attention matrix of each head, on A's entries, before dropout; 0 for entries in no row.
     """
 
     X_out: np.ndarray
@@ -59,14 +60,27 @@ class GatGradients(NamedTuple):
 
 @quiet
 def gat_forward(
-    A, X, W, a_recv, a_send, *, norm="softmax", form="joint", slope=0.2, b=None, relu=True
+    A,
+    X,
+    W,
+    a_recv,
+    a_send,
+    *,
+    norm="softmax",
+    form="joint",
+    slope=0.2,
+    b=None,
+    relu=True,
+    dropout=0.0,
+    keys=None,
 ):
-    """Return ReLU([P_1 H_1 || P_2 H_2 || ..] + b), where H = X W, and P_k is head k's attention.
+    """Return ReLU([Q_1 H_1 || Q_2 H_2 || ..] + b), where H = X W, and Q_k is head k's attention.
 
     The score of entry (u, v) is phi(sigma_u + tau_v), sigma = H a_recv of the receiver u and
     tau = H a_send of the sender v; phi is a LeakyReLU. Equation 7 as printed takes the scores
     themselves (``norm="none"``); the attention that it cites makes them a softmax over each row
-    (E-E6). JPDC'21 Equations 6 and 7. O(n_src f h + e h) time.
+    (E-E6). In training some of these weights may be dropped, as Velickovic et al. 2018 do; Q_k is
+    what is left, P_k where nothing is. JPDC'21 Equations 6 and 7. O(n_src f h + e h) time.
 
     Parameters
     ----------
@@ -84,6 +98,12 @@ def gat_forward(
         Of phi below 0.
     b : (h,) array of the same dtype, optional
     relu : bool
+    dropout : float in [0, 1)
+        The share of the attention weights, after `norm`, that is set to 0; the others are over
+        1 - dropout. Head k keeps entry i of row u, from 0, if draw i heads + k of the stream
+        ``keys[u]`` is at least `dropout`.
+    keys : (n_dst,) uint64 array, optional
+        A key for each row; needed where something is dropped.
 
     Returns
     -------
@@ -94,8 +114,8 @@ def gat_forward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    options = norm, form, slope, b, relu
-    X, W, a_recv, a_send, b = gat_arguments(A, X, W, a_recv, a_send, *options)
+    options = norm, form, slope, b, relu, dropout, keys
+    X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options)
     H = matmul(X, W)
     heads = np.split(H, len(a_recv), axis=1)
     sigma = scores([H_k[: A.graph.n_dst] for H_k in heads], a_recv)
@@ -109,7 +129,8 @@ def gat_forward(
         else:
             beta[:, j] = leaky(sigma, slope)[:, u] + leaky(tau, slope)[:, v]
         P = attention(A.graph, A.data, beta, norm)
-    Z = [spmm(A.graph, P_k, H_k) for P_k, H_k in zip(P, heads, strict=True)]
+        Q = dropped(P, kept_entries(A.graph, len(heads), dropout, keys), dropout)
+    Z = [spmm(A.graph, Q_k, H_k) for Q_k, H_k in zip(Q, heads, strict=True)]
     return GatOutput(activate(np.concatenate(Z, axis=1), b, relu), H, sigma, tau, P)
 
 
@@ -128,11 +149,13 @@ def gat_backward(
     slope=0.2,
     b=None,
     relu=True,
+    dropout=0.0,
+    keys=None,
     need_dx,
 ):
     """Return the gradients of a GAT layer from the gradient of its output.
 
-    H acts three times: through P H, and through the scores of receivers and senders. Besides
+    H acts three times: through Q H, and through the scores of receivers and senders. Besides
     sparse products this takes the inner product of two rows for every entry, and sums over the
     entries of a row and of a column (E-E7). Lines bear the numbers of the equations of
     docs/models.md, for one head; dY is the gradient of the loss with respect to Y.
@@ -140,7 +163,7 @@ def gat_backward(
 
     Parameters
     ----------
-    A, X, W, a_recv, a_send, norm, form, slope, b, relu
+    A, X, W, a_recv, a_send, norm, form, slope, b, relu, dropout, keys
         As given to `gat_forward`; A has `data_t` and `perm`.
     out : GatOutput
         What `gat_forward` returned.
@@ -157,36 +180,39 @@ def gat_backward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    options = norm, form, slope, b, relu
-    X, W, a_recv, a_send, b = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
+    options = norm, form, slope, b, relu, dropout, keys
+    X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
     out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx)
     G = masked(G_out, out.X_out, relu)  # GAT.1: G = dX_out where X_out > 0, else 0
+    kept = kept_entries(A.graph, len(a_recv), dropout, keys)
     dH, da_recv, da_send = np.empty_like(out.H), np.empty_like(a_recv), np.empty_like(a_send)
     n_dst = A.graph.n_dst
     for k, columns in enumerate(np.split(np.arange(W.shape[1]), len(a_recv))):
         H_k, G_k, P_k = out.H[:, columns], G[:, columns], out.P[k]
         sigma, tau = out.sigma[k], out.tau[k]
-        dP = entry_products(A.graph, G_k, H_k)  # GAT.2: dP_uv = <G_u, H_v>
+        dQ = entry_products(A.graph, G_k, H_k)  # GAT.2: dQ_uv = <G_u, H_v>
         with timed("aggregation"):
-            dbeta = scores_gradient(A, P_k, dP, norm)  # GAT.3: dbeta = P (dP - sum_w P_uw dP_uw)
+            Q_k = dropped(P_k, kept[k], dropout)  # GAT.3: Q = P / (1 - p) where kept, else 0
+            dP = dropped(dQ, kept[k], dropout)  # GAT.4: dP = dQ / (1 - p) where kept, else 0
+            dbeta = scores_gradient(A, P_k, dP, norm)  # GAT.5: dbeta = P (dP - sum_w P_uw dP_uw)
             if form == "joint":
-                E = entry_sums(A.graph, sigma, tau)  # GAT.4: E_uv = sigma_u + tau_v
-                dE = dbeta * leaky_slope(E, slope)  # GAT.5: dE_uv = dbeta_uv phi'(E_uv)
-                dsigma = row_sums(A.graph, dE)  # GAT.6: dsigma_u = sum_v dE_uv
-                dtau = row_sums(A.graph_t, dE[perm])  # GAT.7: dtau_v = sum_u dE_uv
+                E = entry_sums(A.graph, sigma, tau)  # GAT.6: E_uv = sigma_u + tau_v
+                dE = dbeta * leaky_slope(E, slope)  # GAT.7: dE_uv = dbeta_uv phi'(E_uv)
+                dsigma = row_sums(A.graph, dE)  # GAT.8: dsigma_u = sum_v dE_uv
+                dtau = row_sums(A.graph_t, dE[perm])  # GAT.9: dtau_v = sum_u dE_uv
             else:
-                dsigma = row_sums(A.graph, dbeta)  # GAT.8: dsigma_u = sum_v dbeta_uv
-                dsigma *= leaky_slope(sigma, slope)  # GAT.9: dsigma_u *= phi'(sigma_u)
-                dtau = row_sums(A.graph_t, dbeta[perm])  # GAT.10: dtau_v = sum_u dbeta_uv
-                dtau *= leaky_slope(tau, slope)  # GAT.11: dtau_v *= phi'(tau_v)
-        dH[:, columns] = spmm(A.graph_t, P_k[perm], G_k)  # GAT.12: dH = P^T G
-        dH[:n_dst, columns] += outer(dsigma, a_recv[k])  # GAT.13: dH += dsigma a_recv^T
-        dH[:, columns] += outer(dtau, a_send[k])  # GAT.14: dH += dtau a_send^T
-        da_recv[k] = apply(H_k[:n_dst].T, dsigma)  # GAT.15: da_recv = H^T dsigma
-        da_send[k] = apply(H_k.T, dtau)  # GAT.16: da_send = H^T dtau
-    dW = matmul(X.T, dH)  # GAT.17: dW = X^T dH
-    dX = matmul(dH, W.T) if need_dx else None  # GAT.18: dX = dH W^T
-    db = None if b is None else G.sum(axis=0)  # GAT.19: db = sum_u G_u
+                dsigma = row_sums(A.graph, dbeta)  # GAT.10: dsigma_u = sum_v dbeta_uv
+                dsigma *= leaky_slope(sigma, slope)  # GAT.11: dsigma_u *= phi'(sigma_u)
+                dtau = row_sums(A.graph_t, dbeta[perm])  # GAT.12: dtau_v = sum_u dbeta_uv
+                dtau *= leaky_slope(tau, slope)  # GAT.13: dtau_v *= phi'(tau_v)
+        dH[:, columns] = spmm(A.graph_t, Q_k[perm], G_k)  # GAT.14: dH = Q^T G
+        dH[:n_dst, columns] += outer(dsigma, a_recv[k])  # GAT.15: dH += dsigma a_recv^T
+        dH[:, columns] += outer(dtau, a_send[k])  # GAT.16: dH += dtau a_send^T
+        da_recv[k] = apply(H_k[:n_dst].T, dsigma)  # GAT.17: da_recv = H^T dsigma
+        da_send[k] = apply(H_k.T, dtau)  # GAT.18: da_send = H^T dtau
+    dW = matmul(X.T, dH)  # GAT.19: dW = X^T dH
+    dX = matmul(dH, W.T) if need_dx else None  # GAT.20: dX = dH W^T
+    db = None if b is None else G.sum(axis=0)  # GAT.21: db = sum_u G_u
     return GatGradients(dW, da_recv, da_send, dX, db)
 
 
@@ -229,6 +255,23 @@ def attention(graph, data, beta, norm):
         exponentials = np.exp(row - row.max(axis=1, keepdims=True, initial=-np.inf))
         P[:, start:end] = exponentials / exponentials.sum(axis=1, keepdims=True)
     return P
+
+
+def kept_entries(graph, heads, dropout, keys):
+    """Return which entries each head keeps, all that are in a row where nothing is dropped."""
+    kept = np.zeros((heads, graph.e), bool)
+    if not dropout:
+        kept[:, live_entries(graph)[1]] = True
+        return kept
+    for u, (start, end) in enumerate(zip(graph.start, graph.end, strict=True)):
+        draws = Stream(int(keys[u])).uniforms(heads * (end - start)).reshape(-1, heads)
+        kept[:, start:end] = (draws >= dropout).T
+    return kept
+
+
+def dropped(values, kept, dropout):
+    """Return what dropout makes of attention weights; of a gradient as well."""
+    return np.where(kept, values * values.dtype.type(1 / (1 - dropout)), 0)
 
 
 def scores_gradient(A, P, dP, norm):
@@ -279,13 +322,16 @@ def live_entries(graph):
     return rows, entries_of_rows(graph.start, graph.end)
 
 
-def gat_arguments(A, X, W, a_recv, a_send, norm, form, slope, b, relu, backward=False):
-    """Check what both passes take; return (X, W, a_recv, a_send, b)."""
+def gat_arguments(
+    A, X, W, a_recv, a_send, norm, form, slope, b, relu, dropout, keys, backward=False
+):
+    """Check what both passes take; return (X, W, a_recv, a_send, b, keys)."""
     X = _arguments.adjacency("A", A, X, backward)
     _check.choice("norm", norm, NORMS)
     _check.choice("form", form, FORMS)
     _check.real("slope", slope, 0)
     _check.switch("relu", relu)
+    keys = row_keys(keys, A.graph.n_dst, _check.rate("dropout", dropout))
     W = _check.floats("W", W, (X.shape[1], None), X.dtype)
     a_recv = _check.floats("a_recv", a_recv, (None, None), X.dtype)
     a_send = _check.floats("a_send", a_send, a_recv.shape, X.dtype)
@@ -296,7 +342,22 @@ def gat_arguments(A, X, W, a_recv, a_send, norm, form, slope, b, relu, backward=
         )
     if backward and A.perm is None:
         raise ValueError("A must have perm: see loop_norm")
-    return X, W, a_recv, a_send, _arguments.bias(b, W.shape[1], X.dtype)
+    return X, W, a_recv, a_send, _arguments.bias(b, W.shape[1], X.dtype), keys
+
+
+def row_keys(keys, rows, dropout):
+    """Check the keys of the rows' dropout, which may be None where nothing is dropped."""
+    if keys is None:
+        if dropout:
+            raise ValueError(f"keys must be given where dropout is {dropout}, got None")
+        return None
+    if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64:
+        raise TypeError(
+            f"keys must be a uint64 array, got {getattr(keys, 'dtype', type(keys).__name__)}"
+        )
+    if keys.shape != (rows,):
+        raise ValueError(f"keys must have shape ({rows},), got {keys.shape}")
+    return np.ascontiguousarray(keys)
 
 
 def gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx):

@@ -126,9 +126,7 @@ def row_l2_arguments(out, G, eps):
 def dropout_arguments(X, rate, key):
     """Check the arguments of `dropout`; return them."""
     X = _check.floats("X", X, (None, None))
-    rate = _check.real("rate", rate, 0)
-    if rate >= 1:
-        raise ValueError(f"rate must be below 1, got {rate}")
+    rate = _check.rate("rate", rate)
     key = _check.word_or_words("key", key)
     if not isinstance(key, int) and key.shape != X.shape[:1]:
         raise ValueError(f"key must be an int or have shape ({len(X)},), got {key.shape}")

@@ -11,7 +11,7 @@ from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
 from refimpl.scheduling import check_order
 
-CONCAT = ("neigh_first", "self_first")
+CONCAT = ("neigh_first", "self_first", "sum")
 
 
 class SageOutput(NamedTuple):
@@ -20,6 +20,7 @@ class SageOutput(NamedTuple):
     Attributes
     ----------
     X_out : (n_dst, h_neigh + h_self) float array
+        h wide where the halves are added.
     AX : (n_dst, f) float array or None
         A X, where the chosen order computes it.
     """
@@ -37,7 +38,7 @@ class SageGradients(NamedTuple):
     ----------
     W_neigh, W_self : (f, h_neigh) and (f, h_self) float arrays
     X : (n_src, f) float array or None
-    b : (h_neigh + h_self,) float array or None
+    b : float array of shape (width of X_out,) or None
     """
 
     W_neigh: np.ndarray
@@ -48,10 +49,11 @@ class SageGradients(NamedTuple):
 
 @quiet
 def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="neigh_first"):
-    """Return ReLU([A X W_neigh || X W_self] + b).
+    """Return ReLU([A X W_neigh || X W_self] + b), or ReLU(A X W_neigh + X W_self + b).
 
-    JPDC'21 Equation 1. With h = h_neigh + h_self, O(e f + n_dst f h) time for (A X) W_neigh, and
-    O(e h_neigh + n_src f h) for A (X W_neigh).
+    JPDC'21 Equation 1; the sum is Hamilton et al. 2017, Algorithm 1, where one matrix multiplies
+    both, and makes an output as wide as there are classes. With h = h_neigh + h_self,
+    O(e f + n_dst f h) time for (A X) W_neigh, and O(e h_neigh + n_src f h) for A (X W_neigh).
 
     Parameters
     ----------
@@ -60,12 +62,15 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
     X : (n_src, f) float32 or float64 array
         The first n_dst rows are those of the receiving nodes themselves.
     W_neigh, W_self : (f, h_neigh) and (f, h_self) arrays of the same dtype
+        Of one shape where their products are added.
     order : ProductOrders
         From `chain_order`; it changes the cost, and the result by rounding only.
     b : (h_neigh + h_self,) array of the same dtype, optional
+        Of h_neigh numbers where the halves are added.
     relu : bool
-    concat : {"neigh_first", "self_first"}
-        Which half comes first: the neighbours' as in Equation 1, or the node's own (E-E1).
+    concat : {"neigh_first", "self_first", "sum"}
+        Which half comes first: the neighbours' as in Equation 1, or the node's own (E-E1); "sum"
+        adds them.
 
     Returns
     -------
@@ -84,7 +89,10 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
         AX = None
         N = spmm(A.graph, A.data, matmul(X, W_neigh))
     S = matmul(X[: A.graph.n_dst], W_self)
-    Z = np.concatenate([N, S] if concat == "neigh_first" else [S, N], axis=1)
+    if concat == "sum":
+        Z = N + S
+    else:
+        Z = np.concatenate([N, S] if concat == "neigh_first" else [S, N], axis=1)
     return SageOutput(activate(Z, b, relu), AX)
 
 
@@ -104,7 +112,7 @@ def sage_backward(
         gradient of X.
     out : SageOutput
         What `sage_forward` returned.
-    G_out : (n_dst, h_neigh + h_self) array of the dtype of X
+    G_out : (n_dst, width of the output) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
 
     Returns
@@ -119,9 +127,11 @@ def sage_backward(
     X, W_neigh, W_self, b = sage_arguments(
         A, X, W_neigh, W_self, order, b, relu, concat, backward=True
     )
-    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out)
+    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat)
     G = masked(G_out, X_out, relu)
-    if concat == "neigh_first":
+    if concat == "sum":
+        G_neigh = G_self = G
+    elif concat == "neigh_first":
         G_neigh, G_self = np.split(G, [W_neigh.shape[1]], axis=1)
     else:
         G_self, G_neigh = np.split(G, [W_self.shape[1]], axis=1)
@@ -154,13 +164,23 @@ def sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat, backward=False
     _check.choice("concat", concat, CONCAT)
     W_neigh = _check.floats("W_neigh", W_neigh, (X.shape[1], None), X.dtype)
     W_self = _check.floats("W_self", W_self, (X.shape[1], None), X.dtype)
-    return X, W_neigh, W_self, _arguments.bias(b, W_neigh.shape[1] + W_self.shape[1], X.dtype)
+    if concat == "sum" and W_self.shape != W_neigh.shape:
+        raise ValueError(
+            f'W_self must have shape {W_neigh.shape} like W_neigh where concat is "sum", '
+            f"got {W_self.shape}"
+        )
+    return X, W_neigh, W_self, _arguments.bias(b, sage_width(W_neigh, W_self, concat), X.dtype)
 
 
-def sage_backward_arguments(A, X, W_neigh, W_self, out, G_out):
+def sage_width(W_neigh, W_self, concat):
+    """Return the width of a layer's output."""
+    return W_neigh.shape[1] + (0 if concat == "sum" else W_self.shape[1])
+
+
+def sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat):
     """Check what only the backward pass takes; return (X_out, AX, G_out)."""
     rows, out = A.graph.n_dst, _check.record("out", out, SageOutput)
-    shape = (rows, W_neigh.shape[1] + W_self.shape[1])
+    shape = (rows, sage_width(W_neigh, W_self, concat))
     X_out, G_out = _arguments.output(out.X_out, G_out, shape, X.dtype)
     return X_out, saved_product(out.AX, rows, X), G_out
 

@@ -8,10 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.loader.files import AT_REST, matrix, still_whole
 from refimpl.loader.store import FeatureStore
 
 ID_BYTES = 8  # of a row's number in a message
+BLOCK = 4096  # rows worked on at a time
+ROWS = "rows"  # how features may be scaled, where no array says it
 KINDS = ("idx", "data", "sync")
 
 
@@ -128,11 +131,13 @@ def plan_fetch(store, ids, me=0):
     return FetchPlan(store, me, len(ids), *store.ownership.split(ids))
 
 
-def gather_rows(X, rows):
-    """Return ``X[rows]``; float16 becomes float32 exactly. O(n d) time.
+@quiet
+def gather_rows(X, rows, scaling=None, dtype=None):
+    """Return ``X[rows]``, perhaps scaled; float16 becomes float32 exactly.
 
-    Rows of a memory-mapped file are read in ascending order, each page at one time. The packing in
-    the data loader of FreshGNN section 6, and line 5 of JPDC'21 Algorithm 1.
+    Rows of a memory-mapped file are read in ascending order, each page at one time. Scaled rows
+    are computed in float64, and rounded once. O(n d) time. The packing in the data loader of
+    FreshGNN section 6, and line 5 of JPDC'21 Algorithm 1.
 
     Parameters
     ----------
@@ -140,6 +145,11 @@ def gather_rows(X, rows):
         C-contiguous; may be a numpy.memmap.
     rows : (n,) integer array
         In any order, repeated or not.
+    scaling : (mean, std) or "rows", optional
+        Two (d,) float64 arrays, the second above 0: rows become (X[rows] - mean) / std. Or each is
+        divided by the sum of its magnitudes, if that is above 0.
+    dtype : float32 or float64, optional
+        Of the result. Default: that of X, but float32 for float16.
 
     Returns
     -------
@@ -148,14 +158,22 @@ def gather_rows(X, rows):
     Raises
     ------
     TypeError, ValueError
-        If X is no such array, or a row is not in it.
+        If X is no such array, a row is not in it, or the scaling does not fit.
     OSError
         If X is mapped from a file that has become shorter.
     """
-    X, rows = gather_arguments(X, rows)
-    out = np.empty((len(rows), X.shape[1]), np.result_type(X, np.float32))
-    order = np.argsort(rows, kind="stable") if isinstance(X, np.memmap) else slice(None)
-    out[order] = X[rows[order]]
+    X, rows, scaling, dtype = gather_arguments(X, rows, scaling, dtype)
+    out = np.empty((len(rows), X.shape[1]), dtype)
+    order = np.argsort(rows, kind="stable") if isinstance(X, np.memmap) else np.arange(len(rows))
+    for i in range(0, len(rows), BLOCK):  # so that copies in float64 stay small
+        block = order[i : i + BLOCK]
+        found = X[rows[block]]
+        if scaling == ROWS:
+            found = over_row_sums(found)
+        elif scaling is not None:
+            mean, std = scaling
+            found = (found - mean) / std
+        out[block] = found
     return out
 
 
@@ -314,10 +332,47 @@ def seconds_arguments(n, row_bytes):
     return _check.integer("n", n, 0, most), _check.integer("row_bytes", row_bytes, 1, most)
 
 
-def gather_arguments(X, rows):
-    """Check the arguments of `gather_rows`; return (X, rows)."""
+def gather_arguments(X, rows, scaling, dtype):
+    """Check the arguments of `gather_rows`; return (X, rows, scaling, dtype)."""
     X = still_whole(matrix("X", X, dtypes=(*AT_REST, np.dtype(np.float64))))
-    return X, _check.ids("rows", rows, 0, len(X), np.int64)
+    if scaling is not None:
+        scaling = check_scaling(scaling, X.shape[1])
+    dtype = np.result_type(X, np.float32) if dtype is None else _check.float_dtype("dtype", dtype)
+    return X, _check.ids("rows", rows, 0, len(X), np.int64), scaling, dtype
+
+
+def check_scaling(scaling, width=None):
+    """Return "rows", or a pair of read-only (width,) float64 arrays; None accepts any width.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is neither "rows" nor a pair (mean, std) of finite numbers, the std above 0, or is of
+        another width.
+    """
+    if isinstance(scaling, str) and scaling == ROWS:
+        return scaling
+    if not isinstance(scaling, (tuple, list)) or len(scaling) != 2:
+        raise TypeError('scaling must be a pair (mean, std) of arrays, "rows" or None')
+    mean = _check.floats("scaling's mean", scaling[0], (None,), np.float64).copy()
+    if width is not None and mean.size != width:
+        raise ValueError(
+            f"features must have {mean.size} columns, as those that the scaling is of, got {width}"
+        )
+    std = _check.floats("scaling's std", scaling[1], mean.shape, np.float64).copy()
+    if not np.isfinite(mean).all() or not np.isfinite(std).all() or np.any(std <= 0):
+        raise ValueError("scaling must be finite, and its std above 0")
+    mean.flags.writeable = std.flags.writeable = False
+    return mean, std
+
+
+def over_row_sums(X):
+    """Return rows over the sums of their magnitudes, where these are above 0, in float64."""
+    X = np.asarray(X).astype(
+        np.float64
+    )  # before the sum, which would be cut where NumPy's buffers end
+    sums = np.abs(X).sum(axis=1, keepdims=True)
+    return X / np.where(sums > 0, sums, 1)
 
 
 def plan_arguments(plan):
@@ -331,7 +386,8 @@ def plan_arguments(plan):
     for name in ("rows", "positions"):
         if len(_check.listed(f"plan.{name}", getattr(plan, name), "arrays")) != len(sizes):
             raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")
-    if np.shape(_check.array("plan.copies", plan.copies))[:1] != (2,):
+    copies = _check.array("plan.copies", plan.copies)
+    if copies.shape[:1] != (2,):
         raise ValueError("plan.copies must have two rows")
     n = _check.integer("plan.n", plan.n, 0)
     for part in store.parts:
@@ -340,7 +396,7 @@ def plan_arguments(plan):
         _check.ids("plan.rows", r, 0, k, np.int64) for r, k in zip(plan.rows, sizes, strict=True)
     ]
     positions = [_check.ids("plan.positions", p, 0, n, np.int64) for p in plan.positions]
-    copies = np.stack([_check.ids("plan.copies", c, 0, n, np.int64) for c in plan.copies])
+    copies = np.stack([_check.ids("plan.copies", c, 0, n, np.int64) for c in copies])
     if list(map(len, rows)) != list(map(len, positions)):
         raise ValueError("plan.positions must be as long as plan.rows")
     to = np.concatenate([*positions, copies[0]])

@@ -56,7 +56,7 @@ class Topology:
             a, b, bandwidth = _check.sequence("links", link, "(int, int, float)", 3)
             a, b = _check.integer("links", a, 0), _check.integer("links", b, 0)
             if a == b:
-                raise ValueError(f"links must join two vertices, got {a} twice")
+                raise ValueError(f"links must join two vertices, got {_check.shown(a)} twice")
             links.append((a, b, _check.real("bandwidth of links", bandwidth, 0, strict=True)))
         if len({link[:2] for link in links}) < len(links):
             raise ValueError("links must hold a pair of vertices once")

@@ -37,6 +37,7 @@ def bucket(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
         is beyond what one draw can tell apart.
     """
     m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
+    classes = WeightClasses(m, class_count(m, heaviest_weight(graph, deg_cap)))
     main, probe = Stream(_check.word("main", main)), Stream(_check.word("probe", probe))
     deg = graph.degrees()
     weight = (deg if deg_cap is None else np.minimum(deg, deg_cap)).tolist()
@@ -44,7 +45,6 @@ def bucket(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
 
     FS = main.pick_without_replacement(graph.n, m).tolist()
     Vs = set(FS)
-    classes = WeightClasses(m, class_count(m, heaviest_weight(graph, deg_cap)))
     for slot, v in enumerate(FS):
         classes.join(slot, weight[v])
     for _ in range(n - m):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._quiet import quiet
 from refimpl.block import MFG, Block, entries_of_rows, sources
 from refimpl.samplers.layer import layer_arguments
 from refimpl.streams import Stream
@@ -60,7 +61,7 @@ def importance_law(graph, data):
     graph : Graph
         The pattern of P, with n nodes and e entries.
     data : (e,) float array
-        Its values, finite and not negative.
+        Its values, finite and not negative, and so the sum of their squares.
 
     Returns
     -------
@@ -199,21 +200,27 @@ def _top_down(graph, data, roots, sizes, key, hop):
     return ImportanceSample(MFG(tuple(nodes), tuple(blocks)), tuple(values))
 
 
+@quiet
 def _law(columns, values, k):
     """Return the law over k columns, given the column and the value of every entry."""
     mass = np.bincount(columns, weights=values.astype(np.float64) ** 2, minlength=k)
     mass = mass.astype(np.float64, copy=False)  # integers, where there are no entries
     cumulative = np.cumsum(mass)
     total = cumulative[-1] if k else 0
+    if not np.isfinite(total):
+        raise ValueError("data must have squares with a finite sum")
     return ColumnLaw(mass / total if total > 0 else np.zeros(k), cumulative)
 
 
+@quiet
 def _scale(law, u):
     """Return c / (t q) for every column, c how often the t uniform numbers `u` draw it."""
     scale = np.zeros(len(law.q))
     if law.q.any():
-        x = u * law.cumulative[-1]  # below the last sum, as u <= 1 - 2**-53
-        drawn, count = np.unique(np.searchsorted(law.cumulative, x, "right"), return_counts=True)
+        x = u * law.cumulative[-1]  # below the last sum, as u <= 1 - 2**-53, if it is not too tiny
+        last = np.searchsorted(law.cumulative, law.cumulative[-1])
+        hit = np.minimum(np.searchsorted(law.cumulative, x, "right"), last)
+        drawn, count = np.unique(hit, return_counts=True)
         scale[drawn] = count / (len(u) * law.q[drawn])
     return scale
 
@@ -255,4 +262,6 @@ def _checked_law(law, n):
             raise TypeError(f"law.{name} must be a float64 array: see importance_law")
         if part.shape != (n,):
             raise ValueError(f"law must be over the graph's {n} nodes, got {part.size}")
+    if not all(0 <= total < np.inf for total in law.cumulative[-1:]):
+        raise ValueError("law.cumulative must end in a finite sum that is not negative")
     return law

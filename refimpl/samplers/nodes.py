@@ -55,7 +55,8 @@ def root_count(graph, name, value):
     """Check how many distinct roots to draw; return it."""
     value = _check.integer(name, value, 1)
     if value > graph.n:
-        raise ValueError(f"{name} must be at most the number of nodes ({graph.n}), got {value}")
+        most = f"at most the number of nodes ({graph.n})"
+        raise ValueError(f"{name} must be {most}, got {_check.shown(value)}")
     return value
 
 

@@ -63,14 +63,15 @@ def pin_tile(
     """
     m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
     eta, lanes = dashboard_options(eta, lanes, probe_range, overflow)
-    main, probe = Stream(_check.word("main", main)), Stream(_check.word("probe", probe))
     deg = graph.degrees()
     weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
     popped, pushed = [], []
 
     d = graph.weight_sum(deg_cap) / graph.n  # 1 E-B6: entries over nodes
+    capacity = planned_capacity(eta, m, d)  # 2
+    main, probe = Stream(_check.word("main", main)), Stream(_check.word("probe", probe))
     FS = main.pick_without_replacement(graph.n, m)  # 4 6 E-B5: without replacement
-    capacity = max(planned_capacity(eta, m, d), int(weight[FS].sum()))  # 2 E-B9: room for roots
+    capacity = max(capacity, int(weight[FS].sum()))  # 2 E-B9: room for roots
     Vs = set(FS.tolist())  # 5
     board = Dashboard(capacity, FS, weight[FS], n)  # 2-3 7-19 E-B2: the roots stay in the sample
     for _ in range(n - m):  # 20 E-B4: n - m steps, not n nodes

@@ -55,8 +55,15 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
     assert metrics["dataset"]["train"] == 130
     assert metrics["settings"] == {
         "data": str((tmp_path / metrics["settings"]["data"]).resolve()),
+        "features": None,
+        "labels": "label",
+        "setting": None,
+        "split": None,
+        "scaling": None,
         "impl": gnn.__name__,
         "dtype": "float32",
+        "features_in": "memory",
+        "half_features": False,
         "threads": 1,
         "model": "sage",
         "method": "graph",
@@ -64,10 +71,16 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
         "hidden": 8,
         "bias": False,
         "dropout": 0.0,
+        "classifier": "dense",
         "row_l2": False,
         "classifier_relu": False,
         "epochs": 3,
         "lr": 0.01,
+        "weight_decay": 0.0,
+        "decay": "first",
+        "patience": None,
+        "eval_every": 1,
+        "eval_memory": 2**30,
         "rng": 4,
         "concat": "neigh_first",
         "normalize": False,
@@ -112,12 +125,12 @@ def test_the_scores_are_those_of_the_weights_in_the_checkpoint(run, folder, tmp_
     metrics = run("--impl", "refimpl")[3]
     state, _ = refimpl.lab.training.load_checkpoint(tmp_path / "out" / "checkpoint.npz")
     dataset = tiny_dataset(folder)
-    A, X, W = dataset.graph.to_scipy(), dataset.features, state.best_weights
+    A, X, W = dataset.graph.to_scipy(), dataset.inputs(), state.best_weights
     degrees = np.maximum(dataset.graph.degrees(), 1)[:, None]
     for layer in ("layer1", "layer2"):
         halves = [(A @ X) / degrees @ W[f"{layer}.W_neigh"], X @ W[f"{layer}.W_self"]]
         X = np.maximum(np.hstack(halves), 0)
-    right = (X @ W["classifier.W"]).argmax(axis=1) == dataset.labels.argmax(axis=1)
+    right = (X @ W["classifier.W"]).argmax(axis=1) == dataset.labels
     assert metrics["val_f1"] == pytest.approx(right[dataset.val].mean(), abs=1e-12)
     assert metrics["test_f1"] == pytest.approx(right[dataset.test].mean(), abs=1e-12)
 
@@ -242,7 +255,7 @@ def test_the_help_has_what_all_runs_have_first():
     assert titles[-1] == "--model rgcn"
     assert {"batch_size", "fanouts", "pool", "workers"} <= {*groups["several methods"]}
     assert {"normalize", "sampler", "budget"} <= {*groups["--method graph"]}
-    assert groups["--model gat"] == ["heads", "attention"]
+    assert groups["--model gat"] == ["heads", "attention", "attention_dropout"]
 
 
 @pytest.mark.parametrize("command", ["train", "compare", "sample", "info"])
@@ -269,14 +282,14 @@ def test_help_shows_the_defaults_that_are_used(run):
         "layers",
         "sampler",
         "eta",
-        "lr",
         "pool",
         "dtype",
     ):
         shown = str(settings[name]).replace("pin_tile", "pin-tile")
         assert f"(default: {shown})" in actions[name]
     assert f"(default: {settings['rng']})" in actions["seed"]
-    assert "(default: 30)" in actions["epochs"]
+    assert "(default: 30; with method full 200)" in actions["epochs"]
+    assert "(default: 0.01; with model gat 0.003)" in actions["lr"]
     assert "(default: 256)" in actions["hidden"]
     assert build_parser("refimpl").parse_args(["train"]).command == "train"
 

@@ -185,7 +185,7 @@ def test_the_first_step_in_dense_algebra(gnn, dataset, model):
         loss, _, count, _ = trainer.step()
     nodes = subgraphs(gnn, dataset, config, 1)[0].nodes
     A = dataset.train_graph.to_scipy().toarray()[np.ix_(nodes, nodes)]
-    H = dataset.features[dataset.train[nodes]]
+    H = dataset.inputs(dataset.train[nodes])
     for number in (1, 2):
         if model == "sage":
             mean = A / np.maximum(A.sum(axis=1, keepdims=True), 1) @ H
@@ -198,7 +198,7 @@ def test_the_first_step_in_dense_algebra(gnn, dataset, model):
             )
     logits = H @ W["classifier.W"]
     P = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    Y = dataset.labels[dataset.train[nodes]]
+    Y = dataset.targets(dataset.train[nodes])
     assert count == len(nodes)
     assert loss == pytest.approx(-np.log((P * Y).sum(axis=1)).mean(), rel=1e-12)
     gradient = trainer.state.m["classifier.W"] / 0.1
@@ -316,5 +316,7 @@ def test_settings_that_do_not_fit_are_refused(gnn, dataset):
             config_of(**{name: 0})
         with pytest.raises(ValueError, match=f'{name} is no setting where .*method is "full"'):
             full("sage", **{name: 2})
-    with pytest.raises(ValueError, match=r"at most the number of training nodes \(130\), got 131"):
+    with pytest.raises(
+        ValueError, match=r"at most the number of nodes that training sees \(130\), got 131"
+    ):
         gnn.make_trainer(dataset, config_of(clusters=131))

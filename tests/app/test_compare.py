@@ -105,7 +105,7 @@ def test_what_every_method_samples_is_compared(compare, method):
     status, stdout, _, result = compare("--rounds", "2", "--method", method, *few, *size)
     assert (status, result["iterations"]) == (0, 4)
     assert (result["same_subgraphs"], result["agree"]) == (True, True)
-    unused = {"impl", "epochs", "background", "workers", "features", "half_features"}
+    unused = {"impl", "epochs", "background", "workers", "features_in", "half_features"}
     assert not unused & result["settings"].keys()
     assert result["settings"]["method"] == method
 

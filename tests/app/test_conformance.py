@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import version
 
 import pytest
-from conformance_programs import answering, program
+from conformance_programs import CONSTRUCTORS, answering, program
 
 import fastimpl
 from refimpl.lab.apps.cli import main
@@ -36,7 +36,7 @@ def test_every_kernel_conforms(gnn, capsys, tmp_path):
     rows = [line.split() for line in out if line.startswith("  ")]
     files = vectors.load()
     assert sorted(row[-3] for row in rows) == sorted(file["function"] for file in files)
-    assert {row[-3] for row in rows} >= set(fastimpl.compiled)
+    assert {row[-3] for row in rows} >= set(fastimpl.compiled) - set(CONSTRUCTORS)
     assert {row[-1] for row in rows} == {"conforms"}
     assert out[-1] == f"{len(files)} conforms"
     report = json.loads(path.read_text())

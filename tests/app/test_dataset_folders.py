@@ -63,11 +63,11 @@ def test_graphsaint_folder(tmp_path):
     assert [part.tolist() for part in (data.train, data.val, data.test)] == [[1, 2, 4], [0], [3]]
     expected = matrix(3, [(0, 1), (0, 2)]).toarray()  # nodes 1, 2, 4; the self-loop is dropped
     assert np.array_equal(data.train_graph.to_scipy().toarray(), expected)
-    assert np.array_equal(data.labels, np.eye(3)[[0, 1, 2, 0, 1, 2]])
+    assert data.labels.tolist() == [0, 1, 2, 0, 1, 2]
     column = [2, 3, 8]
     expected = (FEATS[:, 0].astype(float) - np.mean(column)) / np.std(column)
-    np.testing.assert_allclose(data.features, np.stack([expected, [0, 0, 0, 1, 0, 4]], 1))
-    assert load_dataset(str(tmp_path / "tiny")).features.dtype == np.float32
+    np.testing.assert_allclose(data.inputs(), np.stack([expected, [0, 0, 0, 1, 0, 4]], 1))
+    assert load_dataset(str(tmp_path / "tiny")).inputs().dtype == np.float32
 
 
 def test_graphsaint_multilabel(tmp_path):
@@ -84,9 +84,9 @@ def test_graphsaint_training_part_ignores_all_other_nodes(tmp_path):
     edges = [(1, 2), (1, 4), (0, 3), (3, 5)]
     folder = write_graphsaint(tmp_path / "poisoned", feats=poison, adj_full=matrix(6, edges))
     poisoned = load_dataset(folder)
-    assert np.array_equal(clean.features[clean.train], poisoned.features[poisoned.train])
+    assert np.array_equal(clean.inputs(clean.train), poisoned.inputs(poisoned.train))
     assert np.array_equal(clean.train_graph.indices, poisoned.train_graph.indices)
-    assert np.abs(poisoned.features[poisoned.val]).max() > 1e4  # the poison was there
+    assert np.abs(poisoned.inputs(poisoned.val)).max() > 1e4  # the poison was there
 
 
 FILES = ("adj_full.npz", "adj_train.npz", "feats.npy", "class_map.json", "role.json")
@@ -217,11 +217,11 @@ def test_computers_has_its_published_sizes():
     data = load_dataset(real("computers"))
     assert (data.name, data.graph.n, data.graph.e) == ("computers", 13_752, 491_722)
     assert (data.train_graph.n, data.train_graph.e) == (9_076, 209_744)
-    assert data.features.shape == (13_752, 767) and data.labels.shape == (13_752, 10)
+    assert data.features.shape == (13_752, 767) and data.classes == 10
     assert (len(data.val), len(data.test)) == (1_650, 3_026)
     isolated = [np.count_nonzero(g.degrees() == 0) for g in (data.graph, data.train_graph)]
     assert isolated == [281, 315] and not data.multilabel
-    train = data.features[data.train].astype(np.float64)
+    train = data.inputs(data.train).astype(np.float64)
     np.testing.assert_allclose(train.mean(axis=0), 0, atol=1e-6)
 
 
@@ -277,15 +277,19 @@ def test_planetoid_files(tmp_path):
     )
     assert data.train.tolist() == [0, 1, 2] and data.test.tolist() == sorted(TEST)
     assert np.array_equal(data.val, np.arange(3, 503))
-    assert np.array_equal(
-        data.train_graph.to_scipy().toarray(), matrix(3, [(0, 1), (1, 2)]).toarray()
-    )
+    assert data.setting == "transductive" and data.train_graph is data.graph
+    between = data.with_setting("inductive").train_graph.to_scipy().toarray()
+    assert np.array_equal(between, matrix(3, [(0, 1), (1, 2)]).toarray())
     raw = np.zeros((508, 4))
     raw[:KNOWN], raw[TEST] = parts["allx"].toarray(), parts["tx"].toarray()
-    np.testing.assert_array_equal(data.features, standardise(raw, [0, 1, 2]))
-    assert np.array_equal(data.labels[:KNOWN], parts["ally"])
-    assert np.array_equal(data.labels[TEST], parts["ty"])
-    assert data.labels[506].tolist() == [1, 0, 0]  # has no class: counts as 0, in no part
+    np.testing.assert_array_equal(data.features, raw)
+    sums = np.maximum(raw.sum(axis=1, keepdims=True), 1)
+    np.testing.assert_array_equal(data.inputs(), raw / sums)
+    scaled = load_dataset(tmp_path, dtype="float64", scaling="standard").inputs()
+    np.testing.assert_array_equal(scaled, standardise(raw, [0, 1, 2]))
+    assert np.array_equal(data.targets()[:KNOWN], parts["ally"])
+    assert np.array_equal(data.targets(TEST), parts["ty"])
+    assert data.labels[506] == -1  # has no class: in no part
 
 
 def test_planetoid_leaves_nodes_without_a_class_out_of_the_split(tmp_path):
@@ -294,19 +298,20 @@ def test_planetoid_leaves_nodes_without_a_class_out_of_the_split(tmp_path):
         parts["ally"][row] = 0
     parts["ty"][0] = 0
     data = load_dataset(write_planetoid(tmp_path, **parts))
-    assert data.train.tolist() == [0, 2] and data.train_graph.n == 2
+    assert data.train.tolist() == data.roots.tolist() == [0, 2]
     assert data.test.tolist() == [503, 504, 505] and len(data.val) == 499 and 100 not in data.val
 
 
 def test_planetoid_statistics_ignore_validation_and_test_rows(tmp_path):
-    clean = load_dataset(write_planetoid(tmp_path))
+    clean = load_dataset(write_planetoid(tmp_path), scaling="standard")
     allx = planetoid_parts()["allx"].toarray()
     allx[3:] = 1e6
     poisoned = load_dataset(
-        write_planetoid(tmp_path, allx=sp.csr_matrix(allx), tx=sp.csr_matrix(allx[3:7]))
+        write_planetoid(tmp_path, allx=sp.csr_matrix(allx), tx=sp.csr_matrix(allx[3:7])),
+        scaling="standard",
     )
-    assert np.array_equal(clean.features[:3], poisoned.features[:3])
-    assert np.abs(poisoned.features[3:]).max() > 1e4
+    assert np.array_equal(clean.inputs()[:3], poisoned.inputs()[:3])
+    assert np.abs(poisoned.inputs()[3:]).max() > 1e4
 
 
 def test_planetoid_refuses_to_run_what_a_pickle_names(tmp_path):
@@ -385,12 +390,15 @@ def test_planetoid_bad_file(tmp_path, part, changes, words):
 def test_cora_has_its_published_sizes():
     data = load_dataset(real("cora"))
     assert (data.name, data.graph.n, data.graph.e) == ("cora", 2_708, 10_556)
-    assert data.features.shape == (2_708, 1_433) and data.labels.shape == (2_708, 7)
+    assert data.features.shape == (2_708, 1_433) and data.classes == 7
     assert [len(part) for part in (data.train, data.val, data.test)] == [1_208, 500, 1_000]
     assert np.array_equal(data.train, np.arange(1_208)) and data.test[0] == 1_708
-    assert data.train_graph.n == 1_208
+    assert data.with_setting("inductive").train_graph.n == 1_208
     counts = [351, 217, 418, 818, 426, 298, 180]  # of the classes, as published
-    assert data.labels.sum(axis=0).tolist() == counts
+    assert np.bincount(data.labels).tolist() == counts
+    public = load_dataset(real("cora"), split="public")
+    assert np.bincount(public.labels[public.train]).tolist() == [20] * 7
+    assert [len(part) for part in (public.train, public.val, public.test)] == [140, 500, 1_000]
 
 
 # ---- one door ----------------------------------------------------------------------------------

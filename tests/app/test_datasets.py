@@ -119,9 +119,9 @@ def test_communities_degrees_follow_a_power_law(built_in):
     assert 1 <= np.count_nonzero(degrees == 0) < 100
     rows = np.repeat(np.arange(graph.n), degrees)
     assert not np.any(rows == graph.indices)
-    community = built_in.labels.argmax(axis=1)
+    community = built_in.labels
     assert 0.6 < np.mean(community[rows] == community[graph.indices]) < 0.72
-    assert np.abs(100 * built_in.labels.mean(axis=0) - SHARES).max() < 1
+    assert np.abs(100 * built_in.targets().mean(axis=0) - SHARES).max() < 1
 
 
 def test_communities_split_is_random_and_the_training_graph_sees_nothing_else(built_in):
@@ -132,21 +132,21 @@ def test_communities_split_is_random_and_the_training_graph_sees_nothing_else(bu
     train = built_in.train
     expected = built_in.graph.to_scipy()[train][:, train]
     assert (expected != built_in.train_graph.to_scipy()).nnz == 0
-    np.testing.assert_allclose(built_in.features[train].mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(built_in.features[train].std(axis=0), 1, rtol=1e-12)
-    assert np.abs(built_in.features[built_in.val].mean(axis=0)).min() > 1e-9
+    np.testing.assert_allclose(built_in.inputs(train).mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(built_in.inputs(train).std(axis=0), 1, rtol=1e-12)
+    assert np.abs(built_in.inputs(built_in.val).mean(axis=0)).min() > 1e-9
 
 
 def linear_accuracy(data, inputs):
     """Test accuracy of least squares on the training rows; the graph enters by `inputs` only."""
     inputs = np.column_stack([inputs, np.ones(len(inputs))])
-    weights = np.linalg.lstsq(inputs[data.train], data.labels[data.train], rcond=None)[0]
+    weights = np.linalg.lstsq(inputs[data.train], data.targets(data.train), rcond=None)[0]
     predicted = (inputs[data.test] @ weights).argmax(axis=1)
-    return np.mean(predicted == data.labels[data.test].argmax(axis=1))
+    return np.mean(predicted == data.labels[data.test])
 
 
 def test_communities_are_hard_without_the_graph_and_easy_with_it(built_in):
-    x, graph = built_in.features, built_in.graph
+    x, graph = built_in.inputs(), built_in.graph
     mean = graph.to_scipy() / np.maximum(graph.degrees(), 1)[:, None]
     near = mean @ x
     assert 0.55 < linear_accuracy(built_in, x) < 0.65
@@ -158,7 +158,7 @@ def test_multilabel_communities_share_graph_and_features(built_in):
     assert several.multilabel and several.labels.shape == (10_000, 20)
     assert np.array_equal(several.features, built_in.features)
     assert np.array_equal(several.graph.indices, built_in.graph.indices)
-    community = built_in.labels.argmax(axis=1)
+    community = built_in.labels
     held = np.stack([several.labels[community == c].mean(axis=0) for c in range(len(SHARES))])
     assert np.all((held > 0.9).sum(axis=0) == 3)  # each label holds in three communities
     assert np.all((held > 0.9) | ((held > 0) & (held < 0.1)))  # but for some flips
@@ -168,8 +168,8 @@ def test_multilabel_communities_share_graph_and_features(built_in):
 def test_communities_dtype():
     single = communities(2)
     double = communities(2, dtype=np.float64)
-    assert single.features.dtype == single.labels.dtype == np.float32
-    assert np.array_equal(double.features.astype(np.float32), single.features)
+    assert single.inputs().dtype == single.targets().dtype == np.float32
+    assert np.array_equal(double.inputs().astype(np.float32), single.inputs())
     with pytest.raises(TypeError, match="dtype must be float32 or float64"):
         communities(2, dtype="int32")
     with pytest.raises(ValueError, match="rng must be in"):

@@ -54,8 +54,8 @@ def test_torch_batches_are_the_same_for_any_number_of_workers(gnn, monkeypatch):
     assert sorted(map(contents, one)) == sorted(map(contents, batches(3)))
     sub = gnn.sample_many(data.train_graph, sampler, 3, 7, 1)[0]
     nodes = data.train[sub.nodes]
-    assert torch.equal(one[7].features, torch.tensor(data.features[nodes]))
-    assert one[7].labels.tolist() == data.labels[nodes, 1].tolist()
+    assert torch.equal(one[7].features, torch.tensor(data.inputs(nodes)))
+    assert one[7].labels.tolist() == data.labels[nodes].tolist()
     ends = set(zip(nodes[one[7].target].tolist(), nodes[one[7].source].tolist(), strict=True))
     assert ends == {
         (u, v) for u in nodes.tolist() for v in nodes.tolist() if data.graph.to_scipy()[u, v]

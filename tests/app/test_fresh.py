@@ -16,6 +16,7 @@ from fresh_cases import (
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import differences
+from strategies import dataset_on
 from tiny_data import tiny_dataset
 
 import refimpl
@@ -42,6 +43,7 @@ def dataset(tmp_path_factory):
 def test_a_cache_of_the_exact_rows_changes_no_logit(gnn, dataset, model, layers, dropout):
     """Same logits, same gradients above, others below. Masks go by node, not by row."""
     options = {"model": model, "layers": layers, "dropout": dropout, "p_grad": 1.0}
+    options |= {"attention_dropout": dropout} if model == "gat" else {}
     plain = watched(gnn, dataset, config_of(**{**options, "cache_layers": ()}), 1)
     trainer = watched(gnn, dataset, config_of(**options))
     rng = np.random.default_rng(2)
@@ -85,14 +87,18 @@ def reads_and_computes(trainer, layers):
 
 
 @EACH_MODEL
-@pytest.mark.parametrize(("layers", "dropout"), [(1, 0.0), (2, 0.0), (3, 0.0), (3, 0.2)])
-def test_gradients_with_cached_rows_held_constant(gnn, dataset, model, layers, dropout):
+@pytest.mark.parametrize(
+    ("layers", "dropout", "classifier"),
+    [(1, 0.0, "dense"), (2, 0.0, "dense"), (3, 0.0, "dense"), (3, 0.2, "dense"), (3, 0.0, "layer")],
+)
+def test_gradients_with_cached_rows_held_constant(gnn, dataset, model, layers, dropout, classifier):
     """And the compact forward pass: all by dense algebra on the graph before pruning.
 
     Biases keep rows of zeros away from the kink of the ReLU.
     """
-    options = {"batch_size": 6, "p_grad": 0.8, "bias": True, "hidden": 6}
-    config = config_of(model=model, layers=layers, dropout=dropout, **options)
+    options = {"batch_size": 6, "p_grad": 0.8, "bias": True, "hidden": 6, "lr": 0.01}
+    common = {"layers": layers, "dropout": dropout, "classifier": classifier}
+    config = config_of(model=model, **common, **options)
     rng = np.random.default_rng(4)
     with watched(gnn, dataset, config) as trainer:
         for W in trainer.state.weights.values():
@@ -131,7 +137,7 @@ def test_features_of_dead_nodes_are_never_read(gnn, dataset, model):
     needed[dataset.train[clean.nodes[0]]] = True
     dead = clean.mfg.nodes[0][~needed[dataset.train[clean.mfg.nodes[0]]]]
     assert len(dead), "no node is dead: this shows nothing"
-    poisoned.run.features = np.where(needed[:, None], dataset.features, np.nan)[dataset.train]
+    poisoned.run.features = np.where(needed[:, None], dataset.inputs(), np.nan)[dataset.train]
     assert trajectory(poisoned, 1) == want
 
 
@@ -263,10 +269,10 @@ def test_a_run_goes_on_from_its_own_state(gnn, dataset):
 @pytest.mark.parametrize(("batch_size", "age"), [(1, 6), (3, 2), (5, 1), (40, 1)])
 def test_the_default_age_is_a_sixth_of_an_epoch(batch_size, age):
     """Of 36 nodes; the paper's 200 would be many epochs."""
-    graph = refimpl.as_graph([(i, i + 1) for i in range(35)], symmetrize=True)
+    data = dataset_on(refimpl.as_graph([(i, i + 1) for i in range(35)], symmetrize=True))
     for t_stale, expected in ((None, age), (200, 200), (0, 0)):
         method = refimpl.methods.Fresh(batch_size=batch_size, t_stale=t_stale)
-        assert refimpl.TrainConfig(method=method).fitted(graph).method.t_stale == expected
+        assert refimpl.TrainConfig(method=method).fitted(data).method.t_stale == expected
 
 
 def test_roots_are_looked_up_or_not(gnn, dataset):

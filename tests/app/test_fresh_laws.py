@@ -30,8 +30,8 @@ def neighbour_sampling(gnn, dataset, config, steps):
     """Train on sampled neighbours, a loop on its own; return (loss, bytes of weights) of steps."""
     graph, X, Y = (
         dataset.train_graph,
-        dataset.features[dataset.train],
-        dataset.labels[dataset.train],
+        dataset.inputs(dataset.train),
+        dataset.targets(dataset.train),
     )
     stack = Stack(gnn, config, X.shape[1], Y.shape[1], dataset.multilabel)
     weights = stack.initial_weights(config.rng, X.dtype)
@@ -179,7 +179,7 @@ class Gas:
     """
 
     def __init__(self, dataset, weights, layers, hidden, lr):
-        self.X, self.Y = dataset.features[dataset.train], dataset.labels[dataset.train]
+        self.X, self.Y = dataset.inputs(dataset.train), dataset.targets(dataset.train)
         A = dataset.train_graph.to_scipy()
         self.mean = sp.diags_array(1 / np.maximum(A.sum(axis=1), 1)) @ A
         self.W = {name: W.copy() for name, W in weights.items()}

@@ -29,6 +29,21 @@ def test_a_few_cases_of_each_format_and_all_that_was_found(fuzz, capfd):
     assert not found or files.main(["--workers", "1", "--replay", *found]) == 0
 
 
+def test_a_finding_says_how_to_see_it_again(fuzz, monkeypatch, capsys, tmp_path):
+    files = fuzz("files")
+    monkeypatch.setattr(files, "FOUND", tmp_path)
+    monkeypatch.setattr(
+        files.Child, "ask", lambda self, one: ("model", "bad" if one == 31 else "loaded")
+    )
+    asked = ["--first", "30", "--cases", "3", "--seed", "x", "--formats", "features,model"]
+    assert files.main([*asked, "--workers", "1"]) == 1
+    out = capsys.readouterr().out
+    again = "python -m fuzz files --seed x --formats features,model --first 31 --cases 1"
+    assert f"FINDING model 31: bad\n  again: {again}\n" in out
+    (saved,) = tmp_path.iterdir()
+    assert saved.name.startswith("model-")
+
+
 def wrong(error):
     def load(folder):
         raise error

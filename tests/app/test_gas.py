@@ -66,7 +66,7 @@ class Dense:
         self.A = pattern(dataset.train_graph)
         self.degrees = self.A.sum(axis=1)
         self.M = matrix(config.model.name, self.A, self.degrees)
-        self.X, self.Y = dataset.features[dataset.train], dataset.labels[dataset.train]
+        self.X, self.Y = dataset.inputs(dataset.train), dataset.targets(dataset.train)
         self.iteration = 0
 
     def mask(self, number, width):

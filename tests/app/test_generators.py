@@ -188,14 +188,14 @@ def test_karate_club():
     }
     data = load_dataset("karate", dtype="float64")
     officers = [v for v in expected if expected.nodes[v]["club"] == "Officer"]
-    assert np.array_equal(np.flatnonzero(data.labels[:, 1]), officers)
+    assert np.array_equal(np.flatnonzero(data.labels), officers)
     assert data.name == "karate" and not data.multilabel and data.features.shape == (34, 34)
     assert [len(part) for part in (data.train, data.val, data.test)] == [18, 6, 10]
     assert np.linalg.matrix_rank(data.features) > 30  # the features tell the nodes apart
     expected = karate().to_scipy()[data.train][:, data.train]
     assert (expected != data.train_graph.to_scipy()).nnz == 0
-    assert data.features.dtype == data.labels.dtype == np.float64
-    assert load_dataset("karate", rng=9).features.dtype == np.float32
+    assert data.inputs().dtype == data.targets().dtype == np.float64
+    assert load_dataset("karate", rng=9).inputs().dtype == np.float32
 
 
 def test_training_on_the_karate_club_finds_the_two_sides(gnn):

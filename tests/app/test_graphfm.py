@@ -65,7 +65,7 @@ def dense_pass(gnn, dataset, config, weights, batch, histories, iteration):
     M = matrix(config.model.name, A, degrees)
     M_inside = matrix(config.model.name, A & inside, degrees)
     around = (A & inside).any(axis=1) & ~inside
-    Z, histories = dataset.features[dataset.train], histories.copy()
+    Z, histories = dataset.inputs(dataset.train), histories.copy()
     for number in range(config.layers):
         W = weights_of(weights, f"layer{number + 1}")
         Z = Z * mask(gnn, config, *Z.shape, number, iteration)
@@ -78,7 +78,7 @@ def dense_pass(gnn, dataset, config, weights, batch, histories, iteration):
             Z = known.astype(H.dtype)
             Z[batch] = H[batch]
     last = mask(gnn, config, *H.shape, config.layers, iteration)[batch]
-    Y = dataset.labels[dataset.train][batch]
+    Y = dataset.targets(dataset.train)[batch]
     return mean_loss(logits(config, weights, H[batch], last), Y), histories
 
 

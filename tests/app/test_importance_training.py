@@ -51,7 +51,7 @@ def test_the_first_step_in_dense_algebra(gnn, dataset, model, method):
     sample = find(gnn, f"{method}_sample")
     (nodes, blocks), values = sample(norm.graph, norm.data, roots, (30, 50), key(6, LAYER, 0, 0))
     assert_array_equal(nodes[2], roots)
-    H = dataset.features[dataset.train[nodes[0]]]
+    H = dataset.inputs(dataset.train[nodes[0]])
     for number, (block, data) in enumerate(zip(blocks, values, strict=True), start=1):
         sums = block.to_scipy(data).toarray() @ H
         if model == "sage":
@@ -61,7 +61,7 @@ def test_the_first_step_in_dense_algebra(gnn, dataset, model, method):
             H = np.maximum(sums @ W[f"layer{number}.W"], 0)
     logits = H @ W["classifier.W"]
     P = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    Y = dataset.labels[dataset.train[roots]]
+    Y = dataset.targets(dataset.train[roots])
     assert count == 40
     assert loss == pytest.approx(-np.log((P * Y).sum(axis=1)).mean(), rel=1e-12)
     gradient = trainer.state.m["classifier.W"] / 0.1
@@ -82,8 +82,8 @@ def test_the_key_of_a_batch_is_its_place_in_its_epoch(gnn, dataset, model, metho
             stream, roots = key(6, LAYER, epoch, b), shuffled[40 * b : 40 * b + 40]
             want = sample(norm.graph, norm.data, roots, (30, 50), stream)
             operands, X, Y, _ = next_minibatch(trainer)
-            assert_array_equal(X, trainer.run.X[want.mfg.nodes[0]])
-            assert_array_equal(Y, trainer.run.Y[roots])
+            assert_array_equal(X, trainer.run.load(want.mfg.nodes[0]))
+            assert_array_equal(Y, trainer.run.targets(roots)[0])
             for A, data in zip(operands, want.values, strict=True):
                 assert_array_equal(A.data, data)
 
@@ -189,9 +189,8 @@ def test_one_draw_a_layer_leaves_rows_empty_and_still_trains(gnn, dataset, model
 
 
 def test_settings_that_do_not_fit_are_refused(dataset):
-    graph = dataset.train_graph
     for method in METHODS:
-        default = refimpl.TrainConfig(method=method, layers=3).fitted(graph).method
+        default = refimpl.TrainConfig(method=method, layers=3).fitted(dataset).method
         assert default.layer_sizes == (512, 512, 512)
         assert config_of("sage", method, layer_sizes=[3, 4]).method.layer_sizes == (3, 4)
         for model in ("mixhop", "gat", "mlp"):
@@ -204,6 +203,6 @@ def test_settings_that_do_not_fit_are_refused(dataset):
             ((1.0, 2), TypeError, "layer_sizes must be an integer"),
         ):
             with pytest.raises(error, match=message):
-                config_of("gcn", method, layer_sizes=sizes).fitted(graph)
+                config_of("gcn", method, layer_sizes=sizes).fitted(dataset)
     with pytest.raises(ValueError, match='layer_sizes is no setting where .*method is "layer"'):
         config_from({"method": "layer", "layer_sizes": (3, 4)})

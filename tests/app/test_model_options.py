@@ -16,7 +16,8 @@ from refimpl.lab.training.models import MODELS
 
 pytestmark = pytest.mark.runs
 
-GRAPH = karate_dataset().train_graph
+DATA = karate_dataset()
+LAST = {"classifier": "layer"}
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,13 @@ GRAPH = karate_dataset().train_graph
         ({"dropout": "much"}, TypeError, "dropout must be a real number"),
         ({"bias": 1}, TypeError, "bias must be True or False"),
         ({"row_l2": None}, TypeError, "row_l2 must be True or False"),
+        ({"classifier": "last"}, ValueError, "classifier must be one of 'dense', 'layer'"),
+        (LAST | {"row_l2": True}, ValueError, 'row_l2 must be False where classifier is "layer"'),
+        (LAST | {"classifier_relu": True}, ValueError, "classifier_relu must be False where cla"),
+        (LAST | {"model": "mixhop"}, ValueError, 'classifier must be "dense" .* is "mixhop"'),
+        ({"model": "gat", "attention_dropout": 1}, ValueError, "attention_dropout must be below 1"),
+        ({"model": "gat", "attention_dropout": -1}, ValueError, "attention_dropout must be finite"),
+        ({"model": "gat", "attention_dropout": "x"}, TypeError, "attention_dropout must be a real"),
         ({"background": "yes"}, TypeError, "background must be True or False"),
         ({"concat": "both"}, ValueError, "concat must be one of 'neigh_first', 'self_first'"),
         ({"model": "gat", "attention": "x"}, ValueError, "attention must be one of 'softmax'"),
@@ -58,7 +66,7 @@ GRAPH = karate_dataset().train_graph
 )
 def test_bad_settings(options, error, message):
     with pytest.raises(error, match=message):
-        config_from({"hidden": 8, **options}).fitted(GRAPH)
+        config_from({"hidden": 8, **options}).fitted(DATA)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +98,7 @@ def test_parts_of_another_kind(options, error, message):
         ("hops", 3, {"model": "sage"}),
         ("heads", 2, {"model": "sage"}),
         ("attention", "row", {"model": "mixhop"}),
+        ("attention_dropout", 0.5, {"model": "gcn"}),
         ("background", True, {"method": "fresh"}),
         ("workers", 1, {"method": "layer"}),
         ("p_grad", 0.5, {"method": "neighbor"}),
@@ -119,7 +128,7 @@ def test_what_normalising_is_for(model):
 
 def test_default_fanouts_are_those_of_the_paper():
     def fanouts(**options):
-        return config_from({"method": "layer", **options}).fitted(GRAPH).method.fanouts
+        return config_from({"method": "layer", **options}).fitted(DATA).method.fanouts
 
     assert fanouts() == (25, 10)
     assert fanouts(layers=1) == (25,)
@@ -139,7 +148,7 @@ def test_flat_settings_are_json_and_come_back(method):
         "cluster": {"clusters": 4, "clusters_per_batch": 2},
     }
     config = config_from({"method": method, "rng": 5, **options.get(method, {})})
-    for one in (config, config.fitted(GRAPH) if method != "graph" else config):
+    for one in (config, config.fitted(DATA) if method != "graph" else config):
         flat = json.loads(json.dumps(one.flat()))
         assert config_from(flat).flat() == one.flat()
         again = config_from(flat)
@@ -154,9 +163,9 @@ def test_the_age_bound_scales_with_the_epoch():
 
     def age(size, **options):
         options = {"method": "fresh", "batch_size": size, **options}
-        return config_from(options).fitted(GRAPH).method.t_stale
+        return config_from(options).fitted(DATA).method.t_stale
 
-    assert GRAPH.n == 18
+    assert DATA.train_graph.n == 18
     assert [age(size) for size in (1, 2, 3, 18, 512)] == [3, 1, 1, 1, 1]
     assert (age(1, t_stale=9), age(1, t_stale=np.inf)) == (9, np.inf)
 
@@ -203,6 +212,11 @@ LAYER = ("--method", "layer", "--batch-size", "40")
         ),
         (("--concat", "self-first"), {"concat": "self_first"}, "GraphSAGE on pin-tile subgraphs"),
         (("--bias", "--row-l2"), {"bias": True, "row_l2": True}, "GraphSAGE on"),
+        (
+            ("--model", "gat", "--classifier", "layer", "--attention-dropout", "0.5"),
+            {"classifier": "layer", "attention_dropout": 0.5},
+            "GAT on pin-tile subgraphs",
+        ),
         (("--dropout", "0.25", "--background"), {"dropout": 0.25, "background": True}, "GraphSAGE"),
         (
             LAYER,

@@ -105,7 +105,7 @@ def test_listed_nodes(gnn, folder, model):
 
 def test_raw_features_are_scaled_as_in_training(gnn, folder, model):
     data = load_dataset(folder, dtype="float64")
-    scaled = gnn.predict(model, data.graph, data.features, what="embeddings", scaled=True)
+    scaled = gnn.predict(model, data.graph, data.inputs(), what="embeddings", scaled=True)
     unscaled = gnn.predict(model, data.graph, raw(folder), what="embeddings")
     assert scaled.tobytes() == unscaled.tobytes()
 
@@ -206,7 +206,7 @@ def test_data_sets_say_how_they_were_scaled(single):
     mean, std = data.scaling
     np.testing.assert_allclose(mean, raw(single)[data.train].mean(axis=0))
     np.testing.assert_allclose(std, raw(single)[data.train].std(axis=0))
-    np.testing.assert_array_equal(data.features, (raw(single) - mean) / std)
+    np.testing.assert_array_equal(data.inputs(), (raw(single) - mean) / std)
 
 
 @pytest.mark.parametrize("source", ["karate", "communities", "cora", "computers"])
@@ -214,10 +214,10 @@ def test_a_data_set_scaled_as_another(source):
     source = real(source) if source in ("cora", "computers") else source
     own = load_dataset(source)
     again = load_dataset(source, scaling=own.scaling)
-    assert own.features.tobytes() == again.features.tobytes()
+    assert own.inputs().tobytes() == again.inputs().tobytes()
     mean, std = own.scaling
     other = load_dataset(source, scaling=(mean + std, 2 * std))
-    np.testing.assert_allclose(other.features, (own.features - 1) / 2, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(other.inputs(), (own.inputs() - 1) / 2, rtol=1e-4, atol=1e-5)
     np.testing.assert_array_equal(other.scaling[1], 2 * std)
 
 
@@ -231,9 +231,9 @@ def test_a_model_keeps_its_scaling_where_the_training_nodes_differ(single, tiny_
     inside.eliminate_zeros()
     sp.save_npz(folder / "adj_train.npz", inside)
     (folder / "role.json").write_text(json.dumps(roles))
-    assert not np.allclose(load_dataset(folder).features, data.features)
+    assert not np.allclose(load_dataset(folder).inputs(), data.inputs())
     scaled = load_dataset(folder, scaling=data.scaling)
-    assert scaled.features.tobytes() == data.features.tobytes()
+    assert scaled.inputs().tobytes() == data.inputs().tobytes()
     for source in (single, folder):
         argv = ["predict", tiny_model, "--data", source, "--what", "embeddings"]
         assert main([*map(str, argv), "--out", str(tmp_path / f"{source.name}.npy")]) == 0

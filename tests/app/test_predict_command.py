@@ -83,10 +83,10 @@ import numpy as np
 gnn = importlib.import_module(sys.argv[1])
 model = gnn.load_model(sys.argv[2])
 data = gnn.load_dataset(sys.argv[3], dtype=model.dtype, scaling=model.scaling)
-labels = gnn.predict(model, data.graph, data.features, data.test, scaled=True)
+labels = gnn.predict(model, data.graph, data.features, data.test)
 if not model.multilabel:
     labels = labels[:, None] == np.arange(model.classes)
-print(repr(gnn.f1_micro(labels, data.labels[data.test])))
+print(repr(gnn.f1_micro(labels, data.targets(data.test))))
 """
 
 
@@ -144,7 +144,7 @@ def test_csv_and_npy_hold_the_same(gnn, folder, run_folder, command, tmp_path, w
             text = command(*options, "--out", tmp_path / name)
             assert f"wrote {tmp_path / name}" in text
             assert f"{what} of {len(ids)} nodes" in text
-        expected = gnn.predict(model, data.graph, data.features, ids, what, True)
+        expected = gnn.predict(model, data.graph, data.features, ids, what)
         saved = np.load(tmp_path / "a.npy")
         assert saved.dtype == expected.dtype and saved.tobytes() == expected.tobytes()
         with (tmp_path / "a.csv").open(newline="") as file:
@@ -161,7 +161,7 @@ def test_csv_and_npy_hold_the_same(gnn, folder, run_folder, command, tmp_path, w
 def test_summary(folder, run_folder, command):
     text = command("--data", folder, "--nodes", "val")
     model, data = load_model(run_folder / "model.npz"), load_dataset(folder)
-    labels = refimpl.predict(model, data.graph, data.features, data.val, scaled=True)
+    labels = refimpl.predict(model, data.graph, data.features, data.val)
     counts = labels.sum(axis=0) if model.multilabel else np.bincount(labels, minlength=CLASSES)
     rows = [line.split() for line in text.splitlines()]
     for c in np.flatnonzero(counts):
@@ -205,7 +205,7 @@ def test_help_of_predict():
 
 NEW = "--graph {data}/adj_full.npz --features {data}/feats.npy"
 BAD = {
-    "no source": ("", "give either --data, or --graph and --features; got none of them"),
+    "no source": ("", "give either --data, or --graph and --features, or --data EDGES.csv"),
     "both": (f"--data {{data}} {NEW}", "got --data and --graph and --features"),
     "graph alone": ("--graph a.npz", "got --graph"),
     "features alone": ("--features a.npy", "got --features"),

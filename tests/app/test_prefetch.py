@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from comparison import assert_bits
 from strategies import even_graph
+from tiny_data import tiny_dataset
 
 from refimpl.lab.backend import bind
+from refimpl.lab.training.config import config_from
 from refimpl.lab.training.prefetch import Prefetcher
 from refimpl.profiling import Meter, record
 
@@ -198,6 +200,22 @@ def test_the_threads_end_with_the_prefetcher(workers):
     del batches
     gc.collect()
     wait_for_the_end()
+
+
+@pytest.mark.parametrize("method", ["fresh", "neighbor", "vrgcn"])
+def test_the_threads_end_with_the_trainer(gnn, tmp_path, method):
+    """At once, not when Python next looks for objects that hold each other."""
+    options = {"method": method, "batch_size": 9, "hidden": 8, "epochs": 1, "workers": 2}
+    options |= {"model": "gcn"} if method == "vrgcn" else {}
+    trainer = gnn.make_trainer(tiny_dataset(tmp_path), config_from(options))
+    gc.disable()
+    try:
+        trainer.step()
+        assert len(prefetch_threads()) == 2
+        del trainer
+        wait_for_the_end()
+    finally:
+        gc.enable()
 
 
 @ASYNCHRONOUS

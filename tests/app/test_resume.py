@@ -55,7 +55,7 @@ STEPS_AN_EPOCH = 6  # of the tiny data set, at least
 NEVER = -1
 
 # A small buffer wraps; 22 nodes in a batch make 6 steps an epoch.
-FREE = ("pool", "threads", "background", "workers", "features")
+FREE = ("pool", "threads", "background", "workers", "features_in")
 FRESH = ("--method", "fresh", "--batch-size", 22, "--fanouts", "4,3", "--t-stale", 200)
 FRESH = (*FRESH, "--buffer", 6000)
 
@@ -111,9 +111,9 @@ def test_stopped_between_epochs(argv, tmp_path, gnn, method):
 def test_resume_may_change_the_workers_and_where_features_are(argv, tmp_path, options):
     assert main(argv("whole", *options, "--epochs", 4)) == 0
     assert main(argv("parts", *options, "--epochs", 1, "--workers", 2)) == 0
-    free = ("--workers", 0, "--features", "mmap")
+    free = ("--workers", 0, "--features-in", "mmap")
     assert resume(tmp_path / "parts", "--epochs", 2, *free) == 0
-    assert resume(tmp_path / "parts", "--epochs", 4, "--features", "memory") == 0
+    assert resume(tmp_path / "parts", "--epochs", 4, "--features-in", "memory") == 0
     same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"), but=FREE)
 
 
@@ -130,7 +130,7 @@ def test_resume_may_change_the_pool(argv, tmp_path):
         (),
         ("--background", "--model", "gat", "--dropout", 0.2, "--bias"),
         ("--background", "--model", "gcn", "--method", "layer", "--batch-size", 20, "--pool", 3),
-        (*FRESH, "--t-stale", 7, "--warmup", 2, "--features", "mmap"),
+        (*FRESH, "--t-stale", 7, "--warmup", 2, "--features-in", "mmap"),
         (*FRESH, "--t-stale", "inf", "--model", "gat", "--workers", 2, "--control", "random"),
         ("--method", "neighbor", "--batch-size", 22, "--workers", 1, "--dropout", 0.2),
     ],
@@ -204,18 +204,18 @@ def test_killed_while_features_are_written(argv, tmp_path):
     """A run that goes on writes them again; one that goes on in memory removes them."""
     options = (*FRESH, "--epochs", 2)
     assert main(argv("whole", *options)) == 0
-    killed = stopped(*argv("parts", *options, "--features", "mmap"), rename=1)
+    killed = stopped(*argv("parts", *options, "--features-in", "mmap"), rename=1)
     assert killed.returncode == -signal.SIGKILL
     left = sorted(path.name for path in (tmp_path / "parts").iterdir() if path.name != LOCK)
     assert [name[:22] for name in left] == ["training_features.npy."]
     assert resume(tmp_path / "parts") == 2  # there was no checkpoint yet
-    killed = stopped(*argv("parts", *options, "--features", "mmap"), rename=4)
+    killed = stopped(*argv("parts", *options, "--features-in", "mmap"), rename=4)
     assert killed.returncode == -signal.SIGKILL  # features, checkpoint, checkpoint, history.csv
     assert (tmp_path / "parts" / "training_features.npy").exists()
     again = ("train", "--resume", "--out", str(tmp_path / "parts"))
     killed = stopped(*again, rename=1)
     assert killed.returncode == -signal.SIGKILL
-    assert resume(tmp_path / "parts", "--features", "memory") == 0
+    assert resume(tmp_path / "parts", "--features-in", "memory") == 0
     same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"), but=FREE)
     assert not list((tmp_path / "parts").glob("*features*"))
 

@@ -25,6 +25,7 @@ NOT_RUN = {  # statements of the functions followed, and why a recipe does not c
     ),
     'score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))': "a control",
     "score = -score": "a control",
+    "word, line = _check.shown(word), _check.shown(line)": "sizes that are refused",
 }
 
 

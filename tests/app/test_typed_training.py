@@ -33,7 +33,11 @@ ALL = {"bases": 2, "node_types": 2, "bias": True, "dropout": 0.3, "row_l2": True
 
 
 @pytest.mark.parametrize("method", ["full", "graph", "layer"])
-@pytest.mark.parametrize("options", [{}, {"node_types": 2}, ALL], ids=["plain", "typed", "all"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"node_types": 2}, ALL, {"node_types": 2, "bases": 2, "classifier": "layer"}],
+    ids=["plain", "typed", "all", "last"],
+)
 def test_gradients_of_the_stack_are_differences_of_the_loss(gnn, dataset, method, options):
     with gnn.make_trainer(dataset, config_of(method, **options)) as trainer:
         operands, X, Y, node_weights = next_minibatch(trainer)
@@ -75,8 +79,8 @@ def test_with_all_neighbours_blocks_give_what_the_graph_gives(gnn, dataset, opti
         roots = np.arange(0, graph.n, 3)
         mfg = gnn.layer_sample(graph, roots, (-1, -1), 1)
         operands = stack.block_operands(mfg, graph.degrees(), graph, dtype=np.float64)
-        logits, _ = stack.forward(W, operands, trainer.run.X[mfg.nodes[0]])
-        exact = full_graph_forward(stack, W, graph, trainer.run.X).logits
+        logits, _ = stack.forward(W, operands, trainer.run.load(mfg.nodes[0]))
+        exact = full_graph_forward(stack, W, graph, trainer.run.load()).logits
     assert_allclose(logits, exact[roots], rtol=1e-10, atol=1e-12)
 
 
@@ -154,12 +158,12 @@ def test_training_learns_and_a_kept_model_predicts_on_typed_graphs(gnn, dataset,
     )
     model = refimpl.load_model(tmp_path / "m.npz")
     assert model.architecture["relations"] == 3
-    labels = gnn.predict(model, dataset.graph, dataset.features, scaled=True)
-    hits = labels[dataset.test] == dataset.labels[dataset.test].argmax(axis=1)
+    labels = gnn.predict(model, dataset.graph, dataset.features)
+    hits = labels[dataset.test] == dataset.labels[dataset.test]
     assert hits.mean() == pytest.approx(result.test_f1)
     plain = refimpl.as_graph(dataset.graph.to_scipy())
     with pytest.raises(TypeError, match="graph must be a TypedGraph"):
-        gnn.predict(model, plain, dataset.features, scaled=True)
+        gnn.predict(model, plain, dataset.features)
 
 
 def test_a_graph_without_the_types_of_the_model_is_refused(gnn, dataset, tmp_path):

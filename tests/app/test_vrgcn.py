@@ -56,7 +56,7 @@ def dataset():
 def graph_of(gnn, dataset, config, iteration):
     """Return what is sampled in an iteration: hops of the layers 2 .. L alone."""
     graph = dataset.train_graph
-    settings = config.fitted(graph).method
+    settings = config.fitted(dataset).method
     epoch, b = divmod(iteration, -(-graph.n // settings.batch_size))
     roots = gnn.samplers.epoch_batches(
         np.arange(graph.n, dtype=np.int32), settings.batch_size, config.rng, epoch
@@ -76,7 +76,7 @@ def layer(model, W, aggregate, own):
 def exact_pass(dataset, config, weights):
     """Return the outputs of all layers for every node, from all neighbours, without dropout."""
     A = pattern(dataset.train_graph)
-    P, H = matrix(config.model.name, A, A.sum(axis=1)), [dataset.features[dataset.train]]
+    P, H = matrix(config.model.name, A, A.sum(axis=1)), [dataset.inputs(dataset.train)]
     for number in range(1, config.layers + 1):
         H.append(layer(config.model.name, weights_of(weights, f"layer{number}"), P @ H[-1], H[-1]))
     return H[1:]
@@ -88,7 +88,7 @@ def dense_pass(gnn, dataset, config, weights, mfg, histories, iteration):
     n, degrees = len(A), A.sum(axis=1)
     P = matrix(config.model.name, A, degrees)
     own_weight, P = np.diag(P)[:, None] * np.eye(n), P * A
-    X, histories = dataset.features[dataset.train], histories.copy()
+    X, histories = dataset.inputs(dataset.train), histories.copy()
     first = mask(gnn, config, *X.shape, 0, iteration)
     aggregate, own = ((P + own_weight) @ X) * first, X * first
     for number in range(1, config.layers + 1):
@@ -109,7 +109,7 @@ def dense_pass(gnn, dataset, config, weights, mfg, histories, iteration):
         own = h
         histories[number - 1, computed] = H[computed].real
     roots, last = mfg.nodes[-1], mask(gnn, config, *H.shape, config.layers, iteration)
-    Y = dataset.labels[dataset.train][roots]
+    Y = dataset.targets(dataset.train)[roots]
     return mean_loss(logits(config, weights, H[roots], last[roots]), Y), histories
 
 
@@ -148,7 +148,7 @@ def test_it_is_exact_where_the_histories_are(gnn, dataset, model, fanout):
         trainer.state.cache.rows[...] = exact[:2]
         roots = graph_of(gnn, dataset, trainer.config, 0).nodes[-1]
         X = exact[2][roots] @ W["classifier.W"]
-        expected = mean_loss(X, dataset.labels[dataset.train][roots])
+        expected = mean_loss(X, dataset.targets(dataset.train)[roots])
         assert trainer.step()[0] == pytest.approx(expected, rel=1e-12)
         np.testing.assert_allclose(trainer.state.cache.rows, exact[:2], rtol=1e-10, atol=1e-13)
 
@@ -249,7 +249,7 @@ def test_edge_values_are_the_matrix(gnn, dataset, model):
 
 def test_fanouts_are_of_the_layers_above_the_first():
     def fanouts(**options):
-        return config_of(**options).fitted(small_dataset().train_graph).method.fanouts
+        return config_of(**options).fitted(small_dataset()).method.fanouts
 
     assert fanouts(layers=3) == (2, 2)
     assert fanouts(layers=1) == ()

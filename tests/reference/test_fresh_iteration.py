@@ -71,7 +71,7 @@ def test_without_the_trainer_it_gives_the_trainers_weights(gnn, control, dtype):
     """Bit for bit, in every iteration, with a model of one's own on public kernels."""
     X, Y = small_data(dtype)
     every, none = np.arange(N), np.arange(0)
-    data = Dataset("small", GRAPH, GRAPH, X, Y, False, every, none, none)
+    data = Dataset("small", GRAPH, X, Y.argmax(axis=1), every, none, none)
     policy = {"t_stale": 5, "p_grad": 0.8, "control": control, "hotness": "none"}
     fresh = methods.Fresh(batch_size=BATCH, fanouts=FANOUTS, buffer=2**16, **policy)
     config = TrainConfig(method=fresh, layers=L, hidden=HIDDEN, rng=SEED)

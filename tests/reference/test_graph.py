@@ -48,15 +48,18 @@ def test_as_graph_from_every_source(gnn, edges, extra, loops, symmetrize):
     digraph.add_nodes_from(range(n))
     digraph.add_edges_from(edges)
     u, v = np.array(edges, np.int64).reshape(-1, 2).T
-    unmerged = sparse.coo_array((np.arange(len(u)), (u, v)), shape=(n, n))
+    unmerged = sparse.coo_array((np.ones(len(u), np.bool_), (u, v)), shape=(n, n))
     order = np.argsort(u, kind="stable")[::-1]  # rows descending: as_graph has to sort
     by_row = order[np.argsort(u[order], kind="stable")]
     csr_pair = (np.concatenate(([0], np.cumsum(np.bincount(u, minlength=n)))), v[by_row])
     options = {"self_loops": loops, "symmetrize": symmetrize}
     for source in (unmerged, unmerged.tocsc(), sparse.coo_matrix(unmerged), digraph, csr_pair):
         assert_is(gnn.as_graph(source, **options), want)
-    for source in (edges or np.zeros((0, 2), int), np.array(edges, np.int32).reshape(-1, 2)):
-        assert_is(gnn.as_graph(source, n=n, **options), want)
+    assert_is(gnn.as_graph(edges or np.zeros((0, 2), int), n=n, **options), want)
+    assert_is(gnn.graph.from_edges(u.astype(np.int16), v, n, **options), want)
+    if len(edges) != 2:  # else it is refused
+        for source in (np.array(edges, np.int32).reshape(-1, 2), np.stack([u, v]).tolist()):
+            assert_is(gnn.as_graph(source, n=n, **options), want)
 
 
 def test_as_graph_of_a_graph(gnn):
@@ -70,7 +73,8 @@ def test_undirected_networkx_gives_both_directions_in_its_node_order(gnn):
 
 def test_explicit_zero_is_an_edge_and_two_entries_are_one(gnn):
     source = sparse.coo_array(([0.0, 1.0, -1.0], ([0, 1, 1], [1, 0, 0])), shape=(2, 2))
-    graph = gnn.as_graph(source)
+    with pytest.warns(UserWarning, match="those in 'data' of source are dropped"):
+        graph = gnn.as_graph(source)
     assert_array_equal(graph.indptr, [0, 1, 2])
     assert_array_equal(graph.indices, [1, 0])
 

@@ -388,3 +388,17 @@ def test_laws_that_do_not_fit_are_refused():
         refimpl.samplers.importance_law(GRAPH, -ONES)
     with pytest.raises(TypeError, match="graph must be a Graph"):
         refimpl.samplers.importance_law(None, ONES)
+    endless = LAW._replace(cumulative=np.full(GRAPH.n, np.inf))
+    with pytest.raises(ValueError, match="law.cumulative must end in a finite sum"):
+        refimpl.samplers.fastgcn_sample(GRAPH, ONES, [0], [2], 1, law=endless)
+
+
+@METHODS
+@pytest.mark.parametrize("key", range(4))
+def test_squares_at_both_ends_of_the_range(method, key):
+    """The last sum may be the smallest number there is: then a draw can be all of it."""
+    pair = graph_from_edges(2, {(0, 1)})
+    tiny = sample(method, pair, np.full(2, 2e-162), [0], [1], key)
+    assert len(tiny.mfg.nodes[0]) <= 2
+    with pytest.raises(ValueError, match="data must have squares with a finite sum"):
+        sample(method, pair, np.full(2, 1e200), [0], [1], key)

@@ -66,11 +66,8 @@ def test_relu_hides_gradients_that_are_not_finite(gnn):
 
 def test_training_on_empty_samples_is_refused(gnn):
     graph = as_graph([], n=4)
-    labels = np.eye(2)[[0, 1, 0, 1]]
     nodes = np.arange(4)
-    data = Dataset(
-        "none", graph, graph, np.ones((4, 1)), labels, False, nodes, nodes[:0], nodes[:0]
-    )
+    data = Dataset("none", graph, np.ones((4, 1)), nodes % 2, nodes, nodes[:0], nodes[:0])
     with pytest.raises(ValueError, match="must draw nodes"):
         method = methods.SampledGraph(sampler=Sampler("edge", b=3))
         gnn.train(data, TrainConfig(method=method, epochs=1))
@@ -79,15 +76,15 @@ def test_training_on_empty_samples_is_refused(gnn):
 def test_a_training_graph_has_no_self_loops():
     """Degrees would count them, and the normalisations add their own."""
     nodes, loop = np.arange(3), as_graph([(0, 0), (0, 1)], n=3, symmetrize=True)
-    with pytest.raises(ValueError, match="train_graph must have no self-loops"):
-        Dataset("loop", loop, loop, np.eye(3), np.eye(3), False, nodes, nodes[:0], nodes[:0])
+    data = Dataset("loop", loop, np.eye(3), nodes, nodes, nodes[:0], nodes[:0])
+    for setting in ("transductive", "inductive"):
+        with pytest.raises(ValueError, match="trained on must have no self-loops"):
+            _ = data.with_setting(setting).train_graph
 
 
 def test_a_state_must_be_a_state(gnn):
     nodes = np.arange(3)
-    data = Dataset(
-        "k3", TRIANGLE, TRIANGLE, np.eye(3), np.eye(3), False, nodes, nodes[:0], nodes[:0]
-    )
+    data = Dataset("k3", TRIANGLE, np.eye(3), nodes, nodes, nodes[:0], nodes[:0])
     with pytest.raises(TypeError, match="TrainState"):
         gnn.make_trainer(data, TrainConfig(hidden=4), state=5)
 

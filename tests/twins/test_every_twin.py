@@ -5,6 +5,7 @@ import pytest
 import test_block_twins
 import test_dense_twins
 import test_features_twins
+import test_graph_twins
 import test_history_twins
 import test_layer_twins
 import test_neighbor_twins
@@ -45,6 +46,7 @@ TWINS = {
     **test_layer_twins.TWINS,
     **test_operation_twins.TWINS,
     **test_features_twins.TWINS,
+    **test_graph_twins.TWINS,
     **test_neighbor_twins.TWINS,
     **test_history_twins.TWINS,
     **test_pruning_twins.TWINS,
@@ -142,6 +144,7 @@ ERRORS = [
     *test_layer_twins.ERRORS,
     *test_operation_twins.ERRORS,
     *test_features_twins.ERRORS,
+    *test_graph_twins.ERRORS,
     *test_neighbor_twins.ERRORS,
     *test_history_twins.ERRORS,
     *test_pruning_twins.ERRORS,
@@ -232,6 +235,7 @@ LARGE = {
     **test_layer_twins.LARGE,
     **test_operation_twins.LARGE,
     **test_features_twins.LARGE,
+    **test_graph_twins.LARGE,
     **test_neighbor_twins.LARGE,
     **test_history_twins.LARGE,
     **test_pruning_twins.LARGE,

@@ -9,10 +9,10 @@ import pytest
 from comparison import assert_bits, threads
 from test_every_twin import HUBS, LARGE
 from test_neighbor_twins import EPOCH, NAME
+from test_pruning_twins import EVEN, LAYOUTS, some_hits
 
 import fastimpl
-from fastimpl import Sampler, _buffers, _memory
-from fastimpl.samplers import _lending, sampling
+from fastimpl import Sampler, _buffers, _lending, _memory
 
 # called by NumPy, and calling it, with Python's lock
 ALLOCATE = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
@@ -87,6 +87,9 @@ NUMPY = NumpyMemory()
 PIN_TILE = Sampler("pin_tile", m=50, n=400, eta=1.2)
 ROOTS, MODES = np.arange(0, 3000, 9), ("layered", "shared")
 SMALLER = {  # with fewer allocations: the call is made once for each
+    "prune_mfg": lambda: [
+        fastimpl.prune_mfg(EVEN, some_hits(EVEN, 0.3), layout=layout) for layout in LAYOUTS
+    ],
     "sample_many": lambda: fastimpl.sample_many(HUBS, PIN_TILE, 4, 0, 6),
     "sample_mfg": lambda: [
         fastimpl.sample_mfg(HUBS, ROOTS, (25, 10), **NAME, mode=mode) for mode in MODES
@@ -101,7 +104,6 @@ CALLS = {**LARGE, **SMALLER}
 
 def forget():
     """Give back all memory that waits to be used again: the next call asks for its own."""
-    sampling._idle.clear()
     _lending._idle.clear()
     _buffers.release_waiting()
 

@@ -9,6 +9,7 @@ from comparison import assert_twins, read_only
 from hypothesis import given
 from hypothesis import strategies as st
 from layer_cases import ORDERS as WITH_DX
+from layer_cases import row_keys
 from oracles import matrix
 from strategies import (
     FLOATS,
@@ -27,6 +28,7 @@ import refimpl
 from refimpl import Adjacency
 from refimpl.lab.backend import find
 from refimpl.layers import GatGradients, GatOutput
+from refimpl.layers.sage import CONCAT
 
 THREADS = st.sampled_from([1, 2, 5])
 WIDTH = st.integers(0, 9)
@@ -98,10 +100,12 @@ def common_options(width, dtype, bias, relu):
 @given(pattern=graphs() | blocks(), neigh=WIDTH, own=WIDTH, **OPTIONS)
 def test_sage_options(pattern, neigh, own, f, dtype, bias, relu, count, data):
     order = data.draw(st.sampled_from(ORDERS))
-    concat = data.draw(st.sampled_from(["neigh_first", "self_first"]))
-    shapes = (pattern.n_src, f), (f, neigh), (f, own), (pattern.n_dst, neigh + own)
+    concat = data.draw(st.sampled_from(CONCAT))
+    own = neigh if concat == "sum" else own
+    width = neigh if concat == "sum" else neigh + own
+    shapes = (pattern.n_src, f), (f, neigh), (f, own), (pattern.n_dst, width)
     X, *weights, G = distinct_arrays(shapes, dtype)
-    options = common_options(neigh + own, dtype, bias, relu) | {"concat": concat}
+    options = common_options(width, dtype, bias, relu) | {"concat": concat}
     A = adjacency(pattern, dtype)
     assert_layer_twins("sage", [A], X, weights, G, [order], options, count)
 
@@ -136,12 +140,14 @@ def test_dense_with_a_bias(s, width, f, dtype, bias, relu, count, data):
     assert_layer_twins("dense", [], X, [W], G, [], options, count, back)
 
 
-def gat_bounds(A, X, W, a_recv, a_send, G, norm, b):
+def gat_bounds(A, X, W, a_recv, a_send, G, norm, b, dropout):
     """Return what no sum of sizes of terms exceeds, as a GatOutput and as GatGradients.
 
     Every weight is a softmax's (1 at most, with the relative error of a score of size `score`),
-    or a score times a value. Bounds are matrices, added up where the layer adds up.
+    or a score times a value. Bounds are matrices, added up where the layer adds up. What dropout
+    leaves is `raised` so many times.
     """
+    raised = 1 / (1 - dropout)
     X, W, a_recv, a_send, G = (np.abs(a).astype(float) for a in (X, W, a_recv, a_send, G))
     on = matrix(A.graph, np.abs(A.data).astype(float) if norm == "row" else None)
     heads, H = len(a_recv), X @ W
@@ -152,13 +158,13 @@ def gat_bounds(A, X, W, a_recv, a_send, G, norm, b):
     slope = (1 + 2 * score) if norm == "softmax" else np.ones_like(score)
     P = on * (slope if norm == "softmax" else score)
     Pi = [g @ h.T for g, h in zip(np.split(G, heads, axis=1), blocks_of_H, strict=True)]
-    epsilon = 2 * on * slope * np.array(Pi).reshape(P.shape)
+    epsilon = 2 * raised * on * slope * np.array(Pi).reshape(P.shape)
     to_sigma, to_tau = epsilon.sum(axis=2), epsilon.sum(axis=1)
     G_H = np.zeros_like(H)
     for k, part in enumerate(np.split(G_H, heads, axis=1)):
-        part += P[k].T @ np.split(G, heads, axis=1)[k] + np.outer(to_tau[k], a_send[k])
+        part += raised * P[k].T @ np.split(G, heads, axis=1)[k] + np.outer(to_tau[k], a_send[k])
         part[: len(on)] += np.outer(to_sigma[k], a_recv[k])
-    X_out = np.hstack([P[k] @ part for k, part in enumerate(blocks_of_H)])
+    X_out = raised * np.hstack([P[k] @ part for k, part in enumerate(blocks_of_H)])
     to_recv = [to_sigma[k] @ part[: len(on)] for k, part in enumerate(blocks_of_H)]
     to_send = [to_tau[k] @ part for k, part in enumerate(blocks_of_H)]
     out = GatOutput(X_out + (0 if b is None else np.abs(b)), H, sigma, tau, P)
@@ -169,7 +175,8 @@ def gat_bounds(A, X, W, a_recv, a_send, G, norm, b):
 def assert_gat_twins(A, arrays, options, need_dx, count=2):
     """Compare both passes; the backward pass on one and the same output."""
     *common, G = arrays
-    bound, bound_back = gat_bounds(A, *arrays, options["norm"], options["b"])
+    limits = options["norm"], options["b"], options.get("dropout", 0)
+    bound, bound_back = gat_bounds(A, *arrays, *limits)
     out = assert_twins("gat_forward", A, *common, **options, near=bound, count=count)
     back = {**options, "need_dx": need_dx}
     common = A, *common, frozen(out), G
@@ -190,12 +197,15 @@ def gat_arrays(A, f, heads, size, dtype):
     norm=st.sampled_from(["softmax", "row", "none"]),
     form=st.sampled_from(["joint", "split"]),
     slope=st.sampled_from([0, 0.2, 1.5]),
+    dropout=st.sampled_from([0.0, 0.3, 0.75]),
     **OPTIONS,
 )
-def test_gat(pattern, heads, size, norm, form, slope, f, dtype, bias, relu, count, data):
+def test_gat(pattern, heads, size, norm, form, slope, dropout, f, dtype, bias, relu, count, data):
     A = adjacency(pattern, dtype)
     options = common_options(heads * size, dtype, bias, relu)
     options |= {"norm": norm, "form": form, "slope": slope}
+    if dropout:
+        options |= {"dropout": dropout, "keys": read_only(row_keys(pattern.n_dst))}
     arrays = gat_arrays(A, f, heads, size, dtype)
     assert_gat_twins(A, arrays, options, data.draw(st.booleans()), count)
 
@@ -254,6 +264,7 @@ BIG_W, BIG_B = distinct((40, 36), float, 3), distinct(36, float, 4)
 BRANCHES = [np.ascontiguousarray(part) for part in np.split(BIG_W, [10, 17], axis=1)]
 VECTORS = distinct((3, 12), float, 5), distinct((3, 12), float, 6)
 BIASED = {"b": BIG_B}
+BIG_KEYS = row_keys(3000)
 
 
 def gcn():
@@ -278,10 +289,10 @@ def mixhop():
 def gat():
     """Return both passes with every norm."""
     common, outs, grads = (LOOPED, BIG_X, BIG_W, *VECTORS), [], []
-    for norm in ("softmax", "row", "none"):
-        outs.append(fastimpl.gat_forward(*common, norm=norm, **BIASED))
-        options = {"norm": norm, "need_dx": True, **BIASED}
-        grads.append(fastimpl.gat_backward(*common, outs[-1], BIG_G, **options))
+    for norm, dropout in product(("softmax", "row", "none"), (0, 0.5)):
+        options = {"norm": norm, "dropout": dropout, "keys": BIG_KEYS, **BIASED}
+        outs.append(fastimpl.gat_forward(*common, **options))
+        grads.append(fastimpl.gat_backward(*common, outs[-1], BIG_G, **options, need_dx=True))
     return outs, grads
 
 

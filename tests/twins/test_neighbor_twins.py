@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from comparison import assert_bits, assert_twins, read_only, threads
+from fastimpl.samplers._relabelling import Relabelling
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import KEYS, directed_graphs, even_graph, graph_from_edges, graphs, power_law_graph
 
 import fastimpl
 import refimpl
-from fastimpl.samplers._lending import relabellings
+from fastimpl._lending import lent
 
 THREADS = st.sampled_from([1, 2, 5])
 MODES = st.sampled_from(["layered", "shared"])
@@ -103,12 +104,12 @@ def test_more_batches_than_threads():
 
 def test_a_relabelling_is_lent_to_one_at_a_time():
     """And thrown away after an error, which may have left nodes in it."""
-    with relabellings(PATH, 2) as (first, second), relabellings(PATH, 1) as (third,):
+    with lent(Relabelling, PATH, 2) as (first, second), lent(Relabelling, PATH, 1) as (third,):
         assert len({first, second, third}) == 3
-    with pytest.raises(KeyError), relabellings(PATH, 1) as (fourth,):
+    with pytest.raises(KeyError), lent(Relabelling, PATH, 1) as (fourth,):
         assert fourth in (first, second, third)
         raise KeyError
-    with relabellings(PATH, 4) as later:
+    with lent(Relabelling, PATH, 4) as later:
         assert fourth not in later
 
 

@@ -24,7 +24,7 @@ TOLERANCE = {"float32": 1e-3, "float64": 1e-9}  # largest relative difference of
 WHOLE = "whole iteration"
 # Options of `train` that are none here, beside those that change no result: a thread that samples
 # would run in the other's turn, and features stay in memory as they are.
-UNUSED = ("impl", "epochs", "half_features")
+UNUSED = ("impl", "epochs", "patience", "eval_every", "half_features")
 POOL = Option(
     "pool",
     "iterations of a round; subgraphs or batches are sampled so many at a time",
@@ -82,7 +82,7 @@ def compare(given, *, options, rounds, out, overwrite):
     gnns = [load_implementation(name) for name in (SLOW, FAST)]
     with limited_threads(settings["threads"]), ExitStack() as until_the_end:
         dataset = load_data(settings)
-        config = config_of(settings, dataset.train_graph)
+        config = config_of(settings, dataset)
         settings = _shown_settings(recorded(options, settings, config), options)
         for gnn in gnns:
             check_sampler(gnn, dataset, config)

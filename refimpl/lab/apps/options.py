@@ -7,9 +7,10 @@ from refimpl.lab.apps import sampler_options
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.option import Option, flag
 from refimpl.lab.backend import completed
+from refimpl.lab.data.dataset import SETTINGS
 from refimpl.lab.data.loading import BUILT_IN
+from refimpl.lab.data.preparation import SCALINGS
 from refimpl.lab.training.config import PARTS, TrainConfig
-from refimpl.lab.training.methods import METHODS
 from refimpl.lab.training.settings import settings_of
 
 DTYPES = ("float32", "float64")
@@ -22,6 +23,11 @@ def data_source(text):
     return text if text in BUILT_IN else str(Path(text).resolve())
 
 
+def split_asked(text):
+    """Return a number as an int, and a name as it is."""
+    return int(text) if text.isdecimal() else text
+
+
 def run_options(impl="fastimpl"):
     """Return the options that are no settings of `TrainConfig`, with this default for ``--impl``.
 
@@ -29,17 +35,44 @@ def run_options(impl="fastimpl"):
     -------
     dict of Option
     """
-    readers = tuple(name for name, cls in METHODS.items() if cls.takes_features)
-    reading = {"method": readers, "dtype": ("float32",)}
-    only = f"methods {_and(readers)} with --dtype float32 only"
+    reading = {"dtype": ("float32",)}
+    only = "with --dtype float32 only"
     options = (
         Option(
             "data",
-            f"data set: {' or '.join(BUILT_IN)} (built in), or a folder in GraphSAINT's or "
-            "Planetoid's format",
+            f"data set: {' or '.join(BUILT_IN)} (built in), a folder in GraphSAINT's or "
+            "Planetoid's format, or a .csv file with an edge a line",
             "communities",
             parse=data_source,
-            metavar="FOLDER|NAME",
+            metavar="FOLDER|NAME|EDGES.csv",
+        ),
+        Option(
+            "features",
+            "the nodes of --data EDGES.csv: a name, a class and numbers in each line",
+            parse=data_source,
+            metavar="NODES.csv",
+        ),
+        Option("labels", "title of the column of --features with the class", "label"),
+        Option(
+            "setting",
+            "pass messages over the whole graph, or over that between training nodes",
+            shown="transductive for Planetoid's files, inductive for the others",
+            choices=SETTINGS,
+        ),
+        Option(
+            "split",
+            "fastgcn or public, for Planetoid's files, or a number: so many training nodes of each "
+            "class, drawn, 500 other nodes for validation and the rest for test",
+            shown="that of the data, fastgcn for Planetoid's",
+            parse=split_asked,
+            metavar="NAME|COUNT",
+        ),
+        Option(
+            "scaling",
+            "read features by mean and standard deviation of the training rows, each row over its "
+            "sum, or as they are",
+            shown="rows for Planetoid's files, standard for the others",
+            choices=SCALINGS,
         ),
         Option(
             "impl",
@@ -57,7 +90,7 @@ def run_options(impl="fastimpl"):
             free=True,
         ),
         Option(
-            "features",
+            "features_in",
             "training reads features in memory, or in a file in the folder, mapped into memory, "
             "that lasts as long as the run; evaluation reads them in memory; never changes a "
             f"result; {only}",

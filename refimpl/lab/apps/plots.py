@@ -23,7 +23,7 @@ def draw_curves(path, history, title, loads=()):
     figure = Figure(figsize=(9, 6), layout="constrained")
     curves: list[tuple[str, dict[str, Any]]] = [
         ("training loss", {"": [record.loss for record in history]}),
-        ("validation F1-micro", {"": [record.val_f1 for record in history]}),
+        ("validation F1-micro", {"": np.array([record.val_f1 for record in history], float)}),
     ]
     shares = [totals([counts]) for counts in loads]
     if any(share["lookups"] or share["feature_hits"] for share in shares):

@@ -9,17 +9,18 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl._files import replacing
-from refimpl._reading import reading
+from refimpl._reading import naming, reading
 from refimpl.graph import Graph
 from refimpl.lab.apps import report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import Option, flag
-from refimpl.lab.apps.options import load_implementation, run_options
+from refimpl.lab.apps.options import load_implementation, option_of, run_options
 from refimpl.lab.apps.results import check_free
 from refimpl.lab.apps.run import limited_threads
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import read_features, read_graph
 from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.model import WHAT, forward, load_model, read_off
 from refimpl.metrics import decide, f1_micro
 
@@ -48,9 +49,9 @@ def predict_options(impl="fastimpl"):
         ),
         Option(
             "features",
-            "its raw features, a row a node, of numpy.save",
+            "its raw features, a row a node, of numpy.save; or the nodes of --data EDGES.csv",
             shown="--data instead",
-            metavar="FILE.npy",
+            metavar="FILE.npy|NODES.csv",
         ),
         Option(
             "nodes",
@@ -60,8 +61,11 @@ def predict_options(impl="fastimpl"):
             metavar="FILE|all|train|val|test",
         ),
         Option("what", "what to predict", WHAT[0], choices=WHAT),
+        run["labels"],
+        run["split"],
         run["impl"],
         run["threads"],
+        option_of(TrainConfig, "eval_memory"),
     )
     return {option.key: option for option in options}
 
@@ -107,23 +111,36 @@ def predict(path, given, *, options, out, overwrite):
             source = _read_input(settings, model)
             nodes = _read_nodes(settings["nodes"], source)
         begin = perf_counter()
-        with user_errors():
-            result = forward(gnn, model, source.graph, source.features, source.dataset is not None)
-        values = read_off(model, result, nodes, settings["what"])
+        with user_errors(), naming(settings["features"] or source.name):
+            result = forward(
+                gnn,
+                model,
+                source.graph,
+                source.features,
+                nodes,
+                scaled=False,
+                eval_memory=settings["eval_memory"],
+                embeddings=settings["what"] == "embeddings",
+            )
+        values = read_off(model, result, settings["what"])
         seconds = perf_counter() - begin
     _show(model, source, settings, nodes, decide(result.logits, model.multilabel), seconds)
     if out is not None:
         with user_errors():
-            _write(out, nodes, values, settings["what"])
+            _write(out, _names(source, nodes), values, settings["what"], model.class_names)
         print(f"\nwrote {out}")
 
 
 def _check_source(given):
     """Refuse options that name no graph, or two."""
     names = [name for name in ("data", "graph", "features") if name in given]
-    if names not in (["data"], ["graph", "features"]):
+    tables = str(given.get("data", "")).endswith(".csv")
+    if names not in ([["data", "features"]] if tables else [["data"], ["graph", "features"]]):
         got = " and ".join(map(flag, names)) or "none of them"
-        raise UserError(f"give either --data, or --graph and --features; got {got}")
+        raise UserError(
+            "give either --data, or --graph and --features, or --data EDGES.csv and --features "
+            f"NODES.csv; got {got}"
+        )
     if "data" not in given and given.get("nodes") in PARTS:
         raise UserError(f"--nodes {given['nodes']} does not apply without --data")
 
@@ -145,7 +162,9 @@ def _read_input(settings, model):
         _check_width(settings["features"], features.shape[1], model)
         return Input(settings["graph"], graph, features, None)
     data = settings["data"]
-    dataset = load_dataset(data, dtype=model.dtype, scaling=model.scaling)
+    scaling = "none" if model.scaling is None else model.scaling
+    more = {name: settings[name] for name in ("split", "features", "labels")}
+    dataset = load_dataset(data, dtype=model.dtype, scaling=scaling, **more)
     _check_width(data, dataset.features.shape[1], model)
     for name in ("classes", "multilabel"):
         ours, theirs = getattr(model, name), getattr(dataset, name)
@@ -186,7 +205,7 @@ def _show(model, source, settings, nodes, decided, seconds):
         f"on {source.name} ({graph.n} nodes, {graph.e} directed edges), {settings['impl']}\n"
         f"{settings['what']} of {nodes.size} nodes in {seconds:.3f} s\n"
     )
-    counts = np.count_nonzero(decided[nodes], axis=0)
+    counts = np.count_nonzero(decided, axis=0)
     order = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
     rows = [("most frequent classes", "nodes", "share")]
     rows += [(str(c), str(counts[c]), f"{counts[c] / nodes.size:.1%}") for c in order if counts[c]]
@@ -200,27 +219,37 @@ def _scores(dataset, nodes, decided):
     """Return, for each part of the split, how many of the nodes are in it, and their F1."""
     rows = []
     for part, name in PARTS.items() if dataset is not None else ():
-        chosen = nodes[np.isin(nodes, getattr(dataset, part))]
-        if chosen.size:
-            score = f1_micro(decided[chosen], dataset.labels[chosen])
-            rows.append((name, str(chosen.size), f"{score:.4f}"))
+        chosen = np.isin(nodes, getattr(dataset, part))
+        if chosen.any():
+            score = f1_micro(decided[chosen], dataset.targets(nodes[chosen]))
+            rows.append((name, str(np.count_nonzero(chosen)), f"{score:.4f}"))
     return rows
 
 
-def _write(out, nodes, values, what):
+def _names(source, nodes):
+    """Return what nodes are called, their numbers where they have no names."""
+    names = None if source.dataset is None else source.dataset.node_names
+    return nodes if names is None else names[nodes]
+
+
+def _write(out, nodes, values, what, class_names=None):
     with replacing(out) as file:
         if out.suffix == ".npy":
             np.save(file, values)
         else:
-            _write_csv(file, nodes, values, what)
+            _write_csv(file, nodes, values, what, class_names)
 
 
-def _write_csv(file, nodes, values, what):
+def _write_csv(file, nodes, values, what, class_names=None):
     """Write a line a node; numbers are as short as their value allows, none is rounded."""
     columns = [COLUMN[what]]
     if values.ndim == 2:
-        columns = [f"{columns[0]}{c}" for c in range(values.shape[1])]
-    writer = csv.writer(codecs.getwriter("ascii")(file))
+        numbers = range(values.shape[1])
+        named = what != "embeddings" and class_names is not None
+        columns = [f"{columns[0]}{'_' + class_names[c] if named else c}" for c in numbers]
+    elif class_names is not None:
+        values = np.array(class_names, object)[values]
+    writer = csv.writer(codecs.getwriter("utf-8")(file))
     writer.writerow(["node", *columns])
     for i in range(0, len(nodes), ROWS):
         block = values[i : i + ROWS].reshape(-1, len(columns))

@@ -5,6 +5,8 @@ import sys
 
 from tqdm import tqdm
 
+from refimpl.lab.apps.report import score
+
 FORMAT = "{l_bar}{bar}| epoch {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"
 
 
@@ -39,6 +41,6 @@ class Progress:
     def after_epoch(self, record):
         """Show an epoch's loss and score."""
         self.done = record.epoch
-        self.scores = {"loss": f"{record.loss:.4f}", "val_f1": f"{record.val_f1:.4f}"}
+        self.scores = {"loss": f"{record.loss:.4f}", "val_f1": score(record.val_f1)}
         self.bar.set_postfix(self.scores | self.saved, refresh=False)
         self.bar.update(self.done - self.bar.n)

@@ -34,8 +34,8 @@ def summary(metrics):
     results = [
         ("iterations", str(metrics["iterations"])),
         ("best epoch", f"{metrics['best_epoch']} of {metrics['epochs']}"),
-        ("validation F1-micro", f"{metrics['val_f1']:.4f}"),
-        ("test F1-micro", f"{metrics['test_f1']:.4f}"),
+        ("validation F1-micro", score(metrics["val_f1"])),
+        ("test F1-micro", score(metrics["test_f1"])),
     ]
     times = [("part", "seconds", "share of training")]
     for part in TRAINING:
@@ -50,6 +50,11 @@ def summary(metrics):
     if metrics.get("loads"):
         tables.insert(1, table(_loads(metrics["loads"], metrics["cache"])))
     return "\n\n".join(tables)
+
+
+def score(value):
+    """Return an F1 as people read it; "-" for that of no nodes."""
+    return "-" if value is None else f"{value:.4f}"
 
 
 def totals(loads):

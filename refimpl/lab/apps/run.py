@@ -77,13 +77,16 @@ def _train(folder, given, options, resume, prog):
     saved = resume
     try:
         gnn = load_implementation(settings["impl"])
-        with limited_threads(settings["threads"]), ExitStack() as until_the_end:
-            dataset = load_data(settings)
+        with _of(before):
+            limits = limited_threads(settings["threads"])
+        with limits, ExitStack() as until_the_end:
+            with _of(before):
+                dataset = load_data(settings)
             facts = facts_of(dataset)
             if before is not None:
                 before.check_data(facts)
             with _of(before):
-                config = config_of(settings, dataset.train_graph)
+                config = config_of(settings, dataset)
                 check_sampler(gnn, dataset, config)
             settings = recorded(options, settings, config)
             if before is not None:
@@ -120,8 +123,10 @@ def limited_threads(threads):
 
 def load_data(settings):
     """Return the Dataset that the settings name."""
+    more = {name: settings.get(name) for name in ("setting", "split", "scaling")}
+    tables = {name: settings.get(name) for name in ("features", "labels")}
     with user_errors():
-        return load_dataset(settings["data"], dtype=settings["dtype"])
+        return load_dataset(settings["data"], dtype=settings["dtype"], **more, **tables)
 
 
 def check_sampler(gnn, dataset, config):
@@ -139,17 +144,10 @@ def facts_of(dataset):
     bits may differ between machines.
     """
     digest = hashlib.blake2b(digest_size=8)
-    for array in (
-        dataset.graph.indptr,
-        dataset.graph.indices,
-        dataset.train_graph.indptr,
-        dataset.train_graph.indices,
-        dataset.labels.astype(np.uint8),
-        dataset.train,
-        dataset.val,
-        dataset.test,
-    ):
-        digest.update(array.tobytes())
+    graphs = [dataset.graph] + ([dataset.train_graph] if dataset.inductive else [])
+    arrays = [array for graph in graphs for array in (graph.indptr, graph.indices)]
+    for array in (*arrays, dataset.labels, dataset.train, dataset.val, dataset.test):
+        digest.update(np.ascontiguousarray(array).data)
     return {
         "name": dataset.name,
         "nodes": dataset.graph.n,
@@ -160,6 +158,7 @@ def facts_of(dataset):
         "train": dataset.train.size,
         "val": dataset.val.size,
         "test": dataset.test.size,
+        "setting": dataset.setting,
         "digest": digest.hexdigest(),
     }
 
@@ -195,7 +194,13 @@ class Before:
         own = [option for option in self.options.values() if option.group == RUN]
         if not all(_fits(one, self.settings.get(one.name, one.default)) for one in own):
             return False
-        kinds = {"data": str, "epochs": int}  # of what is used before all are checked
+        kinds = {  # of what is used before all are checked
+            "data": (str,),
+            "epochs": (int,),
+            "labels": (str,),
+            "features": (str, type(None)),
+            "split": (str, int, type(None)),
+        }
         if not all(isinstance(self.settings.get(name), kind) for name, kind in kinds.items()):
             return False
         return isinstance(self.facts, dict) and self.settings.keys() == names_of(
@@ -243,7 +248,7 @@ def _fits(option, value):
     """Say whether a value that a file gives an option of the run is of its kind."""
     if option.sets is not None:
         return isinstance(value, bool)
-    return option.choices is None or value in option.choices
+    return option.choices is None or value in (option.default, *option.choices)
 
 
 @contextmanager
@@ -254,14 +259,15 @@ def _features(folder, dataset, settings):
     the data set is read into memory anyway.
     """
     X, path = None, folder / FEATURES
+    every = dataset.in_graph(np.arange(dataset.train_graph.n))
     if settings.get("half_features"):
-        X = _in_float16(dataset.features[dataset.train])
-    if settings.get("features") != "mmap":
+        X = _in_float16(dataset.inputs(every))
+    if settings.get("features_in") != "mmap":
         yield X
         return
     try:
         with user_errors():
-            write_features(path, dataset.features[dataset.train] if X is None else X)
+            write_features(path, dataset.inputs(every) if X is None else X)
             X = open_features(path)
         yield X
     finally:
@@ -296,7 +302,7 @@ def _run_epochs(folder, trainer, settings, facts):
         def show(share):
             progress.within_epoch(share, trainer.counts_of_epoch if counted else None)
 
-        while len(state.history) < settings["epochs"]:
+        while not trainer.done:
             try:
                 trainer.epoch(show)
             except FloatingPointError as error:
@@ -329,6 +335,15 @@ def _loads(trainer):
     return {"loads": report.totals(trainer.state.loads), "cache": found}
 
 
+def _advice(trainer, result):
+    """Return lines about a run that went other than its user may think."""
+    if not trainer.dataset.val.size:
+        return ["no validation nodes: the weights are those of the last epoch"]
+    if result.history and result.best_epoch == len(result.history):
+        return ["the best epoch is the last: more --epochs may do better"]
+    return []
+
+
 def _finish(folder, trainer, settings, facts):
     """Score the best weights; write and print the result."""
     result = trainer.result()
@@ -353,6 +368,8 @@ def _finish(folder, trainer, settings, facts):
     title = report.title(settings, facts)
     drawn = plots.draw_curves(folder / CURVE, result.history, title, loads)
     print(f"{title}\n\n{report.summary(metrics)}\n")
+    for line in _advice(trainer, result):
+        print(line)
     for name in (METRICS, HISTORY, CHECKPOINT, MODEL):
         print(f"wrote {folder / name}")
     print(f"wrote {folder / CURVE}" if drawn else f"no {CURVE}: matplotlib is not installed")

@@ -61,15 +61,15 @@ def names_of(options, settings):
     return {*own_settings(settings), *applying}
 
 
-def config_of(settings, graph):
-    """Return the TrainConfig that settings ask for, with all that the training graph decides."""
+def config_of(settings, dataset):
+    """Return the TrainConfig that settings ask for, with all that the data set decides."""
     flat = {name: settings[name] for name in own_settings(settings) if name in settings}
     with user_errors():
         if "rng" in flat:
             _check.word("seed", flat["rng"])
         if "sampler" in flat:
-            flat["sampler"] = sampler_of(settings, graph)
-        return config_from(flat).fitted(graph)
+            flat["sampler"] = sampler_of(settings, dataset.train_graph)
+        return config_from(flat).fitted(dataset)
 
 
 def recorded(options, settings, config):

@@ -3,9 +3,9 @@
 import numpy as np
 
 from refimpl import _check, streams
-from refimpl.graph import as_graph
+from refimpl.graph import from_edges
 from refimpl.lab.data.dataset import Dataset
-from refimpl.lab.data.preparation import induced, scaled
+from refimpl.lab.data.preparation import chosen_scaling
 
 NODES = 10_000
 FEATURES = 50
@@ -31,7 +31,7 @@ FLIPPED = 0.02  # share of the (node, label) pairs that are turned over
 MEMBERSHIP, WEIGHT, EDGE, MEAN, NOISE, ROLE, LABEL, FLIP = range(8)
 
 
-def communities(rng=0, *, nodes=NODES, multilabel=False, dtype="float32", scaling=None):
+def communities(rng=0, *, nodes=NODES, multilabel=False, dtype="float32", scaling="standard"):
     """Return a degree-corrected planted partition with noisy features, the same for each seed.
 
     Nodes in 10 communities of unequal size, mean degree about 17, degrees from a power
@@ -48,7 +48,7 @@ def communities(rng=0, *, nodes=NODES, multilabel=False, dtype="float32", scalin
     nodes : int, at least 100
     multilabel : bool
     dtype : float32 or float64
-    scaling : (mean, std), optional
+    scaling : {"standard", "rows", "none"} or (mean, std)
         See `load_dataset`.
 
     Returns
@@ -71,19 +71,21 @@ def communities(rng=0, *, nodes=NODES, multilabel=False, dtype="float32", scalin
     graph = _planted_partition(seed, member)
     train, val, test = _random_split(seed, nodes)
     if multilabel:
-        labels = _overlapping_labels(seed, member)
+        labels = _overlapping_labels(seed, member).astype(np.int8)
     else:
-        labels = member[:, None] == np.arange(len(SHARES))
+        labels = member.astype(np.int8)
+    features = _noisy_means(seed, member)
     return Dataset(
         name="communities-multilabel" if multilabel else "communities",
         graph=graph,
-        train_graph=induced(graph, train),
-        **scaled(_noisy_means(seed, member), train, scaling, dtype),
-        labels=labels.astype(dtype),
-        multilabel=multilabel,
+        features=features,
+        scaling=chosen_scaling(scaling, features, train),
+        labels=labels,
         train=train,
         val=val,
         test=test,
+        setting="inductive",
+        dtype=dtype,
     )
 
 
@@ -123,7 +125,7 @@ def _planted_partition(seed, member):
     low = np.where(same, bound[member[one]], 0)
     high = np.where(same, bound[member[one] + 1], ends[-1])
     other = order[_pick(ends, v, low, high)]
-    return as_graph(np.stack([one, other], 1), n=n, symmetrize=True, self_loops=False)
+    return from_edges(one, other, n, symmetrize=True, self_loops=False)
 
 
 def _noisy_means(seed, member):

@@ -1,37 +1,63 @@
 """What training needs of a data set, checked once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from refimpl import _check
+from refimpl._foreign import column_of
 from refimpl.graph import Graph, undirected
-from refimpl.lab.data.preparation import check_scaling
+from refimpl.lab.data.preparation import check_finite, induced
+from refimpl.lab.data.sources import PARTS, FromElsewhere
+from refimpl.loader.features import check_scaling, gather_rows
+from refimpl.loader.files import AT_REST
+
+SETTINGS = ("transductive", "inductive")
+KEPT = (*AT_REST, np.dtype(np.float64))  # of features
+UNKNOWN = -1  # the class of a node that has none
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
-    """A graph with features, labels and a split; training sees the training graph only.
+class Dataset(FromElsewhere):
+    """A graph with features, labels and a split, and over which part of it messages pass.
 
-    The inductive setting of Hamilton et al. 2017, in which the papers train.
+    In the transductive setting (Kipf and Welling 2017; FreshGNN's, VLDB'24 Algorithm 1) training
+    passes messages over the whole graph and takes the loss over the training nodes. In the
+    inductive setting (Hamilton et al. 2017; the two graph-sampling papers') it sees the graph
+    between training nodes only.
 
     Parameters
     ----------
     name : str
     graph : Graph
-        All n nodes, undirected; for evaluation.
-    train_graph : Graph
-        On the training nodes alone, node i being ``train[i]``; undirected, without self-loops:
-        the matrices of sampled neighbours count a node apart from its neighbours.
-    features : (n, f) float32 or float64 array
-        Finite, standardised on the training rows.
-    labels : (n, C) array of the same dtype
-        0 or 1; one 1 a row unless `multilabel`.
-    multilabel : bool
-    train, val, test : (any,) integer arrays
-        Disjoint node ids, each ascending; stored as int64.
-    scaling : (mean, std), optional
-        Two (f,) float64 arrays: how the raw features became these. A model needs them later.
+        All n nodes, undirected.
+    features : (n, f) array of real numbers
+        Raw and finite. float16, float32 and float64 are kept as they are, C-contiguous, and may be
+        a numpy.memmap; other kinds are copied as `dtype`.
+    labels : (n,) or (n, C) integer array
+        The class of every node, from 0 on, or -1 where it is unknown; or a row of 0 and 1 for
+        nodes that may have several classes. Kept in the dtype it has.
+    train, val, test : (any,) integer arrays, or (n,) bool arrays
+        Disjoint node ids in any order, or masks. Stored as ascending int64; their labels are
+        known.
+    setting : {"transductive", "inductive"}
+    scaling : (mean, std) or "rows", optional
+        Two (f,) float64 arrays: a model reads (features - mean) / std. Or each row over the sum of
+        its magnitudes. Default: features as they are.
+    dtype : float32 or float64, optional
+        What a model computes in. Default: float64 where the features are, otherwise float32.
+    induced : Graph, optional
+        The graph between training nodes, node i being the i-th of `train`, for the inductive
+        setting; undirected. Default: all edges of `graph` between them.
+    known : (n,) bool array, optional
+        Where the rows of several classes a node are known. Default: everywhere.
+    classes : int, optional
+        How many classes there are. Default: the largest and 1, or the width of the rows.
+    class_names : sequence of str, optional
+        What classes are called, each by another name. Stored as a tuple.
+    node_names : (n,) sequence, optional
+        What nodes are called. Stored as an array.
 
     Raises
     ------
@@ -41,51 +67,193 @@ class Dataset:
 
     name: str
     graph: Graph
-    train_graph: Graph
     features: np.ndarray
     labels: np.ndarray
-    multilabel: bool
     train: np.ndarray
     val: np.ndarray
     test: np.ndarray
-    scaling: tuple[np.ndarray, np.ndarray] | None = None
+    setting: str = SETTINGS[0]
+    scaling: tuple[np.ndarray, np.ndarray] | str | None = None
+    dtype: np.dtype | None = None
+    induced: Graph | None = None
+    known: np.ndarray | None = None
+    classes: int | None = None
+    class_names: tuple[str, ...] | None = None
+    node_names: np.ndarray | None = None
 
     def __post_init__(self):
         n = undirected(self.graph).n
-        features = _check.floats("features", self.features, (n, None))
-        labels = _check.floats("labels", self.labels, (n, None), features.dtype)
-        if not isinstance(self.multilabel, bool):
-            raise TypeError("multilabel must be True or False")
-        bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
-        if bad.size:
-            raise ValueError(f"features must be finite, but row {bad[0]} is not")
-        if labels.shape[1] == 0 or np.any((labels != 0) & (labels != 1)):
-            raise ValueError("labels must be 0 or 1, with at least one class")
-        if not self.multilabel and np.any(labels.sum(axis=1) != 1):
-            raise ValueError("labels must have exactly one class a node, unless multilabel")
-        parts = {}
-        for name in ("train", "val", "test"):
-            parts[name] = _check.node_set(name, getattr(self, name), n).astype(np.int64)
-        if not parts["train"].size:
+        _check.choice("setting", self.setting, SETTINGS)
+        checked = _checked_features(self.features, n, self.dtype)
+        checked |= _checked_labels(self.labels, n, self.classes, self.known)
+        unknown = checked.pop("unknown")
+        for name in PARTS:
+            checked[name] = part = _node_ids(name, getattr(self, name), n)
+            bad = part[unknown[part]]
+            if bad.size:
+                raise ValueError(f"{name} must have nodes with known labels, but not {bad[0]}")
+        if not checked["train"].size:
             raise ValueError("train must have at least one node")
-        if np.unique(np.concatenate(list(parts.values()))).size < sum(map(len, parts.values())):
+        parts = [checked[name] for name in PARTS]
+        if np.unique(np.concatenate(parts)).size < sum(map(len, parts)):
             raise ValueError("train, val and test must be disjoint")
-        if undirected(self.train_graph).n != parts["train"].size:
+        if self.induced is not None and undirected(self.induced).n != len(checked["train"]):
             raise ValueError(
-                f"train_graph must have {parts['train'].size} nodes like train, "
-                f"got {self.train_graph.n}"
+                f"induced must have {len(checked['train'])} nodes like train, got {self.induced.n}"
             )
+        checked |= _checked_names(self.class_names, checked["classes"], self.node_names, n)
         if self.scaling is not None:
-            parts["scaling"] = check_scaling(self.scaling, features.shape[1])
-        rows = np.repeat(np.arange(self.train_graph.n), self.train_graph.degrees())
-        if np.any(self.train_graph.indices == rows):
-            raise ValueError(
-                "train_graph must have no self-loops: see as_graph(.., self_loops=False)"
-            )
-        for name, value in {"features": features, "labels": labels, **parts}.items():
+            checked["scaling"] = check_scaling(self.scaling, checked["features"].shape[1])
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
 
     @property
-    def classes(self):
-        """Number of classes."""
-        return self.labels.shape[1]
+    def multilabel(self):
+        """Whether a node may have several classes."""
+        return self.labels.ndim == 2
+
+    @property
+    def inductive(self):
+        """Whether training sees the graph between training nodes only."""
+        return self.setting == "inductive"
+
+    @cached_property
+    def train_graph(self):
+        """The graph that messages pass over in training, without self-loops.
+
+        The matrices of sampled neighbours count a node apart from its neighbours.
+        """
+        graph = self.graph
+        if self.inductive:
+            graph = induced(graph, self.train) if self.induced is None else self.induced
+        if has_loops(graph):
+            raise ValueError(
+                "the graph that is trained on must have no self-loops: see "
+                "as_graph(.., self_loops=False)"
+            )
+        return graph
+
+    @cached_property
+    def roots(self):
+        """The training nodes as nodes of `train_graph`, ascending: (any,) int32."""
+        nodes = np.arange(self.train.size) if self.inductive else self.train
+        return nodes.astype(np.int32)
+
+    def in_graph(self, nodes):
+        """Return which nodes of `graph` some nodes of `train_graph` are."""
+        return self.train[nodes] if self.inductive else nodes
+
+    def inputs(self, nodes=None, gather=gather_rows):
+        """Return what a model reads of some nodes of `graph`; (k, f) of `dtype`.
+
+        Parameters
+        ----------
+        nodes : (k,) integer array, optional
+            Default: all n.
+        gather : callable
+            `gather_rows` of refimpl or fastimpl.
+        """
+        nodes = np.arange(self.graph.n) if nodes is None else nodes
+        return gather(self.features, nodes, self.scaling, self.dtype)
+
+    def targets(self, nodes=None):
+        """Return a row of 0 and 1 for each of some nodes of `graph`: (k, C) of `dtype`.
+
+        All are 0 where no class is known. The default are all n nodes.
+        """
+        labels = self.labels if nodes is None else self.labels[nodes]
+        if not self.multilabel:
+            labels = labels[:, None] == np.arange(self.classes or 0)
+        return labels.astype(self.dtype)
+
+    def kept_share(self):
+        """Return the share of the training nodes' edges that training passes messages over."""
+        if not self.inductive:
+            return 1.0
+        ends = int((self.graph.end[self.train] - self.graph.start[self.train]).sum())
+        return self.train_graph.e / ends if ends else 1.0
+
+    def with_setting(self, setting):
+        """Return this data set in the setting "transductive" or "inductive"."""
+        return replace(self, setting=setting)
+
+
+def has_loops(graph):
+    """Return whether a graph has a self-loop."""
+    rows = np.repeat(np.arange(graph.n, dtype=np.int32), graph.degrees())
+    return bool(np.any(graph.indices == rows))
+
+
+def _checked_features(features, n, dtype):
+    """Return features and dtype, by name."""
+    features = _check.array("features", features)
+    if features.dtype.kind not in "fiub":
+        raise TypeError(f"features must be real numbers, got {features.dtype}")
+    if features.ndim != 2 or len(features) != n or not features.shape[1]:
+        raise ValueError(f"features must have shape ({n}, at least 1), got {features.shape}")
+    if dtype is None:
+        dtype = np.float64 if features.dtype == np.float64 else np.float32
+    dtype = _check.float_dtype("dtype", dtype)
+    if features.dtype not in KEPT:
+        features = features.astype(dtype)
+    elif not features.flags.c_contiguous:
+        features = np.ascontiguousarray(features)
+    check_finite("features", features)
+    return {"features": features, "dtype": dtype}
+
+
+def _checked_labels(labels, n, classes, known):
+    """Return labels and classes, and where labels are unknown, by name."""
+    labels = _check.array("labels", labels)
+    if labels.ndim not in (1, 2) or len(labels) != n:
+        raise ValueError(f"labels must have shape ({n},) or ({n}, classes), got {labels.shape}")
+    if labels.dtype.kind not in "iub":
+        raise TypeError(f"labels must be integers, got {labels.dtype}")
+    if labels.ndim == 2:
+        found = labels.shape[1]
+        if found == 0 or labels.min(initial=0) < 0 or labels.max(initial=0) > 1:
+            raise ValueError("labels of several classes must be 0 or 1, with at least one class")
+        unknown = np.zeros(n, np.bool_) if known is None else ~_check.mask("known", known, n)
+    else:
+        if known is not None:
+            raise ValueError("known is for labels of several classes: -1 stands for an unknown one")
+        if labels.dtype.kind == "b":
+            labels = labels.view(np.uint8)
+        if labels.min(initial=0) < UNKNOWN:
+            raise ValueError(f"labels must be classes from 0 on, or -1, got {labels.min()}")
+        found, unknown = int(labels.max(initial=UNKNOWN)) + 1, labels == UNKNOWN
+    if classes is None:
+        classes = found
+    elif _check.integer("classes", classes, 1) < found or (labels.ndim == 2 and classes > found):
+        raise ValueError(f"classes must be {found} as in labels, or more, got {classes}")
+    return {"labels": labels, "classes": classes, "unknown": unknown}
+
+
+def _checked_names(class_names, classes, node_names, n):
+    """Return the names of classes and nodes that there are, by name."""
+    checked = {}
+    if class_names is not None:
+        checked["class_names"] = names = _check.sequence("class_names", class_names, "strings")
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError("class_names must be strings")
+        if len(names) != classes or len(set(names)) < classes:
+            raise ValueError(f"class_names must be {classes} distinct names, got {len(names)}")
+    if node_names is not None:
+        if not np.iterable(node_names) or getattr(node_names, "ndim", 1) != 1:
+            raise TypeError("node_names must be a 1-D sequence")
+        checked["node_names"] = names = column_of(node_names)
+        if len(names) != n:
+            raise ValueError(f"node_names must be {n}, one for each node, got {len(names)}")
+    return checked
+
+
+def _node_ids(name, value, n):
+    """Return the nodes that ids or a mask name, ascending."""
+    value = _check.array(name, value)
+    if value.dtype == np.bool_:
+        return np.flatnonzero(_check.mask(name, value, n))
+    nodes = np.sort(_check.ids(name, value, 0, n, np.int64))
+    twice = nodes[1:][nodes[1:] == nodes[:-1]]
+    if twice.size:
+        raise ValueError(f"{name} must have each node once, but has {twice[0]} twice")
+    return nodes

@@ -7,9 +7,9 @@ import numpy as np
 
 from refimpl import _check
 from refimpl._reading import check_growth, map_npy, naming, read_npz, reading, size_of
-from refimpl.graph import as_graph
+from refimpl.graph import as_graph, from_edges
 from refimpl.lab.data.dataset import Dataset
-from refimpl.lab.data.preparation import check_finite, induced, scaled
+from refimpl.lab.data.preparation import check_finite, chosen_scaling, induced
 
 ROLES = ("tr", "va", "te")
 PARTS = {  # of some of SciPy's formats
@@ -20,7 +20,7 @@ PARTS = {  # of some of SciPy's formats
 NUMBER = 8  # bytes, at most
 
 
-def load_graphsaint(folder, dtype="float32", *, scaling=None):
+def load_graphsaint(folder, dtype="float32", *, scaling="standard"):
     """Return the data set in a GraphSAINT folder.
 
     ``adj_full.npz`` and ``adj_train.npz`` are symmetric matrices over all nodes
@@ -34,7 +34,7 @@ def load_graphsaint(folder, dtype="float32", *, scaling=None):
     ----------
     folder : str or Path
     dtype : float32 or float64
-    scaling : (mean, std), optional
+    scaling : {"standard", "rows", "none"} or (mean, std)
         See `load_dataset`.
 
     Returns
@@ -52,20 +52,21 @@ def load_graphsaint(folder, dtype="float32", *, scaling=None):
     folder = Path(folder)
     graph = read_graph(folder / "adj_full.npz")
     train, val, test = _read_roles(folder / "role.json", graph.n)
-    labels, multilabel = _read_labels(folder / "class_map.json", graph.n, dtype)
-    train_graph = _read_train_graph(folder / "adj_train.npz", graph.n, train)
+    labels = _read_labels(folder / "class_map.json", graph.n)
     features = read_features(folder / "feats.npy", graph.n)
     with naming(folder / "feats.npy"):
         return Dataset(
             name=folder.resolve().name,
             graph=graph,
-            train_graph=train_graph,
-            **scaled(features, train, scaling, dtype),
+            induced=_read_train_graph(folder / "adj_train.npz", graph.n, train),
+            features=features,
+            scaling=chosen_scaling(scaling, features, train),
             labels=labels,
-            multilabel=multilabel,
             train=train,
             val=val,
             test=test,
+            setting="inductive",
+            dtype=dtype,
         )
 
 
@@ -115,7 +116,7 @@ def _graph(arrays, size):
     if form == "coo":
         if first.shape != second.shape or first.ndim != 1:
             raise ValueError("row and col must be 1-D, and as long as each other")
-        return as_graph(np.stack([first, second], axis=1), n=n, self_loops=False)
+        return from_edges(first, second, n, self_loops=False)
     if first.shape != (n + 1,):
         raise ValueError(f"indptr must have shape ({n + 1},), got {first.shape}")
     return as_graph((first, second), self_loops=False)
@@ -181,8 +182,8 @@ def _read_roles(path, n):
     return [np.array(sorted(table[role]), np.int64) for role in ROLES]
 
 
-def _read_labels(path, n, dtype):
-    """Return the (n, C) array of 0 and 1, and whether a node may have several classes."""
+def _read_labels(path, n):
+    """Return the class of each node, or a row of 0 and 1 where a node may have several."""
     table = _read_table(path)
     names = [str(v) for v in range(n)]
     missing = next((name for name in names if name not in table), None)
@@ -192,9 +193,7 @@ def _read_labels(path, n, dtype):
         extra = next(iter(table.keys() - set(names)))
         raise ValueError(f"{path} has an entry for {extra!r}, which is no node in [0, {n})")
     values = [table[name] for name in names]
-    multilabel = isinstance(values[0], list)
-    read = _lists if multilabel else _classes
-    return read(path, values).astype(dtype), multilabel
+    return _lists(path, values) if isinstance(values[0], list) else _classes(path, values)
 
 
 def _classes(path, values):
@@ -205,10 +204,7 @@ def _classes(path, values):
                 f"{path}: the class of node {node} must be an integer in [0, {n}) "
                 f"as for node 0, got {value!r:.40}"
             )
-    classes = max(values) + 1
-    with naming(path):
-        check_growth(f"{n} nodes in {classes} classes", n * classes * NUMBER, path.stat().st_size)
-    return np.array(values)[:, None] == np.arange(classes)
+    return np.array(values, np.int32)
 
 
 def _lists(path, values):
@@ -223,4 +219,4 @@ def _lists(path, values):
             raise ValueError(
                 f"{path}: the list of node {node} must hold 0 and 1, got {value!r:.40}"
             )
-    return np.array(values)
+    return np.array(values, np.int8)

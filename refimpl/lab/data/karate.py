@@ -5,7 +5,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
-from refimpl.lab.data.preparation import induced, scaled
+from refimpl.lab.data.preparation import chosen_scaling
 
 # For each member the friends with a higher number. Members are numbered from 0.
 FRIENDS = {
@@ -58,7 +58,7 @@ def karate():
     return as_graph(pairs, n=MEMBERS, symmetrize=True)
 
 
-def karate_dataset(rng=0, *, dtype="float32", scaling=None):
+def karate_dataset(rng=0, *, dtype="float32", scaling="standard"):
     """Return the karate club with the side that each member took, and a fixed split.
 
     A node's features say which node it is, so all else has to come from the graph. Nothing is
@@ -76,15 +76,16 @@ def karate_dataset(rng=0, *, dtype="float32", scaling=None):
     dtype = _check.float_dtype("dtype", dtype)
     graph = karate()
     train = np.setdiff1d(np.arange(MEMBERS), VAL + TEST)
-    side = np.isin(np.arange(MEMBERS), OFFICERS)
+    features = np.eye(MEMBERS)
     return Dataset(
         name="karate",
         graph=graph,
-        train_graph=induced(graph, train),
-        **scaled(np.eye(MEMBERS), train, scaling, dtype),
-        labels=np.stack([~side, side], axis=1).astype(dtype),
-        multilabel=False,
+        features=features,
+        scaling=chosen_scaling(scaling, features, train),
+        labels=np.isin(np.arange(MEMBERS), OFFICERS).astype(np.int8),
         train=train,
         val=np.array(VAL),
         test=np.array(TEST),
+        setting="inductive",
+        dtype=dtype,
     )

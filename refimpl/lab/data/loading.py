@@ -2,15 +2,21 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
+from refimpl import _check
 from refimpl.lab.data.communities import communities
-from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.data.dataset import SETTINGS, Dataset
 from refimpl.lab.data.graphsaint import load_graphsaint
 from refimpl.lab.data.karate import karate_dataset
-from refimpl.lab.data.planetoid import load_planetoid, planetoid_names
+from refimpl.lab.data.planetoid import VALIDATION, load_planetoid, planetoid_names
+from refimpl.lab.data.preparation import scaling_of
 from refimpl.lab.data.typed import FILES, load_typed, typed_communities
+from refimpl.streams import DATA, as_seed, key, pick_without_replacement
 
 BUILT_IN: dict[str, Callable[..., Dataset]] = {
     "communities": communities,
@@ -18,10 +24,21 @@ BUILT_IN: dict[str, Callable[..., Dataset]] = {
     "karate": karate_dataset,
     "typed": typed_communities,
 }
+SPLIT = 32  # what the draws are for
 HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
 
 
-def load_dataset(source, *, rng=0, dtype="float32", scaling=None):
+def load_dataset(
+    source,
+    *,
+    rng=0,
+    dtype="float32",
+    scaling=None,
+    setting=None,
+    split=None,
+    features=None,
+    labels="label",
+):
     """Return a data set by name, or from a folder.
 
     Not in the papers, whose data sets can be read from folders.
@@ -32,15 +49,28 @@ def load_dataset(source, *, rng=0, dtype="float32", scaling=None):
         ``communities``, ``communities-multilabel`` or ``typed`` (made on the spot; the last has
         relations), ``karate`` (a real graph of 34 nodes), or a folder: with ``adj_full.npz`` in
         GraphSAINT's format, and ``edge_types.npy`` where it has relations (see `load_typed`), with
-        ``ind.NAME.x`` in Planetoid's. A folder called like a built-in data set is reached as
-        ``./communities``.
+        ``ind.NAME.x`` in Planetoid's; or a .csv file of edges. A folder called like a built-in data
+        set is reached as ``./communities``.
     rng : int in [0, 2**64), numpy.random.Generator or None
         For the three made on the spot; the others have nothing random.
     dtype : float32 or float64
         Of features and labels.
-    scaling : (mean, std), optional
-        Scale the features by this mean and std, two (f,) float64 arrays such as a model has
-        kept, and not by those of the training rows.
+    scaling : {"standard", "rows", "none"} or (mean, std), optional
+        How models read the features: by mean and std of the training rows; each row over its sum,
+        for bags of words; as they are; or by two (f,) float64 arrays such as a model has kept.
+        Default: "rows" for Planetoid's files, "standard" for the others.
+    setting : {"transductive", "inductive"}, optional
+        See `Dataset`. Default: transductive for Planetoid's files, inductive for the others, as
+        GraphSAINT's ``adj_train.npz`` says.
+    split : int or str, optional
+        "public" or "fastgcn", for Planetoid's files (see `load_planetoid`; default: "fastgcn"). A
+        number stands for so many training nodes of each class, drawn with `rng`, 500 more
+        nodes for validation, and all others with a class for test; for nodes of one class. Default:
+        the split that the data has.
+    features : str or Path, optional
+        The file of nodes that goes with a .csv file of edges; see `Dataset.from_csv`.
+    labels : str
+        The title of its column of classes.
 
     Returns
     -------
@@ -62,20 +92,97 @@ def load_dataset(source, *, rng=0, dtype="float32", scaling=None):
     """
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")
+    if setting is not None:
+        _check.choice("setting", setting, SETTINGS)
+    a_class = None
+    if split is not None and not isinstance(split, str):
+        a_class, split = _check.integer("split", split, 1, 2**31 - 1), None
+    tabular = isinstance(source, str | os.PathLike) and Path(source).suffix == ".csv"
+    if tabular != (features is not None):
+        raise ValueError(
+            "features must be the file of nodes where source is a .csv file, and only there"
+        )
+    if tabular:
+        _no_split(source, split)
+        more = {} if scaling is None else {"scaling": scaling}
+        dataset = Dataset.from_csv(source, features, labels, dtype=dtype, rng=as_seed(rng), **more)
+    else:
+        dataset = _loaded(source, as_seed(rng), dtype, scaling, split)
+    if a_class is not None:
+        dataset = few_of_each_class(
+            dataset, a_class, as_seed(rng), not isinstance(scaling, tuple | list)
+        )
+    return dataset if setting in (None, dataset.setting) else dataset.with_setting(setting)
+
+
+def _loaded(source, seed, dtype, scaling, split):
+    """Return the data set of a source, in its own setting."""
+    more = {} if scaling is None else {"scaling": scaling}
     if isinstance(source, str) and source in BUILT_IN:
-        return BUILT_IN[source](rng, dtype=dtype, scaling=scaling)
+        _no_split(source, split)
+        return BUILT_IN[source](seed, dtype=dtype, **more)
     folder = Path(source)
     if not folder.exists():
         raise FileNotFoundError(f"no folder {str(source)!r}, and no data set of that name{HINT}")
     if (folder / "adj_full.npz").exists():
+        _no_split(folder, split)
         load = load_typed if (folder / FILES[0]).exists() else load_graphsaint
-        return load(folder, dtype, scaling=scaling)
+        return load(folder, dtype, **more)
     names = planetoid_names(folder)
     if len(names) > 1:
         raise ValueError(f"{folder} must hold one data set, got files of {', '.join(names)}")
     if names:
-        return load_planetoid(folder, names[0], dtype, scaling=scaling)
+        more |= {} if split is None else {"split": split}
+        return load_planetoid(folder, names[0], dtype, **more)
     raise ValueError(
         f"{folder} must be a folder with adj_full.npz (GraphSAINT's format) or ind.NAME.x "
         f"(Planetoid's), and has neither{HINT}"
     )
+
+
+def _no_split(source, split):
+    """Raise ValueError if a split by name is asked for where there is none."""
+    if split is not None:
+        raise ValueError(f"split must be a number, or left out, for {source}, got {split!r:.40}")
+
+
+def few_of_each_class(dataset, count, seed, rescale=True):
+    """Return a data set with another split: `count` training nodes of each class.
+
+    As the public split of Planetoid's data sets: 500 other nodes are for validation, at most half
+    of those that are left, the others that have a class for test. All are drawn.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of nodes with one class each.
+    count : int
+    seed : int in [0, 2**64)
+    rescale : bool
+        Scale the features by the new training rows.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    ValueError
+        If nodes have several classes, or a class has fewer nodes.
+    """
+    if dataset.multilabel:
+        raise ValueError("split must be left out where nodes may have several classes")
+    n = dataset.graph.n
+    order = pick_without_replacement(key(seed, DATA, SPLIT), 0, n, n)
+    labels = dataset.labels[order]
+    of_class = [order[labels == c][:count] for c in range(dataset.classes)]
+    for c, nodes in enumerate(of_class):
+        if len(nodes) < count:
+            raise ValueError(f"split must be at most {len(nodes)}, as class {c} has nodes")
+    train = np.concatenate(of_class)
+    rest = order[(labels >= 0) & ~np.isin(order, train)]
+    val = min(VALIDATION, len(rest) // 2)
+    parts = {"train": train, "val": rest[:val], "test": rest[val:], "induced": None}
+    if rescale and isinstance(dataset.scaling, tuple):
+        parts["scaling"] = scaling_of(dataset.features, train)
+    return replace(dataset, **parts)

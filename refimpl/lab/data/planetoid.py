@@ -9,9 +9,10 @@ from refimpl._reading import check_growth, naming, reading, size_of
 from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.pickled import array_of, matrix_of, unpickled
-from refimpl.lab.data.preparation import check_finite, induced, scaled
+from refimpl.lab.data.preparation import check_finite, chosen_scaling
 
-PARTS = ("allx", "ally", "tx", "ty", "graph", "test.index")
+PARTS = ("allx", "ally", "y", "tx", "ty", "graph", "test.index")
+SPLITS = ("fastgcn", "public")
 VALIDATION = 500
 FLOAT = 8  # bytes, at most
 
@@ -21,17 +22,15 @@ def planetoid_names(folder):
     return sorted(path.name[4:-2] for path in Path(folder).glob("ind.*.x"))
 
 
-def load_planetoid(folder, name, dtype="float32", *, scaling=None):
-    """Return the data set of the files ``ind.NAME.*`` of a folder, with FastGCN's split.
+def load_planetoid(folder, name, dtype="float32", *, scaling="rows", split=SPLITS[0]):
+    """Return the data set of the files ``ind.NAME.*`` of a folder, transductive.
 
     The rows of ``allx`` and ``ally`` are nodes 0, 1, ..; row i of ``tx`` and ``ty`` is the node
-    in line i of ``test.index``. The last 500 rows of ``allx`` are for validation, those before
-    for training, ``test.index`` for test (Chen, Ma and Xiao 2018); ``x`` and ``y`` repeat rows
-    of ``allx`` and are not read. The training graph is induced by the training nodes. ``graph``
-    is symmetrised, as always with these files, and self-loops are dropped.
+    in line i of ``test.index``, for test. The rows of ``y`` repeat the first of ``ally``; ``x`` is
+    not read. ``graph`` is symmetrised, as always with these files, and self-loops are dropped.
 
     A node that no file describes (Citeseer has 15) has features 0. A node without a class is in
-    no part of the split, and counts as class 0 where every node must have one.
+    no part of the split.
 
     Parameters
     ----------
@@ -39,8 +38,12 @@ def load_planetoid(folder, name, dtype="float32", *, scaling=None):
     name : str
         Such as ``cora``.
     dtype : float32 or float64
-    scaling : (mean, std), optional
+    scaling : {"standard", "rows", "none"} or (mean, std)
         See `load_dataset`.
+    split : {"fastgcn", "public"}
+        "fastgcn": the last 500 rows of ``allx`` are for validation, those before for training
+        (Chen, Ma and Xiao 2018). "public": the rows of ``y`` are for training, the next 500 for
+        validation (Yang, Cohen and Salakhutdinov 2016).
 
     Returns
     -------
@@ -54,6 +57,7 @@ def load_planetoid(folder, name, dtype="float32", *, scaling=None):
         If a file is damaged, does not fit the others, or would run code; the file is named.
     """
     dtype = _check.float_dtype("dtype", dtype)
+    _check.choice("split", split, SPLITS)
     path = {part: Path(folder, f"ind.{name}.{part}") for part in PARTS}
     graph = _read_graph(path["graph"])
     known = _read_features(path["allx"], graph.n)
@@ -68,28 +72,35 @@ def load_planetoid(folder, name, dtype="float32", *, scaling=None):
     features[:count] = known.toarray()
     features[test] = _read_features(path["tx"], graph.n, len(test), known.shape[1]).toarray()
     known_labels = _read_labels(path["ally"], graph.n, count)
-    labels = np.zeros((graph.n, known_labels.shape[1]), dtype)
-    labels[:count] = known_labels
-    labels[test] = _read_labels(path["ty"], graph.n, len(test), labels.shape[1])
-    labelled = np.asarray(labels.any(axis=1))
-    labels[~labelled, 0] = 1
+    classes = known_labels.shape[1]
+    labels = np.full(graph.n, -1, np.int32)
+    labels[:count] = _classes(known_labels)
+    labels[test] = _classes(_read_labels(path["ty"], graph.n, len(test), classes))
     cut = count - VALIDATION
-    parts = np.arange(cut), np.arange(cut, count), np.sort(test)
-    train, val, test = (part[labelled[part]] for part in parts)
+    if split == "public":
+        cut = len(_read_labels(path["y"], graph.n, None, classes))
+    parts = np.arange(cut), np.arange(cut, min(cut + VALIDATION, count)), np.sort(test)
+    train, val, test = (part[labels[part] >= 0] for part in parts)
     if not train.size:
         raise ValueError(f"{path['ally']} must give a class to at least one training node")
     with naming(path["allx"]):
         return Dataset(
             name=name,
             graph=graph,
-            train_graph=induced(graph, train),
-            **scaled(features, train, scaling, dtype),
+            features=features,
+            scaling=chosen_scaling(scaling, features, train),
             labels=labels,
-            multilabel=False,
+            classes=classes,
             train=train,
             val=val,
             test=test,
+            dtype=dtype,
         )
+
+
+def _classes(rows):
+    """Return the column of the 1 of each row, -1 where there is none."""
+    return np.where(rows.any(axis=1), rows.argmax(axis=1), -1)
 
 
 def _read_features(path, n, rows=None, columns=None):

@@ -4,21 +4,24 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import as_graph
+from refimpl.loader.features import BLOCK, ROWS, check_scaling, over_row_sums
+from refimpl.typed import TypedGraph
 
-BLOCK = 4096  # rows worked on at a time, so that copies in float64 stay small
+SCALINGS = ("standard", "rows", "none")
 
 
-def check_finite(path, features):
-    """Raise a ValueError that names the file and the row unless all features are finite."""
+def check_finite(name, features):
+    """Raise a ValueError that names the array or file and the row unless all are finite."""
     for start in range(0, len(features), BLOCK):
         bad = np.flatnonzero(~np.isfinite(features[start : start + BLOCK]).all(axis=1))
         if bad.size:
-            raise ValueError(f"{path} must hold finite numbers, but row {start + bad[0]} does not")
+            raise ValueError(f"{name} must hold finite numbers, but row {start + bad[0]} does not")
 
 
 def induced(graph, nodes):
-    """Return the graph on `nodes` alone, node i being ``nodes[i]``."""
-    return as_graph(graph.to_scipy()[nodes][:, nodes])
+    """Return the graph on `nodes` alone, node i being ``nodes[i]``, with its types if any."""
+    between = as_graph(graph.to_scipy()[nodes][:, nodes])
+    return graph.on(nodes, between) if isinstance(graph, TypedGraph) else between
 
 
 def standardise(features, rows, dtype=None):
@@ -42,7 +45,7 @@ def standardise(features, rows, dtype=None):
     TypeError, ValueError
         As those two do.
     """
-    features = _real_matrix(features)
+    features = real_matrix(features)
     dtype = _check.float_dtype("dtype", features.dtype if dtype is None else dtype)
     return scale(features, scaling_of(features, rows), dtype)
 
@@ -68,7 +71,7 @@ def scaling_of(features, rows):
         If an argument is of the wrong kind, `rows` is empty or out of range, or a mean or std
         is not finite.
     """
-    features = _real_matrix(features)
+    features = real_matrix(features)
     rows = _check.ids("rows", rows, 0, len(features), np.int64)
     if not rows.size:
         raise ValueError("rows must name at least one row")
@@ -81,12 +84,12 @@ def scaling_of(features, rows):
 
 
 def scale(features, scaling, dtype):
-    """Return (features - mean) / std, computed in float64 in blocks of rows.
+    """Return (features - mean) / std, or over the rows' sums, in float64 in blocks of rows.
 
     Parameters
     ----------
     features : (n, f) array of real numbers
-    scaling : (mean, std) or None
+    scaling : (mean, std), "rows" or None
         As of `check_scaling`; None leaves the numbers as they are.
     dtype : float32 or float64
         Of the result.
@@ -101,48 +104,31 @@ def scale(features, scaling, dtype):
     TypeError, ValueError
         If an argument is of the wrong kind, or the widths differ.
     """
-    features = _real_matrix(features)
+    features = real_matrix(features)
     f = features.shape[1]
-    mean, std = (np.zeros(f), np.ones(f)) if scaling is None else check_scaling(scaling)
-    if mean.size != f:
-        raise ValueError(
-            f"features must have {mean.size} columns, as those that the scaling is of, got {f}"
-        )
+    scaling = (np.zeros(f), np.ones(f)) if scaling is None else check_scaling(scaling, f)
     result = np.empty(features.shape, _check.float_dtype("dtype", dtype))
+    if scaling == ROWS:
+        for i in range(0, len(features), BLOCK):
+            result[i : i + BLOCK] = over_row_sums(features[i : i + BLOCK])
+        return result
+    mean, std = scaling
     with np.errstate(over="ignore", invalid="ignore"):
         for i in range(0, len(features), BLOCK):
             result[i : i + BLOCK] = (features[i : i + BLOCK] - mean) / std
     return result
 
 
-def scaled(features, train, scaling, dtype):
-    """Return the features scaled, and by which mean and std: those of the training rows if None.
-
-    The keyword arguments of a Dataset that come of it, as a dict.
-    """
-    scaling = scaling_of(features, train) if scaling is None else scaling
-    return {"features": scale(features, scaling, dtype), "scaling": scaling}
-
-
-def check_scaling(scaling, width=None):
-    """Return `scaling` as a pair of read-only (width,) float64 arrays; None accepts any width.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no pair (mean, std) of finite numbers, the std above 0, or of another width.
-    """
-    if not isinstance(scaling, (tuple, list)) or len(scaling) != 2:
-        raise TypeError("scaling must be a pair (mean, std) of arrays, or None")
-    mean = _check.floats("scaling's mean", scaling[0], (width,), np.float64).copy()
-    std = _check.floats("scaling's std", scaling[1], mean.shape, np.float64).copy()
-    if not np.isfinite(mean).all() or not np.isfinite(std).all() or np.any(std <= 0):
-        raise ValueError("scaling must be finite, and its std above 0")
-    mean.flags.writeable = std.flags.writeable = False
-    return mean, std
+def chosen_scaling(scaling, features, train):
+    """Return the (mean, std) that "standard" stands for; None for "none"; else `scaling` itself."""
+    if isinstance(scaling, str):
+        _check.choice("scaling", scaling, SCALINGS)
+    if isinstance(scaling, str) and scaling == "standard":
+        return scaling_of(features, train)
+    return None if isinstance(scaling, str) and scaling == "none" else scaling
 
 
-def _real_matrix(features):
+def real_matrix(features):
     features = np.asanyarray(features)
     if features.ndim != 2 or features.dtype.kind not in "fiub":
         raise TypeError(

@@ -7,10 +7,10 @@ import numpy as np
 
 from refimpl import _check, streams
 from refimpl._reading import read_npy, read_npz, reading
-from refimpl.graph import as_graph
+from refimpl.graph import from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import load_graphsaint
-from refimpl.lab.data.preparation import induced, scaled
+from refimpl.lab.data.preparation import chosen_scaling
 from refimpl.typed import MOST_TYPES, TypedGraph
 
 # A graph of papers, authors and institutions, as in academic graphs; ids are in this order.
@@ -36,7 +36,7 @@ MEMBERSHIP, WEIGHT, EDGE, MEAN, NOISE, ROLE = range(11, 17)
 FILES = ("edge_types.npy", "node_types.npy")
 
 
-def typed_communities(rng=0, *, dtype="float32", scaling=None):
+def typed_communities(rng=0, *, dtype="float32", scaling="standard"):
     """Return a graph with 3 types of nodes and 5 relations, the same for each seed.
 
     6,000 papers, 3,000 authors and 1,000 institutions in 8 communities. Papers cite papers;
@@ -53,7 +53,7 @@ def typed_communities(rng=0, *, dtype="float32", scaling=None):
     rng : int in [0, 2**64), numpy.random.Generator or None
         See `refimpl.streams.as_seed`.
     dtype : float32 or float64
-    scaling : (mean, std), optional
+    scaling : {"standard", "rows", "none"} or (mean, std)
         See `load_dataset`.
 
     Returns
@@ -76,13 +76,14 @@ def typed_communities(rng=0, *, dtype="float32", scaling=None):
     return Dataset(
         name="typed",
         graph=graph,
-        train_graph=graph.on(train, induced(graph, train)),
-        **scaled(features, train, scaling, dtype),
-        labels=(member[:, None] == np.arange(COMMUNITIES)).astype(dtype),
-        multilabel=False,
+        features=features,
+        scaling=chosen_scaling(scaling, features, train),
+        labels=member.astype(np.int8),
         train=train,
         val=val,
         test=test,
+        setting="inductive",
+        dtype=dtype,
     )
 
 
@@ -111,8 +112,9 @@ def _typed_graph(seed, node_types, member):
             chosen = wanted == community
             fits = True if community < 0 else member[ends[1]] == community
             right[chosen] = first[other] + _pick(weight[ends[1]] * fits, b[chosen])
-        pairs.append(np.stack([left, right], 1))
-    graph = as_graph(np.concatenate(pairs), n=len(member), symmetrize=True, self_loops=False)
+        pairs.append((left, right))
+    u, v = np.concatenate(pairs, axis=1)
+    graph = from_edges(u, v, len(member), symmetrize=True, self_loops=False)
     relation = np.empty((len(NODES), len(NODES)), np.int16)  # by the types of row and column
     for one, other, _, _, (forth, back) in LINKS:
         relation[one, other], relation[other, one] = forth, back
@@ -141,7 +143,7 @@ def _random_split(seed):
     return [np.sort(part) for part in np.split(shuffled, cuts)]
 
 
-def load_typed(folder, dtype="float32", *, scaling=None):
+def load_typed(folder, dtype="float32", *, scaling="standard"):
     """Return the data set in a GraphSAINT folder with types.
 
     Beside the files of `load_graphsaint` there are ``edge_types.npy``, an integer from 0 on for
@@ -154,7 +156,7 @@ def load_typed(folder, dtype="float32", *, scaling=None):
     ----------
     folder : str or Path
     dtype : float32 or float64
-    scaling : (mean, std), optional
+    scaling : {"standard", "rows", "none"} or (mean, std)
         See `load_dataset`.
 
     Returns
@@ -184,13 +186,13 @@ def load_typed(folder, dtype="float32", *, scaling=None):
     relations = int(edge_types.max(initial=0)) + 1
     graph = TypedGraph(data.graph, edge_types, relations, node_types)
     try:
-        train_graph = graph.on(data.train, data.train_graph)
+        train_graph = graph.on(data.train, data.induced)
     except ValueError as error:
         raise ValueError(
             f"{folder / 'adj_train.npz'} must have no entry that adj_full.npz does not have: "
             f"{error}"
         ) from error
-    return replace(data, graph=graph, train_graph=train_graph)
+    return replace(data, graph=graph, induced=train_graph)
 
 
 def _read_types(path, count, what):

@@ -50,10 +50,11 @@ class DrawnLayers:
     def __init__(self, run, sample):
         settings = run.config.method
         self.run = run
-        self.shuffle = Shuffle(run.gnn, run.graph.n, settings.batch_size, run.config.rng)
+        roots = run.roots
+        self.shuffle = Shuffle(run.gnn, len(roots), settings.batch_size, run.config.rng)
         with timed("sampling"):
             self.pool = Pool(
-                one_by_one(partial(drawn, run.config.rng, self.shuffle, sample)),
+                one_by_one(partial(drawn, run.config.rng, roots, self.shuffle, sample)),
                 size=settings.pool,
                 first=run.state.iterations,
                 background=settings.background,
@@ -63,61 +64,41 @@ class DrawnLayers:
         """Go forward and back over the next minibatch; return its `Step`."""
         run = self.run
         mfg, operands = next(self.pool)
-        X, Y = run.gnn.loader.gather_rows(run.X, mfg.nodes[0]), run.Y[mfg.nodes[-1]]
-        return run.pass_over(operands, X, Y)
+        return run.pass_over(operands, run.load(mfg.nodes[0]), *run.targets(mfg.nodes[-1]))
 
     def close(self):
         """End the pool's thread."""
         self.pool.close()
 
 
-def drawn(seed, shuffle, sample, iteration):
+def drawn(seed, roots, shuffle, sample, iteration):
     """Return what `sample` draws for an iteration."""
     epoch, b = shuffle.name(iteration)
-    return sample(shuffle.batch(iteration), key(seed, LAYER, epoch, b))
+    return sample(roots[shuffle.batch(iteration)], key(seed, LAYER, epoch, b))
 
 
-class MessageFlowGraphs:
-    """The sampled neighbours of iterations first, first + 1, ..: an iterator without end.
+def message_flow_graphs(run):
+    """Yield the sampled neighbours of iterations first, first + 1, .., without end.
 
-    FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5, of which ``# n`` marks line n.
+    FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5, of which ``# n`` marks line n. The threads that
+    sample ahead end with ``close()``, or when nobody has the iterator any more.
     """
-
-    def __init__(self, run):
-        self.gnn, self.graph, self.seed = run.gnn, run.graph, run.config.rng
-        self.settings = run.config.method
-        self.batches = -(-self.graph.n // self.settings.batch_size)  # in an epoch
-        self._graphs = self._from(run.state.iterations)
-
-    def _from(self, first):
-        settings = self.settings
-        start, done = divmod(first, self.batches)
-        for epoch in count(start):
-            nodes = np.arange(self.graph.n, dtype=np.int32)
-            with timed("sampling"):  # the prefetcher records the rest
-                roots = self.gnn.samplers.epoch_batches(  # 3
-                    nodes, settings.batch_size, self.seed, epoch
-                )
-            with self.gnn.Prefetcher(
-                self.graph,
-                roots,
-                hop_fanouts(settings),
-                seed=self.seed,
-                epoch=epoch,
-                workers=settings.workers,
-                mode=settings.sample_mode,
-            ) as graphs:
-                for batch, mfg in graphs:  # 4
-                    if batch >= done:  # others were done before the run was interrupted
-                        yield mfg  # 5
-            done = 0
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        return next(self._graphs)
-
-    def close(self):
-        """End the threads that sample ahead."""
-        self._graphs.close()
+    gnn, graph, settings, seed = run.gnn, run.graph, run.config.method, run.config.rng
+    nodes = run.roots
+    start, done = divmod(run.state.iterations, -(-len(nodes) // settings.batch_size))
+    for epoch in count(start):
+        with timed("sampling"):  # the prefetcher records the rest
+            roots = gnn.samplers.epoch_batches(nodes, settings.batch_size, seed, epoch)  # 3
+        with gnn.Prefetcher(
+            graph,
+            roots,
+            hop_fanouts(settings),
+            seed=seed,
+            epoch=epoch,
+            workers=settings.workers,
+            mode=settings.sample_mode,
+        ) as graphs:
+            for batch, mfg in graphs:  # 4
+                if batch >= done:  # others were done before the run was interrupted
+                    yield mfg  # 5
+        done = 0

@@ -12,7 +12,9 @@ GROUPS = ("weights", "m", "v", "best_weights")
 NUMBERS = ("best_val_f1", "best_epoch", "iterations")
 FACTS = {"format", "settings", "history", "loads", *NUMBERS}  # in `meta`
 MOST = 2**31 - 1  # iterations
-REAL = tuple(name for name in EpochRecord._fields if name not in ("epoch", "iterations", "loss"))
+REAL = tuple(
+    name for name in EpochRecord._fields if name not in ("epoch", "iterations", "loss", "val_f1")
+)
 
 
 def save_checkpoint(path, state, settings):
@@ -139,6 +141,8 @@ def _history(meta):
         if isinstance(record.loss, bool) or not isinstance(record.loss, int | float):
             raise ValueError(f"loss must be a number, got {type(record.loss).__name__}")
         real = {name: _check.real(name, getattr(record, name), 0) for name in REAL}
+        if record.val_f1 is not None:
+            real["val_f1"] = _check.real("val_f1", record.val_f1, 0, high=1)
         records.append(record._replace(loss=float(record.loss), **real))
     _check.integer("best_epoch", meta["best_epoch"], 0, len(records))
     meta["best_val_f1"] = _check.real("best_val_f1", meta["best_val_f1"], -1, high=1)

@@ -9,17 +9,22 @@ from refimpl.lab.training.methods import METHODS, MethodSettings, SampledGraph
 from refimpl.lab.training.models import MODELS, ModelSettings, Sage
 from refimpl.lab.training.settings import (
     Settings,
+    choice,
     from_json,
     integer,
     other,
     real,
     settings_of,
+    size,
     switch,
     to_json,
 )
 from refimpl.streams import as_seed
 
 MOST_LAYERS = 1000
+CLASSIFIERS = ("dense", "layer")
+DECAYS = ("first", "all")
+MEMORY, MEMORY_SHOWN = 2**30, "1GiB"  # of evaluation
 PARTS: dict[str, dict[str, Any]] = {"model": MODELS, "method": METHODS}  # classes themselves
 
 
@@ -59,19 +64,37 @@ class TrainConfig(Settings):
         What a minibatch is, such as ``methods.Fresh(t_stale=5)``, or a name, such as "fresh".
     layers, hidden : ints
         Depth, and width of each layer's output: after concatenation, all heads together.
-    epochs : int
-        An epoch ends when as many nodes were seen as the training graph has (E-G3).
-    lr : float
-        Adam's learning rate.
+    epochs : int, optional
+        How many at most; see `Trainer.epoch`. Default: 30, but 200 where a minibatch is the whole
+        graph, and an epoch a step.
+    lr : float, optional
+        Adam's learning rate. Default: 0.01, but 0.003 for GAT.
+    weight_decay : float
+        Added to the gradient of each weight that decays: so much times the weight.
+    decay : {"first", "all"}
+        Whether the first layer's weights decay, as in Kipf and Welling 2017, or those of all
+        layers and the classifier. Biases do not.
+    patience : int, optional
+        Stop after so many epochs without a better score on the validation nodes.
+    eval_every : int
+        Score the validation nodes after every so many epochs.
     bias : bool
         Add a vector, at first zero, in every layer and the classifier.
     dropout : float in [0, 1)
         Share of the elements of each layer's input, and the classifier's, that are set to 0 in
         training.
+    classifier : {"dense", "layer"}
+        What gives the logits: a linear classifier behind all layers, or the last of them, which
+        then has no ReLU and as many outputs as there are classes, as in Kipf and Welling 2017.
+        GraphSAGE's adds its halves, GAT's has one head; not for MixHop, whose powers stand side
+        by side.
     row_l2 : bool
         Scale the rows of the last layer's output to length 1 before the classifier.
     classifier_relu : bool
         The ReLU that the papers print before the classifier's sigmoid or softmax (E-E8).
+    eval_memory : int
+        Bytes that the exact pass which scores the model may take: see `Evaluation`. It changes no
+        result.
     rng : int, numpy.random.Generator or None
         Reduced to an int when the configuration is made.
 
@@ -106,6 +129,13 @@ class TrainConfig(Settings):
         "share of each layer's input that is set to 0 in training",
         metavar="RATE",
     )
+    classifier: str = choice(
+        "dense",
+        "what gives the logits: a linear classifier behind the layers (dense), or the last of the "
+        "layers, as wide as there are classes and without a ReLU (layer)",
+        CLASSIFIERS,
+        computes=True,
+    )
     row_l2: bool = switch(
         False,
         "scale the rows of the last layer's output to length 1 before the classifier",
@@ -116,13 +146,36 @@ class TrainConfig(Settings):
         "put the ReLU that the papers print before the classifier's softmax or sigmoid",
         computes=True,
     )
-    epochs: int = integer(
-        30,
-        "length of the run; an epoch ends when as many nodes were seen as the training graph has",
+    epochs: int | None = integer(
+        None,
+        "length of the run; an epoch ends when as many nodes were seen as there are for training",
         low=0,
         metavar="E",
+        shown="30; with method full 200",
     )
-    lr: float = real(0.01, "learning rate of Adam", strict=True, metavar="RATE")
+    lr: float | None = real(
+        None,
+        "learning rate of Adam",
+        strict=True,
+        metavar="RATE",
+        shown="0.01; with model gat 0.003",
+    )
+    weight_decay: float = real(
+        0.0, "add so much times each weight that decays to its gradient", metavar="RATE"
+    )
+    decay: str = choice("first", "which layers' weights decay", DECAYS)
+    patience: int | None = integer(
+        None, "stop after so many epochs without a better validation score", metavar="E"
+    )
+    eval_every: int = integer(1, "score the validation nodes every so many epochs", metavar="E")
+    eval_memory: int = size(
+        MEMORY,
+        "bytes that evaluation may take, as 256MB or 1GiB; what does not fit goes to temporary "
+        "files; never changes a result",
+        MEMORY_SHOWN,
+        low=1,
+        free=True,
+    )
     rng: int | None = other(
         0,
         lambda name, value: as_seed(value),
@@ -135,24 +188,50 @@ class TrainConfig(Settings):
         super().__post_init__()
         if self.dropout >= 1:
             raise ValueError(f"dropout must be below 1, got {self.dropout}")
+        for name, default in (("epochs", self.method.epochs), ("lr", self.model.lr)):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, default)
+        if self.classifier == "layer":
+            self._check_last_layer()
         self.model.check(self)
         self.method.check(self)
+
+    def _check_last_layer(self):
+        """Raise ValueError unless the model's last layer can be the classifier."""
+        if type(self.model).last_layer is ModelSettings.last_layer:
+            raise ValueError(f'classifier must be "dense" where model is "{self.model.name}"')
+        for name in ("row_l2", "classifier_relu"):
+            if getattr(self, name):
+                raise ValueError(f'{name} must be False where classifier is "layer"')
+
+    def decays(self, name):
+        """Whether a weight, by its full name, decays where anything does."""
+        layer, _, short = name.partition(".")
+        return short != "b" and (self.decay == "all" or layer == "layer1")
 
     @property
     def reach(self):
         """How many hops away the farthest node is that the output for a node depends on."""
         return self.layers * self.model.hops_a_layer
 
-    def fitted(self, graph):
-        """Return this configuration with everything filled in that depends on the training graph.
+    def fitted(self, dataset):
+        """Return this configuration with everything filled in that depends on the data set.
+
+        Parameters
+        ----------
+        dataset : Dataset
+
+        Returns
+        -------
+        TrainConfig
 
         Raises
         ------
         TypeError, ValueError
-            If a setting does not fit the graph.
+            If a setting does not fit the data set.
         """
-        config = replace(self, model=self.model.fitted(graph))
-        return replace(config, method=config.method.fitted(config, graph))
+        config = replace(self, model=self.model.fitted(dataset.train_graph))
+        return replace(config, method=config.method.fitted(config, dataset))
 
     def flat(self):
         """Return all settings that apply, by name, as JSON can hold them; see `config_from`."""

@@ -1,23 +1,263 @@
-"""One exact pass over a whole graph: how a model is scored, and how it is used."""
+"""The exact pass over a graph, in blocks of rows: how a model is scored, and how it is used."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from refimpl._products import rows_alike
 from refimpl._threads import one_blas_thread
+from refimpl.graph import undirected
+from refimpl.lab.training.activations import InMemory, Loaded, Scratch
+from refimpl.lab.training.complete import Needed, cuts
+from refimpl.lab.training.config import MEMORY
+from refimpl.lab.training.models.base import stages_of
+from refimpl.lab.training.stack import weights_of
+
+UNBOUNDED = 2**62
+ENTRY_BYTES, ROW_BYTES = 72, 64  # of positions and the like, for an entry and for a row
 
 
 class FullGraphPass(NamedTuple):
-    """What a stack makes of every node: the classifier's input, (n, hidden), and its output."""
+    """What a stack makes of k nodes: the input of what gives the logits, and the logits, (k, C).
 
-    embeddings: np.ndarray
+    `embeddings` is None where they were not asked for.
+    """
+
+    embeddings: np.ndarray | None
     logits: np.ndarray
 
 
-def full_graph_forward(stack, weights, graph, X, A=None):
+class Pass(NamedTuple):
+    """One pass over rows: what is done to a block of them.
+
+    Attributes
+    ----------
+    hops : int
+        How many hops away the first stage looks; the others look at no graph.
+    stages : list of Placed
+    """
+
+    hops: int
+    stages: list
+
+
+class Placed(NamedTuple):
+    """A stage in its place.
+
+    Attributes
+    ----------
+    place : str
+        The name of its layer.
+    run : callable
+        As in `Stage`.
+    width : int
+        Of its output.
+    tops : bool
+        Whether its input is what the logits are made of: it begins the last layer, or is the
+        linear classifier.
+    """
+
+    place: str
+    run: Callable
+    width: int
+    tops: bool
+
+
+class Plan(NamedTuple):
+    """How a pass is done.
+
+    Attributes
+    ----------
+    hop : int
+        How many hops came before.
+    shape : tuple of 2 ints
+        Of its output.
+    on_disk : bool
+        Whether that is kept in a file.
+    blocks : list of (first, last)
+        Its rows.
+    """
+
+    hop: int
+    shape: tuple[int, int]
+    on_disk: bool
+    blocks: list[tuple[int, int]]
+
+
+class Evaluation:
+    """The exact pass for some nodes of a graph, with any weights: nothing is sampled or dropped.
+
+    It goes layer by layer, over blocks of rows. A layer's rows are computed once each, for those
+    nodes alone that one of `nodes` depends on, and are kept until the next layer has read them, in
+    memory or in a file. A row of a sparse product is summed in the order of the graph's, and a row
+    of a dense one does not depend on the rows beside it (`rows_alike`): the result has the same
+    bits for any `memory`, any `nodes` and any number of threads.
+
+    Parameters
+    ----------
+    stack : Stack
+    graph : Graph
+        Undirected, with n nodes; it may be another one than the stack was trained on.
+    nodes : (k,) integer array, optional
+        In any order, repeated or not; default: all n.
+    dtype : float32 or float64
+    memory : int
+        Bytes for all but the features and the result, which are the caller's, the weights, and
+        13 bytes a node. A single row may take more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is not one that the model works on.
+    """
+
+    def __init__(self, stack, graph, nodes=None, *, dtype, memory=MEMORY):
+        undirected(graph)
+        stack.model.check_graph(graph)
+        self.stack, self.gnn, self.hidden = stack, stack.gnn, stack.config.hidden
+        self.dtype, self.memory = np.dtype(dtype), memory
+        self.back: np.ndarray | slice = slice(None)  # where each of `nodes` stands in the result
+        ids = np.arange(graph.n, dtype=np.int32)
+        if nodes is not None:
+            ids, back = np.unique(np.asarray(nodes, np.int32), return_inverse=True)
+            if not np.array_equal(ids, nodes):
+                self.back = back
+        self.passes = passes_of(stack)
+        self.needed = Needed(graph, ids, sum(one.hops for one in self.passes))
+        self.plans = self._plans()
+        self.operands: dict[int, tuple] = {}  # by pass: of those that are one block, and small
+
+    def run(self, weights, load, embeddings=False):
+        """Return the FullGraphPass of the nodes, in their order.
+
+        Parameters
+        ----------
+        weights : dict of arrays
+            By name, as ``stack.shapes()``.
+        load : callable
+            ``load(ids)`` returns the features of some nodes, scaled, (len(ids), f) of the dtype.
+            It is asked for needed nodes only.
+        embeddings : bool
+            Whether they are wanted.
+
+        Returns
+        -------
+        FullGraphPass
+
+        Raises
+        ------
+        OSError
+            If a file for a layer's rows cannot be written; it is named.
+        """
+        with one_blas_thread(), rows_alike(), Scratch() as scratch:
+            rows: Any = Loaded(load, self.needed.order)
+            wanted = None
+            if embeddings:
+                width = self.stack.f_in if len(self.stack.layers) == 1 else self.hidden
+                wanted = InMemory((self.needed.counts[-1], width), self.dtype)
+            for number, (one, plan) in enumerate(zip(self.passes, self.plans, strict=True)):
+                last_pass = number == len(self.passes) - 1
+                out = scratch.room(plan.shape, self.dtype, plan.on_disk and not last_pass)
+                for first, last in plan.blocks:
+                    operands, X = self._inputs(number, first, last, rows)
+                    for stage in one.stages:
+                        if stage.tops and wanted is not None:  # its rows' own come first
+                            wanted.append(X[: max(min(last, wanted.shape[0]) - first, 0)])
+                        X = stage.run(weights_of(weights, stage.place), operands, X)
+                    out.append(X)
+                rows.close()
+                rows = out
+            found = None if wanted is None else wanted.array[self.back]
+            return FullGraphPass(found, rows.array[self.back])
+
+    def _inputs(self, number, first, last, rows):
+        """Return what each hop of a pass aggregates with, and its input, for some rows."""
+        one, plan = self.passes[number], self.plans[number]
+        if not one.hops:
+            return (), rows.take(self.gnn, slice(first, last))
+        whole = last - first == plan.shape[0]
+        if number in self.operands:
+            return self.operands[number], rows.take(self.gnn, slice(None))
+        at, found = np.arange(first, last), []
+        for hop in reversed(range(plan.hop + 1, plan.hop + one.hops + 1)):
+            lengths = self.stack.model.matrix == "sym"
+            complete, at = self.needed.rows(at, hop, whole, lengths)
+            found.append(self.stack.model.complete_operand(self.gnn, complete, self.dtype))
+        operands = tuple(found[::-1])
+        if whole and self._entries(plan) * (16 + self.dtype.itemsize) <= self.memory // 8:
+            self.operands[number] = operands
+        return operands, rows.take(self.gnn, slice(None) if whole else at)
+
+    def _plans(self):
+        """Return the Plan of each pass."""
+        plans, hop, held, width = [], 0, 0, self.stack.f_in
+        for one in self.passes:
+            shape = self.needed.counts[hop + one.hops], one.stages[-1].width
+            size = shape[0] * shape[1] * self.dtype.itemsize
+            on_disk = held + size > self.memory // 2
+            size = 0 if on_disk else size
+            room = max(self.memory * 3 // 4 - held - size, 1)
+            plan = Plan(hop, shape, on_disk, [(0, shape[0])])
+            if self._whole_cost(one, plan, width) > room:
+                blocks = cuts(shape[0], self._costs(one, plan, width), room)
+                plan = plan._replace(blocks=list(blocks))
+            plans.append(plan)
+            hop, held, width = hop + one.hops, size, shape[1]
+        return plans
+
+    def _whole_cost(self, one, plan, width):
+        """Return how many bytes a pass takes as one block, at most."""
+        entry, source, row = self._bytes(one, width)
+        total = row * plan.shape[0]
+        if one.hops:
+            total += source * self.needed.counts[plan.hop] + entry * self._entries(plan)
+        return total
+
+    def _costs(self, one, plan, width):
+        """Return a function for how many bytes some rows of a pass take, at most."""
+        entry, source, row = self._bytes(one, width)
+
+        def costs(first, last):
+            if not one.hops:
+                return np.full(last - first, row)
+            reached = (self.needed.degrees(self.needed.order[first:last]) + 1.0) ** one.hops
+            return np.minimum(reached * (entry + source) + row, UNBOUNDED // len(reached))
+
+        return costs
+
+    def _bytes(self, one, width):
+        """Return the bytes of an entry, of a source and of a row of a pass."""
+        widest, size = max(stage.width for stage in one.stages), self.dtype.itemsize
+        layer = self.stack.layers[one.stages[0].place]
+        entry = ENTRY_BYTES + size * getattr(layer, "numbers_an_entry", 2)
+        row = ROW_BYTES + size * (width + 4 * widest + getattr(layer, "numbers_a_row", 0))
+        return entry, ROW_BYTES + size * (2 * width + widest), row
+
+    def _entries(self, plan):
+        """Return how many entries the rows of a pass have, a self-loop for each among them."""
+        count = plan.shape[0]
+        return count + int(self.needed.degrees(self.needed.order[:count]).sum())
+
+
+def passes_of(stack):
+    """Return the passes of a stack: a stage that looks at no graph goes with the one before."""
+    passes: list[Pass] = []
+    for place, layer in stack.layers.items():
+        top, first = place == stack.top, True
+        for stage in stages_of(layer, stack.model):
+            if stage.hops or not passes:
+                passes.append(Pass(stage.hops, []))
+            width = stage.width or (stack.classes if top else stack.config.hidden)
+            passes[-1].stages.append(Placed(place, stage.run, width, top and first))
+            first = False
+    return passes
+
+
+def full_graph_forward(stack, weights, graph, X):
     """Return what a stack makes of every node, from all of its neighbours.
 
-    Nothing is sampled, weighted or dropped. O(e f + n f^2) time for widths f.
+    `Evaluation` without a bound on memory. O(e f + n f^2) time for widths f.
 
     Parameters
     ----------
@@ -25,17 +265,18 @@ def full_graph_forward(stack, weights, graph, X, A=None):
     weights : dict of arrays
         By name, as ``stack.shapes()``.
     graph : Graph
-        Undirected, with n nodes; it may be another one than the stack was trained on.
+        Undirected, with n nodes.
     X : (n, f) float array
         Features, scaled.
-    A : Adjacency, optional
-        ``stack.adjacency(graph, dtype=X.dtype)``, where the caller has kept it.
 
     Returns
     -------
     FullGraphPass
     """
-    with one_blas_thread():
-        A = stack.adjacency(graph, dtype=X.dtype) if A is None else A
-        logits, kept = stack.forward(weights, stack.operands(A), X)
-    return FullGraphPass(kept["classifier"][0], logits)
+    evaluation = Evaluation(stack, graph, dtype=X.dtype, memory=UNBOUNDED)
+    return evaluation.run(weights, rows_of(stack.gnn, X), embeddings=True)
+
+
+def rows_of(gnn, X):
+    """Return a function that takes the rows of some nodes, each at most once, out of an array."""
+    return lambda nodes: X if len(nodes) == len(X) else gnn.loader.gather_rows(X, nodes)

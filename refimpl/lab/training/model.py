@@ -8,15 +8,17 @@ import numpy as np
 from refimpl import _check
 from refimpl.graph import undirected
 from refimpl.lab.data.dataset import Dataset
-from refimpl.lab.data.preparation import check_scaling, scale
-from refimpl.lab.training.config import TrainConfig, config_from
-from refimpl.lab.training.evaluation import full_graph_forward
+from refimpl.lab.data.preparation import real_matrix, scale
+from refimpl.lab.training.config import MEMORY, TrainConfig, config_from
+from refimpl.lab.training.evaluation import Evaluation, rows_of
 from refimpl.lab.training.npz import reading_npz, write_npz
-from refimpl.lab.training.settings import settings_of
+from refimpl.lab.training.settings import bytes_from, settings_of
 from refimpl.lab.training.stack import Stack
+from refimpl.loader.features import ROWS, check_scaling
 from refimpl.metrics import decide
 
 FORMAT = "minibatch-gnn-model/2"
+NAMES = "class_names"  # in `meta` where classes have names
 FACTS = ("architecture", "features", "classes", "multilabel", "dataset")  # in `meta`
 SCALING = ("features.mean", "features.std")
 MOST_MORE = 1000  # weights that are missing, and then named
@@ -35,16 +37,18 @@ class TrainedModel:
         By name, such as ``layer1.W_neigh``; all of one dtype, finite. Copied, read-only.
     architecture : dict
         The settings by name that say what the model computes: its name, ``model``, its own
-        settings, such as ``heads``, and ``layers``, ``hidden``, ``bias``, ``row_l2`` and
-        ``classifier_relu``; those left out have their defaults.
+        settings, such as ``heads``, and ``layers``, ``hidden``, ``bias``, ``classifier``,
+        ``row_l2`` and ``classifier_relu``; those left out have their defaults.
     features, classes : ints
         Width of the input and of the output.
     multilabel : bool
         Whether a node may have any number of classes.
-    scaling : (mean, std), optional
+    scaling : (mean, std) or "rows", optional
         Two (features,) float64 arrays: the input is (raw features - mean) / std.
     dataset : str
         Name of the data it was trained on.
+    class_names : sequence of str, optional
+        What classes are called. Stored as a tuple.
 
     Raises
     ------
@@ -57,8 +61,9 @@ class TrainedModel:
     features: int
     classes: int
     multilabel: bool
-    scaling: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+    scaling: tuple[np.ndarray, np.ndarray] | str | None = field(default=None, repr=False)
     dataset: str = ""
+    class_names: tuple[str, ...] | None = None
 
     def __post_init__(self):
         for name in ("weights", "architecture"):
@@ -72,6 +77,11 @@ class TrainedModel:
             raise TypeError("multilabel must be True or False")
         if not isinstance(self.dataset, str):
             raise TypeError(f"dataset must be a str, got {type(self.dataset).__name__}")
+        if self.class_names is not None:
+            names = tuple(_check.listed(NAMES, self.class_names, "strings"))
+            if not all(isinstance(name, str) for name in names) or len(names) != self.classes:
+                raise ValueError(f"{NAMES} must be {self.classes} strings")
+            object.__setattr__(self, NAMES, names)
         complete = architecture_of(config_from(self.architecture))
         unknown = self.architecture.keys() - complete.keys()
         if unknown:
@@ -107,7 +117,7 @@ class TrainedModel:
     def _check_count(self):
         """Raise if the architecture asks for far more weights than there are, before it makes them.
 
-        Layers from the second on are alike: few are made to count the weights of all.
+        Layers from the second on have as many weights each: few are made to count those of all.
         """
         layers = self.architecture["layers"]
         few = config_from({**self.architecture, "layers": min(layers, 2)})
@@ -127,18 +137,19 @@ class TrainedModel:
                 raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
         return cls(
             weights,
-            architecture_of(config.fitted(dataset.train_graph)),
+            architecture_of(config.fitted(dataset)),
             dataset.features.shape[1],
             dataset.classes,
             dataset.multilabel,
             dataset.scaling,
             dataset.name,
+            dataset.class_names,
         )
 
     @property
     def dtype(self):
         """float32 or float64: of the weights, of the input and of what comes out."""
-        return self.weights["classifier.W"].dtype
+        return next(iter(self.weights.values())).dtype
 
     def stack(self, gnn):
         """Return the Stack of this architecture over an implementation `gnn`, or None."""
@@ -174,9 +185,11 @@ def save_model(path, model):
         If the file cannot be written; the one of before is whole then.
     """
     _check_model(model)
-    scaling = {} if model.scaling is None else dict(zip(SCALING, model.scaling, strict=True))
+    scaled = ROWS if model.scaling == ROWS else model.scaling is not None
+    scaling = dict(zip(SCALING, model.scaling, strict=True)) if scaled is True else {}
     facts = {name: getattr(model, name) for name in FACTS}
-    meta = {"format": FORMAT, "scaled": bool(scaling), **facts}
+    meta = {"format": FORMAT, "scaled": scaled, **facts}
+    meta |= {} if model.class_names is None else {NAMES: list(model.class_names)}
     write_npz(path, meta, {**model.weights, **scaling})
 
 
@@ -210,22 +223,36 @@ def load_model(path):
             raise ValueError("meta must be a JSON object with a format")
         if meta.pop("format") != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
-        if meta.keys() != {"scaled", *FACTS}:
+        if meta.keys() - {NAMES} != {"scaled", *FACTS}:
             raise ValueError(f"meta must have the entries {', '.join(FACTS)}, scaled and format")
-        scaling = None
-        if meta.pop("scaled"):
+        scaling: Any = None
+        scaled = meta.pop("scaled")
+        if scaled not in (True, False, ROWS):
+            raise ValueError(f'scaled must be true, false or "{ROWS}", got {scaled!r:.40}')
+        if scaled == ROWS:
+            scaling = ROWS
+        elif scaled:
             if not arrays.keys() >= set(SCALING):
                 raise ValueError(f"it must have {' and '.join(SCALING)}")
             scaling = tuple(arrays.pop(name) for name in SCALING)
         return TrainedModel(arrays, scaling=scaling, **meta)
 
 
-def predict(gnn, model, graph, features, nodes=None, what="labels", scaled=False):
-    """Return what a model predicts for nodes of a graph, by one exact pass over all of it.
+def predict(
+    gnn,
+    model,
+    graph,
+    features,
+    nodes=None,
+    what="labels",
+    scaled=False,
+    eval_memory=MEMORY,
+):
+    """Return what a model predicts for nodes of a graph, by one exact pass.
 
     Nothing is sampled. The models are inductive: the graph need not be the one that the model
     was trained on. The inductive setting of Hamilton et al. 2017. O(e f + n f^2) time for
-    widths f, however few the nodes.
+    widths f, where n counts the nodes that `nodes` depend on, and e their entries.
 
     Parameters
     ----------
@@ -241,60 +268,82 @@ def predict(gnn, model, graph, features, nodes=None, what="labels", scaled=False
     what : {"labels", "probabilities", "embeddings"}
         The class with the largest probability, the smallest on a tie (for a multi-label model,
         each with a probability above 1/2); the probabilities by softmax (sigmoid); the
-        classifier's input.
+        classifier's input: where the last layer is the classifier, the output of the one below,
+        and for a single layer the features, scaled.
     scaled : bool
         The features, of the model's dtype, are scaled already, as a Dataset's are.
+    eval_memory : int
+        Bytes that the pass may take, besides the features and the result; what does not fit goes
+        to temporary files. It changes no result.
 
     Returns
     -------
-    (k,) int64 array, or (k, C) float array, or (k, hidden) float array
+    (k,) int64 array, or (k, C) float array, or (k, width of the input) float array
         Labels of a multi-label model: (k, C) int64, 0 or 1. Floats are of the model's dtype.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or does not fit another, or the features are so
-        large that the result is not finite.
+        If an argument is of the wrong kind or does not fit another, or the features of a node
+        that counts are not finite, or so large that the result is not.
+    OSError
+        If a temporary file cannot be written; it is named.
     """
     _check.choice("what", what, WHAT)
     n = undirected(graph).n
-    rows = slice(None) if nodes is None else _check.ids("nodes", nodes, 0, n, np.int64)
-    return read_off(model, forward(gnn, model, graph, features, scaled), rows, what)
+    if nodes is not None:
+        nodes = _check.ids("nodes", nodes, 0, n, np.int64)
+    result = forward(gnn, model, graph, features, nodes, scaled, eval_memory, what == "embeddings")
+    return read_off(model, result, what)
 
 
-def forward(gnn, model, graph, features, scaled):
-    """Check the arguments of `predict`; return the FullGraphPass."""
+def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings):
+    """Check the arguments of `predict`; return the FullGraphPass of the nodes."""
     _check_model(model)
     undirected(graph)
     if not isinstance(scaled, bool):
         raise TypeError("scaled must be True or False")
+    eval_memory = bytes_from(1)("eval_memory", eval_memory)
     shape = (graph.n, model.features)
-    if np.shape(features) != shape:
+    features = _check.array("features", features)
+    if features.shape != shape:
         raise ValueError(
-            f"features must have shape {shape} for this graph and model, got {np.shape(features)}"
+            f"features must have shape {shape} for this graph and model, got {features.shape}"
         )
     if scaled:
-        X = _check.floats("features", features, shape, model.dtype)
+        rows = rows_of(gnn, _check.floats("features", features, shape, model.dtype))
     else:
-        X = scale(features, model.scaling, model.dtype)
-    bad = _not_finite(X)
-    if bad.size:
-        raise ValueError(f"features must be finite, but row {bad[0]} is not once scaled")
-    result = full_graph_forward(model.stack(gnn), model.weights, graph, X)
+        rows = _scaled_rows(real_matrix(features), model)
+
+    def load(ids):
+        X = rows(ids)
+        bad = _not_finite(X)
+        if bad.size:
+            row = ids[bad].min()
+            raise ValueError(f"features must be finite, but row {row} is not once scaled")
+        return X
+
+    stack = model.stack(gnn)
+    evaluation = Evaluation(stack, graph, nodes, dtype=model.dtype, memory=eval_memory)
+    result = evaluation.run(model.weights, load, embeddings)
     bad = _not_finite(result.logits)
     if bad.size:
-        raise ValueError(f"features are too large: what comes out for node {bad[0]} is not finite")
+        node = bad[0] if nodes is None else nodes[bad[0]]
+        raise ValueError(f"features are too large: what comes out for node {node} is not finite")
     return result
 
 
-def read_off(model, result, rows, what):
-    """Return labels, probabilities or embeddings of some rows of a FullGraphPass."""
+def _scaled_rows(features, model):
+    return lambda ids: scale(features[ids], model.scaling, model.dtype)
+
+
+def read_off(model, result, what):
+    """Return labels, probabilities or embeddings of a FullGraphPass."""
     if what == "embeddings":
-        return result.embeddings[rows].copy()
-    logits = result.logits[rows]
+        return result.embeddings
     if what == "probabilities":
-        return _probabilities(logits, model.multilabel)
-    decided = decide(logits, model.multilabel)
+        return _probabilities(result.logits, model.multilabel)
+    decided = decide(result.logits, model.multilabel)
     return decided.astype(np.int64) if model.multilabel else decided.argmax(axis=1)
 
 

@@ -15,8 +15,9 @@ def register_layer(model):
     ----------
     model : type
         A frozen dataclass on `ModelSettings` with a `name`, which no other model has, and a
-        method `layer`. It has a `matrix`, or 0 as `hops_a_layer`, or methods `adjacency` and
-        `block_operand`; where `hops_a_layer` may be above 1, a method `operand`.
+        method `layer`; with a method `last_layer` its last layer may be the classifier. It has a
+        `matrix`, or 0 as `hops_a_layer`, or methods `adjacency` and `block_operand`; where
+        `hops_a_layer` may be above 1, a method `operand`.
 
     Returns
     -------

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from refimpl.lab.training.methods.base import Step
 from refimpl.lab.training.stack import NodePasses, Stack
 
@@ -22,7 +24,7 @@ class Run:
     stack : Stack
     state : TrainState
     features : array or None
-        Where training reads the features of training node i as row i, if not in the data set.
+        Where training reads the features of node i of `graph` as row i, if not in the data set.
     """
 
     gnn: Any
@@ -34,40 +36,60 @@ class Run:
 
     @property
     def graph(self):
-        """The training graph."""
+        """The graph that messages pass over; "nodes" are its nodes."""
         return self.dataset.train_graph
+
+    @property
+    def roots(self):
+        """The nodes that the loss is taken over: all, or the training nodes among them."""
+        return self.dataset.roots
 
     @property
     def dtype(self):
         """float32 or float64."""
-        return self.dataset.labels.dtype
-
-    @cached_property
-    def X(self):
-        """The features of the training nodes, in memory."""
-        return self.dataset.features[self.dataset.train]
-
-    @cached_property
-    def Y(self):
-        """The labels of the training nodes."""
-        return self.dataset.labels[self.dataset.train]
+        return self.dataset.dtype
 
     @cached_property
     def degrees(self):
-        """The degrees of the training nodes in the training graph."""
+        """The degrees of all nodes."""
         return self.graph.degrees()
 
-    def load(self, nodes):
-        """Return the features of some training nodes, from where they are kept."""
+    def load(self, nodes=None):
+        """Return the features of some nodes, from where they are kept; default: of all."""
+        gather = self.gnn.loader.gather_rows
+        nodes = np.arange(self.graph.n) if nodes is None else nodes
         if self.features is not None:
-            return self.gnn.loader.gather_rows(self.features, nodes)
-        return self.gnn.loader.gather_rows(self.dataset.features, self.dataset.train[nodes])
+            return gather(self.features, nodes, dtype=self.dtype)
+        return self.dataset.inputs(self.dataset.in_graph(nodes), gather)
 
     @property
     def row_bytes(self):
         """Bytes of a node's features where `load` reads them."""
         X = self.dataset.features if self.features is None else self.features
         return X.shape[1] * X.itemsize
+
+    def targets(self, nodes):
+        """Return what a loss over some nodes compares with.
+
+        Returns
+        -------
+        Y : (k, C) array
+            Their labels, as rows of 0 and 1.
+        weights : (k,) array or None
+            1 over the number of training nodes among them, 0 for the others; None where all are.
+        """
+        Y, chosen = self.dataset.targets(self.dataset.in_graph(nodes)), self.in_loss(nodes)
+        if chosen is None:
+            return Y, None
+        return Y, (chosen / max(np.count_nonzero(chosen), 1)).astype(self.dtype)
+
+    def in_loss(self, nodes):
+        """Return whether the loss is taken over each of some nodes; None where it is over all."""
+        roots = self.roots
+        if len(roots) == self.graph.n:
+            return None
+        places = np.minimum(np.searchsorted(roots, nodes), len(roots) - 1)
+        return roots[places] == nodes
 
     def block_operand(self, block, nodes):
         """Return what a layer aggregates with on a Block whose sources are these nodes."""
@@ -89,7 +111,7 @@ class Run:
         X : (n_src, f) array
             Features of the nodes that the first layer reads.
         Y : (n_dst, C) array
-            Labels of the nodes that the loss is taken over.
+            Labels of the nodes that the last layer computes.
         node_weights : (n_dst,) array, optional
             Their weights in the loss; default: 1 / n_dst each.
         """

@@ -1,7 +1,9 @@
 """Settings that check themselves: each field says what it accepts and how a command line asks."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from math import inf, isinf
 from typing import Any, ClassVar
 
@@ -10,6 +12,13 @@ import numpy as np
 from refimpl import _check
 
 MOST = 2**31 - 1
+DEEPEST = 4  # lists in lists in JSON: more than any setting has
+MOST_BYTES = 2**62
+UNITS = {"": 1, "b": 1} | {
+    prefix + unit: thousand**power
+    for unit, thousand in (("b", 1000), ("ib", 1024))
+    for power, prefix in enumerate("kmgt", 1)
+}
 
 
 @dataclass(frozen=True)
@@ -99,12 +108,13 @@ def integer(default, help, low=1, high=MOST, *, metavar="COUNT", **more):
 
 
 def real(default, help, low=0, high=inf, *, strict=False, metavar="NUMBER", **more):
-    """Make a field for a float of at least (above, if strict) `low` and at most `high`."""
+    """Make a field for a float of at least (above, if strict) `low` and at most `high`, or None."""
 
-    def check(name, value):
+    def number(name, value):
         return _check.real(name, value, low, strict=strict, high=high)
 
-    return _field(default, check, help, float, metavar, **more)
+    check = _or_none(default, number)
+    return _field(default, check, help, **{"parse": float, "metavar": metavar, **more})
 
 
 def switch(default, help, **more):
@@ -140,6 +150,16 @@ def integers(default, help, low=1, high=MOST, *, metavar="COUNT,..", **more):
     return _field(default, check, help, parsed_integers, metavar, **more)
 
 
+def size(default, help, shown, low=0, **more):
+    """Make a field for a number of bytes; a user may give it a unit. `shown` is the default."""
+    return other(default, bytes_from(low), help, parsed_size, "SIZE", shown=shown, **more)
+
+
+def bytes_from(low):
+    """Return the check of a number of bytes of at least `low`."""
+    return lambda name, value: _check.integer(name, value, low, MOST_BYTES)
+
+
 def other(default, check, help, parse=str, metavar=None, **more):
     """Make a field with a check and a parser of its own."""
     return _field(default, check, help, parse, metavar, **more)
@@ -165,6 +185,14 @@ def parsed_integers(text):
     return tuple(int(number) for number in text.split(","))
 
 
+def parsed_size(text):
+    """Return bytes: a number alone, or with a unit as in 256MB (10^6) or 1.5GiB (2^30)."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text, re.ASCII)
+    if found is None or found[2].lower() not in UNITS:
+        raise ValueError(text)
+    return int(Fraction(found[1]) * UNITS[found[2].lower()])
+
+
 def to_json(value):
     """Return a setting's value as JSON holds it: tuples as lists, infinity as "inf"."""
     if isinstance(value, tuple):
@@ -172,8 +200,8 @@ def to_json(value):
     return "inf" if isinstance(value, float) and isinf(value) else value
 
 
-def from_json(value):
-    """Return what `to_json` was given."""
-    if isinstance(value, list):
-        return tuple(from_json(one) for one in value)
+def from_json(value, depth=DEEPEST):
+    """Return what `to_json` was given; a list in too many others stays, to be refused."""
+    if isinstance(value, list) and depth:
+        return tuple(from_json(one, depth - 1) for one in value)
     return inf if isinstance(value, str) and value == "inf" else value

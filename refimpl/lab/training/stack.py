@@ -1,16 +1,17 @@
-"""A stack of layers and a classifier over an implementation: forward, and back by hand."""
+"""A stack of layers that gives logits, over an implementation: forward, and back by hand."""
 
 import math
 from typing import Any
 
 import numpy as np
 
+from refimpl.lab.training.models.base import stages_of
 from refimpl.lab.training.models.mlp import DenseLayer
-from refimpl.streams import DROPOUT, INIT, NODE_DROPOUT, key
+from refimpl.streams import ATTENTION, DROPOUT, INIT, NODE_DROPOUT, key
 
 
 class Stack:
-    """L layers of one kind and a linear classifier; weights are a dict by name.
+    """L layers of one kind and a linear classifier, if the last layer is none; weights by name.
 
     The names are ``layer1.W_neigh``, .., ``classifier.W``. Layers take the operands that
     `operands` or `block_operands` returns, one each.
@@ -18,18 +19,30 @@ class Stack:
 
     def __init__(self, gnn, config, f_in, classes, multilabel):
         self.gnn, self.config, self.model = gnn, config, config.model
+        self.f_in, self.classes = f_in, classes
         widths = [f_in] + [config.hidden] * config.layers
+        below = config.layers - (config.classifier == "layer")
         self.layers: dict[str, Any] = {
             f"layer{i + 1}": self.model.layer(gnn, config, widths[i], widths[i + 1], first=i == 0)
-            for i in range(config.layers)
+            for i in range(below)
         }
-        if config.row_l2:
-            last = f"layer{config.layers}"
-            self.layers[last] = WithRowL2(gnn, self.layers[last])
-        self.layers["classifier"] = DenseLayer(
-            gnn, config, config.hidden, classes, first=False, relu=config.classifier_relu
-        )
+        last = f"layer{config.layers}"
+        if config.classifier == "layer":
+            self.layers[last] = self.model.last_layer(
+                gnn, config, widths[below], classes, first=below == 0
+            )
+        else:
+            if config.row_l2:
+                self.layers[last] = WithRowL2(gnn, self.layers[last], self.model)
+            self.layers["classifier"] = DenseLayer(
+                gnn, config, config.hidden, classes, first=False, relu=config.classifier_relu
+            )
         self.multilabel = multilabel
+
+    @property
+    def top(self):
+        """The name of what gives the logits: ``classifier``, or the last layer."""
+        return list(self.layers)[-1]
 
     def loss(self, logits, Y, weights=None):
         """Return the loss and its gradient: sigmoid or softmax, by the labels."""
@@ -127,7 +140,7 @@ class Stack:
 
     @property
     def depth(self):
-        """How many layers there are below the classifier."""
+        """How many layers there are, without a linear classifier."""
         return self.config.layers
 
     def forward(self, weights, operands, X, iteration=None):
@@ -140,8 +153,8 @@ class Stack:
             One a layer.
         X : (n_src, f) float array
         iteration : int, optional
-            Number of the training step from 0, which dropout's masks depend on. Without it
-            nothing is dropped.
+            Number of the training step from 0, which dropout's masks depend on, those of
+            attention too. Without it nothing is dropped.
 
         Returns
         -------
@@ -150,13 +163,14 @@ class Stack:
             By layer: its input as it was used, what its `backward` needs, the key of its mask.
         """
         kept = {}
-        places = zip(self.layers.items(), (*operands, None), strict=True)
+        places = zip(self.layers.items(), self._each(operands), strict=True)
         for number, ((place, layer), A) in enumerate(places):  # J1:9 12
             mask = None
             if iteration is not None and self.config.dropout:
                 mask = key(self.config.rng, DROPOUT, iteration, number)
                 X = self.gnn.dropout(X, self.config.dropout, mask)
-            Y, needed = layer.forward(weights_of(weights, place), A, X)
+            drawn = attention_keys(self.gnn, layer, self.config, iteration, number, A)
+            Y, needed = layer.forward(weights_of(weights, place), A, X, **drawn)
             kept[place] = X, needed, mask
             X = Y
         return X, kept
@@ -164,7 +178,7 @@ class Stack:
     def gradients(self, weights, operands, kept, G):
         """Return the gradient of every weight, from the gradient of the logits."""
         gradients = {}
-        places = list(zip(self.layers.items(), (*operands, None), strict=True))
+        places = list(zip(self.layers.items(), self._each(operands), strict=True))
         for (place, layer), A in reversed(places):
             X, needed, mask = kept[place]
             dW, G = layer.backward(weights_of(weights, place), A, X, needed, G)
@@ -172,6 +186,24 @@ class Stack:
                 G = self.gnn.dropout(G, self.config.dropout, mask)
             gradients.update({f"{place}.{name}": grad for name, grad in dW.items()})
         return gradients
+
+    def _each(self, operands):
+        """Return an operand for each place: none for a linear classifier."""
+        return tuple(operands) if self.config.classifier == "layer" else (*operands, None)
+
+
+def attention_keys(gnn, layer, config, iteration, number, A, nodes=None):
+    """Return, as an argument of `forward`, a key for each row of a layer that draws in training.
+
+    Layer `number` is from 0; its input has a row for each of `nodes`, those of its output first.
+    Without them the number of a row stands for its node.
+    """
+    if iteration is None or not getattr(layer, "draws", False):
+        return {}
+    n_dst = A.graph.n_dst
+    rows = np.arange(n_dst) if nodes is None else nodes[:n_dst]
+    keys = gnn.streams.key(config.rng, ATTENTION, iteration, number, rows.astype(np.uint64))
+    return {"keys": keys}
 
 
 def weights_of(weights, place):
@@ -183,22 +215,26 @@ def weights_of(weights, place):
 class NodePasses:
     """Forward and back through a stack in one iteration, a layer at a time, on rows of nodes.
 
-    Layer l is from 1 to L, the classifier is layer L + 1. A node has one dropout mask in each
-    layer, whichever rows there are: its key is (rng, NODE_DROPOUT, iteration, l - 1, node).
+    Layer l is from 1 to L, a linear classifier is layer L + 1; where the last layer is the
+    classifier, nothing stands behind it, and layer L + 1 passes on what it is given. A node has
+    one dropout mask in each layer, whichever rows there are: its key is (rng, NODE_DROPOUT,
+    iteration, l - 1, node), that of its attention (rng, ATTENTION, iteration, l - 1, node).
     """
 
     def __init__(self, gnn, stack, weights, iteration):
         self.gnn, self.weights, self.iteration = gnn, weights, iteration
         self.config, self.places = stack.config, list(stack.layers.items())
         self.kept: dict[int, tuple] = {}  # by layer: A, its input as it was used, what else
+        self.nodes: dict[int, np.ndarray] = {}  # by layer: those of the rows of its input
         self.gradients: dict[str, np.ndarray] = {}
 
     def forward(self, l, A, X, nodes):
         """Return the output of layer `l`, whose input X has a row for each of `nodes`."""
         place, layer = self.places[l - 1]
         X, masks = self._dropped(l, X, nodes)
-        Y, needed = layer.forward(weights_of(self.weights, place), A, X)
-        self.kept[l] = A, X, needed, masks
+        drawn = attention_keys(self.gnn, layer, self.config, self.iteration, l - 1, A, nodes)
+        Y, needed = layer.forward(weights_of(self.weights, place), A, X, **drawn)
+        self.kept[l], self.nodes[l] = (A, X, needed, masks), nodes
         return Y
 
     def again(self, l, A, arranged):
@@ -208,10 +244,14 @@ class NodePasses:
         """
         place, layer = self.places[l - 1]
         _, X, _, _ = self.kept[l]
-        return layer.forward(weights_of(self.weights, place), A, arranged(X))[0]
+        nodes = arranged(self.nodes[l])
+        drawn = attention_keys(self.gnn, layer, self.config, self.iteration, l - 1, A, nodes)
+        return layer.forward(weights_of(self.weights, place), A, arranged(X), **drawn)[0]
 
     def classify(self, X, nodes):
         """Return the logits of `nodes`, from the rows of the last layer."""
+        if self.config.classifier == "layer":
+            return X
         return self.forward(len(self.places), None, X, nodes)
 
     def backward(self, l, G, rows=None):
@@ -230,6 +270,8 @@ class NodePasses:
         array or None
             None in the first layer.
         """
+        if l > len(self.places):
+            return G
         place, layer = self.places[l - 1]
         A, X, needed, masks = self.kept[l]
         dW, G = layer.backward(weights_of(self.weights, place), A, X, needed, G)
@@ -251,13 +293,16 @@ class NodePasses:
 class WithRowL2:
     """Another layer, with the rows of its output scaled to length 1."""
 
-    def __init__(self, gnn, layer):
-        self.gnn, self.layer, self.shapes = gnn, layer, layer.shapes
+    def __init__(self, gnn, layer, model):
+        self.gnn, self.layer, self.model, self.shapes = gnn, layer, model, layer.shapes
         self.vectors = getattr(layer, "vectors", ())
+        self.numbers_an_entry = getattr(layer, "numbers_an_entry", 0)
+        self.numbers_a_row = getattr(layer, "numbers_a_row", 0)
+        self.draws = getattr(layer, "draws", False)
 
-    def forward(self, W, A, X):
+    def forward(self, W, A, X, **drawn):
         """Return the scaled output, and what `backward` needs of this pass."""
-        Y, needed = self.layer.forward(W, A, X)
+        Y, needed = self.layer.forward(W, A, X, **drawn)
         out = self.gnn.layers.row_l2_forward(Y)
         return out.Y, (needed, out)
 
@@ -265,3 +310,12 @@ class WithRowL2:
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         needed, out = kept
         return self.layer.backward(W, A, X, needed, self.gnn.layers.row_l2_backward(out, G_out))
+
+    def stages(self):
+        """Return the parts of an exact pass: the other layer's, its rows scaled in the last."""
+        *others, last = stages_of(self.layer, self.model)
+
+        def scaled(W, hops, X):
+            return self.gnn.layers.row_l2_forward(last.run(W, hops, X)).Y
+
+        return [*others, last._replace(run=scaled)]

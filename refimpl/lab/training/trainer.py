@@ -1,5 +1,6 @@
 """The training loop, over the iterations of any method."""
 
+import warnings
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from refimpl._threads import one_blas_thread
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.counts import LoadCounts
-from refimpl.lab.training.evaluation import full_graph_forward
+from refimpl.lab.training.evaluation import Evaluation
 from refimpl.lab.training.run import Run
 from refimpl.lab.training.stack import Stack
 from refimpl.metrics import decide, f1_micro
@@ -28,8 +29,8 @@ class EpochRecord(NamedTuple):
         Since the start.
     loss : float
         Mean over the epoch's iterations.
-    val_f1 : float
-        F1-micro of the validation nodes.
+    val_f1 : float or None
+        F1-micro of the validation nodes; None where it was not taken.
     normalization, sampling, aggregation, weights, other : float
         Seconds since the start, by part of a `Meter`.
     evaluation : float
@@ -41,7 +42,7 @@ class EpochRecord(NamedTuple):
     epoch: int
     iterations: int
     loss: float
-    val_f1: float
+    val_f1: float | None
     normalization: float
     sampling: float
     aggregation: float
@@ -64,7 +65,7 @@ class TrainState:
     m, v : dict of str to float arrays of the same shapes and dtype
         Adam's running means of the gradients and of their squares.
     best_weights : dict of str to float arrays of the same shapes and dtype
-        Those of the best epoch by validation so far (E-F8).
+        Those of the best epoch by validation so far (E-F8); of the last without validation nodes.
     best_val_f1 : float
         Their F1-micro; -1 before the first epoch.
     best_epoch : int
@@ -100,8 +101,8 @@ class TrainResult(NamedTuple):
     ----------
     weights : dict of str to float arrays of any shape
         By name; those of the best epoch by validation.
-    val_f1, test_f1 : float
-        Their F1-micro on the validation and test nodes.
+    val_f1, test_f1 : float or None
+        Their F1-micro on the validation and test nodes; None where there are none.
     best_epoch : int
         Its number, from 1.
     iterations : int
@@ -113,8 +114,8 @@ class TrainResult(NamedTuple):
     """
 
     weights: dict[str, np.ndarray]
-    val_f1: float
-    test_f1: float
+    val_f1: float | None
+    test_f1: float | None
     best_epoch: int
     iterations: int
     history: list[EpochRecord]
@@ -133,8 +134,8 @@ class Trainer:
     config : TrainConfig
     state : TrainState, optional
         Where to go on, and what then changes in place; default: the start.
-    features : (number of training nodes, f) array, optional
-        Where training reads the features of node ``dataset.train[i]`` as row i.
+    features : (n, f) array, optional
+        Where training reads the features of node i of ``dataset.train_graph`` as row i, scaled.
 
     Attributes
     ----------
@@ -151,16 +152,19 @@ class Trainer:
         for name, value, kind in (("dataset", dataset, Dataset), ("config", config, TrainConfig)):
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
-        config = config.fitted(dataset.train_graph)
+        config = config.fitted(dataset)
         for graph in (dataset.graph, dataset.train_graph):
             config.model.check_graph(graph)
-        f_in, classes = dataset.features.shape[1], dataset.labels.shape[1]
-        stack = Stack(gnn, config, f_in, classes, dataset.multilabel)
+        if config.patience is not None and not dataset.val.size:
+            raise ValueError("patience must be None where there are no validation nodes")
+        warn_of_lost_edges(dataset)
+        f_in = dataset.features.shape[1]
+        stack = Stack(gnn, config, f_in, dataset.classes, dataset.multilabel)
         if state is None:
-            state = first_state(stack, config.rng, dataset.labels.dtype)
-        check_state(state, stack, dataset.labels.dtype)
+            state = first_state(stack, config.rng, dataset.dtype)
+        check_state(state, stack, dataset.dtype)
         if features is not None:
-            check_features(features, dataset, config.method)
+            check_features(features, dataset)
         self.gnn, self.dataset, self.config, self.stack = gnn, dataset, config, stack
         self.state, self.counts_of_epoch = state, LoadCounts()
         self.meter = Meter()
@@ -173,7 +177,9 @@ class Trainer:
         if state.cache is not None and self.iterations.cache is None:
             raise ValueError(f'state.cache must be None where method is "{config.method.name}"')
         state.cache = self.iterations.cache
-        self.A_full, self.closed = None, False
+        self.scored: tuple = ()  # the nodes that the evaluation is of
+        self.evaluation: Any = None
+        self.closed = False
 
     def close(self):
         """End the threads that sample ahead, if there are any; no step can follow."""
@@ -208,12 +214,15 @@ class Trainer:
 
         JPDC'21 Algorithm 1; ``# n`` marks line n. Line 18 of VLDB'24 Algorithm 1 is here too.
         """
-        state = self.state
+        state, decay = self.state, self.config.weight_decay
         state.iterations += 1  # V1:18 E-V6: when the cache is updated already
         for name, W in state.weights.items():
+            G = gradients[name]
+            if decay and self.config.decays(name):
+                G = G + W.dtype.type(decay) * W
             self.gnn.adam_step(  # 15
                 W,
-                gradients[name],
+                G,
                 state.m[name],
                 state.v[name],
                 state.iterations,
@@ -221,12 +230,15 @@ class Trainer:
             )
 
     def epoch(self, after_step=None):
-        """Do iterations until as many nodes were seen as the training graph has (E-G3).
+        """Do iterations until as many nodes were seen as an epoch has.
 
-        Then evaluate, keep the weights if they are the best so far, and extend the history.
-        `after_step(share)`, if given, is called after each iteration with the share done.
+        These are the training nodes for methods that take batches of them, and all nodes of the
+        graph that is trained on for those that take parts of it (E-G3). Then evaluate, keep the
+        weights if they are the best so far, and extend the history. `after_step(share)`, if given,
+        is called after each iteration with the share done.
         """
-        losses, seen, n = [], 0, self.dataset.train_graph.n
+        whole = self.config.method.sees_all
+        losses, seen, n = [], 0, self.dataset.train_graph.n if whole else len(self.dataset.roots)
         self.counts_of_epoch = LoadCounts()
         while seen < n:
             step = self.step()
@@ -235,11 +247,12 @@ class Trainer:
             if after_step is not None:
                 after_step(min(seen / n, 1))
         state = self.state
-        (val_f1,) = self.scores(state.weights, self.dataset.val)
-        number = len(state.history) + 1
-        if val_f1 > state.best_val_f1:
-            state.best_weights = _copy(state.weights)
-            state.best_val_f1, state.best_epoch = val_f1, number
+        number, val_f1 = len(state.history) + 1, None
+        if self.dataset.val.size and number % self.config.eval_every == 0:
+            (val_f1,) = self.scores(state.weights, self.dataset.val)
+        if not self.dataset.val.size or (val_f1 is not None and val_f1 > state.best_val_f1):
+            state.best_weights, state.best_epoch = _copy(state.weights), number
+            state.best_val_f1 = state.best_val_f1 if val_f1 is None else val_f1
         seconds = self.meter.seconds
         state.history.append(
             EpochRecord(number, state.iterations, float(np.mean(losses)), val_f1, **seconds)
@@ -247,27 +260,58 @@ class Trainer:
         if self.config.method.counts_loads:
             state.loads.append(self.counts_of_epoch._asdict())
 
+    @property
+    def done(self):
+        """Whether the last epoch is done, or none was better than the best for too long."""
+        config, last = self.config, len(self.state.history)
+        if config.patience is not None and last - self.state.best_epoch >= config.patience:
+            return True
+        return last >= config.epochs
+
     def scores(self, weights, *parts):
-        """Return F1-micro on each array of nodes: one forward pass over the full graph."""
-        begin = perf_counter()
-        graph, X = self.dataset.graph, self.dataset.features
-        if self.A_full is None:
-            self.A_full = self.stack.adjacency(graph, dtype=X.dtype)
-        logits = full_graph_forward(self.stack, weights, graph, X, self.A_full).logits
-        predicted = decide(logits, self.dataset.multilabel)
-        scores = [f1_micro(predicted[part], self.dataset.labels[part]) for part in parts]
+        """Return F1-micro on each array of nodes, None for none: one exact pass for these."""
+        begin, dataset = perf_counter(), self.dataset
+        logits = self._evaluation(parts).run(weights, self._inputs).logits
+        predicted = decide(logits, dataset.multilabel)
+        ends = np.cumsum([len(part) for part in parts])[:-1]
+        scores = [
+            f1_micro(of_part, dataset.targets(part)) if len(part) else None
+            for of_part, part in zip(np.split(predicted, ends), parts, strict=True)
+        ]
         self.meter.seconds["evaluation"] += perf_counter() - begin
         return scores
+
+    def _inputs(self, nodes):
+        return self.dataset.inputs(nodes, self.gnn.loader.gather_rows)
+
+    def _evaluation(self, parts):
+        """Return the Evaluation of some arrays of nodes; it is kept for the same arrays."""
+        if list(map(id, self.scored)) != list(map(id, parts)):
+            self.evaluation = None  # its memory is free for the next
+            self.scored, self.evaluation = (
+                parts,
+                Evaluation(
+                    self.stack,
+                    self.dataset.graph,
+                    np.concatenate(parts),
+                    dtype=self.dataset.dtype,
+                    memory=self.config.eval_memory,
+                ),
+            )
+        return self.evaluation
 
     def result(self):
         """Score the best weights on validation and test nodes."""
         state = self.state
-        val_f1, test_f1 = self.scores(state.best_weights, self.dataset.val, self.dataset.test)
+        weights, best_epoch = state.best_weights, state.best_epoch
+        if not best_epoch and state.history:  # none was evaluated
+            weights, best_epoch = _copy(state.weights), len(state.history)
+        val_f1, test_f1 = self.scores(weights, self.dataset.val, self.dataset.test)
         return TrainResult(
-            state.best_weights,
+            weights,
             val_f1,
             test_f1,
-            state.best_epoch,
+            best_epoch,
             state.iterations,
             list(state.history),
             state,
@@ -294,11 +338,20 @@ def check_state(state, stack, dtype):
                 raise TypeError(f"state.{part} must be {dtype}, but {name} is {array.dtype}")
 
 
-def check_features(features, dataset, method):
+def warn_of_lost_edges(dataset):
+    """Warn where inductive training keeps less than half of the training nodes' edges."""
+    share = dataset.kept_share()
+    if share < 0.5:
+        warnings.warn(
+            f"the graph between the training nodes has {share:.1%} of their edges: "
+            'setting "transductive" would train on all of them',
+            stacklevel=4,
+        )
+
+
+def check_features(features, dataset):
     """Raise unless training can read its rows of features from `features`."""
-    if not method.takes_features:
-        raise ValueError(f'features must be None where method is "{method.name}"')
-    shape, dtype = (dataset.train.size, dataset.features.shape[1]), dataset.features.dtype
+    shape, dtype = (dataset.train_graph.n, dataset.features.shape[1]), dataset.dtype
     if not isinstance(features, np.ndarray):
         raise TypeError(f"features must be an array, got {type(features).__name__}")
     if features.shape != shape or not features.flags.c_contiguous:
@@ -328,9 +381,9 @@ def make_trainer(gnn, dataset, config, state=None, *, features=None):
     state : TrainState, optional
         Where to go on, and what then changes in place; default: the start.
     features : (n, f) float16, float32 or float64 array, optional
-        For methods "fresh" and "neighbor": where training reads the features of node
-        ``dataset.train[i]`` as row i, a memory map, say. In the data set's dtype, or in float16
-        where that is float32. Default: ``dataset.features``, which evaluation always reads.
+        Where training reads the features of node i of ``dataset.train_graph`` as row i, scaled; a
+        memory map, say. In the data set's dtype, or in float16 where that is float32. Default:
+        ``dataset.features``, which evaluation always reads.
 
     Returns
     -------
@@ -374,7 +427,7 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None):
         If an argument is of the wrong kind or does not fit another.
     """
     with make_trainer(gnn, dataset, config, state, features=features) as trainer:
-        while len(trainer.state.history) < config.epochs:  # 2 J1:2 E-F8: a number of epochs
+        while not trainer.done:  # 2 J1:2 E-F8: a number of epochs
             trainer.epoch()
             if after_epoch is not None:
                 after_epoch(trainer.state)

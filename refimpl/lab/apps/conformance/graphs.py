@@ -2,18 +2,20 @@
 
 import numpy as np
 
-from refimpl.graph import Graph, as_graph
+from refimpl.graph import Graph, from_edges
 from refimpl.lab.data.karate import karate
 
 
 def undirected(n, *edges):
     """Return the Graph of n nodes with each (u, v) of `edges` in both directions."""
-    return as_graph(np.array(edges, np.int64).reshape(-1, 2), n=n, symmetrize=True)
+    u, v = np.array(edges, np.int64).reshape(-1, 2).T
+    return from_edges(u, v, n, symmetrize=True)
 
 
 def directed(n, *edges):
     """Return the Graph of n nodes with exactly these `edges`."""
-    return as_graph(np.array(edges, np.int64).reshape(-1, 2), n=n)
+    u, v = np.array(edges, np.int64).reshape(-1, 2).T
+    return from_edges(u, v, n)
 
 
 NOTHING = Graph(np.zeros(1, np.int64), np.zeros(0, np.int32))

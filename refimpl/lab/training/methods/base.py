@@ -44,13 +44,14 @@ class MethodSettings(Settings):
     kept: ClassVar[str] = ""  # what it has of earlier iterations, for people
     once: ClassVar[str] = "normalization"  # what it does before training, for people
     counts_loads: ClassVar[bool] = False  # whether its steps have counts
-    takes_features: ClassVar[bool] = False  # whether training may read them from elsewhere
+    epochs: ClassVar[int] = 30  # where nobody says otherwise
+    sees_all: ClassVar[bool] = False  # whether an epoch is about all nodes, not the roots alone
 
     def check(self, config):
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
 
-    def fitted(self, config, graph):
-        """Return these settings with what `config` and the training `graph` decide filled in."""
+    def fitted(self, config, dataset):
+        """Return these settings with what `config` and the `dataset` decide filled in."""
         return self
 
     def start(self, run) -> Any:

@@ -29,6 +29,7 @@ class ClusterGcn(MethodSettings):
 
     name: ClassVar[str] = "cluster"
     way: ClassVar[str] = "clusters"
+    sees_all: ClassVar[bool] = True
 
     clusters: int = integer(50, "parts that the training graph is cut into")
     clusters_per_batch: int = integer(5, "parts that make a batch")
@@ -43,11 +44,12 @@ class ClusterGcn(MethodSettings):
                 f"got {self.clusters_per_batch}"
             )
 
-    def fitted(self, config, graph):
-        """Return these settings if the training graph has as many nodes as clusters."""
-        if self.clusters > graph.n:
+    def fitted(self, config, dataset):
+        """Return these settings if the graph that is trained on has as many nodes as clusters."""
+        n = dataset.train_graph.n
+        if self.clusters > n:
             raise ValueError(
-                f"clusters must be at most the number of training nodes ({graph.n}), "
+                f"clusters must be at most the number of nodes that training sees ({n}), "
                 f"got {self.clusters}"
             )
         return self
@@ -83,8 +85,7 @@ class ClusterIterations:
         run = self.run
         sub = next(self.pool)
         A = run.stack.adjacency(sub.graph, sub.transpose_perm, dtype=run.dtype)
-        X, Y = run.gnn.loader.gather_rows(run.X, sub.nodes), run.Y[sub.nodes]
-        return run.pass_over(run.stack.operands(A), X, Y)
+        return run.pass_over(run.stack.operands(A), run.load(sub.nodes), *run.targets(sub.nodes))
 
     def close(self):
         """End the pool's thread."""

@@ -53,7 +53,7 @@ class FastGcn(MethodSettings):
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn")
 
-    def fitted(self, config, graph):
+    def fitted(self, config, dataset):
         """Return these settings with what depends on the model filled in."""
         return replace(self, layer_sizes=fitted_sizes(self, config))
 

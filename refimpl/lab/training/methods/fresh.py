@@ -1,9 +1,8 @@
 """FreshGNN: training on sampled neighbours, with embeddings of earlier iterations (VLDB'24)."""
 
-import re
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import inf
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -12,26 +11,30 @@ from refimpl import _check
 from refimpl.history.policy import CONTROLS
 from refimpl.history.ring import HEADERS, OVERFLOWS
 from refimpl.history.validity import STALENESS
-from refimpl.lab.training.batches import MessageFlowGraphs
+from refimpl.lab.training.batches import message_flow_graphs
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import MethodSettings, Step
-from refimpl.lab.training.settings import MOST, choice, integer, integers, other, real, switch
+from refimpl.lab.training.settings import (
+    MOST,
+    choice,
+    integer,
+    integers,
+    other,
+    real,
+    size,
+    switch,
+)
 from refimpl.profiling import timed
 
 FANOUTS = (20, 15, 10)  # FreshGNN section 7.1
 RANK_BASES = ("all", "new")
 HOTNESS = ("none", "degree", "pagerank", "profile")
-UNITS = {"": 1, "b": 1} | {
-    prefix + unit: thousand**power
-    for unit, thousand in (("b", 1000), ("ib", 1024))
-    for power, prefix in enumerate("kmgt", 1)
-}
 
 
 def _check_age(name, value):
     """Return an age as an int, infinity for any, None for the default, or raise."""
-    if value is None or value == inf:
+    if value is None or (isinstance(value, Real) and value == inf):
         return value and inf
     return _check.integer(name, value, 0, MOST)
 
@@ -39,14 +42,6 @@ def _check_age(name, value):
 def parsed_age(text):
     """Return a number of iterations, or infinity."""
     return inf if text == "inf" else int(text)
-
-
-def parsed_size(text):
-    """Return bytes: a number alone, or with a unit as in 256MB (10^6) or 1.5GiB (2^30)."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text, re.ASCII)
-    if found is None or found[2].lower() not in UNITS:
-        raise ValueError(text)
-    return int(Fraction(found[1]) * UNITS[found[2].lower()])
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,6 @@ class Fresh(MethodSettings):
     kept: ClassVar[str] = "cached embeddings"
     once: ClassVar[str] = "filling the cache"
     counts_loads: ClassVar[bool] = True
-    takes_features: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
     fanouts: tuple | None = base.fanouts("20,15,10,10,..")
@@ -132,13 +126,10 @@ class Fresh(MethodSettings):
         shown="a sixth of an epoch's iterations",
     )
     warmup: int = integer(0, "iterations before the first embedding is cached", low=0)
-    buffer: int = other(
+    buffer: int = size(
         2**28,
-        lambda name, value: _check.integer(name, value, 0, 2**62),
         "bytes for cached embeddings and features together, as 65536, 256MB or 1GiB",
-        parsed_size,
-        "SIZE",
-        shown="256MiB",
+        "256MiB",
     )
     hotness: str = choice(
         "degree",
@@ -207,11 +198,11 @@ class Fresh(MethodSettings):
         if self.performance and self.hotness != "profile":
             raise ValueError('performance must be False where hotness is not "profile"')
 
-    def fitted(self, config, graph):
-        """Return these settings with what depends on the model and the training graph filled in."""
+    def fitted(self, config, dataset):
+        """Return these settings with what depends on the model and the data set filled in."""
         layers = self.cache_layers
         layers = tuple(range(1, config.layers)) if layers is None else tuple(sorted(layers))
-        batches = -(-graph.n // self.batch_size)
+        batches = -(-len(dataset.roots) // self.batch_size)
         return replace(
             self,
             fanouts=base.fitted_fanouts(self, config.reach, FANOUTS),
@@ -230,7 +221,7 @@ class FreshIterations:
 
     def __init__(self, run):
         self.run, self.settings = run, run.config.method
-        self.minibatches = MessageFlowGraphs(run)
+        self.minibatches = message_flow_graphs(run)
         s = self.settings  # with p_grad = 0 or t_stale = 0 this is neighbour sampling (4.1.3)
         self.cached_layers = s.cache_layers[::-1] if s.p_grad and s.t_stale else ()
         self.floats = s.buffer // np.dtype(run.dtype).itemsize
@@ -296,23 +287,20 @@ class FreshIterations:
         if run.state.iterations and self.cached_layers:
             raise ValueError("state.cache must have the embeddings of a run that has begun")
         if settings.hotness != "none":
-            X = run.features
-            if X is None:  # not run.X, which would stay in memory
-                X = run.dataset.features[run.dataset.train]
-            cache.fill(X, self._hotness())
+            cache.fill(run.load() if run.features is None else run.features, self._hotness())
         return cache
 
     def _hotness(self):
-        run, settings, nodes = self.run, self.settings, np.arange(self.run.graph.n, dtype=np.int32)
+        run, settings, roots = self.run, self.settings, self.run.roots
         if settings.hotness == "degree":
             return run.gnn.history.degree_hotness(run.graph)
         if settings.hotness == "pagerank":
-            return run.gnn.history.reverse_pagerank(run.graph, nodes)
+            return run.gnn.history.reverse_pagerank(run.graph, roots)
         if self.performance is not None:
             return self.performance.hotness
         visits = run.gnn.history.count_visits(
             run.graph,
-            nodes,
+            roots,
             base.hop_fanouts(settings),
             settings.batch_size,
             seed=run.config.rng,
@@ -326,7 +314,7 @@ class FreshIterations:
         run, settings = self.run, self.settings
         return run.gnn.history.plan_performance(
             run.graph,
-            np.arange(run.graph.n, dtype=np.int32),
+            run.roots,
             base.hop_fanouts(settings),
             settings.batch_size,
             seed=run.config.rng,
@@ -358,7 +346,7 @@ class BlockModel:
         """Return the loss, and its gradient by the rows of the last layer."""
         run = self.run
         logits = self.passes.classify(H, nodes)
-        loss = run.stack.loss(logits, run.Y[nodes])
+        loss = run.stack.loss(logits, *run.targets(nodes))
         return loss.value, self.passes.backward(run.config.layers + 1, loss.gradient)
 
     def backward(self, l, G):

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from refimpl.lab.training.methods.base import MethodSettings
 from refimpl.profiling import timed
 
@@ -13,6 +15,8 @@ class FullBatch(MethodSettings):
 
     name: ClassVar[str] = "full"
     way: ClassVar[str] = "the full graph"
+    sees_all: ClassVar[bool] = True
+    epochs: ClassVar[int] = 200  # of one step
 
     def start(self, run):
         """Return the iterations of a run."""
@@ -30,10 +34,11 @@ class FullIterations:
             perm = run.gnn.transpose_perm(run.graph)
             A = run.stack.adjacency(run.graph, perm, dtype=run.dtype)
             self.operands = run.stack.operands(A)
+        self.X, self.targets = run.load(), run.targets(np.arange(run.graph.n))
 
     def iteration(self):
-        """Go forward and back over all training nodes; return the `Step`."""
-        return self.run.pass_over(self.operands, self.run.X, self.run.Y)
+        """Go forward and back over all nodes; return the `Step`."""
+        return self.run.pass_over(self.operands, self.X, *self.targets)
 
     def close(self):
         """Do nothing: there is no thread."""

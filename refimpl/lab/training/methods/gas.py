@@ -45,6 +45,7 @@ class Gas(MethodSettings):
 
     name: ClassVar[str] = "gas"
     way: ClassVar[str] = "batches"
+    sees_all: ClassVar[bool] = True
     kept: ClassVar[str] = "histories"
     counts_loads: ClassVar[bool] = True
 
@@ -90,7 +91,7 @@ class GasIterations:
             histories.write(l, batch, H)
             X = np.concatenate([H, histories.read(l, outside)])
         H = passes.forward(L, A, X, nodes)
-        loss = run.stack.loss(passes.classify(H, batch), run.Y[batch])
+        loss = run.stack.loss(passes.classify(H, batch), *run.targets(batch))
 
         G = loss.gradient
         for l in range(L + 1, 0, -1):

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from refimpl.graph import undirected
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import MethodSettings
 from refimpl.lab.training.scaling import scaled_sampler
@@ -42,6 +41,7 @@ class SampledGraph(MethodSettings):
 
     name: ClassVar[str] = "graph"
     way: ClassVar[str] = "subgraphs"
+    sees_all: ClassVar[bool] = True
 
     sampler: Sampler | None = other(None, _check_sampler, "how subgraphs are drawn", flag="")
     normalize: bool = switch(
@@ -67,10 +67,9 @@ class SampledGraph(MethodSettings):
         elif self.coverage != COVERAGE:
             raise ValueError(f"coverage must be {COVERAGE} where normalize is False")
 
-    def fitted(self, config, graph):
+    def fitted(self, config, dataset):
         """Return these settings with a sampler."""
-        undirected(graph)
-        return replace(self, sampler=self.sampler or scaled_sampler(graph))
+        return replace(self, sampler=self.sampler or scaled_sampler(dataset.train_graph))
 
     def start(self, run):
         """Return the iterations of a run."""
@@ -101,15 +100,16 @@ class GraphIterations:
 
         ``# n`` marks line n; its lines 7 to 15 are `Run.pass_over`.
         """
-        run, gnn = self.run, self.run.gnn
+        run = self.run
         sub = next(self.pool)  # 3 J8:10
         if not len(sub.nodes):
             raise ValueError(f"sampler must draw nodes, but {self.sampler} drew none")
         if isinstance(run.graph, TypedGraph):
             sub = run.graph.typed(sub)
-        A, node_weights = self._normalised(sub)  # 4 E-A4: normalised by its own degrees
-        X, Y = gnn.loader.gather_rows(run.X, sub.nodes), run.Y[sub.nodes]  # 5-6
-        return run.pass_over(run.stack.operands(A), X, Y, node_weights)
+        A, weights = self._normalised(sub)  # 4 E-A4: normalised by its own degrees
+        X, (Y, mean) = run.load(sub.nodes), run.targets(sub.nodes)  # 5-6
+        weights = mean if weights is None else weights
+        return run.pass_over(run.stack.operands(A), X, Y, weights)
 
     @timed("normalization")
     def _estimated_counts(self):
@@ -128,6 +128,9 @@ class GraphIterations:
         if self.counts is None:
             return run.stack.adjacency(sub.graph, sub.transpose_perm, dtype=run.dtype), None
         weights = gnn.samplers.loss_weights(self.counts, sub.nodes, dtype=run.dtype)
+        chosen = run.in_loss(sub.nodes)
+        if chosen is not None:  # then the mean over the training nodes is what is expected
+            weights *= chosen * run.dtype.type(run.graph.n / len(run.roots))
         if run.config.model.name == "mlp":
             return None, weights
         return gnn.samplers.aggregator(self.counts, run.graph, sub, dtype=run.dtype), weights

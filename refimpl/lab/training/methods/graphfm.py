@@ -37,6 +37,7 @@ class GraphFm(MethodSettings):
 
     name: ClassVar[str] = "graphfm"
     way: ClassVar[str] = "batches"
+    sees_all: ClassVar[bool] = True
     kept: ClassVar[str] = "histories with momentum"
     counts_loads: ClassVar[bool] = True
 
@@ -91,7 +92,7 @@ class GraphFmIterations:
             histories.write(l, outside, moved)
             X = np.concatenate([H, moved])
         H = passes.forward(L, A, X, nodes)
-        loss = run.stack.loss(passes.classify(H, batch), run.Y[batch])
+        loss = run.stack.loss(passes.classify(H, batch), *run.targets(batch))
 
         G = loss.gradient
         for l in range(L + 1, 0, -1):

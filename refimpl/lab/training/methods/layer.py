@@ -44,7 +44,7 @@ class LayerSampling(MethodSettings):
         """Raise ValueError unless these settings fit the model."""
         base.check_fanouts(self, config)
 
-    def fitted(self, config, graph):
+    def fitted(self, config, dataset):
         """Return these settings with what depends on the model filled in."""
         return replace(self, fanouts=base.fitted_fanouts(self, config.reach, FANOUTS))
 

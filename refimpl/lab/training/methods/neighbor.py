@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from refimpl.lab.training.batches import MessageFlowGraphs
+from refimpl.lab.training.batches import message_flow_graphs
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import MethodSettings, Step
@@ -23,7 +23,6 @@ class Neighbor(MethodSettings):
     name: ClassVar[str] = "neighbor"
     way: ClassVar[str] = "batches"
     counts_loads: ClassVar[bool] = True
-    takes_features: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
     fanouts: tuple | None = base.fanouts("20,15,10,10,..")
@@ -36,7 +35,7 @@ class Neighbor(MethodSettings):
         base.check_one_hop(config)
         base.check_fanouts(self, config)
 
-    def fitted(self, config, graph):
+    def fitted(self, config, dataset):
         """Return these settings with what depends on the model filled in."""
         return replace(self, fanouts=base.fitted_fanouts(self, config.reach, FANOUTS))
 
@@ -51,7 +50,7 @@ class NeighborIterations:
     cache = None
 
     def __init__(self, run):
-        self.run, self.minibatches = run, MessageFlowGraphs(run)
+        self.run, self.minibatches = run, message_flow_graphs(run)
 
     def iteration(self):
         """Go forward and back over the next minibatch, layer by layer; return its `Step`."""
@@ -63,7 +62,7 @@ class NeighborIterations:
         for l in range(1, L + 1):
             nodes = mfg.nodes[l - 1]
             H = passes.forward(l, run.block_operand(mfg.blocks[l - 1], nodes), H, nodes)
-        loss = run.stack.loss(passes.classify(H, roots), run.Y[roots])
+        loss = run.stack.loss(passes.classify(H, roots), *run.targets(roots))
 
         G = loss.gradient
         for l in range(L + 1, 0, -1):

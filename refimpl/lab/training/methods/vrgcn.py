@@ -11,7 +11,7 @@ import numpy as np
 
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
-from refimpl.lab.training.batches import MessageFlowGraphs
+from refimpl.lab.training.batches import message_flow_graphs
 from refimpl.lab.training.histories import histories_of, history_counts, rows_of
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import MethodSettings, Step
@@ -52,7 +52,7 @@ class VrGcn(MethodSettings):
         base.only(config, "sage", "gcn")
         base.check_fanouts(self, config)
 
-    def fitted(self, config, graph):
+    def fitted(self, config, dataset):
         """Return these settings with what depends on the model filled in."""
         return replace(self, fanouts=base.fitted_fanouts(self, config.reach - 1, FANOUTS))
 
@@ -82,12 +82,13 @@ class VrGcnIterations:
     """
 
     def __init__(self, run):
-        self.run, self.minibatches = run, MessageFlowGraphs(run)
+        self.run, self.minibatches = run, message_flow_graphs(run)
         self.histories = self.cache = histories_of(run)
         with timed("normalization"):
             A = run.stack.adjacency(run.graph, dtype=run.dtype)
             self.P = edge_values(run.graph, run.config.model.name, run.dtype)
-            self.PX = run.gnn.spmm(A.graph, A.data, run.X)
+            self.X = run.load()
+            self.PX = run.gnn.spmm(A.graph, A.data, self.X)
 
     def iteration(self):
         """Go forward and back over the next minibatch; return its `Step`."""
@@ -97,7 +98,7 @@ class VrGcnIterations:
         H: list = [None] * (L + 1)
         read = 0
 
-        X = np.concatenate([run.X[nodes[1]], self.PX[nodes[1]]])
+        X = np.concatenate([self.X[nodes[1]], self.PX[nodes[1]]])
         A = read_off(len(nodes[1]), run.dtype)
         H[1] = passes.forward(1, A, X, np.concatenate([nodes[1], nodes[1]]))
         for l in range(2, L + 1):
@@ -110,7 +111,7 @@ class VrGcnIterations:
             H[l] = passes.forward(l, A, X, sources)
             read += len(outside)
         logits = passes.classify(H[L], nodes[L])
-        loss = run.stack.loss(logits, run.Y[nodes[L]])
+        loss = run.stack.loss(logits, *run.targets(nodes[L]))
 
         G = passes.backward(L + 1, loss.gradient)
         for l in range(L, 0, -1):

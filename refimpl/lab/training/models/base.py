@@ -1,7 +1,11 @@
 """What a model is: its settings, its layers, and the matrix that they aggregate with."""
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
+from refimpl.lab.training.complete import matrix_of
 from refimpl.lab.training.settings import Settings
 from refimpl.scheduling import ProductOrders
 
@@ -17,7 +21,9 @@ class ModelSettings(Settings):
       and begins as zeros; those named in ``vectors``, if it has that, are initialised row by row;
     - ``forward(W, A, X)``, which returns the output and what `backward` needs of the pass;
     - ``backward(W, A, X, needed, G_out)``, which returns the gradients of the weights by short
-      name, and that of X (which may be None in the first layer).
+      name, and that of X (which may be None in the first layer);
+    - ``draws``, if it has that and it is true: in training `forward` then has the argument `keys`,
+      a key of the stream for each row of its output.
 
     ``W`` has the weights by short name. ``A`` is an Adjacency, whose pattern is square on a
     subgraph, and a `Block` on sampled neighbours: fewer rows than columns then, and the first rows
@@ -26,6 +32,7 @@ class ModelSettings(Settings):
 
     title: ClassVar[str] = ""  # for people
     matrix: ClassVar[str | None] = None  # "row", "sym", "loop"; None: no graph at all
+    lr: ClassVar[float] = 0.01  # Adam's, where nobody says otherwise
     hops_a_layer: Any = 1  # how many hops away a layer looks
 
     def layer(self, gnn, config, f_in, f_out, first):
@@ -34,6 +41,15 @@ class ModelSettings(Settings):
         The input of the `first` one needs no gradient.
         """
         raise TypeError(f"{type(self).__name__} must have a method layer")
+
+    def last_layer(self, gnn, config, f_in, classes, first):
+        """Return the last layer where it is the classifier: without a ReLU.
+
+        As `layer`, from width `f_in` to the number of `classes`, for a TrainConfig `config`; the
+        input of the `first` one needs no gradient. A model without this method has a linear
+        classifier behind its layers, always.
+        """
+        raise TypeError(f"{type(self).__name__} must have a method last_layer")
 
     def check(self, config):
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
@@ -65,9 +81,104 @@ class ModelSettings(Settings):
         of_sources = degrees[sources] if self.matrix == "sym" else None
         return gnn.adjacency.block_norm(self.matrix, block, of_sources, dtype=dtype)
 
+    def complete_operand(self, gnn, rows, dtype):
+        """Return what a hop aggregates with in an exact pass, on some rows of a whole graph.
+
+        `rows` is a CompleteRows, `dtype` the float type. The values are those of `adjacency`; none
+        is needed for a backward pass. A model with a matrix of its own has it from its
+        `block_operand`.
+        """
+        if type(self).block_operand is ModelSettings.block_operand:
+            return matrix_of(self.matrix, rows, dtype)
+        degrees = rows.graph.degrees()
+        return self.block_operand(gnn, rows.block, rows.nodes, degrees, rows.graph, dtype)
+
     def operand(self, hops):
         """Return a layer's operand, made of what each of its `hops` aggregates with."""
         return hops[0] if self.hops_a_layer else None
+
+
+class Stage(NamedTuple):
+    """A part of a layer's forward pass, for an exact pass in blocks of rows.
+
+    A layer may have a method ``stages()`` that returns them in order, or None: then its forward
+    pass is a stage by itself.
+
+    Attributes
+    ----------
+    hops : int
+        How many hops away it looks; 0: a row of its output depends on the same row of its input.
+    run : callable
+        ``run(W, hops, X)`` returns its output. `hops` has what each hop aggregates with, from
+        `complete_operand`.
+    width : int or None
+        Of its output; None: that of the layer's.
+    """
+
+    hops: int
+    run: Callable
+    width: int | None = None
+
+
+def product_first(gnn, names, shapes, parts, *, relu=True, added=False):
+    """Return the stages of a layer that multiplies by its weights, then sums over neighbours.
+
+    A product is then made once for each node, whichever rows need it.
+
+    Parameters
+    ----------
+    gnn : module
+    names : sequence of str
+        The weights, side by side in the output.
+    shapes : dict
+        Their shapes.
+    parts : sequence of slices
+        One a hop: the columns that it sums.
+    relu : bool
+    added : bool
+        Whether the two halves of the columns are added in the end.
+    """
+    width = sum(shapes[name][1] for name in names)
+
+    def product(W, hops, X):
+        together = np.concatenate([W[name] for name in names], axis=1)
+        options = {"relu": False} if parts else {"relu": relu, "b": W.get("b")}
+        return gnn.dense_forward(X, together, **options)
+
+    def hop(columns):
+        def sums(W, hops, X):
+            (A,) = hops
+            Z = X[: A.graph.n_dst].copy()
+            Z[:, columns] = gnn.spmm(A.graph, A.data, X[:, columns])
+            return Z
+
+        return sums
+
+    def finished(W, hops, X):
+        Z = hop(parts[-1])(W, hops, X)
+        if added:
+            Z = Z[:, : width // 2] + Z[:, width // 2 :]
+        if "b" in W:
+            Z += W["b"]
+        return np.maximum(Z, 0, out=Z) if relu else Z
+
+    if not parts:
+        return [Stage(0, product)]
+    middle = [Stage(1, hop(columns), width) for columns in parts[:-1]]
+    return [Stage(0, product, width), *middle, Stage(1, finished)]
+
+
+def stages_of(layer, model):
+    """Return the stages of a layer of a model; of its `forward`, if that is of a later class."""
+    first = next(one for one in type(layer).__mro__ if vars(one).keys() & {"forward", "stages"})
+    stages = layer.stages() if "stages" in vars(first) else None
+    if stages is not None:
+        return stages
+
+    def whole(W, hops, X):
+        return layer.forward(W, model.operand(hops), X)[0]
+
+    return [Stage(model.hops_a_layer, whole)]
 
 
 def order_on(A, order):

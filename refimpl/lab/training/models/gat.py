@@ -1,16 +1,20 @@
 """GAT."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from refimpl import _check
 from refimpl.lab.training.models.base import ModelSettings, bias_shape, by_name
-from refimpl.lab.training.settings import choice, integer
+from refimpl.lab.training.settings import choice, integer, other
 from refimpl.layers.gat import NORMS
 
 
 @dataclass(frozen=True)
 class Gat(ModelSettings):
     """Graph attention, its heads side by side (JPDC'21 Equations 6 and 7).
+
+    A last layer that is the classifier has one head, whatever `heads` is, as that of Velickovic et
+    al. 2018 on Cora.
 
     Parameters
     ----------
@@ -19,17 +23,27 @@ class Gat(ModelSettings):
     attention : {"softmax", "row", "none"}
         How the attention is normalised (E-E6). "row" does not depend on which neighbours a
         subgraph shows.
+    attention_dropout : float in [0, 1)
+        The share of the normalised attention that is set to 0 in training; the rest is scaled up.
     """
 
     name: ClassVar[str] = "gat"
     title: ClassVar[str] = "GAT"
     matrix: ClassVar[str] = "loop"
+    lr: ClassVar[float] = 0.003
 
     heads: int = integer(1, "attention heads of a layer")
     attention: str = choice(
         "softmax",
         "scale the scores of a node's neighbours by softmax, by their number (row), or not at all",
         NORMS,
+    )
+    attention_dropout: float = other(
+        0.0,
+        _check.rate,
+        "share of the normalised attention that is set to 0 in training",
+        float,
+        "RATE",
     )
 
     def check(self, config):
@@ -43,27 +57,39 @@ class Gat(ModelSettings):
         """Return one layer."""
         return GatLayer(gnn, config, f_in, f_out, first, self)
 
+    def last_layer(self, gnn, config, f_in, classes, first):
+        """Return the layer that is the classifier."""
+        return GatLayer(gnn, config, f_in, classes, first, replace(self, heads=1), relu=False)
+
 
 class GatLayer:
     """Graph attention, its heads side by side."""
 
     vectors = ("a_recv", "a_send")
 
-    def __init__(self, gnn, config, f_in, f_out, first, settings):
-        self.gnn, self.norm, self.first = gnn, settings.attention, first
+    def __init__(self, gnn, config, f_in, f_out, first, settings, relu=True):
+        self.gnn, self.first, self.dropout = gnn, first, settings.attention_dropout
+        self.draws = self.dropout > 0
+        self.options = {"norm": settings.attention, "relu": relu}
         vectors = (settings.heads, f_out // settings.heads)
         self.shapes = {"W": (f_in, f_out), "a_recv": vectors, "a_send": vectors}
         self.shapes |= bias_shape(config, f_out)
+        self.numbers_an_entry = 6 + 5 * settings.heads
 
-    def forward(self, W, A, X):
-        """Return the layer's output, and what `backward` needs of this pass."""
+    def forward(self, W, A, X, keys=None):
+        """Return the layer's output, and what `backward` needs of this pass.
+
+        Nothing is dropped where there are no keys.
+        """
+        drawn = {} if keys is None else {"dropout": self.dropout, "keys": keys}
         out = self.gnn.gat_forward(  # J1:10
-            A, X, W["W"], W["a_recv"], W["a_send"], norm=self.norm, b=W.get("b")
+            A, X, W["W"], W["a_recv"], W["a_send"], b=W.get("b"), **self.options, **drawn
         )
-        return out.X_out, out
+        return out.X_out, (out, drawn)
 
-    def backward(self, W, A, X, out, G_out):
+    def backward(self, W, A, X, needed, G_out):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
+        out, drawn = needed
         gradients = self.gnn.gat_backward(
             A,
             X,
@@ -72,8 +98,9 @@ class GatLayer:
             W["a_send"],
             out,
             G_out,
-            norm=self.norm,
             b=W.get("b"),
+            **self.options,
+            **drawn,
             need_dx=not self.first,
         )
         return by_name(self, gradients), gradients.X

@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from refimpl.lab.training.models.base import ModelSettings, bias_shape, by_name, order_on
+from refimpl.lab.training.models.base import (
+    ModelSettings,
+    bias_shape,
+    by_name,
+    order_on,
+    product_first,
+)
 from refimpl.scheduling import chain_order
 
 
@@ -19,23 +25,34 @@ class Gcn(ModelSettings):
         """Return one layer."""
         return GcnLayer(gnn, config, f_in, f_out, first)
 
+    def last_layer(self, gnn, config, f_in, classes, first):
+        """Return the layer that is the classifier."""
+        return GcnLayer(gnn, config, f_in, classes, first, relu=False)
+
 
 class GcnLayer:
     """The graph convolution of GCN."""
 
-    def __init__(self, gnn, config, f_in, f_out, first):
-        self.gnn = gnn
+    def __init__(self, gnn, config, f_in, f_out, first, relu=True):
+        self.gnn, self.relu = gnn, relu
         self.shapes = {"W": (f_in, f_out), **bias_shape(config, f_out)}
         self.order = chain_order(f_in, f_out, first=first)  # J8:12
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""
         order = order_on(A, self.order)
-        out = self.gnn.gcn_forward(A, X, W["W"], order, b=W.get("b"))  # J1:10
+        out = self.gnn.gcn_forward(A, X, W["W"], order, b=W.get("b"), relu=self.relu)  # J1:10
         return out.X_out, out
+
+    def stages(self):
+        """Return the parts of an exact pass, or None where the sums come first."""
+        if self.order.forward == 1:
+            return None
+        return product_first(self.gnn, ["W"], self.shapes, [slice(None)], relu=self.relu)
 
     def backward(self, W, A, X, out, G_out):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         order = order_on(A, self.order)
-        gradients = self.gnn.gcn_backward(A, X, W["W"], out, G_out, order, b=W.get("b"))
+        options = {"b": W.get("b"), "relu": self.relu}
+        gradients = self.gnn.gcn_backward(A, X, W["W"], out, G_out, order, **options)
         return by_name(self, gradients), gradients.X

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from refimpl.lab.training.models.base import ModelSettings, bias_shape
+import numpy as np
+
+from refimpl.lab.training.models.base import ModelSettings, bias_shape, product_first
 from refimpl.lab.training.settings import integer
 from refimpl.scheduling import mixhop_depth
 
@@ -66,6 +68,12 @@ class MixHopLayer:
         depth = depth_on(A, self.depth)
         out = self.gnn.mixhop_forward(A, X, self._branches(W), depth, b=W.get("b"))  # J1:10
         return out.X_out, out
+
+    def stages(self):
+        """Return the parts of an exact pass: hop k sums the branches from k on."""
+        edges = np.cumsum([self.shapes[name][1] for name in self.names])[:-1]
+        parts = [slice(edge, None) for edge in edges.tolist()]
+        return product_first(self.gnn, self.names, self.shapes, parts)
 
     def backward(self, W, A, X, out, G_out):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from refimpl.lab.training.models.base import ModelSettings, bias_shape, by_name
+from refimpl.lab.training.models.base import ModelSettings, Stage, bias_shape, by_name
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,10 @@ class Mlp(ModelSettings):
         """Return one layer."""
         return DenseLayer(gnn, config, f_in, f_out, first)
 
+    def last_layer(self, gnn, config, f_in, classes, first):
+        """Return the layer that is the classifier."""
+        return DenseLayer(gnn, config, f_in, classes, first, relu=False)
+
 
 class DenseLayer:
     """ReLU(X W): a layer that does not look at the graph; without `relu`, a classifier."""
@@ -30,6 +34,10 @@ class DenseLayer:
         """Return the layer's output, twice: `backward` needs it."""
         Y = self.gnn.dense_forward(X, W["W"], relu=self.relu, b=W.get("b"))
         return Y, Y
+
+    def stages(self):
+        """Return the one part of an exact pass."""
+        return [Stage(0, lambda W, hops, X: self.forward(W, None, X)[0])]
 
     def backward(self, W, A, X, Y, G_out):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""

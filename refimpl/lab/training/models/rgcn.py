@@ -6,9 +6,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from refimpl.adjacency import Adjacency
+from refimpl.lab.training.complete import mean_of
 from refimpl.lab.training.models.base import ModelSettings, bias_shape
 from refimpl.lab.training.settings import integer
-from refimpl.typed import MOST_TYPES, TypedGraph
+from refimpl.typed import MOST_TYPES, TypedGraph, relation_blocks
 
 ALL = -1
 
@@ -91,6 +92,13 @@ class Rgcn(ModelSettings):
         """Return what a layer aggregates with on a Block of `graph`."""
         return self._relations(gnn, block, graph, sources, dtype)
 
+    def complete_operand(self, gnn, rows, dtype):
+        """Return what a layer aggregates with on some `rows` of a whole graph, of type `dtype`."""
+        graph, types = rows.graph, rows.graph.node_types
+        blocks = relation_blocks(rows.block, graph.edge_types, graph.relations)
+        norms = tuple(mean_of(block, dtype) for block in blocks)
+        return Relations(norms, None if types is None else types[rows.nodes])
+
     def _relations(self, gnn, pattern, graph, sources, dtype):
         """Return the operand of a layer; the types are those of `graph`."""
         norms = gnn.layers.relation_norms(pattern, graph.edge_types, graph.relations, dtype=dtype)
@@ -99,11 +107,18 @@ class Rgcn(ModelSettings):
 
     def layer(self, gnn, config, f_in, f_out, first):
         """Return one layer, the first with projections where there are types of nodes."""
+        return self._layer(gnn, config, f_in, f_out, first, True)
+
+    def last_layer(self, gnn, config, f_in, classes, first):
+        """Return the layer that is the classifier."""
+        return self._layer(gnn, config, f_in, classes, first, False)
+
+    def _layer(self, gnn, config, f_in, f_out, first, relu):
         if self.relations is None:
             raise ValueError("relations must be a number where no training graph says it, got None")
         if not first or not self.node_types:
-            return RgcnLayer(gnn, config, f_in, f_out, first, self)
-        layer = RgcnLayer(gnn, config, config.hidden, f_out, False, self)
+            return RgcnLayer(gnn, config, f_in, f_out, first, self, relu)
+        layer = RgcnLayer(gnn, config, config.hidden, f_out, False, self, relu)
         return WithProjections(gnn, f_in, config.hidden, self.node_types, layer)
 
 
@@ -125,11 +140,12 @@ class Relations(NamedTuple):
 class RgcnLayer:
     """R-GCN: a matrix for every relation, or `bases` for all of them, and one for the node."""
 
-    def __init__(self, gnn, config, f_in, f_out, first, settings):
-        self.gnn, self.first = gnn, first
+    def __init__(self, gnn, config, f_in, f_out, first, settings, relu):
+        self.gnn, self.first, self.relu = gnn, first, relu
         relations, bases = settings.relations, settings.bases
         self.names = [f"W{i}" for i in range(1, (bases or relations) + 1)]
         self.shapes = dict.fromkeys(["W_self", *self.names], (f_in, f_out))
+        self.numbers_an_entry, self.numbers_a_row = 20 + f_in + 2 * f_out, 6 * relations
         if bases:
             self.shapes["coefficients"] = relations, bases
         self.shapes |= bias_shape(config, f_out)
@@ -151,7 +167,7 @@ class RgcnLayer:
         return named | {name: getattr(gradients, name) for name in rest}, gradients.X
 
     def _weights(self, W):
-        options = {name: W.get(name) for name in ("coefficients", "b")}
+        options = {"coefficients": W.get("coefficients"), "b": W.get("b"), "relu": self.relu}
         return ([W[name] for name in self.names], W["W_self"]), options
 
 
@@ -162,6 +178,7 @@ class WithProjections:
         self.gnn, self.layer = gnn, layer
         self.names = [f"P{kind}" for kind in range(node_types)]
         self.shapes = {**dict.fromkeys(self.names, (f_in, hidden)), **layer.shapes}
+        self.numbers_an_entry, self.numbers_a_row = layer.numbers_an_entry, layer.numbers_a_row
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""

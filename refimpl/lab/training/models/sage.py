@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from refimpl.lab.training.models.base import ModelSettings, bias_shape, by_name, order_on
+from refimpl.lab.training.models.base import (
+    ModelSettings,
+    bias_shape,
+    by_name,
+    order_on,
+    product_first,
+)
 from refimpl.lab.training.settings import choice
 from refimpl.layers.sage import CONCAT
 from refimpl.scheduling import chain_order
@@ -13,12 +19,12 @@ from refimpl.scheduling import chain_order
 class Sage(ModelSettings):
     """GraphSAGE: half of a layer's output from the neighbours, half from the node itself.
 
-    JPDC'21 Equation 1.
+    JPDC'21 Equation 1. A last layer that is the classifier adds them, whatever `concat` is.
 
     Parameters
     ----------
-    concat : {"neigh_first", "self_first"}
-        Which half comes first (E-E1).
+    concat : {"neigh_first", "self_first", "sum"}
+        Which half comes first (E-E1); or both are as wide as the output, and are added.
     """
 
     name: ClassVar[str] = "sage"
@@ -27,7 +33,8 @@ class Sage(ModelSettings):
 
     concat: str = choice(
         "neigh_first",
-        "which half of a layer's output comes first, the neighbours' or the node's own",
+        "which half of a layer's output comes first, the neighbours' or the node's own, or whether "
+        "both are as wide as it is and are added",
         CONCAT,
     )
 
@@ -35,14 +42,19 @@ class Sage(ModelSettings):
         """Return one layer."""
         return SageLayer(gnn, config, f_in, f_out, first, self.concat)
 
+    def last_layer(self, gnn, config, f_in, classes, first):
+        """Return the layer that is the classifier."""
+        return SageLayer(gnn, config, f_in, classes, first, "sum", relu=False)
+
 
 class SageLayer:
     """GraphSAGE, half of its output from the neighbours and half from the node itself."""
 
-    def __init__(self, gnn, config, f_in, f_out, first, concat):
-        h_neigh = f_out - f_out // 2
-        self.gnn, self.concat = gnn, concat
-        self.shapes = {"W_neigh": (f_in, h_neigh), "W_self": (f_in, f_out // 2)}
+    def __init__(self, gnn, config, f_in, f_out, first, concat, relu=True):
+        h_self = f_out if concat == "sum" else f_out // 2
+        h_neigh = f_out if concat == "sum" else f_out - h_self
+        self.gnn, self.options = gnn, {"concat": concat, "relu": relu}
+        self.shapes = {"W_neigh": (f_in, h_neigh), "W_self": (f_in, h_self)}
         self.shapes |= bias_shape(config, f_out)
         self.order = chain_order(f_in, h_neigh, first=first)  # J8:12 E-F3: the neighbour half
 
@@ -50,9 +62,24 @@ class SageLayer:
         """Return the layer's output, and what `backward` needs of this pass."""
         order = order_on(A, self.order)
         out = self.gnn.sage_forward(  # J1:10
-            A, X, W["W_neigh"], W["W_self"], order, b=W.get("b"), concat=self.concat
+            A, X, W["W_neigh"], W["W_self"], order, b=W.get("b"), **self.options
         )
         return out.X_out, out
+
+    def stages(self):
+        """Return the parts of an exact pass, or None where the sums come first."""
+        if self.order.forward == 1:
+            return None
+        names, concat, h_self = (
+            ["W_neigh", "W_self"],
+            self.options["concat"],
+            self.shapes["W_self"][1],
+        )
+        neighbours = slice(0, self.shapes["W_neigh"][1])
+        if concat == "self_first":
+            names, neighbours = names[::-1], slice(h_self, None)
+        options = {"relu": self.options["relu"], "added": concat == "sum"}
+        return product_first(self.gnn, names, self.shapes, [neighbours], **options)
 
     def backward(self, W, A, X, out, G_out):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
@@ -65,6 +92,6 @@ class SageLayer:
             G_out,
             order_on(A, self.order),
             b=W.get("b"),
-            concat=self.concat,
+            **self.options,
         )
         return by_name(self, gradients), gradients.X

@@ -29,6 +29,7 @@ ATTENTION = Close(
 )
 FLAGS = {
     **{name: LAYER_FLAGS[name] for name in ("BIAS", "BLOCK", "DEAD", "LINEAR")},
+    "DROPOUT": "Some of the attention is set to 0, row by row, by the row's key.",
     "EQUAL": "All scores of a row are equal: softmax attention is the mean.",
     "HEADS": "Several heads: head k owns columns k h / heads and on.",
     "NO_NORM": "The scores themselves, as Equation 7 prints it (E-E6).",
@@ -75,6 +76,32 @@ and 0.2 (-2 - 0.4) = -0.48.
 Only entry (0, 0) has a score above 0, so with slope 0 only its 0.48 goes on, to sigma_0 and tau_0.
 da_recv = da_send = 0.48 H_0 = 0.48. dH = P^T G + 0.48 (a_recv + a_send) in row 0
 = (0.8 + 0.48 2 ln 2, 0.2). dW = X^T dH = 0.8 + 0.96 ln 2 - 0.4, and dX = dH W^T = dH."""
+
+FIRST_ENTRIES = {**BY_HAND, "dropout": 0.5, "keys": np.zeros(2, np.uint64)}
+FIRST_OUTPUT = OUTPUT._replace(X_out=np.array([[1.6], [1]]))
+FIRST_WORKING = """\
+H, sigma, tau and P are as without dropout: P has the rows (4/5, 1/5) and (1/2, 1/2).
+SplitMix64 with seed 0, the key of both rows, begins with the words e220a8397b1dcdaf and
+6e789e6aa1b965f4. Draw i is word i over 2^64, so draw 0 is above 1/2 and draw 1 is not: each row
+keeps its first entry, over 1 - 1/2, and loses its second: (8/5, 0) and (1, 0).
+Times H = (1, -2): (1.6, 1)."""
+FIRST_BACK = {**FIRST_ENTRIES, "out": FIRST_OUTPUT, "G_out": np.array([[1.0], [1]])}
+FIRST_BACK |= {"need_dx": True}
+FIRST_GRADIENTS = GatGradients(
+    np.array([[2.6 + 0.64 * LN2]]),
+    np.array([[0.32]]),
+    np.array([[0.32]]),
+    np.array([[2.6 + 0.64 * LN2], [0]]),
+    None,
+)
+FIRST_BACK_WORKING = """\
+All outputs are above 0: G = (1, 1). The gradient of what is left of P is G_u H_v, so (1, -2) in
+both rows; that of P is (1 2, 0), as the second entries are dropped. Through the softmax: row 0 has
+the mean 0.8 2 = 1.6, so 0.8 (2 - 1.6) = 0.32 and 0.2 (0 - 1.6) = -0.32; row 1 has 0.5 and -0.5.
+Only entry (0, 0) has a score above 0, so with slope 0 only its 0.32 goes on, to sigma_0 and tau_0.
+da_recv = da_send = 0.32 H_0 = 0.32. What is left of P, transposed, times G: 1.6 + 1 and 0; row 0
+gets 0.32 (a_recv + a_send) = 0.32 2 ln 2 besides. dH = (2.6 + 0.64 ln 2, 0) = dX,
+dW = X^T dH = 2.6 + 0.64 ln 2."""
 
 AS_PRINTED = {
     **BY_HAND,
@@ -134,6 +161,7 @@ ONE, NONE = distinct(add_self_loops(LONELY), 5), distinct(NOTHING, 6)
 PRINTED, ROW, SPLIT = {"norm": "none"}, {"norm": "row"}, {"form": "split"}
 EQUAL = gat(WITH_LOOPS, 2, 4, seed=10, heads=2, bias=True, slope=0.25)
 EQUAL |= {"a_recv": np.zeros((2, 2)), "a_send": np.zeros((2, 2))}
+KEYS = np.array([3, 2**63 + 5, 11, 3, 0, 2**64 - 1, 8, 9], np.uint64)
 HUGE = {**BY_HAND, "X": np.array([[1000.0], [-3]]), "a_recv": np.zeros((1, 1))}
 
 # id: the arguments of the forward pass, and the flags of both passes.
@@ -172,6 +200,19 @@ CASES = {
     "scores_of_a_thousand": (HUGE, ("OVERFLOW",)),
     "one_node": (gat(ONE, 2, 2, seed=110), ("ONE_NODE", "SELF_LOOP")),
     "no_nodes": (gat(NONE, 2, 2, seed=120, bias=True), ("NO_NODES", "EMPTY", "BIAS")),
+    "dropout": (
+        gat(LOOPED, 2, 4, seed=140, heads=2, bias=True, step=0.25, dropout=0.4, keys=KEYS[:6]),
+        ("SELF_LOOP", "HEADS", "BIAS", "DROPOUT", "DUPLICATE", "LARGE_WORD"),
+    ),
+    "dropout_of_dead_entries": (
+        gat(DEAD, 2, 6, seed=150, heads=3, dropout=0.25, keys=KEYS[:3], **ROW),
+        ("BLOCK", "DEAD", "HEADS", "ROW_NORM", "ISOLATED", "DROPOUT", "LARGE_WORD"),
+    ),
+    "float32_dropout": (
+        single(gat(LOOPED, 2, 2, seed=160, slope=0.25, dropout=0.5, keys=KEYS[:6], **PRINTED)),
+        ("FLOAT32", "SELF_LOOP", "NO_NORM", "DROPOUT", "DUPLICATE", "LARGE_WORD"),
+    ),
+    "keys_and_nothing_dropped": (gat(ONE, 2, 2, seed=170, keys=KEYS[:1]), ("ONE_NODE",)),
 }
 NO_DX = gat(LOOPED, 2, 2, seed=130, bias=True, step=0.25)
 BAD_VALUE = {
@@ -181,10 +222,14 @@ BAD_VALUE = {
     "no_such_norm": {"norm": "mean"},
     "no_such_form": {"form": "both"},
     "slope_below_0": {"slope": -0.25},
+    "dropout_1": {"dropout": 1.0, "keys": KEYS[:2]},
+    "dropout_without_keys": {"dropout": 0.5},
+    "a_key_too_few": {"dropout": 0.5, "keys": KEYS[:1]},
 }
 BAD_TYPE = {
     "two_dtypes": {"a_recv": np.ones((1, 1), np.float32)},
     "slope_no_number": {"slope": "0.2"},
+    "signed_keys": {"keys": np.zeros(2, np.int64)},
 }
 BAD_GRADIENT = {
     "gradient_of_other_shape": {"G_out": np.ones((2, 2))},
@@ -205,6 +250,13 @@ KERNELS = (
                 PRINTED_OUTPUT,
                 PRINTED_WORKING,
             ),
+            Case(
+                "by_hand_dropout",
+                FIRST_ENTRIES,
+                ("WORKED", "SELF_LOOP", "DROPOUT", "DUPLICATE"),
+                FIRST_OUTPUT,
+                FIRST_WORKING,
+            ),
             *(Case(id, arguments, flags) for id, (arguments, flags) in CASES.items()),
             *changed(BAD_VALUE, BY_HAND, "value"),
             *changed(BAD_TYPE, BY_HAND, "type"),
@@ -224,6 +276,13 @@ KERNELS = (
                 ("WORKED", "SELF_LOOP", "NO_NORM", "KINK"),
                 PRINTED_GRADIENTS,
                 PRINTED_BACK_WORKING,
+            ),
+            Case(
+                "by_hand_dropout",
+                FIRST_BACK,
+                ("WORKED", "SELF_LOOP", "DROPOUT", "DUPLICATE"),
+                FIRST_GRADIENTS,
+                FIRST_BACK_WORKING,
             ),
             *(
                 Case(id, backward(gat_forward, arguments, 200 + i, need_dx=True), flags)

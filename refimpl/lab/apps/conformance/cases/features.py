@@ -8,6 +8,7 @@ from refimpl.loader.features import Fetched, FetchPlan, Message, Trace, plan_fet
 from refimpl.loader.store import FeatureStore
 from refimpl.streams import permutation
 
+SCALED = {"SCALED": "Rows are scaled in float64, and rounded once."}
 HALF = {"FLOAT16": "Numbers of 16 bits become float32, exactly."}
 FLAGS = {
     **HALF,
@@ -57,6 +58,7 @@ def plan(X, parts, ids, me=0, owners="contiguous"):
 
 
 SINGLE = numbers((7, 3), 1, dtype=np.float32)
+MEAN_STD = (np.array([0.5, -1.0, 2.0]), np.array([2.0, 0.25, 3.0]))
 HALVES = numbers((6, 2), 2, dtype=np.float16)
 UNEVEN = FeatureStore((SINGLE[:4], SINGLE[4:4], SINGLE[4:]))
 FETCHES = (
@@ -114,6 +116,16 @@ KERNELS = (
                 {"X": SINGLE[:, :1].copy(), "rows": np.arange(6, -1, -2)},
                 ("FLOAT32",),
             ),
+            Case(
+                "scaled",
+                {"X": SINGLE, "rows": np.array([2, 0, 2]), "scaling": MEAN_STD},
+                ("FLOAT32", "DUPLICATE", "SCALED"),
+            ),
+            Case(
+                "scaled_halves",
+                {**GATHER, "scaling": "rows", "dtype": "float64"},
+                ("FLOAT16", "DUPLICATE", "SCALED"),
+            ),
             Case("no_rows", {"X": SINGLE, "rows": np.zeros(0, np.int64)}, ("EMPTY", "FLOAT32")),
             Case(
                 "no_features",
@@ -139,7 +151,7 @@ KERNELS = (
                 "type",
             ),
         ),
-        flags=HALF,
+        flags=HALF | SCALED,
     ),
     Kernel(
         "fetch_one_sided",

@@ -23,7 +23,11 @@ from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_forward
 from refimpl.layers.sage import SageGradients, SageOutput, sage_forward
 from refimpl.scheduling import ProductOrders
 
-SAGE_FLAGS = {**LAYER_FLAGS, "SELF_FIRST": "The node's own half stands first (E-E1)."}
+SAGE_FLAGS = {
+    **LAYER_FLAGS,
+    "SELF_FIRST": "The node's own half stands first (E-E1).",
+    "SUM": "The two halves are added: the output is as wide as each.",
+}
 GRADIENT_FLAGS = {
     **BACK_FLAGS,
     "RECOMPUTE": "The forward pass did not keep A X, and the gradient's order needs it.",
@@ -94,7 +98,8 @@ def sage(A, f, neigh, own, order=(1, 1, 1), *, seed, bias=False, **options):
         "order": ProductOrders(*order),
     }
     if bias:
-        arguments["b"] = numbers(neigh + own, seed + 3)
+        width = neigh if options.get("concat") == "sum" else neigh + own
+        arguments["b"] = numbers(width, seed + 3)
     return {**arguments, **options}
 
 
@@ -134,6 +139,16 @@ SAGE_CASES = {
     "no_neighbour_half": (sage(LOOPED, 2, 0, 2, seed=110), ("EMPTY", *LOOPED_FLAGS)),
     "no_nodes": (sage(NO_NODES, 2, 1, 1, seed=120, bias=True), ("NO_NODES", "EMPTY", "BIAS")),
 }
+SUM_CASES = {
+    "sum": (
+        sage(LOOPED, 3, 2, 2, (1, 2, 1), seed=130, bias=True, concat="sum"),
+        (*LOOPED_FLAGS, "BIAS", "SUM"),
+    ),
+    "sum_of_a_block": (
+        sage(SAMPLE, 2, 3, 3, (2, 1, 2), seed=140, relu=False, concat="sum"),
+        ("BLOCK", "ISOLATED", "LINEAR", "SUM"),
+    ),
+}
 GCN_CASES = {
     "hub": (gcn(HUB, 3, 2, seed=15, bias=True), ("HUB", *LOOPED_FLAGS, "BIAS")),
     "weights_first": (gcn(LOOPED, 3, 2, (2, 2, 1), seed=25), LOOPED_FLAGS),
@@ -150,6 +165,10 @@ BAD_VALUE = {
     "too_few_rows": {"X": np.ones((2, 2))},
     "bias_too_long": {"b": np.ones(9)},
     "no_such_order": {"order": ProductOrders(3, 1, 1)},
+}
+BAD_HALVES = {
+    "no_such_half": {"concat": "both"},
+    "sum_of_two_widths": {"concat": "sum", "W_self": np.ones((2, 2))},
 }
 BAD_TYPE = {
     "two_dtypes": {"X": np.ones((3, 2), np.float32)},
@@ -192,6 +211,7 @@ SAGE_BACK_CASES = {
     **SAGE_CASES,
     "recompute": (sage(LOOPED, 2, 3, 1, (2, 1, 2), seed=30), (*LOOPED_FLAGS, "RECOMPUTE")),
     "no_dx": (sage(LOOPED, 3, 2, 1, (1, 1, 0), seed=35, bias=True), ("BIAS", "NO_DX")),
+    **SUM_CASES,
 }
 GCN_BACK_CASES = {
     **GCN_CASES,
@@ -206,8 +226,8 @@ KERNELS = (
         "Equation 1",
         (
             Case("by_hand", SAGE_BY_HAND, ("WORKED",), SAGE_OUTPUT, SAGE_WORKING),
-            *forward_cases(SAGE_CASES, SAGE_BY_HAND),
-            *changed({"no_such_half": {"concat": "both"}}, SAGE_BY_HAND, "value"),
+            *forward_cases({**SAGE_CASES, **SUM_CASES}, SAGE_BY_HAND),
+            *changed(BAD_HALVES, SAGE_BY_HAND, "value"),
         ),
         compare=LINEAR,
         flags=SAGE_FLAGS,

@@ -1,0 +1,338 @@
+"""Data sets made of what people have: arrays, tables, graphs of other libraries."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from refimpl._foreign import as_array, as_names, ends_of, numbers_of
+from refimpl._reading import reading
+from refimpl.graph import Graph, from_edges, graph_and_names
+from refimpl.lab.data.preparation import chosen_scaling
+from refimpl.streams import DATA, as_seed, key, pick_without_replacement
+
+PARTS = ("train", "val", "test")
+SHARES = (60, 20, 20)  # % of the nodes with a class, for each part, where nobody says otherwise
+SHUFFLED = 33  # what the draws are for
+
+
+class FromElsewhere:
+    """Ways to make a Dataset; each ends in `from_arrays`."""
+
+    @classmethod
+    def from_arrays(
+        cls: Any, graph, features, labels, train=None, val=(), test=(), *, name="arrays",
+        setting="transductive", scaling="standard", dtype=None, node_names=None, rng=0,
+    ):  # fmt: skip
+        """Return the Dataset of a graph and arrays, a row or an entry a node.
+
+        Parameters
+        ----------
+        graph : Graph, or what `as_graph` takes
+            Self-loops are dropped, and edges counted in both directions. Edges may be of fewer
+            nodes than there are features: the last nodes have none then.
+        features : (n, f) array or tensor of real numbers
+        labels : (n,) or (n, C) array or tensor
+            One class a node: numbers or words, where NaN, None, "" and -1 stand for an unknown
+            one. Or rows of 0 and 1.
+        train, val, test : integer or bool arrays, optional
+            As for `Dataset`. Default: 60%, 20% and 20% of the nodes with a class, drawn.
+        name, setting, dtype
+            As for `Dataset`.
+        scaling : {"standard", "rows", "none"} or (mean, std)
+            As for `load_dataset`.
+        node_names : (n,) sequence, optional
+            What nodes are called. Default: as in `graph`, if it has names.
+        rng : int, numpy.random.Generator or None
+            For the parts where none are given.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a part is of the wrong kind or does not fit the others.
+        """
+        features = as_array(features)
+        if features.ndim != 2:
+            raise ValueError(f"features must be 2-D, got shape {features.shape}")
+        found = None
+        if not isinstance(graph, Graph):
+            graph, found = graph_and_names(graph, symmetrize=True, self_loops=False)
+        graph = with_nodes(graph, len(features))
+        labels, class_names = numbered(as_array(labels))
+        if train is None:
+            if len(val) or len(test):
+                raise ValueError("train must be given where val or test is")
+            known = np.flatnonzero(labels >= 0) if labels.ndim == 1 else np.arange(len(labels))
+            train, val, test = drawn_parts(known, as_seed(rng))
+        else:
+            train, val, test = map(as_array, (train, val, test))
+        rows = np.flatnonzero(train) if train.dtype == np.bool_ else train
+        return cls(
+            name,
+            graph,
+            features,
+            labels,
+            train,
+            val,
+            test,
+            setting=setting,
+            scaling=chosen_scaling(scaling, features, rows),
+            dtype=dtype,
+            class_names=class_names,
+            node_names=found if node_names is None else node_names,
+        )
+
+    @classmethod
+    def from_networkx(cls, graph, features="features", label="label", split="split", **options):
+        """Return the Dataset of a NetworkX graph whose nodes have attributes.
+
+        Parameters
+        ----------
+        graph : networkx.Graph
+        features, label : str
+            Names of attributes: a sequence of numbers, and a class; a node without one has an
+            unknown class.
+        split : str
+            Name of the attribute that is "train", "val" or "test". If no node has it, parts are
+            drawn.
+        **options
+            As for `from_arrays`.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a node has no features, or as for `from_arrays`.
+        """
+        rows = dict(graph.nodes(data=features))
+        missing = next((node for node, row in rows.items() if row is None), None)
+        if missing is not None:
+            raise ValueError(f"node {missing!r} must have the attribute {features!r}")
+        parts = parts_named([part for _, part in graph.nodes(data=split)], options)
+        labels = as_names([c for _, c in graph.nodes(data=label)])
+        return cls.from_arrays(graph, np.array(list(rows.values())), labels, **parts, **options)
+
+    @classmethod
+    def from_pandas(cls, nodes, edges, id=None, label="label", split="split", **options):
+        """Return the Dataset of a table of nodes and a table of edges.
+
+        Parameters
+        ----------
+        nodes : pandas.DataFrame
+            A row a node: a class, perhaps its part, and features in all other numeric columns.
+        edges : pandas.DataFrame
+            A row an edge, the names of its ends in two columns, as for `as_graph`.
+        id : hashable, optional
+            The column of `nodes` that has their names. Default: the index.
+        label, split : hashable
+            The columns of the class, and of "train", "val" or "test"; without the latter, parts
+            are drawn.
+        **options
+            As for `from_arrays`.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a column is missing, an edge names no node, or as for `from_arrays`.
+        """
+        wanted = [label] if id is None else [label, id]
+        missing = [name for name in wanted if name not in nodes.columns]
+        if missing:
+            raise ValueError(f"nodes must have the column {missing[0]!r}")
+        names = as_names(nodes.index if id is None else nodes[id])
+        others = nodes.drop(columns=[name for name in (label, id, split) if name in nodes.columns])
+        features = others.select_dtypes(["number", "bool"]).to_numpy(np.float64)
+        u, v = (edges[end].to_numpy() for end in ends_of(edges.columns))
+        numbers = (numbers_of(names, ends, "edges") for ends in (u, v))
+        u, v = numbers
+        graph = from_edges(u, v, n=len(names), symmetrize=True, self_loops=False)
+        parts = parts_named(nodes[split] if split in nodes.columns else [None], options)
+        labels = as_names(nodes[label])
+        return cls.from_arrays(graph, features, labels, node_names=names, **parts, **options)
+
+    @classmethod
+    def from_pyg(cls, data, **options):
+        """Return the Dataset of a PyG `Data`: `x`, `y`, `edge_index` and the three masks.
+
+        Parameters
+        ----------
+        data : torch_geometric.data.Data
+            `y` has a class a node, or rows of 0 and 1. Without `train_mask` parts are drawn.
+        **options
+            As for `from_arrays`.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `from_arrays`.
+        """
+        masks = {part: getattr(data, f"{part}_mask", None) for part in PARTS}
+        parts = parts_masked(masks, options)
+        return cls.from_arrays(data, data.x, data.y, **parts, **options)
+
+    @classmethod
+    def from_dgl(cls, graph, features="feat", label="label", **options):
+        """Return the Dataset of a DGL graph with data on its nodes, masks among them.
+
+        Parameters
+        ----------
+        graph : dgl.DGLGraph
+            Its `ndata` may have "train_mask", "val_mask" and "test_mask".
+        features, label : str
+            Keys of `ndata`.
+        **options
+            As for `from_arrays`.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `from_arrays`.
+        """
+        kept = graph.ndata
+        masks = {part: kept.get(f"{part}_mask") for part in PARTS}
+        parts = parts_masked(masks, options)
+        return cls.from_arrays(graph, kept[features], kept[label], **parts, **options)
+
+    @classmethod
+    def from_csv(cls, edges, nodes, label="label", split="split", **options):
+        """Return the Dataset of two files of comma-separated values with a line of titles each.
+
+        Parameters
+        ----------
+        edges : str or Path
+            An edge a line: the names of its ends in the first two columns.
+        nodes : str or Path
+            A node a line: its name in the first column; one column with its class, perhaps one
+            with "train", "val" or "test"; the others are features, numbers.
+        label, split : str
+            Titles of these columns.
+        **options
+            As for `from_arrays`.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        FileNotFoundError
+            If a file is missing.
+        ValueError
+            If a file is no such table, or an edge names no node; the file is named.
+        """
+        titles, rows = read_table(nodes)
+        if label not in titles[1:]:
+            raise ValueError(f"{nodes} must have a column {label!r}, got {', '.join(titles)}")
+        if not rows:
+            raise ValueError(f"{nodes} must have a line for each node, and has none")
+        columns = dict(zip(titles, zip(*rows, strict=True), strict=True))
+        names = as_names(columns.pop(titles[0]))
+        labels = as_names(columns.pop(label))
+        parts = parts_named(columns.pop(split, [None]), options)
+        if not columns:
+            raise ValueError(f"{nodes} must have at least one column of numbers, the features")
+        features = np.column_stack([_numbers(nodes, *column) for column in columns.items()])
+        _, pairs = read_table(edges)
+        try:
+            ends = [as_names(pair[i] for pair in pairs) for i in (0, 1)]
+        except IndexError:
+            raise ValueError(f"{edges} must have two columns") from None
+        u, v = (numbers_of(names, end, str(edges)) for end in ends)
+        graph = from_edges(u, v, n=len(names), symmetrize=True, self_loops=False)
+        options.setdefault("name", Path(nodes).stem)
+        return cls.from_arrays(graph, features, labels, node_names=names, **parts, **options)
+
+
+def with_nodes(graph, n):
+    """Return a graph with n nodes, those that it lacks without edges."""
+    if graph.n > n:
+        raise ValueError(f"features must have a row for each of {graph.n} nodes, got {n}")
+    if graph.n == n:
+        return graph
+    indptr = np.pad(graph.indptr, (0, n - graph.n), mode="edge")
+    return Graph(indptr, graph.indices)
+
+
+def numbered(labels):
+    """Return classes as integers, -1 where unknown, and their names (None: they are numbers)."""
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim == 2:
+        return labels.astype(np.int8) if np.isin(labels, (0, 1)).all() else labels, None
+    if labels.dtype.kind in "iub":
+        return labels, None
+    if labels.dtype.kind == "f":
+        whole = np.nan_to_num(labels, nan=-1)
+        if np.any(whole != np.floor(whole)):
+            raise ValueError("labels must be whole numbers or words")
+        return whole.astype(np.int64), None
+    unknown = np.array([c is None or c != c or c in ("", -1) for c in labels.tolist()], bool)
+    words = labels[~unknown].astype(str)
+    names, numbers = np.unique(words, return_inverse=True)
+    codes = np.full(len(labels), -1)
+    codes[~unknown] = numbers
+    return codes, tuple(names.tolist())
+
+
+def drawn_parts(nodes, seed):
+    """Return parts of the nodes, drawn: 60%, 20% and 20%."""
+    order = nodes[pick_without_replacement(key(seed, DATA, SHUFFLED), 0, len(nodes), len(nodes))]
+    cuts = np.cumsum(SHARES)[:2] * len(nodes) // 100
+    return [np.sort(part) for part in np.split(order, cuts)]
+
+
+def parts_masked(masks, options):
+    """Return parts from their masks, by name, None for one that is not there; `options` win."""
+    if masks["train"] is None or any(part in options for part in PARTS):
+        return {}
+    return {part: as_array(mask) for part, mask in masks.items() if mask is not None}
+
+
+def parts_named(found, options):
+    """Return parts, by name, from that of each node, or anything else for none; `options` win."""
+    names = np.array([name if name in PARTS else None for name in found], dtype=object)
+    if all(name is None for name in names) or any(part in options for part in PARTS):
+        return {}
+    return {part: names == part for part in PARTS}
+
+
+def read_table(path):
+    """Return the titles and the lines of a file of comma-separated values."""
+    with reading(path, "comma-separated values") as file:
+        lines = list(csv.reader(file.read().decode("utf-8-sig").splitlines()))
+        if not lines:
+            raise ValueError("it is empty")
+        titles, *rows = lines
+        for number, row in enumerate(rows, start=2):
+            if len(row) != len(titles):
+                raise ValueError(f"line {number} must have {len(titles)} values, got {len(row)}")
+        if len(set(titles)) < len(titles):
+            raise ValueError("its titles must be distinct")
+        return titles, rows
+
+
+def _numbers(path, title, values):
+    try:
+        return np.array(values, np.float64)
+    except ValueError:
+        raise ValueError(f"{path}: the column {title!r} must hold numbers") from None
