@@ -215,6 +215,7 @@ def test_a_data_set_scaled_as_another(source):
     own = load_dataset(source)
     again = load_dataset(source, scaling=own.scaling)
     assert own.inputs().tobytes() == again.inputs().tobytes()
+    own = load_dataset(source, scaling="standard")
     mean, std = own.scaling
     other = load_dataset(source, scaling=(mean + std, 2 * std))
     np.testing.assert_allclose(other.inputs(), (own.inputs() - 1) / 2, rtol=1e-4, atol=1e-5)

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+setuptools = pytest.importorskip("setuptools")
 build = pytest.importorskip("setuptools.command.build_ext")
 pytestmark = pytest.mark.runs
 
@@ -41,7 +42,7 @@ def kernels(monkeypatch, tmp_path):
     spec = importlib.util.spec_from_file_location("kernels_setup", ROOT / "setup.py")
     setup = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(setup)
-    command = setup.BuildExt(build.Distribution())
+    command = setup.BuildExt(setuptools.Distribution())
     command.extensions = [setup.Extension("program", ["program.c"])]
     command.compiler = build.new_compiler()
     build.customize_compiler(command.compiler)
