@@ -42,6 +42,8 @@ class Graph:
     symmetric : bool
         Whether every (u, v) stands beside a (v, u): the graph is undirected. Found out when first
         asked for, and remembered; O(n + e) time.
+    self_loops : bool
+        Whether a node is its own neighbour. Found out and remembered likewise.
 
     Raises
     ------
@@ -77,16 +79,25 @@ class Graph:
             self.__dict__["symmetric"] = symmetric
 
     @classmethod
-    def _trusted(cls, indptr, indices, symmetric=None):
-        """Wrap arrays that a kernel has just made: no copy, no check."""
+    def _trusted(cls, indptr, indices, symmetric=None, **facts):
+        """Wrap arrays that a kernel has just made: no copy, no check.
+
+        `facts` are attributes that are known, such as `max_degree`.
+        """
         graph = object.__new__(cls)
         graph._freeze(indptr, indices, symmetric)
+        graph.__dict__.update(facts)
         return graph
 
     @cached_property
     def symmetric(self):
         """Whether every (u, v) stands beside a (v, u)."""
         return _sources.symmetric(self.indptr, self.indices)
+
+    @cached_property
+    def self_loops(self):
+        """Whether a node is its own neighbour."""
+        return _sources.has_loops(self.indptr, self.indices)
 
     def __reduce__(self):  # copies, unpickled ones too, are read-only as well
         return Graph._trusted, (self.indptr, self.indices, self.symmetric)

@@ -41,7 +41,7 @@ def run_options(impl="fastimpl"):
         Option(
             "data",
             f"data set: {' or '.join(BUILT_IN)} (built in), a folder in GraphSAINT's or "
-            "Planetoid's format, or a .csv file with an edge a line",
+            "Planetoid's format or of convert, or a .csv file with an edge a line",
             "communities",
             parse=data_source,
             metavar="FOLDER|NAME|EDGES.csv",
@@ -56,7 +56,7 @@ def run_options(impl="fastimpl"):
         Option(
             "setting",
             "pass messages over the whole graph, or over that between training nodes",
-            shown="transductive for Planetoid's files, inductive for the others",
+            shown="as it was converted, transductive for Planetoid's files, else inductive",
             choices=SETTINGS,
         ),
         Option(
@@ -71,8 +71,15 @@ def run_options(impl="fastimpl"):
             "scaling",
             "read features by mean and standard deviation of the training rows, each row over its "
             "sum, or as they are",
-            shown="rows for Planetoid's files, standard for the others",
+            shown="as it was converted, rows for Planetoid's files, else standard",
             choices=SCALINGS,
+        ),
+        Option(
+            "verify",
+            "read all of a folder of convert first and check it, as one of a stranger's needs",
+            False,
+            sets=True,
+            free=True,
         ),
         Option(
             "impl",

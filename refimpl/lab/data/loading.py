@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,11 +10,13 @@ import numpy as np
 from refimpl import _check
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.dataset import SETTINGS, Dataset
+from refimpl.lab.data.folder import is_folder, open_folder
 from refimpl.lab.data.graphsaint import load_graphsaint
 from refimpl.lab.data.karate import karate_dataset
 from refimpl.lab.data.planetoid import VALIDATION, load_planetoid, planetoid_names
 from refimpl.lab.data.preparation import scaling_of
 from refimpl.lab.data.typed import FILES, load_typed, typed_communities
+from refimpl.loader.features import check_scaling
 from refimpl.streams import DATA, as_seed, key, pick_without_replacement
 
 BUILT_IN: dict[str, Callable[..., Dataset]] = {
@@ -32,12 +33,13 @@ def load_dataset(
     source,
     *,
     rng=0,
-    dtype="float32",
+    dtype=None,
     scaling=None,
     setting=None,
     split=None,
     features=None,
     labels="label",
+    verify=False,
 ):
     """Return a data set by name, or from a folder.
 
@@ -49,19 +51,21 @@ def load_dataset(
         ``communities``, ``communities-multilabel`` or ``typed`` (made on the spot; the last has
         relations), ``karate`` (a real graph of 34 nodes), or a folder: with ``adj_full.npz`` in
         GraphSAINT's format, and ``edge_types.npy`` where it has relations (see `load_typed`), with
-        ``ind.NAME.x`` in Planetoid's; or a .csv file of edges. A folder called like a built-in data
+        ``ind.NAME.x`` in Planetoid's, with ``meta.json`` one of `Dataset.save`, whose arrays are
+        mapped into memory; or a .csv file of edges. A folder called like a built-in data
         set is reached as ``./communities``.
     rng : int in [0, 2**64), numpy.random.Generator or None
         For the three made on the spot; the others have nothing random.
-    dtype : float32 or float64
-        Of features and labels.
+    dtype : float32 or float64, optional
+        What a model computes in. Default: float32, or as a data set had it that was saved.
     scaling : {"standard", "rows", "none"} or (mean, std), optional
         How models read the features: by mean and std of the training rows; each row over its sum,
         for bags of words; as they are; or by two (f,) float64 arrays such as a model has kept.
-        Default: "rows" for Planetoid's files, "standard" for the others.
+        Default: "rows" for Planetoid's files, as it was for a data set that was saved, "standard"
+        for the others.
     setting : {"transductive", "inductive"}, optional
-        See `Dataset`. Default: transductive for Planetoid's files, inductive for the others, as
-        GraphSAINT's ``adj_train.npz`` says.
+        See `Dataset`. Default: transductive for Planetoid's files, as it was for a data set that
+        was saved, inductive for the others, as GraphSAINT's ``adj_train.npz`` says.
     split : int or str, optional
         "public" or "fastgcn", for Planetoid's files (see `load_planetoid`; default: "fastgcn"). A
         number stands for so many training nodes of each class, drawn with `rng`, 500 more
@@ -71,6 +75,9 @@ def load_dataset(
         The file of nodes that goes with a .csv file of edges; see `Dataset.from_csv`.
     labels : str
         The title of its column of classes.
+    verify : bool
+        Read all of a data set that was saved, and check it: for folders of strangers. Other files
+        are read and checked anyway.
 
     Returns
     -------
@@ -105,9 +112,10 @@ def load_dataset(
     if tabular:
         _no_split(source, split)
         more = {} if scaling is None else {"scaling": scaling}
-        dataset = Dataset.from_csv(source, features, labels, dtype=dtype, rng=as_seed(rng), **more)
+        kind = dtype or "float32"
+        dataset = Dataset.from_csv(source, features, labels, dtype=kind, rng=as_seed(rng), **more)
     else:
-        dataset = _loaded(source, as_seed(rng), dtype, scaling, split)
+        dataset = _loaded(source, as_seed(rng), dtype, scaling, split, verify)
     if a_class is not None:
         dataset = few_of_each_class(
             dataset, a_class, as_seed(rng), not isinstance(scaling, tuple | list)
@@ -115,9 +123,13 @@ def load_dataset(
     return dataset if setting in (None, dataset.setting) else dataset.with_setting(setting)
 
 
-def _loaded(source, seed, dtype, scaling, split):
+def _loaded(source, seed, dtype, scaling, split, verify):
     """Return the data set of a source, in its own setting."""
     more = {} if scaling is None else {"scaling": scaling}
+    if not (isinstance(source, str) and source in BUILT_IN) and is_folder(source):
+        _no_split(source, split)
+        return open_folder(source, dtype=dtype, scaling=scaling, verify=verify)
+    dtype = "float32" if dtype is None else dtype
     if isinstance(source, str) and source in BUILT_IN:
         _no_split(source, split)
         return BUILT_IN[source](seed, dtype=dtype, **more)
@@ -135,8 +147,8 @@ def _loaded(source, seed, dtype, scaling, split):
         more |= {} if split is None else {"split": split}
         return load_planetoid(folder, names[0], dtype, **more)
     raise ValueError(
-        f"{folder} must be a folder with adj_full.npz (GraphSAINT's format) or ind.NAME.x "
-        f"(Planetoid's), and has neither{HINT}"
+        f"{folder} must be a folder with adj_full.npz (GraphSAINT's format), ind.NAME.x "
+        f"(Planetoid's) or meta.json (of Dataset.save), and has none of them{HINT}"
     )
 
 
@@ -182,7 +194,9 @@ def few_of_each_class(dataset, count, seed, rescale=True):
     train = np.concatenate(of_class)
     rest = order[(labels >= 0) & ~np.isin(order, train)]
     val = min(VALIDATION, len(rest) // 2)
-    parts = {"train": train, "val": rest[:val], "test": rest[val:], "induced": None}
+    parts = {"train": train, "val": rest[:val], "test": rest[val:]}
+    parts = {name: np.sort(nodes).astype(np.int64) for name, nodes in parts.items()}
+    parts["induced"] = None
     if rescale and isinstance(dataset.scaling, tuple):
-        parts["scaling"] = scaling_of(dataset.features, train)
-    return replace(dataset, **parts)
+        parts["scaling"] = check_scaling(scaling_of(dataset.features, train))
+    return dataset._changed(**parts)
