@@ -126,9 +126,9 @@ class Graph:
         """Where the neighbours of each node end in `indices`, shape (n,), read-only."""
         return self.indptr[1:]
 
-    def degrees(self):
-        """Return the number of neighbours of every node, shape (n,), int64."""
-        return np.diff(self.indptr)
+    def degrees(self, nodes=None):
+        """Return how many neighbours some nodes have, int64; default: all, shape (n,)."""
+        return np.diff(self.indptr) if nodes is None else self.end[nodes] - self.start[nodes]
 
     def weight_sum(self, deg_cap=None):
         """Return the sum of min(degree, deg_cap) over all nodes; O(n) the first time only."""

@@ -180,7 +180,7 @@ class Dataset(FromElsewhere):
         """Return the share of the training nodes' edges that training passes messages over."""
         if not self.inductive:
             return 1.0
-        ends = int((self.graph.end[self.train] - self.graph.start[self.train]).sum())
+        ends = int(self.graph.degrees(self.train).sum())
         return self.train_graph.e / ends if ends else 1.0
 
     def with_setting(self, setting):
@@ -247,7 +247,7 @@ def _checked_labels(labels, n, classes, known):
             labels = labels.view(np.uint8)
         if labels.min(initial=0) < UNKNOWN:
             raise ValueError(f"labels must be classes from 0 on, or -1, got {labels.min()}")
-        found, unknown = int(labels.max(initial=UNKNOWN)) + 1, labels == UNKNOWN
+        found, unknown = int(labels.max()) + 1 if n else 0, labels == UNKNOWN
     if classes is None:
         classes = found
     elif _check.integer("classes", classes, 1) < found or (labels.ndim == 2 and classes > found):

@@ -93,7 +93,7 @@ class Needed:
 
     def degrees(self, nodes):
         """Return how many neighbours some nodes have."""
-        return self.graph.end[nodes] - self.graph.start[nodes]
+        return self.graph.degrees(nodes)
 
     def rows(self, at, hop, whole, lengths):
         """Return the CompleteRows of the nodes ``order[at]``, and where their sources stand.
@@ -205,7 +205,7 @@ def cuts(count, costs, most):
 
 def _pieces(graph, nodes):
     def degrees(first, last):
-        return graph.end[nodes[first:last]] - graph.start[nodes[first:last]]
+        return graph.degrees(nodes[first:last])
 
     return cuts(len(nodes), degrees, ENTRIES)
 
