@@ -279,8 +279,8 @@ def checked_mfg(mfg, name="mfg"):
             raise TypeError(f"{name}.blocks must be Blocks, got {type(block).__name__}")
         if (block.n_dst, block.n_src) != (n_dst, n_src) or n_dst > n_src:
             raise ValueError(
-                f"{name} must have {n_dst} destinations and {n_src} sources, no fewer, in the block "
-                f"of layer {layer}, got {block}"
+                f"{name} must have {n_dst} destinations and {n_src} sources, no fewer, in the "
+                f"block of layer {layer}, got {block}"
             )
     return mfg
 
