@@ -10,12 +10,16 @@ from refimpl.typed import TypedGraph
 SCALINGS = ("standard", "rows", "none")
 
 
-def check_finite(name, features):
-    """Raise a ValueError that names the array or file and the row unless all are finite."""
+def check_finite(name, features, before=0):
+    """Raise a ValueError that names the array or file and the row unless all are finite.
+
+    There are so many rows `before`.
+    """
     for start in range(0, len(features), BLOCK):
         bad = np.flatnonzero(~np.isfinite(features[start : start + BLOCK]).all(axis=1))
         if bad.size:
-            raise ValueError(f"{name} must hold finite numbers, but row {start + bad[0]} does not")
+            row = before + start + bad[0]
+            raise ValueError(f"{name} must hold finite numbers, but row {row} does not")
 
 
 def induced(graph, nodes):
