@@ -1,133 +1,215 @@
-"""``python -m bench kronecker``: a large graph with features and classes, as a raw folder.
+"""A large Kronecker graph with features and classes, as a raw folder to convert.
 
-A Kronecker graph (Leskovec et al. 2010, by R-MAT's recursion; a = 0.57, b = c = 0.19) in the binary
-layout of the Open Graph Benchmark, made in blocks from a seed, for `minibatch-gnn convert`.
+``python -m bench.kronecker FOLDER --scale 24`` writes it in blocks, from a seed, in the binary
+layout of the Open Graph Benchmark; ``minibatch-gnn convert`` makes a data set of it.
 """
 
 import argparse
 import gzip
-import io
+import shutil
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
-A, B, C = 0.57, 0.19, 0.19  # the quadrants of the adjacency matrix: both halves, one, the other
-BLOCK = 2**21  # edges at a time
-NUMBERS = 2**22  # numbers of features at a time
+# Quadrants of the adjacency matrix as (row bit, column bit): the probabilities of R-MAT
+# (Chakrabarti, Zhan and Faloutsos 2004) in Graph 500.
+QUADRANTS = {(0, 0): 0.57, (0, 1): 0.19, (1, 0): 0.19, (1, 1): 0.05}
+LEVELS, SIDES = 2, 2**16  # that a draw decides, and as how many sides it has
+EDGES, NUMBERS = 2**16, 2**20  # worked on at a time
+DRAWN = 1.04  # edges drawn for each that is wanted: some are drawn twice, some are self-loops
 ROUNDS = 4  # of the permutation of ids
-SURPLUS = 1.2  # edges drawn for each that is wanted, as some are drawn twice
-SHIFT = 0.5  # how far classes are apart, in standard deviations of the noise
-SHARE, HELD_OUT = 0.01, 0.1  # of the nodes for training; of these, as many for each other part
+APART = 0.3  # standard deviation of the means of classes; that of the noise is 1
+TRAIN, OTHER = 100, 1000  # one node of so many is for training, and for each of the other parts
+MOST_SCALE = 30
 
 
-def main(argv):
-    """Write a folder; return 0."""
-    parser = argparse.ArgumentParser(prog="python -m bench kronecker", description=__doc__)
+def main(arguments=None):
+    """Write the folder that a command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m bench.kronecker", description=__doc__)
     parser.add_argument("folder", type=Path, help="is made")
-    parser.add_argument("--scale", type=int, default=20, help="2**scale nodes (default: 20)")
+    parser.add_argument("--scale", type=int, default=20, help="of 2**scale nodes (default: 20)")
     parser.add_argument("--degree", type=float, default=16, help="mean, about (default: 16)")
-    parser.add_argument("--features", type=int, default=128, help="a node (default: 128)")
+    parser.add_argument("--features", type=int, default=128, help="of a node (default: 128)")
     parser.add_argument("--classes", type=int, default=172, help="(default: 172)")
-    parser.add_argument("--seed", type=int, default=0)
-    options = vars(parser.parse_args(argv))
+    parser.add_argument("--seed", type=int, default=0, help="(default: 0)")
+    options = vars(parser.parse_args(arguments))
     write_kronecker(options.pop("folder"), **options)
-    return 0
 
 
 def write_kronecker(folder, *, scale, degree=16, features=128, classes=172, seed=0):
     """Write a Kronecker graph as a raw folder of the Open Graph Benchmark.
 
-    2**scale nodes and about ``degree * 2**scale`` entries once edges count in both directions and
-    once. Ids are scrambled, so neither degree nor class follows from an id. A node's class is a
-    number drawn; its features are the class's mean plus noise. 1% of the nodes are for training,
-    0.1% each for validation and test; the others have no class. Memory for a block, whatever the
-    size; about 16 bytes on disk for an edge, 2 for a feature.
+    About ``degree * 2**scale`` entries once edges count in both directions, each once. A node's
+    class is the range that its id was in before ids were scrambled, so neighbours have the same
+    one more often than by chance; its features are the mean of its class plus noise of variance
+    1, float16. One node in 100 is for training, one in 1000 for validation and for test; the
+    others have no class. Memory for a block and the nodes of the parts; on disk 16 bytes for an
+    edge drawn, 2 for a feature, and meanwhile 8 more for an edge.
 
     Parameters
     ----------
-    folder : Path
-    scale : int
+    folder : str or Path
+        Without such a graph.
+    scale : int in [1, 30]
     degree : float
     features, classes, seed : int
 
     Raises
     ------
+    ValueError
+        If `scale` is out of range.
     FileExistsError
         If there is a graph in the folder.
     """
-    n, raw = 2**scale, Path(folder) / "raw"
+    if not 1 <= scale <= MOST_SCALE:
+        raise ValueError(f"scale must be in [1, {MOST_SCALE}], got {scale}")
+    raw, n = Path(folder) / "raw", 2**scale
     raw.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(seed)
-    count = int(n * degree / 2 * SURPLUS)
-    scramble = Scramble(scale, rng)
-    mean = (SHIFT * rng.standard_normal((classes, features))).astype(np.float32)
-    drawing, chances = rng.spawn(2)
-    chosen = split_of(n, chances)
-    with zipfile.ZipFile(raw / "data.npz", "x") as archive:
-        with Rows(archive, "edge_index", np.int64, (2, count)) as file:
-            seeds = drawing.bit_generator.state  # both rows come from the same draws
-            for side in (0, 1):
-                drawing.bit_generator.state = seeds
-                for size in sizes(count, BLOCK):
-                    file.write(scramble(ends(size, scale, drawing)[side]))
-        with Rows(archive, "node_feat", np.float16, (n, features)) as file:
-            first = 0
-            for size in sizes(n, max(1, NUMBERS // features)):
-                kinds = class_of(np.arange(first, first + size), classes, seed)
-                noise = drawing.standard_normal((size, features), np.float32)
-                file.write((mean[kinds] + noise).astype(np.float16))
-                first += size
+    count = round(n * degree / 2 * DRAWN)
+    edges, noise, means, parts = np.random.default_rng(seed).spawn(4)
+    scramble = Scramble(scale, seed)
+    means = (APART * means.standard_normal((classes, features))).astype(np.float32)
+    with zipfile.ZipFile(raw / "data.npz", "x", allowZip64=True) as archive:
+        _write_edges(archive, raw / "second.tmp", count, scale, scramble, edges)
+        with Member(archive, "node_feat", np.float16, (n, features)) as file:
+            for nodes in _ranges(n, max(1, NUMBERS // features)):
+                X = noise.standard_normal((len(nodes), features), np.float32)
+                file.write(X + means[class_of(nodes, scramble, classes)])
         for name, number in (("num_nodes_list", n), ("num_edges_list", count)):
-            with Rows(archive, name, np.int64, (1,)) as file:
-                file.write(np.array([number]))
+            with Member(archive, name, np.int64, (1,)) as file:
+                file.write([number])
+    chosen = _parts(n, parts)
+    known = np.sort(np.concatenate(list(chosen.values())))
     with (
-        zipfile.ZipFile(raw / "node-label.npz", "x") as archive,
-        Rows(archive, "node_label", np.float32, (n, 1)) as file,
+        zipfile.ZipFile(raw / "node-label.npz", "x", allowZip64=True) as archive,
+        Member(archive, "node_label", np.float32, (n, 1)) as file,
     ):
-        known, first = np.sort(np.concatenate(list(chosen.values()))), 0
-        for size in sizes(n, NUMBERS):
-            labels = np.full(size, np.nan, np.float32)
-            here = known[(known >= first) & (known < first + size)]
-            labels[here - first] = class_of(here, classes, seed)
+        for nodes in _ranges(n, NUMBERS):
+            labels = np.full(len(nodes), np.nan, np.float32)
+            here = known[slice(*np.searchsorted(known, [nodes[0], nodes[-1] + 1]))]
+            labels[here - nodes[0]] = class_of(here, scramble, classes)
             file.write(labels)
-            first += size
     for name, nodes in chosen.items():
-        write_nodes(Path(folder) / "split" / "random" / f"{name}.csv.gz", nodes)
+        path = Path(folder) / "split" / "random" / f"{name}.csv.gz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with gzip.open(path, "wt") as file:
+            file.write("".join(f"{node}\n" for node in nodes.tolist()))
+
+
+class Member:
+    """An array of an .npz file that is written block by block."""
+
+    def __init__(self, archive, name, dtype, shape):
+        self.dtype = np.dtype(dtype)
+        self.file = archive.open(f"{name}.npy", "w", force_zip64=True)
+        header = {"descr": self.dtype.str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(self.file, header)
+
+    def write(self, values):
+        """Write the next numbers."""
+        self.file.write(np.ascontiguousarray(values, self.dtype).data.cast("B"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.file.close()
 
 
 class Scramble:
-    """A permutation of the integers below 2**scale that is computed, not looked up.
+    """A permutation of the integers below 2**scale that is computed, either way."""
 
-    Multiplication by an odd number and exclusive or with the own upper half are both reversible.
-    """
-
-    def __init__(self, scale, rng):
+    def __init__(self, scale, seed):
         self.mask, self.half = 2**scale - 1, (scale + 1) // 2
-        self.keys = rng.integers(0, 2**scale, (ROUNDS, 2)).tolist()
+        keys = np.random.default_rng([seed, scale]).integers(0, 2**scale, (ROUNDS, 2))
+        self.keys = [(2 * factor + 1 & self.mask, term) for factor, term in keys.tolist()]
 
-    def __call__(self, ids):
+    def forth(self, ids):
+        """Return where some ids go."""
         for factor, term in self.keys:
-            ids = (ids * (factor | 1) + term) & self.mask
-            ids ^= ids >> self.half
+            ids = (ids * factor + term) & self.mask
+            ids ^= ids >> self.half  # twice, it is as before
+        return ids
+
+    def back(self, ids):
+        """Return what goes to some ids."""
+        for factor, term in reversed(self.keys):
+            ids = ids ^ ids >> self.half
+            ids = (ids - term) * pow(factor, -1, self.mask + 1) & self.mask
         return ids
 
 
-def ends(count, scale, rng):
-    """Return both ends of some edges drawn: (2, count) int64."""
-    u, v = np.zeros((2, count), np.int64)
-    cuts = np.array([A, A + B, A + B + C]) * 2**16
-    for first in range(0, scale, 4):  # a number of 64 bits serves four levels
-        draws = rng.integers(0, 2**64, count, np.uint64).view(np.uint16).reshape(count, 4)
-        for level in range(min(4, scale - first)):
-            draw = draws[:, level]
-            low, right = draw >= cuts[1], (draw >= cuts[0]) & (draw < cuts[1]) | (draw >= cuts[2])
-            u = u << 1 | low
-            v = v << 1 | right
-    return u, v
-
-
-def class_of(nodes, classes, seed):
+def class_of(nodes, scramble, classes):
     """Return the classes of some nodes."""
-    mixed = (nodes.astype(np.uint64) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
-    return (mixed >> np.uint64(40)) % np.uint64(classes)
+    return scramble.back(nodes) * classes // (scramble.mask + 1)
+
+
+def ends(count, scale, rng):
+    """Return both ends of some edges drawn, before ids are scrambled: int64."""
+    draws = -(-scale // LEVELS)
+    words = -(-draws * 16 // 64)
+    dice = rng.integers(0, 2**64, (words, count), np.uint64).view(np.uint16)
+    dice = dice.reshape(words, count, 4).transpose(0, 2, 1).reshape(-1, count)
+    u, v = np.zeros((2, count), np.int64)
+    for die in dice[:draws]:
+        bits = DESCENTS[die]
+        u <<= LEVELS
+        v <<= LEVELS
+        u |= bits >> LEVELS
+        v |= bits & 2**LEVELS - 1
+    spare = draws * LEVELS - scale
+    return u >> spare, v >> spare
+
+
+def _descents():
+    """Return, for each side of a die, the bits of the row and of the column of the levels."""
+    codes, chances = np.zeros(1, np.uint8), np.ones(1)
+    for level in range(LEVELS):
+        step = np.array([row << LEVELS + level | col << level for row, col in QUADRANTS], np.uint8)
+        codes = (codes[:, None] | step).ravel()
+        chances = (chances[:, None] * list(QUADRANTS.values())).ravel()
+    bounds = np.round(SIDES * np.cumsum(chances)).astype(np.int64)
+    return np.repeat(codes, np.diff(bounds, prepend=0))
+
+
+DESCENTS = _descents()
+
+
+def _write_edges(archive, scratch, count, scale, scramble, rng):
+    """Write `edge_index`: all first ends, then all second ones, kept in a file meanwhile."""
+    try:
+        with Member(archive, "edge_index", np.int64, (2, count)) as file:
+            with scratch.open("xb") as second:
+                for block in _ranges(count, EDGES):
+                    u, v = map(scramble.forth, ends(len(block), scale, rng))
+                    file.write(u)
+                    second.write(v.data)
+            with scratch.open("rb") as second:
+                shutil.copyfileobj(second, file.file, NUMBERS)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _ranges(count, step):
+    """Yield the integers below `count`, so many at a time."""
+    for first in range(0, count, step):
+        yield np.arange(first, min(first + step, count))
+
+
+def _parts(n, rng):
+    """Return some nodes for each part, ascending."""
+    sizes = [max(1, n // share) for share in (TRAIN, OTHER, OTHER)]
+    nodes = np.empty(0, np.int64)
+    while len(nodes) < min(sum(sizes), n):  # no table of all nodes
+        nodes = np.unique(np.concatenate([nodes, rng.integers(0, n, sum(sizes))]))
+    nodes = rng.permutation(nodes)[: sum(sizes)]
+    cuts = np.cumsum(sizes)[:2]
+    parts = np.split(nodes, cuts)
+    return {
+        name: np.sort(part) for name, part in zip(("train", "valid", "test"), parts, strict=True)
+    }
+
+
+if __name__ == "__main__":
+    main()

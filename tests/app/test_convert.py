@@ -11,11 +11,14 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench import kronecker
 from fuzz import formats
 from refimpl import Dataset, load_dataset
+from refimpl.lab.apps.cli import main
 from refimpl.lab.data.convert import convert
 from refimpl.lab.data.edges import EdgeSorter, write_sorted
 from tests.app.test_saved_folders import same
+from tests.tiny_data import write_graphsaint
 
 TINY = 2000  # bytes: some forty keys at a time
 
@@ -439,3 +442,123 @@ def test_bad_graphsaint_folders_are_refused(tmp_path, sources, kind, change, sai
         convert(folder, tmp_path / "graph", memory=TINY)
     assert str(folder) in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == [Path(folder).name]
+
+
+# ---- the command line ----------------------------------------------------------------------------
+
+
+def test_command(tmp_path, tables, capsys):
+    edges, options = tables
+    argv = ["convert", str(edges), str(tmp_path / "graph")]
+    argv += ["--features", str(options["features"]), "--labels", "club", "--memory", "1kB"]
+    assert main(argv) == 0
+    same(load_dataset(tmp_path / "graph"), load_dataset(edges, **options))
+    said = capsys.readouterr()
+    assert "5 nodes, 6 directed edges, 2 features (float64), 2 classes" in said.out
+    assert "2 training, 1 validation, 1 test nodes, transductive" in said.out
+    assert not said.err
+    assert main(argv) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    half = [*argv, "--overwrite", "--feature-dtype", "float16", "--setting", "inductive"]
+    assert main([*half, "--scaling", "none"]) == 0
+    data = load_dataset(tmp_path / "graph")
+    assert (data.features.dtype, data.setting, data.scaling) == (np.float16, "inductive", None)
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["nowhere", "graph"], "nowhere"),
+        (["karate", "graph", "--memory", "0"], "memory"),
+        (["karate", "graph", "--memory", "much"], "--memory"),
+        (["karate", "graph", "--features", "nodes.csv"], "features"),
+        (["karate", "graph", "--split", "public"], "split"),
+        (["karate", "graph", "--feature-dtype", "int8"], "--feature-dtype"),
+        (["karate", "no/such/graph"], "no/such"),
+    ],
+)
+def test_bad_commands(tmp_path, monkeypatch, capsys, argv, said):
+    monkeypatch.chdir(tmp_path)
+    assert main(["convert", *argv]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("method", ["graph", "neighbor", "fresh", "full"])
+def test_training_from_a_folder_is_training_from_its_source(tmp_path, capsys, method):
+    folder = write_graphsaint(tmp_path / "tiny")
+    assert main(["convert", str(folder), str(tmp_path / "graph")]) == 0
+    rest = ["--method", method, "--hidden", "8", "--epochs", "2"]
+    for data in ("tiny", "graph"):
+        argv = ["train", "--data", str(tmp_path / data), "--out", str(tmp_path / f"{data}.run")]
+        assert main([*argv, *rest]) == 0
+    one, other = (
+        json.loads((tmp_path / f"{data}.run" / "metrics.json").read_text())
+        for data in ("tiny", "graph")
+    )
+    assert one["test_f1"] == other["test_f1"] and one["val_f1"] == other["val_f1"]
+    with (
+        np.load(tmp_path / "tiny.run/model.npz") as mine,
+        np.load(tmp_path / "graph.run/model.npz") as yours,
+    ):
+        for name in mine:
+            if mine[name].dtype.kind == "f":
+                np.testing.assert_array_equal(mine[name], yours[name])
+    run = tmp_path / "graph.run"
+    assert main(["train", "--resume", "--out", str(run), "--epochs", "3", "--verify"]) == 0
+    model, data = str(run / "model.npz"), str(tmp_path / "graph")
+    assert main(["predict", model, "--data", data, "--verify"]) == 0
+    capsys.readouterr()
+    indices = np.lib.format.open_memmap(tmp_path / "graph/indices.npy", "r+")
+    indices[0] = 10**6
+    indices.flush()
+    for argv in (["predict", model, "--data", data], ["sample", "--data", data]):
+        assert main([*argv, "--verify"]) == 2
+        assert "indices.npy" in capsys.readouterr().err
+    assert main(["convert", data, str(tmp_path / "other"), "--verify"]) == 2
+
+
+# ---- the graph that is measured ------------------------------------------------------------------
+
+
+def test_scrambled_ids_are_a_permutation():
+    for scale in (1, 2, 7, 12):
+        scramble = kronecker.Scramble(scale, 3)
+        ids = np.arange(2**scale)
+        assert sorted(scramble.forth(ids).tolist()) == ids.tolist()
+        np.testing.assert_array_equal(scramble.back(scramble.forth(ids)), ids)
+
+
+def test_ends_descend_with_the_chances_of_the_quadrants():
+    u, v = kronecker.ends(200_000, 5, np.random.default_rng(0))
+    for level in range(5):
+        for (row, col), chance in kronecker.QUADRANTS.items():
+            found = np.mean((u >> level & 1 == row) & (v >> level & 1 == col))
+            assert abs(found - chance) < 0.005
+    top, low = u >> 4, u & 1
+    assert abs(np.mean(top & low) - 0.24**2) < 0.005  # levels are independent
+
+
+def test_kronecker_folder(tmp_path):
+    for name in ("one", "two"):
+        kronecker.write_kronecker(tmp_path / name, scale=12, features=16, classes=5, seed=1)
+    names = ("raw/data.npz", "raw/node-label.npz")
+    assert all(
+        np.array_equal(*(np.load(tmp_path / place / name)[key] for place in ("one", "two")))
+        for name in names[:1]
+        for key in ("edge_index", "node_feat")
+    )
+    data = converted(tmp_path / "one", tmp_path / "graph")
+    n = 2**12
+    assert data.graph.n == n and 0.7 * 16 * n < data.graph.e < 1.1 * 16 * n
+    assert data.features.dtype == np.float16 and data.classes == 5
+    assert [part.size for part in (data.train, data.val, data.test)] == [n // 100, 4, 4]
+    assert np.count_nonzero(data.labels >= 0) == n // 100 + 8
+    raw = np.load(tmp_path / "one" / "raw/data.npz")
+    kinds = kronecker.class_of(np.arange(n), kronecker.Scramble(12, 1), 5)
+    means = np.stack([raw["node_feat"][kinds == c].mean(axis=0) for c in range(5)])
+    nearest = np.argmin(((raw["node_feat"][:, None] - means) ** 2).sum(axis=2), axis=1)
+    assert np.mean(nearest == kinds) > 0.4  # of 5 classes, by their features alone
+    u, v = raw["edge_index"]
+    assert np.mean(kinds[u] == kinds[v]) > 0.3

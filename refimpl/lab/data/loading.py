@@ -67,8 +67,9 @@ def load_dataset(
         Default: "rows" for Planetoid's files, as it was for a data set that was saved, "standard"
         for the others.
     setting : {"transductive", "inductive"}, optional
-        See `Dataset`. Default: transductive for Planetoid's files, as it was for a data set that
-        was saved, inductive for the others, as GraphSAINT's ``adj_train.npz`` says.
+        See `Dataset`. Default: inductive for what is made on the spot and for GraphSAINT's
+        folders, as their ``adj_train.npz`` says; as it was for a data set that was saved;
+        transductive for the others.
     split : int or str, optional
         "public" or "fastgcn", for Planetoid's files (see `load_planetoid`; default: "fastgcn"); a
         name, where a folder of the Open Graph Benchmark has several. A

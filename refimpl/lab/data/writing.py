@@ -1,6 +1,5 @@
 """Writing a data set as a folder of plain .npy files and meta.json; `folder` reads it."""
 
-import errno
 import json
 import os
 import secrets
@@ -78,7 +77,10 @@ def new_folder(path, overwrite):
         temporary.rename(path)
         sync_folder(path.parent)
     except OSError as error:
-        if error.filename is not None and not str(error.filename).startswith(str(temporary)):
+        elsewhere = error.filename is not None and not str(error.filename).startswith(
+            str(temporary)
+        )
+        if elsewhere or isinstance(error, FileExistsError):
             raise
         raise about(path, error) from error
     finally:
@@ -91,15 +93,13 @@ def check_free(path, overwrite):
     if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
         return
     if not (path / META).is_file() or path.is_symlink():
-        raise FileExistsError(errno.EEXIST, "it is no data set, so it is not replaced", str(path))
+        raise FileExistsError(f"{path} is there and is no data set, so it is not replaced")
     known = {META, *(f"{name}.npy" for name in ARRAYS)}
     others = sorted(one.name for one in path.iterdir() if one.name not in known)
     if others:
-        text = f"it holds other files too ({others[0]}), so it is not replaced"
-        raise FileExistsError(errno.EEXIST, text, str(path))
+        raise FileExistsError(f"{path} holds other files too ({others[0]}): it is not replaced")
     if not overwrite:
-        text = "a data set is there already, which overwrite (--overwrite) replaces"
-        raise FileExistsError(errno.EEXIST, text, str(path))
+        raise FileExistsError(f"{path} is a data set already, which --overwrite replaces")
 
 
 def save_dataset(dataset, folder, *, overwrite=False):
