@@ -13,7 +13,7 @@ from refimpl.lab.data.arrays import ArrayFile
 from refimpl.lab.data.dataset import UNKNOWN, checked_parts
 from refimpl.lab.data.edges import EdgeSorter, write_sorted
 from refimpl.lab.data.loading import parts_of_few
-from refimpl.lab.data.preparation import check_finite, chosen_scaling, scaling_of
+from refimpl.lab.data.preparation import all_finite, check_finite, chosen_scaling, scaling_of
 from refimpl.lab.data.rows import typed_facts, write_induced, write_inner_types
 from refimpl.lab.data.streaming import MatrixFile, in_blocks
 from refimpl.lab.data.typed import FILES, map_types
@@ -147,7 +147,7 @@ class Target:
             for block in blocks:
                 with np.errstate(over="ignore"):
                     stored = np.ascontiguousarray(block, kind)
-                if not np.isfinite(stored).all():
+                if not all_finite(stored):
                     check_finite(name, block, file.rows)
                     raise ValueError(f"{name} must hold numbers that fit in {kind}")
                 file.append(stored)
