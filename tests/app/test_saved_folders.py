@@ -9,7 +9,7 @@ import pytest
 from refimpl import Dataset, TypedGraph, load_dataset
 from refimpl.lab.apps.run import facts_of
 from refimpl.lab.data import verifying
-from refimpl.lab.data.writing import ArrayFile
+from refimpl.lab.data.arrays import ArrayFile
 
 NAMES = ("karate", "communities", "communities-multilabel", "typed")
 

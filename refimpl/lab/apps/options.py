@@ -41,7 +41,8 @@ def run_options(impl="fastimpl"):
         Option(
             "data",
             f"data set: {' or '.join(BUILT_IN)} (built in), a folder in GraphSAINT's or "
-            "Planetoid's format or of convert, or a .csv file with an edge a line",
+            "Planetoid's format, the Open Graph Benchmark's or of convert, or a .csv file with an "
+            "edge a line",
             "communities",
             parse=data_source,
             metavar="FOLDER|NAME|EDGES.csv",
@@ -56,7 +57,8 @@ def run_options(impl="fastimpl"):
         Option(
             "setting",
             "pass messages over the whole graph, or over that between training nodes",
-            shown="as it was converted, transductive for Planetoid's files, else inductive",
+            shown="as it was converted, inductive for GraphSAINT's and built-in data, else "
+            "transductive",
             choices=SETTINGS,
         ),
         Option(

@@ -7,15 +7,27 @@ from refimpl.graph import as_graph
 from refimpl.loader.features import BLOCK, ROWS, check_scaling, over_row_sums
 from refimpl.typed import TypedGraph
 
+HALF_EXPONENT = np.uint16(0x7C00)  # all bits of it are set in infinity and NaN
 SCALINGS = ("standard", "rows", "none")
 
 
-def check_finite(name, features):
-    """Raise a ValueError that names the array or file and the row unless all are finite."""
+def check_finite(name, features, before=0):
+    """Raise a ValueError that names the array or file and the row unless all are finite.
+
+    There are so many rows `before`.
+    """
     for start in range(0, len(features), BLOCK):
-        bad = np.flatnonzero(~np.isfinite(features[start : start + BLOCK]).all(axis=1))
-        if bad.size:
-            raise ValueError(f"{name} must hold finite numbers, but row {start + bad[0]} does not")
+        block = features[start : start + BLOCK]
+        if not all_finite(block):
+            row = before + start + np.flatnonzero(~np.isfinite(block).all(axis=1))[0]
+            raise ValueError(f"{name} must hold finite numbers, but row {row} does not")
+
+
+def all_finite(values):
+    """Whether all are; of half precision by their bits, many times faster."""
+    if values.dtype == np.float16:
+        return not np.any(values.view(np.uint16) & HALF_EXPONENT == HALF_EXPONENT)
+    return bool(np.isfinite(values).all())
 
 
 def induced(graph, nodes):

@@ -1,26 +1,22 @@
 """Writing a data set as a folder of plain .npy files and meta.json; `folder` reads it."""
 
-import errno
-import hashlib
 import json
 import os
 import secrets
 import shutil
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._files import about, sync_folder
-from refimpl._reading import MAGIC
-from refimpl.lab.data.preparation import induced
+from refimpl.lab.data.arrays import ArrayFile
+from refimpl.lab.data.rows import write_induced
 from refimpl.typed import TypedGraph
 
 META = "meta.json"
 FORMAT, VERSION = "minibatch-gnn data set", 1
 PARTS = ("train", "val", "test")
-HEADER = 128  # bytes, as NumPy's own are
 CHUNK = 2**24  # bytes written at a time, about
 # Every array that there may be: its dtype (None: as it comes) and its number of axes (None: any).
 ARRAYS = {
@@ -43,67 +39,13 @@ ARRAYS = {
 }
 
 
-class ArrayFile:
-    """A .npy file that grows row by row, with a checksum of its data.
-
-    Parameters
-    ----------
-    path : Path
-        Of a file that is not there.
-    dtype : dtype
-    tail : tuple of int
-        The shape of a row.
-    """
-
-    def __init__(self, path, dtype, tail=()):
-        self.path, self.tail, self.rows = Path(path), tuple(tail), 0
-        self.dtype = np.dtype(dtype).newbyteorder("<")
-        self.hash = hashlib.blake2b(digest_size=16)
-        self.file = self.path.open("xb")
-        self.file.write(bytes(HEADER))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        self.file.close()
-
-    def append(self, rows):
-        """Write some rows more, as the file's dtype."""
-        rows = np.ascontiguousarray(rows, self.dtype)
-        data = rows.reshape(-1).view(np.uint8).data
-        self.hash.update(data)
-        self.file.write(data)
-        self.rows += len(rows)
-
-    def finish(self):
-        """End the file, on disk; return what meta.json says of it."""
-        shape = (self.rows, *self.tail)
-        text = f"{{'descr': {self.dtype.str!r}, 'fortran_order': False, 'shape': {shape}, }}"
-        room = HEADER - len(MAGIC) - 4
-        self.file.seek(0)
-        self.file.write(MAGIC + b"\1\0" + room.to_bytes(2, "little"))
-        self.file.write(f"{text:<{room - 1}}\n".encode("latin1"))
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        return {
-            "file": self.path.name,
-            "dtype": self.dtype.str,
-            "shape": list(shape),
-            "blake2b": self.hash.hexdigest(),
-        }
-
-
-def write_array(folder, name, values, progress=None):
+def write_array(folder, name, values):
     """Write an array as ``folder/name.npy``, in blocks of rows; return what meta.json says."""
     step = max(1, CHUNK // max(1, values[:1].nbytes))
     dtype = ARRAYS[name][0] or values.dtype
     with ArrayFile(folder / f"{name}.npy", dtype, values.shape[1:]) as file:
         for first in range(0, len(values), step):
-            block = values[first : first + step]
-            file.append(block)
-            if progress is not None:
-                progress(len(block))
+            file.append(values[first : first + step])
         return file.finish()
 
 
@@ -135,7 +77,10 @@ def new_folder(path, overwrite):
         temporary.rename(path)
         sync_folder(path.parent)
     except OSError as error:
-        if error.filename is not None and not str(error.filename).startswith(str(temporary)):
+        elsewhere = error.filename is not None and not str(error.filename).startswith(
+            str(temporary)
+        )
+        if elsewhere or isinstance(error, FileExistsError):
             raise
         raise about(path, error) from error
     finally:
@@ -148,40 +93,49 @@ def check_free(path, overwrite):
     if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
         return
     if not (path / META).is_file() or path.is_symlink():
-        raise FileExistsError(errno.EEXIST, "it is no data set, so it is not replaced", str(path))
+        raise FileExistsError(f"{path} is there and is no data set, so it is not replaced")
     known = {META, *(f"{name}.npy" for name in ARRAYS)}
     others = sorted(one.name for one in path.iterdir() if one.name not in known)
     if others:
-        text = f"it holds other files too ({others[0]}), so it is not replaced"
-        raise FileExistsError(errno.EEXIST, text, str(path))
+        raise FileExistsError(f"{path} holds other files too ({others[0]}): it is not replaced")
     if not overwrite:
-        text = "a data set is there already, which overwrite (--overwrite) replaces"
-        raise FileExistsError(errno.EEXIST, text, str(path))
+        raise FileExistsError(f"{path} is a data set already, which --overwrite replaces")
 
 
-def save_dataset(dataset, folder, *, overwrite=False, progress=None):
-    """Write a Dataset: see `Dataset.save`. `progress` is told of rows of features written."""
+def save_dataset(dataset, folder, *, overwrite=False):
+    """Write a Dataset: see `Dataset.save`."""
     with new_folder(folder, overwrite) as place:
-        graph, arrays, inner = dataset.graph, {}, inner_graph(dataset)
-
-        def write(name, values):
-            if values is not None:
-                arrays[name] = write_array(place, name, values)
-
-        arrays["features"] = write_array(place, "features", dataset.features, progress)
-        write_graph(write, "", graph)
-        write("labels", dataset.labels)
-        write_small(write, dataset)
-        if inner is not None:
-            write_graph(write, "induced_", inner)
-        write_meta(place, dataset, arrays, facts_of(graph), inner and facts_of(inner))
+        arrays = {"features": write_array(place, "features", dataset.features)}
+        write_all_but_features(place, dataset, arrays)
 
 
-def inner_graph(dataset):
-    """Return the graph between training nodes that is stored with a data set, or None."""
-    if dataset.induced is None and dataset.inductive:
-        return induced(dataset.graph, dataset.train)
-    return dataset.induced
+def write_all_but_features(place, dataset, arrays):
+    """Write a Dataset into a folder, with meta.json, where its features are already.
+
+    Parameters
+    ----------
+    place : Path
+    dataset : Dataset
+    arrays : dict
+        What `ArrayFile.finish` returned, by name, of all that is there.
+    """
+
+    def write(name, values):
+        if values is not None:
+            arrays[name] = write_array(place, name, values)
+
+    write_graph(write, "", dataset.graph)
+    write("labels", dataset.labels)
+    write("known", dataset.known)
+    inner = None
+    if dataset.induced is not None:
+        write_graph(write, "induced_", dataset.induced)
+        inner = facts_of(dataset.induced)
+    elif dataset.inductive:
+        found, inner = write_induced(dataset.graph, dataset.train, place)
+        arrays |= found
+    write_small(write, dataset)
+    write_meta(place, dataset, arrays, facts_of(dataset.graph), inner)
 
 
 def write_graph(write, prefix, graph):
@@ -195,10 +149,9 @@ def write_graph(write, prefix, graph):
 
 
 def write_small(write, dataset):
-    """Write what is neither graph, features nor labels."""
+    """Write the parts, the scaling and the names of a Dataset, or of what has them like one."""
     for name in PARTS:
         write(name, getattr(dataset, name))
-    write("known", dataset.known)
     if isinstance(dataset.scaling, tuple):
         for name, values in zip(("mean", "std"), dataset.scaling, strict=True):
             write(name, values)
