@@ -183,6 +183,22 @@ def write_ogb(folder):
             np.savetxt(path, nodes[nodes % 9 > 0], "%d")
 
 
+def write_attributed(folder):
+    """Write a graph with attributes in one file."""
+    data = refimpl.load_dataset("karate")
+    (folder / "one").mkdir(parents=True)
+    arrays = {"labels": data.labels}
+    for name, matrix in (("adj", data.graph.to_scipy()), ("attr", sp.csr_array(data.features))):
+        for part in ("data", "indices", "indptr", "shape"):
+            arrays[f"{name}_{part}"] = np.asarray(getattr(matrix, part))
+    np.savez(folder / "one" / "club.npz", **arrays)
+
+
+def load_attributed(folder):
+    """Load the file."""
+    return refimpl.load_dataset(folder / "club.npz")
+
+
 def load_ogb(folder):
     """Load a raw folder, or convert it: the same data set or the same refusal."""
     try:
@@ -366,6 +382,7 @@ WRITERS = {
     "typed": write_typed,
     "saved": write_saved,
     "ogb": write_ogb,
+    "attributed": write_attributed,
     "checkpoint": write_checkpoints,
     "model": write_models,
     "run": write_runs,
@@ -379,6 +396,7 @@ LOADERS = {
     "typed": (load_folder, use_folder),
     "saved": (load_saved, use_folder),
     "ogb": (load_ogb, use_folder),
+    "attributed": (load_attributed, use_folder),
     "checkpoint": (load_checkpoint, use_checkpoint),
     "model": (load_model, use_model),
     "run": (load_run, nothing),

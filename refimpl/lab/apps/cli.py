@@ -159,7 +159,7 @@ def _add_convert(commands):
         "source",
         metavar="SOURCE",
         help="a data set as --data of train takes it: a name, a folder in GraphSAINT's or "
-        "Planetoid's format, the Open Graph Benchmark's or of convert, or a .csv file",
+        "Planetoid's format, the Open Graph Benchmark's or of convert, an .npz or a .csv file",
     )
     parser.add_argument("folder", metavar="FOLDER", help="where the new one is to be")
     add_options(parser, convert_options())

@@ -41,11 +41,11 @@ def run_options(impl="fastimpl"):
         Option(
             "data",
             f"data set: {' or '.join(BUILT_IN)} (built in), a folder in GraphSAINT's or "
-            "Planetoid's format, the Open Graph Benchmark's or of convert, or a .csv file with an "
-            "edge a line",
+            "Planetoid's format, the Open Graph Benchmark's or of convert, an .npz file of "
+            "Shchur et al. 2018, or a .csv file with an edge a line",
             "communities",
             parse=data_source,
-            metavar="FOLDER|NAME|EDGES.csv",
+            metavar="FOLDER|NAME|FILE.npz|EDGES.csv",
         ),
         Option(
             "features",

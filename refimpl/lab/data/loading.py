@@ -9,6 +9,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl._reading import naming
+from refimpl.lab.data.attributed import load_attributed
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.dataset import SETTINGS, Dataset
 from refimpl.lab.data.folder import is_folder, open_folder
@@ -54,9 +55,9 @@ def load_dataset(
         relations), ``karate`` (a real graph of 34 nodes), or a folder: with ``adj_full.npz`` in
         GraphSAINT's format, and ``edge_types.npy`` where it has relations (see `load_typed`), with
         ``ind.NAME.x`` in Planetoid's, with ``raw`` and ``split`` in the Open Graph Benchmark's,
-        with ``meta.json`` one of `Dataset.save`, whose arrays are mapped into memory; or a .csv
-        file of edges. A folder called like a built-in data
-        set is reached as ``./communities``.
+        with ``meta.json`` one of `Dataset.save`, whose arrays are mapped into memory; an .npz file
+        of Shchur et al. 2018 (see `load_attributed`), or a .csv file of edges. A folder called
+        like a built-in data set is reached as ``./communities``.
     rng : int in [0, 2**64), numpy.random.Generator or None
         For the three made on the spot; the others have nothing random.
     dtype : float32 or float64, optional
@@ -141,6 +142,9 @@ def _loaded(source, seed, dtype, scaling, split, verify):
     folder = Path(source)
     if not folder.exists():
         raise FileNotFoundError(f"no folder {str(source)!r}, and no data set of that name{HINT}")
+    if folder.suffix == ".npz":
+        refuse_split(source, split)
+        return load_attributed(folder, dtype, rng=seed, **more)
     if (folder / "adj_full.npz").exists():
         refuse_split(folder, split)
         load = load_typed if (folder / FILES[0]).exists() else load_graphsaint

@@ -1,5 +1,7 @@
 """What every data set needs done: reading its files, its training graph, its features scaled."""
 
+import mmap
+
 import numpy as np
 
 from refimpl import _check
@@ -152,9 +154,18 @@ def real_matrix(features):
 def _moments(features, rows):
     """Return the mean and the standard deviation of every column over `rows`, in float64."""
     first = features[rows[0]].astype(np.float64)
-    blocks = [rows[i : i + BLOCK] for i in range(0, len(rows), BLOCK)]
     # Differences to one row are exactly 0 where a column is constant, and so is its deviation.
-    shift = sum((features[block] - first).sum(axis=0) for block in blocks) / len(rows)
-    squares = sum(np.square(features[block] - first - shift).sum(axis=0) for block in blocks)
+    shift = sum((X - first).sum(axis=0) for X in _blocks_of(features, rows)) / len(rows)
+    squares = sum(np.square(X - first - shift).sum(axis=0) for X in _blocks_of(features, rows))
     std = np.sqrt(squares / len(rows))
     return first + shift, np.where(std == 0, 1.0, std)
+
+
+def _blocks_of(features, rows):
+    """Yield some rows at a time; of a mapped file no more than these stay in memory."""
+    mapping = features.base
+    mapped = isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED")
+    for i in range(0, len(rows), BLOCK):
+        yield features[rows[i : i + BLOCK]]
+        if mapped and not features.flags.writeable:
+            mapping.madvise(mmap.MADV_DONTNEED)
