@@ -32,6 +32,8 @@ BENCHMARKS = {
     "fresh": "bench.fresh",
     "policies": "bench.policies",
     "storage": "bench.storage",
+    "large": "bench.large",
+    "growth": "bench.growth",
 }
 
 

@@ -43,7 +43,7 @@ def below(k, c, n):
     if isinstance(c, int):
         return _streams.below_one(k, c, n)
     out = np.empty(c.shape, np.int64)
-    _streams.below_many(k, np.ascontiguousarray(c).reshape(-1), n, out.reshape(-1))
+    _streams.below_many(k, _check.plain(c).reshape(-1), n, out.reshape(-1))
     return out
 
 
@@ -76,5 +76,5 @@ def permutation(key, n):
 
 def _over_words(kernel, words, dtype, *leading):
     out = np.empty(words.shape, dtype)
-    kernel(*leading, np.ascontiguousarray(words).reshape(-1), out.reshape(-1))
+    kernel(*leading, _check.plain(words).reshape(-1), out.reshape(-1))
     return out

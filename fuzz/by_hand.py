@@ -39,7 +39,7 @@ def dataset():
 
 def dataset_fields():
     """Return the fields of one."""
-    return {field.name: getattr(dataset(), field.name) for field in fields(Dataset)}
+    return {field.name: getattr(dataset(), field.name) for field in fields(Dataset) if field.init}
 
 
 def config(gnn, method, **more):

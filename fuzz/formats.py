@@ -1,10 +1,13 @@
 """Every format that is read: small valid files of it, and what reading and using them means."""
 
 import contextlib
+import dataclasses
 import io
 import json
 import pickle
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +15,12 @@ import scipy.sparse as sp
 
 import fastimpl
 import refimpl
+from refimpl._reading import map_npy
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.data.convert import convert
 from refimpl.lab.data.karate import karate
+from refimpl.lab.data.verifying import checksum
 from refimpl.lab.training import checkpoints
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.model import TrainedModel
@@ -103,6 +109,115 @@ def write_club(folder, form, several):
     roles = {"tr": data.train.tolist(), "va": data.val.tolist(), "te": data.test.tolist()}
     (folder / "role.json").write_text(json.dumps(roles))
     return data
+
+
+def write_saved(folder):
+    """Write folders of plain arrays, each with something that the others lack."""
+    data = refimpl.load_dataset("karate")
+    n = data.graph.n
+    data.save(folder_in(folder, "induced"))
+    refimpl.Dataset(
+        name="names",
+        graph=data.graph,
+        features=data.features.astype(np.float16),
+        labels=np.arange(3 * n).reshape(n, 3) % 2,
+        train=data.train,
+        val=[],
+        test=data.test,
+        scaling="rows",
+        known=np.isin(np.arange(n), np.concatenate([data.train, data.test])),
+        class_names=("a", "b", "c"),
+        node_names=[f"node {v}" for v in range(n)],
+    ).save(folder_in(folder, "names"))
+    typed = write_club(folder / "source", "csr", several=False)
+    graph = refimpl.TypedGraph(typed.graph, np.arange(typed.graph.e) % 3, 3, np.arange(n) % 2)
+    values = {"graph": graph, "induced": None, "setting": "inductive"}
+    dataclasses.replace(typed, **values).save(folder_in(folder, "typed"))
+    shutil.rmtree(folder / "source")
+
+
+def folder_in(folder, name):
+    """Return the path of a folder in another one, which is made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / name
+
+
+def load_saved(folder):
+    """Open a folder of plain arrays of a stranger, who gives the checksums that they have."""
+    with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, OSError):
+        meta = json.loads((folder / "meta.json").read_bytes())
+        for name, entry in meta["arrays"].items():
+            with (folder / f"{name}.npy").open("rb") as file:
+                entry["blake2b"] = checksum(map_npy(file))
+        (folder / "meta.json").write_text(json.dumps(meta))
+    return refimpl.load_dataset(folder, verify=True)
+
+
+def write_ogb(folder):
+    """Write raw folders of the Open Graph Benchmark, of text and binary."""
+    data = refimpl.load_dataset("karate")
+    rows = np.repeat(np.arange(data.graph.n), data.graph.degrees())
+    edges, sizes = np.stack([rows, data.graph.indices]), [data.graph.n]
+    labels = np.where(np.arange(data.graph.n) % 9, data.labels, np.nan)[:, None]
+    for name in ("text", "binary"):
+        raw = folder / name / "raw"
+        raw.mkdir(parents=True)
+        arrays = {"edge": edges.T, "num-node-list": [sizes], "node-feat": data.features}
+        arrays["node-label"] = labels
+        if name == "text":
+            for part, values in arrays.items():
+                np.savetxt(raw / f"{part}.csv.gz", values, "%g", ",")
+        else:
+            np.savez(
+                raw / "data.npz",
+                edge_index=edges,
+                node_feat=data.features,
+                num_nodes_list=sizes,
+                num_edges_list=[edges.shape[1]],
+            )
+            np.savez(raw / "node-label.npz", node_label=labels)
+        parts = {"train": data.train, "valid": data.val, "test": data.test}
+        for part, nodes in parts.items():
+            path = folder / name / "split" / "time" / f"{part}.csv.gz"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.savetxt(path, nodes[nodes % 9 > 0], "%d")
+
+
+def write_attributed(folder):
+    """Write a graph with attributes in one file."""
+    data = refimpl.load_dataset("karate")
+    (folder / "one").mkdir(parents=True)
+    arrays = {"labels": data.labels}
+    for name, matrix in (("adj", data.graph.to_scipy()), ("attr", sp.csr_array(data.features))):
+        for part in ("data", "indices", "indptr", "shape"):
+            arrays[f"{name}_{part}"] = np.asarray(getattr(matrix, part))
+    np.savez(folder / "one" / "club.npz", **arrays)
+
+
+def load_attributed(folder):
+    """Load the file."""
+    return refimpl.load_dataset(folder / "club.npz")
+
+
+def load_ogb(folder):
+    """Load a raw folder, or convert it: the same data set or the same refusal."""
+    try:
+        loaded = refimpl.load_dataset(folder)
+    except (ValueError, OSError):
+        loaded = None
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            convert(folder, Path(place, "graph"), memory=2000)
+        except (ValueError, OSError):
+            if loaded is not None:
+                raise RuntimeError("it can be loaded, but not converted") from None
+            raise
+        if loaded is None:
+            raise RuntimeError("it can be converted, but not loaded")
+        converted = refimpl.load_dataset(Path(place, "graph"), verify=True)
+        if not np.array_equal(converted.graph.indices, loaded.graph.indices):
+            raise RuntimeError("it is converted to another graph")
+    return loaded
 
 
 def load_folder(folder):
@@ -265,6 +380,9 @@ WRITERS = {
     "planetoid": write_planetoid,
     "graphsaint": write_graphsaint,
     "typed": write_typed,
+    "saved": write_saved,
+    "ogb": write_ogb,
+    "attributed": write_attributed,
     "checkpoint": write_checkpoints,
     "model": write_models,
     "run": write_runs,
@@ -276,6 +394,9 @@ LOADERS = {
     "planetoid": (load_folder, use_folder),
     "graphsaint": (load_folder, use_folder),
     "typed": (load_folder, use_folder),
+    "saved": (load_saved, use_folder),
+    "ogb": (load_ogb, use_folder),
+    "attributed": (load_attributed, use_folder),
     "checkpoint": (load_checkpoint, use_checkpoint),
     "model": (load_model, use_model),
     "run": (load_run, nothing),

@@ -159,6 +159,11 @@ def plain(values, dtype=None):
     return values if values.flags.aligned else values.copy()
 
 
+def is_plain(array):
+    """Say whether kernels may read an array where it is."""
+    return array.flags.c_contiguous and array.flags.aligned
+
+
 def float_dtype(name, value):
     """Return `value` as float32 or float64, or raise."""
     try:

@@ -42,7 +42,7 @@ def replacing(path):
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         if error.filename not in (None, os.fspath(temporary)):
             raise  # of another file, which the block read
@@ -52,7 +52,7 @@ def replacing(path):
             temporary.unlink(missing_ok=True)
 
 
-def _sync_folder(folder):
+def sync_folder(folder):
     """Make the names in a folder last through a loss of power, where the system can."""
     if not hasattr(os, "O_DIRECTORY"):
         return

@@ -161,15 +161,24 @@ def numbers_of(names, column, what):
     ValueError
         That says `what` the column is, if a name stands twice in `names`, or not at all.
     """
+    return numbers_in(names)(column, what)
+
+
+def numbers_in(names):
+    """Return `numbers_of` for these names and any number of columns."""
     number = {name: i for i, name in enumerate(column_of(names).tolist())}
     if len(number) < len(names):
         raise ValueError("the names of nodes must be distinct")
-    wanted = column_of(column).tolist()
-    try:
-        return np.fromiter((number[name] for name in wanted), np.int64, len(wanted))
-    except KeyError as error:
-        unknown = _check.shown(error.args[0])
-        raise ValueError(f"{what} must name nodes only, but {unknown} is none") from None
+
+    def numbers(column, what):
+        wanted = column_of(column).tolist()
+        try:
+            return np.fromiter((number[name] for name in wanted), np.int64, len(wanted))
+        except KeyError as error:
+            unknown = _check.shown(error.args[0])
+            raise ValueError(f"{what} must name nodes only, but {unknown} is none") from None
+
+    return numbers
 
 
 def column_of(values):

@@ -104,19 +104,73 @@ def read_npz(file):
     return arrays
 
 
+class NpyStream:
+    """The array of an open .npy file of `size` bytes, of which some is read at a time.
+
+    Attributes
+    ----------
+    dtype, shape : dtype, tuple
+    order : {"C", "F"}
+        In which it is stored, and read.
+    """
+
+    def __init__(self, file, size):
+        self.dtype, self.shape, self.order = _header(file, size)
+        self.file, self.left = file, math.prod(self.shape)
+
+    def take(self, count):
+        """Return the next numbers, 1-D: `count` of them, or as many as there are."""
+        flat = np.empty(min(count, self.left), self.dtype)
+        _fill(self.file, flat)
+        self.left -= flat.size
+        if not self.left and self.file.read(1):  # an archive compares its checksum here
+            raise ValueError("there are data behind its array")
+        return flat
+
+    def skip(self, count):
+        """Go past `count` numbers."""
+        self.file.seek(count * self.dtype.itemsize, os.SEEK_CUR)
+        self.left -= count
+
+
+@contextmanager
+def streaming_npz(path, kind):
+    """Give a function that opens an array of an .npz file as an NpyStream, anew each time.
+
+    Errors are as in `reading`.
+    """
+    with reading(path, kind) as file, zipfile.ZipFile(file) as archive:
+
+        def open_array(name):
+            try:
+                member = archive.getinfo(f"{name}.npy")
+            except KeyError:
+                raise ValueError(f"it lacks {name}") from None
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError(f"{name} is compressed in another way than NumPy's")
+            return NpyStream(archive.open(member), member.file_size)
+
+        yield open_array
+
+
 def _array(file, size):
     """Return the array of a .npy file of `size` bytes."""
     dtype, shape, order = _header(file, size)
     flat = np.zeros(math.prod(shape), dtype)
+    _fill(file, flat)
+    if file.read(1):  # at its end, an archive compares the checksum
+        raise ValueError("there are data behind its array")
+    return flat.reshape(shape[::-1]).T if order == "F" else flat.reshape(shape)
+
+
+def _fill(file, flat):
+    """Read an array's data from an open file."""
     left = flat.view(np.uint8).data if flat.nbytes else memoryview(b"")
     while left:
         count = file.readinto(left[:CHUNK])
         if not count:
             raise ValueError("its data end early")
         left = left[count:]
-    if file.read(1):  # at its end, an archive compares the checksum
-        raise ValueError("there are data behind its array")
-    return flat.reshape(shape[::-1]).T if order == "F" else flat.reshape(shape)
 
 
 def _header(file, size):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from refimpl import _check, _foreign
 
 MAX_NODES = 2**31 - 1
+ROWS = 2**16  # looked at at a time
 PACKAGES = ("refimpl", "fastimpl")
 KINDS = (
     "a Graph, a matrix of scipy.sparse, a graph of networkx, igraph, DGL or PyG, a pandas table "
@@ -201,6 +202,17 @@ def ascending(indptr, indices):
     begins = indptr[(indptr > 0) & (indptr < indices.size)]
     rises[begins - 1] = True  # from one row to the next
     return bool(rises.all())
+
+
+def has_loops(indptr, indices):
+    """Whether an entry stands in the row of its own number; some rows are looked at at a time."""
+    n = len(indptr) - 1
+    for first in range(0, n, ROWS):
+        ends = indptr[first : first + ROWS + 1]
+        rows = np.repeat(np.arange(first, first + len(ends) - 1, dtype=np.int32), np.diff(ends))
+        if np.any(indices[ends[0] : ends[-1]] == rows):
+            return True
+    return False
 
 
 def symmetric(indptr, indices):

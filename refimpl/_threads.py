@@ -30,13 +30,14 @@ def in_background(flag, function, *args):
 
 
 @cache
-def _controller():
-    return ThreadpoolController()
+def _blas():
+    """Return the controller of BLAS alone: what is restored would else be OpenMP's threads too."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def blas_was_loaded():
     """Look for BLAS libraries anew: to be called after an import that loads one."""
-    _controller.cache_clear()
+    _blas.cache_clear()
 
 
 @contextmanager
@@ -50,7 +51,7 @@ def one_blas_thread():
     with _lock:
         if not _users:
             with _heard():
-                _limits = _controller().limit(limits=1, user_api="blas")
+                _limits = _blas().limit(limits=1)
         _users[me] += 1
     try:
         yield

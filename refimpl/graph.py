@@ -42,6 +42,8 @@ class Graph:
     symmetric : bool
         Whether every (u, v) stands beside a (v, u): the graph is undirected. Found out when first
         asked for, and remembered; O(n + e) time.
+    self_loops : bool
+        Whether a node is its own neighbour. Found out and remembered likewise.
 
     Raises
     ------
@@ -77,16 +79,25 @@ class Graph:
             self.__dict__["symmetric"] = symmetric
 
     @classmethod
-    def _trusted(cls, indptr, indices, symmetric=None):
-        """Wrap arrays that a kernel has just made: no copy, no check."""
+    def _trusted(cls, indptr, indices, symmetric=None, **facts):
+        """Wrap arrays that a kernel has just made: no copy, no check.
+
+        `facts` are attributes that are known, such as `max_degree`.
+        """
         graph = object.__new__(cls)
         graph._freeze(indptr, indices, symmetric)
+        graph.__dict__.update(facts)
         return graph
 
     @cached_property
     def symmetric(self):
         """Whether every (u, v) stands beside a (v, u)."""
         return _sources.symmetric(self.indptr, self.indices)
+
+    @cached_property
+    def self_loops(self):
+        """Whether a node is its own neighbour."""
+        return _sources.has_loops(self.indptr, self.indices)
 
     def __reduce__(self):  # copies, unpickled ones too, are read-only as well
         return Graph._trusted, (self.indptr, self.indices, self.symmetric)
@@ -115,9 +126,9 @@ class Graph:
         """Where the neighbours of each node end in `indices`, shape (n,), read-only."""
         return self.indptr[1:]
 
-    def degrees(self):
-        """Return the number of neighbours of every node, shape (n,), int64."""
-        return np.diff(self.indptr)
+    def degrees(self, nodes=None):
+        """Return how many neighbours some nodes have, int64; default: all, shape (n,)."""
+        return np.diff(self.indptr) if nodes is None else self.end[nodes] - self.start[nodes]
 
     def weight_sum(self, deg_cap=None):
         """Return the sum of min(degree, deg_cap) over all nodes; O(n) the first time only."""

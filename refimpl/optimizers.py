@@ -55,8 +55,10 @@ def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
             raise TypeError(f"{name} must be {theta.dtype} like theta, got {array.dtype}")
         if array.shape != theta.shape:
             raise ValueError(f"{name} must have shape {theta.shape} like theta, got {array.shape}")
-        if not (array.flags.c_contiguous and array.flags.writeable):
-            raise ValueError(f"{name} must be C-contiguous and writeable: it is updated in place")
+        if not (_check.is_plain(array) and array.flags.writeable):
+            raise ValueError(
+                f"{name} must be C-contiguous, aligned and writeable: it is updated in place"
+            )
     t = _check.integer("t", t, 1, 2**53)
     lr, eps = _check.real("lr", lr, 0, strict=True), _check.real("eps", eps, 0, strict=True)
     beta1, beta2 = _check.real("beta1", beta1, 0), _check.real("beta2", beta2, 0)

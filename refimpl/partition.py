@@ -16,7 +16,8 @@ from refimpl.propagation import product_arguments
 
 __all__ = ["Partition", "feature_propagate", "partition_order", "partition_plan"]
 
-MOST, MOST_LANES = 2**31 - 1, 2**16  # rows, columns and parts; no machine has more lanes
+MOST, MOST_LANES = 2**31 - 1, 2**16  # rows and columns; no machine has more lanes
+MOST_PARTS = 2**20  # nobody has as many columns
 MODES = ("columns", "paper")
 VERSIONS = ("jpdc", "ipdps")
 LAYOUTS = ("C", "F")
@@ -136,7 +137,7 @@ def partition_order(Q, p, *, version="jpdc"):
     array([[0, 1],
            [2, 3]])
     """
-    Q, p = _check.integer("Q", Q, 1, MOST), _check.integer("p", p, 1, MOST_LANES)
+    Q, p = _check.integer("Q", Q, 1, MOST_PARTS), _check.integer("p", p, 1, MOST_LANES)
     _check.choice("version", version, VERSIONS)
     rounds = -(-Q // p)
     order = np.full((rounds, p), -1, np.int64)

@@ -54,12 +54,23 @@ class TypedGraph(Graph):
         if node_types is not None:
             node_types = types_of("node_types", node_types, graph.n, MOST_TYPES)
         self._freeze(graph.indptr, graph.indices, graph.__dict__.get("symmetric"))
+        self._freeze_types(edge_types, relations, node_types)
+
+    def _freeze_types(self, edge_types, relations, node_types):
         for array in (edge_types, node_types):
             if array is not None:
                 array.flags.writeable = False
         values = {"edge_types": edge_types, "relations": relations, "node_types": node_types}
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def _with_types(cls, graph, edge_types, relations, node_types):
+        """Return a Graph that has these types, of which nothing is checked or copied."""
+        typed = object.__new__(cls)
+        typed.__dict__.update(graph.__dict__)
+        typed._freeze_types(edge_types, relations, node_types)
+        return typed
 
     def __reduce__(self):  # checked again: copies of typed graphs are rare
         graph = Graph._trusted(self.indptr, self.indices, self.symmetric)
@@ -68,7 +79,7 @@ class TypedGraph(Graph):
     def __repr__(self):
         return f"Typed{super().__repr__()[:-1]}, relations={self.relations})"
 
-    @property
+    @cached_property
     def kinds(self):
         """Number of types of nodes: the largest plus 1, or 0 where nodes have no types."""
         return 0 if self.node_types is None else int(self.node_types.max(initial=-1)) + 1

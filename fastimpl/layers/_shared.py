@@ -30,6 +30,7 @@ def bias_gradient(b, G):
 
 def threshold(rate):
     """Return the 53 bits from which on a draw keeps an element, and what that is multiplied by."""
+    rate = float(rate)  # it may be an integer of NumPy's
     return math.ceil(rate * 2**53), 1 / (1 - rate)
 
 

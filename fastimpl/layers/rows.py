@@ -42,5 +42,5 @@ def dropout(X, rate, key):
     if isinstance(key, int):
         _rows.dropout(X.reshape(-1), least, key, scale, Y.reshape(-1))
     else:
-        _rows.dropout_rows(X, least, np.ascontiguousarray(key), scale, Y)
+        _rows.dropout_rows(X, least, _check.plain(key), scale, Y)
     return Y

@@ -16,21 +16,22 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
-    /* The values of halves in single precision, exactly; a NaN keeps its bits. Without branches
-       compilers make vector instructions of it. A subnormal half is the difference of two normal
+    /* The values of halves in single precision, exactly; a NaN keeps its bits. Without a choice
+       in it compilers make vector instructions of it. A subnormal half is the difference of two normal
        numbers. */
     static inline void gnn_widen(const uint16_t* half, float* single, int64_t d)
     {
         for (int64_t k = 0; k < d; k++) {
             const uint32_t h = half[k], exponent = h & 0x7c00u;
             const uint32_t sign = (h & 0x8000u) << 16, shifted = (h & 0x7fffu) << 13;
-            const uint32_t bias = exponent == 0x7c00u ? 0x70000000u : 0x38000000u;
+            const uint32_t bias = 0x38000000u + (exponent == 0x7c00u) * 0x38000000u;
+            const uint32_t tiny = -(uint32_t)(exponent == 0);  /* all ones, or none */
             uint32_t bits = shifted + 0x38800000u, small;  /* 2**-14 (1 + fraction) */
             float value;
             memcpy(&value, &bits, 4);
             value -= 6.103515625e-05f;  /* 2**-14 fraction: exact */
             memcpy(&small, &value, 4);
-            bits = (exponent ? shifted + bias : small) | sign;
+            bits = ((shifted + bias) & ~tiny) | (small & tiny) | sign;
             memcpy(single + k, &bits, 4);
         }
     }

@@ -10,6 +10,7 @@ from refimpl.history.entries import Entries
 from refimpl.history.policy import MOST, layer_ids, rows_taken, staleness_bound
 from refimpl.history.ring import Ring
 from refimpl.history.validity import STALENESS, is_valid, oldest_stamp, take_out, vacate
+from refimpl.loader.features import BLOCK
 from refimpl.loader.files import still_whole
 
 MOST_LAYERS, MOST_FLOATS = 2**10, 2**48  # a map of all nodes for each layer; 2^48 fill any memory
@@ -169,15 +170,17 @@ class BidirectionalCache:
 
         Parameters
         ----------
-        X : (n, d) float16, float32 or float64 array
-            May be a memory map. Kept with `refill`; later changes of it are then seen.
+        X : (n, d) float16, float32 or float64 array, or callable
+            May be a memory map. ``X(ids)`` returns the rows of some nodes. Kept with `refill`;
+            later changes of it are then seen.
         hotness : (n,) real array
             Of two nodes equally hot, the lower comes first.
         """
-        if not isinstance(X, np.ndarray):
-            raise TypeError(f"X must be an array, got {type(X).__name__}")
-        if X.shape != (self.n, self.d) or X.dtype not in (np.float16, *_check.FLOATS):
-            raise ValueError(f"X must be ({self.n}, {self.d}) floats, got {X.shape} {X.dtype}")
+        if not callable(X):
+            if not isinstance(X, np.ndarray):
+                raise TypeError(f"X must be an array or callable, got {type(X).__name__}")
+            if X.shape != (self.n, self.d) or X.dtype not in (np.float16, *_check.FLOATS):
+                raise ValueError(f"X must be ({self.n}, {self.d}) floats, got {X.shape} {X.dtype}")
         hotness = _check.array("hotness", hotness)
         if hotness.shape != (self.n,) or hotness.dtype.kind not in "iuf":
             raise ValueError(f"hotness must be ({self.n},) numbers, got shape {hotness.shape}")
@@ -192,7 +195,10 @@ class BidirectionalCache:
     def _copy_features(self, X, first, last):
         """Copy the features of the ranks in [first, last)."""
         chosen = np.flatnonzero((first <= self.rank) & (self.rank < last))
-        self.features[len(self.features) - 1 - self.rank[chosen]] = still_whole(X)[chosen]
+        for i in range(0, len(chosen), BLOCK):
+            ids = chosen[i : i + BLOCK]
+            rows = X(ids) if callable(X) else still_whole(X)[ids]
+            self.features[len(self.features) - 1 - self.rank[ids]] = rows
 
     def feature_mask(self, ids):
         """Return for which of the nodes `ids` the features are in the buffer, (k,) bool."""

@@ -201,7 +201,7 @@ def fetch_arguments(features, rank, ids, held):
         raise TypeError("rank must be a 1-D int32 array")
     ids = _check.ids("ids", ids, 0, len(rank), np.int32)
     held = _check.integer("held", held, 0, len(features))
-    return features, np.ascontiguousarray(rank), ids, held
+    return features, _check.plain(rank), ids, held
 
 
 def checked(entries):
@@ -213,7 +213,7 @@ def checked(entries):
     for (name, dtype, ndim), array in zip((*kinds, ("stamp", np.int32, 1)), entries, strict=True):
         known = isinstance(array, np.ndarray) and not isinstance(array, np.matrix)
         wanted = known and array.dtype in (_check.FLOATS if dtype is None else (dtype,))
-        if not wanted or array.ndim != ndim or not array.flags.c_contiguous:
+        if not wanted or array.ndim != ndim or not _check.is_plain(array):
             raise TypeError(f"entries.{name} is no array of the kind that Entries says")
     if not len(rows) == len(back) == len(stamp) <= MOST:
         raise ValueError("entries must have a row, a key and a stamp for each slot")

@@ -104,7 +104,7 @@ def fresh_iteration(
         If a gradient is NaN.
     """
     fresh_arguments(mfgs, cache, model, load_feature, i, lookup_roots)
-    mfg = checked_mfg(next(mfgs, None))  # 5
+    mfg = checked_mfg(next(mfgs, None), "the next of mfgs")  # 5
     L = len(mfg.blocks)
     cached_layers = layers_below(cached_layers, L, cache)
     with timed("cache"):

@@ -262,32 +262,33 @@ def prune_arguments(mfg, hit, uses_self, layout):
     return hit
 
 
-def checked_mfg(mfg):
+def checked_mfg(mfg, name="mfg"):
     """Return `mfg` if it is an MFG whose blocks fit its nodes, or raise."""
     if not isinstance(mfg, MFG):
-        raise TypeError(f"mfg must be an MFG, got {type(mfg).__name__}")
-    sizes = [_length(nodes) for nodes in _check.listed("mfg.nodes", mfg.nodes, "arrays")]
-    blocks = _check.listed("mfg.blocks", mfg.blocks, "Blocks")
+        raise TypeError(f"{name} must be an MFG, got {type(mfg).__name__}")
+    sizes = [_length(name, nodes) for nodes in _check.listed(f"{name}.nodes", mfg.nodes, "arrays")]
+    blocks = _check.listed(f"{name}.blocks", mfg.blocks, "Blocks")
     if len(sizes) != len(blocks) + 1:
         raise ValueError(
-            f"mfg must have one array of nodes more than blocks, got {len(sizes)} and {len(blocks)}"
+            f"{name} must have one array of nodes more than blocks, "
+            f"got {len(sizes)} and {len(blocks)}"
         )
     for layer, block in enumerate(blocks, 1):
         n_src, n_dst = sizes[layer - 1 : layer + 1]
         if not isinstance(block, Block):
-            raise TypeError(f"mfg.blocks must be Blocks, got {type(block).__name__}")
+            raise TypeError(f"{name}.blocks must be Blocks, got {type(block).__name__}")
         if (block.n_dst, block.n_src) != (n_dst, n_src) or n_dst > n_src:
             raise ValueError(
-                f"mfg must have {n_dst} destinations and {n_src} sources, no fewer, in the block "
-                f"of layer {layer}, got {block}"
+                f"{name} must have {n_dst} destinations and {n_src} sources, no fewer, in the "
+                f"block of layer {layer}, got {block}"
             )
     return mfg
 
 
-def _length(nodes):
+def _length(name, nodes):
     """Return the number of nodes of a layer."""
     if not isinstance(nodes, np.ndarray) or nodes.ndim != 1:
-        raise TypeError(f"mfg.nodes must be 1-D arrays, got {type(nodes).__name__}")
+        raise TypeError(f"{name}.nodes must be 1-D arrays, got {type(nodes).__name__}")
     return len(nodes)
 
 

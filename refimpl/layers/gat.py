@@ -357,7 +357,7 @@ def row_keys(keys, rows, dropout):
         )
     if keys.shape != (rows,):
         raise ValueError(f"keys must have shape ({rows},), got {keys.shape}")
-    return np.ascontiguousarray(keys)
+    return _check.plain(keys)
 
 
 def gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx):

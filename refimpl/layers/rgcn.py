@@ -188,7 +188,8 @@ def rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=False):
 
 def _check_alike(name, A, first):
     """Check that the Adjacency of a relation has the shape and dtype of the first one."""
-    if not isinstance(A, Adjacency) or not isinstance(A.graph, Graph | Block):
+    found = isinstance(A, Adjacency) and isinstance(A.graph, Graph | Block)
+    if not found or not isinstance(A.data, np.ndarray):
         return  # refused by `_arguments.adjacency`
     want, got = ((B.graph.n_dst, B.graph.n_src) for B in (first, A))
     if got != want:

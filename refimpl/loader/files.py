@@ -147,8 +147,8 @@ def matrix(name, value, like=None, dtypes=AT_REST):
         raise TypeError(f"{name} must be {accepted}, got {value.dtype}")
     if value.ndim != 2 or value.shape[1] == 0:
         raise ValueError(f"{name} must have shape (any, at least 1), got {value.shape}")
-    if not value.flags.c_contiguous:
-        raise ValueError(f"{name} must be C-contiguous")
+    if not _check.is_plain(value):
+        raise ValueError(f"{name} must be C-contiguous and aligned")
     if like is not None and (value.dtype, value.shape[1]) != (like.dtype, like.shape[1]):
         raise ValueError(
             f"{name} must be alike: {like.dtype} of width {like.shape[1]} and "

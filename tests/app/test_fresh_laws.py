@@ -47,7 +47,7 @@ def neighbour_sampling(gnn, dataset, config, steps):
         mfg = gnn.sample_mfg(
             graph, roots, settings.fanouts, seed=config.rng, epoch=epoch, batch=batch
         )
-        matrices = stack.block_operands(mfg, graph.degrees(), dtype=X.dtype)
+        matrices = stack.block_operands(mfg, graph, dtype=X.dtype)
         logits, kept = stack.forward(weights, matrices, X[mfg.nodes[0]])
         loss = stack.loss(logits, Y[roots], None)
         gradients = stack.gradients(weights, matrices, kept, loss.gradient)

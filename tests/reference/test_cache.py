@@ -340,6 +340,22 @@ def test_the_static_split(gnn):
         assert (len(cache.entries.back), cache.feature_rows) == (embedded, kept)
 
 
+def test_features_may_come_from_a_function(gnn):
+    """It is asked for the features that fit alone, not for those of all nodes."""
+    X, asked = features(N, 3), []
+
+    def rows(ids):
+        asked.extend(ids.tolist())
+        return X[ids]
+
+    caches = [gnn.BidirectionalCache(N, 3, 2, 1, 21, t_stale=None, refill=True) for _ in range(2)]
+    for cache, source in zip(caches, (X, rows), strict=True):
+        cache.fill(source, np.arange(N))
+        assert admit(cache, 1, np.arange(5), 0) == 5
+    assert sorted(asked) == list(range(N - 7, N))
+    assert caches[0].arena.tobytes() == caches[1].arena.tobytes()
+
+
 def test_no_layer_to_cache_and_no_nodes(gnn):
     cache = gnn.BidirectionalCache(N, 3, 2, 0, 21, t_stale=1)
     cache.fill(features(N, 3), np.arange(N))

@@ -39,6 +39,16 @@ def test_overlapping_limits_on_blas_last_until_the_last_block_ends():
         assert blas_threads() == before
 
 
+def test_a_limit_on_blas_leaves_the_threads_of_openmp_alone(gnn):
+    openmp = ThreadpoolController().select(user_api="openmp")
+    with openmp.limit(limits=2):
+        block = one_blas_thread()
+        block.__enter__()
+        with openmp.limit(limits=1):
+            block.__exit__(None, None, None)
+            assert {pool["num_threads"] for pool in openmp.info()} <= {1}
+
+
 def test_induced_nodes_are_not_the_callers_array(gnn):
     nodes = np.array([0, 2], np.int32)
     assert not np.shares_memory(gnn.induced_subgraph(TRIANGLE, nodes).nodes, nodes)

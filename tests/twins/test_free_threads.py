@@ -59,13 +59,14 @@ def test_importing_the_kernels_leaves_python_without_its_lock():
 def test_every_kernel_on_shared_arguments():
     """Each thread begins elsewhere, so that the same and other kernels run beside each one."""
     calls = [LARGE[name] for name in sorted(LARGE)]
+    openmp = controller().select(user_api="openmp")  # a limit restores what it controls
     with threads(1):
         want = [call() for call in calls]
 
     def work(t):
         first = t * len(calls) // MANY
         for i in range(first, first + len(calls)):
-            with controller().limit(limits=1 + t % 3, user_api="openmp"):
+            with openmp.limit(limits=1 + t % 3):
                 assert_bits(calls[i % len(calls)](), want[i % len(calls)])
 
     at_once(work)

@@ -5,6 +5,7 @@ import sys
 
 from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.conformance import command as conformance
+from refimpl.lab.apps.convert import convert_command, convert_options
 from refimpl.lab.apps.errors import Interrupted, UserError
 from refimpl.lab.apps.info import info
 from refimpl.lab.apps.option import add_options
@@ -53,6 +54,7 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     _add_predict(commands, impl)
     _add_compare(commands)
     _add_sample(commands, impl)
+    _add_convert(commands)
     _add_info(commands, impl)
     trace.add_parser(commands, impl)
     conformance.add_parser(commands, impl)
@@ -145,6 +147,25 @@ def _add_sample(commands, impl):
     add_overwrite(parser, "these files in the folder")
 
 
+def _add_convert(commands):
+    parser = commands.add_parser(
+        "convert",
+        help="write a data set as a folder of plain arrays, which is opened in no time",
+        description="Write a data set of any format as a folder of plain .npy files and meta.json, "
+        "which --data takes and maps into memory. Works in bounded memory, whatever the size.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="a data set as --data of train takes it: a name, a folder in GraphSAINT's or "
+        "Planetoid's format, the Open Graph Benchmark's or of convert, an .npz or a .csv file",
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="where the new one is to be")
+    add_options(parser, convert_options())
+    add_overwrite(parser, "the data set in FOLDER")
+
+
 def _add_info(commands, impl):
     parser = commands.add_parser(
         "info",
@@ -194,6 +215,12 @@ def _run(arguments, impl, prog):
         return conformance.run(arguments, impl)
     if command == "info":
         return info(arguments.get("impl", impl))
+    if command == "convert":
+        given = {key: arguments[key] for key in convert_options() if key in arguments}
+        convert_command(
+            arguments["source"], arguments["folder"], given, overwrite=arguments["overwrite"]
+        )
+        return 0
     made = {"train": train_options, "predict": predict_options, "sample": sample_options}
     options = compare_options() if command == "compare" else made[command](impl)
     given = {key: to_json(value) for key, value in arguments.items() if key in options}

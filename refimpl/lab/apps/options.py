@@ -41,10 +41,11 @@ def run_options(impl="fastimpl"):
         Option(
             "data",
             f"data set: {' or '.join(BUILT_IN)} (built in), a folder in GraphSAINT's or "
-            "Planetoid's format, or a .csv file with an edge a line",
+            "Planetoid's format, the Open Graph Benchmark's or of convert, an .npz file of "
+            "Shchur et al. 2018, or a .csv file with an edge a line",
             "communities",
             parse=data_source,
-            metavar="FOLDER|NAME|EDGES.csv",
+            metavar="FOLDER|NAME|FILE.npz|EDGES.csv",
         ),
         Option(
             "features",
@@ -56,7 +57,8 @@ def run_options(impl="fastimpl"):
         Option(
             "setting",
             "pass messages over the whole graph, or over that between training nodes",
-            shown="transductive for Planetoid's files, inductive for the others",
+            shown="as it was converted, inductive for GraphSAINT's and built-in data, else "
+            "transductive",
             choices=SETTINGS,
         ),
         Option(
@@ -71,8 +73,15 @@ def run_options(impl="fastimpl"):
             "scaling",
             "read features by mean and standard deviation of the training rows, each row over its "
             "sum, or as they are",
-            shown="rows for Planetoid's files, standard for the others",
+            shown="as it was converted, rows for Planetoid's files, else standard",
             choices=SCALINGS,
+        ),
+        Option(
+            "verify",
+            "read all of a folder of convert first and check it, as one of a stranger's needs",
+            False,
+            sets=True,
+            free=True,
         ),
         Option(
             "impl",

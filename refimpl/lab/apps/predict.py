@@ -63,6 +63,7 @@ def predict_options(impl="fastimpl"):
         Option("what", "what to predict", WHAT[0], choices=WHAT),
         run["labels"],
         run["split"],
+        run["verify"],
         run["impl"],
         run["threads"],
         option_of(TrainConfig, "eval_memory"),
@@ -163,7 +164,7 @@ def _read_input(settings, model):
         return Input(settings["graph"], graph, features, None)
     data = settings["data"]
     scaling = "none" if model.scaling is None else model.scaling
-    more = {name: settings[name] for name in ("split", "features", "labels")}
+    more = {name: settings[name] for name in ("split", "features", "labels", "verify")}
     dataset = load_dataset(data, dtype=model.dtype, scaling=scaling, **more)
     _check_width(data, dataset.features.shape[1], model)
     for name in ("classes", "multilabel"):

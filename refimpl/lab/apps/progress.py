@@ -1,4 +1,4 @@
-"""The progress bar of a run."""
+"""The progress bars of a run, and of work that has stages."""
 
 import math
 import sys
@@ -7,6 +7,7 @@ from tqdm import tqdm
 
 from refimpl.lab.apps.report import score
 
+STAGE = "{l_bar}{bar}| [{elapsed}<{remaining}]"
 FORMAT = "{l_bar}{bar}| epoch {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"
 
 
@@ -44,3 +45,24 @@ class Progress:
         self.scores = {"loss": f"{record.loss:.4f}", "val_f1": score(record.val_f1)}
         self.bar.set_postfix(self.scores | self.saved, refresh=False)
         self.bar.update(self.done - self.bar.n)
+
+
+class Stages:
+    """A bar on stderr for each stage of some work. Silent where stderr is not a terminal."""
+
+    def __init__(self):
+        self.what, self.bar = None, tqdm(disable=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.bar.close()
+
+    def show(self, what, share):
+        """Show that `share` of the stage called `what` is done."""
+        if what != self.what:
+            self.bar.close()
+            self.what = what
+            self.bar = tqdm(total=1, desc=what, bar_format=STAGE, file=sys.stderr, disable=None)
+        self.bar.update(share - self.bar.n)

@@ -1,6 +1,7 @@
 """One training run in a folder: new, or resumed from its checkpoint."""
 
 import hashlib
+import json
 import math
 import shlex
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -124,6 +125,7 @@ def limited_threads(threads):
 def load_data(settings):
     """Return the Dataset that the settings name."""
     more = {name: settings.get(name) for name in ("setting", "split", "scaling")}
+    more["verify"] = settings.get("verify", False)
     tables = {name: settings.get(name) for name in ("features", "labels")}
     with user_errors():
         return load_dataset(settings["data"], dtype=settings["dtype"], **more, **tables)
@@ -141,12 +143,18 @@ def facts_of(dataset):
     """Return the size of a data set, and a digest to know it by.
 
     The digest leaves the features out: they are standardised in floating point, so their last
-    bits may differ between machines.
+    bits may differ between machines. That of a folder of `Dataset.save` is of all its checksums,
+    and of the parts of the split: no other array is read.
     """
     digest = hashlib.blake2b(digest_size=8)
-    graphs = [dataset.graph] + ([dataset.train_graph] if dataset.inductive else [])
-    arrays = [array for graph in graphs for array in (graph.indptr, graph.indices)]
-    for array in (*arrays, dataset.labels, dataset.train, dataset.val, dataset.test):
+    arrays = [dataset.train, dataset.val, dataset.test]
+    if dataset.checksums is None:
+        graphs = [dataset.graph] + ([dataset.train_graph] if dataset.inductive else [])
+        csr = [array for graph in graphs for array in (graph.indptr, graph.indices)]
+        arrays = [*csr, dataset.labels, *arrays]
+    else:
+        digest.update(json.dumps(dataset.checksums, sort_keys=True).encode())
+    for array in arrays:
         digest.update(np.ascontiguousarray(array).data)
     return {
         "name": dataset.name,

@@ -57,6 +57,7 @@ def sample_options(impl="fastimpl"):
             choices=("train", "full"),
         ),
         Option("count", "number of subgraphs", 10, parse=int, metavar="COUNT"),
+        run["verify"],
         run["impl"],
         *SAMPLER_OPTIONS.values(),
         Option("seed", "seed of sampling; the graph does not depend on it", 0, parse=int),

@@ -1,6 +1,6 @@
 """What training needs of a data set, checked once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ from refimpl._foreign import column_of
 from refimpl.graph import Graph, undirected
 from refimpl.lab.data.preparation import check_finite, induced
 from refimpl.lab.data.sources import PARTS, FromElsewhere
+from refimpl.lab.data.writing import save_dataset
 from refimpl.loader.features import check_scaling, gather_rows
 from refimpl.loader.files import AT_REST
 
@@ -59,6 +60,11 @@ class Dataset(FromElsewhere):
     node_names : (n,) sequence, optional
         What nodes are called. Stored as an array.
 
+    Attributes
+    ----------
+    checksums : dict or None
+        Of a data set that `load_dataset` opened from a folder of `save`: of each array there.
+
     Raises
     ------
     TypeError, ValueError
@@ -80,6 +86,7 @@ class Dataset(FromElsewhere):
     classes: int | None = None
     class_names: tuple[str, ...] | None = None
     node_names: np.ndarray | None = None
+    checksums: dict | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self):
         n = undirected(self.graph).n
@@ -87,25 +94,28 @@ class Dataset(FromElsewhere):
         checked = _checked_features(self.features, n, self.dtype)
         checked |= _checked_labels(self.labels, n, self.classes, self.known)
         unknown = checked.pop("unknown")
-        for name in PARTS:
-            checked[name] = part = _node_ids(name, getattr(self, name), n)
-            bad = part[unknown[part]]
-            if bad.size:
-                raise ValueError(f"{name} must have nodes with known labels, but not {bad[0]}")
-        if not checked["train"].size:
-            raise ValueError("train must have at least one node")
-        parts = [checked[name] for name in PARTS]
-        if np.unique(np.concatenate(parts)).size < sum(map(len, parts)):
-            raise ValueError("train, val and test must be disjoint")
+        parts = {name: getattr(self, name) for name in PARTS}
+        checked |= checked_parts(parts, n, lambda nodes: unknown[nodes])
         if self.induced is not None and undirected(self.induced).n != len(checked["train"]):
             raise ValueError(
                 f"induced must have {len(checked['train'])} nodes like train, got {self.induced.n}"
             )
-        checked |= _checked_names(self.class_names, checked["classes"], self.node_names, n)
+        checked |= checked_names(self.class_names, checked["classes"], self.node_names, n)
         if self.scaling is not None:
             checked["scaling"] = check_scaling(self.scaling, checked["features"].shape[1])
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def _trusted(cls, **values):
+        """Return the Dataset of values that fit: no check, no pass over an array."""
+        dataset = object.__new__(cls)
+        dataset.__dict__.update({one.name: one.default for one in fields(cls)} | values)
+        return dataset
+
+    def _changed(self, **values):
+        """Return this data set with other values that fit the rest."""
+        return self._trusted(**{one.name: getattr(self, one.name) for one in fields(self)} | values)
 
     @property
     def multilabel(self):
@@ -126,7 +136,7 @@ class Dataset(FromElsewhere):
         graph = self.graph
         if self.inductive:
             graph = induced(graph, self.train) if self.induced is None else self.induced
-        if has_loops(graph):
+        if graph.self_loops:
             raise ValueError(
                 "the graph that is trained on must have no self-loops: see "
                 "as_graph(.., self_loops=False)"
@@ -170,18 +180,34 @@ class Dataset(FromElsewhere):
         """Return the share of the training nodes' edges that training passes messages over."""
         if not self.inductive:
             return 1.0
-        ends = int((self.graph.end[self.train] - self.graph.start[self.train]).sum())
+        ends = int(self.graph.degrees(self.train).sum())
         return self.train_graph.e / ends if ends else 1.0
 
     def with_setting(self, setting):
         """Return this data set in the setting "transductive" or "inductive"."""
-        return replace(self, setting=setting)
+        return self._changed(setting=_check.choice("setting", setting, SETTINGS))
 
+    def save(self, folder, *, overwrite=False):
+        """Write this data set as a folder of plain .npy files, which `load_dataset` maps.
 
-def has_loops(graph):
-    """Return whether a graph has a self-loop."""
-    rows = np.repeat(np.arange(graph.n, dtype=np.int32), graph.degrees())
-    return bool(np.any(graph.indices == rows))
+        The folder is there whole or not at all; a process that is killed leaves one that is
+        called as `folder`, with more behind it and ".tmp" at its end. Names of nodes that are not
+        all integers are written as text. O(n f + e) time, in blocks.
+
+        Parameters
+        ----------
+        folder : str or Path
+        overwrite : bool
+            Replace a data set that is there.
+
+        Raises
+        ------
+        FileExistsError
+            If something is there: without `overwrite` anything, with it what is no such data set.
+        OSError
+            If it cannot be written.
+        """
+        save_dataset(self, folder, overwrite=overwrite)
 
 
 def _checked_features(features, n, dtype):
@@ -221,7 +247,7 @@ def _checked_labels(labels, n, classes, known):
             labels = labels.view(np.uint8)
         if labels.min(initial=0) < UNKNOWN:
             raise ValueError(f"labels must be classes from 0 on, or -1, got {labels.min()}")
-        found, unknown = int(labels.max(initial=UNKNOWN)) + 1, labels == UNKNOWN
+        found, unknown = int(labels.max()) + 1 if n else 0, labels == UNKNOWN
     if classes is None:
         classes = found
     elif _check.integer("classes", classes, 1) < found or (labels.ndim == 2 and classes > found):
@@ -229,7 +255,24 @@ def _checked_labels(labels, n, classes, known):
     return {"labels": labels, "classes": classes, "unknown": unknown}
 
 
-def _checked_names(class_names, classes, node_names, n):
+def checked_parts(parts, n, unknown):
+    """Return the training, validation and test nodes, ascending, by name.
+
+    `unknown` says of some nodes which of them have no known label.
+    """
+    parts = {name: _node_ids(name, value, n) for name, value in parts.items()}
+    for name, part in parts.items():
+        bad = part[unknown(part)]
+        if bad.size:
+            raise ValueError(f"{name} must have nodes with known labels, but not {bad[0]}")
+    if not parts["train"].size:
+        raise ValueError("train must have at least one node")
+    if np.unique(np.concatenate(list(parts.values()))).size < sum(map(len, parts.values())):
+        raise ValueError("train, val and test must be disjoint")
+    return parts
+
+
+def checked_names(class_names, classes, node_names, n):
     """Return the names of classes and nodes that there are, by name."""
     checked = {}
     if class_names is not None:

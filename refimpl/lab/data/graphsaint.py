@@ -51,8 +51,8 @@ def load_graphsaint(folder, dtype="float32", *, scaling="standard"):
     dtype = _check.float_dtype("dtype", dtype)
     folder = Path(folder)
     graph = read_graph(folder / "adj_full.npz")
-    train, val, test = _read_roles(folder / "role.json", graph.n)
-    labels = _read_labels(folder / "class_map.json", graph.n)
+    train, val, test = read_roles(folder / "role.json", graph.n)
+    labels = read_labels(folder / "class_map.json", graph.n)
     features = read_features(folder / "feats.npy", graph.n)
     with naming(folder / "feats.npy"):
         return Dataset(
@@ -162,7 +162,7 @@ def _read_table(path):
     return table
 
 
-def _read_roles(path, n):
+def read_roles(path, n):
     """Return the training, validation and test nodes, each ascending."""
     table = _read_table(path)
     taken: dict[int, str] = {}
@@ -182,7 +182,7 @@ def _read_roles(path, n):
     return [np.array(sorted(table[role]), np.int64) for role in ROLES]
 
 
-def _read_labels(path, n):
+def read_labels(path, n):
     """Return the class of each node, or a row of 0 and 1 where a node may have several."""
     table = _read_table(path)
     names = [str(v) for v in range(n)]

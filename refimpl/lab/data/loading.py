@@ -2,20 +2,24 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from refimpl import _check
+from refimpl._reading import naming
+from refimpl.lab.data.attributed import load_attributed
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.dataset import SETTINGS, Dataset
+from refimpl.lab.data.folder import is_folder, open_folder
 from refimpl.lab.data.graphsaint import load_graphsaint
 from refimpl.lab.data.karate import karate_dataset
+from refimpl.lab.data.ogb import is_ogb
 from refimpl.lab.data.planetoid import VALIDATION, load_planetoid, planetoid_names
 from refimpl.lab.data.preparation import scaling_of
 from refimpl.lab.data.typed import FILES, load_typed, typed_communities
+from refimpl.loader.features import check_scaling
 from refimpl.streams import DATA, as_seed, key, pick_without_replacement
 
 BUILT_IN: dict[str, Callable[..., Dataset]] = {
@@ -32,12 +36,13 @@ def load_dataset(
     source,
     *,
     rng=0,
-    dtype="float32",
+    dtype=None,
     scaling=None,
     setting=None,
     split=None,
     features=None,
     labels="label",
+    verify=False,
 ):
     """Return a data set by name, or from a folder.
 
@@ -49,21 +54,26 @@ def load_dataset(
         ``communities``, ``communities-multilabel`` or ``typed`` (made on the spot; the last has
         relations), ``karate`` (a real graph of 34 nodes), or a folder: with ``adj_full.npz`` in
         GraphSAINT's format, and ``edge_types.npy`` where it has relations (see `load_typed`), with
-        ``ind.NAME.x`` in Planetoid's; or a .csv file of edges. A folder called like a built-in data
-        set is reached as ``./communities``.
+        ``ind.NAME.x`` in Planetoid's, with ``raw`` and ``split`` in the Open Graph Benchmark's,
+        with ``meta.json`` one of `Dataset.save`, whose arrays are mapped into memory; an .npz file
+        of Shchur et al. 2018 (see `load_attributed`), or a .csv file of edges. A folder called
+        like a built-in data set is reached as ``./communities``.
     rng : int in [0, 2**64), numpy.random.Generator or None
         For the three made on the spot; the others have nothing random.
-    dtype : float32 or float64
-        Of features and labels.
+    dtype : float32 or float64, optional
+        What a model computes in. Default: float32, or as a data set had it that was saved.
     scaling : {"standard", "rows", "none"} or (mean, std), optional
         How models read the features: by mean and std of the training rows; each row over its sum,
         for bags of words; as they are; or by two (f,) float64 arrays such as a model has kept.
-        Default: "rows" for Planetoid's files, "standard" for the others.
+        Default: "rows" for Planetoid's files, as it was for a data set that was saved, "standard"
+        for the others.
     setting : {"transductive", "inductive"}, optional
-        See `Dataset`. Default: transductive for Planetoid's files, inductive for the others, as
-        GraphSAINT's ``adj_train.npz`` says.
+        See `Dataset`. Default: inductive for what is made on the spot and for GraphSAINT's
+        folders, as their ``adj_train.npz`` says; as it was for a data set that was saved;
+        transductive for the others.
     split : int or str, optional
-        "public" or "fastgcn", for Planetoid's files (see `load_planetoid`; default: "fastgcn"). A
+        "public" or "fastgcn", for Planetoid's files (see `load_planetoid`; default: "fastgcn"); a
+        name, where a folder of the Open Graph Benchmark has several. A
         number stands for so many training nodes of each class, drawn with `rng`, 500 more
         nodes for validation, and all others with a class for test; for nodes of one class. Default:
         the split that the data has.
@@ -71,6 +81,9 @@ def load_dataset(
         The file of nodes that goes with a .csv file of edges; see `Dataset.from_csv`.
     labels : str
         The title of its column of classes.
+    verify : bool
+        Read all of a data set that was saved, and check it: for folders of strangers. Other files
+        are read and checked anyway.
 
     Returns
     -------
@@ -103,11 +116,12 @@ def load_dataset(
             "features must be the file of nodes where source is a .csv file, and only there"
         )
     if tabular:
-        _no_split(source, split)
+        refuse_split(source, split)
         more = {} if scaling is None else {"scaling": scaling}
-        dataset = Dataset.from_csv(source, features, labels, dtype=dtype, rng=as_seed(rng), **more)
+        kind = dtype or "float32"
+        dataset = Dataset.from_csv(source, features, labels, dtype=kind, rng=as_seed(rng), **more)
     else:
-        dataset = _loaded(source, as_seed(rng), dtype, scaling, split)
+        dataset = _loaded(source, as_seed(rng), dtype, scaling, split, verify)
     if a_class is not None:
         dataset = few_of_each_class(
             dataset, a_class, as_seed(rng), not isinstance(scaling, tuple | list)
@@ -115,19 +129,29 @@ def load_dataset(
     return dataset if setting in (None, dataset.setting) else dataset.with_setting(setting)
 
 
-def _loaded(source, seed, dtype, scaling, split):
+def _loaded(source, seed, dtype, scaling, split, verify):
     """Return the data set of a source, in its own setting."""
     more = {} if scaling is None else {"scaling": scaling}
+    if not (isinstance(source, str) and source in BUILT_IN) and is_folder(source):
+        refuse_split(source, split)
+        return open_folder(source, dtype=dtype, scaling=scaling, verify=verify)
+    dtype = "float32" if dtype is None else dtype
     if isinstance(source, str) and source in BUILT_IN:
-        _no_split(source, split)
+        refuse_split(source, split)
         return BUILT_IN[source](seed, dtype=dtype, **more)
     folder = Path(source)
     if not folder.exists():
         raise FileNotFoundError(f"no folder {str(source)!r}, and no data set of that name{HINT}")
+    if folder.suffix == ".npz":
+        refuse_split(source, split)
+        return load_attributed(folder, dtype, rng=seed, **more)
     if (folder / "adj_full.npz").exists():
-        _no_split(folder, split)
+        refuse_split(folder, split)
         load = load_typed if (folder / FILES[0]).exists() else load_graphsaint
         return load(folder, dtype, **more)
+    if is_ogb(folder):
+        with naming(folder):
+            return Dataset.from_ogb(folder, split, dtype=dtype, **more)
     names = planetoid_names(folder)
     if len(names) > 1:
         raise ValueError(f"{folder} must hold one data set, got files of {', '.join(names)}")
@@ -135,12 +159,13 @@ def _loaded(source, seed, dtype, scaling, split):
         more |= {} if split is None else {"split": split}
         return load_planetoid(folder, names[0], dtype, **more)
     raise ValueError(
-        f"{folder} must be a folder with adj_full.npz (GraphSAINT's format) or ind.NAME.x "
-        f"(Planetoid's), and has neither{HINT}"
+        f"{folder} must be a folder with adj_full.npz (GraphSAINT's format), ind.NAME.x "
+        f"(Planetoid's), raw/edge.csv.gz or raw/data.npz (OGB's) or meta.json (of Dataset.save), "
+        f"and has none of them{HINT}"
     )
 
 
-def _no_split(source, split):
+def refuse_split(source, split):
     """Raise ValueError if a split by name is asked for where there is none."""
     if split is not None:
         raise ValueError(f"split must be a number, or left out, for {source}, got {split!r:.40}")
@@ -170,19 +195,26 @@ def few_of_each_class(dataset, count, seed, rescale=True):
     ValueError
         If nodes have several classes, or a class has fewer nodes.
     """
-    if dataset.multilabel:
+    parts = parts_of_few(dataset.labels, dataset.classes, count, seed) | {"induced": None}
+    train = parts["train"]
+    if rescale and isinstance(dataset.scaling, tuple):
+        parts["scaling"] = check_scaling(scaling_of(dataset.features, train))
+    return dataset._changed(**parts)
+
+
+def parts_of_few(labels, classes, count, seed):
+    """Return the parts of `few_of_each_class`, by name, for these labels."""
+    if labels.ndim == 2:
         raise ValueError("split must be left out where nodes may have several classes")
-    n = dataset.graph.n
+    n = len(labels)
     order = pick_without_replacement(key(seed, DATA, SPLIT), 0, n, n)
-    labels = dataset.labels[order]
-    of_class = [order[labels == c][:count] for c in range(dataset.classes)]
+    labels = labels[order]
+    of_class = [order[labels == c][:count] for c in range(classes)]
     for c, nodes in enumerate(of_class):
         if len(nodes) < count:
             raise ValueError(f"split must be at most {len(nodes)}, as class {c} has nodes")
     train = np.concatenate(of_class)
     rest = order[(labels >= 0) & ~np.isin(order, train)]
     val = min(VALIDATION, len(rest) // 2)
-    parts = {"train": train, "val": rest[:val], "test": rest[val:], "induced": None}
-    if rescale and isinstance(dataset.scaling, tuple):
-        parts["scaling"] = scaling_of(dataset.features, train)
-    return replace(dataset, **parts)
+    parts = {"train": train, "val": rest[:val], "test": rest[val:]}
+    return {name: np.sort(nodes).astype(np.int64) for name, nodes in parts.items()}

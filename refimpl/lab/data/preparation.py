@@ -1,5 +1,7 @@
 """What every data set needs done: reading its files, its training graph, its features scaled."""
 
+import mmap
+
 import numpy as np
 
 from refimpl import _check
@@ -7,15 +9,27 @@ from refimpl.graph import as_graph
 from refimpl.loader.features import BLOCK, ROWS, check_scaling, over_row_sums
 from refimpl.typed import TypedGraph
 
+HALF_EXPONENT = np.uint16(0x7C00)  # all bits of it are set in infinity and NaN
 SCALINGS = ("standard", "rows", "none")
 
 
-def check_finite(name, features):
-    """Raise a ValueError that names the array or file and the row unless all are finite."""
+def check_finite(name, features, before=0):
+    """Raise a ValueError that names the array or file and the row unless all are finite.
+
+    There are so many rows `before`.
+    """
     for start in range(0, len(features), BLOCK):
-        bad = np.flatnonzero(~np.isfinite(features[start : start + BLOCK]).all(axis=1))
-        if bad.size:
-            raise ValueError(f"{name} must hold finite numbers, but row {start + bad[0]} does not")
+        block = features[start : start + BLOCK]
+        if not all_finite(block):
+            row = before + start + np.flatnonzero(~np.isfinite(block).all(axis=1))[0]
+            raise ValueError(f"{name} must hold finite numbers, but row {row} does not")
+
+
+def all_finite(values):
+    """Whether all are; of half precision by their bits, many times faster."""
+    if values.dtype == np.float16:
+        return not np.any(values.view(np.uint16) & HALF_EXPONENT == HALF_EXPONENT)
+    return bool(np.isfinite(values).all())
 
 
 def induced(graph, nodes):
@@ -140,9 +154,18 @@ def real_matrix(features):
 def _moments(features, rows):
     """Return the mean and the standard deviation of every column over `rows`, in float64."""
     first = features[rows[0]].astype(np.float64)
-    blocks = [rows[i : i + BLOCK] for i in range(0, len(rows), BLOCK)]
     # Differences to one row are exactly 0 where a column is constant, and so is its deviation.
-    shift = sum((features[block] - first).sum(axis=0) for block in blocks) / len(rows)
-    squares = sum(np.square(features[block] - first - shift).sum(axis=0) for block in blocks)
+    shift = sum((X - first).sum(axis=0) for X in _blocks_of(features, rows)) / len(rows)
+    squares = sum(np.square(X - first - shift).sum(axis=0) for X in _blocks_of(features, rows))
     std = np.sqrt(squares / len(rows))
     return first + shift, np.where(std == 0, 1.0, std)
+
+
+def _blocks_of(features, rows):
+    """Yield some rows at a time; of a mapped file no more than these stay in memory."""
+    mapping = features.base
+    mapped = isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED")
+    for i in range(0, len(rows), BLOCK):
+        yield features[rows[i : i + BLOCK]]
+        if mapped and not features.flags.writeable:
+            mapping.madvise(mmap.MADV_DONTNEED)

@@ -1,6 +1,7 @@
 """Data sets made of what people have: arrays, tables, graphs of other libraries."""
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from refimpl._foreign import as_array, as_names, ends_of, numbers_of
 from refimpl._reading import reading
 from refimpl.graph import Graph, from_edges, graph_and_names
+from refimpl.lab.data.ogb import ogb_dataset
 from refimpl.lab.data.preparation import chosen_scaling
 from refimpl.streams import DATA, as_seed, key, pick_without_replacement
 
@@ -251,7 +253,9 @@ class FromElsewhere:
         parts = parts_named(columns.pop(split, [None]), options)
         if not columns:
             raise ValueError(f"{nodes} must have at least one column of numbers, the features")
-        features = np.column_stack([_numbers(nodes, *column) for column in columns.items()])
+        features = np.column_stack(
+            [numbers_of_column(nodes, *column) for column in columns.items()]
+        )
         _, pairs = read_table(edges)
         try:
             ends = [as_names(pair[i] for pair in pairs) for i in (0, 1)]
@@ -261,6 +265,40 @@ class FromElsewhere:
         graph = from_edges(u, v, n=len(names), symmetrize=True, self_loops=False)
         options.setdefault("name", Path(nodes).stem)
         return cls.from_arrays(graph, features, labels, node_names=names, **parts, **options)
+
+    @classmethod
+    def from_ogb(cls, folder, split=None, **options):
+        """Return the Dataset in a raw folder of the Open Graph Benchmark, such as ogbn-arxiv's.
+
+        In both layouts: of text, as ``raw/edge.csv.gz``, and binary, as ``raw/data.npz``. Features
+        of text become float32. `load_dataset` does the same; ``minibatch-gnn convert`` takes
+        folders that are larger than memory.
+
+        Parameters
+        ----------
+        folder : str or Path
+            With ``raw`` and ``split`` in it.
+        split : str, optional
+            A folder in ``split``. Default: the only one.
+        **options
+            As for `from_arrays`.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        FileNotFoundError
+            If a file is missing.
+        ValueError
+            If a file is damaged, or does not fit the others.
+
+        References
+        ----------
+        Hu et al. 2020, "Open Graph Benchmark: datasets for machine learning on graphs".
+        """
+        return ogb_dataset(cls, folder, split, options)
 
 
 def with_nodes(graph, n):
@@ -318,20 +356,28 @@ def parts_named(found, options):
 
 def read_table(path):
     """Return the titles and the lines of a file of comma-separated values."""
+    titles, *rows = table_lines(path)
+    return titles, rows
+
+
+def table_lines(path):
+    """Yield the titles and then the lines of a file of comma-separated values, all as long."""
     with reading(path, "comma-separated values") as file:
-        lines = list(csv.reader(file.read().decode("utf-8-sig").splitlines()))
-        if not lines:
+        lines = csv.reader(io.TextIOWrapper(file, "utf-8-sig", newline=""))
+        titles = next(lines, None)
+        if titles is None:
             raise ValueError("it is empty")
-        titles, *rows = lines
-        for number, row in enumerate(rows, start=2):
-            if len(row) != len(titles):
-                raise ValueError(f"line {number} must have {len(titles)} values, got {len(row)}")
         if len(set(titles)) < len(titles):
             raise ValueError("its titles must be distinct")
-        return titles, rows
+        yield titles
+        for number, row in enumerate(lines, start=2):
+            if len(row) != len(titles):
+                raise ValueError(f"line {number} must have {len(titles)} values, got {len(row)}")
+            yield row
 
 
-def _numbers(path, title, values):
+def numbers_of_column(path, title, values):
+    """Return a column of a table of nodes as numbers."""
     try:
         return np.array(values, np.float64)
     except ValueError:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from refimpl import _check, streams
-from refimpl._reading import read_npy, read_npz, reading
+from refimpl._reading import map_npy, read_npz, reading
 from refimpl.graph import from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import load_graphsaint
@@ -179,10 +179,10 @@ def load_typed(folder, dtype="float32", *, scaling="standard"):
         for name in ("indptr", "indices"):
             if name not in arrays or not np.array_equal(arrays[name], getattr(data.graph, name)):
                 raise ValueError("it is another one")
-    edge_types = _read_types(folder / FILES[0], data.graph.e, "entries of adj_full.npz")
+    edge_types = map_types(folder / FILES[0], data.graph.e, "entries of adj_full.npz")
     node_types = None
     if (folder / FILES[1]).exists():
-        node_types = _read_types(folder / FILES[1], data.graph.n, "nodes")
+        node_types = map_types(folder / FILES[1], data.graph.n, "nodes")
     relations = int(edge_types.max(initial=0)) + 1
     graph = TypedGraph(data.graph, edge_types, relations, node_types)
     try:
@@ -195,10 +195,10 @@ def load_typed(folder, dtype="float32", *, scaling="standard"):
     return replace(data, graph=graph, induced=train_graph)
 
 
-def _read_types(path, count, what):
-    """Return one type for each of the `count` entries or nodes."""
+def map_types(path, count, what):
+    """Return one type for each of the `count` entries or nodes, mapped into memory."""
     with reading(path, "an array saved by numpy.save") as file:
-        types = read_npy(file)
+        types = map_npy(file)
     if types.dtype.kind not in "iu" or types.shape != (count,):
         raise ValueError(
             f"{path} must hold {count} integers, for as many {what}, got {types.dtype} of shape "

@@ -93,7 +93,7 @@ class Needed:
 
     def degrees(self, nodes):
         """Return how many neighbours some nodes have."""
-        return self.graph.end[nodes] - self.graph.start[nodes]
+        return self.graph.degrees(nodes)
 
     def rows(self, at, hop, whole, lengths):
         """Return the CompleteRows of the nodes ``order[at]``, and where their sources stand.
@@ -111,8 +111,9 @@ class Needed:
         nodes, before = self.order[at], self.counts[hop - 1]
         degrees, entries = self.degrees(nodes), _entries(self.graph, nodes)
         indices = self.place[self.graph.indices[entries]]
-        sources = np.arange(before)
-        if not whole:
+        if whole:
+            sources = np.arange(before)
+        else:
             new = np.zeros(before, bool)
             new[indices] = True
             new[at] = False
@@ -205,7 +206,7 @@ def cuts(count, costs, most):
 
 def _pieces(graph, nodes):
     def degrees(first, last):
-        return graph.end[nodes[first:last]] - graph.start[nodes[first:last]]
+        return graph.degrees(nodes[first:last])
 
     return cuts(len(nodes), degrees, ENTRIES)
 

@@ -106,7 +106,7 @@ def neighborhood(graph, batch):
     """
     positions, ends = rows_of(graph, batch)
     nodes, indices = sources(batch, graph.indices[positions])
-    degrees = graph.end[batch] - graph.start[batch]
+    degrees = graph.degrees(batch)
     block = Block._trusted(ends - degrees, ends, indices, len(nodes))
     return Neighborhood(nodes, block)
 

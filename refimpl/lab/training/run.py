@@ -1,7 +1,6 @@
 """What a method's iterations work on."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,11 +48,6 @@ class Run:
         """float32 or float64."""
         return self.dataset.dtype
 
-    @cached_property
-    def degrees(self):
-        """The degrees of all nodes."""
-        return self.graph.degrees()
-
     def load(self, nodes=None):
         """Return the features of some nodes, from where they are kept; default: of all."""
         gather = self.gnn.loader.gather_rows
@@ -93,7 +87,7 @@ class Run:
 
     def block_operand(self, block, nodes):
         """Return what a layer aggregates with on a Block whose sources are these nodes."""
-        return self.stack.block_operand(block, nodes, self.degrees, self.graph, dtype=self.dtype)
+        return self.stack.block_operand(block, nodes, self.graph, dtype=self.dtype)
 
     def passes(self):
         """Return `NodePasses` of the next iteration."""

@@ -105,17 +105,15 @@ class Stack:
         """Return the operand of each layer where all aggregate with A."""
         return self._shared_out((A,) * self.config.reach)
 
-    def block_operands(self, mfg, degrees, graph=None, *, dtype):
+    def block_operands(self, mfg, graph, *, dtype):
         """Return the operand of each layer on a message-flow graph.
 
         Parameters
         ----------
         mfg : MFG
             With as many blocks as ``config.reach``.
-        degrees : (n,) integer array
-            Of all nodes in the graph that it was sampled from.
-        graph : TypedGraph, optional
-            That graph, for R-GCN.
+        graph : Graph
+            That it was sampled from.
         dtype : float32 or float64
 
         Returns
@@ -124,14 +122,14 @@ class Stack:
         """
         return self._shared_out(
             tuple(
-                self.block_operand(block, sources, degrees, graph, dtype=dtype)
+                self.block_operand(block, sources, graph, dtype=dtype)
                 for sources, block in zip(mfg.nodes, mfg.blocks, strict=False)
             )
         )
 
-    def block_operand(self, block, sources, degrees, graph=None, *, dtype):
+    def block_operand(self, block, sources, graph, *, dtype):
         """Return what one hop aggregates with on a Block, whose sources are these nodes."""
-        return self.model.block_operand(self.gnn, block, sources, degrees, graph, dtype)
+        return self.model.block_operand(self.gnn, block, sources, graph, dtype)
 
     def _shared_out(self, hops):
         """Return each layer's operand, made of the matrices of all hops."""

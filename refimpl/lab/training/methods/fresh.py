@@ -287,7 +287,7 @@ class FreshIterations:
         if run.state.iterations and self.cached_layers:
             raise ValueError("state.cache must have the embeddings of a run that has begun")
         if settings.hotness != "none":
-            cache.fill(run.load() if run.features is None else run.features, self._hotness())
+            cache.fill(run.load, self._hotness())
         return cache
 
     def _hotness(self):

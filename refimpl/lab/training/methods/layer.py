@@ -56,4 +56,4 @@ class LayerSampling(MethodSettings):
 def sampled_batch(run, fanouts, roots, stream):
     """Return the MFG of a batch of roots, and what each layer aggregates with on it."""
     mfg = run.gnn.layer_sample(run.graph, roots, fanouts, stream)
-    return mfg, run.stack.block_operands(mfg, run.degrees, graph=run.graph, dtype=run.dtype)
+    return mfg, run.stack.block_operands(mfg, run.graph, dtype=run.dtype)

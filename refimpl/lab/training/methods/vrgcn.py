@@ -177,7 +177,7 @@ def control_variate(S, block, receiving, graph, P):
     (k,) int32 array
         The nodes of the columns behind those of S, ascending.
     """
-    degrees, taken = graph.end[receiving] - graph.start[receiving], block.degrees()
+    degrees, taken = graph.degrees(receiving), block.degrees()
     short = taken < degrees  # rows with neighbours that were not sampled
     positions, ends = rows_of(graph, receiving[short])
     row = np.repeat(np.arange(len(receiving)), taken)

@@ -73,13 +73,13 @@ class ModelSettings(Settings):
         whole = {"sym": gnn.adjacency.sym_norm, "loop": gnn.adjacency.loop_norm}[self.matrix]
         return whole(graph, dtype=dtype)
 
-    def block_operand(self, gnn, block, sources, degrees, graph, dtype):
+    def block_operand(self, gnn, block, sources, graph, dtype):
         """Return what a hop aggregates with on a `block` of `graph`, whose nodes are `sources`.
 
-        `degrees` are those of all nodes of the graph, `dtype` the float type.
+        `dtype` is the float type.
         """
-        of_sources = degrees[sources] if self.matrix == "sym" else None
-        return gnn.adjacency.block_norm(self.matrix, block, of_sources, dtype=dtype)
+        degrees = graph.degrees(sources) if self.matrix == "sym" else None
+        return gnn.adjacency.block_norm(self.matrix, block, degrees, dtype=dtype)
 
     def complete_operand(self, gnn, rows, dtype):
         """Return what a hop aggregates with in an exact pass, on some rows of a whole graph.
@@ -90,8 +90,7 @@ class ModelSettings(Settings):
         """
         if type(self).block_operand is ModelSettings.block_operand:
             return matrix_of(self.matrix, rows, dtype)
-        degrees = rows.graph.degrees()
-        return self.block_operand(gnn, rows.block, rows.nodes, degrees, rows.graph, dtype)
+        return self.block_operand(gnn, rows.block, rows.nodes, rows.graph, dtype)
 
     def operand(self, hops):
         """Return a layer's operand, made of what each of its `hops` aggregates with."""

@@ -88,7 +88,7 @@ class Rgcn(ModelSettings):
         self.check_graph(graph)
         return self._relations(gnn, graph, graph, None, dtype)
 
-    def block_operand(self, gnn, block, sources, degrees, graph, dtype):
+    def block_operand(self, gnn, block, sources, graph, dtype):
         """Return what a layer aggregates with on a Block of `graph`."""
         return self._relations(gnn, block, graph, sources, dtype)
 

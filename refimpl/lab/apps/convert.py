@@ -1,0 +1,70 @@
+"""Any data set as a folder of plain arrays that is opened in no time: ``minibatch-gnn convert``."""
+
+from pathlib import Path
+from time import perf_counter
+
+from refimpl.lab.apps.errors import user_errors
+from refimpl.lab.apps.option import Option
+from refimpl.lab.apps.options import run_options
+from refimpl.lab.apps.progress import Stages
+from refimpl.lab.data.convert import KINDS, MEMORY, convert
+from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.training.settings import parsed_size
+
+TAKEN = ("labels", "setting", "split", "scaling", "verify")  # as train takes them
+
+
+def convert_options():
+    """Return the options of ``convert``."""
+    run = {key: option._replace(group="") for key, option in run_options().items()}
+    options = (
+        run["features"]._replace(
+            help="the nodes of SOURCE EDGES.csv: a name, a class and numbers in each line"
+        ),
+        *(run[key] for key in TAKEN),
+        Option(
+            "feature_dtype",
+            "what features are stored in: float16 halves a file of float32",
+            shown="as in the source",
+            choices=KINDS,
+        ),
+        Option(
+            "memory",
+            "bytes that sorting edges may take, as 256MB or 1GiB",
+            MEMORY,
+            shown="1GiB",
+            parse=parsed_size,
+            metavar="SIZE",
+        ),
+    )
+    return {option.key: option for option in options}
+
+
+def convert_command(source, folder, given, *, overwrite):
+    """Convert a data set; print what it is then.
+
+    Parameters
+    ----------
+    source, folder : str
+    given : dict
+        The values that the user gave, by the keys of `convert_options`.
+    overwrite : bool
+
+    Raises
+    ------
+    UserError
+        If the source, the options or the folder are at fault.
+    """
+    begin = perf_counter()
+    with user_errors(), Stages() as stages:
+        convert(source, folder, overwrite=overwrite, progress=stages.show, **given)
+    with user_errors():
+        data = load_dataset(folder)
+    size = sum(path.stat().st_size for path in Path(folder).iterdir())
+    print(
+        f"{data.name}: {data.graph.n} nodes, {data.graph.e} directed edges, "
+        f"{data.features.shape[1]} features ({data.features.dtype}), {data.classes} classes\n"
+        f"{data.train.size} training, {data.val.size} validation, {data.test.size} test nodes, "
+        f"{data.setting}\n\n"
+        f"wrote {folder}: {size / 2**20:.1f} MiB in {perf_counter() - begin:.1f} s"
+    )

@@ -1,0 +1,87 @@
+"""Graphs with attributes in one .npz file (Shchur et al. 2018): Amazon Computers, Coauthor CS.
+
+The files are those of github.com/shchur/gnn-benchmark, in ``data/npz``: two CSR matrices,
+``adj_..`` (n, n) and ``attr_..`` (n, f), and ``labels`` (n,), a class a node. They have no split.
+"""
+
+from pathlib import Path
+
+import scipy.sparse as sp
+
+from refimpl import _check
+from refimpl._reading import check_growth, naming, streaming_npz
+from refimpl._sources import checked_csr
+from refimpl.graph import as_graph
+from refimpl.lab.data.dataset import Dataset
+
+FLOAT = 8  # bytes, at most
+ENTRIES = ("data", "indices", "indptr", "shape")
+
+
+def load_attributed(path, dtype="float32", *, scaling="standard", rng=0):
+    """Return the data set of such a file, transductive, with parts drawn: 60%, 20% and 20%.
+
+    The graph is symmetrised, and self-loops are dropped.
+
+    Parameters
+    ----------
+    path : str or Path
+    dtype : float32 or float64
+    scaling : {"standard", "rows", "none"} or (mean, std)
+        See `load_dataset`.
+    rng : int, numpy.random.Generator or None
+        For the parts.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is damaged or holds anything else; it is named.
+    """
+    path, dtype = Path(path), _check.float_dtype("dtype", dtype)
+    with streaming_npz(path, "a graph with attributes") as open_array:
+        size = path.stat().st_size
+        links, attributes = (_matrix(open_array, name, size) for name in ("adj", "attr"))
+        n, width = attributes.shape
+        if links.shape != (n, n):
+            raise ValueError(f"its adj must have shape ({n}, {n}), got {links.shape}")
+        check_growth(f"the features of {n} nodes", n * width * FLOAT, size)
+        labels = _array(open_array, "labels", size)
+        if labels.shape != (n,) or labels.dtype.kind not in "iu":
+            raise ValueError(f"its labels must be {n} integers, got {labels.dtype}")
+    with naming(path):
+        graph = as_graph((links.indptr, links.indices), symmetrize=True, self_loops=False)
+        return Dataset.from_arrays(
+            graph,
+            attributes.toarray().astype(dtype),
+            labels,
+            name=path.stem,
+            scaling=scaling,
+            dtype=dtype,
+            rng=rng,
+        )
+
+
+def _matrix(open_array, name, size):
+    """Return a matrix of which all is checked."""
+    data, indices, indptr, shape = (_array(open_array, f"{name}_{part}", size) for part in ENTRIES)
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:
+        raise ValueError(f"its {name}_shape must be two integers from 0")
+    rows, columns = shape.tolist()
+    indptr, indices = checked_csr(indptr, indices, columns)
+    if len(indptr) != rows + 1 or data.shape != indices.shape or data.dtype.kind not in "fiub":
+        raise ValueError(f"its {name} must have {rows} rows, and a number for each entry")
+    return sp.csr_array((data, indices, indptr), shape=(rows, columns))
+
+
+def _array(open_array, name, size):
+    stream = open_array(name)
+    check_growth(name, stream.left * stream.dtype.itemsize, size)
+    if len(stream.shape) != 1:
+        raise ValueError(f"its {name} must be 1-D")
+    return stream.take(stream.left)

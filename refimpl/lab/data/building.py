@@ -1,0 +1,215 @@
+"""Writing what is read in blocks as a folder of plain arrays."""
+
+from dataclasses import dataclass
+from itertools import chain
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from refimpl._reading import map_npy, naming, reading
+from refimpl.graph import Graph
+from refimpl.lab.data.arrays import ArrayFile
+from refimpl.lab.data.dataset import UNKNOWN, checked_parts
+from refimpl.lab.data.edges import EdgeSorter, write_sorted
+from refimpl.lab.data.loading import parts_of_few
+from refimpl.lab.data.preparation import all_finite, check_finite, chosen_scaling, scaling_of
+from refimpl.lab.data.rows import typed_facts, write_induced, write_inner_types
+from refimpl.lab.data.streaming import MatrixFile, in_blocks
+from refimpl.lab.data.typed import FILES, map_types
+from refimpl.lab.data.writing import (
+    write_all_but_features,
+    write_array,
+    write_meta,
+    write_small,
+)
+from refimpl.loader.features import check_scaling
+from refimpl.typed import TypedGraph
+
+
+@dataclass
+class Target:
+    """A folder in the making, and what is asked of it.
+
+    Attributes
+    ----------
+    place : Path
+    scaling, setting : object
+        As for `load_dataset`.
+    count : int or None
+        Training nodes of each class, where parts are drawn.
+    seed : int
+        For that.
+    kind : dtype or None
+        That features are stored in, where it is not that of the source.
+    memory : int
+        Bytes that sorting takes, about.
+    progress : callable
+        Called with what is being done and the share of it that is done.
+    """
+
+    place: Any
+    scaling: Any
+    setting: str | None
+    count: int | None
+    seed: int
+    kind: np.dtype | None
+    memory: int
+    progress: Any
+
+    def copy(self, dataset):
+        """Write a Dataset."""
+        kind = self.kind or dataset.features.dtype
+        blocks = in_blocks(dataset.features)
+        arrays = {"features": self._features(blocks, dataset.features.shape, kind, "features")}
+        if self.kind is not None and isinstance(dataset.scaling, tuple) and self._by_name():
+            stored = self._stored("features")
+            dataset = dataset._changed(scaling=check_scaling(scaling_of(stored, dataset.train)))
+        write_all_but_features(self.place, dataset, arrays)
+
+    def write(self, source):
+        """Write what is Streamed."""
+        arrays = {"labels": self._labels(source)}
+        parts, classes = self._parts(source)
+        kind = self.kind or source.kind
+        shape = (source.n, source.width)
+        arrays["features"] = self._features(source.features(), shape, kind, source.features_path)
+        found = SimpleNamespace(
+            name=source.name,
+            setting=self.setting or source.setting,
+            dtype="float32",
+            classes=classes,
+            class_names=source.class_names,
+            node_names=source.node_names,
+            scaling=self._scaling(source, parts["train"]),
+            **parts,
+        )
+        graph_arrays, facts = self._graph(source.edges, source.n)
+        arrays |= graph_arrays
+        graph = Graph._trusted(self._stored("indptr"), self._stored("indices"), True)
+        if source.types is not None:
+            graph = self._types(source, graph, arrays)
+            facts |= typed_facts(graph, slice(None))
+        inner = None
+        if source.inner is not None and self.count is None:
+            inner = self._inner(source, parts["train"], graph, arrays)
+        elif found.setting == "inductive":
+            inner_arrays, inner = write_induced(graph, parts["train"], self.place)
+            arrays |= inner_arrays
+
+        def write(name, values):
+            if values is not None:
+                arrays[name] = write_array(self.place, name, values)
+
+        write_small(write, found)
+        write_meta(self.place, found, arrays, facts, inner)
+
+    def _by_name(self):
+        """Whether a mean and a standard deviation are those of the training rows."""
+        return self.scaling is None or isinstance(self.scaling, str)
+
+    def _labels(self, source):
+        """Write the labels; return what meta.json says of them."""
+        blocks = source.labels()
+        first = next(blocks, np.empty(0, np.int32))
+        path = self.place / "labels.npy"
+        with ArrayFile(path, first.dtype, first.shape[1:]) as file:
+            for block in chain([first], blocks):
+                file.append(block)
+            if file.rows != source.n:
+                raise ValueError(
+                    f"{source.labels_path} must have a label for each of {source.n} nodes, got "
+                    f"{file.rows}"
+                )
+            return file.finish()
+
+    def _parts(self, source):
+        """Return the parts of the split, by name, and the number of classes."""
+        labels = self._stored("labels")
+        if labels.ndim == 2:
+            classes = labels.shape[1]
+        else:
+            most = (int(block.max(initial=UNKNOWN)) for block in in_blocks(labels))
+            classes = max(most, default=UNKNOWN) + 1
+        if self.count is not None:
+            return parts_of_few(labels, classes, self.count, self.seed), classes
+
+        def unknown(nodes):
+            return labels[nodes] < 0 if labels.ndim == 1 else np.zeros(len(nodes), np.bool_)
+
+        with naming(source.labels_path):
+            return checked_parts(source.parts, source.n, unknown), classes
+
+    def _features(self, blocks, shape, kind, name):
+        """Write features as `kind`; return what meta.json says of them."""
+        n, width = shape
+        with ArrayFile(self.place / "features.npy", kind, (width,)) as file:
+            for block in blocks:
+                with np.errstate(over="ignore"):
+                    stored = np.ascontiguousarray(block, kind)
+                if not all_finite(stored):
+                    check_finite(name, block, file.rows)
+                    raise ValueError(f"{name} must hold numbers that fit in {kind}")
+                file.append(stored)
+                self.progress("features", min(file.rows / n, 1))
+            if file.rows != n:
+                raise ValueError(f"{name} must have a row for each of {n} nodes, got {file.rows}")
+            return file.finish()
+
+    def _scaling(self, source, train):
+        """Return how models read the features that are written."""
+        scaling = "standard" if self.scaling is None else self.scaling
+        whole = self.kind is None and source.raw is not None
+        features = source.raw if whole else self._stored("features")
+        with naming(source.features_path):
+            scaling = chosen_scaling(scaling, features, train)
+            return scaling if scaling is None else check_scaling(scaling, features.shape[1])
+
+    def _graph(self, edges, n, prefix="", names=None):
+        """Sort edges into the arrays of a graph; return what meta.json says of it."""
+        sorter = EdgeSorter(self.place, n, edges.expected, self.memory, edges.symmetric, names)
+        what = "training edges" if prefix else "edges"
+
+        def told(blocks):
+            done = 0
+            for u, v in blocks:
+                yield u, v
+                done += len(u)
+                self.progress(f"reading {what}", min(done / max(1, edges.expected), 1))
+
+        with naming(edges.path):
+            sorter.add(told(edges.blocks()))
+            return write_sorted(
+                sorter, self.place, prefix, lambda share: self.progress(f"sorting {what}", share)
+            )
+
+    def _inner(self, source, train, graph, arrays):
+        """Write the graph between training nodes that the source has; return the facts about it."""
+        edges = source.inner
+        found, facts = self._graph(edges, len(train), "induced_", train)
+        arrays |= found
+        if source.types is not None:
+            indptr, indices = map(self._stored, found)
+            inner = Graph._trusted(indptr, indices, True)
+            with naming(edges.path):
+                arrays["induced_edge_types"] = write_inner_types(graph, train, inner, self.place)
+            facts |= typed_facts(graph, train)
+        return facts
+
+    def _types(self, source, graph, arrays):
+        """Write the types of a graph; return it with them."""
+        MatrixFile(source.edges.path).same(graph.indptr, graph.indices)
+        types = map_types(source.types / FILES[0], graph.e, "entries of adj_full.npz")
+        arrays["edge_types"] = write_array(self.place, "edge_types", types)
+        relations = int(types.max(initial=0)) + 1
+        node_types = None
+        if (source.types / FILES[1]).exists():
+            node_types = map_types(source.types / FILES[1], graph.n, "nodes")
+            arrays["node_types"] = write_array(self.place, "node_types", node_types)
+            node_types = self._stored("node_types")
+        return TypedGraph._with_types(graph, self._stored("edge_types"), relations, node_types)
+
+    def _stored(self, name):
+        """Return an array that is written already, mapped."""
+        with reading(self.place / f"{name}.npy", "an array") as file:
+            return map_npy(file)

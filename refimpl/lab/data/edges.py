@@ -1,0 +1,184 @@
+"""Sorting more edges than memory holds into the rows of a graph, by files of parts of them.
+
+An entry (u, v) is one number, its key: u in the upper half, then v, then a bit that says whether it
+was read or is the reverse of one that was. Keys go to one file for each range of them; each file is
+sorted by itself, and what is larger than memory allows is spread over files again.
+"""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from refimpl import _sources
+from refimpl.lab.data.rows import RowsFile
+
+KEY = 8  # bytes
+AT_ONCE = 48  # bytes that sorting takes for each key, about
+IN_BLOCK = 96  # bytes that an edge takes while it is spread, about
+LEAST, MOST = 2**8, 2**22  # edges spread at a time
+FILES = 128  # open at a time
+
+
+class EdgeSorter:
+    """Edges in any order, to be taken out as the sorted entries of an undirected graph.
+
+    Every edge is an entry in both directions, each entry once; self-loops are dropped.
+
+    Parameters
+    ----------
+    folder : Path
+        For files that last no longer than this object is used.
+    n : int
+        Number of nodes.
+    expected : int
+        How many edges there are, about.
+    memory : int
+        Bytes that may be taken, about: an edge at least, however few these are.
+    symmetric : bool
+        Refuse edges of which the reverse is missing, instead of adding it.
+    names : (n,) array, optional
+        What an error calls nodes.
+    """
+
+    def __init__(self, folder, n, expected, memory, symmetric=False, names=None):
+        _sources.check_node_count(n)
+        self.folder, self.n, self.symmetric, self.names = Path(folder), n, symmetric, names
+        self.most = max(2, memory // AT_ONCE)  # keys sorted at a time
+        self.block = min(max(LEAST, memory // IN_BLOCK), MOST)
+        self.made = 0
+        self.parts = self._split(0, n << 32, 2 * expected)
+
+    def add(self, blocks):
+        """Take the edges of an iterable of (u, v), two integer arrays of one length each.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are no integers, or an id is not in [0, n).
+        """
+        with self.parts:
+            for u, v in blocks:
+                for first in range(0, max(len(u), len(v)), self.block):
+                    ends = (u[first : first + self.block], v[first : first + self.block])
+                    self.parts.spread(self._keys(*(self._ids(one) for one in ends)))
+
+    def _ids(self, ends):
+        ends = _sources.integers("an end of edges", ends)
+        if ends.size and (int(ends.min()) < 0 or int(ends.max()) >= self.n):
+            raise ValueError(f"nodes must be in [0, {self.n})")
+        return ends.astype(np.int64)
+
+    def _keys(self, u, v):
+        """Return the keys of some edges and of their reverses."""
+        if len(u) != len(v):
+            raise ValueError("edges must have two ends each")
+        kept = u != v
+        u, v = u[kept], v[kept]
+        reverse = int(self.symmetric)
+        return np.concatenate([u << 32 | v << 1, v << 32 | u << 1 | reverse])
+
+    def sorted(self):
+        """Yield the sorted keys without their last bits, some at a time, each once; remove them.
+
+        Raises
+        ------
+        ValueError
+            If `symmetric`, and an entry lacks its reverse.
+        """
+        yield from self._sorted(self.parts)
+
+    def _sorted(self, parts):
+        for low, high, path in parts.files():
+            count = path.stat().st_size // KEY
+            if count <= self.most or high - low <= 2:
+                yield self._distinct(np.fromfile(path, np.int64))
+                path.unlink()
+                continue
+            inner = self._split(low, high, count)
+            with inner, path.open("rb") as file:
+                while len(keys := np.fromfile(file, np.int64, self.block)):
+                    inner.spread(keys)
+            path.unlink()
+            yield from self._sorted(inner)
+
+    def _distinct(self, keys):
+        keys.sort()
+        if self.symmetric:
+            keys = keys[_is_first(keys)]
+        entries = keys >> 1
+        first = _is_first(entries)
+        if self.symmetric and 2 * np.count_nonzero(first) != entries.size:
+            alone = np.flatnonzero(first & np.append(first[1:], True))[0]
+            u, v = divmod(int(entries[alone]), 2**31)
+            if self.names is not None:
+                u, v = self.names[u], self.names[v]
+            raise ValueError(
+                f"it must be symmetric, but of ({u}, {v}) and ({v}, {u}) it has one only"
+            )
+        return entries[first]
+
+    def _split(self, low, high, count):
+        """Return Parts of the keys from low up to high, of which there are about `count`."""
+        wanted = min(max(2, -(-2 * count // self.most)), FILES)
+        width = max(2, -(-(high - low) // wanted))
+        width += width % 2  # both keys of an entry are in one part
+        bounds = np.arange(low, max(high, low + 1), width)
+        self.made += 1
+        return Parts(self.folder, f"{self.made}", bounds, high)
+
+
+class Parts(ExitStack):
+    """Files of keys, one for each range of them. They are open inside a `with`."""
+
+    def __init__(self, folder, name, bounds, high):
+        super().__init__()
+        self.bounds, self.high = bounds, high
+        self.paths = [folder / f"part-{name}-{i}" for i in range(len(bounds))]
+        self.handles = []
+
+    def __enter__(self):
+        self.handles = [self.enter_context(path.open("xb")) for path in self.paths]
+        return self
+
+    def spread(self, keys):
+        """Put every key where it belongs, each once."""
+        keys.sort()
+        keys = keys[_is_first(keys)]
+        cuts = np.searchsorted(keys, [*self.bounds[1:], self.high])
+        first = 0
+        for file, last in zip(self.handles, cuts, strict=True):
+            if last > first:
+                file.write(keys[first:last].data)
+            first = last
+
+    def files(self):
+        """Yield (low, high, path) of each range that has keys; remove the others' files."""
+        for low, high, path in zip(
+            self.bounds, [*self.bounds[1:], self.high], self.paths, strict=True
+        ):
+            if path.stat().st_size:
+                yield int(low), int(high), path
+            else:
+                path.unlink()
+
+
+def write_sorted(sorter, folder, prefix="", progress=None):
+    """Write the graph of an EdgeSorter; return arrays and facts as `RowsFile.finish` does.
+
+    `progress` is told of the share of it that is written.
+    """
+    with RowsFile(folder, prefix, sorter.n) as file:
+        for entries in sorter.sorted():
+            file.append(entries >> 31, entries & (2**31 - 1))
+            if progress is not None:
+                progress(file.next_row / sorter.n)
+        return file.finish()
+
+
+def _is_first(keys):
+    """Return which of some sorted keys differ from the one before."""
+    first = np.empty(keys.size, np.bool_)
+    first[:1] = True
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return first

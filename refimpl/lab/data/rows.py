@@ -1,0 +1,172 @@
+"""Writing graphs entry by entry: those that are sorted, and those between some nodes of another."""
+
+from contextlib import ExitStack
+
+import numpy as np
+
+from refimpl.lab.data.arrays import ArrayFile
+from refimpl.typed import TypedGraph
+
+IDS = 2**20  # rows begun at a time
+ROWS, ENTRIES = 2**16, 2**20  # of a graph looked at at a time
+
+
+class RowsFile:
+    """The two arrays of a graph, written entry by entry.
+
+    Parameters
+    ----------
+    folder : Path
+    prefix : str
+        Of the names of the arrays.
+    n : int
+        Number of rows.
+    """
+
+    def __init__(self, folder, prefix, n):
+        self.n, self.next_row, self.before, self.max_degree = n, 0, 0, 0
+        self.self_loops = False
+        self.files = {}
+        with ExitStack() as stack:
+            for name, dtype in (("indptr", np.int64), ("indices", np.int32)):
+                file = ArrayFile(folder / f"{prefix}{name}.npy", dtype)
+                self.files[f"{prefix}{name}"] = stack.enter_context(file)
+            self.stack = stack.pop_all()
+        self.indptr, self.indices = self.files.values()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.stack.close()
+
+    def append(self, rows, columns):
+        """Write some entries more; rows ascend, and may begin with the last one of before."""
+        if len(rows):
+            self._begin_rows(int(rows[-1]), rows)
+            self.indices.append(columns)
+            self.self_loops = self.self_loops or bool(np.any(rows == columns))
+
+    def finish(self):
+        """End the files; return what meta.json says of them, and the facts about the graph."""
+        self._begin_rows(self.n, np.empty(0, np.int64))
+        arrays = {name: file.finish() for name, file in self.files.items()}
+        facts = {
+            "nodes": self.n,
+            "entries": self.indices.rows,
+            "symmetric": True,
+            "self_loops": self.self_loops,
+            "max_degree": self.max_degree,
+        }
+        return arrays, facts
+
+    def _begin_rows(self, last, rows):
+        """Write where all rows up to number `last` begin, with `rows` those of coming entries."""
+        while self.next_row <= last:
+            ids = np.arange(self.next_row, min(last + 1, self.next_row + IDS))
+            begins = self.indices.rows + np.searchsorted(rows, ids)
+            degrees = np.diff(begins, prepend=self.before)
+            self.max_degree = max(self.max_degree, int(degrees.max()))
+            self.indptr.append(begins)
+            self.before, self.next_row = int(begins[-1]), int(ids[-1]) + 1
+
+
+def write_induced(graph, nodes, folder):
+    """Write the graph on some nodes alone, node i being ``nodes[i]``, with its types if any.
+
+    Some rows at a time. Returns arrays and facts, as `RowsFile.finish` does.
+
+    Parameters
+    ----------
+    graph : Graph
+    nodes : (any,) int64 array, ascending
+    folder : Path
+    """
+    typed, prefix = isinstance(graph, TypedGraph), "induced_"
+    with ExitStack() as stack:
+        file = stack.enter_context(RowsFile(folder, prefix, len(nodes)))
+        if typed:
+            types = ArrayFile(folder / f"{prefix}edge_types.npy", np.int16)
+            stack.enter_context(types)
+        for _, rows, at in entries_of(graph, nodes):
+            columns = graph.indices[at]
+            local = np.searchsorted(nodes, columns)
+            inside = nodes[np.minimum(local, len(nodes) - 1)] == columns
+            file.append(rows[inside], local[inside])
+            if typed:
+                types.append(graph.edge_types[at[inside]])
+        arrays, facts = file.finish()
+        if typed:
+            arrays[f"{prefix}edge_types"] = types.finish()
+            facts |= typed_facts(graph, nodes)
+    return arrays, facts
+
+
+def typed_facts(graph, nodes):
+    """Return the facts about the types of a typed graph's subgraph on some nodes."""
+    kinds = 0
+    if graph.node_types is not None:
+        kinds = int(graph.node_types[nodes].max(initial=-1)) + 1
+    return {"relations": graph.relations, "kinds": kinds}
+
+
+def write_inner_types(graph, nodes, inner, folder):
+    """Write the types that the entries of a graph between some nodes have in the whole graph.
+
+    Some rows at a time. Returns what `ArrayFile.finish` does.
+
+    Parameters
+    ----------
+    graph : TypedGraph
+    nodes : (k,) int64 array, ascending
+    inner : Graph
+        Node i is ``nodes[i]``.
+    folder : Path
+
+    Raises
+    ------
+    ValueError
+        If `graph` lacks an entry of `inner`.
+    """
+    with ArrayFile(folder / "induced_edge_types.npy", np.int16) as file:
+        for some, rows, at in entries_of(graph, nodes):
+            begin, end = inner.indptr[some[0]], inner.indptr[some[-1] + 1]
+            degrees = inner.end[some] - inner.start[some]
+            columns = nodes[inner.indices[begin:end]]
+            wanted = np.repeat(some, degrees) << 32 | columns
+            held = rows << 32 | graph.indices[at]
+            found = np.searchsorted(held, wanted)
+            there = found < held.size
+            there[there] = held[found[there]] == wanted[there]
+            if not there.all():
+                u, v = divmod(int(wanted[there.argmin()]), 2**32)
+                raise ValueError(
+                    "it must have no entry that adj_full.npz does not have, but it has "
+                    f"({nodes[u]}, {v})"
+                )
+            file.append(graph.edge_types[at[found]])
+        return file.finish()
+
+
+def entries_of(graph, nodes):
+    """Yield the entries of some nodes of a graph, a few whole rows at a time.
+
+    Yields
+    ------
+    some : (any,) int64 array
+        Places in `nodes`, each following the one before.
+    rows, at : (any,) int64 arrays
+        Of each entry of theirs the place of its row, and its own position in ``graph.indices``.
+    """
+    for first in range(0, len(nodes), ROWS):
+        block = nodes[first : first + ROWS]
+        begins, degrees = graph.start[block], graph.end[block] - graph.start[block]
+        cuts = np.flatnonzero(np.diff(np.cumsum(degrees) // ENTRIES)) + 1
+        for some in np.split(np.arange(len(block)), cuts):
+            counts = degrees[some]
+            within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            yield (
+                first + some,
+                np.repeat(first + some, counts),
+                np.repeat(begins[some], counts) + within,
+            )

@@ -1,0 +1,211 @@
+"""Writing a data set as a folder of plain .npy files and meta.json; `folder` reads it."""
+
+import json
+import os
+import secrets
+import shutil
+from contextlib import contextmanager
+
+import numpy as np
+
+from refimpl import _check
+from refimpl._files import about, sync_folder
+from refimpl.lab.data.arrays import ArrayFile
+from refimpl.lab.data.rows import write_induced
+from refimpl.typed import TypedGraph
+
+META = "meta.json"
+FORMAT, VERSION = "minibatch-gnn data set", 1
+PARTS = ("train", "val", "test")
+CHUNK = 2**24  # bytes written at a time, about
+# Every array that there may be: its dtype (None: as it comes) and its number of axes (None: any).
+ARRAYS = {
+    "indptr": (np.int64, 1),
+    "indices": (np.int32, 1),
+    "features": (None, 2),
+    "labels": (None, None),
+    "train": (np.int64, 1),
+    "val": (np.int64, 1),
+    "test": (np.int64, 1),
+    "known": (np.bool_, 1),
+    "mean": (np.float64, 1),
+    "std": (np.float64, 1),
+    "node_names": (None, 1),
+    "edge_types": (np.int16, 1),
+    "node_types": (np.int16, 1),
+    "induced_indptr": (np.int64, 1),
+    "induced_indices": (np.int32, 1),
+    "induced_edge_types": (np.int16, 1),
+}
+
+
+def write_array(folder, name, values):
+    """Write an array as ``folder/name.npy``, in blocks of rows; return what meta.json says."""
+    step = max(1, CHUNK // max(1, values[:1].nbytes))
+    dtype = ARRAYS[name][0] or values.dtype
+    with ArrayFile(folder / f"{name}.npy", dtype, values.shape[1:]) as file:
+        for first in range(0, len(values), step):
+            file.append(values[first : first + step])
+        return file.finish()
+
+
+@contextmanager
+def new_folder(path, overwrite):
+    """Give a folder to write in, which stands at `path` once the block has ended without an error.
+
+    What is at `path` is always whole, or nothing for the moment between two renamings.
+
+    Raises
+    ------
+    FileExistsError
+        If something is at `path`: without `overwrite` anything, with it what is no data set.
+    OSError
+        Whatever went wrong in writing; it names `path`.
+    """
+    path = _check.path("folder", path).absolute()
+    _check.switch("overwrite", overwrite)
+    check_free(path, overwrite)
+    mark = f"{path.name}.{secrets.token_hex(8)}"
+    temporary, old = path.with_name(f"{mark}.tmp"), path.with_name(f"{mark}.old.tmp")
+    try:
+        temporary.mkdir()
+        yield temporary
+        sync_folder(temporary)
+        check_free(path, overwrite)
+        if path.exists():
+            path.rename(old)
+        temporary.rename(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        elsewhere = error.filename is not None and not str(error.filename).startswith(
+            str(temporary)
+        )
+        if elsewhere or isinstance(error, FileExistsError):
+            raise
+        raise about(path, error) from error
+    finally:
+        for folder in (temporary, old):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_free(path, overwrite):
+    """Raise FileExistsError unless a data set may be written to `path`."""
+    if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not (path / META).is_file() or path.is_symlink():
+        raise FileExistsError(f"{path} is there and is no data set, so it is not replaced")
+    known = {META, *(f"{name}.npy" for name in ARRAYS)}
+    others = sorted(one.name for one in path.iterdir() if one.name not in known)
+    if others:
+        raise FileExistsError(f"{path} holds other files too ({others[0]}): it is not replaced")
+    if not overwrite:
+        raise FileExistsError(f"{path} is a data set already, which --overwrite replaces")
+
+
+def save_dataset(dataset, folder, *, overwrite=False):
+    """Write a Dataset: see `Dataset.save`."""
+    with new_folder(folder, overwrite) as place:
+        arrays = {"features": write_array(place, "features", dataset.features)}
+        write_all_but_features(place, dataset, arrays)
+
+
+def write_all_but_features(place, dataset, arrays):
+    """Write a Dataset into a folder, with meta.json, where its features are already.
+
+    Parameters
+    ----------
+    place : Path
+    dataset : Dataset
+    arrays : dict
+        What `ArrayFile.finish` returned, by name, of all that is there.
+    """
+
+    def write(name, values):
+        if values is not None:
+            arrays[name] = write_array(place, name, values)
+
+    write_graph(write, "", dataset.graph)
+    write("labels", dataset.labels)
+    write("known", dataset.known)
+    inner = None
+    if dataset.induced is not None:
+        write_graph(write, "induced_", dataset.induced)
+        inner = facts_of(dataset.induced)
+    elif dataset.inductive:
+        found, inner = write_induced(dataset.graph, dataset.train, place)
+        arrays |= found
+    write_small(write, dataset)
+    write_meta(place, dataset, arrays, facts_of(dataset.graph), inner)
+
+
+def write_graph(write, prefix, graph):
+    """Write the arrays of a graph."""
+    write(f"{prefix}indptr", graph.indptr)
+    write(f"{prefix}indices", graph.indices)
+    if isinstance(graph, TypedGraph):
+        write(f"{prefix}edge_types", graph.edge_types)
+        if not prefix:  # those of training nodes are some of these
+            write("node_types", graph.node_types)
+
+
+def write_small(write, dataset):
+    """Write the parts, the scaling and the names of a Dataset, or of what has them like one."""
+    for name in PARTS:
+        write(name, getattr(dataset, name))
+    if isinstance(dataset.scaling, tuple):
+        for name, values in zip(("mean", "std"), dataset.scaling, strict=True):
+            write(name, values)
+    names = dataset.node_names
+    if names is not None and names.dtype.kind != "U":
+        whole = names.dtype.kind in "iu" and np.can_cast(names.dtype, np.int64)
+        names = names.astype(np.int64 if whole else np.str_)
+    write("node_names", names)
+
+
+def facts_of(graph):
+    """Return what takes a pass to find out about a graph."""
+    facts = {
+        "nodes": graph.n,
+        "entries": graph.e,
+        "symmetric": bool(graph.symmetric),
+        "self_loops": bool(graph.self_loops),
+        "max_degree": graph.max_degree,
+    }
+    if isinstance(graph, TypedGraph):
+        facts |= {"relations": graph.relations, "kinds": graph.kinds}
+    return facts
+
+
+def write_meta(place, dataset, arrays, facts, inner):
+    """Write meta.json: it says what the arrays are of.
+
+    Parameters
+    ----------
+    place : Path
+    dataset : Dataset, or anything with its name, setting, dtype, classes, names and scaling
+    arrays : dict
+        What `ArrayFile.finish` returned, by name.
+    facts, inner : dict
+        Of the graph, and of that between training nodes or None.
+    """
+    scaling = dataset.scaling
+    names = dataset.class_names
+    meta = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": str(dataset.name),
+        "setting": dataset.setting,
+        "dtype": np.dtype(dataset.dtype).name,
+        "classes": dataset.classes,
+        "multilabel": len(arrays["labels"]["shape"]) == 2,
+        "class_names": None if names is None else list(names),
+        "scaling": "standard" if isinstance(scaling, tuple) else scaling or "none",
+        "graph": facts,
+        "induced": inner,
+        "arrays": arrays,
+    }
+    with (place / META).open("x", encoding="utf-8") as file:
+        json.dump(meta, file, indent=1)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,612 @@
+"""Any data set as a folder of plain arrays: what `convert` writes is what `load_dataset` reads."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench import kronecker
+from fuzz import formats
+from refimpl import Dataset, load_dataset
+from refimpl.lab.apps.cli import main
+from refimpl.lab.data.convert import convert
+from refimpl.lab.data.edges import EdgeSorter, write_sorted
+from tests.app.test_saved_folders import same
+from tests.tiny_data import write_graphsaint
+
+TINY = 2000  # bytes: some forty keys at a time
+
+
+def converted(source, folder, memory=TINY, **options):
+    """Return what is converted; it is what is loaded, and all in it is as it has to be."""
+    convert(source, folder, memory=memory, **options)
+    assert [path.name for path in folder.parent.glob(f"{folder.name}*")] == [folder.name]
+    assert not list(folder.glob("part-*"))
+    for name in ("memory", "feature_dtype", "overwrite"):
+        options.pop(name, None)
+    found, data = load_dataset(folder, verify=True), load_dataset(source, **options)
+    same(found, data)
+    assert (found.induced is None) == (data.induced is None and not data.inductive)
+    return found
+
+
+# ---- graphs --------------------------------------------------------------------------------------
+
+
+@given(st.data())
+def test_sorted_files_are_the_graph(tmp_path_factory, data):
+    n = data.draw(st.integers(1, 40))
+    k = data.draw(st.integers(0, 200))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    hubs = data.draw(st.integers(1, n))
+    u, v = rng.integers(0, hubs, k), rng.integers(0, n, k)
+    folder = tmp_path_factory.mktemp("graph")
+    sorter = EdgeSorter(folder, n, data.draw(st.integers(0, 300)), data.draw(st.integers(1, 4000)))
+    sorter.block = data.draw(st.integers(1, 50))
+    cuts = np.sort(rng.integers(0, k + 1, 3))
+    sorter.add(zip(np.split(u, cuts), np.split(v, cuts), strict=True))
+    arrays, facts = write_sorted(sorter, folder)
+    A = sp.coo_array((np.ones(k, np.int8), (u, v)), shape=(n, n)).tocsr()
+    A = ((A + A.T) > 0).tolil()
+    A.setdiag(False)
+    A = A.tocsr()
+    A.eliminate_zeros()
+    A.sort_indices()
+    np.testing.assert_array_equal(np.load(folder / "indptr.npy"), A.indptr)
+    np.testing.assert_array_equal(np.load(folder / "indices.npy"), A.indices)
+    assert facts["max_degree"] == np.diff(A.indptr).max()
+    assert (facts["nodes"], facts["entries"], facts["self_loops"]) == (n, A.nnz, False)
+    assert sorted(path.name for path in folder.iterdir()) == ["indices.npy", "indptr.npy"]
+    assert arrays["indices"]["shape"] == [A.nnz]
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("memory", [100, 10_000])
+def test_one_edge_many_times_and_a_hub(tmp_path, memory):
+    """Files that no range of rows makes smaller."""
+    sorter = EdgeSorter(tmp_path, 3000, 10, memory)
+    sorter.add([(np.full(5000, 7), np.full(5000, 9)), (np.full(3000, 7), np.arange(3000))])
+    _, facts = write_sorted(sorter, tmp_path)
+    assert facts["max_degree"] == 2999 and facts["entries"] == 2 * 2999
+    assert np.load(tmp_path / "indices.npy")[7:].tolist()[:2999] == [
+        v for v in range(3000) if v != 7
+    ]
+
+
+@given(st.integers(0, 2**32))
+def test_an_edge_without_its_reverse_is_found(tmp_path_factory, seed):
+    rng = np.random.default_rng(seed)
+    n = 20
+    dense = rng.random((n, n)) < 0.2
+    dense |= dense.T
+    u, v = rng.integers(0, n, 2)
+    dense[u, v] ^= True
+    folder = tmp_path_factory.mktemp("graph")
+    sorter = EdgeSorter(folder, n, 10, 500, symmetric=True)
+    sorter.add([np.nonzero(dense)])
+    if u == v:
+        write_sorted(sorter, folder)
+    else:
+        with pytest.raises(ValueError, match=rf"\({min(u, v)}, {max(u, v)}\)"):
+            write_sorted(sorter, folder)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("bad", [-1, 5, 2**40])
+def test_an_id_out_of_range_is_refused(tmp_path, bad):
+    sorter = EdgeSorter(tmp_path, 5, 1, 1000)
+    with pytest.raises(ValueError, match=r"\[0, 5\)"):
+        sorter.add([(np.array([1, bad]), np.array([0, 0]))])
+
+
+# ---- every format --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["karate", "communities", "communities-multilabel", "typed"])
+def test_built_in(tmp_path, name):
+    converted(name, tmp_path / "graph", rng=3)
+    converted(name, tmp_path / "rows", scaling="rows", setting="transductive")
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sources")
+    for kind in ("planetoid", "graphsaint", "typed"):
+        formats.WRITERS[kind](folder / kind)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["planetoid/old", "graphsaint/csr", "graphsaint/csc", "graphsaint/coo", "typed/typed"]
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"setting": "transductive"},
+        {"setting": "inductive", "scaling": "rows"},
+        {"scaling": "none", "split": 3},
+        {"setting": "inductive", "split": 2, "rng": 5},
+    ],
+)
+def test_folders(tmp_path, sources, name, options):
+    if "split" in options and name.endswith("csc"):
+        pytest.skip("its nodes have several classes")
+    converted(sources / name, tmp_path / "graph", **options)
+
+
+def test_integer_features_are_scaled_as_they_stand(tmp_path, sources):
+    """Larger than float32 holds exactly: mean and std are of the integers."""
+    folder = shutil.copytree(sources / "graphsaint/csr", tmp_path / "source")
+    rng = np.random.default_rng(0)
+    np.save(folder / "feats.npy", rng.integers(2**40, 2**41, (34, 3)))
+    converted(folder, tmp_path / "graph")
+
+
+def test_a_folder_again(tmp_path):
+    convert("communities", tmp_path / "one")
+    converted(tmp_path / "one", tmp_path / "two", setting="transductive")
+    converted(tmp_path / "two", tmp_path / "three", setting="inductive")
+    convert(tmp_path / "two", tmp_path / "two", overwrite=True)
+    same(
+        load_dataset(tmp_path / "two", verify=True),
+        load_dataset(tmp_path / "one", setting="transductive"),
+    )
+
+
+# ---- the Open Graph Benchmark --------------------------------------------------------------------
+
+NODES, WIDTH = 60, 5
+
+
+def ogb_parts(several=False):
+    rng = np.random.default_rng(1)
+    edges = rng.integers(0, NODES, (2, 200))
+    features = rng.standard_normal((NODES, WIDTH)).astype(np.float32)
+    if several:
+        labels = rng.integers(0, 2, (NODES, 4)).astype(np.float32)
+    else:
+        labels = rng.integers(0, 6, (NODES, 1)).astype(np.float32)
+    order = rng.permutation(NODES)
+    if not several:
+        labels[order[40:]] = np.nan
+    return edges, features, labels, np.split(order[:40], [20, 30])
+
+
+def write_text(path, rows, form):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(",".join(form(value) for value in row) + "\n" for row in rows)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+
+
+def write_split(folder, parts, kind="time"):
+    for name, part in zip(("train", "valid", "test"), parts, strict=True):
+        write_text(folder / "split" / kind / f"{name}.csv.gz", part[:, None], str)
+
+
+def write_ogb_text(folder, several=False, end=".csv.gz"):
+    edges, features, labels, parts = ogb_parts(several)
+    raw = folder / "raw"
+    write_text(raw / f"edge{end}", edges.T, str)
+    write_text(raw / f"num-node-list{end}", [[NODES]], str)
+    write_text(raw / f"num-edge-list{end}", [[edges.shape[1]]], str)
+    write_text(raw / f"node-feat{end}", features, lambda x: repr(float(x)))
+    write_text(raw / f"node-label{end}", labels, lambda x: repr(float(x)))
+    write_split(folder, parts)
+    return folder
+
+
+def write_ogb_binary(folder, several=False, save=np.savez_compressed, order="C", kind=np.float32):
+    edges, features, labels, parts = ogb_parts(several)
+    raw = folder / "raw"
+    raw.mkdir(parents=True)
+    save(
+        raw / "data.npz",
+        edge_index=np.asarray(edges, order=order),
+        node_feat=features.astype(kind),
+        node_year=np.zeros((NODES, 1), np.int64),
+        num_nodes_list=np.array([NODES]),
+        num_edges_list=np.array([edges.shape[1]]),
+    )
+    save(raw / "node-label.npz", node_label=labels)
+    write_split(folder, parts)
+    return folder
+
+
+def is_ogb(data, several=False):
+    """Assert that a data set is that of `ogb_parts`."""
+    edges, features, labels, parts = ogb_parts(several)
+    pairs = {(u, v) for a, b in edges.T.tolist() for u, v in ((a, b), (b, a)) if a != b}
+    A = data.graph.to_scipy().toarray() > 0
+    assert {tuple(pair) for pair in np.argwhere(A).tolist()} == pairs
+    np.testing.assert_array_equal(data.features, features)
+    expected = labels if several else np.nan_to_num(labels[:, 0], nan=-1)
+    np.testing.assert_array_equal(data.labels, expected)
+    for name, part in zip(("train", "val", "test"), parts, strict=True):
+        assert getattr(data, name).tolist() == sorted(part.tolist())
+    np.testing.assert_allclose(data.scaling[0], features[parts[0]].mean(axis=0), rtol=1e-5)
+    assert data.setting == "transductive" and data.classes == (4 if several else 6)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("end", [".csv.gz", ".csv"])
+def test_ogb_text(tmp_path, several, end):
+    folder = write_ogb_text(tmp_path / "arxiv", several, end)
+    is_ogb(Dataset.from_ogb(folder), several)
+    is_ogb(converted(folder, tmp_path / "graph"), several)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_ogb_binary(tmp_path, several, order, save):
+    folder = write_ogb_binary(tmp_path / "papers", several, save, order)
+    is_ogb(Dataset.from_ogb(folder), several)
+    is_ogb(converted(folder, tmp_path / "graph"), several)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float64, ">f4", np.int16])
+def test_ogb_features_keep_their_precision(tmp_path, kind):
+    folder = write_ogb_binary(tmp_path / "papers", kind=kind)
+    found = converted(folder, tmp_path / "graph")
+    assert found.features.dtype == (np.float32 if kind in (">f4", np.int16) else kind)
+    converted(folder, tmp_path / "inner", setting="inductive", split=3)
+
+
+def test_one_of_several_splits(tmp_path):
+    folder = write_ogb_text(tmp_path / "arxiv")
+    write_split(folder, [np.array([k]) for k in ogb_parts()[3][0][:3]], "other")
+    with pytest.raises(ValueError, match="other, time"):
+        load_dataset(folder)
+    assert converted(folder, tmp_path / "graph", split="other").train.size == 1
+
+
+def spoil(name, **values):
+    """Return what replaces arrays of an archive of a binary folder."""
+
+    def change(folder):
+        path = folder / "raw" / name
+        arrays = dict(np.load(path))
+        arrays.update(values)
+        np.savez(path, **arrays)
+
+    return change
+
+
+BAD = {
+    "an id": (
+        spoil("data.npz", edge_index=np.array([[0, NODES], [1, 2]])),
+        r"data\.npz.*\[0, 60\)",
+    ),
+    "edges": (spoil("data.npz", edge_index=np.array([[0], [1], [2]])), r"data\.npz.*edge_index"),
+    "features": (spoil("data.npz", node_feat=np.zeros((3, 2))), "60"),
+    "a feature": (spoil("data.npz", node_feat=np.full((NODES, 2), np.inf)), "finite"),
+    "graphs": (spoil("data.npz", num_nodes_list=np.array([30, 30])), "one graph"),
+    "labels": (spoil("node-label.npz", node_label=np.full((NODES, 1), 0.5)), r"node-label\.npz"),
+    "a label": (spoil("node-label.npz", node_label=np.full((NODES, 1), -2)), r"node-label\.npz"),
+    "few labels": (spoil("node-label.npz", node_label=np.zeros((9, 1))), "60"),
+    "no class": (spoil("node-label.npz", node_label=np.full((NODES, 1), np.nan)), "known"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_ogb_folders_are_refused(tmp_path, case):
+    folder = write_ogb_binary(tmp_path / "papers")
+    change, said = BAD[case]
+    change(folder)
+    with pytest.raises(ValueError, match=said):
+        convert(folder, tmp_path / "graph")
+    assert not list(tmp_path.glob("graph*"))
+    with pytest.raises(ValueError, match=str(folder)):
+        load_dataset(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("edge", "0,1\n2\n"),
+        ("edge", "0,1\n\n2,3\n"),
+        ("edge", "0,x\n"),
+        ("edge", f"0,{NODES}\n"),
+        ("num-node-list", "60\n60\n"),
+        ("num-node-list", ""),
+        ("node-feat", ""),
+        ("node-feat", "1,2\n3\n"),
+        ("node-label", "1\n"),
+    ],
+)
+def test_bad_ogb_text_is_refused(tmp_path, name, text):
+    folder = write_ogb_text(tmp_path / "arxiv", end=".csv")
+    (folder / "raw" / f"{name}.csv").write_text(text)
+    for read in (load_dataset, lambda source: convert(source, tmp_path / "graph")):
+        with pytest.raises(ValueError, match=str(folder)):
+            read(folder)
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+NODE_FILE = (
+    "name,age,club,tall,split\n"
+    "ann,1,x,0,train\nbob,2,y,0,train\ncat,3,x,1,val\ndan,4,y,1,test\neve,5,,1,\n"
+)
+
+
+@pytest.fixture
+def tables(tmp_path):
+    (tmp_path / "edges.csv").write_text("from,to\nann,bob\nbob,cat\ncat,dan\ndan,dan\n")
+    (tmp_path / "nodes.csv").write_text(NODE_FILE)
+    return tmp_path / "edges.csv", {"features": tmp_path / "nodes.csv", "labels": "club"}
+
+
+def test_tables(tmp_path, tables):
+    edges, options = tables
+    found = converted(edges, tmp_path / "graph", **options)
+    assert found.node_names.tolist() == ["ann", "bob", "cat", "dan", "eve"]
+    assert found.class_names == ("x", "y") and found.name == "nodes"
+    (tmp_path / "nodes.csv").write_text(
+        "\n".join(line.rpartition(",")[0] for line in NODE_FILE.splitlines())
+    )
+    converted(edges, tmp_path / "drawn", rng=4, setting="inductive", **options)
+    converted(edges, tmp_path / "few", rng=4, split=1, **options)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("edges.csv", "bob,cat", "bob,zoe", r"edges\.csv.*zoe"),
+        ("edges.csv", "from,to", "from", "2|two"),
+        ("nodes.csv", "3,x", "three,x", "age"),
+        ("nodes.csv", "club", "klub", "club"),
+        ("nodes.csv", "bob", "ann", "distinct"),
+        ("nodes.csv", "bob,2", "bob,nan", "finite"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path, tables, file, old, new, said):
+    edges, options = tables
+    path = tmp_path / file
+    path.write_text(path.read_text().replace(old, new, 1))
+    for read in (load_dataset, lambda source, **o: convert(source, tmp_path / "graph", **o)):
+        with pytest.raises(ValueError, match=said):
+            read(edges, **options)
+
+
+# ---- one file ------------------------------------------------------------------------------------
+
+
+def write_attributed(path, **changes):
+    """Write a file as those of Shchur et al.; return the adjacency and the features."""
+    rng = np.random.default_rng(2)
+    links = sp.random_array((50, 50), density=0.1, rng=rng, format="csr")
+    attributes = sp.random_array((50, 7), density=0.3, rng=rng, format="csr", dtype=np.float32)
+    arrays = {"labels": rng.integers(0, 3, 50)}
+    for name, matrix in (("adj", links), ("attr", attributes)):
+        for part in ("data", "indices", "indptr", "shape"):
+            arrays[f"{name}_{part}"] = np.asarray(getattr(matrix, part))
+    arrays["idx_to_class"] = np.array({"an": "object"}, dtype=object)
+    np.savez(path, **arrays | changes)
+    return links.toarray(), attributes.toarray(), arrays["labels"]
+
+
+def test_one_file(tmp_path):
+    links, attributes, labels = write_attributed(tmp_path / "amazon.npz")
+    data = converted(tmp_path / "amazon.npz", tmp_path / "graph", rng=7)
+    linked = (links + links.T > 0) & ~np.eye(50, dtype=bool)
+    np.testing.assert_array_equal(data.graph.to_scipy().toarray() > 0, linked)
+    np.testing.assert_array_equal(data.features, attributes)
+    np.testing.assert_array_equal(data.labels, labels)
+    assert [part.size for part in (data.train, data.val, data.test)] == [30, 10, 10]
+    assert (data.name, data.setting) == ("amazon", "transductive")
+    converted(tmp_path / "amazon.npz", tmp_path / "few", split=4, rng=7, scaling="rows")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"labels": np.zeros(49, int)},
+        {"labels": np.zeros(50)},
+        {"adj_shape": np.array([50, 51])},
+        {"attr_shape": np.array([50, 2])},
+        {"attr_shape": np.array([2**40, 7])},
+        {"adj_indptr": np.zeros(51, int)},
+        {"attr_data": np.full(105, np.nan, np.float32)},
+        {"adj_data": np.array("text")},
+    ],
+)
+def test_a_bad_file_is_refused(tmp_path, changes):
+    write_attributed(tmp_path / "amazon.npz", **changes)
+    with pytest.raises(ValueError, match=r"amazon\.npz"):
+        load_dataset(tmp_path / "amazon.npz")
+
+
+# ---- options -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", ["karate", "ogb"])
+def test_other_precision(tmp_path, source):
+    source = source if source == "karate" else write_ogb_binary(tmp_path / "papers")
+    convert(source, tmp_path / "half", feature_dtype="float16")
+    half, data = load_dataset(tmp_path / "half", verify=True), load_dataset(source)
+    assert half.features.dtype == np.float16
+    np.testing.assert_array_equal(half.features, data.features.astype(np.float16))
+    rows = np.asarray(half.features, np.float64)[half.train]
+    np.testing.assert_allclose(half.scaling[0], rows.mean(axis=0))
+
+
+def test_too_large_for_half(tmp_path):
+    folder = write_ogb_binary(tmp_path / "papers")
+    spoil("data.npz", node_feat=np.full((NODES, 2), 1e5))(folder)
+    with pytest.raises(ValueError, match="float16"):
+        convert(folder, tmp_path / "half", feature_dtype="float16")
+
+
+def test_progress_ends_whole(tmp_path):
+    told = {}
+    convert(write_ogb_binary(tmp_path / "papers"), tmp_path / "graph", progress=told.__setitem__)
+    assert told == dict.fromkeys(["features", "reading edges", "sorting edges"], 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("graphsaint/csr", "asymmetric", "symmetric"),
+        ("graphsaint/csr", "outside", "training nodes only"),
+        ("typed/typed", "types", "edge_types"),
+        ("typed/typed", "unsorted", "adj_full"),
+        ("typed/typed", "untyped", "adj_train"),
+    ],
+)
+def test_bad_graphsaint_folders_are_refused(tmp_path, sources, kind, change, said):
+    folder = shutil.copytree(sources / kind, tmp_path / "source")
+    train = json.loads((folder / "role.json").read_text())["tr"]
+    A = sp.load_npz(folder / "adj_full.npz").tocsr()
+    inside = sp.load_npz(folder / "adj_train.npz").tolil()
+    if change == "asymmetric":
+        A = A.tolil()
+        A[train[0], train[1]] = 1 - A[train[0], train[1]]
+        sp.save_npz(folder / "adj_full.npz", A.tocsr())
+    elif change == "outside":
+        outside = next(v for v in range(34) if v not in train)
+        inside[outside, train[0]] = inside[train[0], outside] = 1
+        sp.save_npz(folder / "adj_train.npz", inside.tocsr())
+    elif change == "types":
+        np.save(folder / "edge_types.npy", np.arange(A.nnz) - 1)
+    elif change == "unsorted":
+        first = slice(0, A.indptr[1])
+        A.indices[first] = A.indices[first][::-1]
+        sp.save_npz(folder / "adj_full.npz", A)
+    else:
+        u, v = next((u, v) for u in train for v in train if u != v and not A[u, v])
+        inside[u, v] = inside[v, u] = 1
+        sp.save_npz(folder / "adj_train.npz", inside.tocsr())
+    with pytest.raises(ValueError, match=said):
+        load_dataset(folder)
+    with pytest.raises(ValueError, match=said) as caught:
+        convert(folder, tmp_path / "graph", memory=TINY)
+    assert str(folder) in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == [Path(folder).name]
+
+
+# ---- the command line ----------------------------------------------------------------------------
+
+
+def test_command(tmp_path, tables, capsys):
+    edges, options = tables
+    argv = ["convert", str(edges), str(tmp_path / "graph")]
+    argv += ["--features", str(options["features"]), "--labels", "club", "--memory", "1kB"]
+    assert main(argv) == 0
+    same(load_dataset(tmp_path / "graph"), load_dataset(edges, **options))
+    said = capsys.readouterr()
+    assert "5 nodes, 6 directed edges, 2 features (float64), 2 classes" in said.out
+    assert "2 training, 1 validation, 1 test nodes, transductive" in said.out
+    assert not said.err
+    assert main(argv) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    half = [*argv, "--overwrite", "--feature-dtype", "float16", "--setting", "inductive"]
+    assert main([*half, "--scaling", "none"]) == 0
+    data = load_dataset(tmp_path / "graph")
+    assert (data.features.dtype, data.setting, data.scaling) == (np.float16, "inductive", None)
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["nowhere", "graph"], "nowhere"),
+        (["karate", "graph", "--memory", "0"], "memory"),
+        (["karate", "graph", "--memory", "much"], "--memory"),
+        (["karate", "graph", "--features", "nodes.csv"], "features"),
+        (["karate", "graph", "--split", "public"], "split"),
+        (["karate", "graph", "--feature-dtype", "int8"], "--feature-dtype"),
+        (["karate", "no/such/graph"], "no/such"),
+    ],
+)
+def test_bad_commands(tmp_path, monkeypatch, capsys, argv, said):
+    monkeypatch.chdir(tmp_path)
+    assert main(["convert", *argv]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("method", ["graph", "neighbor", "fresh", "full"])
+def test_training_from_a_folder_is_training_from_its_source(tmp_path, capsys, method):
+    folder = write_graphsaint(tmp_path / "tiny")
+    assert main(["convert", str(folder), str(tmp_path / "graph")]) == 0
+    rest = ["--method", method, "--hidden", "8", "--epochs", "2"]
+    for data in ("tiny", "graph"):
+        argv = ["train", "--data", str(tmp_path / data), "--out", str(tmp_path / f"{data}.run")]
+        assert main([*argv, *rest]) == 0
+    one, other = (
+        json.loads((tmp_path / f"{data}.run" / "metrics.json").read_text())
+        for data in ("tiny", "graph")
+    )
+    assert one["test_f1"] == other["test_f1"] and one["val_f1"] == other["val_f1"]
+    with (
+        np.load(tmp_path / "tiny.run/model.npz") as mine,
+        np.load(tmp_path / "graph.run/model.npz") as yours,
+    ):
+        for name in mine:
+            if mine[name].dtype.kind == "f":
+                np.testing.assert_array_equal(mine[name], yours[name])
+    run = tmp_path / "graph.run"
+    assert main(["train", "--resume", "--out", str(run), "--epochs", "3", "--verify"]) == 0
+    model, data = str(run / "model.npz"), str(tmp_path / "graph")
+    assert main(["predict", model, "--data", data, "--verify"]) == 0
+    capsys.readouterr()
+    indices = np.lib.format.open_memmap(tmp_path / "graph/indices.npy", "r+")
+    indices[0] = 10**6
+    indices.flush()
+    for argv in (["predict", model, "--data", data], ["sample", "--data", data]):
+        assert main([*argv, "--verify"]) == 2
+        assert "indices.npy" in capsys.readouterr().err
+    assert main(["convert", data, str(tmp_path / "other"), "--verify"]) == 2
+
+
+# ---- the graph that is measured ------------------------------------------------------------------
+
+
+def test_scrambled_ids_are_a_permutation():
+    for scale in (1, 2, 7, 12):
+        scramble = kronecker.Scramble(scale, 3)
+        ids = np.arange(2**scale)
+        assert sorted(scramble.forth(ids).tolist()) == ids.tolist()
+        np.testing.assert_array_equal(scramble.back(scramble.forth(ids)), ids)
+
+
+def test_ends_descend_with_the_chances_of_the_quadrants():
+    u, v = kronecker.ends(200_000, 5, np.random.default_rng(0))
+    for level in range(5):
+        for (row, col), chance in kronecker.QUADRANTS.items():
+            found = np.mean((u >> level & 1 == row) & (v >> level & 1 == col))
+            assert abs(found - chance) < 0.005
+    top, low = u >> 4, u & 1
+    assert abs(np.mean(top & low) - 0.24**2) < 0.005  # levels are independent
+
+
+def test_kronecker_folder(tmp_path):
+    for name in ("one", "two"):
+        kronecker.write_kronecker(tmp_path / name, scale=12, features=16, classes=5, seed=1)
+    names = ("raw/data.npz", "raw/node-label.npz")
+    assert all(
+        np.array_equal(*(np.load(tmp_path / place / name)[key] for place in ("one", "two")))
+        for name in names[:1]
+        for key in ("edge_index", "node_feat")
+    )
+    data = converted(tmp_path / "one", tmp_path / "graph")
+    n = 2**12
+    assert data.graph.n == n and 0.7 * 16 * n < data.graph.e < 1.1 * 16 * n
+    assert data.features.dtype == np.float16 and data.classes == 5
+    assert [part.size for part in (data.train, data.val, data.test)] == [n // 100, 4, 4]
+    assert np.count_nonzero(data.labels >= 0) == n // 100 + 8
+    raw = np.load(tmp_path / "one" / "raw/data.npz")
+    kinds = kronecker.class_of(np.arange(n), kronecker.Scramble(12, 1), 5)
+    means = np.stack([raw["node_feat"][kinds == c].mean(axis=0) for c in range(5)])
+    nearest = np.argmin(((raw["node_feat"][:, None] - means) ** 2).sum(axis=2), axis=1)
+    assert np.mean(nearest == kinds) > 0.4  # of 5 classes, by their features alone
+    u, v = raw["edge_index"]
+    assert np.mean(kinds[u] == kinds[v]) > 0.3
