@@ -60,6 +60,7 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
         "setting": None,
         "split": None,
         "scaling": None,
+        "verify": False,
         "impl": gnn.__name__,
         "dtype": "float32",
         "features_in": "memory",

@@ -379,12 +379,12 @@ def test_bad_tables_are_refused(tmp_path, tables, file, old, new, said):
 # ---- one file ------------------------------------------------------------------------------------
 
 
-def write_attributed(path, **changes):
-    """Write a file as those of Shchur et al.; return the adjacency and the features."""
+def write_attributed(path, n=50, **changes):
+    """Write a file as those of Shchur et al.; return the adjacency, the features and the labels."""
     rng = np.random.default_rng(2)
-    links = sp.random_array((50, 50), density=0.1, rng=rng, format="csr")
-    attributes = sp.random_array((50, 7), density=0.3, rng=rng, format="csr", dtype=np.float32)
-    arrays = {"labels": rng.integers(0, 3, 50)}
+    links = sp.random_array((n, n), density=0.1, rng=rng, format="csr")
+    attributes = sp.random_array((n, 7), density=0.3, rng=rng, format="csr", dtype=np.float32)
+    arrays = {"labels": rng.integers(0, 3, n)}
     for name, matrix in (("adj", links), ("attr", attributes)):
         for part in ("data", "indices", "indptr", "shape"):
             arrays[f"{name}_{part}"] = np.asarray(getattr(matrix, part))

@@ -16,6 +16,7 @@ import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.backend import homes
 from refimpl.lab.training.models import MODELS
+from tests.app.test_convert import write_attributed, write_ogb_text
 
 pytestmark = pytest.mark.runs
 
@@ -66,6 +67,8 @@ def test_commands_run(page, tmp_path, monkeypatch, capsys):
         nodes = [f"{name},{v},{'xy'[v % 2]}\n" for v, name in enumerate(names)]
         (tmp_path / "edges.csv").write_text("from,to\n" + "".join(edges))
         (tmp_path / "nodes.csv").write_text("name,age,label\n" + "".join(nodes))
+        write_ogb_text(tmp_path / "ogbn_arxiv")
+        write_attributed(tmp_path / "amazon_electronics_computers.npz", 120)
         if CORA.is_dir():
             (tmp_path / "cora").symlink_to(CORA, target_is_directory=True)
         else:

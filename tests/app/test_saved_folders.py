@@ -231,8 +231,10 @@ def test_verify_finds_a_wrong_fact(folder, part, fact, value):
         load_dataset(folder, verify=True)
 
 
-def test_undirected_is_told_from_directed():
-    """Against the transpose, for all graphs that differ from an undirected one in an entry."""
+@pytest.mark.parametrize("entries", [2**20, 20])
+def test_undirected_is_told_from_directed(monkeypatch, entries):
+    """Against the transpose, for graphs that differ from an undirected one in an entry."""
+    monkeypatch.setattr(verifying, "ENTRIES", entries)
     data = load_dataset("karate")
     dense = data.graph.to_scipy().toarray() > 0
     rng = np.random.default_rng(0)

@@ -110,13 +110,13 @@ def sums_of(indptr, indices):
     the numbers follow from a secret that is drawn now, so no file can be made to have such sums.
     """
     secret = [np.uint64(secrets.randbits(64)) for _ in range(2)]
-    sums = np.zeros(2, np.uint64)
+    sums = [0, 0]
     for rows, columns in entries_in_blocks(indptr, indices):
         u, v = rows.astype(np.uint64), columns.astype(np.uint64)
         for i, (high, low) in enumerate(((u, v), (v, u))):
             entry = (high << np.uint64(32)) | low
-            sums[i] += mix(mix(entry + secret[0]) ^ secret[1]).sum(dtype=np.uint64)
-    return sums.tolist()
+            sums[i] += int(mix(mix(entry + secret[0]) ^ secret[1]).sum(dtype=np.uint64))
+    return [total % 2**64 for total in sums]
 
 
 def entries_in_blocks(indptr, indices):
