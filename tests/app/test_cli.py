@@ -17,7 +17,7 @@ from refimpl.lab.apps.cli import build_parser, main
 from refimpl.lab.apps.info import processor
 from refimpl.lab.apps.options import train_options
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.trainer import EpochRecord
+from refimpl.lab.training.state import EpochRecord
 
 pytestmark = pytest.mark.runs
 

@@ -21,7 +21,7 @@ from refimpl import _files
 from refimpl.lab.apps import plots, predict, report
 from refimpl.lab.apps.cli import main
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
-from refimpl.lab.training.trainer import EpochRecord, TrainState
+from refimpl.lab.training.state import EpochRecord, TrainState
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

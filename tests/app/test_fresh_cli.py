@@ -22,7 +22,7 @@ from refimpl.lab.training.config import config_from
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods.fresh import parsed_age
 from refimpl.lab.training.settings import parsed_size
-from refimpl.lab.training.trainer import EpochRecord
+from refimpl.lab.training.state import EpochRecord
 
 pytestmark = pytest.mark.runs
 

@@ -19,7 +19,7 @@ from refimpl.lab.apps.results import LOCK
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.checkpoints import load_checkpoint
 from refimpl.lab.training.methods import SampledGraph
-from refimpl.lab.training.trainer import EpochRecord
+from refimpl.lab.training.state import EpochRecord
 
 pytestmark = pytest.mark.runs
 

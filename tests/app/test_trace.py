@@ -26,7 +26,7 @@ from refimpl.lab.apps.stepper.recipe import (
     table_state,
 )
 from refimpl.lab.apps.stepper.recorder import record
-from refimpl.lab.training.trainer import TrainResult
+from refimpl.lab.training.state import TrainResult
 
 pytestmark = pytest.mark.runs
 

@@ -11,7 +11,7 @@ from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import METHODS
 from refimpl.lab.training.methods.base import shown_fanouts
 from refimpl.lab.training.models import MODELS
-from refimpl.lab.training.trainer import EpochRecord
+from refimpl.lab.training.state import EpochRecord
 from refimpl.profiling import PARTS
 
 RARE = "normalization", "cache"  # parts that most methods do not have

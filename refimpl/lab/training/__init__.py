@@ -8,7 +8,8 @@ from refimpl.lab.training.pool import SubgraphPool
 from refimpl.lab.training.prefetch import Prefetcher
 from refimpl.lab.training.registration import register_layer
 from refimpl.lab.training.scaling import scaled_sampler
-from refimpl.lab.training.trainer import EpochRecord, TrainResult, TrainState, make_trainer, train
+from refimpl.lab.training.state import EpochRecord, TrainResult, TrainState
+from refimpl.lab.training.trainer import make_trainer, train
 
 __all__ = [
     "EpochRecord",

@@ -5,7 +5,7 @@ import json
 from refimpl import _check
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.npz import reading_npz, write_npz
-from refimpl.lab.training.trainer import EpochRecord, TrainState
+from refimpl.lab.training.state import EpochRecord, TrainState
 
 FORMAT = "minibatch-gnn-checkpoint/2"
 GROUPS = ("weights", "m", "v", "best_weights")

@@ -6,7 +6,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import undirected
-from refimpl.lab.training.batches import Shuffle
+from refimpl.lab.training.shuffle import Shuffle
 from refimpl.streams import pick_without_replacement
 
 

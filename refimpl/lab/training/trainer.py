@@ -2,9 +2,8 @@
 
 import math
 import warnings
-from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,115 +14,15 @@ from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.evaluation import Evaluation
 from refimpl.lab.training.run import Run
 from refimpl.lab.training.stack import Stack
+from refimpl.lab.training.state import (
+    EpochRecord,
+    TrainResult,
+    check_state,
+    copied,
+    first_state,
+)
 from refimpl.metrics import decide, f1_micro
 from refimpl.profiling import PARTS, Meter
-
-
-class EpochRecord(NamedTuple):
-    """One line of a history: what `train` records after each epoch.
-
-    Attributes
-    ----------
-    epoch : int
-        From 1.
-    iterations : int
-        Since the start.
-    loss : float
-        Mean over the epoch's iterations.
-    val_f1 : float or None
-        F1-micro of the validation nodes; None where it was not taken.
-    normalization, sampling, aggregation, weights, other : float
-        Seconds since the start, by part of a `Meter`.
-    evaluation : float
-        Seconds since the start, in none of the other parts.
-    cache : float
-        Seconds since the start, a part too: FreshGNN's looking up, pruning and updating.
-    val_loss : float or None
-        Mean loss over the validation nodes; None where it was not taken.
-    """
-
-    epoch: int
-    iterations: int
-    loss: float
-    val_f1: float | None
-    normalization: float
-    sampling: float
-    aggregation: float
-    weights: float
-    other: float
-    evaluation: float
-    cache: float = 0.0
-    val_loss: float | None = None
-
-
-@dataclass
-class TrainState:
-    """Everything that the next iteration depends on, and the history so far.
-
-    For `train`, and for `save_checkpoint`.
-
-    Attributes
-    ----------
-    weights : dict of str to float arrays of any shape
-        By name, such as ``layer1.W_neigh``.
-    m, v : dict of str to float arrays of the same shapes and dtype
-        Adam's running means of the gradients and of their squares.
-    best_weights : dict of str to float arrays of the same shapes and dtype
-        Those of the best epoch by validation so far (E-F8); of the last without validation nodes.
-    best_val_f1 : float
-        Their F1-micro; -1 before the first epoch.
-    best_epoch : int
-        Its number, from 1; 0 before the first.
-    iterations : int
-        Done so far.
-    history : list of EpochRecord
-        One an epoch.
-    loads : list of dict
-        Rows loaded and saved in each epoch; for method "fresh" and the like.
-    cache : object or None
-        Of embeddings; in a state from a checkpoint, what its ``state_dict()`` gave.
-    """
-
-    weights: dict[str, np.ndarray]
-    m: dict[str, np.ndarray]
-    v: dict[str, np.ndarray]
-    best_weights: dict[str, np.ndarray]
-    best_val_f1: float = -1.0
-    best_epoch: int = 0
-    iterations: int = 0  # V1:2
-    history: list[EpochRecord] = field(default_factory=list)
-    loads: list[dict] = field(default_factory=list)  # rows loaded and saved in each epoch
-    cache: Any = None  # of embeddings; in a state from a checkpoint, what its state_dict() gave
-
-
-class TrainResult(NamedTuple):
-    """What a run gives: the weights of the best epoch by validation, and how it got there.
-
-    What `train` returns.
-
-    Attributes
-    ----------
-    weights : dict of str to float arrays of any shape
-        By name; those of the best epoch by validation.
-    val_f1, test_f1 : float or None
-        Their F1-micro on the validation and test nodes; None where there are none.
-    best_epoch : int
-        Its number, from 1.
-    iterations : int
-        Done in all.
-    history : list of EpochRecord
-        One an epoch.
-    state : TrainState
-        Where another run can go on.
-    """
-
-    weights: dict[str, np.ndarray]
-    val_f1: float | None
-    test_f1: float | None
-    best_epoch: int
-    iterations: int
-    history: list[EpochRecord]
-    state: TrainState
 
 
 class Trainer:
@@ -261,7 +160,7 @@ class Trainer:
         seconds = self.meter.seconds
         record = EpochRecord(number, state.iterations, loss, val_f1, **seconds, val_loss=val_loss)
         if not val.size or self._better(record):
-            state.best_weights, state.best_epoch = _copy(state.weights), number
+            state.best_weights, state.best_epoch = copied(state.weights), number
             state.best_val_f1 = state.best_val_f1 if val_f1 is None else val_f1
         state.history.append(record)
         if config.method.counts_loads:
@@ -327,7 +226,7 @@ class Trainer:
         state = self.state
         weights, best_epoch = state.best_weights, state.best_epoch
         if not best_epoch and state.history:  # none was evaluated
-            weights, best_epoch = _copy(state.weights), len(state.history)
+            weights, best_epoch = copied(state.weights), len(state.history)
         val_f1, test_f1 = self.scores(weights, self.dataset.val, self.dataset.test)
         return TrainResult(
             weights,
@@ -338,26 +237,6 @@ class Trainer:
             list(state.history),
             state,
         )
-
-
-def first_state(stack, seed, dtype):
-    """Return the TrainState of a run that has not begun."""
-    weights = stack.initial_weights(seed, dtype)
-    zeros = {name: np.zeros_like(W) for name, W in weights.items()}
-    return TrainState(weights, zeros, _copy(zeros), _copy(weights))
-
-
-def check_state(state, stack, dtype):
-    """Raise unless `state` has the weights of a stack, of this dtype."""
-    if not isinstance(state, TrainState):
-        raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
-    for part in ("weights", "m", "v", "best_weights"):
-        arrays = getattr(state, part)
-        if {name: array.shape for name, array in arrays.items()} != stack.shapes():
-            raise ValueError(f"state.{part} must have the weights of this model and data set")
-        for name, array in arrays.items():
-            if array.dtype != dtype:
-                raise TypeError(f"state.{part} must be {dtype}, but {name} is {array.dtype}")
 
 
 def warn_of_lost_edges(dataset):
@@ -380,10 +259,6 @@ def check_features(features, dataset):
         raise ValueError(f"features must be C-contiguous {shape}, got {features.shape}")
     if np.result_type(features, np.float32) != dtype:
         raise TypeError(f"features must be {dtype} as the data set, got {features.dtype}")
-
-
-def _copy(arrays):
-    return {name: array.copy() for name, array in arrays.items()}
 
 
 def make_trainer(gnn, dataset, config, state=None, *, features=None):
