@@ -79,6 +79,7 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
         "lr": 0.01,
         "weight_decay": 0.0,
         "decay": "first",
+        "best_by": "score",
         "patience": None,
         "eval_every": 1,
         "eval_memory": 2**30,

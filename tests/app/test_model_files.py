@@ -18,7 +18,7 @@ from refimpl.lab.training.settings import settings_of
 pytestmark = pytest.mark.runs
 
 HOW = {"method", "dropout", "epochs", "lr", "rng", "eval_memory"}  # it is trained
-HOW |= {"weight_decay", "decay", "patience", "eval_every"}
+HOW |= {"weight_decay", "decay", "best_by", "patience", "eval_every"}
 COMMON = {"model", "layers", "hidden", "bias", "classifier", "row_l2", "classifier_relu"}
 
 

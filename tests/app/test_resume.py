@@ -17,6 +17,7 @@ import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.results import LOCK
 from refimpl.lab.data.communities import communities
+from refimpl.lab.training.checkpoints import load_checkpoint
 from refimpl.lab.training.methods import SampledGraph
 from refimpl.lab.training.trainer import EpochRecord
 
@@ -105,6 +106,17 @@ def test_stopped_between_epochs(argv, tmp_path, gnn, method):
     assert resume(tmp_path / "parts", "--epochs", 3) == 0
     assert resume(tmp_path / "parts", "--epochs", EPOCHS, "--threads", 1) == 0
     same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
+
+
+def test_the_smallest_loss_is_known_again(argv, tmp_path):
+    options = ("--method", "full", "--lr", 0.2, "--best-by", "loss")
+    assert main(argv("whole", *options, "--epochs", 12)) == 0
+    assert main(argv("parts", *options, "--epochs", 11)) == 0
+    assert resume(tmp_path / "parts", "--epochs", 12) == 0
+    same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
+    state, _ = load_checkpoint(saved(tmp_path, "parts"))
+    losses = [record.val_loss for record in state.history]
+    assert losses.index(min(losses)) + 1 == state.best_epoch == 11
 
 
 @pytest.mark.parametrize("options", [FRESH, ("--method", "neighbor")], ids=["fresh", "neighbor"])

@@ -287,6 +287,39 @@ def test_patience_ends_a_run(gnn, dataset):
     assert scores[result.best_epoch - 1] == max(scores)
 
 
+def loss_of(gnn, data, asked, weights, nodes):
+    """Return the mean loss over some nodes, from the probabilities that `predict` gives."""
+    model = gnn.TrainedModel.trained(data, asked, weights)
+    P = gnn.predict(model, data.graph, data.features, nodes, what="probabilities")
+    return -np.log(P[np.arange(len(nodes)), data.labels[nodes]]).mean()
+
+
+@pytest.mark.parametrize("patience", [None, 4])
+def test_the_smallest_validation_loss_decides_where_it_is_asked_for(gnn, dataset, patience):
+    asked = config("full", epochs=60, lr=0.05, best_by="loss", patience=patience)
+    result = gnn.train(dataset, asked)
+    losses = [record.val_loss for record in result.history]
+    scores = [record.val_f1 for record in result.history]
+    best = int(np.argmin(losses))
+    assert 0 < best < len(losses) - 1 and best != int(np.argmax(scores))
+    assert result.best_epoch == best + 1 and result.state.best_val_f1 == scores[best]
+    assert len(losses) == (60 if patience is None else best + 1 + patience)
+    want = loss_of(gnn, dataset, asked, result.weights, dataset.val)
+    assert_allclose(losses[best], want, rtol=1e-9)
+    again = gnn.train(dataset, replace(asked, best_by="score"))
+    assert {record.val_loss for record in again.history} == {None}
+
+
+def test_a_loss_that_is_no_number_is_never_the_best(gnn, dataset):
+    asked = config("full", epochs=4, lr=1e300, best_by="loss")
+    with np.errstate(all="ignore"):
+        result = gnn.train(dataset, asked)
+    losses = np.array([record.val_loss for record in result.history])
+    assert not np.isfinite(losses[-1])
+    finite = np.flatnonzero(np.isfinite(losses))
+    assert result.best_epoch == (finite[losses[finite].argmin()] + 1 if finite.size else 4)
+
+
 def test_scores_are_taken_every_so_many_epochs(gnn, dataset):
     result = gnn.train(dataset, config("full", epochs=7, eval_every=3))
     assert [record.epoch for record in result.history if record.val_f1 is not None] == [3, 6]

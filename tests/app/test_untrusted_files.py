@@ -293,6 +293,10 @@ GAPS = {
     "history": (lambda a, m: m.update(history={}), "history must be a list"),
     "record": (lambda a, m: m["history"][0].pop("loss"), "EpochRecord must have the entries"),
     "epoch": (lambda a, m: m["history"][0].update(epoch=2), "epoch 1 of the history has number 2"),
+    "loss": (
+        lambda a, m: m["history"][0].update(val_loss="1"),
+        "val_loss must be a number, got str",
+    ),
     "time": (
         lambda a, m: m["history"][0].update(other="1"),
         "other must be a real number, got str",

@@ -24,7 +24,7 @@ TOLERANCE = {"float32": 1e-3, "float64": 1e-9}  # largest relative difference of
 WHOLE = "whole iteration"
 # Options of `train` that are none here, beside those that change no result: a thread that samples
 # would run in the other's turn, and features stay in memory as they are.
-UNUSED = ("impl", "epochs", "patience", "eval_every", "half_features")
+UNUSED = ("impl", "epochs", "best_by", "patience", "eval_every", "half_features")
 POOL = Option(
     "pool",
     "iterations of a round; subgraphs or batches are sampled so many at a time",

@@ -57,7 +57,7 @@ class Target:
     memory: int
     progress: Any
 
-    def save(self, dataset):
+    def copy(self, dataset):
         """Write a Dataset."""
         kind = self.kind or dataset.features.dtype
         blocks = in_blocks(dataset.features)

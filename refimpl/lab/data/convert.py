@@ -89,7 +89,7 @@ def convert(
         )
     with new_folder(folder, overwrite) as target.place:
         if streamed is None:
-            target.save(dataset)
+            target.copy(dataset)
         else:
             target.write(streamed)
 

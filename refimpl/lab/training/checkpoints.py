@@ -12,9 +12,8 @@ GROUPS = ("weights", "m", "v", "best_weights")
 NUMBERS = ("best_val_f1", "best_epoch", "iterations")
 FACTS = {"format", "settings", "history", "loads", *NUMBERS}  # in `meta`
 MOST = 2**31 - 1  # iterations
-REAL = tuple(
-    name for name in EpochRecord._fields if name not in ("epoch", "iterations", "loss", "val_f1")
-)
+OWN = ("epoch", "iterations", "loss", "val_f1", "val_loss")  # of a record: with checks of their own
+REAL = tuple(name for name in EpochRecord._fields if name not in OWN)
 
 
 def save_checkpoint(path, state, settings):
@@ -138,15 +137,23 @@ def _history(meta):
         before = _check.integer("iterations of an epoch", record.iterations, before, iterations)
         if record.epoch != number:
             raise ValueError(f"epoch {number} of the history has number {record.epoch!r:.40}")
-        if isinstance(record.loss, bool) or not isinstance(record.loss, int | float):
-            raise ValueError(f"loss must be a number, got {type(record.loss).__name__}")
-        real = {name: _check.real(name, getattr(record, name), 0) for name in REAL}
+        real = {"loss": _number("loss", record.loss)}
+        if record.val_loss is not None:
+            real["val_loss"] = _number("val_loss", record.val_loss)
+        real |= {name: _check.real(name, getattr(record, name), 0) for name in REAL}
         if record.val_f1 is not None:
             real["val_f1"] = _check.real("val_f1", record.val_f1, 0, high=1)
-        records.append(record._replace(loss=float(record.loss), **real))
+        records.append(record._replace(**real))
     _check.integer("best_epoch", meta["best_epoch"], 0, len(records))
     meta["best_val_f1"] = _check.real("best_val_f1", meta["best_val_f1"], -1, high=1)
     return records
+
+
+def _number(name, value):
+    """Return a number that may be anything, infinite or NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} must be a number, got {type(value).__name__}")
+    return float(value)
 
 
 def _loads(meta):

@@ -111,8 +111,9 @@ class Needed:
         nodes, before = self.order[at], self.counts[hop - 1]
         degrees, entries = self.degrees(nodes), _entries(self.graph, nodes)
         indices = self.place[self.graph.indices[entries]]
-        sources = np.arange(before)
-        if not whole:
+        if whole:
+            sources = np.arange(before)
+        else:
             new = np.zeros(before, bool)
             new[indices] = True
             new[at] = False

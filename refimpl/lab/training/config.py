@@ -24,6 +24,7 @@ from refimpl.streams import as_seed
 MOST_LAYERS = 1000
 CLASSIFIERS = ("dense", "layer")
 DECAYS = ("first", "all")
+MEASURES = ("score", "loss")
 MEMORY, MEMORY_SHOWN = 2**30, "1GiB"  # of evaluation
 PARTS: dict[str, dict[str, Any]] = {"model": MODELS, "method": METHODS}  # classes themselves
 
@@ -74,8 +75,12 @@ class TrainConfig(Settings):
     decay : {"first", "all"}
         Whether the first layer's weights decay, as in Kipf and Welling 2017, or those of all
         layers and the classifier. Biases do not.
+    best_by : {"score", "loss"}
+        Which epoch's weights are kept: that with the highest F1-micro on the validation nodes, or
+        with the smallest loss on them, as by Velickovic et al. 2018; the first of equals. A loss
+        is less a matter of luck than a score of few nodes.
     patience : int, optional
-        Stop after so many epochs without a better score on the validation nodes.
+        Stop after so many epochs without a better one.
     eval_every : int
         Score the validation nodes after every so many epochs.
     bias : bool
@@ -164,9 +169,13 @@ class TrainConfig(Settings):
         0.0, "add so much times each weight that decays to its gradient", metavar="RATE"
     )
     decay: str = choice("first", "which layers' weights decay", DECAYS)
-    patience: int | None = integer(
-        None, "stop after so many epochs without a better validation score", metavar="E"
+    best_by: str = choice(
+        "score",
+        "keep the weights of the epoch with the highest score on the validation nodes, or with the "
+        "smallest loss on them",
+        MEASURES,
     )
+    patience: int | None = integer(None, "stop after so many epochs without a better", metavar="E")
     eval_every: int = integer(1, "score the validation nodes every so many epochs", metavar="E")
     eval_memory: int = size(
         MEMORY,

@@ -1,5 +1,6 @@
 """The training loop, over the iterations of any method."""
 
+import math
 import warnings
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -37,6 +38,8 @@ class EpochRecord(NamedTuple):
         Seconds since the start, in none of the other parts.
     cache : float
         Seconds since the start, a part too: FreshGNN's looking up, pruning and updating.
+    val_loss : float or None
+        Mean loss over the validation nodes; None where it was not taken.
     """
 
     epoch: int
@@ -50,6 +53,7 @@ class EpochRecord(NamedTuple):
     other: float
     evaluation: float
     cache: float = 0.0
+    val_loss: float | None = None
 
 
 @dataclass
@@ -246,19 +250,31 @@ class Trainer:
             seen += step.nodes
             if after_step is not None:
                 after_step(min(seen / n, 1))
-        state = self.state
-        number, val_f1 = len(state.history) + 1, None
-        if self.dataset.val.size and number % self.config.eval_every == 0:
-            (val_f1,) = self.scores(state.weights, self.dataset.val)
-        if not self.dataset.val.size or (val_f1 is not None and val_f1 > state.best_val_f1):
+        self._record(float(np.mean(losses)))
+
+    def _record(self, loss):
+        """Evaluate at an epoch's end, keep the weights if they are the best, extend the history."""
+        state, val, config = self.state, self.dataset.val, self.config
+        number, val_f1, val_loss = len(state.history) + 1, None, None
+        if val.size and number % config.eval_every == 0:
+            ((val_f1, val_loss),) = self._judged(state.weights, (val,), config.best_by == "loss")
+        seconds = self.meter.seconds
+        record = EpochRecord(number, state.iterations, loss, val_f1, **seconds, val_loss=val_loss)
+        if not val.size or self._better(record):
             state.best_weights, state.best_epoch = _copy(state.weights), number
             state.best_val_f1 = state.best_val_f1 if val_f1 is None else val_f1
-        seconds = self.meter.seconds
-        state.history.append(
-            EpochRecord(number, state.iterations, float(np.mean(losses)), val_f1, **seconds)
-        )
-        if self.config.method.counts_loads:
+        state.history.append(record)
+        if config.method.counts_loads:
             state.loads.append(self.counts_of_epoch._asdict())
+
+    def _better(self, record):
+        """Whether an epoch is better than all before it; one that was not scored is not."""
+        state = self.state
+        if self.config.best_by == "score":
+            return record.val_f1 is not None and record.val_f1 > state.best_val_f1
+        best = state.history[state.best_epoch - 1].val_loss if state.best_epoch else None
+        best = math.inf if best is None else best
+        return record.val_loss is not None and record.val_loss < best
 
     @property
     def done(self):
@@ -270,16 +286,22 @@ class Trainer:
 
     def scores(self, weights, *parts):
         """Return F1-micro on each array of nodes, None for none: one exact pass for these."""
-        begin, dataset = perf_counter(), self.dataset
+        return [score for score, _ in self._judged(weights, parts)]
+
+    def _judged(self, weights, parts, with_loss=False):
+        """Return F1-micro, and the mean loss if it is asked for, on each array of nodes."""
+        begin, dataset, found = perf_counter(), self.dataset, []
         logits = self._evaluation(parts).run(weights, self._inputs).logits
-        predicted = decide(logits, dataset.multilabel)
         ends = np.cumsum([len(part) for part in parts])[:-1]
-        scores = [
-            f1_micro(of_part, dataset.targets(part)) if len(part) else None
-            for of_part, part in zip(np.split(predicted, ends), parts, strict=True)
-        ]
+        for part, of_part in zip(parts, np.split(logits, ends), strict=True):
+            score, loss = None, None
+            if len(part):
+                Y = dataset.targets(part)
+                score = f1_micro(decide(of_part, dataset.multilabel), Y)
+                loss = float(self.stack.loss(of_part, Y).value) if with_loss else None
+            found.append((score, loss))
         self.meter.seconds["evaluation"] += perf_counter() - begin
-        return scores
+        return found
 
     def _inputs(self, nodes):
         return self.dataset.inputs(nodes, self.gnn.loader.gather_rows)
