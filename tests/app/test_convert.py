@@ -287,6 +287,7 @@ BAD = {
     "edges": (spoil("data.npz", edge_index=np.array([[0], [1], [2]])), r"data\.npz.*edge_index"),
     "features": (spoil("data.npz", node_feat=np.zeros((3, 2))), "60"),
     "a feature": (spoil("data.npz", node_feat=np.full((NODES, 2), np.inf)), "finite"),
+    "a half": (spoil("data.npz", node_feat=np.full((NODES, 2), np.inf, np.float16)), "finite"),
     "graphs": (spoil("data.npz", num_nodes_list=np.array([30, 30])), "one graph"),
     "labels": (spoil("node-label.npz", node_label=np.full((NODES, 1), 0.5)), r"node-label\.npz"),
     "a label": (spoil("node-label.npz", node_label=np.full((NODES, 1), -2)), r"node-label\.npz"),
