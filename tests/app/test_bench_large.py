@@ -6,8 +6,14 @@ import sys
 
 import numpy as np
 import pytest
+from test_convert import converted
 
 pytestmark = pytest.mark.runs
+
+
+@pytest.fixture
+def kronecker(bench_folder):
+    return importlib.import_module("bench.kronecker")
 
 
 @pytest.mark.parametrize("copies", [1, 2, 5])
@@ -36,3 +42,45 @@ def test_memory_of_its_own_is_counted(bench_folder):
             run.wait()
     assert 2**26 < found["own"] < 2**26 + 2**25
     assert found["all"] > found["own"]
+
+
+def test_scrambled_ids_are_a_permutation(kronecker):
+    for scale in (1, 2, 7, 12):
+        scramble = kronecker.Scramble(scale, 3)
+        ids = np.arange(2**scale)
+        assert sorted(scramble.forth(ids).tolist()) == ids.tolist()
+        np.testing.assert_array_equal(scramble.back(scramble.forth(ids)), ids)
+
+
+def test_ends_descend_with_the_chances_of_the_quadrants(kronecker):
+    u, v = kronecker.ends(200_000, 5, np.random.default_rng(0))
+    for level in range(5):
+        for (row, col), chance in kronecker.QUADRANTS.items():
+            found = np.mean((u >> level & 1 == row) & (v >> level & 1 == col))
+            assert abs(found - chance) < 0.005
+    top, low = u >> 4, u & 1
+    assert abs(np.mean(top & low) - 0.24**2) < 0.005  # levels are independent
+
+
+def test_kronecker_folder(kronecker, tmp_path):
+    for name in ("one", "two"):
+        kronecker.write_kronecker(tmp_path / name, scale=12, features=16, classes=5, seed=1)
+    names = ("raw/data.npz", "raw/node-label.npz")
+    assert all(
+        np.array_equal(*(np.load(tmp_path / place / name)[key] for place in ("one", "two")))
+        for name in names[:1]
+        for key in ("edge_index", "node_feat")
+    )
+    data = converted(tmp_path / "one", tmp_path / "graph")
+    n = 2**12
+    assert data.graph.n == n and 0.7 * 16 * n < data.graph.e < 1.1 * 16 * n
+    assert data.features.dtype == np.float16 and data.classes == 5
+    assert [part.size for part in (data.train, data.val, data.test)] == [n // 100, 4, 4]
+    assert np.count_nonzero(data.labels >= 0) == n // 100 + 8
+    raw = np.load(tmp_path / "one" / "raw/data.npz")
+    kinds = kronecker.class_of(np.arange(n), kronecker.Scramble(12, 1), 5)
+    means = np.stack([raw["node_feat"][kinds == c].mean(axis=0) for c in range(5)])
+    nearest = np.argmin(((raw["node_feat"][:, None] - means) ** 2).sum(axis=2), axis=1)
+    assert np.mean(nearest == kinds) > 0.4  # of 5 classes, by their features alone
+    u, v = raw["edge_index"]
+    assert np.mean(kinds[u] == kinds[v]) > 0.3

@@ -1,8 +1,10 @@
 """Any data set as a folder of plain arrays: what `convert` writes is what `load_dataset` reads."""
 
 import gzip
+import importlib
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +12,17 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from test_saved_folders import same
+from tiny_data import write_graphsaint
 
-from bench import kronecker
-from fuzz import formats
 from refimpl import Dataset, load_dataset
 from refimpl.lab.apps.cli import main
 from refimpl.lab.data.convert import convert
 from refimpl.lab.data.edges import EdgeSorter, write_sorted
-from tests.app.test_saved_folders import same
-from tests.tiny_data import write_graphsaint
 
+pytestmark = pytest.mark.runs
+
+ROOT = Path(__file__).parents[2]
 TINY = 2000  # bytes: some forty keys at a time
 
 
@@ -116,9 +119,15 @@ def test_built_in(tmp_path, name):
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
+    """Return a folder with data sets that the fuzzer of files writes."""
     folder = tmp_path_factory.mktemp("sources")
+    sys.path.append(str(ROOT))  # behind the installed packages
+    try:
+        writers = importlib.import_module("fuzz.formats").WRITERS
+    finally:
+        sys.path.remove(str(ROOT))
     for kind in ("planetoid", "graphsaint", "typed"):
-        formats.WRITERS[kind](folder / kind)
+        writers[kind](folder / kind)
     return folder
 
 
@@ -566,48 +575,3 @@ def test_training_from_a_folder_is_training_from_its_source(tmp_path, capsys, me
         assert main([*argv, "--verify"]) == 2
         assert "indices.npy" in capsys.readouterr().err
     assert main(["convert", data, str(tmp_path / "other"), "--verify"]) == 2
-
-
-# ---- the graph that is measured ------------------------------------------------------------------
-
-
-def test_scrambled_ids_are_a_permutation():
-    for scale in (1, 2, 7, 12):
-        scramble = kronecker.Scramble(scale, 3)
-        ids = np.arange(2**scale)
-        assert sorted(scramble.forth(ids).tolist()) == ids.tolist()
-        np.testing.assert_array_equal(scramble.back(scramble.forth(ids)), ids)
-
-
-def test_ends_descend_with_the_chances_of_the_quadrants():
-    u, v = kronecker.ends(200_000, 5, np.random.default_rng(0))
-    for level in range(5):
-        for (row, col), chance in kronecker.QUADRANTS.items():
-            found = np.mean((u >> level & 1 == row) & (v >> level & 1 == col))
-            assert abs(found - chance) < 0.005
-    top, low = u >> 4, u & 1
-    assert abs(np.mean(top & low) - 0.24**2) < 0.005  # levels are independent
-
-
-def test_kronecker_folder(tmp_path):
-    for name in ("one", "two"):
-        kronecker.write_kronecker(tmp_path / name, scale=12, features=16, classes=5, seed=1)
-    names = ("raw/data.npz", "raw/node-label.npz")
-    assert all(
-        np.array_equal(*(np.load(tmp_path / place / name)[key] for place in ("one", "two")))
-        for name in names[:1]
-        for key in ("edge_index", "node_feat")
-    )
-    data = converted(tmp_path / "one", tmp_path / "graph")
-    n = 2**12
-    assert data.graph.n == n and 0.7 * 16 * n < data.graph.e < 1.1 * 16 * n
-    assert data.features.dtype == np.float16 and data.classes == 5
-    assert [part.size for part in (data.train, data.val, data.test)] == [n // 100, 4, 4]
-    assert np.count_nonzero(data.labels >= 0) == n // 100 + 8
-    raw = np.load(tmp_path / "one" / "raw/data.npz")
-    kinds = kronecker.class_of(np.arange(n), kronecker.Scramble(12, 1), 5)
-    means = np.stack([raw["node_feat"][kinds == c].mean(axis=0) for c in range(5)])
-    nearest = np.argmin(((raw["node_feat"][:, None] - means) ** 2).sum(axis=2), axis=1)
-    assert np.mean(nearest == kinds) > 0.4  # of 5 classes, by their features alone
-    u, v = raw["edge_index"]
-    assert np.mean(kinds[u] == kinds[v]) > 0.3

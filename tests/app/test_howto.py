@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from test_convert import write_attributed, write_ogb_text
 
 import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.backend import homes
 from refimpl.lab.training.models import MODELS
-from tests.app.test_convert import write_attributed, write_ogb_text
 
 pytestmark = pytest.mark.runs
 
