@@ -17,6 +17,7 @@ from refimpl.loader.files import AT_REST
 SETTINGS = ("transductive", "inductive")
 KEPT = (*AT_REST, np.dtype(np.float64))  # of features
 UNKNOWN = -1  # the class of a node that has none
+MOST_CLASSES = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +251,9 @@ def _checked_labels(labels, n, classes, known):
         found, unknown = int(labels.max()) + 1 if n else 0, labels == UNKNOWN
     if classes is None:
         classes = found
-    elif _check.integer("classes", classes, 1) < found or (labels.ndim == 2 and classes > found):
+    elif _check.integer("classes", classes, 1, MOST_CLASSES) < found or (
+        labels.ndim == 2 and classes > found
+    ):
         raise ValueError(f"classes must be {found} as in labels, or more, got {classes}")
     return {"labels": labels, "classes": classes, "unknown": unknown}
 

@@ -19,6 +19,7 @@ from refimpl.metrics import decide
 
 FORMAT = "minibatch-gnn-model/2"
 NAMES = "class_names"  # in `meta` where classes have names
+MOST = 2**31 - 1  # features, or classes
 FACTS = ("architecture", "features", "classes", "multilabel", "dataset")  # in `meta`
 SCALING = ("features.mean", "features.std")
 MOST_MORE = 1000  # weights that are missing, and then named
@@ -72,7 +73,7 @@ class TrainedModel:
             if not all(isinstance(one, str) for one in getattr(self, name)):
                 raise TypeError(f"{name} must have str as keys")
         for name, low in (("features", 0), ("classes", 1)):
-            object.__setattr__(self, name, _check.integer(name, getattr(self, name), low))
+            object.__setattr__(self, name, _check.integer(name, getattr(self, name), low, MOST))
         if not isinstance(self.multilabel, bool):
             raise TypeError("multilabel must be True or False")
         if not isinstance(self.dataset, str):
