@@ -48,10 +48,13 @@ def reading(path, kind, wrong="cannot be read as"):
 
 @contextmanager
 def naming(path):
-    """Put the name of a file before the text of a ValueError or TypeError inside."""
+    """Put the name of a file before the text of a ValueError or TypeError inside.
+
+    An OverflowError, of a number in the file that is too large, becomes a ValueError.
+    """
     try:
         yield
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{path}: {error}") from error
 

@@ -11,7 +11,7 @@ FORMAT = "minibatch-gnn-checkpoint/2"
 GROUPS = ("weights", "m", "v", "best_weights")
 NUMBERS = ("best_val_f1", "best_epoch", "iterations")
 FACTS = {"format", "settings", "history", "loads", *NUMBERS}  # in `meta`
-MOST = 2**31 - 1  # iterations
+MOST = 2**30  # iterations: a run may go on for as many
 OWN = ("epoch", "iterations", "loss", "val_f1", "val_loss")  # of a record: with checks of their own
 REAL = tuple(name for name in EpochRecord._fields if name not in OWN)
 
