@@ -215,7 +215,7 @@ DAMAGES = {
     "no classes": (lambda a, m: m.pop("classes"), "must have the entries .*classes"),
     "unknown entry": (lambda a, m: m.update(age=3), "must have the entries"),
     "other classes": (lambda a, m: m.update(classes=5), "classifier.W"),
-    "classes 0": (lambda a, m: m.update(classes=0), "classes must be at least 1"),
+    "classes 0": (lambda a, m: m.update(classes=0), "classes must be in \\[1, "),
     "classes real": (lambda a, m: m.update(classes=4.0), "classes must be an integer"),
     "other width": (lambda a, m: m.update(features=13), "features must have 12 columns"),
     "multilabel 1": (lambda a, m: m.update(multilabel=1), "multilabel must be True or False"),
