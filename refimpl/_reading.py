@@ -140,7 +140,8 @@ class NpyStream:
 def streaming_npz(path, kind):
     """Give a function that opens an array of an .npz file as an NpyStream, anew each time.
 
-    Errors are as in `reading`.
+    Errors are as in `reading`; one is that an array is far larger than the file: see
+    `check_growth`.
     """
     with reading(path, kind) as file, zipfile.ZipFile(file) as archive:
 
@@ -151,6 +152,7 @@ def streaming_npz(path, kind):
                 raise ValueError(f"it lacks {name}") from None
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ValueError(f"{name} is compressed in another way than NumPy's")
+            check_growth(name, member.file_size, size_of(file))
             return NpyStream(archive.open(member), member.file_size)
 
         yield open_array

@@ -575,3 +575,19 @@ def test_training_from_a_folder_is_training_from_its_source(tmp_path, capsys, me
         assert main([*argv, "--verify"]) == 2
         assert "indices.npy" in capsys.readouterr().err
     assert main(["convert", data, str(tmp_path / "other"), "--verify"]) == 2
+
+
+def test_an_array_far_larger_than_its_file_is_refused(tmp_path):
+    """A megabyte that would become a gigabyte of labels."""
+    n = 34
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    nothing = np.zeros((2, 0), np.int64)
+    np.savez(raw / "data.npz", edge_index=nothing, node_feat=np.ones((n, 2)), num_nodes_list=[n])
+    np.savez_compressed(raw / "node-label.npz", node_label=np.zeros(2**29, np.uint8))
+    (tmp_path / "split" / "time").mkdir(parents=True)
+    for node, name in enumerate(("train", "valid", "test")):
+        (tmp_path / "split" / "time" / f"{name}.csv").write_text(f"{node}\n")
+    for read in (load_dataset, lambda source: convert(source, tmp_path / "graph")):
+        with pytest.raises(ValueError, match=r"node-label\.npz.*node_label would take"):
+            read(tmp_path)
