@@ -16,9 +16,9 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
-    /* The values of halves in single precision, exactly; a NaN keeps its bits. Without a choice
-       in it compilers make vector instructions of it. A subnormal half is the difference of two normal
-       numbers. */
+    /* The values of halves in single precision, exactly; a NaN keeps its bits. There is no choice
+       in it, so that compilers make vector instructions of it. A subnormal half is the difference
+       of two normal numbers. */
     static inline void gnn_widen(const uint16_t* half, float* single, int64_t d)
     {
         for (int64_t k = 0; k < d; k++) {
