@@ -36,7 +36,7 @@ def header(threads=None, peer=None):
     lines = [
         f"- Processor: {processor()}, {CORES} cores, {platform.system()} {platform.machine()}",
         f"- BLAS: {', '.join(blas())}",
-        f"- Threads: {used}, for OpenMP and BLAS alike; refimpl's own loops run on 1",
+        f"- Threads: {used}, for OpenMP and BLAS alike; refimpl runs on 1",
         f"- Versions: Python {platform.python_version()}, NumPy {np.__version__}, "
         f"SciPy {scipy.__version__}; commit {commit()}",
         f"- Build: {build['compiler']}, {build['simd']}, OpenMP {build['openmp'] or 'off'}",

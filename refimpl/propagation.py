@@ -5,6 +5,7 @@ import numpy as np
 from refimpl import _check
 from refimpl._products import are_alike, product_of_parts
 from refimpl._quiet import quiet
+from refimpl._threads import one_blas_thread
 from refimpl.block import Block
 from refimpl.graph import Graph, undirected
 from refimpl.profiling import count, timed
@@ -103,13 +104,14 @@ def transposed_arguments(graph, data, transpose_perm, G):
 @timed("weights")
 @quiet
 def matmul(A, B):
-    """Return the dense product A B, on NumPy's BLAS."""
+    """Return the dense product A B, on NumPy's BLAS, which rounds by how many threads it has."""
     count(dense=A.size * B.shape[1])
-    if not are_alike():
-        return A @ B
-    C = np.empty((len(A), B.shape[1]), A.dtype)
-    product_of_parts(_products_of, np.ascontiguousarray(A), B, C)
-    return C
+    with one_blas_thread():
+        if not are_alike():
+            return A @ B
+        C = np.empty((len(A), B.shape[1]), A.dtype)
+        product_of_parts(_products_of, np.ascontiguousarray(A), B, C)
+        return C
 
 
 def _products_of(A, B, C, rows):

@@ -39,6 +39,17 @@ def test_overlapping_limits_on_blas_last_until_the_last_block_ends():
         assert blas_threads() == before
 
 
+def test_products_do_not_depend_on_the_threads_of_blas(gnn):
+    """OpenBLAS for Haswell rounds otherwise where it has more threads."""
+    rng = np.random.default_rng(0)
+    X, W = rng.standard_normal((3000, 64), np.float32), rng.standard_normal((64, 32), np.float32)
+    found = set()
+    for count in (1, 2, 3):
+        with ThreadpoolController().limit(limits=count, user_api="blas"):
+            found.add(gnn.dense_forward(X, W, relu=True).tobytes())
+    assert len(found) == 1
+
+
 def test_a_limit_on_blas_leaves_the_threads_of_openmp_alone(gnn):
     openmp = ThreadpoolController().select(user_api="openmp")
     with openmp.limit(limits=2):
