@@ -12,7 +12,7 @@ USAGE = """usage: python -m bench NAME [options]    python -m bench NAME --help
        python -m bench quick [NAME ..]   each of them once, tiny, as a test; without names, all
                                          that need no other library
 """
-NEEDS_PEERS = "peers"
+NEEDS = {"peers": "torch", "ranks": "MPI"}  # not run by `quick` unless named
 
 
 def main(arguments=None):
@@ -40,8 +40,8 @@ def quick(names):
         if name not in command.BENCHMARKS:
             return unknown(name)
     for name in names or command.BENCHMARKS:
-        if not names and name == NEEDS_PEERS:
-            print(f"left out: {name}, which needs torch", file=sys.stderr)
+        if not names and name in NEEDS:
+            print(f"left out: {name}, which needs {NEEDS[name]}", file=sys.stderr)
             continue
         status = command.run(name, ["--quick"])
         if status:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from bench.machine import MAX_LOAD, THREADS, Watch, header
 from bench.peers.protocol import ContestantError
+from bench.plotting import FORMATS, drawable
 from bench.timing import MIN_ROUNDS
 
 BENCHMARKS = {
@@ -31,9 +32,13 @@ BENCHMARKS = {
     "accuracy": "bench.accuracy",
     "fresh": "bench.fresh",
     "policies": "bench.policies",
+    "topologies": "bench.topologies",
+    "exchange": "bench.exchange",
+    "scaling": "bench.scaling",
     "storage": "bench.storage",
     "large": "bench.large",
     "growth": "bench.growth",
+    "ranks": "bench.ranks",
 }
 
 
@@ -46,11 +51,13 @@ class Common(NamedTuple):
 
     timed : refuses a busy machine unless --force-noisy
     threads : has --threads
+    plot : has --plot; a report may use its `options.plot` when it has been checked
     rounds, seeds : default of --rounds and --seeds; None where there is no such option
     """
 
     timed: bool = True
     threads: bool = False
+    plot: bool = False
     rounds: int | None = None
     seeds: int | None = None
 
@@ -98,6 +105,10 @@ def parser_of(name):
             default=THREADS,
             help=f"numbers of threads, each measured (default: {every})",
         )
+    if common.plot:
+        group.add_argument(
+            "--plot", type=Path, metavar="FILE", help="PNG or SVG to draw as well; with matplotlib"
+        )
     if common.rounds:
         group.add_argument(
             "--rounds",
@@ -141,14 +152,25 @@ def check(options, watch):
         raise UsageError(f"--seeds must be at least 1, got {options.seeds}")
     if min(getattr(options, "threads", [1])) < 1:
         raise UsageError(f"--threads must be numbers from 1, got {options.threads}")
-    if options.out and not options.out.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {options.out.absolute().parent} for --out")
+    for word in ("out", "plot"):
+        path = getattr(options, word, None)
+        if path and not path.absolute().parent.is_dir():
+            raise UsageError(f"there is no folder {path.absolute().parent} for --{word}")
+    check_plot(getattr(options, "plot", None))
     careless = options.quick or getattr(options, "force_noisy", True)
     if watch.busy and not careless:
         raise UsageError(
             f"the load is {watch.load:.2f} a core, above {MAX_LOAD}: times would mean nothing; "
             "wait, or --force-noisy"
         )
+
+
+def check_plot(path):
+    """Refuse a plot that could not be drawn."""
+    if path and path.suffix.lower() not in FORMATS:
+        raise UsageError(f"--plot must end in {' or '.join(FORMATS)}, got {path.name}")
+    if path and not drawable():
+        raise UsageError("--plot needs matplotlib: pip install 'minibatch-gnn[plot]'")
 
 
 def run(name, arguments):
@@ -181,11 +203,11 @@ def whole_report(name, arguments, options, watch):
 
 
 def quoted(arguments):
-    """Return the words as they are typed; --out is left out, as it changes nothing."""
+    """Return the words as they are typed, without --out and --plot, which change nothing."""
     kept, words = [], iter(arguments)
     for word in words:
-        if word == "--out":
+        if word in ("--out", "--plot"):
             next(words)
-        elif not word.startswith("--out="):
+        elif not word.startswith(("--out=", "--plot=")):
             kept.append(f'"{word}"' if " " in word else word)
     return kept

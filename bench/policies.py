@@ -40,19 +40,24 @@ class Policy:
         self.loaded = []
 
     def step(self, i, mfg):
-        """Look up, prune, load and update as training does; see `fresh_iteration`."""
+        """Look up, prune, load and update as training does; return the nodes that are loaded.
+
+        See `fresh_iteration`.
+        """
         slots = [np.full(len(ids), -1, np.int32) for ids in mfg.nodes[1:]]
         for layer in self.layers:
             slots[layer - 1] = self.cache.lookup(layer, mfg.nodes[layer], i)
         live = gnn.history.live_layers(gnn.prune_mfg(mfg, [found >= 0 for found in slots]))
-        held = self.cache.fetch_features(mfg.nodes[0][live.order[0]])[1]
-        self.loaded.append(len(held) - int(held.sum()))
+        needed = mfg.nodes[0][live.order[0]]
+        loaded = needed[~self.cache.fetch_features(needed)[1]]
+        self.loaded.append(len(loaded))
         if not self.layers:
-            return
+            return loaded
         self.cache.begin_update(i)
         for layer in self.layers:
             ids = mfg.nodes[layer][live.order[layer]]
             self._update(layer, ids, live.computed[layer - 1], i)
+        return loaded
 
     def _update(self, layer, ids, computed, i):
         allow = None

@@ -9,6 +9,10 @@ from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
 from fastimpl._memory cimport allocate, give_back
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
 
+cdef extern from "fastimpl/_interrupts.h" nogil:
+    int gnn_load(int* address)
+    void gnn_set(int* address, int value)
+
 cdef enum:
     NEAR = 8  # entries ahead whose counterpart is fetched
     FAR = 16  # and where it will be found
@@ -71,7 +75,7 @@ cdef void match(
     for u in range(first, last):
         ptr[u] = indptr[u]
     for v in range(last):
-        if stopped_at(watch, v) or differs[0]:
+        if stopped_at(watch, v) or gnn_load(differs):  # which another thread sets
             return
         end = indptr[v + 1]
         if v < first:
@@ -79,7 +83,7 @@ cdef void match(
         else:
             j = ptr[v]
             if j > end or (j < end and indices[j] < v):  # too many have come, or too few
-                differs[0] = 1
+                gnn_set(differs, 1)
                 return
         while j < end and indices[j] < last:
             if j + FAR < e:
@@ -90,7 +94,7 @@ cdef void match(
             u = indices[j]
             k = ptr[u]
             if k >= e or indices[k] != v:
-                differs[0] = 1
+                gnn_set(differs, 1)
                 return
             ptr[u] = k + 1
             j += 1

@@ -1,9 +1,9 @@
-"""``python -m fuzz calls``, ``files``, ``guided``, ``kills``, ``soak``: all take --help."""
+"""``python -m fuzz NAME``, one of those below: all take --help."""
 
 import importlib
 import sys
 
-NAMES = ("calls", "files", "guided", "kills", "soak")
+NAMES = ("calls", "files", "guided", "kills", "ranks", "soak")
 
 
 def main(argv):

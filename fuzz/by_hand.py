@@ -15,6 +15,8 @@ LEFT_OUT = {
     "MPIComm": "needs MPI and its processes",
     "SimComm": "is made by threads that wait for each other",
     "DistributedFeatures": "is collective: ranks wait for each other",
+    "FeatureParts": "is collective: ranks wait for each other",
+    "gathered_state": "is collective: ranks wait for each other",
     "register_layer": "changes the package for all calls after it",
     "make_trainer": "`train` calls it",
     "backend": "takes modules; the calls through it are the same functions",
@@ -207,6 +209,11 @@ CALLS = {
         "memory_factor": fixed(eta=2.0, version="ipdps"),
         "predicted_cleanups": fixed(eta=2.0, d=9.0, n=80, m=10),
         "predicted_moves": fixed(eta=2.0, d=9.0),
+        "gradient_exchange": fixed(parameters=1000, ranks=4),
+        "parallel_speedup": fixed(ranks=4, alone=2.0, together=2.5),
+        "parallel_step_seconds": fixed(
+            compute=0.1, messages=6, sent=8e6, latency=2e-6, bandwidth=1e10
+        ),
         "sample_cost": fixed(p=8, eta=2.0, d=9.0, n=80, m=10, version="jpdc"),
         "sample_cost_from_graph": fixed(graph=PAW, p=8, eta=2.0, n=8, m=2, version="jpdc"),
         "size_biased_degree": fixed(graph=PAW, deg_cap=2),

@@ -1,6 +1,7 @@
 """Ways of damaging the files of a folder: any bytes, and what they mean in each format."""
 
 import functools
+import gzip
 import io
 import json
 import pickle
@@ -336,6 +337,25 @@ def other_text(data, rng):
 JSON = (other_json, other_json, other_json, other_text)
 TEXT = (other_text, *BYTES)
 
+
+def other_packed(data, rng):
+    """Change text that gzip compressed: a number, how often a line is there, or anything."""
+    text, way = gzip.decompress(data), rng.randrange(4)
+    if way == 0:
+        numbers = list(re.finditer(rb"[^,\n]+", text))
+        at = rng.choice(numbers)
+        text = text[: at.start()] + str(rng.choice(NUMBERS)).encode() + text[at.end() :]
+    elif way == 1:
+        lines = text.splitlines(keepends=True)
+        lines[rng.randrange(len(lines))] *= rng.choice((0, 2, 1000, 10**6))
+        text = b"".join(lines)
+    else:
+        text = rng.choice(TEXT)(text, rng)
+    return gzip.compress(text, mtime=0)
+
+
+GZIP = (other_packed,)
+
 # ---- pickles -----------------------------------------------------------------------------------
 
 PIECES = (
@@ -382,4 +402,4 @@ def other_opcodes(data, rng):
 
 
 PICKLE = (other_opcodes, other_opcodes, *BYTES)
-WAYS = {"npy": NPY, "npz": NPZ, "json": JSON, "index": TEXT, "txt": TEXT}
+WAYS = {"npy": NPY, "npz": NPZ, "gz": GZIP, "json": JSON, "index": TEXT, "txt": TEXT}

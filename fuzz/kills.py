@@ -129,7 +129,7 @@ def _one_run(case, folder, rng, most, counts):
             break
         counts[case.method, "kills"] += 1
         counts[case.method, "before a checkpoint"] += not (out / "checkpoint.npz").exists()
-        _check_whole(out)
+        check_whole(out)
     _end(_start(_command(case, out), out), out)
     counts[case.method, "runs"] += 1
     if result_of(out) != expected:
@@ -213,7 +213,7 @@ def _expect_success(status, out):
         raise Wrong(f"status {status}: {_log(out).read_text()}")
 
 
-def _check_whole(out):
+def check_whole(out):
     """Read every file that a killed run left under its own name."""
     training = importlib.import_module("refimpl.lab.training")
     readers = {
@@ -241,7 +241,7 @@ def _read_history(path):
 
 
 def result_of(folder):
-    """Return a digest of all that a run ended in, the times apart."""
+    """Return a digest of all that a run ended in, apart from times, and from its ranks."""
     times = importlib.import_module("refimpl.profiling").PARTS
     digest = hashlib.blake2b(digest_size=16)
     for name in ("checkpoint.npz", "model.npz"):
@@ -256,6 +256,7 @@ def result_of(folder):
             digest.update(f"{key} {array.dtype} {array.shape}".encode() + array.tobytes())
     metrics = json.loads((folder / "metrics.json").read_text())
     del metrics["seconds"]
+    metrics.pop("ranks", None)
     digest.update(json.dumps(metrics, sort_keys=True).encode())
     digest.update(repr(_read_history(folder / "history.csv")).encode())
     return digest.hexdigest()

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 LEAST_LIMIT, GROWTH = 2**28, 100
+OFFSET = 8  # bytes, of a row of a graph
 MAGIC = b"\x93NUMPY"
 LONGEST_HEADER = 10_000  # as in NumPy
 MOST_DIMENSIONS = 32
@@ -72,6 +73,11 @@ def check_growth(what, count, size):
     most = max(LEAST_LIMIT, GROWTH * size)
     if count > most:
         raise ValueError(f"{what} would take {count} bytes, at most {most} for {size} in the file")
+
+
+def check_nodes(n, size):
+    """Raise ValueError if a graph of `n` nodes is too large for `size` bytes read."""
+    check_growth(f"a graph of {n} nodes", n * OFFSET, size)
 
 
 def read_npy(file):

@@ -6,7 +6,16 @@ from time import perf_counter
 
 __all__ = ["Meter"]
 
-PARTS = ("normalization", "sampling", "cache", "aggregation", "weights", "other", "evaluation")
+PARTS = (
+    "normalization",
+    "sampling",
+    "cache",
+    "aggregation",
+    "weights",
+    "communication",
+    "other",
+    "evaluation",
+)
 
 _in_force: ContextVar["Meter | None"] = ContextVar("profile", default=None)
 
@@ -16,8 +25,9 @@ class Meter:
 
     Normalization is the sampling before training that estimates its counts. Sampling includes
     induction and the transpose; cache is FreshGNN's: looking up, pruning, updating; aggregation is
-    sparse x dense products; weights is dense products. While no profile is in force, kernels
-    record nothing. The papers' breakdown (JPDC'21 Figure 3) has sampling, aggregation and weights.
+    sparse x dense products; weights is dense products; communication is all that several workers
+    do for the mean of their gradients. While no profile is in force, kernels record nothing. The
+    papers' breakdown (JPDC'21 Figure 3) has sampling, aggregation and weights.
 
     Attributes
     ----------

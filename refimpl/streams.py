@@ -68,9 +68,12 @@ DOMAINS = (
         "what is dropped of a row's attention, that of a node or of a subgraph; entry and head "
         "count",
     ),
+    Domain("WORKER", 17, ("number",), "the seed of a worker, and from that one of each epoch's"),
+    Domain("PARTS", 18, ("epoch",), "which nodes change places, by node; epoch 0: clusters begin"),
 )
 SAMPLE, SAINT, INIT, DROPOUT, LAYER, SHUFFLE, DATA, CONTROL, CLUSTERS = range(9)
 NODES, NEIGHBOR, SHARED, RELATION, NODE_DROPOUT, STRUCTURE, CALIBRATION, ATTENTION = range(9, 17)
+WORKER, PARTS = 17, 18
 PROFILE_EPOCH = 2**31  # of trial runs: training ends before an epoch of this number
 
 

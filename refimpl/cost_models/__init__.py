@@ -17,6 +17,12 @@ from refimpl.cost_models.layer_sampling import (
     layer_sampling_work,
     unique_nodes,
 )
+from refimpl.cost_models.ranks import (
+    ExchangeCounts,
+    gradient_exchange,
+    parallel_speedup,
+    parallel_step_seconds,
+)
 from refimpl.cost_models.sampling import (
     OperationCosts,
     expected_rounds,
@@ -38,6 +44,7 @@ __all__ = [
     "CleanupModels",
     "Cleanups",
     "WorkBounds",
+    "ExchangeCounts",
     "OperationCosts",
     "ProofTerms",
     "TrafficBound",
@@ -47,10 +54,13 @@ __all__ = [
     "forward_work",
     "g_comm",
     "g_comp",
+    "gradient_exchange",
     "graph_sampling_work",
     "layer_sampling_cases",
     "layer_sampling_work",
     "memory_factor",
+    "parallel_speedup",
+    "parallel_step_seconds",
     "predicted_cleanups",
     "predicted_moves",
     "sample_cost",

@@ -37,6 +37,7 @@ TOPICS = (
     "loader",
     "profiling",
     "lab.data",
+    "lab.distributed",
     "lab.training",
     "lab.training.models",
     "lab.training.methods",

@@ -1,5 +1,6 @@
 """Loading features: by one-sided reads, in rounds (FreshGNN section 6)."""
 
+from refimpl.loader.distributed import DistributedFeatures
 from refimpl.loader.features import (
     Fetched,
     FetchPlan,
@@ -13,10 +14,11 @@ from refimpl.loader.features import (
     two_sided_seconds,
 )
 from refimpl.loader.files import BytesRead, io_counters, open_features, write_features
-from refimpl.loader.mpi import DistributedFeatures, MPIComm, SimComm
+from refimpl.loader.mpi import MPIComm
 from refimpl.loader.rounds import Topology, Transfer, pairwise_exchange, plan_rounds, round_bound
 from refimpl.loader.simulation import Simulation, simulate
 from refimpl.loader.store import FeatureStore
+from refimpl.loader.threads import SimComm
 
 __all__ = [
     "DistributedFeatures",

@@ -1,6 +1,6 @@
 """Fetching the features of some nodes from the parts that hold them.
 
-VLDB'24 section 6, the data loader. `refimpl.loader.mpi` does the same between processes.
+VLDB'24 section 6, the data loader. `refimpl.loader.distributed` does the same between processes.
 """
 
 from typing import NamedTuple

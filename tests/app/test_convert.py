@@ -1,6 +1,5 @@
 """Any data set as a folder of plain arrays: what `convert` writes is what `load_dataset` reads."""
 
-import gzip
 import importlib
 import json
 import shutil
@@ -12,10 +11,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from ogb_folders import write_ogb_binary
 from test_saved_folders import same
 from tiny_data import write_graphsaint
 
-from refimpl import Dataset, load_dataset
+from refimpl import load_dataset
 from refimpl.lab.apps.cli import main
 from refimpl.lab.data.convert import convert
 from refimpl.lab.data.edges import EdgeSorter, write_sorted
@@ -169,176 +169,6 @@ def test_a_folder_again(tmp_path):
     )
 
 
-# ---- the Open Graph Benchmark --------------------------------------------------------------------
-
-NODES, WIDTH = 60, 5
-
-
-def ogb_parts(several=False):
-    rng = np.random.default_rng(1)
-    edges = rng.integers(0, NODES, (2, 200))
-    features = rng.standard_normal((NODES, WIDTH)).astype(np.float32)
-    if several:
-        labels = rng.integers(0, 2, (NODES, 4)).astype(np.float32)
-    else:
-        labels = rng.integers(0, 6, (NODES, 1)).astype(np.float32)
-    order = rng.permutation(NODES)
-    if not several:
-        labels[order[40:]] = np.nan
-    return edges, features, labels, np.split(order[:40], [20, 30])
-
-
-def write_text(path, rows, form):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = "".join(",".join(form(value) for value in row) + "\n" for row in rows)
-    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
-
-
-def write_split(folder, parts, kind="time"):
-    for name, part in zip(("train", "valid", "test"), parts, strict=True):
-        write_text(folder / "split" / kind / f"{name}.csv.gz", part[:, None], str)
-
-
-def write_ogb_text(folder, several=False, end=".csv.gz"):
-    edges, features, labels, parts = ogb_parts(several)
-    raw = folder / "raw"
-    write_text(raw / f"edge{end}", edges.T, str)
-    write_text(raw / f"num-node-list{end}", [[NODES]], str)
-    write_text(raw / f"num-edge-list{end}", [[edges.shape[1]]], str)
-    write_text(raw / f"node-feat{end}", features, lambda x: repr(float(x)))
-    write_text(raw / f"node-label{end}", labels, lambda x: repr(float(x)))
-    write_split(folder, parts)
-    return folder
-
-
-def write_ogb_binary(folder, several=False, save=np.savez_compressed, order="C", kind=np.float32):
-    edges, features, labels, parts = ogb_parts(several)
-    raw = folder / "raw"
-    raw.mkdir(parents=True)
-    save(
-        raw / "data.npz",
-        edge_index=np.asarray(edges, order=order),
-        node_feat=features.astype(kind),
-        node_year=np.zeros((NODES, 1), np.int64),
-        num_nodes_list=np.array([NODES]),
-        num_edges_list=np.array([edges.shape[1]]),
-    )
-    save(raw / "node-label.npz", node_label=labels)
-    write_split(folder, parts)
-    return folder
-
-
-def is_ogb(data, several=False):
-    """Assert that a data set is that of `ogb_parts`."""
-    edges, features, labels, parts = ogb_parts(several)
-    pairs = {(u, v) for a, b in edges.T.tolist() for u, v in ((a, b), (b, a)) if a != b}
-    A = data.graph.to_scipy().toarray() > 0
-    assert {tuple(pair) for pair in np.argwhere(A).tolist()} == pairs
-    np.testing.assert_array_equal(data.features, features)
-    expected = labels if several else np.nan_to_num(labels[:, 0], nan=-1)
-    np.testing.assert_array_equal(data.labels, expected)
-    for name, part in zip(("train", "val", "test"), parts, strict=True):
-        assert getattr(data, name).tolist() == sorted(part.tolist())
-    np.testing.assert_allclose(data.scaling[0], features[parts[0]].mean(axis=0), rtol=1e-5)
-    assert data.setting == "transductive" and data.classes == (4 if several else 6)
-
-
-@pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("end", [".csv.gz", ".csv"])
-def test_ogb_text(tmp_path, several, end):
-    folder = write_ogb_text(tmp_path / "arxiv", several, end)
-    is_ogb(Dataset.from_ogb(folder), several)
-    is_ogb(converted(folder, tmp_path / "graph"), several)
-
-
-@pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-def test_ogb_binary(tmp_path, several, order, save):
-    folder = write_ogb_binary(tmp_path / "papers", several, save, order)
-    is_ogb(Dataset.from_ogb(folder), several)
-    is_ogb(converted(folder, tmp_path / "graph"), several)
-
-
-@pytest.mark.parametrize("kind", [np.float16, np.float64, ">f4", np.int16])
-def test_ogb_features_keep_their_precision(tmp_path, kind):
-    folder = write_ogb_binary(tmp_path / "papers", kind=kind)
-    found = converted(folder, tmp_path / "graph")
-    assert found.features.dtype == (np.float32 if kind in (">f4", np.int16) else kind)
-    converted(folder, tmp_path / "inner", setting="inductive", split=3)
-
-
-def test_one_of_several_splits(tmp_path):
-    folder = write_ogb_text(tmp_path / "arxiv")
-    write_split(folder, [np.array([k]) for k in ogb_parts()[3][0][:3]], "other")
-    with pytest.raises(ValueError, match="other, time"):
-        load_dataset(folder)
-    assert converted(folder, tmp_path / "graph", split="other").train.size == 1
-
-
-def spoil(name, **values):
-    """Return what replaces arrays of an archive of a binary folder."""
-
-    def change(folder):
-        path = folder / "raw" / name
-        arrays = dict(np.load(path))
-        arrays.update(values)
-        np.savez(path, **arrays)
-
-    return change
-
-
-BAD = {
-    "an id": (
-        spoil("data.npz", edge_index=np.array([[0, NODES], [1, 2]])),
-        r"data\.npz.*\[0, 60\)",
-    ),
-    "edges": (spoil("data.npz", edge_index=np.array([[0], [1], [2]])), r"data\.npz.*edge_index"),
-    "features": (spoil("data.npz", node_feat=np.zeros((3, 2))), "60"),
-    "a feature": (spoil("data.npz", node_feat=np.full((NODES, 2), np.inf)), "finite"),
-    "a half": (spoil("data.npz", node_feat=np.full((NODES, 2), np.inf, np.float16)), "finite"),
-    "graphs": (spoil("data.npz", num_nodes_list=np.array([30, 30])), "one graph"),
-    "labels": (spoil("node-label.npz", node_label=np.full((NODES, 1), 0.5)), r"node-label\.npz"),
-    "a label": (spoil("node-label.npz", node_label=np.full((NODES, 1), -2)), r"node-label\.npz"),
-    "few labels": (spoil("node-label.npz", node_label=np.zeros((9, 1))), "60"),
-    "no class": (spoil("node-label.npz", node_label=np.full((NODES, 1), np.nan)), "known"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_ogb_folders_are_refused(tmp_path, case):
-    folder = write_ogb_binary(tmp_path / "papers")
-    change, said = BAD[case]
-    change(folder)
-    with pytest.raises(ValueError, match=said):
-        convert(folder, tmp_path / "graph")
-    assert not list(tmp_path.glob("graph*"))
-    with pytest.raises(ValueError, match=str(folder)):
-        load_dataset(folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("edge", "0,1\n2\n"),
-        ("edge", "0,1\n\n2,3\n"),
-        ("edge", "0,x\n"),
-        ("edge", f"0,{NODES}\n"),
-        ("num-node-list", "60\n60\n"),
-        ("num-node-list", ""),
-        ("node-feat", ""),
-        ("node-feat", "1,2\n3\n"),
-        ("node-label", "1\n"),
-    ],
-)
-def test_bad_ogb_text_is_refused(tmp_path, name, text):
-    folder = write_ogb_text(tmp_path / "arxiv", end=".csv")
-    (folder / "raw" / f"{name}.csv").write_text(text)
-    for read in (load_dataset, lambda source: convert(source, tmp_path / "graph")):
-        with pytest.raises(ValueError, match=str(folder)):
-            read(folder)
-
-
 # ---- tables --------------------------------------------------------------------------------------
 
 NODE_FILE = (
@@ -386,54 +216,6 @@ def test_bad_tables_are_refused(tmp_path, tables, file, old, new, said):
             read(edges, **options)
 
 
-# ---- one file ------------------------------------------------------------------------------------
-
-
-def write_attributed(path, n=50, **changes):
-    """Write a file as those of Shchur et al.; return the adjacency, the features and the labels."""
-    rng = np.random.default_rng(2)
-    links = sp.random_array((n, n), density=0.1, rng=rng, format="csr")
-    attributes = sp.random_array((n, 7), density=0.3, rng=rng, format="csr", dtype=np.float32)
-    arrays = {"labels": rng.integers(0, 3, n)}
-    for name, matrix in (("adj", links), ("attr", attributes)):
-        for part in ("data", "indices", "indptr", "shape"):
-            arrays[f"{name}_{part}"] = np.asarray(getattr(matrix, part))
-    arrays["idx_to_class"] = np.array({"an": "object"}, dtype=object)
-    np.savez(path, **arrays | changes)
-    return links.toarray(), attributes.toarray(), arrays["labels"]
-
-
-def test_one_file(tmp_path):
-    links, attributes, labels = write_attributed(tmp_path / "amazon.npz")
-    data = converted(tmp_path / "amazon.npz", tmp_path / "graph", rng=7)
-    linked = (links + links.T > 0) & ~np.eye(50, dtype=bool)
-    np.testing.assert_array_equal(data.graph.to_scipy().toarray() > 0, linked)
-    np.testing.assert_array_equal(data.features, attributes)
-    np.testing.assert_array_equal(data.labels, labels)
-    assert [part.size for part in (data.train, data.val, data.test)] == [30, 10, 10]
-    assert (data.name, data.setting) == ("amazon", "transductive")
-    converted(tmp_path / "amazon.npz", tmp_path / "few", split=4, rng=7, scaling="rows")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"labels": np.zeros(49, int)},
-        {"labels": np.zeros(50)},
-        {"adj_shape": np.array([50, 51])},
-        {"attr_shape": np.array([50, 2])},
-        {"attr_shape": np.array([2**40, 7])},
-        {"adj_indptr": np.zeros(51, int)},
-        {"attr_data": np.full(105, np.nan, np.float32)},
-        {"adj_data": np.array("text")},
-    ],
-)
-def test_a_bad_file_is_refused(tmp_path, changes):
-    write_attributed(tmp_path / "amazon.npz", **changes)
-    with pytest.raises(ValueError, match=r"amazon\.npz"):
-        load_dataset(tmp_path / "amazon.npz")
-
-
 # ---- options -------------------------------------------------------------------------------------
 
 
@@ -446,13 +228,6 @@ def test_other_precision(tmp_path, source):
     np.testing.assert_array_equal(half.features, data.features.astype(np.float16))
     rows = np.asarray(half.features, np.float64)[half.train]
     np.testing.assert_allclose(half.scaling[0], rows.mean(axis=0))
-
-
-def test_too_large_for_half(tmp_path):
-    folder = write_ogb_binary(tmp_path / "papers")
-    spoil("data.npz", node_feat=np.full((NODES, 2), 1e5))(folder)
-    with pytest.raises(ValueError, match="float16"):
-        convert(folder, tmp_path / "half", feature_dtype="float16")
 
 
 def test_progress_ends_whole(tmp_path):
@@ -575,19 +350,3 @@ def test_training_from_a_folder_is_training_from_its_source(tmp_path, capsys, me
         assert main([*argv, "--verify"]) == 2
         assert "indices.npy" in capsys.readouterr().err
     assert main(["convert", data, str(tmp_path / "other"), "--verify"]) == 2
-
-
-def test_an_array_far_larger_than_its_file_is_refused(tmp_path):
-    """A megabyte that would become a gigabyte of labels."""
-    n = 34
-    raw = tmp_path / "raw"
-    raw.mkdir()
-    nothing = np.zeros((2, 0), np.int64)
-    np.savez(raw / "data.npz", edge_index=nothing, node_feat=np.ones((n, 2)), num_nodes_list=[n])
-    np.savez_compressed(raw / "node-label.npz", node_label=np.zeros(2**29, np.uint8))
-    (tmp_path / "split" / "time").mkdir(parents=True)
-    for node, name in enumerate(("train", "valid", "test")):
-        (tmp_path / "split" / "time" / f"{name}.csv").write_text(f"{node}\n")
-    for read in (load_dataset, lambda source: convert(source, tmp_path / "graph")):
-        with pytest.raises(ValueError, match=r"node-label\.npz.*node_label would take"):
-            read(tmp_path)

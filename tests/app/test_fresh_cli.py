@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 import fastimpl
 import refimpl
-from refimpl.lab.apps import run as run_module
+from refimpl.lab.apps import preparing
 from refimpl.lab.apps.cli import build_parser, main
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.counts import LoadCounts
@@ -361,7 +361,7 @@ def test_half_features(run, tmp_path, gnn):
 
 
 def test_features_too_large_for_float16(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(run_module, "load_dataset", _with_an_outlier(run_module.load_dataset))
+    monkeypatch.setattr(preparing, "load_dataset", _with_an_outlier(preparing.load_dataset))
     status, _, stderr, _ = run(*FRESH, "--half-features")
     assert (status, "too large for float16" in stderr) == (2, True)
     assert not (tmp_path / "out").exists()
@@ -496,8 +496,8 @@ def test_help_says_where_an_option_applies():
     assert "(default: layer: 25,10,10,..; fresh and neighbor: 20,15,10,10,..; " in helps["fanouts"]
     assert "(default: 256MiB)" in helps["buffer"]
     assert (
-        "--threads, --features-in, --eval-memory, --pool, --background and --workers changed"
-        in helps["resume"]
+        "--threads, --features-in, --rounds, --eval-memory, --pool, --background and --workers"
+        " changed" in helps["resume"]
     )
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from test_convert import write_attributed, write_ogb_text
+from ogb_folders import write_ogb_text
+from test_attributed import write_attributed
 
 import fastimpl
 import refimpl

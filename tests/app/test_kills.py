@@ -70,14 +70,14 @@ def test_what_is_compared(module, tmp_path, monkeypatch):
     runs = [tmp_path / name for name in "abc"]
     for out, more in zip(runs, ([], [], ["--seed", "1"]), strict=True):
         assert main(case.argv(out, *more)) == 0
-        module._check_whole(out)
+        module.check_whole(out)
     a, b, c = map(module.result_of, runs)
     assert a == b != c
     for name in ("checkpoint.npz", "model.npz", "metrics.json", "history.csv"):
         whole = (runs[0] / name).read_bytes()
         (runs[0] / name).write_bytes(whole[:-2])
         with pytest.raises(module.Wrong, match=f"{name} is not whole"):
-            module._check_whole(runs[0])
+            module.check_whole(runs[0])
         (runs[0] / name).write_bytes((runs[2] / name).read_bytes())
         assert module.result_of(runs[0]) != a
         (runs[0] / name).write_bytes(whole)

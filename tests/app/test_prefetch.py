@@ -87,6 +87,24 @@ def test_the_same_graphs_for_any_workers_and_window(gnn, workers, window, mode):
     assert not prefetch_threads()
 
 
+@EVERY
+@pytest.mark.parametrize("numbers", [[4, 1, 4], [], range(2, 9, 3)])
+def test_some_of_the_batches(gnn, workers, numbers):
+    """With the bits that they have among all."""
+    want = gnn.samplers.sample_mfg_many(GRAPH, SEEDS, (4, 3), **NAME)
+    options = {"workers": workers, "window": 2, "numbers": numbers}
+    with gnn.Prefetcher(GRAPH, SEEDS, (4, 3), **NAME, **options) as batches:
+        got = list(batches)
+    assert [b for b, _ in got] == list(numbers)
+    assert_bits([mfg for _, mfg in got], [want[b] for b in numbers])
+
+
+@pytest.mark.parametrize("numbers", [[-1], [len(SEEDS)], [0.5], 3])
+def test_numbers_of_no_batch(gnn, numbers):
+    with pytest.raises((TypeError, ValueError), match="numbers must"):
+        gnn.Prefetcher(GRAPH, SEEDS, (4, 3), **NAME, numbers=numbers)
+
+
 @ASYNCHRONOUS
 @pytest.mark.parametrize("window", [1, 3, 20])
 def test_order_does_not_depend_on_who_is_fast(workers, window):

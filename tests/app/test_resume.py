@@ -293,10 +293,18 @@ def test_stopped_in_the_first_epoch_of_a_run_that_replaces_another(argv, tmp_pat
 
 
 def test_interrupted_before_there_is_anything_to_go_on_from(argv, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr("refimpl.lab.apps.run.load_dataset", _interrupt)
+    monkeypatch.setattr("refimpl.lab.apps.preparing.load_dataset", _interrupt)
     assert main(argv("out")) == 130
     assert capfd.readouterr().err == "minibatch-gnn: interrupted\n"
     assert not (tmp_path / "out").exists()
+
+
+def test_interrupted_while_the_checkpoint_is_read(argv, tmp_path, monkeypatch, capfd):
+    assert main(argv("out", "--epochs", 1)) == 0
+    capfd.readouterr()
+    monkeypatch.setattr("refimpl.lab.apps.resuming.load_checkpoint", _interrupt)
+    assert resume(tmp_path / "out") == 130
+    assert capfd.readouterr().err == "minibatch-gnn: interrupted\n"
 
 
 def _interrupt(*args, **kwargs):

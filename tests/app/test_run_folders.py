@@ -16,8 +16,8 @@ from tiny_data import arrays_of
 from refimpl.lab.apps import plots, results
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.output import RESULTS
 from refimpl.lab.apps.results import LOCK, results_in
-from refimpl.lab.apps.run import RESULTS
 from refimpl.lab.training.trainer import Trainer
 
 TRAIN = ["train", "--data", "karate", "--hidden", "8", "--epochs", "2"]
@@ -51,7 +51,7 @@ def test_a_second_run_keeps_the_first(run, tmp_path, monkeypatch):
     before = contents(out)
     assert before.keys() == set(RESULTS) - {"curve.png"}
     with monkeypatch.context() as patch:
-        patch.setattr("refimpl.lab.apps.run.load_dataset", None)  # nothing is read before
+        patch.setattr("refimpl.lab.apps.preparing.load_dataset", None)  # nothing is read before
         status, said = run(*TRAIN, "--seed", 1, "--out", out)
     assert (status, len(said.splitlines())) == (2, 1)
     for word in (str(out), "metrics.json", "--resume", "--overwrite", "--out"):

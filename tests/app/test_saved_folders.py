@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from refimpl import Dataset, TypedGraph, load_dataset
-from refimpl.lab.apps.run import facts_of
+from refimpl.lab.apps.preparing import facts_of
 from refimpl.lab.data import verifying
 from refimpl.lab.data.arrays import ArrayFile
 

@@ -185,7 +185,7 @@ def test_profiles_follow_the_training_nodes(gnn, dataset):
     )  # fmt: skip
     asked = config("fresh", "sage", batch_size=10, hotness="profile", buffer=2**20)
     with gnn.make_trainer(data, asked) as trainer:
-        hotness = trainer.iterations._hotness()
+        hotness = trainer.iterations.hottest
     assert hotness[:NODES].max() > 0
     assert_array_equal(hotness[NODES:], 0)
 

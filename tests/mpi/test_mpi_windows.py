@@ -1,17 +1,14 @@
 """Features between ranks: threads here, and real MPI processes where there is an MPI."""
 
-import os
-import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 import mpi_ranks
 import numpy as np
 import pytest
+from launching import done, need_mpi
 
 import refimpl
-from refimpl.loader import mpi
+from refimpl.loader import threads
 
 pytestmark = pytest.mark.runs
 
@@ -23,34 +20,11 @@ def test_fetches_between_threads(size):
     assert refimpl.loader.SimComm.run(size, mpi_ranks.check) == [FETCHES] * size
 
 
-def mpiexec():
-    """Return the mpiexec beside this Python, or on the path; None without one."""
-    beside = Path(sys.executable).with_name("mpiexec")
-    return str(beside) if beside.exists() else shutil.which("mpiexec")
-
-
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_fetches_between_processes(size):
-    pytest.importorskip("mpi4py")
-    if mpiexec() is None:
-        pytest.skip("no mpiexec")
-    oversubscribed = {  # Open MPI's permissions; MPICH needs none
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMP_NUM_THREADS": "1",
-    }
-    program = [sys.executable, "-m", "mpi4py", mpi_ranks.__file__]
-    done = subprocess.run(
-        [mpiexec(), "-n", str(size), *program],
-        env=os.environ | oversubscribed,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.strip() == f"{size} ranks, {size * FETCHES} fetches checked"
+    need_mpi()
+    said = done(size, "-m", "mpi4py", mpi_ranks.__file__)
+    assert said.strip() == f"{size} ranks, {size * FETCHES} fetches checked"
 
 
 def test_without_mpi4py_the_extra_is_named(monkeypatch):
@@ -88,7 +62,7 @@ def test_one_rank_may_read_while_no_other_takes_part():
 def test_each_round_reads_from_one_rank_only(monkeypatch):
     """And waits for the others before the next begins."""
     seen, X = [], np.ones((4, 1), np.float32)
-    get, barrier = mpi._SimWindow.get, mpi.SimComm.barrier
+    get, barrier = threads._SimWindow.get, threads.SimComm.barrier
 
     def noted_get(window, peer, rows, out):
         seen.append((window._comm.rank, peer))
@@ -101,8 +75,8 @@ def test_each_round_reads_from_one_rank_only(monkeypatch):
     def work(comm):
         with refimpl.loader.DistributedFeatures(comm, X[comm.rank : comm.rank + 1]) as features:
             comm.barrier()
-            monkeypatch.setattr(mpi._SimWindow, "get", noted_get)
-            monkeypatch.setattr(mpi.SimComm, "barrier", noted_barrier)
+            monkeypatch.setattr(threads._SimWindow, "get", noted_get)
+            monkeypatch.setattr(threads.SimComm, "barrier", noted_barrier)
             rounds = refimpl.loader.pairwise_exchange(1 - np.eye(4, dtype=int))
             trace = features.fetch_one_sided(np.arange(4), rounds=rounds).trace
         return trace.rounds

@@ -15,6 +15,7 @@ from refimpl.lab.apps.results import add_overwrite
 from refimpl.lab.apps.run import train
 from refimpl.lab.apps.sample import sample, sample_options
 from refimpl.lab.apps.stepper import command as trace
+from refimpl.lab.distributed.launch import told
 from refimpl.lab.training.config import suggestion
 from refimpl.lab.training.settings import to_json
 
@@ -197,14 +198,20 @@ def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
     try:
         return _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
     except (UserError, OSError) as error:  # an OSError is never the program's fault
-        print(f"{prog}: error: {error}", file=sys.stderr)
+        _say(f"{prog}: error: {error}")
         return 2
     except Interrupted as stop:
-        print(f"{prog}: {stop}", file=sys.stderr)
+        _say(f"{prog}: {stop}")
         return 130
     except KeyboardInterrupt:
-        print(f"{prog}: interrupted", file=sys.stderr)
+        _say(f"{prog}: interrupted")
         return 130
+
+
+def _say(message):
+    """Show a message; of several processes that were started together one does."""
+    if told()[0] == 0:
+        print(message, file=sys.stderr)
 
 
 def _run(arguments, impl, prog):

@@ -13,8 +13,8 @@ from refimpl.lab.apps import info, report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import Option
 from refimpl.lab.apps.options import RUN, load_implementation, train_options
+from refimpl.lab.apps.preparing import check_sampler, facts_of, limited_threads, load_data
 from refimpl.lab.apps.results import check_free
-from refimpl.lab.apps.run import check_sampler, facts_of, limited_threads, load_data
 from refimpl.lab.apps.settings import asked, config_of, recorded
 from refimpl.lab.training.settings import MOST
 from refimpl.lab.training.trainer import make_trainer

@@ -14,7 +14,7 @@ from refimpl.lab.training.config import PARTS, TrainConfig
 from refimpl.lab.training.settings import settings_of
 
 DTYPES = ("float32", "float64")
-PLACES = ("memory", "mmap")  # of features
+PLACES = ("memory", "mmap", "parts")  # of features
 RUN, COMMON = "run", "model and training"  # headings
 
 
@@ -26,6 +26,13 @@ def data_source(text):
 def split_asked(text):
     """Return a number as an int, and a name as it is."""
     return int(text) if text.isdecimal() else text
+
+
+def rounds_asked(text):
+    """Return None, "pairwise", or the numbers of a tree's branches."""
+    if text in ("none", "pairwise"):
+        return None if text == "none" else text
+    return [int(part) for part in text.split(",")]
 
 
 def run_options(impl="fastimpl"):
@@ -101,11 +108,23 @@ def run_options(impl="fastimpl"):
         Option(
             "features_in",
             "training reads features in memory, or in a file in the folder, mapped into memory, "
-            "that lasts as long as the run; evaluation reads them in memory; never changes a "
+            "that lasts as long as the run, or, under mpirun, in parts: each rank has its share of "
+            "the rows and reads the others'; evaluation reads them in memory; never changes a "
             f"result; {only}",
             PLACES[0],
             choices=PLACES,
             only=reading,
+            free=True,
+        ),
+        Option(
+            "rounds",
+            "ranks read features of others all at once (none), or in rounds in which no link "
+            "carries two transfers: pairwise, or by a tree with so many branches at each level, "
+            "such as 2,4 for two machines of four ranks; never changes a result",
+            shown="none",
+            parse=rounds_asked,
+            metavar="none|pairwise|COUNT,..",
+            only={"features_in": ("parts",)},
             free=True,
         ),
         Option(

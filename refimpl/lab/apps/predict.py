@@ -15,8 +15,8 @@ from refimpl.lab.apps import report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import Option, flag
 from refimpl.lab.apps.options import load_implementation, option_of, run_options
+from refimpl.lab.apps.preparing import limited_threads
 from refimpl.lab.apps.results import check_free
-from refimpl.lab.apps.run import limited_threads
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import read_features, read_graph
 from refimpl.lab.data.loading import load_dataset

@@ -14,12 +14,16 @@ FORMAT = "{l_bar}{bar}| epoch {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"
 class Progress:
     """A bar on stderr with loss and validation F1, and what a cache of embeddings saves.
 
-    Silent where stderr is not a terminal.
+    Silent where stderr is not a terminal, or where it is not to be shown.
     """
 
-    def __init__(self, epochs, done):
+    def __init__(self, epochs, done, shown=True):
         self.bar = tqdm(
-            total=epochs, initial=done, bar_format=FORMAT, file=sys.stderr, disable=None
+            total=epochs,
+            initial=done,
+            bar_format=FORMAT,
+            file=sys.stderr,
+            disable=None if shown else True,
         )
         self.done = done
         self.scores: dict[str, str] = {}

@@ -14,7 +14,7 @@ from refimpl.lab.training.models import MODELS
 from refimpl.lab.training.state import EpochRecord
 from refimpl.profiling import PARTS
 
-RARE = "normalization", "cache"  # parts that most methods do not have
+RARE = "normalization", "cache", "communication"  # parts that most methods do not have
 TRAINING = tuple(part for part in PARTS if part != "evaluation")
 
 
@@ -49,6 +49,8 @@ def summary(metrics):
     tables = [table(results), table(times)]
     if metrics.get("loads"):
         tables.insert(1, table(_loads(metrics["loads"], metrics["cache"])))
+    if "ranks" in metrics:
+        tables.append(table(_ranks(metrics["ranks"])))
     return "\n\n".join(tables)
 
 
@@ -85,6 +87,23 @@ def _loads(loads, cache):
         ("hit rate", _percent(loads["hit_rate"])),
         ("bytes of the cache", f"{cache['bytes']:,}"),
     ]
+
+
+def _ranks(ranks):
+    """Return the rows of a table of what each rank sent, and of the seconds that it waited."""
+    head = ["rank", "workers", "MiB of gradients", "s sent", "s waited"]
+    fetched = "features" in ranks[0]
+    rows = [[*head, *(["features read", "MiB", "s waited"] if fetched else [])]]
+    for one in ranks:
+        sent, (first, last) = one["gradients"], one["workers"]
+        of_workers = str(first) if first == last else f"{first} to {last}"
+        row = [str(one["rank"]), of_workers, f"{sent['bytes'] / 2**20:.1f}"]
+        row += [f"{sent['exchanging']:.3f}", f"{sent['waiting']:.3f}"]
+        if fetched:
+            read = one["features"]
+            row += [f"{read['rows']:,}", f"{read['bytes'] / 2**20:.1f}", f"{read['waiting']:.3f}"]
+        rows.append(row)
+    return rows
 
 
 def _percent(share):

@@ -11,8 +11,8 @@ from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import Option, hyphenated
 from refimpl.lab.apps.options import data_source, load_implementation, run_options
+from refimpl.lab.apps.preparing import limited_threads, load_data
 from refimpl.lab.apps.results import results_in
-from refimpl.lab.apps.run import limited_threads, load_data
 from refimpl.lab.apps.sampler_options import SAMPLER_OPTIONS, sampler_of, sampler_settings
 from refimpl.lab.apps.settings import check_applicable
 from refimpl.lab.apps.structure import HUBS, hub_share, overlap, structure

@@ -146,7 +146,8 @@ def training_options():
 def sampler_of(settings, graph):
     """Return the Sampler that settings ask for, its sizes in proportion to the graph."""
     options = {parameter: settings.get(name) for name, parameter in PARAMETERS.items()}
-    return scaled_sampler(graph, settings["sampler"], **options)
+    parts = settings["workers_a_step"] if settings.get("partition") == "local" else 1
+    return scaled_sampler(graph, settings["sampler"], parts=parts, **options)
 
 
 def sampler_settings(sampler):

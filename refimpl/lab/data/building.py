@@ -10,7 +10,7 @@ import numpy as np
 from refimpl._reading import map_npy, naming, reading
 from refimpl.graph import Graph
 from refimpl.lab.data.arrays import ArrayFile
-from refimpl.lab.data.dataset import UNKNOWN, checked_parts
+from refimpl.lab.data.dataset import UNKNOWN, check_classes, checked_parts
 from refimpl.lab.data.edges import EdgeSorter, write_sorted
 from refimpl.lab.data.loading import parts_of_few
 from refimpl.lab.data.preparation import all_finite, check_finite, chosen_scaling, scaling_of
@@ -22,6 +22,7 @@ from refimpl.lab.data.writing import (
     write_array,
     write_meta,
     write_small,
+    writer,
 )
 from refimpl.loader.features import check_scaling
 from refimpl.typed import TypedGraph
@@ -96,12 +97,7 @@ class Target:
         elif found.setting == "inductive":
             inner_arrays, inner = write_induced(graph, parts["train"], self.place)
             arrays |= inner_arrays
-
-        def write(name, values):
-            if values is not None:
-                arrays[name] = write_array(self.place, name, values)
-
-        write_small(write, found)
+        write_small(writer(self.place, arrays), found)
         write_meta(self.place, found, arrays, facts, inner)
 
     def _by_name(self):
@@ -131,6 +127,8 @@ class Target:
         else:
             most = (int(block.max(initial=UNKNOWN)) for block in in_blocks(labels))
             classes = max(most, default=UNKNOWN) + 1
+        with naming(source.labels_path):
+            check_classes(classes, source.n)
         if self.count is not None:
             return parts_of_few(labels, classes, self.count, self.seed), classes
 

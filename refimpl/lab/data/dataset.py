@@ -17,7 +17,7 @@ from refimpl.loader.files import AT_REST
 SETTINGS = ("transductive", "inductive")
 KEPT = (*AT_REST, np.dtype(np.float64))  # of features
 UNKNOWN = -1  # the class of a node that has none
-MOST_CLASSES = 2**31 - 1
+MOST_CLASSES = 2**15  # or as many as there are nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,8 @@ class Dataset(FromElsewhere):
     known : (n,) bool array, optional
         Where the rows of several classes a node are known. Default: everywhere.
     classes : int, optional
-        How many classes there are. Default: the largest and 1, or the width of the rows.
+        How many classes there are, at most 32,768 or n. Default: the largest and 1, or the width of
+        the rows.
     class_names : sequence of str, optional
         What classes are called, each by another name. Stored as a tuple.
     node_names : (n,) sequence, optional
@@ -250,12 +251,20 @@ def _checked_labels(labels, n, classes, known):
             raise ValueError(f"labels must be classes from 0 on, or -1, got {labels.min()}")
         found, unknown = int(labels.max()) + 1 if n else 0, labels == UNKNOWN
     if classes is None:
+        check_classes(found, n)
         classes = found
-    elif _check.integer("classes", classes, 1, MOST_CLASSES) < found or (
+    elif _check.integer("classes", classes, 1, max(MOST_CLASSES, n)) < found or (
         labels.ndim == 2 and classes > found
     ):
         raise ValueError(f"classes must be {found} as in labels, or more, got {classes}")
     return {"labels": labels, "classes": classes, "unknown": unknown}
+
+
+def check_classes(classes, n):
+    """Raise ValueError if labels of `n` nodes have more classes than any data set needs."""
+    most = max(MOST_CLASSES, n)
+    if classes > most:
+        raise ValueError(f"labels must have at most {most} classes, got {classes}")
 
 
 def checked_parts(parts, n, unknown):

@@ -24,7 +24,14 @@ import numpy as np
 from refimpl import _check
 from refimpl._reading import map_npy, naming, reading
 from refimpl.graph import Graph
-from refimpl.lab.data.dataset import KEPT, SETTINGS, Dataset, checked_names, checked_parts
+from refimpl.lab.data.dataset import (
+    KEPT,
+    SETTINGS,
+    Dataset,
+    check_classes,
+    checked_names,
+    checked_parts,
+)
 from refimpl.lab.data.preparation import chosen_scaling
 from refimpl.lab.data.verifying import verify_folder
 from refimpl.lab.data.writing import ARRAYS, FORMAT, META, PARTS, VERSION
@@ -49,7 +56,6 @@ KINDS = {
 FACTS = {"nodes": int, "entries": int, "symmetric": bool, "self_loops": bool, "max_degree": int}
 TYPED = {"relations": int, "kinds": int}
 ENTRY = {"file": str, "dtype": str, "shape": list, "blake2b": str}
-MOST_CLASSES = 2**15  # or as many as there are nodes
 
 
 def is_folder(path):
@@ -223,8 +229,9 @@ def _check_together(meta, arrays):
     axes = 2 if meta["multilabel"] else 1
     if labels.dtype.kind not in "iub" or labels.ndim != axes:
         raise ValueError(f"labels must be integers of {axes} axes")
-    if classes > max(MOST_CLASSES, n) or (axes == 2 and labels.shape[1] != classes):
-        raise ValueError(f"classes must be as in labels, at most {MOST_CLASSES} or the nodes")
+    check_classes(classes, n)
+    if axes == 2 and labels.shape[1] != classes:
+        raise ValueError(f"classes must be {labels.shape[1]} as in labels, got {classes}")
     if ("known" in arrays) and axes == 1:
         raise ValueError("known is for labels of several classes")
     _check_graph("graph", meta["graph"], arrays, "")

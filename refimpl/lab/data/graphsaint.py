@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from refimpl import _check
-from refimpl._reading import check_growth, map_npy, naming, read_npz, reading, size_of
+from refimpl._reading import check_nodes, map_npy, naming, read_npz, reading, size_of
 from refimpl.graph import as_graph, from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_finite, chosen_scaling, induced
@@ -17,7 +17,6 @@ PARTS = {  # of some of SciPy's formats
     "csc": ("indptr", "indices"),
     "coo": ("row", "col"),
 }
-NUMBER = 8  # bytes, at most
 
 
 def load_graphsaint(folder, dtype="float32", *, scaling="standard"):
@@ -109,7 +108,7 @@ def _graph(arrays, size):
     n = int(shape[0])
     if n != shape[1]:
         raise ValueError(f"it must be square, got shape {tuple(shape.tolist())}")
-    check_growth(f"a graph of {n} nodes", n * NUMBER, size)
+    check_nodes(n, size)
     first, second = (arrays[name] for name in PARTS[form])
     if arrays["data"].shape != second.shape:
         raise ValueError(f"it must have a value for each of {second.size} entries")

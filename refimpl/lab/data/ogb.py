@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from refimpl._reading import naming, reading, streaming_npz
+from refimpl._reading import check_growth, check_nodes, naming, reading, size_of, streaming_npz
 from refimpl.graph import from_edges
 
 TEXT, BINARY = ("edge", "num-node-list", "node-feat", "node-label"), ("data.npz", "node-label.npz")
@@ -72,6 +72,10 @@ class OgbFolder:
         self.features_path = self.edges_path if self.binary else self._path(TEXT[2])
         self.labels_path = self.raw / BINARY[1] if self.binary else self._path(TEXT[3])
         self.n = self._nodes()
+        held = {self.edges_path, self.features_path, self.labels_path}
+        size = sum(path.stat().st_size for path in held)
+        with naming(self.raw):
+            check_nodes(self.n, size)
         self.split = self._split(split)
         self.width, self.dtype = self._features()
 
@@ -105,7 +109,7 @@ class OgbFolder:
     def features(self):
         """Yield the features in blocks of rows: (any, f) arrays of `dtype`."""
         if not self.binary:
-            yield from text_blocks(self.features_path, np.float32, self.width)
+            yield from text_blocks(self.features_path, np.float32, self.width, self.n)
             return
         with self._arrays() as open_array:
             stream = open_array("node_feat")
@@ -116,7 +120,7 @@ class OgbFolder:
     def labels(self):
         """Yield the labels in blocks of rows: (any, columns) numbers, perhaps with NaN."""
         if not self.binary:
-            yield from text_blocks(self.labels_path, np.float64)
+            yield from text_blocks(self.labels_path, np.float64, most=self.n)
             return
         with self._arrays(self.labels_path) as open_array:
             stream = open_array("node_label")
@@ -134,7 +138,7 @@ class OgbFolder:
         """Return the nodes of "train", "val" or "test"."""
         path = self.split / f"{FILES[name]}.csv.gz"
         path = path if path.exists() else path.with_suffix("")
-        blocks = [block[:, 0] for block in text_blocks(path, np.int64, 1)]
+        blocks = [block[:, 0] for block in text_blocks(path, np.int64, 1, self.n)]
         return np.concatenate(blocks) if blocks else np.empty(0, np.int64)
 
     def _path(self, name):
@@ -147,7 +151,7 @@ class OgbFolder:
                 counts = open_array("num_nodes_list").take(2)
         else:
             path = self._path(TEXT[1])
-            counts = np.concatenate([np.empty(0, np.int64), *map(np.ravel, text_blocks(path))])
+            counts = next(text_blocks(path, most=1), np.empty(0, np.int64)).ravel()
         if counts.size != 1 or counts.dtype.kind not in "iu" or counts[0] < 1:
             raise ValueError(f"{self.raw} must have one graph, with the number of its nodes")
         return int(counts[0])
@@ -181,7 +185,7 @@ class OgbFolder:
         return streaming_npz(path or self.edges_path, "an archive of numpy.savez")
 
 
-def text_blocks(path, dtype=np.int64, columns=None, rows=ROWS):
+def text_blocks(path, dtype=np.int64, columns=None, most=None, rows=ROWS):
     """Yield the lines of a file of comma-separated numbers without titles, in blocks of rows.
 
     Parameters
@@ -191,6 +195,8 @@ def text_blocks(path, dtype=np.int64, columns=None, rows=ROWS):
     dtype : dtype
     columns : int, optional
         How many there must be. Default: as many as in the first line.
+    most : int, optional
+        How many lines there may be.
     rows : int
         In a block, at most.
 
@@ -201,9 +207,11 @@ def text_blocks(path, dtype=np.int64, columns=None, rows=ROWS):
     Raises
     ------
     FileNotFoundError, ValueError
-        If there is no such file, or it holds anything else; it is named.
+        If there is no such file, it holds anything else, or its numbers take far more than its
+        size, see `check_growth`; it is named.
     """
     with reading(path, "numbers separated by commas") as file:
+        size, taken, count = size_of(file), 0, 0
         if path.suffix == ".gz":
             file = gzip.open(file)  # noqa: SIM115 (it holds nothing that has to be closed)
         while block := _lines(file, rows):
@@ -211,6 +219,10 @@ def text_blocks(path, dtype=np.int64, columns=None, rows=ROWS):
             columns = numbers.shape[1] if columns is None else columns
             if numbers.shape != (len(block), columns):
                 raise ValueError(f"each line must have {columns} numbers")
+            taken, count = taken + numbers.nbytes, count + len(numbers)
+            check_growth("its numbers", taken, size)
+            if most is not None and count > most:
+                raise ValueError(f"it must have at most {most} lines")
             yield numbers
 
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refimpl._foreign import as_names, numbers_in
-from refimpl._reading import check_growth, streaming_npz
-from refimpl.lab.data.graphsaint import NUMBER, PARTS, read_features, read_labels, read_roles
+from refimpl._reading import check_nodes, streaming_npz
+from refimpl.lab.data.graphsaint import PARTS, read_features, read_labels, read_roles
 from refimpl.lab.data.ogb import OgbFolder, classes_of
 from refimpl.lab.data.sources import (
     drawn_parts,
@@ -241,7 +241,7 @@ class MatrixFile:
             self.n = int(shape[0])
             if self.n != shape[1]:
                 raise ValueError(f"it must be square, got shape {tuple(shape.tolist())}")
-            check_growth(f"a graph of {self.n} nodes", self.n * NUMBER, self.path.stat().st_size)
+            check_nodes(self.n, self.path.stat().st_size)
             first, second, data = map(open_array, (*PARTS[self.form], "data"))
             self.entries = second.left
             rows = self.entries if self.form == "coo" else self.n + 1

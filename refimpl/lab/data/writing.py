@@ -49,6 +49,18 @@ def write_array(folder, name, values):
         return file.finish()
 
 
+def writer(folder, arrays):
+    """Return a function of a name and an array that writes it and puts what meta.json says of it
+    into `arrays`; where there is None for an array, it does nothing.
+    """
+
+    def write(name, values):
+        if values is not None:
+            arrays[name] = write_array(folder, name, values)
+
+    return write
+
+
 @contextmanager
 def new_folder(path, overwrite):
     """Give a folder to write in, which stands at `path` once the block has ended without an error.
@@ -119,11 +131,7 @@ def write_all_but_features(place, dataset, arrays):
     arrays : dict
         What `ArrayFile.finish` returned, by name, of all that is there.
     """
-
-    def write(name, values):
-        if values is not None:
-            arrays[name] = write_array(place, name, values)
-
+    write = writer(place, arrays)
     write_graph(write, "", dataset.graph)
     write("labels", dataset.labels)
     write("known", dataset.known)
@@ -139,7 +147,7 @@ def write_all_but_features(place, dataset, arrays):
 
 
 def write_graph(write, prefix, graph):
-    """Write the arrays of a graph."""
+    """Write the arrays of a graph by what `writer` returned."""
     write(f"{prefix}indptr", graph.indptr)
     write(f"{prefix}indices", graph.indices)
     if isinstance(graph, TypedGraph):

@@ -29,7 +29,7 @@ class InMemory:
 
     def __init__(self, shape, dtype):
         self.shape, self.dtype, self.filled = shape, dtype, 0
-        self.array: Any = None
+        self.array: Any = None if shape[0] else np.empty(shape, dtype)
 
     def append(self, rows):
         """Add some rows at the end; all of them are kept as they are."""

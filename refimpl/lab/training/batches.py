@@ -1,7 +1,6 @@
 """Which nodes an iteration is about: orders that depend on the iteration's number alone."""
 
 from functools import partial
-from itertools import count
 
 from refimpl.lab.training.methods.base import hop_fanouts
 from refimpl.lab.training.pool import Pool, one_by_one
@@ -26,12 +25,13 @@ class DrawnLayers:
         roots = run.roots
         self.shuffle = Shuffle(run.gnn, len(roots), settings.batch_size, run.config.rng)
         with timed("sampling"):
-            self.pool = Pool(
-                one_by_one(partial(drawn, run.config.rng, roots, self.shuffle, sample)),
+            pool = Pool(
+                one_by_one(partial(drawn, run.config.rng, roots, self.shuffle, sample), run.turns),
                 size=settings.pool,
-                first=run.state.iterations,
+                first=run.begun,
                 background=settings.background,
             )
+        self.pool = run.ahead(pool, lambda drawn: drawn[0].nodes[0])
 
     def iteration(self):
         """Go forward and back over the next minibatch; return its `Step`."""
@@ -51,16 +51,19 @@ def drawn(seed, roots, shuffle, sample, iteration):
 
 
 def message_flow_graphs(run):
-    """Yield the sampled neighbours of iterations first, first + 1, .., without end.
+    """Yield the sampled neighbours of one minibatch after another, of those here, without end.
 
     FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5, of which ``# n`` marks line n. The threads that
     sample ahead end with ``close()``, or when nobody has the iterator any more.
     """
     gnn, graph, settings, seed = run.gnn, run.graph, run.config.method, run.config.rng
     nodes = run.roots
-    start, done = divmod(run.state.iterations, -(-len(nodes) // settings.batch_size))
-    for epoch in count(start):
+    batches = -(-len(nodes) // settings.batch_size)  # in an epoch
+    begun = run.begun
+    while True:
+        epoch = run.turns.number(begun) // batches
         with timed("sampling"):  # the prefetcher records the rest
+            numbers = of_epoch(run.turns, begun, epoch, batches)
             roots = gnn.samplers.epoch_batches(nodes, settings.batch_size, seed, epoch)  # 3
         with gnn.Prefetcher(
             graph,
@@ -70,8 +73,18 @@ def message_flow_graphs(run):
             epoch=epoch,
             workers=settings.workers,
             mode=settings.sample_mode,
+            numbers=numbers,
         ) as graphs:
-            for batch, mfg in graphs:  # 4
-                if batch >= done:  # others were done before the run was interrupted
-                    yield mfg  # 5
-        done = 0
+            for _, mfg in graphs:  # 4
+                yield mfg  # 5
+        begun += len(numbers)
+
+
+def of_epoch(turns, begun, epoch, batches):
+    """Return which batches of an epoch are here, from the minibatch with the count `begun` on."""
+    found: list[int] = []
+    while True:
+        number = turns.number(begun + len(found)) - epoch * batches
+        if number >= batches:
+            return found
+        found.append(number)

@@ -22,9 +22,12 @@ from refimpl.lab.training.settings import (
 from refimpl.streams import as_seed
 
 MOST_LAYERS = 1000
+MOST_WORKERS = 2**16
 CLASSIFIERS = ("dense", "layer")
 DECAYS = ("first", "all")
 MEASURES = ("score", "loss")
+PARTITIONS = ("whole", "local")
+SHUFFLE = 0.1  # where nobody says otherwise
 MEMORY, MEMORY_SHOWN = 2**30, "1GiB"  # of evaluation
 PARTS: dict[str, dict[str, Any]] = {"model": MODELS, "method": METHODS}  # classes themselves
 
@@ -97,6 +100,16 @@ class TrainConfig(Settings):
         Scale the rows of the last layer's output to length 1 before the classifier.
     classifier_relu : bool
         The ReLU that the papers print before the classifier's sigmoid or softmax (E-E8).
+    workers_a_step : int
+        Minibatches of a step, one for each of so many logical workers: Adam gets the mean of their
+        gradients. Whether they are in one process or in many changes no bit of the result: see
+        `train`. Methods that keep a row of every node, and "full", have one.
+    partition : {"whole", "local"}
+        Whether every worker samples in the whole training graph, or in a part of its own, which is
+        disjoint from the others' (JPDC'21 section 8); not for methods whose minibatches hang on
+        earlier ones, nor with `normalize`. Of several workers only.
+    shuffle : float in [0, 1]
+        Share of the nodes of each part that change places after every epoch.
     eval_memory : int
         Bytes that the exact pass which scores the model may take: see `Evaluation`. It changes no
         result.
@@ -176,6 +189,24 @@ class TrainConfig(Settings):
         MEASURES,
     )
     patience: int | None = integer(None, "stop after so many epochs without a better", metavar="E")
+    workers_a_step: int = integer(
+        1,
+        "minibatches in a step, each of a logical worker; the mean of their gradients moves the "
+        "weights. Under mpirun the ranks share the workers out, to the same bits on any number",
+        high=MOST_WORKERS,
+        metavar="W",
+    )
+    partition: str = choice(
+        "whole",
+        "every worker samples in the whole training graph, or in a part of its own (local)",
+        PARTITIONS,
+    )
+    shuffle: float = real(
+        SHUFFLE,
+        "share of each part's nodes that change places after every epoch, with partition local",
+        high=1,
+        metavar="SHARE",
+    )
     eval_every: int = integer(1, "score the validation nodes every so many epochs", metavar="E")
     eval_memory: int = size(
         MEMORY,
@@ -200,10 +231,27 @@ class TrainConfig(Settings):
         for name, default in (("epochs", self.method.epochs), ("lr", self.model.lr)):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default)
+        if self.workers_a_step > 1 and not self.method.several_workers:
+            raise ValueError(f'workers_a_step must be 1 where method is "{self.method.name}"')
+        self._check_partition()
         if self.classifier == "layer":
             self._check_last_layer()
         self.model.check(self)
         self.method.check(self)
+
+    def _check_partition(self):
+        """Raise ValueError unless each worker may have a part of its own, if it has one."""
+        if self.partition == "whole":
+            if self.shuffle != SHUFFLE:
+                raise ValueError(f'shuffle must be {SHUFFLE} where partition is "whole"')
+            return
+        if self.workers_a_step == 1:
+            raise ValueError('partition must be "whole" where workers_a_step is 1')
+        if not self.method.in_parts or getattr(self.method, "normalize", False):
+            more = " normalised" if self.method.in_parts else ""
+            raise ValueError(
+                f'partition must be "whole" where method is{more} "{self.method.name}"'
+            )
 
     def _check_last_layer(self):
         """Raise ValueError unless the model's last layer can be the classifier."""
@@ -217,6 +265,11 @@ class TrainConfig(Settings):
         """Whether a weight, by its full name, decays where anything does."""
         layer, _, short = name.partition(".")
         return short != "b" and (self.decay == "all" or layer == "layer1")
+
+    @property
+    def parts(self):
+        """Into how many parts the training graph is cut."""
+        return 1 if self.partition == "whole" else self.workers_a_step
 
     @property
     def reach(self):

@@ -8,6 +8,7 @@ import numpy as np
 from refimpl._products import rows_alike
 from refimpl._threads import one_blas_thread
 from refimpl.graph import undirected
+from refimpl.lab.distributed.rows import SharedRows
 from refimpl.lab.training.activations import InMemory, Loaded, Scratch
 from refimpl.lab.training.complete import Needed, cuts
 from refimpl.lab.training.config import MEMORY
@@ -76,7 +77,7 @@ class Plan(NamedTuple):
     on_disk : bool
         Whether that is kept in a file.
     blocks : list of (first, last)
-        Its rows.
+        Those of its rows that are computed here.
     """
 
     hop: int
@@ -105,6 +106,10 @@ class Evaluation:
     memory : int
         Bytes for all but the features and the result, which are the caller's, the weights, and
         13 bytes a node. A single row may take more.
+    comm : Communicator, optional
+        The ranks that compute a share of each layer's rows each, and read those of other ranks
+        where the next layer needs them: with the same bits. Each rank gets the whole result, but
+        no embeddings. Default: there are no others.
 
     Raises
     ------
@@ -112,11 +117,12 @@ class Evaluation:
         If the graph is not one that the model works on.
     """
 
-    def __init__(self, stack, graph, nodes=None, *, dtype, memory=MEMORY):
+    def __init__(self, stack, graph, nodes=None, *, dtype, memory=MEMORY, comm=None):
         undirected(graph)
         stack.model.check_graph(graph)
         self.stack, self.gnn, self.hidden = stack, stack.gnn, stack.config.hidden
         self.dtype, self.memory = np.dtype(dtype), memory
+        self.comm = comm if comm is not None and comm.size > 1 else None
         self.back: np.ndarray | slice = slice(None)  # where each of `nodes` stands in the result
         ids = np.arange(graph.n, dtype=np.int32)
         if nodes is not None:
@@ -137,7 +143,7 @@ class Evaluation:
             By name, as ``stack.shapes()``.
         load : callable
             ``load(ids)`` returns the features of some nodes, scaled, (len(ids), f) of the dtype.
-            It is asked for needed nodes only.
+            It is asked for needed nodes only. Collective where there are other ranks.
         embeddings : bool
             Whether they are wanted.
 
@@ -158,7 +164,9 @@ class Evaluation:
                 wanted = InMemory((self.needed.counts[-1], width), self.dtype)
             for number, (one, plan) in enumerate(zip(self.passes, self.plans, strict=True)):
                 last_pass = number == len(self.passes) - 1
-                out = scratch.room(plan.shape, self.dtype, plan.on_disk and not last_pass)
+                on_disk = plan.on_disk and not last_pass
+                first, last = self._share(plan.shape[0])
+                out = scratch.room((last - first, plan.shape[1]), self.dtype, on_disk)
                 for first, last in plan.blocks:
                     operands, X = self._inputs(number, first, last, rows)
                     for stage in one.stages:
@@ -167,9 +175,11 @@ class Evaluation:
                         X = stage.run(weights_of(weights, stage.place), operands, X)
                     out.append(X)
                 rows.close()
-                rows = out
+                rows = out if self.comm is None else SharedRows(self.comm, out)
             found = None if wanted is None else wanted.array[self.back]
-            return FullGraphPass(found, rows.array[self.back])
+            logits = rows.take(self.gnn, slice(None))
+            rows.close()
+            return FullGraphPass(found, logits[self.back])
 
     def _inputs(self, number, first, last, rows):
         """Return what each hop of a pass aggregates with, and its input, for some rows."""
@@ -194,17 +204,25 @@ class Evaluation:
         plans, hop, held, width = [], 0, 0, self.stack.f_in
         for one in self.passes:
             shape = self.needed.counts[hop + one.hops], one.stages[-1].width
-            size = shape[0] * shape[1] * self.dtype.itemsize
-            on_disk = held + size > self.memory // 2
+            first, last = self._share(shape[0])
+            size = (last - first) * shape[1] * self.dtype.itemsize
+            on_disk = size > 0 and held + size > self.memory // 2
             size = 0 if on_disk else size
             room = max(self.memory * 3 // 4 - held - size, 1)
-            plan = Plan(hop, shape, on_disk, [(0, shape[0])])
-            if self._whole_cost(one, plan, width) > room:
-                blocks = cuts(shape[0], self._costs(one, plan, width), room)
-                plan = plan._replace(blocks=list(blocks))
+            plan = Plan(hop, shape, on_disk, [(first, last)] if first < last else [])
+            if last - first < shape[0] or self._whole_cost(one, plan, width) > room:
+                blocks = cuts(last - first, self._costs(one, plan, width), room)
+                plan = plan._replace(blocks=[(first + lo, first + hi) for lo, hi in blocks])
             plans.append(plan)
             hop, held, width = hop + one.hops, size, shape[1]
         return plans
+
+    def _share(self, count):
+        """Return (first, last) of those of so many rows that are computed here."""
+        if self.comm is None:
+            return 0, count
+        rank, size = self.comm.rank, self.comm.size
+        return count * rank // size, count * (rank + 1) // size
 
     def _whole_cost(self, one, plan, width):
         """Return how many bytes a pass takes as one block, at most."""
@@ -218,9 +236,12 @@ class Evaluation:
         """Return a function for how many bytes some rows of a pass take, at most."""
         entry, source, row = self._bytes(one, width)
 
+        begin, _ = self._share(plan.shape[0])
+
         def costs(first, last):
             if not one.hops:
                 return np.full(last - first, row)
+            first, last = first + begin, last + begin
             reached = (self.needed.degrees(self.needed.order[first:last]) + 1.0) ** one.hops
             return np.minimum(reached * (entry + source) + row, UNBOUNDED // len(reached))
 

@@ -10,6 +10,7 @@ from threadpoolctl import ThreadpoolController
 
 from refimpl import _check
 from refimpl._threads import in_background
+from refimpl.lab.training.turns import ALONE
 from refimpl.profiling import timed
 from refimpl.streams import as_seed
 
@@ -94,12 +95,12 @@ class Pool:
         self.close()
 
 
-def one_by_one(item):
-    """Return a `draw` for a `Pool` whose item q is ``item(q)``.
+def one_by_one(item, turns):
+    """Return a `draw` for a `Pool` of the items ``item(q)`` with the numbers q of these turns.
 
     Nothing that has the pool may hang on `item`: the thread has it, and ends with the pool.
     """
-    return lambda first, count: [item(q) for q in range(first, first + count)]
+    return lambda first, count: [item(turns.number(j)) for j in range(first, first + count)]
 
 
 class SubgraphPool(Pool):
@@ -118,6 +119,9 @@ class SubgraphPool(Pool):
         The paper's p_inter.
     first : int
         Number of the first subgraph.
+    turns : Turns
+        Whose subgraphs these are where a step has several workers; `first` counts them alone.
+        Default: all are.
     background : bool
         Sample the next `size` subgraphs in a thread while those before are used; ``close()`` or
         a ``with`` block ends the thread. It has the OpenMP limit of the thread that takes
@@ -131,9 +135,9 @@ class SubgraphPool(Pool):
 
     gnn: Any = None  # the implementation; bound in each package
 
-    def __init__(self, graph, sampler, rng, *, size=1, first=0, background=False):
+    def __init__(self, graph, sampler, rng, *, size=1, first=0, background=False, turns=ALONE):
         draw = partial(self.gnn.sample_many, graph, sampler, as_seed(rng))  # 4-6
-        super().__init__(draw, size=size, first=first, background=background)
+        super().__init__(turns.drawing(draw), size=size, first=first, background=background)
 
 
 class Worker:

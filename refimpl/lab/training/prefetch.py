@@ -17,7 +17,7 @@ MOST_WORKERS = 1024  # threads
 
 
 class Prefetcher:
-    """Pairs (b, MFG) of the batches 0, 1, .. of an epoch, in this order: an iterator.
+    """Pairs (b, MFG) of batches b of an epoch, in order: an iterator.
 
     FreshGNN's asynchronous sampling (VLDB'24 section 5). What is drawn depends on the
     batch's number alone, so neither `workers` nor `window` changes a bit. A batch may be begun
@@ -34,6 +34,8 @@ class Prefetcher:
         As for `sample_mfg`.
     batches : sequence of (any,) integer arrays
         The roots of each batch, as `epoch_batches` gives them.
+    numbers : sequence of ints, optional
+        Those of the batches that are wanted, in this order; default: all.
     workers : int
         Threads; each samples with one OpenMP thread. 0 samples when a batch is asked for, in the
         thread that asks, with as many OpenMP threads as it has.
@@ -50,7 +52,17 @@ class Prefetcher:
     gnn: Any = None  # the implementation; bound in each package
 
     def __init__(
-        self, graph, batches, fanouts, *, seed, epoch, workers=0, window=4, mode="layered"
+        self,
+        graph,
+        batches,
+        fanouts,
+        *,
+        seed,
+        epoch,
+        workers=0,
+        window=4,
+        mode="layered",
+        numbers=None,
     ):
         self.batches, fanouts, name, _ = many_arguments(
             graph, batches, fanouts, seed, epoch, 0, mode
@@ -60,6 +72,9 @@ class Prefetcher:
         )
         self.workers = _check.integer("workers", workers, 0, MOST_WORKERS)
         self.window = _check.integer("window", window, 1, 2**31 - 1)
+        count = len(self.batches)
+        wanted = range(count) if numbers is None else _check.sequence("numbers", numbers)
+        self.numbers = [_check.integer("numbers", b, 0, count - 1) for b in wanted]
         self.next_out = 0
         self.closed = False
         self._begun: deque[Future] = deque()  # batches next_out, next_out + 1, ..
@@ -70,7 +85,7 @@ class Prefetcher:
         return self
 
     def __next__(self):
-        if self.next_out == len(self.batches):
+        if self.next_out == len(self.numbers):
             self.close()
             raise StopIteration
         if self.closed:
@@ -83,13 +98,14 @@ class Prefetcher:
         self.next_out += 1
         if self.workers:
             self._begin()  # the window has moved on
-        return self.next_out - 1, mfg
+        return self.numbers[self.next_out - 1], mfg
 
     @timed("sampling")
     def _take(self):
         """Return the next batch's MFG."""
         if not self.workers:
-            return self._draw(self.batches[self.next_out], batch=self.next_out)
+            b = self.numbers[self.next_out]
+            return self._draw(self.batches[b], batch=b)
         self._begin()
         mfg = self._begun[0].result()
         self._begun.popleft()
@@ -107,8 +123,8 @@ class Prefetcher:
                 _use_one_thread,
                 tuple(ThreadpoolController().select(user_api="openmp").lib_controllers),
             )
-        last = min(self.next_out + self.window, len(self.batches))
-        for b in range(self.next_out + len(self._begun), last):
+        last = min(self.next_out + self.window, len(self.numbers))
+        for b in self.numbers[self.next_out + len(self._begun) : last]:
             task = partial(self._draw, self.batches[b], batch=b)
             self._begun.append(self._executor.submit(in_background, self._unwanted, task))
 

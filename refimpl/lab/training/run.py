@@ -5,8 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from refimpl.lab.distributed.parts import Ahead, FeatureParts
 from refimpl.lab.training.methods.base import Step
 from refimpl.lab.training.stack import NodePasses, Stack
+from refimpl.lab.training.turns import ALONE, Turns
+from refimpl.typed import TypedGraph
 
 
 @dataclass(eq=False)
@@ -22,8 +25,12 @@ class Run:
         With everything filled in that depends on the data.
     stack : Stack
     state : TrainState
-    features : array or None
+    features : array, FeatureParts or None
         Where training reads the features of node i of `graph` as row i, if not in the data set.
+    turns : Turns
+        Whose minibatches are gone over here.
+    worker : int
+        Whose the one under way is.
     """
 
     gnn: Any
@@ -32,6 +39,18 @@ class Run:
     stack: Stack
     state: Any
     features: Any = None
+    turns: Turns = ALONE
+    worker: int = 0
+
+    @property
+    def number(self):
+        """The number of the minibatch under way: of the iteration where there is one worker."""
+        return self.state.iterations * self.turns.workers + self.worker
+
+    @property
+    def begun(self):
+        """How many minibatches have been gone over here."""
+        return self.turns.begun(self.state.iterations)
 
     @property
     def graph(self):
@@ -52,6 +71,8 @@ class Run:
         """Return the features of some nodes, from where they are kept; default: of all."""
         gather = self.gnn.loader.gather_rows
         nodes = np.arange(self.graph.n) if nodes is None else nodes
+        if isinstance(self.features, FeatureParts):
+            return self.features.load(nodes)
         if self.features is not None:
             return gather(self.features, nodes, dtype=self.dtype)
         return self.dataset.inputs(self.dataset.in_graph(nodes), gather)
@@ -59,8 +80,20 @@ class Run:
     @property
     def row_bytes(self):
         """Bytes of a node's features where `load` reads them."""
+        if isinstance(self.features, FeatureParts):
+            return self.features.row_bytes
         X = self.dataset.features if self.features is None else self.features
         return X.shape[1] * X.itemsize
+
+    def ahead(self, minibatches, inputs):
+        """Return an iterator over minibatches, the features of the next one fetched meanwhile.
+
+        ``inputs(minibatch)`` returns the nodes whose features it loads, at once. Where features
+        are at hand these are the minibatches themselves.
+        """
+        if isinstance(self.features, FeatureParts):
+            return Ahead(minibatches, inputs, self.features.ask)
+        return minibatches
 
     def targets(self, nodes):
         """Return what a loss over some nodes compares with.
@@ -72,10 +105,22 @@ class Run:
         weights : (k,) array or None
             1 over the number of training nodes among them, 0 for the others; None where all are.
         """
-        Y, chosen = self.dataset.targets(self.dataset.in_graph(nodes)), self.in_loss(nodes)
+        Y, chosen = self.labels(nodes), self.in_loss(nodes)
         if chosen is None:
             return Y, None
         return Y, (chosen / max(np.count_nonzero(chosen), 1)).astype(self.dtype)
+
+    def subgraph(self, nodes):
+        """Return the subgraph on some nodes, ascending, with its types if it has any."""
+        return self.with_types(self.gnn.induced_subgraph(self.graph, nodes))
+
+    def with_types(self, sub):
+        """Return a subgraph with the types of its edges, where the graph has types."""
+        return self.graph.typed(sub) if isinstance(self.graph, TypedGraph) else sub
+
+    def labels(self, nodes):
+        """Return the labels of some nodes, as rows of 0 and 1."""
+        return self.dataset.targets(self.dataset.in_graph(nodes))
 
     def in_loss(self, nodes):
         """Return whether the loss is taken over each of some nodes; None where it is over all."""
@@ -91,7 +136,7 @@ class Run:
 
     def passes(self):
         """Return `NodePasses` of the next iteration."""
-        return NodePasses(self.gnn, self.stack, self.state.weights, self.state.iterations)
+        return NodePasses(self.gnn, self.stack, self.state.weights, self.number)
 
     def pass_over(self, operands, X, Y, node_weights=None):
         """Go forward and back over a minibatch; return its `Step`.
@@ -110,7 +155,7 @@ class Run:
             Their weights in the loss; default: 1 / n_dst each.
         """
         stack, state = self.stack, self.state
-        logits, kept = stack.forward(state.weights, operands, X, state.iterations)  # 7 9 J8:11
+        logits, kept = stack.forward(state.weights, operands, X, self.number)  # 7 9 J8:11
         loss = stack.loss(logits, Y, node_weights)  # 13
         gradients = stack.gradients(state.weights, operands, kept, loss.gradient)  # 15 J8:13
         return Step(loss.value, gradients, len(Y))

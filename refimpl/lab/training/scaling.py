@@ -7,7 +7,7 @@ from refimpl.samplers.sampling import Sampler, parameters_of, sampler_kernel
 MOST_NODES, WALK_LENGTH = 8000, 2  # where nobody says otherwise
 
 
-def scaled_sampler(graph, name="pin_tile", **options):
+def scaled_sampler(graph, name="pin_tile", *, parts=1, **options):
     """Return the Sampler `name`, its sizes in proportion to a small training graph.
 
     The budget n is a fifth of the nodes, at most 8000, where `options` has no other. From it
@@ -20,6 +20,8 @@ def scaled_sampler(graph, name="pin_tile", **options):
     graph : Graph
     name : str or callable
         The kernel, as for `Sampler`.
+    parts : int
+        Sizes are in proportion to one of so many parts of the graph, all of one size.
     **options
         As for `Sampler`; None stands for the default.
 
@@ -35,9 +37,10 @@ def scaled_sampler(graph, name="pin_tile", **options):
     function = sampler_kernel(name, "name")[1]
     undirected(graph)
     given = {key: value for key, value in options.items() if value is not None}
-    n = _check.integer("n", given.get("n", min(max(graph.n // 5, 1), MOST_NODES)), 1)
+    nodes = graph.n // _check.integer("parts", parts, 1)
+    n = _check.integer("n", given.get("n", min(max(nodes // 5, 1), MOST_NODES)), 1)
     h = _check.integer("h", given.get("h", WALK_LENGTH), 0)
-    m, b, r = (max(size, 1) for size in (min(n // 8, graph.n), n // 2, min(n // (h + 1), graph.n)))
+    m, b, r = (max(size, 1) for size in (min(n // 8, nodes), n // 2, min(n // (h + 1), nodes)))
     sizes = {"n": n, "m": m, "b": b, "r": r, "h": h}
     known = parameters_of(name, function, "name")
     if "n" not in known:  # the budget has set the other sizes

@@ -25,6 +25,8 @@ class EpochRecord(NamedTuple):
         Seconds since the start, in none of the other parts.
     cache : float
         Seconds since the start, a part too: FreshGNN's looking up, pruning and updating.
+    communication : float
+        Seconds since the start, a part too: averaging the gradients of several workers.
     val_loss : float or None
         Mean loss over the validation nodes; None where it was not taken.
     """
@@ -41,6 +43,7 @@ class EpochRecord(NamedTuple):
     evaluation: float
     cache: float = 0.0
     val_loss: float | None = None
+    communication: float = 0.0
 
 
 @dataclass
@@ -68,7 +71,8 @@ class TrainState:
     loads : list of dict
         Rows loaded and saved in each epoch; for method "fresh" and the like.
     cache : object or None
-        Of embeddings; in a state from a checkpoint, what its ``state_dict()`` gave.
+        Of embeddings, or one for each worker, of which a rank has those of its own workers; in a
+        state from a checkpoint, what its ``state_dict()`` gave.
     """
 
     weights: dict[str, np.ndarray]

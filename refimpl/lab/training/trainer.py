@@ -9,6 +9,10 @@ import numpy as np
 
 from refimpl._threads import one_blas_thread
 from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.distributed.local import LocalIterations
+from refimpl.lab.distributed.messages import check_alike
+from refimpl.lab.distributed.parts import FeatureParts
+from refimpl.lab.distributed.team import Team
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.evaluation import Evaluation
@@ -37,12 +41,16 @@ class Trainer:
     config : TrainConfig
     state : TrainState, optional
         Where to go on, and what then changes in place; default: the start.
-    features : (n, f) array, optional
+    features : (n, f) array or FeatureParts, optional
         Where training reads the features of node i of ``dataset.train_graph`` as row i, scaled.
+    comm : communicator, optional
+        The ranks that share the workers out.
 
     Attributes
     ----------
     run : Run
+    team : Team
+        The workers of a step.
     iterations : object
         Of the method: see `MethodSettings`.
     meter : Meter
@@ -51,11 +59,12 @@ class Trainer:
         Rows loaded in this epoch so far, if the method counts them.
     """
 
-    def __init__(self, gnn, dataset, config, state=None, features=None):
+    def __init__(self, gnn, dataset, config, state=None, features=None, comm=None):
         for name, value, kind in (("dataset", dataset, Dataset), ("config", config, TrainConfig)):
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
         config = config.fitted(dataset)
+        self.team = Team(config.workers_a_step, comm)
         for graph in (dataset.graph, dataset.train_graph):
             config.model.check_graph(graph)
         if config.patience is not None and not dataset.val.size:
@@ -66,6 +75,8 @@ class Trainer:
         if state is None:
             state = first_state(stack, config.rng, dataset.dtype)
         check_state(state, stack, dataset.dtype)
+        if comm is not None:
+            check_alike(self.team.comm, what_is_run(gnn, dataset, config, state))
         if features is not None:
             check_features(features, dataset)
         self.gnn, self.dataset, self.config, self.stack = gnn, dataset, config, stack
@@ -74,9 +85,10 @@ class Trainer:
         if state.history:
             last = state.history[-1]._asdict()
             self.meter.seconds = {part: last[part] for part in PARTS}
-        self.run = Run(gnn, dataset, config, stack, state, features)
+        self.run = Run(gnn, dataset, config, stack, state, features, self.team.turns)
         with self.meter:
-            self.iterations = config.method.start(self.run)
+            local = config.partition == "local"
+            self.iterations = (LocalIterations if local else config.method.start)(self.run)
         if state.cache is not None and self.iterations.cache is None:
             raise ValueError(f'state.cache must be None where method is "{config.method.name}"')
         state.cache = self.iterations.cache
@@ -98,19 +110,25 @@ class Trainer:
     def step(self):
         """Do one iteration; return its `Step`.
 
-        The method goes forward and back on its next minibatch, then Adam moves the weights.
+        The method goes forward and back on its next minibatch, or on that of each worker, then
+        Adam moves the weights.
         """
         if self.closed:
             raise ValueError("the trainer is closed")
         begin, before = perf_counter(), sum(self.meter.seconds.values())
         with self.meter, one_blas_thread():
-            step = self.iterations.iteration()
+            step = self.team.step(self._iteration)
             self.update(step.gradients)
         if step.counts is not None:
             self.counts_of_epoch = self.counts_of_epoch.plus(step.counts)
         recorded = sum(self.meter.seconds.values()) - before
         self.meter.seconds["other"] += perf_counter() - begin - recorded
         return step
+
+    def _iteration(self, worker):
+        """Go over the next minibatch, a worker's; return its `Step`."""
+        self.run.worker = worker
+        return self.iterations.iteration()
 
     def update(self, gradients):
         """Let Adam move the weights, and count the iteration.
@@ -217,6 +235,7 @@ class Trainer:
                     np.concatenate(parts),
                     dtype=self.dataset.dtype,
                     memory=self.config.eval_memory,
+                    comm=self.team.comm,
                 ),
             )
         return self.evaluation
@@ -239,6 +258,16 @@ class Trainer:
         )
 
 
+def what_is_run(gnn, dataset, config, state):
+    """Return what all ranks of a run must have in common, as far as it is known at once."""
+    return {
+        "implementation": gnn.__name__,
+        "configuration": repr(config),
+        "data set": (dataset.graph.n, dataset.graph.e, len(dataset.roots), dataset.dtype.name),
+        "state": (state.iterations, state.best_epoch, sorted(state.weights)),
+    }
+
+
 def warn_of_lost_edges(dataset):
     """Warn where inductive training keeps less than half of the training nodes' edges."""
     share = dataset.kept_share()
@@ -253,15 +282,16 @@ def warn_of_lost_edges(dataset):
 def check_features(features, dataset):
     """Raise unless training can read its rows of features from `features`."""
     shape, dtype = (dataset.train_graph.n, dataset.features.shape[1]), dataset.dtype
-    if not isinstance(features, np.ndarray):
+    if not isinstance(features, np.ndarray | FeatureParts):
         raise TypeError(f"features must be an array, got {type(features).__name__}")
-    if features.shape != shape or not features.flags.c_contiguous:
+    plain = isinstance(features, FeatureParts) or features.flags.c_contiguous
+    if features.shape != shape or not plain:
         raise ValueError(f"features must be C-contiguous {shape}, got {features.shape}")
-    if np.result_type(features, np.float32) != dtype:
+    if np.result_type(features.dtype, np.float32) != dtype:
         raise TypeError(f"features must be {dtype} as the data set, got {features.dtype}")
 
 
-def make_trainer(gnn, dataset, config, state=None, *, features=None):
+def make_trainer(gnn, dataset, config, state=None, *, features=None, comm=None):
     """Return one run over an implementation, to be taken an iteration or an epoch at a time.
 
     JPDC'21 Algorithm 1, or VLDB'24 Algorithm 1, opened up.
@@ -280,7 +310,9 @@ def make_trainer(gnn, dataset, config, state=None, *, features=None):
     features : (n, f) float16, float32 or float64 array, optional
         Where training reads the features of node i of ``dataset.train_graph`` as row i, scaled; a
         memory map, say. In the data set's dtype, or in float16 where that is float32. Default:
-        ``dataset.features``, which evaluation always reads.
+        ``dataset.features``, which evaluation always reads. Or a `FeatureParts` of the same ranks.
+    comm : MPIComm, SimComm or communicator of mpi4py, optional
+        As for `train`.
 
     Returns
     -------
@@ -289,17 +321,19 @@ def make_trainer(gnn, dataset, config, state=None, *, features=None):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind, or does not fit another.
+        If an argument is of the wrong kind, or does not fit another, or ranks differ.
+    ImportError
+        If `comm` is mpi4py's, and no MPI is there.
     """
-    return Trainer(gnn, dataset, config, state, features)
+    return Trainer(gnn, dataset, config, state, features, comm)
 
 
-def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None):
+def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None, comm=None):
     """Train a model by minibatches; return the weights that do best on validation nodes.
 
     JPDC'21 Algorithm 8, of which ``# n`` marks line n; the method's ``iteration`` is what stands
     in its loop, and `SubgraphPool` the pool. The result does not depend on the number of threads,
-    nor on the settings ``pool``, ``background`` and ``workers``.
+    nor on the settings ``pool``, ``background`` and ``workers``, nor on the number of ranks.
 
     Parameters
     ----------
@@ -313,6 +347,10 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None):
         Called with the TrainState after each epoch.
     features : (n, f) float16, float32 or float64 array, optional
         As for `make_trainer`.
+    comm : MPIComm, SimComm or communicator of mpi4py, optional
+        The ranks, each of which calls this with the same data, settings and state, and gets the
+        same result (collective). ``config.workers_a_step`` is a multiple of their number.
+        Default: one process does it all.
 
     Returns
     -------
@@ -321,9 +359,11 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or does not fit another.
+        If an argument is of the wrong kind or does not fit another, or ranks differ.
+    ImportError
+        If `comm` is mpi4py's, and no MPI is there.
     """
-    with make_trainer(gnn, dataset, config, state, features=features) as trainer:
+    with make_trainer(gnn, dataset, config, state, features=features, comm=comm) as trainer:
         while not trainer.done:  # 2 J1:2 E-F8: a number of epochs
             trainer.epoch()
             if after_epoch is not None:

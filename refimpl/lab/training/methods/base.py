@@ -45,6 +45,8 @@ class MethodSettings(Settings):
     once: ClassVar[str] = "normalization"  # what it does before training, for people
     counts_loads: ClassVar[bool] = False  # whether its steps have counts
     epochs: ClassVar[int] = 30  # where nobody says otherwise
+    several_workers: ClassVar[bool] = True  # whether a step may be of several minibatches
+    in_parts: ClassVar[bool] = False  # whether a worker may have a part of the graph of its own
     sees_all: ClassVar[bool] = False  # whether an epoch is about all nodes, not the roots alone
 
     def check(self, config):

@@ -1,7 +1,7 @@
 """Cluster-GCN: minibatches that are a few clusters of the training graph each."""
 
 from dataclasses import dataclass
-from functools import partial
+from operator import attrgetter
 from typing import ClassVar
 
 from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
@@ -11,7 +11,6 @@ from refimpl.lab.training.pool import Pool, one_by_one
 from refimpl.lab.training.settings import integer
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key
-from refimpl.typed import TypedGraph
 
 
 @dataclass(frozen=True)
@@ -73,12 +72,13 @@ class ClusterIterations:
         with timed("sampling"):
             partition = grow_clusters(run.graph, settings.clusters, key(seed, CLUSTERS))
             order = ClusterOrder(run.gnn, partition, seed, settings.clusters_per_batch)
-            self.pool = Pool(
-                one_by_one(partial(subgraph_of, run, order)),
+            pool = Pool(
+                one_by_one(lambda q: run.subgraph(order.nodes(q)), run.turns),
                 size=settings.pool,
-                first=run.state.iterations,
+                first=run.begun,
                 background=settings.background,
             )
+        self.pool = run.ahead(pool, attrgetter("nodes"))
 
     def iteration(self):
         """Go forward and back over the next union of clusters; return its `Step`."""
@@ -90,9 +90,3 @@ class ClusterIterations:
     def close(self):
         """End the pool's thread."""
         self.pool.close()
-
-
-def subgraph_of(run, order, iteration):
-    """Return the subgraph of the clusters of an iteration, with its types if it has any."""
-    sub = run.gnn.induced_subgraph(run.graph, order.nodes(iteration))
-    return run.graph.typed(sub) if isinstance(run.graph, TypedGraph) else sub

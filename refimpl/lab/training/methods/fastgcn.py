@@ -43,6 +43,7 @@ class FastGcn(MethodSettings):
 
     name: ClassVar[str] = "fastgcn"
     way: ClassVar[str] = "batches"
+    in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
     layer_sizes: tuple[int, ...] | None = layer_sizes()

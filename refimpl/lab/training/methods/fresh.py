@@ -1,6 +1,7 @@
 """FreshGNN: training on sampled neighbours, with embeddings of earlier iterations (VLDB'24)."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from numbers import Real
 from typing import ClassVar
@@ -25,7 +26,9 @@ from refimpl.lab.training.settings import (
     size,
     switch,
 )
+from refimpl.lab.training.worker_caches import kept_caches, state_of
 from refimpl.profiling import timed
+from refimpl.streams import WORKER, key
 
 FANOUTS = (20, 15, 10)  # FreshGNN section 7.1
 RANK_BASES = ("all", "new")
@@ -207,7 +210,9 @@ class Fresh(MethodSettings):
             self,
             fanouts=base.fitted_fanouts(self, config.reach, FANOUTS),
             # E-V21: not 200 for all graphs
-            t_stale=max(batches // 6, 1) if self.t_stale is None else self.t_stale,
+            t_stale=max(batches // (6 * config.workers_a_step), 1)
+            if self.t_stale is None
+            else self.t_stale,
             cache_layers=layers,
         )
 
@@ -226,11 +231,15 @@ class FreshIterations:
         self.cached_layers = s.cache_layers[::-1] if s.p_grad and s.t_stale else ()
         self.floats = s.buffer // np.dtype(run.dtype).itemsize
         self.performance = self._performance() if s.performance and self.cached_layers else None
-        self.cache = self._cache()
+        self.caches = {w: self._cache(w) for w in run.turns.mine}
+        self.cache = kept_caches(self.caches, run.turns)
 
     def iteration(self):
-        """Do lines 5 to 20 of Algorithm 1 on the next minibatch; return the `Step`."""
-        run, settings, cache = self.run, self.settings, self.cache
+        """Do lines 5 to 20 of Algorithm 1 on the next minibatch; return the `Step`.
+
+        Each worker has a cache of its own, in which only its own minibatches put embeddings.
+        """
+        run, settings, cache = self.run, self.settings, self.caches[self.run.worker]
         i, held = run.state.iterations, []
         before = cache.lost, cache.dropped
 
@@ -252,7 +261,7 @@ class FreshIterations:
             cached_layers=self.cached_layers if i >= settings.warmup else (),
             lookup_roots=settings.lookup_roots,
             performance=self.performance,
-            seed=run.config.rng,
+            seed=self._control_seed(),
             control=settings.control,
             p=settings.p_grad,
             rank_base=settings.rank_base,
@@ -262,9 +271,14 @@ class FreshIterations:
         counts = counts._replace(lost=cache.lost - before[0], dropped=cache.dropped - before[1])
         return Step(step.loss, model.gradients, len(step.nodes[-1]), counts)
 
+    def _control_seed(self):
+        """Return the seed of ranks at random: the run's, with the worker where there are more."""
+        seed, worker = self.run.config.rng, self.run.worker
+        return key(seed, WORKER, worker) if worker else seed
+
     @timed("normalization")
-    def _cache(self):
-        """Return the cache: as it was left, or with the hottest features."""
+    def _cache(self, worker):
+        """Return a worker's cache: as it was left, or with the hottest features."""
         run, settings, graph = self.run, self.settings, self.run.graph
         d = run.dataset.features.shape[1]
         cache = run.gnn.BidirectionalCache(
@@ -282,15 +296,17 @@ class FreshIterations:
         )
         found = run.state.cache
         if found is not None:
-            cache.load_state_dict(found if isinstance(found, dict) else found.state_dict())
+            cache.load_state_dict(state_of(found, worker, run.turns))
             return cache
         if run.state.iterations and self.cached_layers:
             raise ValueError("state.cache must have the embeddings of a run that has begun")
         if settings.hotness != "none":
-            cache.fill(run.load, self._hotness())
+            cache.fill(run.load, self.hottest)
         return cache
 
-    def _hotness(self):
+    @cached_property
+    def hottest(self):
+        """How hot each node's features are, the same for all workers."""
         run, settings, roots = self.run, self.settings, self.run.roots
         if settings.hotness == "degree":
             return run.gnn.history.degree_hotness(run.graph)

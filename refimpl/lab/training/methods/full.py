@@ -15,6 +15,7 @@ class FullBatch(MethodSettings):
 
     name: ClassVar[str] = "full"
     way: ClassVar[str] = "the full graph"
+    several_workers: ClassVar[bool] = False
     sees_all: ClassVar[bool] = True
     epochs: ClassVar[int] = 200  # of one step
 

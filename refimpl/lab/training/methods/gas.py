@@ -45,6 +45,7 @@ class Gas(MethodSettings):
 
     name: ClassVar[str] = "gas"
     way: ClassVar[str] = "batches"
+    several_workers: ClassVar[bool] = False
     sees_all: ClassVar[bool] = True
     kept: ClassVar[str] = "histories"
     counts_loads: ClassVar[bool] = True

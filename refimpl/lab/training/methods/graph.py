@@ -1,6 +1,7 @@
 """Training on sampled subgraphs: the method of both graph-sampling papers."""
 
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import ClassVar
 
 from refimpl.lab.training.methods import base
@@ -9,7 +10,6 @@ from refimpl.lab.training.scaling import scaled_sampler
 from refimpl.lab.training.settings import other, real, switch
 from refimpl.profiling import timed
 from refimpl.samplers.sampling import Sampler
-from refimpl.typed import TypedGraph
 
 COVERAGE = 50.0  # where nobody says otherwise
 
@@ -41,6 +41,7 @@ class SampledGraph(MethodSettings):
 
     name: ClassVar[str] = "graph"
     way: ClassVar[str] = "subgraphs"
+    in_parts: ClassVar[bool] = True
     sees_all: ClassVar[bool] = True
 
     sampler: Sampler | None = other(None, _check_sampler, "how subgraphs are drawn", flag="")
@@ -69,7 +70,9 @@ class SampledGraph(MethodSettings):
 
     def fitted(self, config, dataset):
         """Return these settings with a sampler."""
-        return replace(self, sampler=self.sampler or scaled_sampler(dataset.train_graph))
+        parts = config.parts
+        sampler = self.sampler or scaled_sampler(dataset.train_graph, parts=parts)
+        return replace(self, sampler=sampler)
 
     def start(self, run):
         """Return the iterations of a run."""
@@ -86,14 +89,16 @@ class GraphIterations:
         self.run, self.sampler = run, settings.sampler
         self.counts = self._estimated_counts() if settings.normalize else None
         with timed("sampling"):
-            self.pool = run.gnn.SubgraphPool(
+            pool = run.gnn.SubgraphPool(
                 run.graph,
                 settings.sampler,
                 run.config.rng,
                 size=settings.pool,
-                first=run.state.iterations,
+                first=run.begun,
+                turns=run.turns,
                 background=settings.background,
             )
+        self.pool = run.ahead(pool, attrgetter("nodes"))
 
     def iteration(self):
         """Do what stands inside the loop of JPDC'21's Algorithm 1; return the `Step`.
@@ -104,8 +109,7 @@ class GraphIterations:
         sub = next(self.pool)  # 3 J8:10
         if not len(sub.nodes):
             raise ValueError(f"sampler must draw nodes, but {self.sampler} drew none")
-        if isinstance(run.graph, TypedGraph):
-            sub = run.graph.typed(sub)
+        sub = run.with_types(sub)
         A, weights = self._normalised(sub)  # 4 E-A4: normalised by its own degrees
         X, (Y, mean) = run.load(sub.nodes), run.targets(sub.nodes)  # 5-6
         weights = mean if weights is None else weights

@@ -37,6 +37,7 @@ class GraphFm(MethodSettings):
 
     name: ClassVar[str] = "graphfm"
     way: ClassVar[str] = "batches"
+    several_workers: ClassVar[bool] = False
     sees_all: ClassVar[bool] = True
     kept: ClassVar[str] = "histories with momentum"
     counts_loads: ClassVar[bool] = True

@@ -27,6 +27,7 @@ class Ladies(MethodSettings):
 
     name: ClassVar[str] = "ladies"
     way: ClassVar[str] = "batches"
+    in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
     layer_sizes: tuple[int, ...] | None = layer_sizes()

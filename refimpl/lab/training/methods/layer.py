@@ -33,6 +33,7 @@ class LayerSampling(MethodSettings):
 
     name: ClassVar[str] = "layer"
     way: ClassVar[str] = "batches"
+    in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
     fanouts: tuple | None = base.fanouts("25,10,10,..")

@@ -22,6 +22,7 @@ class Neighbor(MethodSettings):
 
     name: ClassVar[str] = "neighbor"
     way: ClassVar[str] = "batches"
+    in_parts: ClassVar[bool] = True
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
@@ -50,7 +51,8 @@ class NeighborIterations:
     cache = None
 
     def __init__(self, run):
-        self.run, self.minibatches = run, message_flow_graphs(run)
+        self.run = run
+        self.minibatches = run.ahead(message_flow_graphs(run), lambda mfg: mfg.nodes[0])
 
     def iteration(self):
         """Go forward and back over the next minibatch, layer by layer; return its `Step`."""

@@ -37,6 +37,7 @@ class VrGcn(MethodSettings):
 
     name: ClassVar[str] = "vrgcn"
     way: ClassVar[str] = "batches"
+    several_workers: ClassVar[bool] = False
     kept: ClassVar[str] = "histories for variance reduction"
     once: ClassVar[str] = "aggregating features"
     counts_loads: ClassVar[bool] = True

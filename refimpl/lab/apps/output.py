@@ -1,0 +1,173 @@
+"""What a run writes and shows, from its first moment to its last; rank 0 alone does."""
+
+import math
+import platform
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from refimpl.history.cache import BidirectionalCache
+from refimpl.lab.apps import info, plots, report
+from refimpl.lab.apps.errors import UserError, user_errors
+from refimpl.lab.apps.progress import Progress
+from refimpl.lab.apps.ranks import is_first, together
+from refimpl.lab.distributed.local import EmptyPart, LocalIterations
+from refimpl.lab.distributed.messages import to_first
+from refimpl.lab.distributed.parts import FeatureParts
+from refimpl.lab.distributed.states import gathered_state
+from refimpl.lab.training.checkpoints import save_checkpoint
+from refimpl.lab.training.model import TrainedModel, save_model
+from refimpl.lab.training.worker_caches import WorkerCaches
+
+CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
+MODEL = "model.npz"
+RESULTS = (METRICS, HISTORY, CHECKPOINT, MODEL, CURVE)
+
+
+class Output:
+    """The results of a run in a folder; every rank calls every method.
+
+    Parameters
+    ----------
+    folder : Path
+    trainer : Trainer
+    settings, facts : dicts
+        Of the run and of its data, as JSON can hold them.
+    comm : Communicator or None
+        The ranks.
+    """
+
+    def __init__(self, folder, trainer, settings, facts, comm):
+        self.folder, self.trainer, self.comm = folder, trainer, comm
+        self.settings, self.facts = settings, facts
+
+    def start(self):
+        """Replace an old run in the folder by one that has not begun."""
+        # The checkpoint first: a run killed in its first epoch must not resume an old one.
+        self._save()
+        with together(self.comm), user_errors():
+            for name in RESULTS:
+                if name != CHECKPOINT and is_first(self.comm):
+                    (self.folder / name).unlink(missing_ok=True)
+
+    def run_epochs(self):
+        """Train to the last epoch; after each, save the position and the history."""
+        trainer, state, lr = self.trainer, self.trainer.state, self.settings["lr"]
+        counted, first = trainer.config.method.counts_loads, is_first(self.comm)
+        with Progress(self.settings["epochs"], len(state.history), shown=first) as progress:
+
+            def show(share):
+                progress.within_epoch(share, trainer.counts_of_epoch if counted else None)
+
+            while not trainer.done:
+                try:
+                    trainer.epoch(show)
+                except FloatingPointError as error:
+                    raise UserError(f"{error}: try a smaller --lr than {lr}") from error
+                except EmptyPart as error:
+                    raise UserError(str(error)) from error
+                record = state.history[-1]
+                with together(self.comm):
+                    if not math.isfinite(record.loss):
+                        raise UserError(
+                            f"the loss is {record.loss} in epoch {record.epoch}: try a smaller "
+                            f"--lr than {lr}"
+                        )
+                self._save()
+                with together(self.comm):
+                    if first:
+                        report.write_history(self.folder / HISTORY, state.history, state.loads)
+                progress.after_epoch(record)
+
+    def finish(self, features):
+        """Score the best weights; write and print the result."""
+        result = self.trainer.result()
+        ranks = None if self.comm is None else to_first(self.comm, self._of_rank(features))
+        with together(self.comm):
+            if not all(np.isfinite(W).all() for W in result.weights.values()):
+                raise UserError("the training diverged: try a smaller --lr")
+            if is_first(self.comm):
+                self._write(result, ranks)
+
+    def _save(self):
+        """Write the checkpoint of all workers."""
+        state = self.trainer.state
+        if self.comm is not None:
+            state = gathered_state(state, self.comm)
+        with together(self.comm), user_errors():
+            if is_first(self.comm):
+                settings = {**self.settings, "dataset": self.facts}
+                save_checkpoint(self.folder / CHECKPOINT, state, settings)
+
+    def _write(self, result, ranks):
+        folder, trainer = self.folder, self.trainer
+        model = TrainedModel.trained(trainer.dataset, trainer.config, result.weights)
+        save_model(folder / MODEL, model)
+        metrics = {
+            "val_f1": result.val_f1,
+            "test_f1": result.test_f1,
+            "best_epoch": result.best_epoch,
+            "epochs": len(result.history),
+            "iterations": result.iterations,
+            "seconds": trainer.meter.seconds,
+            **_loads(trainer),
+            **({} if ranks is None else {"ranks": ranks}),
+            "settings": self.settings,
+            "dataset": self.facts,
+            "versions": info.versions(),
+            "build": info.build_of(trainer.gnn),
+            "threads": info.threads_of(trainer.gnn),
+        }
+        report.write_json(folder / METRICS, metrics)
+        loads = trainer.state.loads
+        report.write_history(folder / HISTORY, result.history, loads)
+        title = report.title(self.settings, self.facts)
+        drawn = plots.draw_curves(folder / CURVE, result.history, title, loads)
+        print(f"{title}\n\n{report.summary(metrics)}\n")
+        for line in _advice(trainer, result):
+            print(line)
+        for name in (METRICS, HISTORY, CHECKPOINT, MODEL):
+            print(f"wrote {folder / name}")
+        print(f"wrote {folder / CURVE}" if drawn else f"no {CURVE}: matplotlib is not installed")
+
+    def _of_rank(self, features):
+        """Return what this rank did, sent and waited for."""
+        trainer = self.trainer
+        counts: dict[str, Any] = {}
+        if isinstance(features, FeatureParts):
+            counts = {"features": asdict(features.fetching)}
+        if isinstance(trainer.iterations, LocalIterations):
+            counts["nodes_moved"] = trainer.iterations.moved
+        workers = trainer.team.turns.mine
+        return {
+            "rank": self.comm.rank,
+            "machine": platform.node(),
+            "workers": [workers[0], workers[-1]],
+            "threads": info.threads_of(trainer.gnn),
+            "seconds": trainer.meter.seconds,
+            "gradients": asdict(trainer.team.traffic),
+            **counts,
+        }
+
+
+def _loads(trainer):
+    """Return what was loaded in the whole run, and the caches at its end, if that is counted."""
+    if not trainer.config.method.counts_loads:
+        return {}
+    cache, found = trainer.state.cache, None
+    caches = list(cache.caches.values()) if isinstance(cache, WorkerCaches) else [cache]
+    if isinstance(caches[0], BidirectionalCache):
+        workers = trainer.config.workers_a_step  # each has as large a one
+        one = caches[0]
+        found = {"bytes": workers * one.nbytes, "features": workers * one.feature_rows}
+    return {"loads": report.totals(trainer.state.loads), "cache": found}
+
+
+def _advice(trainer, result):
+    """Return lines about a run that went other than its user may think."""
+    if not trainer.dataset.val.size:
+        return ["no validation nodes: the weights are those of the last epoch"]
+    if result.history and result.best_epoch == len(result.history):
+        return ["the best epoch is the last: more --epochs may do better"]
+    return []

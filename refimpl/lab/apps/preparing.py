@@ -1,0 +1,72 @@
+"""What commands do before they train or sample: threads, data, a trial of the sampler."""
+
+import hashlib
+import json
+from contextlib import nullcontext
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from refimpl import _check
+from refimpl.lab.apps.errors import user_errors
+from refimpl.lab.data.loading import load_dataset
+
+MOST_THREADS = 1024
+
+
+def limited_threads(threads):
+    """Return a context manager in which at most so many threads are used; None: no limit."""
+    if threads is None:
+        return nullcontext()
+    with user_errors():
+        _check.integer("threads", threads, 1, MOST_THREADS)
+    return threadpool_limits(threads)
+
+
+def load_data(settings):
+    """Return the Dataset that the settings name."""
+    more = {name: settings.get(name) for name in ("setting", "split", "scaling")}
+    more["verify"] = settings.get("verify", False)
+    tables = {name: settings.get(name) for name in ("features", "labels")}
+    with user_errors():
+        return load_dataset(settings["data"], dtype=settings["dtype"], **more, **tables)
+
+
+def check_sampler(gnn, dataset, config):
+    """Draw a subgraph, to find out now whether the sampler's options fit the graph."""
+    sampler = getattr(config.method, "sampler", None)
+    if sampler is not None:
+        with user_errors():
+            gnn.sample_many(dataset.train_graph, sampler, config.rng, 0, 1)
+
+
+def facts_of(dataset):
+    """Return the size of a data set, and a digest to know it by.
+
+    The digest leaves the features out: they are standardised in floating point, so their last
+    bits may differ between machines. That of a folder of `Dataset.save` is of all its checksums,
+    and of the parts of the split: no other array is read.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    arrays = [dataset.train, dataset.val, dataset.test]
+    if dataset.checksums is None:
+        graphs = [dataset.graph] + ([dataset.train_graph] if dataset.inductive else [])
+        csr = [array for graph in graphs for array in (graph.indptr, graph.indices)]
+        arrays = [*csr, dataset.labels, *arrays]
+    else:
+        digest.update(json.dumps(dataset.checksums, sort_keys=True).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return {
+        "name": dataset.name,
+        "nodes": dataset.graph.n,
+        "edges": dataset.graph.e,
+        "features": dataset.features.shape[1],
+        "classes": dataset.classes,
+        "multilabel": dataset.multilabel,
+        "train": dataset.train.size,
+        "val": dataset.val.size,
+        "test": dataset.test.size,
+        "setting": dataset.setting,
+        "digest": digest.hexdigest(),
+    }

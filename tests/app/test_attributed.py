@@ -1,0 +1,55 @@
+"""Graphs with attributes in one file, as those of Shchur et al."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from test_convert import converted
+
+from refimpl import load_dataset
+
+pytestmark = pytest.mark.runs
+
+
+def write_attributed(path, n=50, **changes):
+    """Write a file as those of Shchur et al.; return the adjacency, the features and the labels."""
+    rng = np.random.default_rng(2)
+    links = sp.random_array((n, n), density=0.1, rng=rng, format="csr")
+    attributes = sp.random_array((n, 7), density=0.3, rng=rng, format="csr", dtype=np.float32)
+    arrays = {"labels": rng.integers(0, 3, n)}
+    for name, matrix in (("adj", links), ("attr", attributes)):
+        for part in ("data", "indices", "indptr", "shape"):
+            arrays[f"{name}_{part}"] = np.asarray(getattr(matrix, part))
+    arrays["idx_to_class"] = np.array({"an": "object"}, dtype=object)
+    np.savez(path, **arrays | changes)
+    return links.toarray(), attributes.toarray(), arrays["labels"]
+
+
+def test_one_file(tmp_path):
+    links, attributes, labels = write_attributed(tmp_path / "amazon.npz")
+    data = converted(tmp_path / "amazon.npz", tmp_path / "graph", rng=7)
+    linked = (links + links.T > 0) & ~np.eye(50, dtype=bool)
+    np.testing.assert_array_equal(data.graph.to_scipy().toarray() > 0, linked)
+    np.testing.assert_array_equal(data.features, attributes)
+    np.testing.assert_array_equal(data.labels, labels)
+    assert [part.size for part in (data.train, data.val, data.test)] == [30, 10, 10]
+    assert (data.name, data.setting) == ("amazon", "transductive")
+    converted(tmp_path / "amazon.npz", tmp_path / "few", split=4, rng=7, scaling="rows")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"labels": np.zeros(49, int)},
+        {"labels": np.zeros(50)},
+        {"adj_shape": np.array([50, 51])},
+        {"attr_shape": np.array([50, 2])},
+        {"attr_shape": np.array([2**40, 7])},
+        {"adj_indptr": np.zeros(51, int)},
+        {"attr_data": np.full(105, np.nan, np.float32)},
+        {"adj_data": np.array("text")},
+    ],
+)
+def test_a_bad_file_is_refused(tmp_path, changes):
+    write_attributed(tmp_path / "amazon.npz", **changes)
+    with pytest.raises(ValueError, match=r"amazon\.npz"):
+        load_dataset(tmp_path / "amazon.npz")

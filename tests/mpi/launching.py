@@ -1,0 +1,81 @@
+"""Programs on several ranks of a real MPI; tests that need one skip where there is none."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.launching import ON_ONE_MACHINE, mpiexec, no_mpi
+
+ENVIRONMENT = {**ON_ONE_MACHINE, "OMP_NUM_THREADS": "1"}
+
+
+def need_mpi():
+    """Skip the test, by name, where there is no MPI."""
+    if no_mpi():
+        pytest.skip(no_mpi())
+
+
+def started(size, *words):
+    """Start ``python words`` on so many ranks, in a session of its own; alone for None."""
+    ranks = [] if size is None else [mpiexec(), "-n", str(size)]
+    return started_as([*ranks, sys.executable, *map(str, words)])
+
+
+def started_apart(*commands):
+    """Start one rank of each command line of Python."""
+    words = []
+    for k, command in enumerate(commands):
+        words += [":"] * (k > 0) + ["-n", "1", sys.executable, *map(str, command)]
+    return started_as([mpiexec(), *words])
+
+
+def started_as(argv):
+    return subprocess.Popen(
+        argv,
+        env=os.environ | ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def ended(process, seconds=120):
+    """Return (status, stdout, stderr) of a job that ends in time; a test fails where it hangs."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        pytest.fail(f"the job hung for {seconds} s:\n{out}\n{err}")
+    return process.returncode, out, err
+
+
+def done(size, *words):
+    """Run ``python words`` on so many ranks, successfully; return what it printed."""
+    status, out, err = ended(started(size, *words))
+    assert status == 0, out + err
+    return out
+
+
+def ranks_of(job):
+    """Return the ids of the processes of Python that a job has, its descendants."""
+    children = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, rest = int(path.parent.name), path.read_text().rsplit(")", 1)[1].split()
+            words = path.with_name("cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue  # it has ended
+        children.setdefault(int(rest[1]), []).append((pid, words))
+    found, below = [], [job.pid]
+    while below:
+        for pid, words in children.get(below.pop(), ()):
+            below.append(pid)
+            if words[0] == os.fsencode(sys.executable):
+                found.append(pid)
+    return sorted(found)
