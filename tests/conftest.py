@@ -2,10 +2,14 @@
 
 import importlib
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# `bench` and `fuzz` are imported from the checkout; the packages stay as installed, before it.
+sys.path.append(str(Path(__file__).parents[1]))
 
 # Idle threads sleep: their waiting costs more than the small kernels of most tests. OpenMP reads
 # this when it is loaded, and so do the programs that tests start.
@@ -101,15 +105,6 @@ def pytest_generate_tests(metafunc):
 def gnn(request):
     """The package under test; one that cannot be imported is an error, never a skip."""
     return importlib.import_module(request.param)
-
-
-@pytest.fixture
-def bench_folder(tmp_path, monkeypatch):
-    """A folder to import `bench` from, and nothing else: packages stay as installed."""
-    root = Path(__file__).parents[1]
-    (tmp_path / "bench").symlink_to(root / "bench", target_is_directory=True)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
 
 
 def pytest_report_header():

@@ -13,7 +13,7 @@ README = Path(__file__).parents[2] / "bench" / "README.md"
 
 
 @pytest.fixture
-def main(bench_folder, monkeypatch):
+def main(monkeypatch):
     """The command line, on a machine that says it is idle."""
     monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
     return importlib.import_module("bench.__main__").main

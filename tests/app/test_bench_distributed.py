@@ -22,7 +22,7 @@ BYTES = 4  # float32
 
 
 @pytest.fixture
-def bench(bench_folder):
+def bench():
     """Give a module of the benchmarks by its name."""
     return lambda name: importlib.import_module(f"bench.{name}")
 

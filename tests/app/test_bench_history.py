@@ -15,12 +15,12 @@ pytestmark = pytest.mark.runs
 
 
 @pytest.fixture
-def policies(bench_folder):
+def policies():
     return importlib.import_module("bench.policies")
 
 
 @pytest.fixture
-def storage(bench_folder):
+def storage():
     return importlib.import_module("bench.storage")
 
 

@@ -12,12 +12,12 @@ pytestmark = pytest.mark.runs
 
 
 @pytest.fixture
-def kronecker(bench_folder):
+def kronecker():
     return importlib.import_module("bench.kronecker")
 
 
 @pytest.mark.parametrize("copies", [1, 2, 5])
-def test_a_lift_has_the_neighbours_of_the_smaller_graph(bench_folder, copies):
+def test_a_lift_has_the_neighbours_of_the_smaller_graph(copies):
     """Each node's neighbours are copies of its own node's neighbours, each once."""
     growth = importlib.import_module("bench.growth")
     small = growth.kronecker(6, 8)
@@ -33,7 +33,7 @@ def test_a_lift_has_the_neighbours_of_the_smaller_graph(bench_folder, copies):
     assert crossing.any() == (copies > 1)
 
 
-def test_memory_of_its_own_is_counted(bench_folder):
+def test_memory_of_its_own_is_counted():
     large = importlib.import_module("bench.large")
     code = "import time; block = bytearray(b'x') * 2**26; print(1, flush=True); time.sleep(0.5)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as run:

@@ -2,20 +2,14 @@
 
 import importlib
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.runs
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture
-def calls(monkeypatch):
-    """fuzz/calls.py; packages stay as installed."""
-    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])
+def calls():
     return importlib.import_module("fuzz.calls")
 
 

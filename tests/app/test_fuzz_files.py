@@ -14,9 +14,8 @@ FOUND = ROOT / "fuzz" / "found" / "files"
 
 
 @pytest.fixture
-def fuzz(monkeypatch):
-    """Return a function that imports a module of `fuzz`; packages stay as installed."""
-    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])
+def fuzz():
+    """Return a function that imports a module of `fuzz`."""
     return lambda name: importlib.import_module(f"fuzz.{name}")
 
 

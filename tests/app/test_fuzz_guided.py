@@ -1,7 +1,6 @@
 """The fuzzer that coverage guides, with a fuzzer in its place; `python -m fuzz guided` goes on."""
 
 import importlib
-import sys
 from pathlib import Path
 
 import pytest
@@ -36,9 +35,8 @@ def Fuzz():
 
 
 @pytest.fixture
-def fuzz(monkeypatch):
-    """Return a function that imports a module of `fuzz`; packages stay as installed."""
-    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])
+def fuzz():
+    """Return a function that imports a module of `fuzz`."""
     return lambda name: importlib.import_module(f"fuzz.{name}")
 
 

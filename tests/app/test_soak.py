@@ -3,23 +3,20 @@
 import importlib
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.runs
 
-ROOT = Path(__file__).parents[2]
 SHORT = ["--methods", "full", "--seed", "1", "--steps", "160", "--rounds", "16"]
 
 
 @pytest.fixture
 def soak(monkeypatch):
-    """fuzz/soak.py itself; packages stay as installed."""
+    """fuzz/soak.py itself."""
     if not Path("/proc/self/status").exists():
         pytest.skip("no /proc here")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])
     monkeypatch.setenv("MALLOC_ARENA_MAX", "1")  # it sets them, and they are to be as before
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     return importlib.import_module("fuzz.soak")

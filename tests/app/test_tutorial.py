@@ -20,7 +20,7 @@ QUIET = (0.0, 0.0, 0.0)
 
 
 @pytest.fixture
-def tutorial(bench_folder, monkeypatch):
+def tutorial(monkeypatch):
     """The module, on a machine that says it is idle."""
     monkeypatch.setattr(os, "getloadavg", lambda: QUIET, raising=False)
     return importlib.import_module("bench.tutorial")
@@ -41,14 +41,14 @@ def number(cell):
     return float(cell.strip("~x").replace(",", ""))
 
 
-def test_quick_run_prints_every_step(tutorial, bench_folder):
-    folder = bench_folder
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+def test_quick_run_prints_every_step(tutorial, tmp_path):
+    (tmp_path / "bench").symlink_to(ROOT / "bench", target_is_directory=True)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}  # the packages stay as installed
     command = [sys.executable, "-m", "bench", "tutorial", "--quick", "--out"]
-    command.append(str(folder / "out.md"))
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
+    command.append(str(tmp_path / "out.md"))
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert (folder / "out.md").read_text() == done.stdout
+    assert (tmp_path / "out.md").read_text() == done.stdout
     threads = importlib.import_module("bench.machine").THREADS
     steps = [step for step in tutorial.STEPS if step.threads in threads]
     got = rows(done.stdout)
