@@ -22,7 +22,9 @@ ctypedef struct Induced:
 # Memory for rows of unknown length, kept from one subgraph to the next.
 ctypedef struct Rows:
     int32_t* local  # the entries from the diagonal on of one row after another
-    int64_t entries  # room for so many
+    int64_t length  # room for so many
+    void* entries  # columns and positions of whole rows
+    int64_t size  # room for so many bytes
     int64_t* first  # where a row begins in `local`
     int32_t* below  # how many entries a row has below the diagonal
     int64_t* next

@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 
 from fastimpl._buffers cimport borrow, handed_over, put_back
 from fastimpl._interrupts cimport Watch, has_stopped, new_watch, raise_if_stopped, stopped_at
-from fastimpl._memory cimport allocate_zeros, give_back, resize
+from fastimpl._memory cimport allocate_pages, allocate_zeros, give_back, resize
 from fastimpl._types cimport ids_of, offsets_of, position
 
 cdef extern from "fastimpl/_scan.h":
@@ -17,11 +17,11 @@ cdef extern from "fastimpl/_scan.h":
     ) noexcept nogil
     void lay_out_narrow "gnn_lay_out_narrow"(
         const int64_t* first, const int32_t* local, const int32_t* below, int64_t n,
-        int32_t* next, int64_t* indptr, int32_t* indices, int32_t* perm, Watch* watch
+        int32_t* next, void* entries, int64_t* indptr, int32_t* indices, int32_t* perm, Watch* watch
     ) noexcept nogil
     void lay_out_wide "gnn_lay_out_wide"(
         const int64_t* first, const int32_t* local, const int32_t* below, int64_t n,
-        int64_t* next, int64_t* indptr, int32_t* indices, int64_t* perm, Watch* watch
+        int64_t* next, void* entries, int64_t* indptr, int32_t* indices, int64_t* perm, Watch* watch
     ) noexcept nogil
     void transpose_narrow "gnn_transpose_narrow"(
         const int64_t* indptr, const int32_t* indices, int64_t n, int32_t* ptr, int32_t* perm,
@@ -47,13 +47,27 @@ cdef int grow(void** memory, int64_t count, size_t size) noexcept nogil:
     return 0
 
 
-cdef int room_for_entries(Rows* rows, int64_t count) noexcept nogil:
-    if count <= rows.entries:
+cdef int room_for_local(Rows* rows, int64_t count) noexcept nogil:
+    if count <= rows.length:
         return 0
     count += count // 2
     if grow(<void**>&rows.local, count, sizeof(int32_t)):
         return -1
-    rows.entries = count
+    rows.length = count
+    return 0
+
+
+cdef int room_for_entries(Rows* rows, int64_t e) noexcept nogil:
+    """Have room for e entries; what was there is lost."""
+    cdef int64_t size = 2 * e * <int64_t>width(e)
+    if size <= rows.size:
+        return 0
+    give_back(rows.entries)
+    rows.size = 0
+    rows.entries = allocate_pages(<size_t>(size + size // 2))
+    if rows.entries == NULL:
+        return -1
+    rows.size = size + size // 2
     return 0
 
 
@@ -109,18 +123,18 @@ cdef int induce(
     out.nodes = <int32_t*>borrow(<size_t>s * sizeof(int32_t))
     out.indptr = <int64_t*>borrow(<size_t>(s + 1) * sizeof(int64_t))
     out.entries = borrow(<size_t>e * (width(e) + sizeof(int32_t)))
-    if not (out.nodes and out.indptr and out.entries):
+    if not (out.nodes and out.indptr and out.entries) or room_for_entries(rows, e):
         return -1
     if s:  # else `nodes` is NULL, which memcpy must not be given
         memcpy(out.nodes, nodes, <size_t>s * sizeof(int32_t))
     if e <= INT32_MAX:
         lay_out_narrow(
-            rows.first, rows.local, rows.below, s, <int32_t*>rows.next, out.indptr,
-            <int32_t*>out.entries + e, <int32_t*>out.entries, watch,
+            rows.first, rows.local, rows.below, s, <int32_t*>rows.next, rows.entries,
+            out.indptr, <int32_t*>out.entries + e, <int32_t*>out.entries, watch,
         )
     else:
         lay_out_wide(
-            rows.first, rows.local, rows.below, s, rows.next, out.indptr,
+            rows.first, rows.local, rows.below, s, rows.next, rows.entries, out.indptr,
             <int32_t*>(<int64_t*>out.entries + e), <int64_t*>out.entries, watch,
         )
     return -1 if has_stopped(watch) else 0
@@ -147,7 +161,7 @@ cdef int64_t scan_rows(
                 j += 16
         j = indptr[nodes[i]] + diagonal[nodes[i]]
         end = indptr[nodes[i] + 1]
-        if room_for_entries(rows, upper + end - j + 16):
+        if room_for_local(rows, upper + end - j + 16):
             return -1
         found = scan_row(indices + j, end - j, j, words, rows.local + upper, NULL)
         rows.first[i] = upper
@@ -169,6 +183,7 @@ cdef size_t width(int64_t e) noexcept nogil:
 
 cdef void release_rows(Rows* rows) noexcept nogil:
     give_back(rows.local)
+    give_back(rows.entries)
     give_back(rows.first)
     give_back(rows.below)
     give_back(rows.next)

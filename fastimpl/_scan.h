@@ -81,16 +81,21 @@ static inline int64_t gnn_scan_row(
    diagonal on: those of row v are local[first[v]..first[v + 1]), ascending, and below[v] others
    stand before them. Each pair of entries (v, u) and (u, v) is met once, at the lower of the two,
    and both are written then: half of the paper's scattered writes. When row v's turn comes, its
-   entries below the diagonal are there, ascending. `next` is scratch memory for n numbers. Positions
-   have 32 bits where that suffices: the tables they are in have to stay in the cache. */
-#define GNN_LAY_OUT(name, integer)                                                               \
+   entries below the diagonal are there, ascending; after it the row is whole. A column and the
+   position of its twin lie side by side until all are there: one line of the cache a write, not two.
+   `next` and `entries` are scratch memory, for n numbers and for all entries. Positions have 32
+   bits where that suffices: the tables they are in have to stay in the cache. */
+typedef struct { int32_t column, twin; } gnn_narrow_entry;
+typedef struct { int64_t column, twin; } gnn_wide_entry;
+#define GNN_LAY_OUT(name, integer, entry)                                                        \
     static inline void name(                                                                     \
         const int64_t *restrict first, const int32_t *restrict local,                            \
         const int32_t *restrict below, int64_t n, integer *restrict next,                        \
-        int64_t *restrict indptr, int32_t *restrict indices, integer *restrict perm,             \
-        gnn_watch *watch)                                                                        \
+        entry *restrict entries, int64_t *restrict indptr, int32_t *restrict indices,            \
+        integer *restrict perm, gnn_watch *watch)                                                \
     {                                                                                            \
-        int64_t v, j, k, e = 0;                                                                  \
+        int64_t v, k, e = 0;                                                                     \
+        integer j;                                                                               \
         for (v = 0; v < n; v++) {                                                                \
             indptr[v] = e;                                                                       \
             next[v] = (integer)e;                                                                \
@@ -101,21 +106,22 @@ static inline int64_t gnn_scan_row(
             if (gnn_stopped_at(watch, v)) return;                                                \
             j = next[v];                                                                         \
             for (k = first[v]; k < first[v + 1]; k++, j++) {                                     \
-                int32_t u = local[k];                                                            \
-                integer twin = next[u]++;                                                        \
-                indices[j] = u;                                                                  \
-                indices[twin] = (int32_t)v;                                                      \
-                perm[j] = twin;                                                                  \
-                perm[twin] = (integer)j;                                                         \
+                integer twin = next[local[k]]++;                                                 \
+                entries[j] = (entry){local[k], twin};                                            \
+                entries[twin] = (entry){(integer)v, j};                                          \
             }                                                                                    \
         }                                                                                        \
+        for (k = 0; k < e; k++) {                                                                \
+            indices[k] = (int32_t)entries[k].column;                                             \
+            perm[k] = entries[k].twin;                                                           \
+        }                                                                                        \
     }
-GNN_LAY_OUT(gnn_lay_out_narrow, int32_t)
-GNN_LAY_OUT(gnn_lay_out_wide, int64_t)
+GNN_LAY_OUT(gnn_lay_out_narrow, int32_t, gnn_narrow_entry)
+GNN_LAY_OUT(gnn_lay_out_wide, int64_t, gnn_wide_entry)
 
 /* JPDC'21 Algorithm 6, for values that are positions: perm[k] is where entry k of the transpose
    stands. Pairs of entries are met once, as above: when row v's turn comes, ptr[v] is behind its
-   entries below v. `ptr` is scratch memory for n numbers, as `next` is. */
+   entries below v. `ptr` is scratch memory for n numbers. */
 #define GNN_TRANSPOSE(name, integer)                                                             \
     static inline void name(                                                                     \
         const int64_t *restrict indptr, const int32_t *restrict indices, int64_t n,              \
