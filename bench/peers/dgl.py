@@ -23,7 +23,8 @@ from bench.peers.steps import Step, arrays, versions  # noqa: E402
 def graph_of(held, ids=torch.int32):
     """Return a graph whose entries stand by receivers, in the order of the arrays."""
     parts = [torch.from_numpy(held[name]).to(ids) for name in ("indptr", "indices")]
-    graph = dgl.graph(("csc", (*parts, torch.arange(0))), idtype=ids)
+    numbers = torch.arange(len(parts[1]), dtype=ids)  # without them its weighted product fails
+    graph = dgl.graph(("csc", (*parts, numbers)), idtype=ids)
     graph = graph.formats(["coo", "csc", "csr"])
     graph.create_formats_()
     return graph

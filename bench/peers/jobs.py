@@ -147,7 +147,7 @@ class Plan:
     """
 
     def __init__(self, threads, rounds, quick=False, matching="", hidden=(512,)):
-        self.threads, self.rounds = threads, rounds
+        self.threads, self.rounds, self.quick = threads, rounds, quick
         full = [case for case in cases.FULL if case.hidden in hidden]
         steps = cases.TINY if quick else full
         self.jobs = {

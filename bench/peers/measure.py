@@ -91,11 +91,17 @@ class Run:
         print(f"{name}, {self.threads} threads", file=sys.stderr, flush=True)
         return {"name": name, "threads": self.threads, **getattr(self, kind)(job)}
 
-    def ready(self, kind, what, *described, leave_out=()):
-        """Have a job prepared in all ways; return {way: who} of those who can, {way: reason}."""
+    def ready(self, kind, what, *described, leave_out=(), interpreted=False):
+        """Have a job prepared in all ways; return {way: who} of those who can, {way: reason}.
+
+        Those in `leave_out` have no such thing; with `interpreted` nothing is compiled.
+        """
         tasks, lacking = {}, {}
         for name, (who, arguments) in jobs.WAYS[kind].items():
             if who not in self.contestants or who in leave_out:
+                continue
+            if interpreted and "compiled" in arguments:
+                lacking[name] = "--quick compiles the first"
                 continue
             try:
                 self.contestants[who]("prepare", name, what, *described, *arguments)
@@ -146,7 +152,8 @@ class Run:
         """Return the times of a step, and of its dense products alone."""
         described = cases.export(case, self.folder / "step.npz")
         products = described["products"]
-        tasks, lacking = self.ready("steps", "step", described)
+        interpreted = self.plan.quick and case != self.plan.jobs["steps"][0]
+        tasks, lacking = self.ready("steps", "step", described, interpreted=interpreted)
         compare({name: self.answer(name, who) for name, who in tasks.items()})
         dense = {"dense, SciPy": "ours", "dense, fastimpl": "ours", "dense, torch": "torch"}
         dense = {name: who for name, who in dense.items() if who in self.contestants}
