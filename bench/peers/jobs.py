@@ -60,6 +60,7 @@ WITHOUT = {  # who has no such sampler; littleballoffur's walk ends in connected
     "walks": ("littleballoffur",),
 }
 NOT_INDUCED = {("littleballoffur", "frontier")}  # the edges that were walked, and no others
+FEW = 20_000  # nodes above which littleballoffur takes many seconds a subgraph
 ALIKE = {"edge": ("DGL",), "walks": ("DGL", "PyG")}  # that draw by the same law as ours
 SAMPLES = {
     OURS: ("ours", ("shared", 1)),

@@ -186,13 +186,11 @@ class Run:
         described = [str(path), job.kind, job.options()]
         self.contestants["ours"]("prepare", "first", "subgraphs", *described, 0, 1)
         budget = int(np.mean([len(self.answer("first", "ours")["nodes"]) for _ in range(DRAWS)]))
-        tasks, lacking = self.ready(
-            "subgraphs",
-            "subgraphs",
-            *described,
-            budget,
-            leave_out=jobs.WITHOUT.get(job.kind, ()),
-        )
+        without, large = jobs.WITHOUT.get(job.kind, ()), {}
+        if graph.n > jobs.FEW and "littleballoffur" in self.contestants.keys() - set(without):
+            without = (*without, "littleballoffur")
+            large["littleballoffur"] = f"left out above {jobs.FEW:,} nodes"
+        tasks, lacking = self.ready("subgraphs", "subgraphs", *described, budget, leave_out=without)
         alike, sizes = ("ours", *jobs.ALIKE.get(job.kind, ())), {}
         for name, who in tasks.items():
             draws = DRAWS if who in alike else 1
@@ -205,7 +203,7 @@ class Run:
             "sampler": job.kind,
             "sizes": {name: np.mean(of, axis=0).tolist() for name, of in sizes.items()},
             **per_sample(self.in_turns(tasks), "subgraphs"),
-            "lacking": lacking,
+            "lacking": lacking | large,
         }
 
     def neighbours(self, job):

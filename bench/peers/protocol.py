@@ -86,7 +86,8 @@ class Contestant:
         return self
 
     def __exit__(self, *_):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and did not read all
+            self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
 
