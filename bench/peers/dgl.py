@@ -1,7 +1,7 @@
 """DGL: steps by its layers and autograd, GraphSAINT's samplers, neighbours of neighbours.
 
-The graph has 32-bit ids where DGL lets it; all its formats are made beforehand. Its version 2.1 has no torch.compile
-that would see into it, and no layer of MixHop.
+The graph has 32-bit ids where DGL lets it; all its formats are made beforehand. DGL has no layer of
+MixHop, and its products are no operations that torch.compile sees into.
 """
 
 import os

@@ -34,7 +34,7 @@ PEERS = {
         ("torch", "torch_geometric"),
         (
             (TORCH, "torch_geometric==2.8.*", "setuptools", "wheel"),
-            ("--no-build-isolation", "torch-sparse==0.6.18"),  # compiled: some minutes
+            ("--no-build-isolation", "torch-scatter==2.1.2", "torch-sparse==0.6.18"),  # compiled
         ),
     ),
     "DGL": Peer(  # the last torch that it has libraries for is 2.2.1

@@ -191,7 +191,7 @@ class Run:
             without = (*without, "littleballoffur")
             large["littleballoffur"] = f"left out above {jobs.FEW:,} nodes"
         tasks, lacking = self.ready("subgraphs", "subgraphs", *described, budget, leave_out=without)
-        alike, sizes = ("ours", *jobs.ALIKE.get(job.kind, ())), {}
+        alike, sizes = jobs.alike(job.kind, graph), {}
         for name, who in tasks.items():
             draws = DRAWS if who in alike else 1
             drawn = [self.answer(name, who) for _ in range(draws)]

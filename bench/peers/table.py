@@ -10,7 +10,8 @@ LEGEND = (
 NOTES = {
     "subgraphs": (
         f"Ours draws {TOGETHER} subgraphs a call, a thread each, or one; the peers one after "
-        "another. DGL's `SAINTSampler` and PyG's `GraphSAINTRandomWalkSampler` draw by our law; "
+        "another. DGL's `SAINTSampler` and PyG's `GraphSAINTRandomWalkSampler` draw by our law "
+        "(PyG's not where nodes have no neighbours: its walks leave them for others); "
         "their sizes are compared. The others do other work: PyG's `GraphSAINTEdgeSampler` "
         "prefers edges between large degrees, where ours and DGL's prefer small ones; "
         "littleballoffur, in Python over NetworKit, has a frontier without a cap on degrees that "

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from refimpl import Sampler
+from refimpl import Sampler, as_graph
 from refimpl.lab.data import kronecker
 
 pytestmark = pytest.mark.runs
@@ -94,6 +94,14 @@ def test_fewer_edges_of_a_batch_are_refused_beside_the_mode_that_draws_likewise(
     compare_edges(edges)
     with pytest.raises(AssertionError, match=r"DGL.* 700 edges, ours, layered: 900"):
         compare_edges(edges | {"DGL, sample_neighbors": 700})
+
+
+def test_walks_of_pyg_are_held_to_our_sizes_where_no_node_is_alone():
+    alike, lone = module("jobs").alike, kronecker(8, 8)
+    assert (lone.degrees() == 0).any() and alike("walks", lone) == ("ours", "DGL")
+    ring = as_graph(np.stack([np.arange(9), (np.arange(9) + 1) % 9]), symmetrize=True)
+    assert alike("walks", ring) == ("ours", "DGL", "PyG")
+    assert alike("edge", ring) == ("ours", "DGL") and alike("frontier", ring) == ("ours",)
 
 
 def test_ours_is_the_sampler_that_training_has():
