@@ -11,11 +11,7 @@ import torch
 from torch.nn import Linear, Module, Parameter, functional
 from torch_geometric import typing
 from torch_geometric.data import Data
-from torch_geometric.loader import (
-    GraphSAINTEdgeSampler,
-    GraphSAINTRandomWalkSampler,
-    NeighborLoader,
-)
+from torch_geometric.loader import GraphSAINTRandomWalkSampler, NeighborLoader
 from torch_geometric.nn import GATConv, GCNConv, MixHopConv, SAGEConv
 
 from bench.peers.protocol import serve
@@ -173,19 +169,18 @@ class Batches(Loader):
 
 
 class Subgraphs(Loader):
-    """GraphSAINT's samplers of edges and of walks; both need torch-sparse."""
+    """GraphSAINT's sampler of walks, which needs torch-sparse."""
 
-    def __init__(self, path, kind, options, _nodes):
+    def __init__(self, path, _kind, options, _nodes):
         import torch_sparse  # noqa: F401
 
         with np.load(path) as held:
             data = graph_of(held)
         data.n_id = torch.arange(data.num_nodes)
-        steps = {"num_steps": 2**30, "log": False}
         super().__init__(
-            (lambda: GraphSAINTEdgeSampler(data, options["b"], **steps))
-            if kind == "edge"
-            else (lambda: GraphSAINTRandomWalkSampler(data, options["r"], options["h"], **steps))
+            lambda: GraphSAINTRandomWalkSampler(
+                data, options["r"], options["h"], num_steps=2**30, log=False
+            )
         )
 
     def answer(self):

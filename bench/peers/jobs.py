@@ -55,8 +55,9 @@ SAMPLERS = {
     "edge": {"b": 4000},
     "walks": {"r": 2000, "h": 2},
 }
-WITHOUT = {  # who has no such sampler; littleballoffur's walk ends in connected graphs only
+WITHOUT = {  # who has no such sampler, or none that ends: the notes in `table` say why
     "frontier": ("DGL", "PyG"),
+    "edge": ("PyG",),
     "walks": ("littleballoffur",),
 }
 NOT_INDUCED = {("littleballoffur", "frontier")}  # the edges that were walked, and no others

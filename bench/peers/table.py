@@ -12,8 +12,8 @@ NOTES = {
         f"Ours draws {TOGETHER} subgraphs a call, a thread each, or one; the peers one after "
         "another. DGL's `SAINTSampler` and PyG's `GraphSAINTRandomWalkSampler` draw by our law "
         "(PyG's not where nodes have no neighbours: its walks leave them for others); "
-        "their sizes are compared. The others do other work: PyG's `GraphSAINTEdgeSampler` "
-        "prefers edges between large degrees, where ours and DGL's prefer small ones; "
+        "their sizes are compared. PyG's `GraphSAINTEdgeSampler` makes a table of draws x entries, "
+        "4 GB on the smallest of these graphs, and is left out. The rest is other work: "
         "littleballoffur, in Python over NetworKit, has a frontier without a cap on degrees that "
         "keeps only the edges it walked, and draws edges uniformly; its walks end in connected "
         "graphs only.",
