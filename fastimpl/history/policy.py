@@ -2,10 +2,20 @@
 
 import numpy as np
 
+from fastimpl._buffers import empty
 from fastimpl._twin import twin
-from fastimpl.history import _policy
+from fastimpl.history import _entries, _policy, _update
+from fastimpl.history.entries import as_bytes, cache_admit, cache_lookup
 from refimpl import _check
-from refimpl.history.policy import stable_arguments
+from refimpl.history.cache import BidirectionalCache
+from refimpl.history.entries import checked
+from refimpl.history.policy import (
+    PolicyCounts,
+    low_rows,
+    stable_arguments,
+    update_arguments,
+    update_with,
+)
 
 
 @twin
@@ -22,3 +32,87 @@ def select_stable(score, ids, p):
     low = np.empty(len(score), np.bool_)
     _policy.select_stable(score, ids, k, np.empty(len(score), np.uint64), low.view(np.uint8))
     return low
+
+
+@twin
+def cache_update(
+    cache,
+    layer,
+    ids,
+    score,
+    comp,
+    values,
+    i,
+    *,
+    p,
+    rank_base="all",
+    gradient_evict=True,
+    allow=None,
+):
+    layer, ids, score, comp, values, allow = update_arguments(
+        cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
+    )
+    if not _is_ours(cache):
+        rest = i, p, rank_base, gradient_evict
+        return update_with(select_stable, cache, layer, ids, score, comp, values, allow, *rest)
+    low = low_rows(_select, score, ids, comp, p, rank_base)
+    (rows, slot_of, back, stamp), ring = cache.entries, cache.ring
+    take, slots = empty((len(ids),), np.int64), empty((len(ids),), np.int32)
+    evicted, asked, first, last, lost, top = _update.replace(
+        slot_of[layer - 1],
+        back,
+        stamp,
+        (layer - 1) * slot_of.shape[1],
+        cache.oldest_kept(i),
+        i,
+        ring.head,
+        ring.used,
+        ring.header == "cycle",
+        ring.overflow == "drop",
+        ids,
+        low.view(np.uint8),
+        comp.view(np.uint8),
+        None if allow is None else allow.view(np.uint8),
+        bool(gradient_evict),
+        take,
+        slots,
+    )
+    count = last - first
+    if count:
+        slots = slots[:count]
+        _entries.scatter(as_bytes(values), take[first:last], as_bytes(rows), slots)
+        ring.move(int(slots[-1]) + 1, top)
+    cache.evicted += evicted
+    cache.admitted += count
+    cache.dropped += asked - count
+    cache.lost += lost
+    return PolicyCounts(int(np.count_nonzero(low)), count, evicted)
+
+
+def _select(score, ids, p):
+    """Return what `select_stable` does, of checked arguments."""
+    low, k = np.empty(len(score), np.bool_), int(float(p) * len(score) + 1e-9)
+    _policy.select_stable(score, ids, k, empty((len(score),), np.uint64), low.view(np.uint8))
+    return low
+
+
+def _is_ours(cache):
+    """Whether the kernel may do what ``cache.evict`` and ``cache.admit`` do."""
+    kind = type(cache)
+    if not isinstance(cache, BidirectionalCache):
+        return False
+    if kind.evict is not BidirectionalCache.evict or kind.admit is not BidirectionalCache.admit:
+        return False
+    kernels = cache.gnn.history
+    if kernels.cache_lookup is not cache_lookup or kernels.cache_admit is not cache_admit:
+        return False
+    entries, ring = checked(cache.entries), cache.ring
+    slots = len(entries.back)
+    return (
+        entries.rows.shape[1] == cache.h
+        and entries.slot_of.shape == (cache.layers, cache.n)
+        and all(array.flags.writeable for array in entries)
+        and ring.slots == slots
+        and 0 <= ring.head <= slots
+        and 0 <= ring.used <= slots
+    )

@@ -14,6 +14,7 @@ from refimpl.history.iteration import FreshStep, fresh_iteration
 from refimpl.history.performance import PerformancePolicy, plan_performance
 from refimpl.history.policy import (
     PolicyCounts,
+    cache_update,
     gradient_norms,
     policy_update,
     select_stable,
@@ -34,6 +35,7 @@ __all__ = [
     "cache_fetch",
     "cache_lookup",
     "cache_read",
+    "cache_update",
     "degree_hotness",
     "fair_share",
     "io_saving",

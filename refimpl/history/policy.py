@@ -161,8 +161,104 @@ def policy_update(
     FloatingPointError
         If a score is NaN.
     """
-    _check.choice("rank_base", rank_base, ("all", "new"))
     _check.choice("control", control, CONTROLS)
+    if control != "gradient":
+        score, ids, _ = stable_arguments(score, ids, p)
+        if control == "anti":
+            score = -score
+        else:
+            score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))
+    return gnn.history.cache_update(
+        cache,
+        layer,
+        ids,
+        score,
+        comp,
+        values,
+        i,
+        p=p,
+        rank_base=rank_base,
+        gradient_evict=gradient_evict,
+        allow=allow,
+    )
+
+
+def cache_update(
+    cache,
+    layer,
+    ids,
+    score,
+    comp,
+    values,
+    i,
+    *,
+    p,
+    rank_base="all",
+    gradient_evict=True,
+    allow=None,
+):
+    """Rank the live rows of a layer by `score`; evict the unstable ones, admit the stable new ones.
+
+    What `policy_update` does with any `control`, whose scores these are: `select_stable`,
+    ``cache.evict``, then ``cache.admit``. In fastimpl one kernel does it all. O(m log m) time in
+    refimpl, O(m) in fastimpl, besides the copying.
+
+    Parameters
+    ----------
+    cache, layer, ids, comp, values, i, p, rank_base, gradient_evict, allow
+        As in `policy_update`.
+    score : (m,) float array
+        The lowest are the most stable.
+
+    Returns
+    -------
+    PolicyCounts
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+    FloatingPointError
+        If a score is NaN.
+    """
+    rows = update_arguments(
+        cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
+    )
+    return update_with(select_stable, cache, *rows, i, p, rank_base, gradient_evict)
+
+
+def update_with(
+    select_stable, cache, layer, ids, score, comp, values, allow, i, p, rank_base, gradient_evict
+):
+    """Return what `cache_update` does, with any `select_stable`, of checked arguments."""
+    low = low_rows(select_stable, score, ids, comp, p, rank_base)
+    admit = low & comp if allow is None else low & comp & allow
+    evicted = cache.evict(layer, ids[~low], i) if gradient_evict else 0
+    rows = np.flatnonzero(admit)
+    admitted = cache.admit(layer, ids[rows], values, i, take=rows)
+    return PolicyCounts(int(np.count_nonzero(low)), admitted, evicted)
+
+
+def low_rows(select_stable, score, ids, comp, p, rank_base):
+    """Return which rows are stable."""
+    if rank_base == "all":
+        return select_stable(score, ids, p)
+    low = np.zeros(len(ids), np.bool_)
+    low[comp] = select_stable(score[comp], ids[comp], p)
+    if p == 1 or not comp.any():
+        low[~comp] = p > 0
+    elif low.any():
+        highest = score[low].max()
+        last = ids[low & (score == highest)].max()
+        low |= ~comp & ((score < highest) | ((score == highest) & (ids < last)))
+    return low
+
+
+def update_arguments(
+    cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
+):
+    """Check the arguments of `cache_update`; return (layer, ids, score, comp, values, allow)."""
+    _check.choice("rank_base", rank_base, ("all", "new"))
     score, ids, _ = stable_arguments(score, ids, p)
     comp = _check.mask("comp", comp, len(ids))
     if not callable(getattr(cache, "admit", None)) or not callable(getattr(cache, "evict", None)):
@@ -172,34 +268,13 @@ def policy_update(
     if values.ndim != 2 or len(values) != len(ids):
         raise ValueError(f"values must have {len(ids)} rows like ids, got shape {values.shape}")
     if hasattr(cache, "arena"):  # of ours; before anything is evicted
-        layer, ids = layer_ids(cache.layers, cache.n, layer, ids)
+        layer = _check.integer("layer", layer, 1, cache.layers)
+        if ids.size and ids.max() >= cache.n:
+            raise ValueError(f"ids must be in [0, {cache.n})")
         values, _ = rows_taken(values, (len(ids), cache.h), cache.arena.dtype, None)
         _check.integer("i", i, 0, MOST)
-    if control == "random":
-        score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))
-    elif control == "anti":
-        score = -score
-    low = low_rows(gnn, score, ids, comp, p, rank_base)
-    admit = low & comp if allow is None else low & comp & _check.mask("allow", allow, len(ids))
-    evicted = cache.evict(layer, ids[~low], i) if gradient_evict else 0
-    rows = np.flatnonzero(admit)
-    admitted = cache.admit(layer, ids[rows], values, i, take=rows)
-    return PolicyCounts(int(np.count_nonzero(low)), admitted, evicted)
-
-
-def low_rows(gnn, score, ids, comp, p, rank_base):
-    """Return which rows are stable."""
-    if rank_base == "all":
-        return gnn.history.select_stable(score, ids, p)
-    low = np.zeros(len(ids), np.bool_)
-    low[comp] = gnn.history.select_stable(score[comp], ids[comp], p)
-    if p == 1 or not comp.any():
-        low[~comp] = p > 0
-    elif low.any():
-        highest = score[low].max()
-        last = ids[low & (score == highest)].max()
-        low |= ~comp & ((score < highest) | ((score == highest) & (ids < last)))
-    return low
+    allow = None if allow is None else _check.mask("allow", allow, len(ids))
+    return layer, ids, score, comp, values, allow
 
 
 def stable_arguments(score, ids, p):
