@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from fastimpl._buffers import empty
+
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
@@ -44,7 +46,7 @@ def bounds(
 ):
     """Fill `ends` of the first rows, one behind the other; return where each begins."""
     cdef int64_t j, total = 0, count = ends.shape[0]
-    found = np.empty(count, np.int64)
+    found = empty((count,), np.int64)
     cdef int64_t[::1] starts = found
     with nogil:
         for j in range(count):

@@ -9,8 +9,8 @@ from fastimpl.history._slots cimport fetch as fetch_row, load, store
 
 cdef enum:
     AHEAD = 16  # entries between the one looked up and the one being fetched
-    WORTH = 1 << 12  # entries below which a second thread costs more than it brings
-    BYTES = 1 << 17  # the same for bytes copied
+    WORTH = 1 << 15  # entries below which a second thread costs more than it brings
+    BYTES = 1 << 18  # the same for bytes copied
 
 
 def lookup(
