@@ -7,6 +7,7 @@ from fastimpl._twin import twin
 from fastimpl.history import _compaction
 from refimpl.block import Block
 from refimpl.history.compaction import DEAD, LiveRows, live_arguments
+from refimpl.history.pruning import prune_arguments
 
 
 @twin
@@ -29,6 +30,25 @@ def live_layers(pruned):
         old = block.start, block.end, block.indices, block.edge_ids
         if count < 0 or not _compaction.entries(*old, below, place, starts, indices, edge_ids):
             raise ValueError(DEAD)
+        order[layer - 1], computed[layer - 1] = below, chosen
+        blocks[layer - 1] = Block._trusted(starts, ends, indices, len(below), edge_ids)
+    return LiveRows(tuple(order), tuple(computed), tuple(blocks))
+
+
+@twin
+def prune_layers(mfg, hit):
+    hit = prune_arguments(mfg, hit, True, "csr2")
+    L = len(mfg.blocks)
+    order: list = [None] * L + [np.arange(len(mfg.nodes[L]))]
+    computed: list = [None] * L
+    blocks: list = [None] * L
+    for layer in range(L, 0, -1):
+        block, above = mfg.blocks[layer - 1], order[layer]
+        chosen = np.empty(len(above), np.bool_)
+        parts = block.start, block.end, block.indices, block.edge_ids
+        masks = hit[layer - 1].view(np.uint8), chosen.view(np.uint8)
+        below, *parts = _compaction.prune(*parts, block.n_src, above, *masks)
+        starts, ends, indices, edge_ids = parts
         order[layer - 1], computed[layer - 1] = below, chosen
         blocks[layer - 1] = Block._trusted(starts, ends, indices, len(below), edge_ids)
     return LiveRows(tuple(order), tuple(computed), tuple(blocks))
