@@ -9,6 +9,7 @@ from libc.string cimport memcpy, memset
 
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
 from fastimpl._types cimport ids_of, offsets_of
+from fastimpl.history._slots cimport fetch
 
 
 def order_below(
@@ -81,6 +82,10 @@ def entries(
                 to += 1
     raise_if_stopped(&watch)
     return least == 0
+
+
+cdef enum:
+    AHEAD = 4  # rows between the one copied and the one being fetched
 
 
 cdef int64_t number_computed(
@@ -166,6 +171,12 @@ def prune(
         for j in range(count):
             if stopped_at(&watch, j):
                 break
+            if j + AHEAD < count:
+                i = start[below[j + AHEAD]]
+                size = end[below[j + AHEAD]] - i
+                fetch(sources + i, <size_t>size * sizeof(int32_t))
+                if named:
+                    fetch(names + i, <size_t>size * sizeof(int64_t))
             i = start[below[j]]
             size = end[below[j]] - i
             starts[j] = to

@@ -104,6 +104,33 @@ cdef void free_first(const Cache* cache, int64_t count, int32_t* slots) noexcept
         found += 1
 
 
+def copied(
+    ids, score, comp, int64_t n, int64_t[::1] nodes, double[::1] scores, uint8_t[::1] computed
+):
+    """Copy rows as `fresh_iteration` has them; return whether they are such and can be ranked."""
+    cdef const int32_t[::1] found
+    cdef const double[::1] norms
+    cdef const uint8_t[::1] flags
+    cdef int64_t j, m = nodes.shape[0]
+    cdef bint good = True
+    try:
+        found, norms, flags = ids, score, comp.view("u1")
+    except (AttributeError, TypeError, ValueError):
+        return False
+    if found.shape[0] != m or norms.shape[0] != m or flags.shape[0] != m:
+        return False
+    with nogil:
+        for j in range(m):
+            nodes[j] = found[j]
+            good = good & (0 <= nodes[j]) & (nodes[j] < n)
+        for j in range(m):
+            scores[j] = norms[j]
+            good = good & (scores[j] == scores[j])  # NaN is not
+        for j in range(m):
+            computed[j] = flags[j] != 0
+    return good and comp.dtype == bool
+
+
 def replace(
     int32_t[::1] slot_of, int64_t[::1] back, int32_t[::1] stamp, int64_t first_key,
     int64_t oldest, int32_t i, int64_t head, int64_t used, bint cycle, bint drop,

@@ -259,7 +259,8 @@ def update_arguments(
 ):
     """Check the arguments of `cache_update`; return (layer, ids, score, comp, values, allow)."""
     _check.choice("rank_base", rank_base, ("all", "new"))
-    score, ids, _ = stable_arguments(score, ids, p)
+    ours = hasattr(cache, "arena")
+    score, ids, _ = stable_arguments(score, ids, p, **({"n": cache.n} if ours else {}))
     comp = _check.mask("comp", comp, len(ids))
     if not callable(getattr(cache, "admit", None)) or not callable(getattr(cache, "evict", None)):
         raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
@@ -267,23 +268,21 @@ def update_arguments(
     values = _check.array("values", values)
     if values.ndim != 2 or len(values) != len(ids):
         raise ValueError(f"values must have {len(ids)} rows like ids, got shape {values.shape}")
-    if hasattr(cache, "arena"):  # of ours; before anything is evicted
+    if ours:  # before anything is evicted
         layer = _check.integer("layer", layer, 1, cache.layers)
-        if ids.size and ids.max() >= cache.n:
-            raise ValueError(f"ids must be in [0, {cache.n})")
         values, _ = rows_taken(values, (len(ids), cache.h), cache.arena.dtype, None)
         _check.integer("i", i, 0, MOST)
     allow = None if allow is None else _check.mask("allow", allow, len(ids))
     return layer, ids, score, comp, values, allow
 
 
-def stable_arguments(score, ids, p):
-    """Check the arguments of `select_stable`; return (float64 score, int64 ids, k)."""
+def stable_arguments(score, ids, p, n=2**63 - 1):
+    """Check the arguments of `select_stable`; return (float64 score, int64 ids below `n`, k)."""
     score = _check.floats("score", score, (None,)).astype(np.float64)  # a copy, as ids are
-    ids = _check.ids("ids", ids, 0, 2**63 - 1, np.int64)
+    ids = _check.ids("ids", ids, 0, n, np.int64)
     if ids.size != score.size:
         raise ValueError(f"ids must have shape {score.shape} like score, got {ids.shape}")
-    if np.isnan(score).any():
+    if score.size and np.isnan(score.min()):
         raise FloatingPointError("score must not be NaN: the gradient is broken")
     p = _check.real("p", p, 0, high=1)
     return score, ids, int(p * len(score) + 1e-9)
