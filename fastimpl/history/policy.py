@@ -56,9 +56,9 @@ def cache_update(
     found = ours and _plain_rows(cache, layer, ids, score, comp, values, *rest, allow)
     if not found:
         found = update_arguments(cache, layer, ids, score, comp, values, *rest, allow)
-    layer, ids, score, comp, values, allow = found
     if not ours:
-        return update_with(select_stable, cache, *found, *rest)
+        return update_with(select_stable, cache, found, *rest)
+    layer, ids, score, comp, values, allow = found
     low = low_rows(_select, score, ids, comp, p, rank_base)
     (rows, slot_of, back, stamp), ring = cache.entries, cache.ring
     take, slots = empty((len(ids),), np.int64), empty((len(ids),), np.int32)

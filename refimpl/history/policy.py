@@ -199,9 +199,9 @@ def cache_update(
 ):
     """Rank the live rows of a layer by `score`; evict the unstable ones, admit the stable new ones.
 
-    What `policy_update` does with any `control`, whose scores these are: `select_stable`,
-    ``cache.evict``, then ``cache.admit``. In fastimpl one kernel does it all. O(m log m) time in
-    refimpl, O(m) in fastimpl, besides the copying.
+    FreshGNN section 4.1.1: what `policy_update` does with any `control`, whose scores these are.
+    `select_stable`, ``cache.evict``, then ``cache.admit``; in fastimpl one kernel evicts, finds
+    slots and enters. O(m log m) time in refimpl, O(m) in fastimpl, besides the copying.
 
     Parameters
     ----------
@@ -221,21 +221,19 @@ def cache_update(
     FloatingPointError
         If a score is NaN.
     """
-    rows = update_arguments(
-        cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
-    )
-    return update_with(select_stable, cache, *rows, i, p, rank_base, gradient_evict)
+    rest = i, p, rank_base, gradient_evict
+    rows = update_arguments(cache, layer, ids, score, comp, values, *rest, allow)
+    return update_with(select_stable, cache, rows, *rest)
 
 
-def update_with(
-    select_stable, cache, layer, ids, score, comp, values, allow, i, p, rank_base, gradient_evict
-):
-    """Return what `cache_update` does, with any `select_stable`, of checked arguments."""
+def update_with(select_stable, cache, rows, i, p, rank_base, gradient_evict):
+    """Return what `cache_update` does, with any `select_stable`; `update_arguments` gave `rows`."""
+    layer, ids, score, comp, values, allow = rows
     low = low_rows(select_stable, score, ids, comp, p, rank_base)
     admit = low & comp if allow is None else low & comp & allow
     evicted = cache.evict(layer, ids[~low], i) if gradient_evict else 0
-    rows = np.flatnonzero(admit)
-    admitted = cache.admit(layer, ids[rows], values, i, take=rows)
+    take = np.flatnonzero(admit)
+    admitted = cache.admit(layer, ids[take], values, i, take=take)
     return PolicyCounts(int(np.count_nonzero(low)), admitted, evicted)
 
 

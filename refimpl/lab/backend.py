@@ -203,7 +203,7 @@ def _with_selection(whole):
     ):
         rest = i, p, rank_base, gradient_evict
         rows = update_arguments(cache, layer, ids, score, comp, values, *rest, allow)
-        return update_with(gnn.history.select_stable, cache, *rows, *rest)
+        return update_with(gnn.history.select_stable, cache, rows, *rest)
 
     del cache_update.__wrapped__
     return cache_update
