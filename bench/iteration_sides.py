@@ -73,7 +73,10 @@ class Geometric:
             self.done += 1
 
     def step(self, batch):
-        """Train on a batch; each layer has the rows that the next ones need."""
+        """Train on a batch; each layer has the rows that the next ones need.
+
+        GCNConv counts degrees in what it is given, so trimming changes its numbers, not its work.
+        """
         import torch
         from torch_geometric.utils import trim_to_layer
 
