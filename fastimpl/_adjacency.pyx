@@ -6,6 +6,7 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from fastimpl._interrupts cimport NUMBERS, Watch, new_watch, raise_if_stopped, stopped, stopped_at
+from fastimpl._types cimport position
 
 
 def row_norm(const int64_t[::1] indptr, floating[::1] data):
@@ -35,7 +36,7 @@ def sym_norm(const int64_t[::1] indptr, const int32_t[::1] indices, floating[::1
     raise_if_stopped(&watch)
 
 
-def permute(const floating[::1] data, const int64_t[::1] perm, floating[::1] out):
+def permute(const floating[::1] data, const position[::1] perm, floating[::1] out):
     cdef int64_t first, j, count = out.shape[0]
     cdef Watch watch = new_watch()
     for first in prange(0, count, NUMBERS, nogil=True, schedule="static"):

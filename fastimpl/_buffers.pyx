@@ -80,25 +80,37 @@ cdef void count_allocation() noexcept nogil:
         allocations += 1
 
 
+cdef void* borrow(size_t size) noexcept nogil:
+    """Return memory, which `put_back` or an array of `handed_over` ends; NULL: there is none."""
+    cdef void* memory
+    size = rounded(max(size, sizeof(Piece)))
+    memory = take_waiting(size)
+    if memory == NULL:
+        memory = allocate_pages(size)
+        if memory != NULL:
+            count_allocation()
+    return memory
+
+
+cdef void put_back(void* memory, size_t size) noexcept nogil:
+    """End what `borrow` gave for this size; NULL is nothing."""
+    if memory != NULL and not let_wait(memory, rounded(max(size, sizeof(Piece)))):
+        give_back(memory)
+
+
+cdef Buffer handed_over(void** memory, size_t size):
+    """Return what `borrow` gave for this size as a Buffer; NULL stays where it was."""
+    cdef Buffer buffer = Buffer.__new__(Buffer)
+    buffer.address, buffer.size = memory[0], size
+    memory[0] = NULL
+    return buffer
+
+
 cdef class Buffer:
     """One piece of memory; when the last array on it dies, it waits for another."""
 
-    cdef void* address
-    cdef size_t size
-
-    def __cinit__(self, size_t size):
-        self.size = rounded(size)
-        self.address = take_waiting(self.size)
-        if self.address != NULL:
-            return
-        self.address = allocate_pages(self.size)
-        if self.address == NULL:
-            raise MemoryError(f"no memory for an array of {self.size} bytes")
-        count_allocation()
-
     def __dealloc__(self):
-        if self.address != NULL and not let_wait(self.address, self.size):
-            give_back(self.address)
+        put_back(self.address, self.size)
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         PyBuffer_FillInfo(view, self, self.address, <Py_ssize_t>self.size, 0, flags)
@@ -108,9 +120,17 @@ def empty(shape, dtype):
     """Return an uninitialised C-contiguous array."""
     dtype = np.dtype(dtype)
     count = math.prod(shape)
-    if count * dtype.itemsize < SMALLEST:
+    size = count * dtype.itemsize
+    if size < SMALLEST:
         return np.empty(shape, dtype)
-    return np.frombuffer(Buffer(count * dtype.itemsize), dtype, count).reshape(shape)
+    return np.frombuffer(borrowed(size), dtype, count).reshape(shape)
+
+
+cdef Buffer borrowed(size_t size):
+    cdef void* memory = borrow(size)
+    if memory == NULL:
+        raise MemoryError(f"no memory for an array of {size} bytes")
+    return handed_over(&memory, size)
 
 
 def empty_like(array):

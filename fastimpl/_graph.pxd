@@ -13,26 +13,30 @@ cdef extern from "fastimpl/_scan.h":
 
 # A subgraph as it is built: its memory is handed over to NumPy arrays at the end.
 ctypedef struct Induced:
-    int32_t* nodes
     int64_t s
+    int64_t e
+    int32_t* nodes
     int64_t* indptr
-    int32_t* indices
-    int64_t* edge_ids
-    int64_t* perm
+    void* entries  # perm, of 32 bits where they suffice, and indices behind it
 
 # Memory for rows of unknown length, kept from one subgraph to the next.
 ctypedef struct Rows:
-    int32_t* local
-    int64_t* where
-    int64_t capacity
+    int32_t* local  # the entries from the diagonal on of one row after another
+    int64_t length  # room for so many
+    void* entries  # columns and positions of whole rows
+    int64_t size  # room for so many bytes
+    int64_t* first  # where a row begins in `local`
+    int32_t* below  # how many entries a row has below the diagonal
+    int64_t* next
+    int64_t nodes  # room for so many
 
 cdef class NodeSet:
     cdef Word* words
     cdef Rows rows
 
 cdef int induce(
-    const int64_t* indptr, const int32_t* indices, const int32_t* nodes, int64_t s,
-    Word* words, Rows* rows, Induced* out, Watch* watch
+    const int64_t* indptr, const int32_t* indices, const int32_t* diagonal, const int32_t* nodes,
+    int64_t s, Word* words, Rows* rows, Induced* out, Watch* watch
 ) noexcept nogil
 cdef void forget(Word* words, const int32_t* nodes, int64_t s) noexcept nogil
 cdef void release_rows(Rows* rows) noexcept nogil

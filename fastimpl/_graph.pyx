@@ -1,21 +1,30 @@
 """Kernels for induced subgraphs and JPDC'21 Algorithm 6. Arguments were checked by graph.py."""
 
+from cython.parallel cimport prange
 import numpy as np
-from cython cimport view
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy, memset
 
+from fastimpl._buffers cimport borrow, handed_over, put_back
 from fastimpl._interrupts cimport Watch, has_stopped, new_watch, raise_if_stopped, stopped_at
-from fastimpl._memory cimport allocate, allocate_zeros, give_back, resize
-from fastimpl._types cimport ids_of, offsets_of
+from fastimpl._memory cimport allocate_pages, allocate_zeros, give_back, resize
+from fastimpl._types cimport ids_of, offsets_of, position
 
 cdef extern from "fastimpl/_scan.h":
     int64_t scan_row "gnn_scan_row"(
         const int32_t* row, int64_t length, int64_t position, const Word* words,
         int32_t* local, int64_t* where
     ) noexcept nogil
+    void lay_out_narrow "gnn_lay_out_narrow"(
+        const int64_t* first, const int32_t* local, const int32_t* below, int64_t n,
+        int32_t* next, void* entries, int64_t* indptr, int32_t* indices, int32_t* perm, Watch* watch
+    ) noexcept nogil
+    void lay_out_wide "gnn_lay_out_wide"(
+        const int64_t* first, const int32_t* local, const int32_t* below, int64_t n,
+        int64_t* next, void* entries, int64_t* indptr, int32_t* indices, int64_t* perm, Watch* watch
+    ) noexcept nogil
     void transpose_narrow "gnn_transpose_narrow"(
-        const int64_t* indptr, const int32_t* indices, int64_t n, int32_t* ptr, int64_t* perm,
+        const int64_t* indptr, const int32_t* indices, int64_t n, int32_t* ptr, int32_t* perm,
         Watch* watch
     ) noexcept nogil
     void transpose_wide "gnn_transpose_wide"(
@@ -29,21 +38,50 @@ cdef enum:
     AHEAD = 4  # rows between the one being scanned and the one being fetched
 
 
-cdef int make_room(Rows* rows, int64_t size) noexcept nogil:
-    """Have room for `size` entries, what is there kept; return -1 when memory runs out."""
-    cdef void* memory
-    if size <= rows.capacity:
+cdef int grow(void** memory, int64_t count, size_t size) noexcept nogil:
+    """Have room for `count` numbers of `size` bytes, what is there kept; -1: no memory."""
+    cdef void* grown = resize(memory[0], <size_t>count * size)
+    if grown == NULL:
+        return -1
+    memory[0] = grown
+    return 0
+
+
+cdef int room_for_local(Rows* rows, int64_t count) noexcept nogil:
+    if count <= rows.length:
         return 0
-    size += size // 2
-    memory = resize(rows.local, <size_t>size * sizeof(int32_t))
-    if memory == NULL:
+    count += count // 2
+    if grow(<void**>&rows.local, count, sizeof(int32_t)):
         return -1
-    rows.local = <int32_t*>memory
-    memory = resize(rows.where, <size_t>size * sizeof(int64_t))
-    if memory == NULL:
+    rows.length = count
+    return 0
+
+
+cdef int room_for_entries(Rows* rows, int64_t e) noexcept nogil:
+    """Have room for e entries; what was there is lost."""
+    cdef int64_t size = 2 * e * <int64_t>width(e)
+    if size <= rows.size:
+        return 0
+    give_back(rows.entries)
+    rows.size = 0
+    rows.entries = allocate_pages(<size_t>(size + size // 2))
+    if rows.entries == NULL:
         return -1
-    rows.where = <int64_t*>memory
-    rows.capacity = size
+    rows.size = size + size // 2
+    return 0
+
+
+cdef int room_for_nodes(Rows* rows, int64_t count) noexcept nogil:
+    if count <= rows.nodes:
+        return 0
+    count += count // 2
+    if (
+        grow(<void**>&rows.first, count, sizeof(int64_t))
+        or grow(<void**>&rows.below, count, sizeof(int32_t))
+        or grow(<void**>&rows.next, count, sizeof(int64_t))
+    ):
+        return -1
+    rows.nodes = count
     return 0
 
 
@@ -54,117 +92,122 @@ cdef void forget(Word* words, const int32_t* nodes, int64_t s) noexcept nogil:
         words[nodes[i] >> 5].bits = 0
 
 
-cdef int induce(
-    const int64_t* indptr, const int32_t* indices, const int32_t* nodes, int64_t s,
-    Word* words, Rows* rows, Induced* out, Watch* watch
-) noexcept nogil:
-    """Fill `out` with the subgraph on `nodes`; return -1 when memory runs out or it was stopped.
-
-    Each row is scanned once: a bitmap says which neighbours are nodes of the subgraph, and the
-    bitmap's ranks are their local ids. It takes n / 4 bytes, most of which stay in the L2 cache,
-    and only the words of `nodes` are touched. `words` may hold the nodes, or nothing; the caller
-    makes it forget them.
-    """
-    cdef int64_t i, j, k, length, e = 0
+cdef void remember(Word* words, const int32_t* nodes, int64_t s) noexcept nogil:
+    """Make the set that of `nodes`; it may hold them, or nothing."""
+    cdef int64_t i
     for i in range(s):
         if i == 0 or nodes[i] >> 5 != nodes[i - 1] >> 5:
             words[nodes[i] >> 5].rank = <int32_t>i
         words[nodes[i] >> 5].bits |= <uint32_t>1 << (nodes[i] & 31)
-    # one byte more than needed, because malloc(0) may return NULL
-    out.s = s
-    out.nodes = <int32_t*>allocate(<size_t>s * sizeof(int32_t) + 1)
-    out.indptr = <int64_t*>allocate(<size_t>(s + 1) * sizeof(int64_t))
-    if not (out.nodes and out.indptr):
+
+
+cdef int induce(
+    const int64_t* indptr, const int32_t* indices, const int32_t* diagonal, const int32_t* nodes,
+    int64_t s, Word* words, Rows* rows, Induced* out, Watch* watch
+) noexcept nogil:
+    """Fill `out` with the subgraph on `nodes`; return -1 when memory runs out or it was stopped.
+
+    Each row is read from the diagonal on; what stands before it is in the rows of lower nodes. A
+    bitmap says which neighbours are nodes of the subgraph, and the bitmap's ranks are their local
+    ids. It takes n / 4 bytes, most of which stay in the L2 cache, and only the words of `nodes` are
+    touched. `words` may hold the nodes, or nothing; the caller makes it forget them.
+    """
+    cdef int64_t e
+    remember(words, nodes, s)
+    if room_for_nodes(rows, s + 1):
+        return -1
+    e = scan_rows(indptr, indices, diagonal, nodes, s, words, rows, watch)
+    if e < 0:
+        return -1
+    out.s, out.e = s, e
+    out.nodes = <int32_t*>borrow(<size_t>s * sizeof(int32_t))
+    out.indptr = <int64_t*>borrow(<size_t>(s + 1) * sizeof(int64_t))
+    out.entries = borrow(<size_t>e * (width(e) + sizeof(int32_t)))
+    if not (out.nodes and out.indptr and out.entries) or room_for_entries(rows, e):
         return -1
     if s:  # else `nodes` is NULL, which memcpy must not be given
         memcpy(out.nodes, nodes, <size_t>s * sizeof(int32_t))
+    if e <= INT32_MAX:
+        lay_out_narrow(
+            rows.first, rows.local, rows.below, s, <int32_t*>rows.next, rows.entries,
+            out.indptr, <int32_t*>out.entries + e, <int32_t*>out.entries, watch,
+        )
+    else:
+        lay_out_wide(
+            rows.first, rows.local, rows.below, s, rows.next, rows.entries, out.indptr,
+            <int32_t*>(<int64_t*>out.entries + e), <int64_t*>out.entries, watch,
+        )
+    return -1 if has_stopped(watch) else 0
+
+
+cdef int64_t scan_rows(
+    const int64_t* indptr, const int32_t* indices, const int32_t* diagonal, const int32_t* nodes,
+    int64_t s, Word* words, Rows* rows, Watch* watch
+) noexcept nogil:
+    """Fill local, first and below of `rows`; return the number of entries of whole rows, or -1."""
+    cdef int64_t i, j, k, end, found, upper = 0, lower = 0
+    memset(rows.below, 0, <size_t>s * sizeof(int32_t))
     for i in range(s):
         if stopped_at(watch, i):
             return -1
         if i + 4 * AHEAD < s:
             prefetch(indptr + nodes[i + 4 * AHEAD])
+            prefetch(diagonal + nodes[i + 4 * AHEAD])
         if i + AHEAD < s:
-            j = indptr[nodes[i + AHEAD]]
-            k = j
-            while k < indptr[nodes[i + AHEAD] + 1] and k < j + 16 * LINES:
-                prefetch(indices + k)
-                k += 16
-        j = indptr[nodes[i]]
-        length = indptr[nodes[i] + 1] - j
-        if make_room(rows, e + length + 16):
+            j = indptr[nodes[i + AHEAD]] + diagonal[nodes[i + AHEAD]]
+            end = min(indptr[nodes[i + AHEAD] + 1], j + 16 * LINES)
+            while j < end:
+                prefetch(indices + j)
+                j += 16
+        j = indptr[nodes[i]] + diagonal[nodes[i]]
+        end = indptr[nodes[i] + 1]
+        if room_for_local(rows, upper + end - j + 16):
             return -1
-        out.indptr[i] = e
-        e += scan_row(indices + j, length, j, words, rows.local + e, rows.where + e)
-    out.indptr[s] = e
-    out.indices = <int32_t*>allocate(<size_t>e * sizeof(int32_t) + 1)
-    out.edge_ids = <int64_t*>allocate(<size_t>e * sizeof(int64_t) + 1)
-    out.perm = <int64_t*>allocate(<size_t>(e + s) * sizeof(int64_t) + 1)
-    if not (out.indices and out.edge_ids and out.perm):
-        return -1
-    if e:
-        memcpy(out.indices, rows.local, <size_t>e * sizeof(int32_t))
-        memcpy(out.edge_ids, rows.where, <size_t>e * sizeof(int64_t))
-        transpose(out.indptr, out.indices, s, out.perm + e, out.perm, watch)
-    return -1 if has_stopped(watch) else 0
+        found = scan_row(indices + j, end - j, j, words, rows.local + upper, NULL)
+        rows.first[i] = upper
+        # a self-loop stands first, and is its own twin
+        k = upper + (found > 0 and rows.local[upper] == i)
+        upper += found
+        lower += upper - k
+        while k < upper:
+            rows.below[rows.local[k]] += 1
+            k += 1
+    rows.first[s] = upper
+    return upper + lower
 
 
-cdef void transpose(
-    const int64_t* indptr, const int32_t* indices, int64_t n, int64_t* ptr, int64_t* perm,
-    Watch* watch
-) noexcept nogil:
-    """Algorithm 6; serial, because subgraphs run in parallel (JPDC'21 section 5.2)."""
-    if indptr[n] <= INT32_MAX:
-        transpose_narrow(indptr, indices, n, <int32_t*>ptr, perm, watch)
-    else:
-        transpose_wide(indptr, indices, n, ptr, perm, watch)
+cdef size_t width(int64_t e) noexcept nogil:
+    """Return the bytes of a position among e entries."""
+    return sizeof(int32_t) if e <= INT32_MAX else sizeof(int64_t)
 
 
 cdef void release_rows(Rows* rows) noexcept nogil:
     give_back(rows.local)
-    give_back(rows.where)
+    give_back(rows.entries)
+    give_back(rows.first)
+    give_back(rows.below)
+    give_back(rows.next)
 
 
 cdef void release(Induced* out) noexcept nogil:
-    give_back(out.nodes)
-    give_back(out.indptr)
-    give_back(out.indices)
-    give_back(out.edge_ids)
-    give_back(out.perm)
-
-
-cdef object owned_int32(int32_t** p, int64_t length):
-    """Hand memory over to a NumPy array, which gives it back; NULL stays where it was."""
-    cdef view.array memory
-    if length == 0:
-        return np.empty(0, np.int32)
-    memory = <int32_t[:length]>p[0]
-    memory.callback_free_data = give_back
-    p[0] = NULL
-    return np.asarray(memory)
-
-
-cdef object owned_int64(int64_t** p, int64_t length):
-    cdef view.array memory
-    if length == 0:
-        return np.empty(0, np.int64)
-    memory = <int64_t[:length]>p[0]
-    memory.callback_free_data = give_back
-    p[0] = NULL
-    return np.asarray(memory)
+    put_back(out.nodes, <size_t>out.s * sizeof(int32_t))
+    put_back(out.indptr, <size_t>(out.s + 1) * sizeof(int64_t))
+    put_back(out.entries, <size_t>out.e * (width(out.e) + sizeof(int32_t)))
 
 
 cdef object as_arrays(Induced* out):
-    """Return (nodes, indptr, indices, edge_ids, perm) as arrays that own their memory.
+    """Return (nodes, indptr, indices, perm) as arrays that own their memory.
 
     What no array owns, after an error too, is left to `release`.
     """
-    cdef int64_t s = out.s, e = out.indptr[out.s]
+    nodes = handed_over(<void**>&out.nodes, <size_t>out.s * sizeof(int32_t))
+    indptr = handed_over(<void**>&out.indptr, <size_t>(out.s + 1) * sizeof(int64_t))
+    entries = handed_over(&out.entries, <size_t>out.e * (width(out.e) + sizeof(int32_t)))
     return (
-        owned_int32(&out.nodes, s),
-        owned_int64(&out.indptr, s + 1),
-        owned_int32(&out.indices, e),
-        owned_int64(&out.edge_ids, e),
-        owned_int64(&out.perm, e),
+        np.frombuffer(nodes, np.int32, out.s),
+        np.frombuffer(indptr, np.int64, out.s + 1),
+        np.frombuffer(entries, np.int32, out.e, out.e * width(out.e)),
+        np.frombuffer(entries, np.int32 if out.e <= INT32_MAX else np.int64, out.e),
     )
 
 
@@ -184,19 +227,21 @@ cdef class NodeSet:
 
 def induced_subgraph(
     NodeSet members, const int64_t[::1] indptr, const int32_t[::1] indices,
-    const int32_t[::1] nodes
+    const int32_t[::1] diagonal, const int32_t[::1] nodes
 ):
     """Return the arrays of `as_arrays`."""
     cdef Induced out
     cdef int status
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
+    cdef const int32_t* middle = ids_of(diagonal)
     cdef const int32_t* chosen = ids_of(nodes)
     cdef Watch watch = new_watch()
     memset(&out, 0, sizeof(Induced))
     with nogil:
         status = induce(
-            offsets, ids, chosen, nodes.shape[0], members.words, &members.rows, &out, &watch
+            offsets, ids, middle, chosen, nodes.shape[0], members.words, &members.rows, &out,
+            &watch,
         )
         forget(members.words, chosen, nodes.shape[0])
     try:
@@ -208,14 +253,60 @@ def induced_subgraph(
         release(&out)
 
 
-def transpose_perm(
-    const int64_t[::1] indptr, const int32_t[::1] indices, int64_t[::1] ptr, int64_t[::1] perm
+def edge_ids(
+    NodeSet members, const int64_t[::1] indptr, const int32_t[::1] indices,
+    const int32_t[::1] nodes, int64_t[::1] where
 ):
+    """Write where the entries of the subgraph on `nodes` stand to `where`, which has 16 more."""
+    cdef int64_t i, j, found = 0, s = nodes.shape[0]
+    cdef const int64_t* offsets = offsets_of(indptr)
+    cdef const int32_t* ids = ids_of(indices)
+    cdef const int32_t* chosen = ids_of(nodes)
+    cdef Watch watch = new_watch()
+    with nogil:
+        remember(members.words, chosen, s)
+        for i in range(s):
+            if stopped_at(&watch, i):
+                break
+            j = offsets[chosen[i]]
+            found += scan_row(
+                ids + j, offsets[chosen[i] + 1] - j, j, members.words, NULL, &where[found]
+            )
+        forget(members.words, chosen, s)
+    raise_if_stopped(&watch)
+
+
+def diagonal(const int64_t[::1] indptr, const int32_t[::1] indices, int32_t[::1] out):
+    """Write to `out` how many entries of each row are below its node."""
+    cdef int64_t v, low, high, middle, n = indptr.shape[0] - 1
+    cdef const int32_t* ids = ids_of(indices)
+    cdef Watch watch = new_watch()
+    for v in prange(n, nogil=True, schedule="dynamic", chunksize=1 << 14):
+        if stopped_at(&watch, v):
+            continue
+        low, high = indptr[v], indptr[v + 1]
+        while low < high:
+            middle = low + (high - low) // 2
+            if ids[middle] < v:
+                low = middle + 1
+            else:
+                high = middle
+        out[v] = <int32_t>(low - indptr[v])
+    raise_if_stopped(&watch)
+
+
+def transpose_perm(
+    const int64_t[::1] indptr, const int32_t[::1] indices, position[::1] ptr, position[::1] perm
+):
+    """Algorithm 6; serial, because subgraphs run in parallel (JPDC'21 section 5.2)."""
     cdef int64_t n = indptr.shape[0] - 1
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
     cdef Watch watch = new_watch()
     if indices.shape[0]:
         with nogil:
-            transpose(offsets, ids, n, &ptr[0], &perm[0], &watch)
+            if position is int32_t:
+                transpose_narrow(offsets, ids, n, &ptr[0], &perm[0], &watch)
+            else:
+                transpose_wide(offsets, ids, n, &ptr[0], &perm[0], &watch)
     raise_if_stopped(&watch)

@@ -1,9 +1,18 @@
-"""Memory of kernels for a graph, kept from one call to the next."""
+"""What kernels have for a graph, kept from one call to the next."""
 
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary
 
 _idle: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> {kind: those that nobody is using}
+_once: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> {function: what it returned}
+
+
+def once(function, graph):
+    """Return ``function(graph)``, an array that nobody changes, worked out once for a graph."""
+    found = _once.setdefault(graph, {})
+    if function not in found:
+        found[function] = function(graph)
+    return found[function]
 
 
 @contextmanager

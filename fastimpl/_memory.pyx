@@ -21,9 +21,11 @@ cdef extern from *:
     static void* gnn_allocate(size_t size)
     {
         void* memory = NULL;
-        size_t page = size >= (1 << 22) ? 1 << 21 : 64;  /* large pages: fewer misses of the TLB */
+        const size_t page = 1 << 21;  /* large pages: fewer misses of the TLB */
+        if (size < page / 2) return posix_memalign(&memory, 64, size) ? NULL : memory;
+        size = (size + page - 1) / page * page;  /* a part of one would have none */
         if (posix_memalign(&memory, page, size)) return NULL;
-        if (page > 64) madvise(memory, size, MADV_HUGEPAGE);
+        madvise(memory, size, MADV_HUGEPAGE);
         return memory;
     }
     #else

@@ -2,6 +2,10 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+ctypedef fused position:  # of an entry: of 32 bits where they suffice
+    int32_t
+    int64_t
+
 cdef extern from *:
     """
     #ifdef _OPENMP

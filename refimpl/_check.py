@@ -207,11 +207,17 @@ def mask(name, value, count):
 
 
 def positions(name, value, count, e=None):
-    """Return a copy of `value`, `count` int64 positions in [0, e) (default: `count`), or raise."""
-    array = ids(name, value, 0, count if e is None else e, np.int64)
+    """Return a copy of `value`, `count` positions in [0, e) (default: `count`), or raise."""
+    e = count if e is None else e
+    array = ids(name, value, 0, e, position_dtype(e))
     if array.size != count:
         raise ValueError(f"{name} must have shape ({count},), got {array.shape}")
     return array
+
+
+def position_dtype(e):
+    """Return the smaller of the two types of positions that holds any of e."""
+    return np.int32 if e < 2**31 else np.int64
 
 
 def node_set(name, value, n):

@@ -67,7 +67,7 @@ def row_norm(graph, transpose_perm=None, *, dtype=np.float64):
     ----------
     graph : Graph
         Undirected, with n nodes and e edges.
-    transpose_perm : (e,) int64 array, optional
+    transpose_perm : (e,) int32 array, optional
         From `transpose_perm`; without it the result has no `data_t`.
     dtype : float32 or float64
 

@@ -1,8 +1,7 @@
 """Graphs as compressed rows (CSR), node-induced subgraphs, and the transpose by permutation."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -295,7 +294,8 @@ def _built(found, symmetrize, self_loops):
     return Graph._trusted(indptr, indices, symmetrize or None)
 
 
-class Subgraph(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Subgraph:
     """A node-induced subgraph and how it sits in its parent: `induced_subgraph` makes it.
 
     Attributes
@@ -305,8 +305,10 @@ class Subgraph(NamedTuple):
     graph : Graph
         On local ids; undirected.
     edge_ids : (e,) int64
-        Where each entry of ``graph.indices`` stands in the parent's ``indices``.
-    transpose_perm : (e,) int64
+        Where each entry of ``graph.indices`` stands in the parent's ``indices``. `fastimpl` finds
+        them when they are first asked for, O(sum of the nodes' degrees) time; until then the
+        subgraph keeps its parent alive.
+    transpose_perm : (e,) int32
         See `transpose_perm`.
     counters : Counters
         The sampler's; all zero where no sampler ran.
@@ -317,6 +319,31 @@ class Subgraph(NamedTuple):
     edge_ids: np.ndarray
     transpose_perm: np.ndarray
     counters: Counters = Counters()
+
+    @classmethod
+    def _with_ids_from(cls, find, nodes, graph, transpose_perm, counters):
+        """Return a Subgraph whose `edge_ids` are what ``find()`` returns."""
+        sub = object.__new__(cls)
+        values = {"nodes": nodes, "graph": graph, "transpose_perm": transpose_perm}
+        sub.__dict__.update(values, counters=counters, _find_edge_ids=find)
+        return sub
+
+    def _replace(self, **values):
+        """Return a copy with other values, as named tuples do; edge ids are not looked for."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__, **values)
+        return copy
+
+    def __getattr__(self, name):  # asked for what is not there
+        find = self.__dict__.get("_find_edge_ids")
+        if name != "edge_ids" or find is None:
+            raise AttributeError(f"'Subgraph' has no attribute {name!r}", name=name, obj=self)
+        self.__dict__["edge_ids"] = edge_ids = find()
+        self.__dict__["_find_edge_ids"] = None  # the parent is not needed any more
+        return edge_ids
+
+    def __reduce__(self):
+        return Subgraph, tuple(getattr(self, field.name) for field in fields(self))
 
 
 def induced_subgraph(graph, nodes):
@@ -377,7 +404,7 @@ def transpose_perm(graph):
 
     Returns
     -------
-    (e,) int64 array
+    (e,) int32 array, or int64 where e is 2**31 or more
         Its own inverse: ``perm[perm[j]] == j``.
 
     Raises
@@ -389,10 +416,10 @@ def transpose_perm(graph):
     --------
     >>> path = as_graph([(0, 1), (1, 2)], symmetrize=True)
     >>> transpose_perm(path)
-    array([1, 0, 3, 2])
+    array([1, 0, 3, 2], dtype=int32)
     """
     indptr, indices = undirected(graph).indptr, graph.indices  # 1
-    perm = np.full(graph.e, -1)  # 2
+    perm = np.full(graph.e, -1, _check.position_dtype(graph.e))  # 2
     ptr = indptr[:-1].copy()  # 3
     for v in range(graph.n):  # 4
         for j in range(indptr[v], indptr[v + 1]):  # 5 E-A2: half open

@@ -66,7 +66,7 @@ def spmm_t(graph, data, transpose_perm, G):
         Undirected, with n nodes and e edges.
     data : (e,) float32 or float64 array
         The values of A.
-    transpose_perm : (e,) int64 array
+    transpose_perm : (e,) int32 array
         From `transpose_perm`.
     G : (n, f) array of the same dtype
 

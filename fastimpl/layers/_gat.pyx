@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._propagation cimport block_rows
+from fastimpl._types cimport position
 from fastimpl.layers._dropout cimport kept
 
 cdef extern from "fastimpl/_dots.h":
@@ -171,7 +172,7 @@ def edge_gradients(
 
 
 def transposed(
-    const int64_t[:] start, const int64_t[:] end, const int64_t[::1] perm,
+    const int64_t[:] start, const int64_t[:] end, const position[::1] perm,
     const floating[:, ::1] Q, const floating[:, ::1] epsilon, const floating[:, ::1] tau,
     bint joint, floating slope, floating[:, ::1] Q_t, floating[:, ::1] d_tau
 ):

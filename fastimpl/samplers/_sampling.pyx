@@ -154,7 +154,7 @@ def sample_nodes(
 
 def sample_subgraphs(
     Workspace workspace, str name, const int64_t[::1] indptr, const int32_t[::1] indices,
-    Options options, tuple arrays, const uint64_t[:, ::1] keys
+    const int32_t[::1] diagonal, Options options, tuple arrays, const uint64_t[:, ::1] keys
 ):
     """Return (arrays of a subgraph, counters) for each row (main, probe) of `keys`.
 
@@ -165,6 +165,7 @@ def sample_subgraphs(
     cdef Tables tables = tables_of(arrays)
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
+    cdef const int32_t* middle = ids_of(diagonal)
     cdef int64_t q, first, count = keys.shape[0], graph_nodes = indptr.shape[0] - 1
     cdef int threads = gnn_max_threads()
     cdef int group = <int>min(max((count + threads - 1) // threads, 1), GROUP)
@@ -181,7 +182,7 @@ def sample_subgraphs(
             if stopped(&watch):
                 continue
             draw(
-                method, offsets, ids, graph_nodes, &options, &tables, &keys[first, 0],
+                method, offsets, ids, middle, graph_nodes, &options, &tables, &keys[first, 0],
                 <int>min(group, count - first), scratch, &results[first], &watch,
             )
     try:
@@ -200,9 +201,9 @@ def sample_subgraphs(
 
 
 cdef void draw(
-    const Method* method, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
-    const Options* options, const Tables* tables, const uint64_t* keys, int group,
-    Scratch* scratch, Result* results, Watch* watch
+    const Method* method, const int64_t* indptr, const int32_t* indices, const int32_t* diagonal,
+    int64_t graph_nodes, const Options* options, const Tables* tables, const uint64_t* keys,
+    int group, Scratch* scratch, Result* results, Watch* watch
 ) noexcept nogil:
     """Sample, sort, clip, induce and transpose (JPDC'21 Algorithm 8, lines 5 and 6)."""
     cdef int g
@@ -221,7 +222,7 @@ cdef void draw(
         if not results[g].failed:
             results[g].counts = walker.counts
             results[g].failed = induce(
-                indptr, indices, walker.found, walker.s, scratch.words, &scratch.rows,
+                indptr, indices, diagonal, walker.found, walker.s, scratch.words, &scratch.rows,
                 &results[g].induced, watch,
             )
             forget(scratch.words, walker.found, walker.s)

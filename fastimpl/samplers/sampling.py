@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from fastimpl._lending import lent
+from fastimpl._lending import lent, once
 from fastimpl._twin import twin
-from fastimpl.graph import as_subgraph, induced_subgraph
+from fastimpl.graph import as_subgraph, diagonal, induced_subgraph
 from fastimpl.samplers import _sampling
 from fastimpl.samplers._sampling import Workspace
 from fastimpl.samplers.options import kernel_options
@@ -31,9 +31,16 @@ def sample_many(graph, sampler, rng, first, count, *, domain=SAMPLE):
     ).reshape(count, 2)
     with lent(Workspace, graph, 1) as (workspace,):
         results = _sampling.sample_subgraphs(
-            workspace, sampler.name, graph.indptr, graph.indices, options, tables, keys
+            workspace,
+            sampler.name,
+            graph.indptr,
+            graph.indices,
+            once(diagonal, graph),
+            options,
+            tables,
+            keys,
         )
-    return [as_subgraph(arrays, Counters(**counts)) for arrays, counts in results]
+    return [as_subgraph(graph, arrays, Counters(**counts)) for arrays, counts in results]
 
 
 def sample_nodes(name, graph, main, probe=0, **options):

@@ -17,20 +17,24 @@ def model(function):
     @functools.wraps(function)
     @quiet
     def checked(*args, **kwargs):
-        given = signature.bind(*args, **kwargs).arguments
-        shapes = {name: _check.array(name, value).shape for name, value in given.items()}
-        shapes = {name: shape for name, shape in shapes.items() if shape}
-        if len(shapes) > 1:
-            try:
-                np.broadcast_shapes(*shapes.values())
-            except ValueError:
-                raise ValueError(
-                    f"{', '.join(shapes)} must have shapes that broadcast, "
-                    f"got {', '.join(map(str, shapes.values()))}"
-                ) from None
+        broadcasting(**signature.bind(*args, **kwargs).arguments)
         return function(*args, **kwargs)
 
     return checked
+
+
+def broadcasting(**given):
+    """Raise unless the arguments, by their names, have shapes that broadcast."""
+    shapes = {name: _check.array(name, value).shape for name, value in given.items()}
+    shapes = {name: shape for name, shape in shapes.items() if shape}
+    if len(shapes) > 1:
+        try:
+            np.broadcast_shapes(*shapes.values())
+        except ValueError:
+            raise ValueError(
+                f"{', '.join(shapes)} must have shapes that broadcast, "
+                f"got {', '.join(map(str, shapes.values()))}"
+            ) from None
 
 
 def pops(n, m):

@@ -18,7 +18,6 @@ MOST_STEPS, MOST_BYTES = 400, 500_000
 NOT_RUN = {  # statements of the functions followed, and why a recipe does not come there
     "width -= width % values": "no part is wider than a cache line",
     "after_epoch(trainer.state)": "nobody asked to be called",
-    "sub = run.graph.typed(sub)": "the graph has no types",
     "self._under_way = worker.start(self.draw, self.next_q, self.size)": "no thread samples ahead",
     'nodes = parts["clip_nodes"](nodes, sampler.clip, keys[0], sample.counters.draws)': (
         "nothing is clipped"

@@ -2,13 +2,14 @@
 
 import statistics
 from contextlib import ExitStack
+from dataclasses import fields
 
 import numpy as np
 
 from refimpl import _check
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
-from refimpl.graph import Graph
+from refimpl.graph import Graph, Subgraph
 from refimpl.lab.apps import info, report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import Option
@@ -167,6 +168,8 @@ def _equal(a, b):
         return all(_equal(getattr(a, name, None), getattr(b, name, None)) for name in names)
     if isinstance(a, Adjacency):
         return _equal(a.graph, b.graph)  # its values come from kernels, which round differently
+    if isinstance(a, Subgraph):
+        return all(_equal(getattr(a, part.name), getattr(b, part.name)) for part in fields(a))
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(_equal, a, b))
     return a == b

@@ -86,7 +86,7 @@ class Stack:
         ----------
         graph : Graph
             Undirected; a TypedGraph for R-GCN.
-        transpose_perm : (e,) int64 array, optional
+        transpose_perm : (e,) int32 array, optional
             From `transpose_perm`; without it there may be no backward pass.
         dtype : float32 or float64
 

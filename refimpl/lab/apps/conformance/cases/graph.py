@@ -38,7 +38,7 @@ TRANSPOSE = (
         "path3",
         {"graph": PATH3},
         ("WORKED",),
-        positions(1, 0, 3, 2),
+        ids(1, 0, 3, 2),
         "Rows 1 | 0 2 | 1 begin at 0 1 3. Entry 0 = (0, 1) is the first in column 1: place 1. "
         "Entry 1 = (1, 0): place 0. Entry 2 = (1, 2): place 3. Entry 3 = (2, 1) is the second in "
         "column 1: place 2.",
@@ -47,7 +47,7 @@ TRANSPOSE = (
         "paw",
         {"graph": PAW},
         ("WORKED",),
-        positions(2, 4, 0, 5, 1, 3, 7, 6),
+        ids(2, 4, 0, 5, 1, 3, 7, 6),
         "Rows 1 2 | 0 2 | 0 1 3 | 2: entries 0-1, 2-3, 4-6, 7. Place 0 is (0, 1), so it gets the "
         "entry (1, 0), which is 2; place 1 is (0, 2) and gets (2, 0), entry 4; and so on: (0, 1) "
         "0, (2, 1) 5, (0, 2) 1, (1, 2) 3, (3, 2) 7, (2, 3) 6.",
@@ -56,7 +56,7 @@ TRANSPOSE = (
         "loop",
         {"graph": LOOP},
         ("WORKED", "SELF_LOOP", "ONE_NODE"),
-        positions(0),
+        ids(0),
         "The entry (0, 0) is its own transpose.",
     ),
     Case("loops", {"graph": LOOPS}, ("SELF_LOOP", "ISOLATED")),
@@ -78,7 +78,7 @@ INDUCED = (
             ids(0, 2, 3),
             Graph(positions(0, 1, 3, 4), ids(1, 0, 2, 1)),
             positions(1, 4, 6, 7),
-            positions(1, 0, 3, 2),
+            ids(1, 0, 3, 2),
         ),
         "Rows 1 2 | 0 2 | 0 1 3 | 2. Node 0 keeps entry 1, node 2 entries 4 and 6, node 3 entry "
         "7. Nodes 0 2 3 are called 0 1 2: rows 1 | 0 2 | 1, the path of transpose_perm's case.",
@@ -87,7 +87,7 @@ INDUCED = (
         "none",
         {"graph": PAW, "nodes": ids()},
         ("WORKED", "EMPTY", "NO_NODES"),
-        Subgraph(ids(), Graph(positions(0), ids()), positions(), positions()),
+        Subgraph(ids(), Graph(positions(0), ids()), positions(), ids()),
         "Without nodes there is no row and no entry.",
     ),
     Case("all", {"graph": PAW, "nodes": ids(0, 1, 2, 3)}),

@@ -194,7 +194,7 @@ def many(graph, sampler, rng, first, count, **others):
 def edge_between(u, v, *edge_ids, draws):
     """Return the Subgraph of two joined nodes."""
     graph = Graph(np.array([0, 1, 2]), ids(1, 0))
-    return Subgraph(ids(u, v), graph, np.array(edge_ids), np.array([1, 0]), Counters(draws=draws))
+    return Subgraph(ids(u, v), graph, np.array(edge_ids), ids(1, 0), Counters(draws=draws))
 
 
 SAMPLE_MANY = (
