@@ -3,8 +3,9 @@
 Each contestant is a process of its own, and they train an epoch each in turns. The cache is
 looking up, pruning and updating; shares are of the wall time of training, sampling ahead
 included where it is waited for. With --python, an interpreter that has torch_geometric and a
-sampler of it, the same sizes are trained there too: NeighborLoader's batches, layers trimmed to
-the rows that are needed, Adam. Its batches are of the mode "shared" (a node draws once).
+sampler of it, the same sizes are trained there too: NeighborLoader's batches, Adam, and, with
+pyg-lib, layers trimmed to the rows that are needed: torch-sparse does not say which these are.
+Its batches are of the mode "shared" (a node draws once).
 """
 
 import sys

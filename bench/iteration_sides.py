@@ -73,7 +73,7 @@ class Geometric:
             self.done += 1
 
     def step(self, batch):
-        """Train on a batch; each layer has the rows that the next ones need.
+        """Train on a batch; each layer has the rows that the next ones need, if it is known which.
 
         GCNConv counts degrees in what it is given, so trimming changes its numbers, not its work.
         """
@@ -81,9 +81,11 @@ class Geometric:
         from torch_geometric.utils import trim_to_layer
 
         x, edges = batch.x, batch.edge_index
-        sizes = batch.num_sampled_nodes, batch.num_sampled_edges
+        trimmed = "num_sampled_nodes" in batch  # pyg-lib says so, torch-sparse does not
         for i, each in enumerate(self.layers):
-            x, edges, _ = trim_to_layer(i, *sizes, x, edges)
+            if trimmed:
+                sizes = batch.num_sampled_nodes, batch.num_sampled_edges
+                x, edges, _ = trim_to_layer(i, *sizes, x, edges)
             x = torch.relu(each(x, edges))
         logits = self.top(x[: batch.batch_size])
         loss = torch.nn.functional.cross_entropy(logits, batch.y[: batch.batch_size])
