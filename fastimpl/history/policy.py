@@ -97,7 +97,7 @@ def _plain_rows(cache, layer, ids, score, comp, values, i, p, rank_base, gradien
     """Return what `update_arguments` does if all is as an iteration has it; else None.
 
     After a product of matrices each small step of NumPy's has to be fetched from memory before it
-    can check anything: two passes of a kernel take a tenth of the time.
+    can check anything; one small kernel is there at once.
     """
     m = len(ids) if type(ids) is np.ndarray else -1
     if not (
