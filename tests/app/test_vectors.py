@@ -25,9 +25,7 @@ from refimpl.samplers import neighbor, nodes, typed_neighbor
 
 pytestmark = pytest.mark.runs
 
-# An object with a past is no vector: tests/twins/test_update_twins.py compares what it remembers.
-TAKES_A_CACHE = {"cache_update"}
-COMPILED = sorted(set(fastimpl.compiled) - set(CONSTRUCTORS) - TAKES_A_CACHE)
+COMPILED = sorted(set(fastimpl.compiled) - set(CONSTRUCTORS))
 MEGABYTES = 3
 CASE = Case("one", {"x": 1})
 ZERO = Case("zero", {"x": 0}, ("WORKED",), 0, "Shifts and products of 0 are 0.")
