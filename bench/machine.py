@@ -28,8 +28,8 @@ def header(threads=None, peer=None):
     ----------
     threads : list of int, optional
         For OpenMP and BLAS alike; without it, what the libraries take by themselves.
-    peer : str, optional
-        Another library that is measured too: its version and its backend.
+    peer : str or list of str, optional
+        Other libraries that are measured too: their versions and backends, a line each.
     """
     build = fastimpl.build_info()
     used = ", ".join(map(str, threads)) if threads else f"the libraries' choice on {CORES} cores"
@@ -41,8 +41,8 @@ def header(threads=None, peer=None):
         f"SciPy {scipy.__version__}; commit {commit()}",
         f"- Build: {build['compiler']}, {build['simd']}, OpenMP {build['openmp'] or 'off'}",
     ]
-    if peer:
-        lines.append(f"- Peer: {peer}")
+    for each in [peer] if isinstance(peer, str) else peer or []:
+        lines.append(f"- Peer: {each}")
     return [*lines, f"- Date: {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC", ""]
 
 

@@ -1,6 +1,6 @@
 """The keyed generator of refimpl/streams.py, for other kernels to cimport."""
 
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fastimpl._interrupts cimport Watch
 
@@ -48,6 +48,11 @@ cdef void partial_shuffle(
     Watch* watch
 ) noexcept nogil
 
+cdef extern from "fastimpl/_floyd.h":
+    void picks "gnn_picks"(
+        const int32_t* drawn, int64_t n, int64_t f, int words, int32_t* chosen, int32_t* place
+    ) noexcept nogil
+
 cdef enum:
     FEW = 64  # picks at most that are compared with each other, one by one
 
@@ -67,35 +72,15 @@ cdef inline void floyd_few(
 cdef inline void floyd_lanes(
     uint64_t k, int64_t n, int64_t f, int64_t first, const int32_t lanes, int64_t* where
 ) noexcept nogil:
-    """The same; loops over `lanes`, which the compiler knows, become a few vector instructions.
-
-    A pick is compared with all before: how many are smaller, and whether it is there already;
-    those that are larger move up. Empty lanes hold a number that no pick reaches.
-    """
-    cdef int32_t[FEW] drawn, chosen, rank
+    """The same for at most `lanes` of them, a multiple of 16 that the compiler knows."""
+    cdef int32_t[FEW] drawn, chosen, place
     cdef int64_t c
-    cdef int32_t i, x, smaller, same
+    cdef int32_t i
     for i in range(lanes):
         drawn[i] = <int32_t>below(k, <uint64_t>i, n - f + i + 1)
-        chosen[i] = INT32_MAX
-        rank[i] = 0
+    picks(drawn, n, f, lanes // 16, chosen, place)
     for c in range(f):
-        x = drawn[c]
-        smaller = 0
-        same = 0
-        for i in range(lanes):
-            smaller += chosen[i] < x
-            same += chosen[i] == x
-            rank[i] += chosen[i] > x
-        if same:  # the last is the largest so far
-            for i in range(lanes):
-                rank[i] -= chosen[i] > x
-            x = <int32_t>(n - f + c)
-            smaller = <int32_t>c
-        chosen[c] = x
-        rank[c] = smaller
-    for c in range(f):
-        where[rank[c]] = first + chosen[c]
+        where[place[c]] = first + chosen[c]
 
 
 cdef inline void floyd_many(

@@ -29,7 +29,8 @@ class Case(NamedTuple):
     classes: int = 41
 
 
-FULL = [Case(m, degree, hidden) for m in MODELS for degree in (15, 60) for hidden in (512, 1024)]
+WIDTHS = (512, 1024)
+FULL = [Case(m, degree, hidden) for hidden in WIDTHS for m in MODELS for degree in (15, 60)]
 TINY = [Case(m, 6, hidden, 100, 20, 5) for m in MODELS for hidden in (14, 48)]
 
 

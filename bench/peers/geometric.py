@@ -1,13 +1,21 @@
-"""The step made of torch_geometric's layers and autograd, its normalisation done beforehand.
+"""torch_geometric: steps by its layers and autograd, its loaders of samples.
 
-GCN, GraphSAGE and MixHop get the adjacency as a sparse matrix, the path that multiplies without
-an array of entries x features; attention gets edges, as its layer has no such path (and is
-slower with a matrix). Indices are 32-bit where the layer allows it, as MKL wants them.
+The adjacency is normalised beforehand. GCN, GraphSAGE and MixHop get it as a sparse matrix, the
+path that multiplies without an array of entries x features and was the fastest, compiled or not;
+attention gets edges, as its layer has no such path. Indices are 32-bit where the layer allows it,
+as MKL wants them.
 """
 
+import numpy as np
 import torch
 from torch.nn import Linear, Module, Parameter, functional
+from torch_geometric import typing
+from torch_geometric.data import Data
+from torch_geometric.loader import GraphSAINTRandomWalkSampler, NeighborLoader
 from torch_geometric.nn import GATConv, GCNConv, MixHopConv, SAGEConv
+
+from bench.peers.protocol import serve
+from bench.peers.steps import Step, arrays, versions
 
 
 class SageLayer(Module):
@@ -101,3 +109,102 @@ class Geometric:
     def gradients(self):
         """Return the gradients by name, in our layout."""
         return {name: W.grad[0] if W.dim() == 3 else W.grad.T for name, W in self.named.items()}
+
+
+class Loader:
+    """One of torch_geometric's loaders, without features, in the process that asks."""
+
+    def __init__(self, make):
+        torch.manual_seed(1)
+        self.loader = make()
+        self.iterator = iter(self.loader)
+
+    def draw(self):
+        """Return the next sample; the epoch begins anew at its end."""
+        try:
+            return next(self.iterator)
+        except StopIteration:
+            self.iterator = iter(self.loader)
+            return next(self.iterator)
+
+    def __call__(self):
+        self.draw()
+
+
+class Batches(Loader):
+    """NeighborLoader on one of its two samplers."""
+
+    def __init__(self, path, fanouts, backend):
+        if backend == "pyg-lib":
+            import pyg_lib  # noqa: F401  (missing, it is named as such)
+        else:
+            import torch_sparse  # noqa: F401
+        self.on_pyg_lib = backend == "pyg-lib"
+        with np.load(path) as held:
+            data, batches = graph_of(held), held["batches"]
+        super().__init__(
+            lambda: NeighborLoader(
+                data,
+                fanouts,
+                input_nodes=torch.from_numpy(batches.reshape(-1)).long(),
+                batch_size=batches.shape[1],
+                is_sorted=True,
+            )
+        )
+
+    def draw(self):
+        typing.WITH_PYG_LIB = self.on_pyg_lib  # what it asks, batch by batch
+        return super().draw()
+
+    def answer(self):
+        """Return (global receiver, sender) of every edge, the roots and all nodes of a batch."""
+        batch = self.draw()
+        senders, receivers = batch.n_id[batch.edge_index].numpy()
+        return {
+            "receivers": receivers,
+            "senders": senders,
+            "roots": batch.n_id[: batch.batch_size].numpy(),
+            "nodes": batch.n_id.numpy(),
+        }
+
+
+class Subgraphs(Loader):
+    """GraphSAINT's sampler of walks, which needs torch-sparse."""
+
+    def __init__(self, path, _kind, options, _nodes):
+        import torch_sparse  # noqa: F401
+
+        with np.load(path) as held:
+            data = graph_of(held)
+        data.n_id = torch.arange(data.num_nodes)
+        super().__init__(
+            lambda: GraphSAINTRandomWalkSampler(
+                data, options["r"], options["h"], num_steps=2**30, log=False
+            )
+        )
+
+    def answer(self):
+        """Return a subgraph's nodes and the global ends of its entries."""
+        drawn = self.draw()
+        rows, cols = drawn.n_id[drawn.edge_index].numpy()
+        return {"nodes": drawn.n_id.numpy(), "rows": rows, "cols": cols}
+
+
+def graph_of(held):
+    """Return a graph without features, its edges sorted by their receivers."""
+    offsets, senders = torch.from_numpy(held["indptr"]), torch.from_numpy(held["indices"]).long()
+    n = len(offsets) - 1
+    receivers = torch.repeat_interleave(torch.arange(n), offsets[1:] - offsets[:-1])
+    return Data(edge_index=torch.stack([senders, receivers]), num_nodes=n)
+
+
+def step(case, way):
+    """Return a step, eager or compiled."""
+    return Step(Geometric(case, arrays(case)), compiled=way == "compiled")
+
+
+if __name__ == "__main__":
+    serve(
+        {"step": step, "batches": Batches, "subgraphs": Subgraphs},
+        versions=lambda: versions("torch_geometric", "pyg-lib", "torch_sparse"),
+    )

@@ -5,174 +5,223 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
-from bench.peers import cases
-from bench.peers.protocol import Contestant
-from bench.timing import in_turns, summary
+from bench.peers import cases, jobs
+from bench.peers.compare import (
+    check_batch,
+    check_subgraph,
+    compare,
+    compare_edges,
+    compare_sizes,
+)
+from bench.peers.environment import PEERS
+from bench.peers.protocol import Contestant, ContestantError, MissingError, in_a_line
+from bench.timing import Times, in_turns, summary
 
 PAUSE = 0.05  # seconds for threads of the contestant before to go to sleep
-WAYS_OURS = ("fastimpl", "SciPy")
-WAYS_THEIRS = (
-    "MKL",
-    "MKL, 32-bit indices",
-    "MKL, 32-bit indices, into a kept buffer",
-    "MKL, columns of X contiguous",
-    "reducing kernel",
-)
-MODULES = {
-    "ours": "bench.peers.ours",
-    "torch": "bench.peers.theirs",
-    "PyG": "bench.peers.theirs",
-}
-CLOSE = 5e-3  # of an array's norm: in float32 a ReLU near 0 may fall on either side
+TURN = 0.02  # seconds of a turn at least, where up to 8 calls make it so long
+SLOW, LONG = 10, 1.0  # so many times the fastest, and seconds a call: measured once
+DRAWS = 8  # whose sizes are compared
 
 
-class Plan:
-    """What a run measures.
+def measure(plan, pythons, missing):
+    """Return everything that `table.render` prints, as a dict.
 
-    steps, memory : lists of Case, to be timed and to be weighed
-    products : list of (s, degree, width)
-    threads : list of int
-    rounds : int
+    Parameters
+    ----------
+    plan : Plan
+    pythons, missing : dict
+        As `environment.interpreters` returns them.
     """
-
-    def __init__(self, threads, rounds, quick=False, matching=""):
-        self.threads, self.rounds = threads, rounds
-        self.small = cases.TINY
-        steps = cases.TINY if quick else cases.FULL
-        self.steps = [case for case in steps if matching in step_name(case)]
-        products = [(100, 6, 24)] if quick else [(8000, 15, 512), (8000, 60, 512)]
-        self.products = [one for one in products if matching in product_name(*one)]
-        self.memory = self.steps[:1] if quick else self.steps
-
-
-def step_name(case):
-    return f"step {case.model} degree {case.degree} hidden {case.hidden}"
-
-
-def product_name(s, degree, width):
-    return f"product degree {degree} width {width}"
-
-
-def measure(plan, python):
-    """Return everything that `table.render` prints, as a dict."""
-    result = {"steps": [], "products": [], "memory": [], "rounds": plan.rounds}
     with tempfile.TemporaryDirectory() as folder:
-        run = Run(plan, python, Path(folder))
+        run = Run(plan, pythons, missing, Path(folder))
+        found = {kind: [] for kind in plan.jobs}
         for threads in plan.threads:
             with ExitStack() as stack:
                 run.start(threads, stack)
-                result["versions"] = run.contestants["torch"]("versions")
-                result["products"] += [run.product(*one) for one in plan.products]
-                result["steps"] += [run.step(case) for case in plan.steps]
-        result["memory"] = [run.memory(case) for case in plan.memory]
-    return result
+                for kind in ("subgraphs", "neighbours", "products", "steps"):
+                    found[kind] += [run.job(kind, job) for job in plan.jobs[kind]]
+        found["memory"] = [run.job("memory", job) for job in plan.jobs["memory"]]
+        return {
+            **found,
+            "rounds": plan.rounds,
+            "peers": plan.peers(),
+            "versions": run.versions,
+            "missing": run.missing,
+        }
 
 
 class Run:
-    """The contestants' processes on one number of threads, and where their inputs lie."""
+    """The contestants' processes on one number of threads, and where their inputs lie.
 
-    def __init__(self, plan, python, folder):
+    missing : dict
+        {peer: reason}, for the whole run; what a peer lacks for one job stands in its result.
+    """
+
+    def __init__(self, plan, pythons, missing, folder):
         self.plan, self.folder = plan, folder
-        self.pythons = {"ours": sys.executable, "torch": python, "PyG": python}
-        self.threads, self.contestants = 1, {}
+        self.pythons = {"ours": sys.executable} | pythons
+        self.missing = {who: why for who, why in missing.items() if who in plan.peers()}
+        self.threads, self.contestants, self.versions = 1, {}, {}
 
     def start(self, threads, stack):
-        """Start one process each; `stack` ends them."""
-        self.threads = threads
-        self.contestants = {who: stack.enter_context(self.fresh(who)) for who in MODULES}
+        """Start one process each; `stack` ends them. Who cannot is missing from then on."""
+        self.threads, self.contestants = threads, {}
+        self.contestants["ours"] = stack.enter_context(self.fresh("ours"))
+        for who in self.plan.peers():
+            if who not in self.missing:
+                contestant = stack.enter_context(self.fresh(who))
+                try:
+                    self.versions[who] = contestant("versions")
+                    self.contestants[who] = contestant
+                except (MissingError, ContestantError) as error:
+                    self.missing[who] = in_a_line(error)
 
     def fresh(self, who):
         """Return a new process of a contestant."""
-        return Contestant(self.pythons[who], MODULES[who], self.threads)
+        module = "bench.peers.ours" if who == "ours" else PEERS[who].module
+        return Contestant(self.pythons[who], module, self.threads)
 
-    def compare(self, tasks, rtol=CLOSE):
-        """Check that every task of a dict {name: contestant} has the same answer as the first.
+    def job(self, kind, job):
+        """Return what a job's measurement found."""
+        name = jobs.name_of(kind, job)
+        print(f"{name}, {self.threads} threads", file=sys.stderr, flush=True)
+        return {"name": name, "threads": self.threads, **getattr(self, kind)(job)}
 
-        Arrays are compared by the norm of their difference, tiny ones beside the largest.
+    def ready(self, kind, what, *described, leave_out=(), interpreted=False):
+        """Have a job prepared in all ways; return {way: who} of those who can, {way: reason}.
 
-        Raises
-        ------
-        AssertionError
-            If one differs.
+        Those in `leave_out` have no such thing; with `interpreted` nothing is compiled.
         """
-        path, answers = self.folder / "answer.npz", {}
-        for name, who in tasks.items():
-            self.contestants[who]("check", name, str(path))
-            with np.load(path) as arrays:
-                answers[name] = {key: arrays[key].astype(np.float64) for key in arrays.files}
-        first, *others = answers
-        want = answers[first]
-        least = 1e-3 * max(np.linalg.norm(array) for array in want.values())
-        for name in others:
-            assert answers[name].keys() == want.keys(), (first, name)
-            for key, array in want.items():
-                error = np.linalg.norm(answers[name][key] - array)
-                size = max(np.linalg.norm(array), least)
-                assert error <= rtol * size, f"{key} of {name}: {error / size} from {first}"
+        tasks, lacking = {}, {}
+        for name, (who, arguments) in jobs.WAYS[kind].items():
+            if who not in self.contestants or who in leave_out:
+                continue
+            if interpreted and "compiled" in arguments:
+                lacking[name] = "--quick compiles the first"
+                continue
+            try:
+                self.contestants[who]("prepare", name, what, *described, *arguments)
+                tasks[name] = who
+            except MissingError as error:
+                lacking[name] = str(error)
+        return tasks, lacking
+
+    def answer(self, name, who):
+        """Return a contestant's answer."""
+        path = self.folder / "answer.npz"
+        self.contestants[who]("check", name, str(path))
+        with np.load(path) as arrays:
+            return {key: arrays[key] for key in arrays.files}
 
     def in_turns(self, tasks):
-        """Time the tasks of a dict {name: contestant} in turns, then drop what was prepared."""
-        found = in_turns(
-            {name: self.turn(name, who) for name, who in tasks.items()},
-            self.plan.rounds,
-            warm_up=1,
-        )
+        """Time the tasks of a dict {name: who} in turns, then drop what was prepared.
+
+        A first call of each warms up. Who then takes over `SLOW` times as long as the fastest,
+        and over `LONG` seconds, is timed once.
+        """
+        first = {name: self.turn(name, who)(0)[0] for name, who in tasks.items()}
+        fastest = min(first.values())
+        slow = [name for name in tasks if first[name] > max(SLOW * fastest, LONG)]
+        repeat = {name: int(min(8, max(1, TURN / first[name]))) for name in tasks}
+        quick = {name: who for name, who in tasks.items() if name not in slow}
+        turns = {name: self.turn(name, who, repeat[name]) for name, who in quick.items()}
+        found = in_turns(turns, self.plan.rounds, warm_up=1)
+        found |= {name: [self.turn(name, tasks[name])(0)] for name in slow}
         for contestant in self.contestants.values():
             contestant("drop")
-        return {name: summary(seconds) for name, seconds in found.items()}
+        return {
+            "times": {name: summary([wall for wall, _ in found[name]]) for name in tasks},
+            "cpu": {name: median(cpu for _, cpu in found[name]) for name in tasks},
+            "once": slow,
+        }
 
-    def turn(self, name, who):
-        """Return a task that returns the seconds of a contestant."""
+    def turn(self, name, who, repeat=1):
+        """Return a task that returns the seconds and CPU seconds of a contestant."""
 
         def once(_):
             time.sleep(PAUSE)
-            return self.contestants[who]("run", name)
+            return self.contestants[who]("run", name, repeat)
 
         return once
 
-    def step(self, case):
+    def steps(self, case):
         """Return the times of a step, and of its dense products alone."""
-        note(f"{step_name(case)}, {self.threads} threads")
         described = cases.export(case, self.folder / "step.npz")
         products = described["products"]
-        ours, torch, pyg = self.contestants.values()
-        ours("prepare", "ours", "step", described)
-        torch("prepare", "torch", "step", described, "torch")
-        pyg("prepare", "PyG", "step", described, "PyG")
-        steps = {who: who for who in MODULES}
-        self.compare(steps)
-        ours("prepare", "dense, SciPy", "dense", products, "SciPy")
-        ours("prepare", "dense, fastimpl", "dense", products, "fastimpl")
-        torch("prepare", "dense, torch", "dense", products)
-        dense = {
-            "dense, SciPy": "ours",
-            "dense, fastimpl": "ours",
-            "dense, torch": "torch",
-        }
+        interpreted = self.plan.quick and case != self.plan.jobs["steps"][0]
+        tasks, lacking = self.ready("steps", "step", described, interpreted=interpreted)
+        compare({name: self.answer(name, who) for name, who in tasks.items()})
+        dense = {"dense, SciPy": "ours", "dense, fastimpl": "ours", "dense, torch": "torch"}
+        dense = {name: who for name, who in dense.items() if who in self.contestants}
+        for name, who in dense.items():
+            more = [name.split()[1]] if who == "ours" else []
+            self.contestants[who]("prepare", name, "dense", products, *more)
         return {
             **case._asdict(),
             "e": cases.adjacency(case.model, case.s, case.degree).graph.e,
-            "threads": self.threads,
-            "times": self.in_turns(steps | dense),
+            **self.in_turns(tasks | dense),
+            "lacking": lacking,
             "dense_macs": sum(rows * inner * cols for _, _, rows, inner, cols in products),
         }
 
-    def product(self, s, degree, width):
+    def products(self, job):
         """Return the times of one sparse x dense product, and the bandwidth of a triad."""
-        note(f"{product_name(s, degree, width)}, {self.threads} threads")
-        described = cases.export_product(s, degree, width, self.folder / "product.npz")
-        tasks = dict.fromkeys(WAYS_OURS, "ours") | dict.fromkeys(WAYS_THEIRS, "torch")
-        for name, who in tasks.items():
-            self.contestants[who]("prepare", name, "product", described, name)
-        self.compare(tasks)
+        described = cases.export_product(*job, self.folder / "product.npz")
+        tasks, lacking = self.ready("products", "product", described)
+        compare({name: self.answer(name, who) for name, who in tasks.items()})
         return {
             **described,
-            "threads": self.threads,
-            "times": self.in_turns(tasks),
+            **self.in_turns(tasks),
+            "lacking": lacking,
             "triad": self.contestants["ours"]("triad", self.plan.rounds),
+        }
+
+    def subgraphs(self, job):
+        """Return the times of subgraphs, and their mean numbers of nodes and entries."""
+        title, graph, path = jobs.export_graph(job.number, job.shrink, self.folder)
+        described = [str(path), job.kind, job.options()]
+        self.contestants["ours"]("prepare", "first", "subgraphs", *described, 0, 1)
+        budget = int(np.mean([len(self.answer("first", "ours")["nodes"]) for _ in range(DRAWS)]))
+        without, large = jobs.WITHOUT.get(job.kind, ()), {}
+        if graph.n > jobs.FEW and "littleballoffur" in self.contestants.keys() - set(without):
+            without = (*without, "littleballoffur")
+            large["littleballoffur"] = f"left out above {jobs.FEW:,} nodes"
+        tasks, lacking = self.ready("subgraphs", "subgraphs", *described, budget, leave_out=without)
+        alike, sizes = jobs.alike(job.kind, graph), {}
+        for name, who in tasks.items():
+            draws = DRAWS if who in alike else 1
+            drawn = [self.answer(name, who) for _ in range(draws)]
+            check_subgraph(graph, drawn[0], name, induced=(who, job.kind) not in jobs.NOT_INDUCED)
+            sizes[name] = [(len(one["nodes"]), len(one["rows"])) for one in drawn]
+        compare_sizes({name: sizes[name] for name, who in tasks.items() if who in alike})
+        return {
+            "graph": title,
+            "sampler": job.kind,
+            "sizes": {name: np.mean(of, axis=0).tolist() for name, of in sizes.items()},
+            **per_sample(self.in_turns(tasks), "subgraphs"),
+            "lacking": lacking | large,
+        }
+
+    def neighbours(self, job):
+        """Return the times of a batch of neighbours, and its distinct edges."""
+        graph, path = jobs.export_batches(job, self.folder)
+        described = [str(path), job.fanouts]
+        tasks, lacking = self.ready("neighbours", "batches", *described)
+        edges = {
+            name: check_batch(graph, self.answer(name, who), name, job.fanouts[0])
+            for name, who in tasks.items()
+        }
+        compare_edges(edges)
+        return {
+            **job._asdict(),
+            "e": graph.e,
+            "edges": edges,
+            **per_sample(self.in_turns(tasks), "neighbours"),
+            "lacking": lacking,
         }
 
     def memory(self, case):
@@ -180,22 +229,31 @@ class Run:
 
         A tiny step comes first: what libraries load on first use is no part of a step.
         """
-        note(f"memory, {step_name(case)}")
-        small = next(one for one in self.plan.small if one.model == case.model)
+        small = next(one for one in cases.TINY if one.model == case.model)
         described = [
             cases.export(one, self.folder / f"{name}.npz")
             for name, one in (("small", small), ("step", case))
         ]
-        growth = {}
-        for who in MODULES:
-            more = [] if who == "ours" else [who]
+        growth, lacking = {}, {}
+        for name, (who, arguments) in jobs.WEIGHED.items():
+            if who not in self.contestants:
+                continue
             with self.fresh(who) as contestant:
-                for one in described:
-                    contestant("prepare", "step", "step", one, *more)
-                    growth[who] = contestant("peak", "step")  # the second one stays
-        return {**case._asdict(), "threads": self.threads, "bytes": growth}
+                try:
+                    for one in described:
+                        contestant("prepare", "step", "step", one, *arguments)
+                        growth[name] = contestant("peak", "step")  # the second one stays
+                except MissingError as error:
+                    lacking[name] = str(error)
+        return {**case._asdict(), "bytes": growth, "lacking": lacking}
 
 
-def note(text):
-    """Say how far the run is."""
-    print(text, file=sys.stderr, flush=True)
+def per_sample(found, kind):
+    """Return what `Run.in_turns` found, of one sample instead of one call."""
+    times, cpu = found["times"], found["cpu"]
+    for name, (_, arguments) in jobs.WAYS[kind].items():
+        if name in times:
+            calls = jobs.samples_a_call(arguments)
+            times[name] = Times(*(seconds / calls for seconds in times[name]))
+            cpu[name] /= calls
+    return found

@@ -1,4 +1,4 @@
-"""Our side: a step by fastimpl, its dense products on the same BLAS, sparse products."""
+"""Our side: a step by fastimpl, its dense products on the same BLAS, sparse products, samples."""
 
 import numpy as np
 from scipy.linalg import blas
@@ -8,9 +8,10 @@ from bench.peers.cases import Case, stack_of
 from bench.peers.protocol import serve
 from bench.probes import triad_rate
 from fastimpl.propagation import matmul_into, matmul_t_into
-from refimpl import Adjacency, as_graph
+from refimpl import Adjacency, Graph, Sampler, as_graph
 
 LR = 0.01
+NAMES = {"frontier": "bucket", "edge": "edge", "walks": "random_walk"}
 
 
 class Step:
@@ -86,7 +87,7 @@ def by_fastimpl(A, ta, B, tb, C):
 
 
 class Product:
-    """A sparse x dense product; `way` is one of `WAYS_OURS` in `measure`."""
+    """A sparse x dense product; `way` is one of ours in `bench.peers.jobs.PRODUCTS`."""
 
     def __init__(self, case, way):
         with np.load(case["path"]) as arrays:
@@ -109,5 +110,79 @@ class Product:
         return {"product": self.result}
 
 
+class Subgraphs:
+    """Subgraphs by `sample_many`, one or several in a call."""
+
+    def __init__(self, path, kind, options, _nodes, together):
+        with np.load(path) as arrays:
+            self.graph = Graph(arrays["indptr"], arrays["indices"])
+        self.sampler, self.together, self.next = Sampler(NAMES[kind], **options), together, 0
+
+    def draw(self):
+        """Return the next subgraphs; numbers go on, so none is drawn twice."""
+        first = self.next
+        self.next += self.together
+        return fastimpl.sample_many(self.graph, self.sampler, 1, first, self.together)
+
+    def __call__(self):
+        self.draw()
+
+    def answer(self):
+        """Return a subgraph's nodes and the global ends of its entries."""
+        drawn = self.draw()[0]
+        rows = np.repeat(drawn.nodes, drawn.graph.degrees())
+        return {"nodes": drawn.nodes, "rows": rows, "cols": drawn.nodes[drawn.graph.indices]}
+
+
+class Batches:
+    """`sample_mfg`, batch by batch, or several batches in one call."""
+
+    def __init__(self, path, fanouts, mode, together):
+        with np.load(path) as arrays:
+            self.graph = Graph(arrays["indptr"], arrays["indices"])
+            self.batches = list(arrays["batches"])
+        self.fanouts, self.together = fanouts, together
+        self.options = {"seed": 1, "epoch": 0, "mode": mode}
+        self.next = 0
+
+    def draw(self):
+        """Return the graphs of the next batches; numbers go on, so no draw is repeated."""
+        first = self.next
+        self.next += self.together
+        if self.together == 1:
+            roots = self.batches[first % len(self.batches)]
+            return [
+                fastimpl.sample_mfg(self.graph, roots, self.fanouts, batch=first, **self.options)
+            ]
+        batches = [self.batches[b % len(self.batches)] for b in range(first, self.next)]
+        return fastimpl.samplers.sample_mfg_many(
+            self.graph, batches, self.fanouts, first_batch=first, **self.options
+        )
+
+    def __call__(self):
+        self.draw()
+
+    def answer(self):
+        """Return (global receiver, sender) of every edge, and the roots, of one batch."""
+        mfg = self.draw()[0]
+        edges = np.unique(np.concatenate([block.edge_ids for block in mfg.blocks]))
+        row = np.searchsorted(self.graph.indptr, edges, side="right") - 1
+        return {
+            "receivers": row,
+            "senders": self.graph.indices[edges],
+            "roots": mfg.nodes[-1],
+            "nodes": mfg.nodes[0],
+        }
+
+
 if __name__ == "__main__":
-    serve({"step": Step, "dense": Dense, "product": Product}, triad=triad_rate)
+    serve(
+        {
+            "step": Step,
+            "dense": Dense,
+            "product": Product,
+            "subgraphs": Subgraphs,
+            "batches": Batches,
+        },
+        triad=triad_rate,
+    )

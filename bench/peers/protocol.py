@@ -1,11 +1,15 @@
 """Requests to a contestant's process and its answers: one JSON value a line."""
 
+import contextlib
 import json
 import os
+import platform
 import subprocess
 import sys
 import traceback
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 
@@ -24,6 +28,10 @@ POOLS = (
 
 class ContestantError(Exception):
     """A contestant's process failed; the message holds its traceback."""
+
+
+class MissingError(Exception):
+    """A contestant lacks what a job needs; the message says what, in a line."""
 
 
 class Contestant:
@@ -53,8 +61,10 @@ class Contestant:
 
         Raises
         ------
+        MissingError
+            If it has not what that needs: a library, or a layer of that kind.
         ContestantError
-            If it fails, or the process has ended.
+            If it fails otherwise, or the process has ended.
         """
         try:
             self.process.stdin.write(json.dumps([name, *arguments]) + "\n")
@@ -63,8 +73,11 @@ class Contestant:
             pass  # it has ended, and so has its output
         line = self.process.stdout.readline()
         if not line:
-            raise ContestantError(f"{self.process.args} ended with {self.process.wait()}")
+            module = self.process.args[-1]
+            raise ContestantError(f"the process of {module} ended with {self.process.wait()}")
         answer = json.loads(line)
+        if "missing" in answer:
+            raise MissingError(answer["missing"])
         if "error" in answer:
             raise ContestantError(answer["error"])
         return answer["result"]
@@ -73,7 +86,8 @@ class Contestant:
         return self
 
     def __exit__(self, *_):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and did not read all
+            self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
 
@@ -92,9 +106,11 @@ class Held:
         """Free everything that was prepared."""
         self.objects.clear()
 
-    def run(self, name):
-        """Do it once; return the seconds."""
-        return elapsed(self.objects[name])
+    def run(self, name, repeat=1):
+        """Do it some times; return the seconds of one, and its CPU seconds in this process."""
+        call, begin = self.objects[name], process_time()
+        seconds = elapsed(lambda: [call() for _ in range(repeat)])
+        return seconds / repeat, (process_time() - begin) / repeat
 
     def check(self, name, path):
         """Write its answer, named arrays, to an .npz file."""
@@ -122,9 +138,25 @@ def serve(kinds, **more):
         name, *arguments = json.loads(line)
         try:
             answer = {"result": (more.get(name) or getattr(held, name))(*arguments)}
+        except (ImportError, MissingError) as error:
+            answer = {"missing": in_a_line(error)}
         except Exception:  # reported to whoever asked
             answer = {"error": traceback.format_exc()}
         print(json.dumps(answer), file=answers, flush=True)
+
+
+def in_a_line(error):
+    """Return the first line of an error's message."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def versions_of(names):
+    """Return the versions of those of some distributions that are installed, and Python's."""
+    found = {"Python": platform.python_version()}
+    for name in names:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def peak_growth(call):
