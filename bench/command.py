@@ -31,6 +31,7 @@ BENCHMARKS = {
     "peers": "bench.peers.command",
     "accuracy": "bench.accuracy",
     "fresh": "bench.fresh",
+    "iteration": "bench.iteration",
     "policies": "bench.policies",
     "topologies": "bench.topologies",
     "exchange": "bench.exchange",

@@ -21,7 +21,12 @@ LEFT_OUT = {
     "make_trainer": "`train` calls it",
     "backend": "takes modules; the calls through it are the same functions",
 }
-WRITES = {"policy_update": ("cache",), "fresh_iteration": ("cache",), "train": ("state",)}
+WRITES = {
+    "cache_update": ("cache",),
+    "policy_update": ("cache",),
+    "fresh_iteration": ("cache",),
+    "train": ("state",),
+}
 
 FOLDER = Path()  # whoever makes the calls stands in a folder for their files
 PAW = refimpl.as_graph([(0, 1), (0, 2), (1, 2), (2, 3)], symmetrize=True)
@@ -228,7 +233,13 @@ CALLS = {
         "io_saving": fixed(loaded=[60, 20], needed=[100, 100]),
         "fresh_iteration": fresh,
         "plan_performance": fixed(**PLAN, rounds=2),
+        "cache_update": lambda gnn: {**update(gnn), "p": 0.5},
         "policy_update": lambda gnn: {**update(gnn), "p": 0.5},
+        "prune_layers": lambda gnn: {
+            "mfg": mfg(gnn),
+            "hit": [np.arange(len(nodes)) == 1 for nodes in mfg(gnn).nodes[1:2]]
+            + [np.zeros(2, np.bool_)],
+        },
         "count_visits": fixed(**VISITS),
         "reverse_pagerank": fixed(graph=ARROWS, train=np.array([0, 2]), iterations=3),
         "StaticSplitCache": fixed(**BUFFER, calls=USE),

@@ -19,7 +19,8 @@ for line in sys.stdin:
     print(json.dumps(answer), flush=True)
 """
 PROC = Path("/proc")
-CONSTRUCTORS = ("as_graph", "from_edges", "graph_and_names")  # of what no vector can hold
+# Of what no vector can hold; and one that takes an object with a past, a cache.
+CONSTRUCTORS = ("as_graph", "from_edges", "graph_and_names", "cache_update")
 LONG = 60
 HOLDS = f"import time; time.sleep({LONG})"  # what holds the pipe, if nobody ends it
 GREETS = 'print(\'{"name": "mine", "version": "7"}\', flush=True)'

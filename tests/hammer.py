@@ -65,6 +65,18 @@ def cache_admit_take():
     return good, bad, lambda t: gnn.history.cache_admit(known, 1, nodes, values, nodes, 1, take=t)
 
 
+def cache_update():
+    cache = gnn.BidirectionalCache(COUNT, 1, WIDTH, 1, COUNT * WIDTH // 2, t_stale=2)
+    score, comp = np.zeros(COUNT), np.ones(COUNT, bool)
+    values = np.ones((COUNT, WIDTH), np.float32)
+    good = np.arange(COUNT, dtype=np.int32)
+
+    def call(nodes):
+        gnn.history.cache_update(cache, 1, nodes, score, comp, values, 1, p=0.5)
+
+    return good, np.full_like(good, FAR), call
+
+
 def cache_fetch():
     features, rank = np.zeros((ROWS, WIDTH)), np.arange(ROWS, dtype=np.int32)
     good, bad = ids(np.int32)
@@ -176,6 +188,7 @@ KERNELS = {
         cache_lookup,
         cache_admit,
         cache_admit_take,
+        cache_update,
         cache_fetch,
         gather_rows,
         fetch_one_sided,

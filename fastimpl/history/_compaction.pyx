@@ -2,9 +2,14 @@
 
 import numpy as np
 
+from fastimpl._buffers import empty
+
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy, memset
 
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+from fastimpl._types cimport ids_of, offsets_of
+from fastimpl.history._slots cimport fetch
 
 
 def order_below(
@@ -44,7 +49,7 @@ def bounds(
 ):
     """Fill `ends` of the first rows, one behind the other; return where each begins."""
     cdef int64_t j, total = 0, count = ends.shape[0]
-    found = np.empty(count, np.int64)
+    found = empty((count,), np.int64)
     cdef int64_t[::1] starts = found
     with nogil:
         for j in range(count):
@@ -77,3 +82,113 @@ def entries(
                 to += 1
     raise_if_stopped(&watch)
     return least == 0
+
+
+cdef enum:
+    AHEAD = 4  # rows between the one copied and the one being fetched
+
+
+cdef int64_t number_computed(
+    const int64_t* above, int64_t rows, const uint8_t* cached, uint8_t* computed, int32_t* place,
+    int64_t* below
+) noexcept nogil:
+    """Number the computed rows: fill `computed`, `place` and the first of `below`; count them."""
+    cdef int64_t j, count = 0
+    for j in range(rows):
+        computed[j] = cached[above[j]] == 0
+        below[count] = above[j]  # overwritten by the next, if this is a cached row: no branch
+        place[above[j]] = <int32_t>count if computed[j] else -1
+        count += computed[j]
+    return count
+
+
+cdef int64_t number_needed(
+    const uint8_t* needed, int64_t n, int64_t count, int32_t* place, int64_t* below
+) noexcept nogil:
+    """Number what else is needed, behind `count` rows; return how many all are."""
+    cdef int64_t i
+    cdef bint new
+    for i in range(n):
+        new = needed[i] & (place[i] < 0)
+        below[count] = i
+        place[i] = <int32_t>count if new else place[i]
+        count += new
+    return count
+
+
+cdef inline void copy_row(
+    const int32_t* sources, int64_t size, int32_t* new_sources, uint8_t* needed
+) noexcept nogil:
+    """Copy the sources of a row, and mark them."""
+    cdef int64_t k
+    cdef int32_t source
+    for k in range(size):
+        source = sources[k]
+        new_sources[k] = source
+        needed[source] = 1
+
+
+cdef void renumber(int32_t* sources, int64_t count, const int32_t* place) noexcept nogil:
+    cdef int64_t k
+    for k in range(count):
+        sources[k] = place[sources[k]]
+
+
+def prune(
+    const int64_t[::1] start, const int64_t[::1] end, const int32_t[::1] indices,
+    const int64_t[::1] edge_ids, int64_t n_src, const int64_t[::1] above,
+    const uint8_t[::1] cached, uint8_t[::1] computed
+):
+    """Fill `computed` of the rows `above`; return (below, starts, ends, indices, edge_ids).
+
+    `below` is the live rows of the layer below: the computed ones, then what else they need.
+    """
+    cdef int64_t i, j, size, to = 0, last, count = 0, total = 0
+    cdef bint named = edge_ids is not None
+    found, marks = empty((n_src + 1,), np.int64), empty((n_src + 1,), np.uint8)
+    cdef int64_t[::1] below = found, starts, ends, new_ids
+    cdef int32_t[::1] place = empty((n_src + 1,), np.int32), columns
+    cdef uint8_t[::1] needed = marks
+    cdef const int32_t* sources = ids_of(indices)
+    cdef const int64_t* names = offsets_of(edge_ids) if named else NULL
+    cdef int32_t* new_sources
+    cdef int64_t* new_names
+    cdef Watch watch = new_watch()
+    with nogil:
+        memset(&needed[0], 0, <size_t>n_src)
+        memset(&place[0], 255, <size_t>n_src * sizeof(int32_t))
+        if above.shape[0]:
+            count = number_computed(
+                &above[0], above.shape[0], &cached[0], &computed[0], &place[0], &below[0]
+            )
+        for j in range(count):
+            total += end[below[j]] - start[below[j]]
+    starts, ends = empty((count,), np.int64), empty((count,), np.int64)
+    columns, new_ids = empty((total,), np.int32), empty((total if named else 0,), np.int64)
+    new_sources = &columns[0] if total else NULL
+    new_names = &new_ids[0] if total and named else NULL
+    with nogil:
+        for j in range(count):
+            if stopped_at(&watch, j):
+                break
+            if j + AHEAD < count:
+                i = start[below[j + AHEAD]]
+                size = end[below[j + AHEAD]] - i
+                fetch(sources + i, <size_t>size * sizeof(int32_t))
+                if named:
+                    fetch(names + i, <size_t>size * sizeof(int64_t))
+            i = start[below[j]]
+            size = end[below[j]] - i
+            starts[j] = to
+            copy_row(sources + i, size, new_sources + to, &needed[0])
+            if named:
+                memcpy(new_names + to, names + i, <size_t>size * sizeof(int64_t))
+            to += size
+            ends[j] = to
+        last = number_needed(&needed[0], n_src, count, &place[0], &below[0])
+        renumber(new_sources, to, &place[0])
+    raise_if_stopped(&watch)
+    return (
+        found[:last], np.asarray(starts), np.asarray(ends), np.asarray(columns),
+        np.asarray(new_ids) if named else None,
+    )

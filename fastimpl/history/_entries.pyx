@@ -5,25 +5,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from fastimpl._graph cimport prefetch
-
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define gnn_store(address, value) __atomic_store_n(address, value, __ATOMIC_RELAXED)
-    #define gnn_load(address) __atomic_load_n(address, __ATOMIC_RELAXED)
-    #else
-    #define gnn_store(address, value) (*(volatile int32_t *)(address) = (value))
-    #define gnn_load(address) (*(const volatile int32_t *)(address))
-    #endif
-    """
-    void store "gnn_store"(int32_t* address, int32_t value) noexcept nogil
-    # once: a number that another thread may change is not read again after it was compared
-    int32_t load "gnn_load"(const int32_t* address) noexcept nogil
+from fastimpl.history._slots cimport fetch as fetch_row, load, store
 
 cdef enum:
     AHEAD = 16  # entries between the one looked up and the one being fetched
-    WORTH = 1 << 12  # entries below which a second thread costs more than it brings
-    BYTES = 1 << 17  # the same for bytes copied
+    WORTH = 1 << 15  # entries below which a second thread costs more than it brings
+    BYTES = 1 << 18  # the same for bytes copied
 
 
 def lookup(
@@ -52,8 +39,8 @@ def gather(const uint8_t[:, ::1] rows, const int32_t[::1] at, uint8_t[:, ::1] ou
     cdef int64_t j, count = at.shape[0]
     cdef size_t width = <size_t>rows.shape[1]
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
-        if j + 2 < count:
-            prefetch(&rows[at[j + 2], 0])
+        if j + 1 < count:
+            fetch_row(&rows[at[j + 1], 0], width)
         memcpy(&out[j, 0], &rows[at[j], 0], width)
 
 
@@ -85,6 +72,8 @@ def scatter(
     cdef bint taken = take is not None
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
         source = take[j] if taken else j
+        if j + 1 < count:
+            fetch_row(&values[take[j + 1] if taken else j + 1, 0], width)
         memcpy(&rows[slots[j], 0], &values[source, 0], width)
 
 

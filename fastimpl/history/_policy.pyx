@@ -6,6 +6,7 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from fastimpl.history._slots cimport fetch
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
 
 cdef enum:
@@ -50,6 +51,8 @@ def gradient_norms(const floating[:, ::1] G, double[::1] norms):
     for k in prange(m // 4, nogil=True, schedule="static", use_threads_if=m * f > WORTH):
         if stopped_at(&watch, k):
             continue
+        if 4 * k + 8 <= m:
+            fetch(first + 4 * (k + 1) * f, 4 * <size_t>f * sizeof(floating))
         four_norms[floating](first + 4 * k * f, f, &norms[4 * k])
     raise_if_stopped(&watch)
     for i in range(m - m % 4, m):

@@ -22,6 +22,7 @@ cdef extern from *:
 cdef enum:
     ROWS = 512  # that a thread takes at a time
     FEW = 16384  # entries at most that are not worth a second thread
+    MARKED = 1 << 17  # entries at most whose sources one thread marks before another is awake
     FEW_ROWS = 4096  # stores at most that are not
 
 
@@ -52,7 +53,7 @@ def prune_block(
     cdef int64_t* new_ends = numbers_of(new_end)
     cdef Watch watch = new_watch()
     for batch in prange(
-        batches, schedule="dynamic", nogil=True, use_threads_if=indices.shape[0] > FEW
+        batches, schedule="dynamic", nogil=True, use_threads_if=indices.shape[0] > MARKED
     ):
         if stopped(&watch):
             continue

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from fastimpl._buffers import empty
 from fastimpl._twin import twin
 from fastimpl.history import _compaction
 from refimpl.block import Block
 from refimpl.history.compaction import DEAD, LiveRows, live_arguments
+from refimpl.history.pruning import prune_arguments
 
 
 @twin
@@ -17,17 +19,36 @@ def live_layers(pruned):
     blocks: list = [None] * L
     for layer in range(L, 0, -1):
         block, above = mfg.blocks[layer - 1], order[layer]
-        place, chosen = np.empty(block.n_src, np.int32), np.empty(len(above), np.bool_)
-        below = np.empty(np.count_nonzero(live[layer - 1]), np.int64)
+        place, chosen = empty((block.n_src,), np.int32), np.empty(len(above), np.bool_)
+        below = empty((np.count_nonzero(live[layer - 1]),), np.int64)
         masks = (mask.view(np.uint8) for mask in (comp[layer - 1], live[layer - 1], chosen))
         count = _compaction.order_below(above, *masks, place, below)
-        ends = np.empty(max(count, 0), np.int64)
+        ends = empty((max(count, 0),), np.int64)
         starts = _compaction.bounds(block.start, block.end, below, ends)
-        indices = np.empty(ends[-1] if count > 0 else 0, np.int32)
-        edge_ids = None if block.edge_ids is None else np.empty(len(indices), np.int64)
+        indices = empty((int(ends[-1]) if count > 0 else 0,), np.int32)
+        edge_ids = None if block.edge_ids is None else empty((len(indices),), np.int64)
         old = block.start, block.end, block.indices, block.edge_ids
         if count < 0 or not _compaction.entries(*old, below, place, starts, indices, edge_ids):
             raise ValueError(DEAD)
+        order[layer - 1], computed[layer - 1] = below, chosen
+        blocks[layer - 1] = Block._trusted(starts, ends, indices, len(below), edge_ids)
+    return LiveRows(tuple(order), tuple(computed), tuple(blocks))
+
+
+@twin
+def prune_layers(mfg, hit):
+    hit = prune_arguments(mfg, hit, True, "csr2")
+    L = len(mfg.blocks)
+    order: list = [None] * L + [np.arange(len(mfg.nodes[L]))]
+    computed: list = [None] * L
+    blocks: list = [None] * L
+    for layer in range(L, 0, -1):
+        block, above = mfg.blocks[layer - 1], order[layer]
+        chosen = np.empty(len(above), np.bool_)
+        parts = block.start, block.end, block.indices, block.edge_ids
+        masks = hit[layer - 1].view(np.uint8), chosen.view(np.uint8)
+        below, *parts = _compaction.prune(*parts, block.n_src, above, *masks)
+        starts, ends, indices, edge_ids = parts
         order[layer - 1], computed[layer - 1] = below, chosen
         blocks[layer - 1] = Block._trusted(starts, ends, indices, len(below), edge_ids)
     return LiveRows(tuple(order), tuple(computed), tuple(blocks))

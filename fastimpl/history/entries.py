@@ -21,7 +21,7 @@ def as_bytes(array):
 @twin
 def cache_lookup(entries, layer, ids, oldest):
     layer, ids, oldest = lookup_arguments(entries, layer, ids, oldest)
-    n, slots = entries.slot_of.shape[1], np.empty(len(ids), np.int32)
+    n, slots = entries.slot_of.shape[1], empty((len(ids),), np.int32)
     row = entries.slot_of[layer - 1]
     _entries.lookup(row, entries.back, entries.stamp, ids, (layer - 1) * n, oldest, slots)
     return slots

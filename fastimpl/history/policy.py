@@ -2,10 +2,22 @@
 
 import numpy as np
 
+from fastimpl._buffers import empty
 from fastimpl._twin import twin
-from fastimpl.history import _policy
+from fastimpl.history import _entries, _policy, _update
+from fastimpl.history.entries import as_bytes, cache_admit, cache_lookup
 from refimpl import _check
-from refimpl.history.policy import stable_arguments
+from refimpl._check import is_plain
+from refimpl.history.cache import BidirectionalCache
+from refimpl.history.entries import checked
+from refimpl.history.policy import (
+    MOST,
+    PolicyCounts,
+    low_rows,
+    stable_arguments,
+    update_arguments,
+    update_with,
+)
 
 
 @twin
@@ -22,3 +34,117 @@ def select_stable(score, ids, p):
     low = np.empty(len(score), np.bool_)
     _policy.select_stable(score, ids, k, np.empty(len(score), np.uint64), low.view(np.uint8))
     return low
+
+
+@twin
+def cache_update(
+    cache,
+    layer,
+    ids,
+    score,
+    comp,
+    values,
+    i,
+    *,
+    p,
+    rank_base="all",
+    gradient_evict=True,
+    allow=None,
+):
+    rest = i, p, rank_base, gradient_evict
+    ours = _is_ours(cache)
+    found = ours and _plain_rows(cache, layer, ids, score, comp, values, *rest, allow)
+    if not found:
+        found = update_arguments(cache, layer, ids, score, comp, values, *rest, allow)
+    if not ours:
+        return update_with(select_stable, cache, found, *rest)
+    layer, ids, score, comp, values, allow = found
+    low = low_rows(_select, score, ids, comp, p, rank_base)
+    (rows, slot_of, back, stamp), ring = cache.entries, cache.ring
+    take, slots = empty((len(ids),), np.int64), empty((len(ids),), np.int32)
+    evicted, asked, first, last, lost, top = _update.replace(
+        slot_of[layer - 1],
+        back,
+        stamp,
+        (layer - 1) * slot_of.shape[1],
+        cache.oldest_kept(i),
+        i,
+        ring.head,
+        ring.used,
+        ring.header == "cycle",
+        ring.overflow == "drop",
+        ids,
+        low.view(np.uint8),
+        comp.view(np.uint8),
+        None if allow is None else allow.view(np.uint8),
+        bool(gradient_evict),
+        take,
+        slots,
+    )
+    count = last - first
+    if count:
+        slots = slots[:count]
+        _entries.scatter(as_bytes(values), take[first:last], as_bytes(rows), slots)
+        ring.move(int(slots[-1]) + 1, top)
+    cache.evicted += evicted
+    cache.admitted += count
+    cache.dropped += asked - count
+    cache.lost += lost
+    return PolicyCounts(int(np.count_nonzero(low)), count, evicted)
+
+
+def _plain_rows(cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow):
+    """Return what `update_arguments` does if all is as an iteration has it; else None.
+
+    After a product of matrices each small step of NumPy's has to be fetched from memory before it
+    can check anything; one small kernel is there at once.
+    """
+    m = len(ids) if type(ids) is np.ndarray else -1
+    if not (
+        type(layer) is type(i) is int
+        and type(p) is float
+        and type(gradient_evict) is bool
+        and type(values) is np.ndarray
+        and 1 <= layer <= cache.layers
+        and 0 <= i <= MOST
+        and 0 <= p <= 1
+        and rank_base == "all"
+        and allow is None
+        and values.shape == (m, cache.h)
+        and values.dtype == cache.arena.dtype
+        and is_plain(values)
+    ):
+        return None
+    nodes, scores, computed = empty((m,), np.int64), empty((m,), np.float64), empty((m,), np.bool_)
+    if not _update.copied(ids, score, comp, cache.n, nodes, scores, computed.view(np.uint8)):
+        return None
+    return layer, nodes, scores, computed, values, None
+
+
+def _select(score, ids, p):
+    """Return what `select_stable` does, of checked arguments."""
+    low, k = np.empty(len(score), np.bool_), int(float(p) * len(score) + 1e-9)
+    _policy.select_stable(score, ids, k, empty((len(score),), np.uint64), low.view(np.uint8))
+    return low
+
+
+def _is_ours(cache):
+    """Whether the kernel may do what ``cache.evict`` and ``cache.admit`` do."""
+    kind = type(cache)
+    if not isinstance(cache, BidirectionalCache):
+        return False
+    if kind.evict is not BidirectionalCache.evict or kind.admit is not BidirectionalCache.admit:
+        return False
+    kernels = cache.gnn.history
+    if kernels.cache_lookup is not cache_lookup or kernels.cache_admit is not cache_admit:
+        return False
+    entries, ring = checked(cache.entries), cache.ring
+    slots = len(entries.back)
+    return (
+        entries.rows.shape[1] == cache.h
+        and entries.slot_of.shape == (cache.layers, cache.n)
+        and all(array.flags.writeable for array in entries)
+        and ring.slots == slots
+        and 0 <= ring.head <= slots
+        and 0 <= ring.used <= slots
+    )

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from fastimpl._buffers import empty
 from fastimpl._twin import twin
 from fastimpl.history import _pruning
 from refimpl.block import MFG, Block
@@ -22,7 +23,7 @@ def prune_mfg(mfg, hit, *, uses_self=True, layout="csr2"):
     blocks: list[Block] = []
     ops = touched_bytes = 0
     for block, cached in zip(mfg.blocks[::-1], hit[::-1], strict=True):
-        computed, end = np.empty(block.n_dst, np.bool_), np.empty(block.n_dst, np.int64)
+        computed, end = np.empty(block.n_dst, np.bool_), empty((block.n_dst,), np.int64)
         needed = np.zeros(block.n_src, np.bool_)
         rows = (block.start, block.end, block.indices)
         masks = [mask.view(np.uint8) for mask in (live[0], cached, computed, needed)]

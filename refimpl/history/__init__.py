@@ -1,7 +1,7 @@
 """Historical embeddings: the cache, its policies, what they prune, and how features are loaded."""
 
 from refimpl.history.cache import BidirectionalCache, StaticSplitCache
-from refimpl.history.compaction import LiveRows, live_layers
+from refimpl.history.compaction import LiveRows, live_layers, prune_layers
 from refimpl.history.entries import Entries, cache_admit, cache_fetch, cache_lookup, cache_read
 from refimpl.history.hotness import (
     SamplingProfile,
@@ -14,6 +14,7 @@ from refimpl.history.iteration import FreshStep, fresh_iteration
 from refimpl.history.performance import PerformancePolicy, plan_performance
 from refimpl.history.policy import (
     PolicyCounts,
+    cache_update,
     gradient_norms,
     policy_update,
     select_stable,
@@ -34,6 +35,7 @@ __all__ = [
     "cache_fetch",
     "cache_lookup",
     "cache_read",
+    "cache_update",
     "degree_hotness",
     "fair_share",
     "io_saving",
@@ -42,6 +44,7 @@ __all__ = [
     "plan_performance",
     "policy_update",
     "count_visits",
+    "prune_layers",
     "prune_mfg",
     "reverse_pagerank",
     "gradient_norms",

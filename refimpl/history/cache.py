@@ -220,7 +220,7 @@ class BidirectionalCache:
         """Return the lowest stamp of an entry that iteration `i` may read."""
         return oldest_stamp(i, self.t_stale, self.staleness)
 
-    def _oldest_kept(self, i):
+    def oldest_kept(self, i):
         """Return the lowest stamp of an entry that is worth its slot when iteration `i` updates.
 
         A later iteration may read it, or this one has just written it.
@@ -261,7 +261,7 @@ class BidirectionalCache:
     def _retire(self, first, i):
         """Take out the entries in the slots from `first` on."""
         behind = slice(first, None)
-        self.lost += int(np.count_nonzero(is_valid(self.entries, behind, self._oldest_kept(i))))
+        self.lost += int(np.count_nonzero(is_valid(self.entries, behind, self.oldest_kept(i))))
         self.entries.back[behind] = -1
 
     def evict(self, layer, ids, i):
@@ -271,7 +271,7 @@ class BidirectionalCache:
         """
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
         i = _check.integer("i", i, 0, MOST)
-        count = take_out(self.gnn, self.entries, layer, ids, self._oldest_kept(i))
+        count = take_out(self.gnn, self.entries, layer, ids, self.oldest_kept(i))
         self.evicted += count
         return count
 
@@ -303,7 +303,7 @@ class BidirectionalCache:
             return slice(max(len(ids) - self.ring.slots, 0), len(ids))
         room = self.ring.room(len(ids), self._is_free(i))
         if self.ring.header == "continue":  # a node's own entry makes room for its next
-            own = self.gnn.history.cache_lookup(self.entries, layer, ids, self._oldest_kept(i)) >= 0
+            own = self.gnn.history.cache_lookup(self.entries, layer, ids, self.oldest_kept(i)) >= 0
             room = room + np.cumsum(own)
         fits = np.arange(len(ids)) < room
         return slice(0, len(ids) if fits.all() else int(fits.argmin()))
@@ -312,12 +312,12 @@ class BidirectionalCache:
         """Return a slot for each of `ids`, before which others were `passed`; count the lost."""
         vacate(self.gnn, self.entries, layer, ids)
         slots = self.ring.advance(len(ids), self._is_free(i), passed)
-        self.lost += int(np.count_nonzero(is_valid(self.entries, slots, self._oldest_kept(i))))
+        self.lost += int(np.count_nonzero(is_valid(self.entries, slots, self.oldest_kept(i))))
         return slots
 
     def _is_free(self, i):
         """Return a function: which slots of a slice hold nothing that is worth it, bool."""
-        oldest = self._oldest_kept(i)
+        oldest = self.oldest_kept(i)
         return lambda slots: ~is_valid(self.entries, slots, oldest)
 
     def state_dict(self):

@@ -6,7 +6,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.block import Block, entries_of_rows
-from refimpl.history.pruning import PruneResult, checked_mfg
+from refimpl.history.pruning import PruneResult, checked_mfg, prune_mfg
 
 DEAD = "pruned must be what prune_mfg returns with uses_self=True"
 
@@ -71,6 +71,31 @@ def live_layers(pruned):
         order[layer - 1] = np.concatenate([rows, np.flatnonzero(rest)])
         blocks[layer - 1] = _rows_of(mfg.blocks[layer - 1], rows, order[layer - 1])
     return LiveRows(tuple(order), tuple(computed), tuple(blocks))
+
+
+def prune_layers(mfg, hit):
+    """Return the live part of a message-flow graph of which some embeddings are cached.
+
+    FreshGNN's Algorithm 1 lines 8 and 9: `prune_mfg`, then `live_layers`, of which fastimpl makes
+    one pass. O(nodes + live entries) time.
+
+    Parameters
+    ----------
+    mfg : MFG
+        With L blocks; it is not changed.
+    hit : sequence of L (n_l,) bool arrays
+        As in `prune_mfg`.
+
+    Returns
+    -------
+    LiveRows
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `mfg` is no message-flow graph, or `hit` does not fit it or caches a root.
+    """
+    return live_layers(prune_mfg(mfg, hit))
 
 
 def _rows_of(block, rows, sources):

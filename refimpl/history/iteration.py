@@ -113,9 +113,8 @@ def fresh_iteration(
             slots[l] = cache.lookup(l, mfg.nodes[l], i)  # 7
             if not lookup_roots:  # E-V13: left open
                 slots[l][: len(mfg.nodes[L])] = -1  # roots stand first in every layer
-        # E-V2: what a computed row needs stays, wherever it hangs
-        pruned = gnn.prune_mfg(mfg, [found >= 0 for found in slots[1:]])  # 8
-        live = gnn.history.live_layers(pruned)  # 9
+        # `prune_mfg`, then `live_layers`; E-V2: what a computed row needs stays, wherever it hangs
+        live = gnn.history.prune_layers(mfg, [found >= 0 for found in slots[1:]])  # 8-9
         V = tuple(nodes[rows] for nodes, rows in zip(mfg.nodes, live.order, strict=True))
         slots = [found[rows] for found, rows in zip(slots, live.order, strict=True)]
         normal = (None, *live.computed)  # 9 E-V4: of layers 1 .. L, all of the last

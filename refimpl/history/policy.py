@@ -161,38 +161,88 @@ def policy_update(
     FloatingPointError
         If a score is NaN.
     """
-    _check.choice("rank_base", rank_base, ("all", "new"))
     _check.choice("control", control, CONTROLS)
-    score, ids, _ = stable_arguments(score, ids, p)
-    comp = _check.mask("comp", comp, len(ids))
-    if not callable(getattr(cache, "admit", None)) or not callable(getattr(cache, "evict", None)):
-        raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
-    _check.switch("gradient_evict", gradient_evict)
-    values = _check.array("values", values)
-    if values.ndim != 2 or len(values) != len(ids):
-        raise ValueError(f"values must have {len(ids)} rows like ids, got shape {values.shape}")
-    if hasattr(cache, "arena"):  # of ours; before anything is evicted
-        layer, ids = layer_ids(cache.layers, cache.n, layer, ids)
-        values, _ = rows_taken(values, (len(ids), cache.h), cache.arena.dtype, None)
-        _check.integer("i", i, 0, MOST)
-    if control == "random":
-        score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))
-    elif control == "anti":
-        score = -score
-    low = low_rows(gnn, score, ids, comp, p, rank_base)
-    admit = low & comp if allow is None else low & comp & _check.mask("allow", allow, len(ids))
+    if control != "gradient":
+        score, ids, _ = stable_arguments(score, ids, p)
+        if control == "anti":
+            score = -score
+        else:
+            score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))
+    return gnn.history.cache_update(
+        cache,
+        layer,
+        ids,
+        score,
+        comp,
+        values,
+        i,
+        p=p,
+        rank_base=rank_base,
+        gradient_evict=gradient_evict,
+        allow=allow,
+    )
+
+
+def cache_update(
+    cache,
+    layer,
+    ids,
+    score,
+    comp,
+    values,
+    i,
+    *,
+    p,
+    rank_base="all",
+    gradient_evict=True,
+    allow=None,
+):
+    """Rank the live rows of a layer by `score`; evict the unstable ones, admit the stable new ones.
+
+    FreshGNN section 4.1.1: what `policy_update` does with any `control`, whose scores these are.
+    `select_stable`, ``cache.evict``, then ``cache.admit``; in fastimpl one kernel evicts, finds
+    slots and enters. O(m log m) time in refimpl, O(m) in fastimpl, besides the copying.
+
+    Parameters
+    ----------
+    cache, layer, ids, comp, values, i, p, rank_base, gradient_evict, allow
+        As in `policy_update`.
+    score : (m,) float array
+        The lowest are the most stable.
+
+    Returns
+    -------
+    PolicyCounts
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+    FloatingPointError
+        If a score is NaN.
+    """
+    rest = i, p, rank_base, gradient_evict
+    rows = update_arguments(cache, layer, ids, score, comp, values, *rest, allow)
+    return update_with(select_stable, cache, rows, *rest)
+
+
+def update_with(select_stable, cache, rows, i, p, rank_base, gradient_evict):
+    """Return what `cache_update` does, with any `select_stable`; `update_arguments` gave `rows`."""
+    layer, ids, score, comp, values, allow = rows
+    low = low_rows(select_stable, score, ids, comp, p, rank_base)
+    admit = low & comp if allow is None else low & comp & allow
     evicted = cache.evict(layer, ids[~low], i) if gradient_evict else 0
-    rows = np.flatnonzero(admit)
-    admitted = cache.admit(layer, ids[rows], values, i, take=rows)
+    take = np.flatnonzero(admit)
+    admitted = cache.admit(layer, ids[take], values, i, take=take)
     return PolicyCounts(int(np.count_nonzero(low)), admitted, evicted)
 
 
-def low_rows(gnn, score, ids, comp, p, rank_base):
+def low_rows(select_stable, score, ids, comp, p, rank_base):
     """Return which rows are stable."""
     if rank_base == "all":
-        return gnn.history.select_stable(score, ids, p)
+        return select_stable(score, ids, p)
     low = np.zeros(len(ids), np.bool_)
-    low[comp] = gnn.history.select_stable(score[comp], ids[comp], p)
+    low[comp] = select_stable(score[comp], ids[comp], p)
     if p == 1 or not comp.any():
         low[~comp] = p > 0
     elif low.any():
@@ -202,13 +252,35 @@ def low_rows(gnn, score, ids, comp, p, rank_base):
     return low
 
 
-def stable_arguments(score, ids, p):
-    """Check the arguments of `select_stable`; return (float64 score, int64 ids, k)."""
+def update_arguments(
+    cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
+):
+    """Check the arguments of `cache_update`; return (layer, ids, score, comp, values, allow)."""
+    _check.choice("rank_base", rank_base, ("all", "new"))
+    ours = hasattr(cache, "arena")
+    score, ids, _ = stable_arguments(score, ids, p, **({"n": cache.n} if ours else {}))
+    comp = _check.mask("comp", comp, len(ids))
+    if not callable(getattr(cache, "admit", None)) or not callable(getattr(cache, "evict", None)):
+        raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
+    _check.switch("gradient_evict", gradient_evict)
+    values = _check.array("values", values)
+    if values.ndim != 2 or len(values) != len(ids):
+        raise ValueError(f"values must have {len(ids)} rows like ids, got shape {values.shape}")
+    if ours:  # before anything is evicted
+        layer = _check.integer("layer", layer, 1, cache.layers)
+        values, _ = rows_taken(values, (len(ids), cache.h), cache.arena.dtype, None)
+        _check.integer("i", i, 0, MOST)
+    allow = None if allow is None else _check.mask("allow", allow, len(ids))
+    return layer, ids, score, comp, values, allow
+
+
+def stable_arguments(score, ids, p, n=2**63 - 1):
+    """Check the arguments of `select_stable`; return (float64 score, int64 ids below `n`, k)."""
     score = _check.floats("score", score, (None,)).astype(np.float64)  # a copy, as ids are
-    ids = _check.ids("ids", ids, 0, 2**63 - 1, np.int64)
+    ids = _check.ids("ids", ids, 0, n, np.int64)
     if ids.size != score.size:
         raise ValueError(f"ids must have shape {score.shape} like score, got {ids.shape}")
-    if np.isnan(score).any():
+    if score.size and np.isnan(score.min()):
         raise FloatingPointError("score must not be NaN: the gradient is broken")
     p = _check.real("p", p, 0, high=1)
     return score, ids, int(p * len(score) + 1e-9)

@@ -94,10 +94,14 @@ class Ring:
         else:
             slots = self._free_first(count, is_free)
         if count:
-            self.head = int(slots[-1]) + 1
-            self.top = max(self.top, int(slots.max()) + 1)
-            self.used = max(self.used, self.top)
+            self.move(int(slots[-1]) + 1, int(slots.max()) + 1)
         return slots
+
+    def move(self, head, top):
+        """Put the header at slot `head`, when the slots below `top` may have been written to."""
+        self.head = head
+        self.top = max(self.top, top)
+        self.used = max(self.used, self.top)
 
     def _round(self, count, passed):
         """Return the slots from `passed` behind the header on, free or not."""

@@ -15,6 +15,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from refimpl.history.policy import update_arguments, update_with
 from refimpl.samplers.sampling import PARTS, sample_with
 from refimpl.streams import SAMPLE
 
@@ -138,6 +139,8 @@ def _composed(rank):
     for name, parts in (
         ("induced_subgraph", {"transpose_perm"}),
         ("sample_many", {*PARTS, "transpose_perm"}),
+        ("prune_layers", {"prune_mfg", "live_layers"}),
+        ("cache_update", {"select_stable"}),  # of admission and lookup a cache knows by itself
     ):
         if any(rank[part] > rank[name] for part in parts):
             names.add(name)
@@ -168,7 +171,50 @@ def _with_parts(whole):
     return sample_many
 
 
-COMPOSED = {"induced_subgraph": _with_perm, "sample_many": _with_parts}
+def _pruned(whole):
+    """Return `prune_layers` that takes its two steps from a backend."""
+
+    @functools.wraps(whole)
+    def prune_layers(gnn, mfg, hit):
+        return gnn.history.live_layers(gnn.prune_mfg(mfg, hit))
+
+    del prune_layers.__wrapped__
+    return prune_layers
+
+
+def _with_selection(whole):
+    """Return `cache_update` that takes `select_stable` from a backend."""
+
+    @functools.wraps(whole)
+    def cache_update(
+        gnn,
+        cache,
+        layer,
+        ids,
+        score,
+        comp,
+        values,
+        i,
+        *,
+        p,
+        rank_base="all",
+        gradient_evict=True,
+        allow=None,
+    ):
+        rest = i, p, rank_base, gradient_evict
+        rows = update_arguments(cache, layer, ids, score, comp, values, *rest, allow)
+        return update_with(gnn.history.select_stable, cache, rows, *rest)
+
+    del cache_update.__wrapped__
+    return cache_update
+
+
+COMPOSED = {
+    "induced_subgraph": _with_perm,
+    "sample_many": _with_parts,
+    "prune_layers": _pruned,
+    "cache_update": _with_selection,
+}
 
 
 def find(gnn, name):

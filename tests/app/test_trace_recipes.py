@@ -22,8 +22,6 @@ NOT_RUN = {  # statements of the functions followed, and why a recipe does not c
     'nodes = parts["clip_nodes"](nodes, sampler.clip, keys[0], sample.counters.draws)': (
         "nothing is clipped"
     ),
-    'score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))': "a control",
-    "score = -score": "a control",
     "word, line = _check.shown(word), _check.shown(line)": "sizes that are refused",
 }
 

@@ -43,10 +43,25 @@ def live_sums(mfg, live):
     return H
 
 
+def two_steps(gnn, mfg, hit):
+    """Return the live rows of a graph that was pruned before."""
+    return gnn.history.live_layers(gnn.prune_mfg(mfg, hit))
+
+
+def one_step(gnn, mfg, hit):
+    """Return the live rows as an iteration asks for them."""
+    return gnn.history.prune_layers(mfg, hit)
+
+
+@pytest.fixture(params=[two_steps, one_step], ids=["two steps", "one step"], scope="module")
+def way(request):
+    return request.param
+
+
 @given(case=cases())
-def test_live_rows_are_computed_as_on_the_whole_graph(gnn, case):
+def test_live_rows_are_computed_as_on_the_whole_graph(gnn, way, case):
     mfg, hit = case
-    live = gnn.history.live_layers(gnn.prune_mfg(mfg, hit))
+    live = way(gnn, mfg, hit)
     for order, rows, whole in zip(
         live.order, live_sums(mfg, live), dense_sums(mfg, hit), strict=True
     ):
@@ -54,11 +69,11 @@ def test_live_rows_are_computed_as_on_the_whole_graph(gnn, case):
 
 
 @given(case=cases())
-def test_rows_and_columns(gnn, case):
+def test_rows_and_columns(gnn, way, case):
     """Each layer's live rows once; those computed above first; blocks on nothing else."""
     mfg, hit = case
     pruned = gnn.prune_mfg(mfg, hit)
-    live = gnn.history.live_layers(pruned)
+    live = way(gnn, mfg, hit)
     assert live.order[-1].tolist() == list(range(len(mfg.nodes[-1])))
     for layer, block in enumerate(live.blocks, start=1):
         order, below = live.order[layer], live.order[layer - 1]
@@ -75,11 +90,11 @@ def test_rows_and_columns(gnn, case):
 
 
 @given(graph=graphs(min_nodes=1), seed=KEYS, fanouts=st.lists(st.integers(1, 3), max_size=3))
-def test_without_hits_the_blocks_are_those_that_were_sampled(gnn, graph, seed, fanouts):
+def test_without_hits_the_blocks_are_those_that_were_sampled(gnn, way, graph, seed, fanouts):
     """So is training without hits: every source of a sampled graph is there for someone."""
     roots = np.arange(0, graph.n, 2)
     mfg = gnn.sample_mfg(graph, roots, fanouts, seed=seed, epoch=0, batch=0)
-    live = gnn.history.live_layers(gnn.prune_mfg(mfg, no_hits(mfg)))
+    live = way(gnn, mfg, no_hits(mfg))
     for nodes, order in zip(mfg.nodes, live.order, strict=True):
         np.testing.assert_array_equal(order, np.arange(len(nodes)))
     for block, before, computed in zip(live.blocks, mfg.blocks, live.computed, strict=True):
@@ -88,10 +103,10 @@ def test_without_hits_the_blocks_are_those_that_were_sampled(gnn, graph, seed, f
             np.testing.assert_array_equal(getattr(block, part), getattr(before, part))
 
 
-def test_everything_cached_leaves_empty_blocks(gnn):
+def test_everything_cached_leaves_empty_blocks(gnn, way):
     mfg = mfg_from_rows(4, [[1], [2, 3], []], [[0], [1, 2]], [[0, 1]])
     hit = [np.zeros(3, np.bool_), np.ones(2, np.bool_), np.zeros(1, np.bool_)]
-    live = gnn.history.live_layers(gnn.prune_mfg(mfg, hit))
+    live = way(gnn, mfg, hit)
     assert [order.tolist() for order in live.order] == [[], [], [0, 1], [0]]
     assert [(block.n_dst, block.n_src, block.e) for block in live.blocks] == [
         (0, 0, 0),
@@ -101,11 +116,11 @@ def test_everything_cached_leaves_empty_blocks(gnn):
     assert [c.tolist() for c in live.computed] == [[], [False, False], [True]]
 
 
-def test_computed_rows_come_before_the_others(gnn):
+def test_computed_rows_come_before_the_others(gnn, way):
     """Node 0 of layer 1 is cached, node 1 is computed, node 2 is dead."""
     mfg = mfg_from_rows(4, [[3], [0, 2], [3]], [[1, 0], [2]], [[1]])
     hit = [np.array([True, False, True]), np.array([False, True]), np.zeros(1, np.bool_)]
-    live = gnn.history.live_layers(gnn.prune_mfg(mfg, hit))
+    live = way(gnn, mfg, hit)
     assert [order.tolist() for order in live.order] == [[1, 0, 2], [0, 1], [0, 1], [0]]
     assert [c.tolist() for c in live.computed] == [[False, True], [True, False], [True]]
     assert edges(live.blocks[0]) == [[(1, -1), (2, -1)]]

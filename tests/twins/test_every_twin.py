@@ -14,6 +14,7 @@ import test_pruning_twins
 import test_rgcn_twins
 import test_sampler_twins
 import test_structure_twins
+import test_update_twins
 from comparison import assert_bits, assert_same_error, threads
 from strategies import distinct, even_graph, graph_from_edges, power_law_graph
 
@@ -52,6 +53,7 @@ TWINS = {
     **test_pruning_twins.TWINS,
     **test_rgcn_twins.TWINS,
     **test_sampler_twins.TWINS,
+    **test_update_twins.TWINS,
 }
 
 PATH = graph_from_edges(3, {(0, 1), (1, 2)})
@@ -150,6 +152,7 @@ ERRORS = [
     *test_pruning_twins.ERRORS,
     *test_rgcn_twins.ERRORS,
     *test_sampler_twins.ERRORS,
+    *test_update_twins.ERRORS,
 ]
 
 
@@ -241,6 +244,7 @@ LARGE = {
     **test_pruning_twins.LARGE,
     **test_rgcn_twins.LARGE,
     **test_sampler_twins.LARGE,
+    **test_update_twins.LARGE,
 }
 
 

@@ -40,6 +40,21 @@ def test_live_layers(mfg, data, count):
 
 
 @given(mfg=mfgs(), data=st.data(), count=THREADS)
+def test_prune_layers(mfg, data, count):
+    hit = [read_only(mask) for mask in data.draw(hits(mfg))]
+    live = assert_twins("prune_layers", mfg, hit, count=count)
+    assert isinstance(live, refimpl.history.LiveRows)
+    with threads(count):
+        assert_bits(fastimpl.history.live_layers(fastimpl.prune_mfg(mfg, hit)), live)
+
+
+def test_prune_layers_of_many_rows():
+    """Rows are fetched ahead, and without the ids of entries, too."""
+    for mfg in (EVEN, HUBS, NO_IDS):
+        assert_twins("prune_layers", mfg, some_hits(mfg, 0.3))
+
+
+@given(mfg=mfgs(), data=st.data(), count=THREADS)
 def test_fair_share(mfg, data, count):
     size = len(mfg.nodes[0])
     needed = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
@@ -61,6 +76,7 @@ def some_hits(mfg, share, seed=0):
 
 
 EVEN, HUBS = large_mfg(even_graph(3000, 20)), large_mfg(power_law_graph(5000), (-1, 25))
+MANY = large_mfg(even_graph(16_000, 20), (18,))  # entries for more than one thread
 NO_IDS = MFG(EVEN.nodes, tuple(Block(b.start, b.end, b.indices, b.n_src) for b in EVEN.blocks))
 
 
@@ -114,6 +130,7 @@ LIVE = pruned_tree().live
 TWINS = {
     "fair_share": test_fair_share,
     "live_layers": test_live_layers,
+    "prune_layers": test_prune_layers,
     "prune_mfg": test_prune_mfg,
 }
 
@@ -130,6 +147,10 @@ ERRORS = [
     ("live_layers", pruned_tree(live=(np.zeros(5, np.bool_), *LIVE[1:]))),
     ("live_layers", pruned_tree(live=(np.arange(5) < 3, *LIVE[1:]))),
     ("live_layers", refimpl.prune_mfg(TREE, no_hits(TREE), uses_self=False)),
+    ("prune_layers", PATH, []),
+    ("prune_layers", CUT, no_hits(TREE)),
+    ("prune_layers", TREE, no_hits(TREE)[1:]),
+    ("prune_layers", TREE, [np.ones(3, np.bool_), np.ones(1, np.bool_)]),
     ("prune_mfg", PATH, []),
     ("prune_mfg", CUT, no_hits(TREE)),
     ("prune_mfg", TREE, no_hits(TREE)[1:]),
@@ -148,9 +169,15 @@ LARGE = {
         for mfg in (EVEN, HUBS)
     ],
     "fair_share": lambda: fastimpl.history.fair_share(EVEN, np.ones(len(EVEN.nodes[0]), np.bool_)),
+    "prune_layers": lambda: [
+        fastimpl.history.prune_layers(mfg, some_hits(mfg, 0.3)) for mfg in (EVEN, HUBS)
+    ],
     "prune_mfg": lambda: [
-        fastimpl.prune_mfg(mfg, some_hits(mfg, 0.3), layout=layout)
-        for mfg in (EVEN, HUBS)
-        for layout in LAYOUTS
+        *(
+            fastimpl.prune_mfg(mfg, some_hits(mfg, 0.3), layout=layout)
+            for mfg in (EVEN, HUBS)
+            for layout in LAYOUTS
+        ),
+        fastimpl.prune_mfg(MANY, some_hits(MANY, 0.3)),
     ],
 }

@@ -16,6 +16,7 @@ WHOLE = {
     "cache_fetch",
     "cache_lookup",
     "cache_read",
+    "cache_update",
     "key",
     "mix",
     "select_stable",

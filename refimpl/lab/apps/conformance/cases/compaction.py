@@ -63,4 +63,37 @@ LIVE_LAYERS = (
     *changed({"no_result": {"pruned": None}}, {}, "type"),
 )
 
-KERNELS = (Kernel("live_layers", "vldb24", "Algorithm 1", LIVE_LAYERS, "11-17", flags=FLAGS),)
+
+def asked(mfg, *hit):
+    """Return the arguments of `prune_layers`; `hit` as lists of 0 and 1."""
+    return {"mfg": mfg, "hit": masks(*hit)}
+
+
+PRUNE_LAYERS = (
+    Case(
+        "a_cached_node",
+        asked(TREE, [0, 0, 1], [0]),
+        ("WORKED", "CACHED"),
+        LIVE_LAYERS[0].result,
+        "What `live_layers` leaves of the same graph when row 2 of layer 1 is cached: rows 0 and 1 "
+        "are computed and come first below, where 3 alone is also live.",
+    ),
+    Case("no_hits", asked(TREE, [0, 0, 0], [0])),
+    Case("all_hits", asked(TREE, [1, 1, 1], [0]), ("CACHED",)),
+    Case("positions_in_the_graph", asked(named(TREE, 10), [0, 1, 0], [0]), ("IDS", "CACHED")),
+    *changed(
+        {
+            "a_root_cached": {"hit": masks([0, 0, 0], [1])},
+            "a_layer_too_few": {"hit": masks([0, 0, 0])},
+            "mask_too_short": {"hit": masks([0, 0], [0])},
+        },
+        asked(TREE, [0, 0, 0], [0]),
+        "value",
+    ),
+    *changed({"no_graph": {"mfg": None}}, asked(TREE, [0, 0, 0], [0]), "type"),
+)
+
+KERNELS = (
+    Kernel("live_layers", "vldb24", "Algorithm 1", LIVE_LAYERS, "11-17", flags=FLAGS),
+    Kernel("prune_layers", "vldb24", "Algorithm 1", PRUNE_LAYERS, "8-9", flags=FLAGS),
+)

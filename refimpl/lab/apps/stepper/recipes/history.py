@@ -68,7 +68,7 @@ def view_cache(stack):
     if "computed" not in now:
         states["lookup"] = _table(_looked_up(cache, now, stack.within("cache_lookup")), 5)
     if "counts" not in now:
-        states["policy"] = _table(_ranked(now, stack.within("policy_update"), found), 5)
+        states["policy"] = _table(_ranked(now, stack.within("update_with"), found), 5)
     return states
 
 
@@ -153,7 +153,7 @@ CACHE = Recipe(
     functions={
         "refimpl.lab.apps.stepper.recipes.history:fresh_iteration": None,
         "refimpl.history.entries:cache_lookup": None,
-        "refimpl.history.policy:policy_update": None,
+        "refimpl.history.policy:update_with": None,
         "refimpl.history.entries:cache_admit": None,
     },
     call=fresh_iterations,
