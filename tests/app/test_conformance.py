@@ -247,7 +247,7 @@ def test_server(gnn):
     assert answers[:3] == [
         {"name": gnn.__name__, "version": version("minibatch-gnn")},
         {"result": "16860246889822268962"},
-        {"result": {"dtype": "int64", "shape": [4], "data": [1, 0, 3, 2]}},
+        {"result": {"dtype": "int32", "shape": [4], "data": [1, 0, 3, 2]}},
     ]
     assert answers[3]["result"] is None
     assert sorted(answers[3]["changed"]) == ["m", "theta"]
