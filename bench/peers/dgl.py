@@ -132,26 +132,27 @@ class Batches:
         with np.load(path) as held:
             self.graph = graph_of(held)
             self.batches = torch.from_numpy(held["batches"]).int()
-        self.fanouts, self.fused, self.mapping, self.next = fanouts, way == "fused", {}, 0
+        self.fanouts, self.fused, self.next = fanouts, way == "fused", 0
 
-    def hop(self, roots, fanout):
+    def hop(self, roots, fanout, mapping):
         if self.fused:
-            return dgl.sampling.sample_neighbors_fused(
-                self.graph, roots, fanout, mapping=self.mapping
-            )
+            return dgl.sampling.sample_neighbors_fused(self.graph, roots, fanout, mapping=mapping)
         return dgl.to_block(dgl.sampling.sample_neighbors(self.graph, roots, fanout), roots)
 
     def __call__(self):
         roots = self.batches[self.next % len(self.batches)]
         self.next += 1
-        blocks = []
+        # A mapping of its own: with one kept over batches, as DGL's NeighborSampler does, later
+        # batches lack the nodes of those before (8,673 sources in the first hop, then 3,757, ..).
+        blocks, mapping = [], {}
         for fanout in self.fanouts:
-            blocks.append(self.hop(roots, fanout))
+            blocks.append(self.hop(roots, fanout, mapping))
             roots = blocks[-1].srcdata[dgl.NID]
         return blocks
 
     def answer(self):
         """Return (global receiver, sender) of every edge, the roots and all nodes of a batch."""
+        self()  # what a batch leaves behind must not change the next
         blocks, ends = self(), []
         for block in blocks:
             u, v = block.edges()
