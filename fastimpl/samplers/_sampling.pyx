@@ -169,14 +169,16 @@ def sample_subgraphs(
     cdef int64_t q, first, count = keys.shape[0], graph_nodes = indptr.shape[0] - 1
     cdef int threads = gnn_max_threads()
     cdef int group = <int>min(max((count + threads - 1) // threads, 1), GROUP)
+    # no more than there is work for: to wake a thread takes longer than to draw a small subgraph
+    cdef int team = <int>min(threads, max((count + group - 1) // group, 1))
     cdef Scratch* scratch
     cdef Result* results
     cdef Watch watch = new_watch()
-    workspace.reserve(threads)
+    workspace.reserve(team)
     results = <Result*>allocate_zeros(<size_t>count + 1, sizeof(Result))
     if results == NULL:
         raise MemoryError()
-    with nogil, parallel():
+    with nogil, parallel(num_threads=team):
         scratch = &workspace.threads[threadid()]
         for first in prange(0, count, group, schedule="dynamic", chunksize=1):
             if stopped(&watch):
