@@ -94,7 +94,7 @@ def measured(path, model, hidden, threads, options):
         if options.python:
             who["PyG"] = stack.enter_context(Contestant(options.python, MODULE, threads))
             versions = who["PyG"]("versions").items()
-            options.peer = ", ".join(f"{name} {version or 'none'}" for name, version in versions)
+            options.peer = ", ".join(f"{name} {version}" for name, version in versions)
             who["PyG"]("prepare", "PyG", "PyG", str(path), *rest)
         tasks = {name: turn(who[name], name, path.with_name("answer.npz")) for name in who}
         return in_turns(tasks, options.rounds, WARM_UP)

@@ -5,8 +5,7 @@ No library is imported before it is asked for, so that either interpreter can ru
 
 import numpy as np
 
-from bench.peers.loaders import versions
-from bench.peers.protocol import serve
+from bench.peers.protocol import serve, versions_of
 
 
 class Ours:
@@ -100,22 +99,16 @@ class Geometric:
 
 def layer(model, f_in, f_out):
     """Return a layer of torch_geometric as wide as ours, whose halves stand side by side."""
-    import torch
-    from torch_geometric.nn import GCNConv, SAGEConv
+    from torch_geometric.nn import GCNConv
 
-    if model == "gcn":
-        return GCNConv(f_in, f_out, bias=False)
+    from bench.peers.geometric import SageLayer
 
-    class Sage(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.neigh = SAGEConv(f_in, f_out - f_out // 2, root_weight=False, bias=False)
-            self.own = torch.nn.Linear(f_in, f_out // 2, bias=False)
+    return GCNConv(f_in, f_out, bias=False) if model == "gcn" else SageLayer(f_in, f_out)
 
-        def forward(self, x, edges):
-            return torch.cat([self.neigh(x, edges), self.own(x)], 1)
 
-    return Sage()
+def versions():
+    """Return the versions of what the peer is made of."""
+    return versions_of(("torch", "torch_geometric", "pyg-lib", "torch_sparse"))
 
 
 if __name__ == "__main__":

@@ -5,12 +5,13 @@ that size. After a training step has been done once, the next ones ask the syste
 """
 
 import math
+import os
 
 import cython
 import numpy as np
 from cpython.buffer cimport PyBuffer_FillInfo
 
-from fastimpl._memory cimport allocate_pages, give_back
+from fastimpl._memory cimport PAGE, allocate_pages, give_back
 
 cdef enum:
     SMALLEST = 1 << 15  # below this NumPy's own memory is as good
@@ -26,16 +27,17 @@ ctypedef struct Piece:
 cdef Piece* waiting[PLACES]  # a list for each size
 cdef size_t waiting_bytes = 0
 cdef Py_ssize_t allocations = 0
-# Of these three. No Python runs under it: nothing there can fork, or let another array die.
+# Of these three. No Python runs under it, so that no other array dies there; a fork waits for it.
 cdef cython.pymutex lock
 
 
 cdef size_t rounded(size_t size) noexcept nogil:
-    """Return the smallest of the sizes 4, 5, 6, 7 times a power of two that is enough."""
+    """Return a size that is enough: 4 to 7 times a power of two, or whole large pages."""
     cdef int shift = 0
     while size >> shift >= 2 * STEPS:
         shift += 1
-    return (size + (<size_t>1 << shift) - 1) >> shift << shift
+    size = (size + (<size_t>1 << shift) - 1) >> shift << shift
+    return size if size < PAGE // 2 else (size + PAGE - 1) // PAGE * PAGE
 
 
 cdef int place_of(size_t size) noexcept nogil:
@@ -156,3 +158,16 @@ def release_waiting():
                 waiting[place] = piece.next
                 give_back(piece)
         waiting_bytes = 0
+
+
+def _hold():
+    """Before a fork: no other thread is within the lock, or its child would wait for ever."""
+    lock.acquire()
+
+
+def _let_go():
+    lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold, after_in_parent=_let_go, after_in_child=_let_go)

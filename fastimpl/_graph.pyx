@@ -85,6 +85,15 @@ cdef int room_for_nodes(Rows* rows, int64_t count) noexcept nogil:
     return 0
 
 
+cdef int64_t most_narrow = INT32_MAX  # entries of a subgraph whose positions have 32 bits
+
+
+def narrow_up_to(int64_t e):
+    """Let positions have 32 bits up to so many entries, at most 2^31 - 1. For tests."""
+    global most_narrow
+    most_narrow = min(e, INT32_MAX)
+
+
 cdef void forget(Word* words, const int32_t* nodes, int64_t s) noexcept nogil:
     """Make the set empty again, in time proportional to what was in it."""
     cdef int64_t i
@@ -127,7 +136,7 @@ cdef int induce(
         return -1
     if s:  # else `nodes` is NULL, which memcpy must not be given
         memcpy(out.nodes, nodes, <size_t>s * sizeof(int32_t))
-    if e <= INT32_MAX:
+    if e <= most_narrow:
         lay_out_narrow(
             rows.first, rows.local, rows.below, s, <int32_t*>rows.next, rows.entries,
             out.indptr, <int32_t*>out.entries + e, <int32_t*>out.entries, watch,
@@ -178,7 +187,7 @@ cdef int64_t scan_rows(
 
 cdef size_t width(int64_t e) noexcept nogil:
     """Return the bytes of a position among e entries."""
-    return sizeof(int32_t) if e <= INT32_MAX else sizeof(int64_t)
+    return sizeof(int32_t) if e <= most_narrow else sizeof(int64_t)
 
 
 cdef void release_rows(Rows* rows) noexcept nogil:
@@ -207,7 +216,7 @@ cdef object as_arrays(Induced* out):
         np.frombuffer(nodes, np.int32, out.s),
         np.frombuffer(indptr, np.int64, out.s + 1),
         np.frombuffer(entries, np.int32, out.e, out.e * width(out.e)),
-        np.frombuffer(entries, np.int32 if out.e <= INT32_MAX else np.int64, out.e),
+        np.frombuffer(entries, np.int32 if out.e <= most_narrow else np.int64, out.e),
     )
 
 

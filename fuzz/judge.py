@@ -208,11 +208,14 @@ def names_of(name, args):
         names |= set(inspect.signature(refimpl.sample_mfg).parameters)
     for _, rest in args.get("calls", ()):  # any may be refused
         names |= rest.keys()
-    stack = [args]
+    stack, seen = [args], set()
     for _ in range(200):
         if not stack:
             break
         value = stack.pop()
+        if id(value) in seen:  # a list may hold itself
+            continue
+        seen.add(id(value))
         if isinstance(value, dict):
             names |= {key for key in value if isinstance(key, str)}
             stack += value.values()

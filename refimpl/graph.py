@@ -330,17 +330,23 @@ class Subgraph:
 
     def _replace(self, **values):
         """Return a copy with other values, as named tuples do; edge ids are not looked for."""
+        unknown = values.keys() - {field.name for field in fields(self)}
+        if unknown:
+            raise TypeError(f"a Subgraph has no {', '.join(sorted(unknown))}")
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__, **values)
+        if "edge_ids" in values:
+            copy.__dict__["_find_edge_ids"] = None
         return copy
 
     def __getattr__(self, name):  # asked for what is not there
         find = self.__dict__.get("_find_edge_ids")
-        if name != "edge_ids" or find is None:
-            raise AttributeError(f"'Subgraph' has no attribute {name!r}", name=name, obj=self)
-        self.__dict__["edge_ids"] = edge_ids = find()
-        self.__dict__["_find_edge_ids"] = None  # the parent is not needed any more
-        return edge_ids
+        if name == "edge_ids" and find is not None:
+            self.__dict__["edge_ids"] = find()
+            self.__dict__["_find_edge_ids"] = None  # the parent is not needed any more
+        if name == "edge_ids" and name in self.__dict__:  # another thread may have been first
+            return self.__dict__[name]
+        raise AttributeError(f"'Subgraph' has no attribute {name!r}", name=name, obj=self)
 
     def __reduce__(self):
         return Subgraph, tuple(getattr(self, field.name) for field in fields(self))

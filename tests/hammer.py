@@ -121,7 +121,7 @@ def layer_sample():
 
 def spmm_t():
     graph = ring(COUNT)
-    good = gnn.transpose_perm(graph)
+    good = gnn.transpose_perm(graph).astype(np.int64)
     data, G = np.ones(graph.e), np.ones((COUNT, 1))
     return good, good + 2**40, lambda perm: gnn.propagation.spmm_t(graph, data, perm, G)
 

@@ -242,7 +242,8 @@ class Run:
                 try:
                     for one in described:
                         contestant("prepare", "step", "step", one, *arguments)
-                        growth[name] = contestant("peak", "step")  # the second one stays
+                        peak = contestant("peak", "step")
+                    growth[name] = peak  # of the second
                 except MissingError as error:
                     lacking[name] = str(error)
         return {**case._asdict(), "bytes": growth, "lacking": lacking}

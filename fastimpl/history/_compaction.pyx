@@ -181,7 +181,7 @@ def prune(
             size = end[below[j]] - i
             starts[j] = to
             copy_row(sources + i, size, new_sources + to, &needed[0])
-            if named:
+            if named and size:  # else there may be no memory to copy to
                 memcpy(new_names + to, names + i, <size_t>size * sizeof(int64_t))
             to += size
             ends[j] = to

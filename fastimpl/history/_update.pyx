@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fastimpl._graph cimport prefetch
-from fastimpl.history._slots cimport load
+from fastimpl.history._slots cimport load, store
 
 cdef enum:
     AHEAD = 16  # nodes between the one looked up and the one being fetched
@@ -50,7 +50,7 @@ cdef int64_t take_out(
         if found[j] >= 0:
             cache.back[found[j]] = -1
         if not low[j]:
-            cache.slot_of[ids[j]] = -1
+            store(&cache.slot_of[ids[j]], -1)
     return count
 
 
@@ -185,5 +185,5 @@ def replace(
             s, node = to[q], nodes[rows[first + q]]
             cache.back[s] = first_key + node
             cache.stamp[s] = i
-            cache.slot_of[node] = s
+            store(&cache.slot_of[node], s)
     return evicted, asked, first, last, lost, top

@@ -59,6 +59,7 @@ def cache_update(
     if not ours:
         return update_with(select_stable, cache, found, *rest)
     layer, ids, score, comp, values, allow = found
+    i = int(i)  # a NumPy integer may have no negative numbers, as the oldest stamp may be
     low = low_rows(_select, score, ids, comp, p, rank_base)
     (rows, slot_of, back, stamp), ring = cache.entries, cache.ring
     take, slots = empty((len(ids),), np.int64), empty((len(ids),), np.int32)
@@ -99,7 +100,7 @@ def _plain_rows(cache, layer, ids, score, comp, values, i, p, rank_base, gradien
     After a product of matrices each small step of NumPy's has to be fetched from memory before it
     can check anything; one small kernel is there at once.
     """
-    m = len(ids) if type(ids) is np.ndarray else -1
+    m = len(ids) if type(ids) is np.ndarray and ids.ndim == 1 else -1
     if not (
         type(layer) is type(i) is int
         and type(p) is float
@@ -108,6 +109,7 @@ def _plain_rows(cache, layer, ids, score, comp, values, i, p, rank_base, gradien
         and 1 <= layer <= cache.layers
         and 0 <= i <= MOST
         and 0 <= p <= 1
+        and type(rank_base) is str
         and rank_base == "all"
         and allow is None
         and values.shape == (m, cache.h)

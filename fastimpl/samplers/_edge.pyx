@@ -13,11 +13,10 @@ cdef enum:
 
 cdef int edge_whole(Walker* walker) noexcept nogil:
     """Draw options.b edges; edge i takes draws 2 i and 2 i + 1."""
-    cdef int64_t b = walker.options.b, first, i, count, batch
+    cdef int64_t b = walker.options.b if walker.options.outcomes else 0
+    cdef int64_t first, i, count, batch
     if reserve(walker, 2 * b, b):
         return -1
-    if walker.options.outcomes == 0:
-        return 0
     for batch in range((b + BATCH - 1) // BATCH):
         if stopped(walker.watch):
             return -1

@@ -116,7 +116,7 @@ def policy_update(
     An unstable one loses the entry that it has: it came from the cache, or was computed although
     it has one, as a root that was not looked up. Rows are admitted in the
     order given, so a caller that wants the dearest first gives them in that order. O(m log m)
-    time in refimpl, O(m) in fastimpl, besides the copying.
+    time in refimpl, O(m) in fastimpl, besides the copying and the slots that the header passes.
 
     Parameters
     ----------
@@ -201,7 +201,8 @@ def cache_update(
 
     FreshGNN section 4.1.1: what `policy_update` does with any `control`, whose scores these are.
     `select_stable`, ``cache.evict``, then ``cache.admit``; in fastimpl one kernel evicts, finds
-    slots and enters. O(m log m) time in refimpl, O(m) in fastimpl, besides the copying.
+    slots and enters. O(m log m) time in refimpl, O(m) in fastimpl, besides the copying and the
+    slots that the header passes.
 
     Parameters
     ----------
@@ -258,7 +259,7 @@ def update_arguments(
     """Check the arguments of `cache_update`; return (layer, ids, score, comp, values, allow)."""
     _check.choice("rank_base", rank_base, ("all", "new"))
     ours = hasattr(cache, "arena")
-    score, ids, _ = stable_arguments(score, ids, p, **({"n": cache.n} if ours else {}))
+    score, ids, _ = stable_arguments(score, ids, p, cache.n if ours else 2**63 - 1)
     comp = _check.mask("comp", comp, len(ids))
     if not callable(getattr(cache, "admit", None)) or not callable(getattr(cache, "evict", None)):
         raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")

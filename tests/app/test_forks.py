@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 
@@ -170,3 +171,31 @@ def refused(comm):
 def test_a_child_of_a_simulated_rank_has_no_other_ranks(gnn):
     said = gnn.loader.SimComm.run(2, lambda comm: in_child(refused, comm))
     assert said == ["the other ranks are threads of the process that forked this one"] * 2
+
+
+def test_a_fork_waits_for_the_lock_of_memory_that_is_used_again():
+    """Kernels take memory without Python's lock, so that another thread may fork meanwhile."""
+    done = threading.Event()
+
+    def sample():
+        while not done.is_set():
+            fastimpl.sample_many(GRAPH, WALKS, 1, 0, 4)
+
+    other = threading.Thread(target=sample)
+    other.start()
+    try:
+        for _ in range(400):
+            child = os.fork()
+            if child == 0:
+                fastimpl._buffers.empty((10_000,), np.float64)
+                os._exit(0)
+            ended, limit = 0, time.monotonic() + 20
+            while not ended and time.monotonic() < limit:
+                ended, status = os.waitpid(child, os.WNOHANG)
+            if not ended:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+            assert ended and status == 0, "the child hangs"
+    finally:
+        done.set()
+        other.join()

@@ -3,7 +3,9 @@
 import copy
 import gc
 import pickle
+import sys
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -34,7 +36,7 @@ def test_more_subgraphs_ask_for_no_more_memory():
         subgraphs(8 * first, 8)
     gc.collect()
     before = _buffers.allocated()
-    for first in range(3):  # of about the sizes of those before
+    for first in range(3, 6):  # of about the sizes of those before
         subgraphs(8 * first, 8)
     assert _buffers.allocated() == before
 
@@ -90,15 +92,45 @@ def test_what_a_subgraph_has_not():
         sub.edges  # noqa: B018
     with pytest.raises(AttributeError):
         sub.nodes = None
+    with pytest.raises(TypeError, match="a Subgraph has no edges"):
+        sub._replace(edges=3)
+    given = sub._replace(edge_ids=sub.nodes)
+    assert given.edge_ids is sub.nodes and given._find_edge_ids is None
+
+
+def test_threads_ask_for_edge_ids_at_once():
+    graph = even_graph(60, 4)
+    nodes = np.arange(0, 60, 2)
+    want = refimpl.induced_subgraph(graph, nodes).edge_ids.tolist()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for _ in range(500):
+                sub = fastimpl.induced_subgraph(graph, nodes)
+                found = list(pool.map(lambda _, sub=sub: sub.edge_ids.tolist(), range(4)))
+                assert found == [want] * 4
+    finally:
+        sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_both_widths_of_positions(dtype):
-    """The kernel for graphs of 2^31 entries, which no test can make, on a small one."""
+    """The kernels for 2^31 entries, which no test can make, on a small graph."""
     graph = even_graph(500, 9)
     perm = np.empty(graph.e, dtype)
     _graph.transpose_perm(graph.indptr, graph.indices, np.empty(graph.n, dtype), perm)
     assert_array_equal(perm, refimpl.transpose_perm(graph))
+    nodes = np.arange(0, 500, 3)
+    want = refimpl.induced_subgraph(graph, nodes)
+    _graph.narrow_up_to(2**31 - 1 if dtype is np.int32 else want.graph.e - 1)
+    try:
+        got = fastimpl.induced_subgraph(graph, nodes)
+    finally:
+        _graph.narrow_up_to(2**31 - 1)
+    assert got.transpose_perm.dtype == dtype
+    for a, b in zip(held(got), held(want), strict=True):
+        assert_array_equal(a, b)
 
 
 def test_a_position_takes_as_little_as_it_can():
