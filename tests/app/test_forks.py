@@ -177,9 +177,9 @@ def test_a_fork_waits_for_the_lock_of_memory_that_is_used_again():
     """Kernels take memory without Python's lock, so that another thread may fork meanwhile."""
     done = threading.Event()
 
-    def sample():
+    def sample():  # small subgraphs: most of the time goes by in taking memory
         while not done.is_set():
-            fastimpl.sample_many(GRAPH, WALKS, 1, 0, 4)
+            fastimpl.sample_many(GRAPH, Sampler("random_walk", r=1, h=1), 1, 0, 5000)
 
     other = threading.Thread(target=sample)
     other.start()
