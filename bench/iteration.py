@@ -106,7 +106,7 @@ def turn(contestant, name, file):
 
     def epoch(_):
         nonlocal before
-        seconds, last = contestant("run", name), before
+        (seconds, _), last = contestant("run", name), before
         before = answered(contestant, name, file)
         spent = {part: before[part] - last[part] for part in before}
         steps = spent.pop("steps")
