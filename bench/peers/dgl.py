@@ -143,7 +143,7 @@ class Batches:
         roots = self.batches[self.next % len(self.batches)]
         self.next += 1
         # A mapping of its own: with one kept over batches, as DGL's NeighborSampler does, later
-        # batches lack the nodes of those before (8,673 sources in the first hop, then 3,757, ..).
+        # batches lack the nodes of those before.
         blocks, mapping = [], {}
         for fanout in self.fanouts:
             blocks.append(self.hop(roots, fanout, mapping))
