@@ -44,16 +44,20 @@ def max_threads():
 
 
 def build_info():
-    """Return how the kernels were built.
+    """Return how the kernels were built, and on which BLAS they run.
 
     Returns
     -------
     dict
         'openmp': the OpenMP version as yyyymm, or 0; 'compiler'; 'simd': the widest vector
-        instructions the compiler was allowed to use.
+        instructions the compiler was allowed to use; 'blas': the library that dense products
+        call in this process, and why it was chosen.
     """
+    from fastimpl._blas_choice import chosen  # once the kernels are there
+
     return {
         "openmp": GNN_OPENMP,
         "compiler": GNN_COMPILER.decode(),
         "simd": GNN_SIMD.decode(),
+        "blas": chosen(),
     }

@@ -4,7 +4,7 @@ from time import perf_counter
 
 import scipy.linalg.cython_blas  # noqa: F401 -- the BLAS of the kernels
 
-from fastimpl import _adjacency, _propagation
+from fastimpl import _adjacency, _blas_choice, _propagation
 from fastimpl._buffers import empty, empty_like
 from fastimpl._build import max_threads
 from fastimpl._twin import twin
@@ -17,6 +17,7 @@ PRIVATE_CACHE = 2**20  # bytes of a core's second-level cache; larger ones are a
 ENTRIES_A_ROW = 8  # from here on it pays to copy a part of the columns before its rows are read
 
 blas_was_loaded()
+_blas_choice.choose()
 
 
 @twin

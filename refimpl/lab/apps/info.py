@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from threadpoolctl import threadpool_info
 
+from refimpl._processor import processor
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.options import load_implementation
 
@@ -40,16 +41,6 @@ def threads_of(gnn):
     return max(teams, default=1)
 
 
-def processor():
-    """Return the processor's name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
 def describe(impl):
     """Return what there is to know, as (topic, value) pairs."""
     lines = list(versions().items())
@@ -66,6 +57,8 @@ def describe(impl):
         lines += [(f"{impl} {topic}", value) for topic, value in build.items()]
         if not build:
             lines.append((f"{impl} build", "not compiled"))
+        if "blas" not in build:
+            lines.append((f"{impl} blas", "NumPy's"))
     for pool in threadpool_info():
         words = [pool["internal_api"], pool["version"], pool.get("architecture")]
         words += [f"{pool['num_threads']} threads", Path(pool["filepath"]).name]

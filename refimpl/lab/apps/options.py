@@ -286,7 +286,7 @@ def load_implementation(name):
         raise UserError(f"--impl must be an import name, got {name!r}")
     try:
         gnn = importlib.import_module(name)
-    except ImportError as error:
+    except (ImportError, ValueError) as error:  # of what is installed, or of the environment
         raise UserError(f"--impl {name} cannot be imported: {error}") from error
     try:
         return completed(gnn)
