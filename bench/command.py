@@ -24,6 +24,7 @@ from bench.timing import MIN_ROUNDS
 
 BENCHMARKS = {
     "kernels": "bench.kernels",
+    "blas": "bench.blas",
     "samplers": "bench.samplers",
     "tutorial": "bench.tutorial",
     "neighbors": "bench.neighbors",

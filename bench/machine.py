@@ -35,7 +35,7 @@ def header(threads=None, peer=None):
     used = ", ".join(map(str, threads)) if threads else f"the libraries' choice on {CORES} cores"
     lines = [
         f"- Processor: {processor()}, {CORES} cores, {platform.system()} {platform.machine()}",
-        f"- BLAS: {', '.join(blas())}",
+        f"- BLAS: {', '.join(blas())}; of the kernels: {build['blas']}",
         f"- Threads: {used}, for OpenMP and BLAS alike; refimpl runs on 1",
         f"- Versions: Python {platform.python_version()}, NumPy {np.__version__}, "
         f"SciPy {scipy.__version__}; commit {commit()}",

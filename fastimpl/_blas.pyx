@@ -18,7 +18,7 @@ cdef DGEMM in_float64 = <DGEMM>dgemm
 
 
 def use(size_t sgemm_at=0, size_t dgemm_at=0):
-    """Call the functions at these addresses from now on, SciPy's at 0; no product may be running."""
+    """Call the functions at these addresses, SciPy's at 0; no product may be running."""
     global in_float32, in_float64
     in_float32 = <SGEMM><void*>sgemm_at if sgemm_at else <SGEMM>sgemm
     in_float64 = <DGEMM><void*>dgemm_at if dgemm_at else <DGEMM>dgemm

@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -31,8 +32,16 @@ SIDE = 512  # of the timed products, like that of a layer's blocks
 SECONDS = 0.1  # of rounds, but for the last
 PRODUCTS = ((False, False), (True, False), (False, True))  # X W, X^T G, G W^T: what is transposed
 
-_chosen = "scipy", "by default"  # the name, and why
-_functions: tuple[int, ...] = ()
+
+class Choice(NamedTuple):
+    """A BLAS: "scipy" or "mkl", why it is that one, and its functions; none: SciPy's."""
+
+    name: str
+    why: str
+    functions: tuple[int, ...] = ()
+
+
+_choice = Choice("scipy", "by default")
 
 
 def choose():
@@ -50,7 +59,7 @@ def choose():
         raise ValueError(f"{VARIABLE} must be auto, scipy or mkl, got {asked!r}")
     found = None if asked == "scipy" else _mkl.installed()
     if asked == "scipy":
-        use("scipy", f"by {VARIABLE}")
+        use(Choice("scipy", f"by {VARIABLE}"))
     elif asked == "mkl":
         if found is None:
             raise ImportError(
@@ -58,29 +67,34 @@ def choose():
                 "pip install 'minibatch-gnn[mkl]'"
             )
         try:
-            use("mkl", f"by {VARIABLE}", _mkl.opened(found[1]))
+            use(Choice("mkl", f"by {VARIABLE}", _mkl.opened(found[1])))
         except OSError as error:
             raise ImportError(f"{VARIABLE} is mkl, but it cannot be used: {error}") from error
     elif found is None:
-        use("scipy", "MKL is not installed")
+        use(Choice("scipy", "MKL is not installed"))
     else:
         try:
             _use_faster(*found)
         except OSError as error:
-            use("scipy", f"MKL cannot be used: {error}")
+            use(Choice("scipy", f"MKL cannot be used: {error}"))
 
 
-def use(name, why, functions=()):
-    """Let the kernels call these functions; none: SciPy's."""
-    global _chosen, _functions
-    _blas.use(*functions)
+def use(choice):
+    """Let the kernels call a BLAS; no product may be running."""
+    global _choice
+    _blas.use(*choice.functions)
     size_of_parts.cache_clear()  # what was tried with another BLAS
-    _chosen, _functions = (name, why), functions
+    _choice = choice
+
+
+def in_use():
+    """Return the `Choice` that the kernels call."""
+    return _choice
 
 
 def chosen():
     """Return the BLAS of the kernels: name, version, and why it is that one."""
-    name, why = _chosen
+    name, why, _ = _choice
     found = _mkl.installed() if name == "mkl" else None
     return f"{f'mkl {found[0]}' if found else scipys()} ({why})"
 
@@ -115,9 +129,9 @@ def _use_faster(version, path):
         ratio = keep(key, measured_ratio(functions))
     speed = f"MKL is {ratio:.2f} times as fast, {'as kept' if kept else 'measured now'}"
     if ratio < FASTER:
-        use("scipy", speed)
+        use(Choice("scipy", speed))
     else:
-        use("mkl", speed, functions or _mkl.opened(path))
+        use(Choice("mkl", speed, functions or _mkl.opened(path)))
 
 
 def measured_ratio(functions):

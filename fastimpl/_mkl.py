@@ -49,11 +49,15 @@ def opened(path):
         threading = library.MKL_Set_Threading_Layer(SEQUENTIAL)
         interface = library.MKL_Set_Interface_Layer(LP64)
         refused = library.MKL_CBWR_Set(AUTO)
-        functions = (getattr(library, name) for name in Functions._fields)
-        found = Functions(*(ctypes.cast(one, ctypes.c_void_p).value for one in functions))
+        found = Functions(*(address(getattr(library, name)) for name in Functions._fields))
     except AttributeError as error:
         raise OSError(f"{path} is no MKL: {error}") from error
     blas_was_loaded()
     if (threading, interface, refused) != (SEQUENTIAL, LP64, 0):
         raise OSError(f"this program has set up {path} for threads or 64-bit integers before")
     return found
+
+
+def address(function):
+    """Return where a function of an opened library is in memory."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

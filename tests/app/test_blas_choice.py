@@ -10,7 +10,7 @@ import pytest
 
 import fastimpl
 from fastimpl import _blas, _blas_choice, _mkl
-from fastimpl._blas_choice import choose, chosen, file_of, keep, kept_ratio
+from fastimpl._blas_choice import Choice, choose, chosen, file_of, in_use, keep, kept_ratio, use
 from refimpl._products import size_of_parts
 from refimpl.lab.apps.cli import main
 
@@ -25,9 +25,9 @@ def own_choice(monkeypatch, tmp_path):
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     monkeypatch.delenv("MINIBATCH_GNN_BLAS", raising=False)
-    before, held = _blas_choice._chosen, _blas_choice._functions
+    before = in_use()
     yield
-    _blas_choice.use(*before, held)
+    use(before)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_another_value_is_refused(monkeypatch, value):
 def test_the_variable_decides_and_nothing_is_measured(fake, monkeypatch, tmp_path, value, name):
     monkeypatch.setenv("MINIBATCH_GNN_BLAS", value)
     choose()
-    assert _blas_choice._chosen == (name, "by MINIBATCH_GNN_BLAS")
+    assert in_use()[:2] == (name, "by MINIBATCH_GNN_BLAS")
     assert (fake.measured, fake.opened) == (0, int(value == "mkl"))
     assert list(tmp_path.iterdir()) == []
 
@@ -96,11 +96,11 @@ def test_the_variable_decides_and_nothing_is_measured(fake, monkeypatch, tmp_pat
 def test_the_faster_one_is_measured_once_and_kept(fake, ratio, name):
     fake.ratio = ratio
     choose()
-    assert _blas_choice._chosen[0] == name
+    assert in_use().name == name
     assert f"MKL is {ratio:.2f} times as fast, measured now" in chosen()
     fake.ratio = 1 / ratio  # another day
     choose()
-    assert _blas_choice._chosen[0] == name
+    assert in_use().name == name
     assert f"MKL is {ratio:.2f} times as fast, as kept" in chosen()
     assert fake.measured == 1
     assert fake.opened == (2 if name == "mkl" else 1)  # not for the sake of a slower one
@@ -159,7 +159,7 @@ def test_a_file_that_cannot_be_written_is_no_error(fake, monkeypatch, tmp_path):
         monkeypatch.setenv(variable, str(folder))
     monkeypatch.setattr(Path, "home", lambda: folder)
     choose()
-    assert _blas_choice._chosen[0] == "mkl"
+    assert in_use().name == "mkl"
     assert "measured now" in chosen()
 
 
@@ -205,7 +205,7 @@ def test_measuring_leaves_scipys_blas_in_use(monkeypatch):
 def test_another_blas_forgets_what_was_tried_with_the_one_before():
     size_of_parts(lambda A, B, C, rows: np.matmul(A, B, out=C), np.dtype(np.float32), 3, 4)
     assert size_of_parts.cache_info().currsize
-    _blas_choice.use("scipy", "in a test")
+    use(Choice("scipy", "in a test"))
     assert not size_of_parts.cache_info().currsize
 
 

@@ -1,5 +1,6 @@
 """Dense products on each BLAS that can be had: against NumPy, and the same bits every time."""
 
+import os
 import subprocess
 import sys
 
@@ -9,7 +10,8 @@ from comparison import RTOL, threads
 from strategies import distinct
 from threadpoolctl import threadpool_info
 
-from fastimpl import _blas, _blas_choice, _mkl
+from fastimpl import _blas, _mkl
+from fastimpl._blas_choice import Choice, in_use, use
 from fastimpl.propagation import matmul_into, matmul_t_into
 from refimpl._products import rows_alike
 
@@ -23,11 +25,11 @@ needs_mkl = pytest.mark.skipif(_mkl.installed() is None, reason="the package mkl
 @pytest.fixture(params=["scipy", pytest.param("mkl", marks=needs_mkl)])
 def blas(request):
     """Let the kernels use a BLAS while the test runs."""
-    before, held = _blas_choice._chosen, _blas_choice._functions
+    before = in_use()
     functions = _mkl.opened(_mkl.installed()[1]) if request.param == "mkl" else ()
-    _blas_choice.use(request.param, "in a test", functions)
+    use(Choice(request.param, "in a test", functions))
     yield request.param
-    _blas_choice.use(*before, held)
+    use(before)
 
 
 def placed(array, offset):
@@ -153,5 +155,11 @@ def test_mkl_that_was_set_up_otherwise_is_left_alone(setting):
         "except OSError as error:\n    print(error, flush=True)\n"
         "os._exit(0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "MINIBATCH_GNN_BLAS": "scipy"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "has set up" in done.stdout
