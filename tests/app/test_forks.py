@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_info
 
 import fastimpl
 import refimpl
+from fastimpl._blas_choice import Choice, in_use, use
 from refimpl import Sampler, _threads
 
 pytestmark = pytest.mark.runs
@@ -88,6 +89,15 @@ def test_a_child_keeps_its_parents_number_of_threads():
     with threads(3):
         work(fastimpl)
         assert in_child(team) == 3
+
+
+def test_a_child_keeps_its_parents_blas():
+    before = in_use()
+    use(Choice("mkl", "in a test", (0, 0)))
+    try:
+        assert in_child(in_use) == ("mkl", "in a test", (0, 0))
+    finally:
+        use(before)
 
 
 def blas_threads():

@@ -152,7 +152,7 @@ def test_mkl_that_was_set_up_otherwise_is_left_alone(setting):
         "path = _mkl.installed()[1]\n"
         f"library = ctypes.CDLL(path); library.MKL_Set_{setting}; library.MKL_Get_Max_Threads()\n"
         "try:\n    _mkl.opened(path)\n"
-        "except OSError as error:\n    print(error, flush=True)\n"
+        "except OSError as error:\n    print('refused:', error, flush=True)\n"
         "os._exit(0)"
     )
     done = subprocess.run(
@@ -162,4 +162,4 @@ def test_mkl_that_was_set_up_otherwise_is_left_alone(setting):
         text=True,
         check=True,
     )
-    assert "has set up" in done.stdout
+    assert "refused: this program has set up" in done.stdout
