@@ -48,6 +48,11 @@ cdef int place_of(size_t size) noexcept nogil:
     return shift * STEPS + <int>(size >> shift) - STEPS
 
 
+cdef size_t size_in(int place) noexcept nogil:
+    """Return the size of the memory that waits in a list."""
+    return <size_t>(STEPS + place % STEPS) << (place // STEPS)
+
+
 cdef void* take_waiting(size_t size) noexcept nogil:
     """Return memory that waits, or NULL."""
     global waiting_bytes
@@ -129,10 +134,21 @@ def empty(shape, dtype):
 
 
 cdef Buffer borrowed(size_t size):
-    cdef void* memory = borrow(size)
+    """Return memory of at least this size: what waits may be up to twice as large."""
+    cdef int place = place_of(rounded(size)), larger
+    cdef size_t found = size
+    cdef void* memory = NULL
+    for larger in range(place, place + STEPS):
+        found = size_in(larger)
+        memory = take_waiting(found)
+        if memory != NULL:
+            break
+    if memory == NULL:
+        found = size
+        memory = borrow(size)
     if memory == NULL:
         raise MemoryError(f"no memory for an array of {size} bytes")
-    return handed_over(&memory, size)
+    return handed_over(&memory, found)
 
 
 def empty_like(array):

@@ -28,7 +28,8 @@ cdef enum:
     ROWS = 512  # of a block at most: BLAS then runs at the speed of the whole product
     BLOCKS = 16  # of a product at least, if it has rows enough; enough for as many threads
     PART_ROWS = 1024  # of one part of the columns, between two looks for signals
-    SUMS = 16  # of a product over many rows at most: each keeps a result of its own
+    SUMS = 8  # of a product over many rows at most: each keeps a result of its own
+    CUTS = 2  # of such a result, if it has rows enough: SUMS * CUTS threads have something to do
 
 part_bytes = PART_BYTES
 
@@ -236,7 +237,9 @@ def matmul_t(
     """C = A^T B: a partial sum for each block of rows of A and B, then their sum in order."""
     cdef Py_ssize_t inner = A.shape[0], rows = C.shape[0], cols = C.shape[1]
     cdef Py_ssize_t block = inner_rows(inner), blocks = sums.shape[0]
-    cdef Py_ssize_t i, k, r, first
+    cdef Py_ssize_t cut = rows if rows < 64 * CUTS else (rows + 16 * CUTS - 1) // (16 * CUTS) * 16
+    cdef Py_ssize_t cuts = (rows + cut - 1) // cut if rows else 0
+    cdef Py_ssize_t i, j, k, r, first
     cdef int lda, ldb
     cdef floating* c
     cdef Watch watch = new_watch()
@@ -256,13 +259,15 @@ def matmul_t(
             )
         raise_if_stopped(&watch)
         return
-    for i in prange(blocks, nogil=True, schedule="dynamic", chunksize=1):
+    for k in prange(blocks * cuts, nogil=True, schedule="dynamic", chunksize=1):
         if stopped(&watch):
             continue
+        i, j = k // cuts, k % cuts * cut
         first = i * block
         gemm[floating](
-            True, False, <int>rows, <int>cols, <int>min(block, inner - first),
-            &A[0, 0] + first * lda, lda, &B[0, 0] + first * ldb, ldb, 0, &sums[i, 0, 0], <int>cols
+            True, False, <int>min(cut, rows - j), <int>cols, <int>min(block, inner - first),
+            &A[0, 0] + first * lda + j, lda, &B[0, 0] + first * ldb, ldb,
+            0, &sums[i, j, 0], <int>cols
         )
     raise_if_stopped(&watch)
     for r in prange(rows, nogil=True, schedule="static"):

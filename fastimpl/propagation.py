@@ -7,6 +7,7 @@ import scipy.linalg.cython_blas  # noqa: F401 -- the BLAS of the kernels
 from fastimpl import _adjacency, _blas_choice, _propagation
 from fastimpl._buffers import empty, empty_like
 from fastimpl._build import max_threads
+from fastimpl._trials import quicker
 from fastimpl._twin import twin
 from refimpl._products import are_alike, product_of_parts
 from refimpl._threads import blas_was_loaded, one_blas_thread
@@ -41,22 +42,39 @@ def spmm_into(graph, data, X, Y, *, bias=None, relu=False):
     X and Y may be some columns of wider arrays. The bits are the same with and without parts.
     """
     count(sparse=graph.e * X.shape[1])
-    packed = None
-    if in_parts(graph, X):
-        width = _propagation.part_bytes // X.itemsize
-        packed = empty((max_threads(), graph.n_src * width), X.dtype)
-    _propagation.spmm(graph.start, graph.end, graph.indices, data, X, Y, bias, relu, packed)
+    if may_pack(graph, X):
+        quicker(
+            ("spmm", *load_of(graph, X)),
+            lambda: _sums(graph, data, X, Y, bias, relu, True),
+            lambda: _sums(graph, data, X, Y, bias, relu, False),
+        )
+    else:
+        _sums(graph, data, X, Y, bias, relu, False)
     return Y
 
 
-def in_parts(graph, X):
-    """Whether a sparse product copies parts of the columns: see docs/propagation.md."""
+def may_pack(graph, X):
+    """Whether a sparse product may copy parts of the columns: see docs/propagation.md."""
     parts = X.shape[1] * X.itemsize // _propagation.part_bytes
     return (
         parts >= max_threads()
         and graph.n_src * _propagation.part_bytes <= PRIVATE_CACHE
         and graph.e >= ENTRIES_A_ROW * graph.n_dst
     )
+
+
+def load_of(graph, X):
+    """Return what the time of a sparse product depends on, to a factor of two."""
+    degree = graph.e // graph.n_dst
+    return max_threads(), X.dtype, X.shape[1], graph.n_src.bit_length(), degree.bit_length()
+
+
+def _sums(graph, data, X, Y, bias, relu, in_parts):
+    packed = None
+    if in_parts:
+        width = _propagation.part_bytes // X.itemsize
+        packed = empty((max_threads(), graph.n_src * width), X.dtype)
+    _propagation.spmm(graph.start, graph.end, graph.indices, data, X, Y, bias, relu, packed)
 
 
 @timed("weights")
@@ -91,9 +109,23 @@ def matmul_t_into(A, B, C):
 def spmm_matmul_into(graph, data, X, Y, B, C, *, M=None, transpose_b=False, bias=None, relu=False):
     """Write A X to Y, and M op(B) + bias, or its ReLU, to C; Y is M, or some of its columns."""
     M = Y if M is None else M
-    if in_parts(graph, X) or are_alike() or not Y.size or not C.size:
+    options = {"transpose_b": transpose_b, "bias": bias, "relu": relu}
+
+    def one_by_one():
         spmm_into(graph, data, X, Y)
-        return matmul_into(M, B, C, transpose_b=transpose_b, bias=bias, relu=relu)
+        return matmul_into(M, B, C, **options)
+
+    def together():
+        return _fused(graph, data, X, Y, M, B, C, **options)
+
+    if are_alike() or not Y.size or not C.size:
+        return one_by_one()
+    if not may_pack(graph, X):
+        return together()
+    return quicker(("fused", *load_of(graph, X), C.shape[1]), one_by_one, together)
+
+
+def _fused(graph, data, X, Y, M, B, C, transpose_b, bias, relu):
     count(sparse=graph.e * X.shape[1], dense=M.shape[0] * M.shape[1] * C.shape[1])
     begin = perf_counter()
     with one_blas_thread():

@@ -153,6 +153,18 @@ def floats(name, value, shape, dtype=None):
     return plain(values)
 
 
+def replaceable(arrays, *others):
+    """Raise unless some arrays, by name, can be written over and have memory of their own."""
+    for name, values in arrays.items():
+        if not values.flags.writeable:
+            raise ValueError(f"{name} must be writeable where overwrite is True: it is read-only")
+        rest = [arrays[other] for other in arrays if other != name]
+        if any(np.may_share_memory(values, other) for other in [*rest, *others]):
+            raise ValueError(
+                f"{name} must share no memory with other arguments where overwrite is True"
+            )
+
+
 def plain(values, dtype=None):
     """Return an array as memory that kernels may read: C-contiguous, and aligned to its dtype."""
     values = np.ascontiguousarray(values, dtype)

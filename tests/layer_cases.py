@@ -55,9 +55,9 @@ class Layer:
     def forward(self, gnn, hops, P, way, relu=True):
         return self.call(gnn, "forward", hops, P, *self.extra(way), relu=relu)
 
-    def backward(self, gnn, hops, P, out, G, way, relu=True, need_dx=True):
+    def backward(self, gnn, hops, P, out, G, way, relu=True, need_dx=True, **options):
         """Return the gradients by the names of P; None for what is not asked for."""
-        options = {"relu": relu}
+        options = {"relu": relu, **options}
         if not isinstance(way, ProductOrders):
             options["need_dx"] = need_dx
         elif not need_dx:

@@ -8,14 +8,19 @@ from fastimpl._buffers import empty
 from fastimpl.layers import _elementwise
 
 
-def masked(G_out, X_out, relu, G=None):
+def masked(G_out, X_out, relu, overwrite, G=None):
     """Return the gradient before the ReLU, written to `G` if given, else wherever is cheapest."""
     if G is None:
         if not relu:
             return G_out
-        G = empty(G_out.shape, G_out.dtype)
+        G = G_out if overwrite else empty(G_out.shape, G_out.dtype)
     _elementwise.masked(G_out, X_out, relu, G)
     return G
+
+
+def spare(array, shape, overwrite):
+    """Return memory for a result of this shape: that of `array`, where it may serve and fits."""
+    return array if overwrite and array.shape == shape else empty(shape, array.dtype)
 
 
 def bias_gradient(b, G):

@@ -2,7 +2,7 @@
 
 from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
-from fastimpl.layers._shared import bias_gradient, masked
+from fastimpl.layers._shared import bias_gradient, masked, spare
 from fastimpl.propagation import matmul_into, matmul_t_into
 from refimpl._quiet import quiet
 from refimpl.layers.dense import DenseGradients, dense_arguments, dense_backward_arguments
@@ -17,10 +17,10 @@ def dense_forward(X, W, *, relu, b=None):
 
 @twin
 @quiet
-def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None):
+def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None, overwrite=False):
     X, W, b = dense_arguments(X, W, relu, b)
-    Y, G_out = dense_backward_arguments(X, W, Y, G_out, need_dx)
-    G = masked(G_out, Y, relu)
+    Y, G_out = dense_backward_arguments(X, W, Y, G_out, need_dx, overwrite)
+    G = masked(G_out, Y, relu, overwrite)
     dW = matmul_t_into(X, G, empty_like(W))
-    dX = matmul_into(G, W, empty_like(X), transpose_b=True) if need_dx else None
+    dX = matmul_into(G, W, spare(Y, X.shape, overwrite), transpose_b=True) if need_dx else None
     return DenseGradients(dW, dX, bias_gradient(b, G))

@@ -5,7 +5,7 @@ import numpy as np
 from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.layers import _elementwise, _gat
-from fastimpl.layers._shared import bias_gradient, masked, threshold
+from fastimpl.layers._shared import bias_gradient, masked, spare, threshold
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into
 from refimpl._quiet import quiet
 from refimpl.layers.gat import (
@@ -77,20 +77,23 @@ def gat_backward(
     dropout=0.0,
     keys=None,
     need_dx,
+    overwrite=False,
 ):
     options = norm, form, slope, b, relu, dropout, keys
     X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
-    out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx)
-    G = masked(G_out, out.X_out, relu)
+    out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx, overwrite)
+    G = masked(G_out, out.X_out, relu, overwrite)
     scores = NORM[norm], form == "joint", slope
     d_sigma, d_tau, Q_t = _edge_gradients(A, perm, G, out, *scores, dropout, keys)
-    dH = empty(out.H.shape, X.dtype)
+    db, dX = bias_gradient(b, G), None
+    dH = spare(out.X_out, out.H.shape, overwrite)
     for k, columns in _heads(W, len(a_recv)):
         spmm_into(A.graph_t, Q_t[k], G[:, columns], dH[:, columns])
     da_recv, da_send = _score_gradients(out.H, a_recv, a_send, d_sigma, d_tau, dH)
     dW = matmul_t_into(X, dH, empty_like(W))
-    dX = matmul_into(dH, W, empty_like(X), transpose_b=True) if need_dx else None
-    return GatGradients(dW, da_recv, da_send, dX, bias_gradient(b, G))
+    if need_dx:
+        dX = matmul_into(dH, W, spare(G_out, X.shape, overwrite), transpose_b=True)
+    return GatGradients(dW, da_recv, da_send, dX, db)
 
 
 @timed("aggregation")

@@ -2,7 +2,7 @@
 
 from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
-from fastimpl.layers._shared import bias_gradient, masked
+from fastimpl.layers._shared import bias_gradient, masked, spare
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into, spmm_matmul_into
 from refimpl._quiet import quiet
 from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_arguments, gcn_backward_arguments
@@ -24,26 +24,24 @@ def gcn_forward(A, X, W, order, *, b=None, relu=True):
 
 @twin
 @quiet
-def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True):
+def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True, overwrite=False):
     X, W, b = gcn_arguments(A, X, W, order, b, relu, backward=True)
-    X_out, AX, G_out = gcn_backward_arguments(A, X, W, out, G_out)
-    G = masked(G_out, X_out, relu)
-    n_dst, n_src = A.graph.n_dst, A.graph.n_src
-    dX = empty_like(X) if order.dx else None
+    X_out, AX, G_out = gcn_backward_arguments(A, X, W, out, G_out, overwrite)
+    G = masked(G_out, X_out, relu, overwrite)
+    db, dX, n_dst, n_src = bias_gradient(b, G), None, A.graph.n_dst, A.graph.n_src
     AtG = None
     if order.dw == 2 or order.dx == 1:
-        AtG = empty((n_src, W.shape[1]), X.dtype)
-    if order.dx == 1:
-        spmm_matmul_into(A.graph_t, A.data_t, G, AtG, W, dX, transpose_b=True)
-    elif AtG is not None:
-        spmm_into(A.graph_t, A.data_t, G, AtG)
+        AtG = spmm_into(A.graph_t, A.data_t, G, spare(X_out, (n_src, W.shape[1]), overwrite))
     if order.dw == 1:
         if AX is None:
             AX = spmm_into(A.graph, A.data, X, empty((n_dst, X.shape[1]), X.dtype))
         dW = matmul_t_into(AX, G, empty_like(W))
     else:
         dW = matmul_t_into(X, AtG, empty_like(W))
-    if order.dx == 2:
-        GW = matmul_into(G, W, empty((n_dst, X.shape[1]), X.dtype), transpose_b=True)
-        spmm_into(A.graph_t, A.data_t, GW, dX)
-    return GcnGradients(dW, dX, bias_gradient(b, G))
+    if order.dx == 1:
+        dX = matmul_into(AtG, W, spare(G_out, X.shape, overwrite), transpose_b=True)
+    elif order.dx == 2:
+        GW = spare(X_out, (n_dst, X.shape[1]), overwrite)
+        matmul_into(G, W, GW, transpose_b=True)
+        dX = spmm_into(A.graph_t, A.data_t, GW, spare(G_out, X.shape, overwrite))
+    return GcnGradients(dW, dX, db)

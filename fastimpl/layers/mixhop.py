@@ -4,7 +4,7 @@ import numpy as np
 
 from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
-from fastimpl.layers._shared import bias_gradient, masked
+from fastimpl.layers._shared import bias_gradient, masked, spare
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into
 from refimpl._quiet import quiet
 from refimpl.layers.mixhop import (
@@ -35,86 +35,67 @@ def mixhop_forward(hops, X, W, depth, *, b=None, relu=True):
         for k in range(depth + 1, len(W)):
             matmul_into(powers[-1], W[k], U[:, edges[k] - offset : edges[k + 1] - offset])
         for k in range(depth + 1, len(W)):
-            _hop(hops[k - 1], k, U, Z, edges, offset, b, relu)
-            U = _hop_rest(hops[k - 1], k, U, edges, offset)
+            width = edges[k + 1] - edges[k]
+            _hop(hops[k - 1], U[:, :width], Z, slice(edges[k], edges[k + 1]), b, relu)
+            if k < len(hops):
+                A, U = hops[k - 1], U[:, width:]
+                U = spmm_into(A.graph, A.data, U, empty((A.graph.n_dst, U.shape[1]), U.dtype))
     return MixHopOutput(Z, tuple(powers[1:]))
 
 
-def _hop(A, k, U, Z, edges, offset, b, relu):
-    """Apply hop k to branch k, whose last it is, for the rows of the result."""
-    columns = slice(edges[k], edges[k + 1])
-    source = U[:, edges[k] - offset : edges[k + 1] - offset]
+def _hop(A, U, Z, columns, b, relu):
+    """Apply the last hop of a branch, for the rows of the result, in its columns."""
+    bias = _part(b, columns)
     if A.graph.n_dst == len(Z):
-        spmm_into(A.graph, A.data, source, Z[:, columns], bias=_part(b, columns), relu=relu)
+        spmm_into(A.graph, A.data, U, Z[:, columns], bias=bias, relu=relu)
         return
-    Y = spmm_into(
-        A.graph,
-        A.data,
-        source,
-        empty((A.graph.n_dst, source.shape[1]), U.dtype),
-        bias=_part(b, columns),
-        relu=relu,
-    )
-    Z[:, columns] = Y[: len(Z)]
-
-
-def _hop_rest(A, k, U, edges, offset):
-    """Apply hop k to the branches after k; return them in their columns of a new U."""
-    V = empty((A.graph.n_dst, U.shape[1]), U.dtype)
-    rest = slice(edges[k + 1] - offset, None)
-    if U[:, rest].shape[1]:
-        spmm_into(A.graph, A.data, U[:, rest], V[:, rest])
-    return V
+    Y = empty((A.graph.n_dst, U.shape[1]), U.dtype)
+    Z[:, columns] = spmm_into(A.graph, A.data, U, Y, bias=bias, relu=relu)[: len(Z)]
 
 
 @twin
 @quiet
-def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx):
+def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx, overwrite=False):
     X, W, b = mixhop_arguments(hops, X, W, depth, b, relu, backward=True)
-    X_out, powers, G_out = mixhop_backward_arguments(hops, X, W, out, G_out, depth, need_dx)
-    G = masked(G_out, X_out, relu)
-    edges, B = _edges(W), [X, *powers]
-    R = _returned(hops, G, edges, depth, len(B[depth]))
+    X_out, powers, G_out = mixhop_backward_arguments(
+        hops, X, W, out, G_out, depth, need_dx, overwrite
+    )
+    G = masked(G_out, X_out, relu, overwrite)
+    edges, B, db = _edges(W), [X, *powers], bias_gradient(b, G)
     dW = [
         matmul_t_into(B[k][: len(G)], G[:, edges[k] : edges[k + 1]], empty_like(W[k]))
         for k in range(depth)
     ]
-    offset = edges[depth]
+    R = _returned(hops, G, X_out, edges, depth, overwrite)
+    offset, dX = edges[depth], None
     for k in range(depth, len(W)):
         R_k = R[:, edges[k] - offset : edges[k + 1] - offset]
         dW.append(matmul_t_into(B[depth], R_k, empty_like(W[k])))
-    dX = None
     if need_dx:
+        free = G_out if depth == 0 and len(hops) else X_out  # R may lie in the other
         stacked = np.concatenate(W[depth:], axis=1)
-        dX = matmul_into(R, stacked, empty((len(R), X.shape[1]), X.dtype), transpose_b=True)
+        dX = spare(free, (len(R), X.shape[1]), overwrite)
+        matmul_into(R, stacked, dX, transpose_b=True)
         for k in reversed(range(depth)):
             A = hops[k]
             dX = spmm_into(A.graph_t, A.data_t, dX, empty((A.graph.n_src, X.shape[1]), X.dtype))
             G_k = G[:, edges[k] : edges[k + 1]]
             matmul_into(G_k, W[k], dX[: len(G)], transpose_b=True, add=True)
-    return MixHopGradients(tuple(dW), dX, bias_gradient(b, G))
+    return MixHopGradients(tuple(dW), dX, db)
 
 
-def _returned(hops, G, edges, depth, rows):
+def _returned(hops, G, X_out, edges, depth, overwrite):
     """Return G's columns from branch `depth` on, each sent back through its hops above depth."""
-    offset = edges[depth]
-    R = np.zeros((len(G), 0), G.dtype)
+    R = G[:, edges[len(hops)] :]
     for k in reversed(range(depth + 1, len(hops) + 1)):
-        A = hops[k - 1]
-        U = _joined(G[:, edges[k] : edges[k + 1]], R, A.graph.n_dst)
-        R = spmm_into(A.graph_t, A.data_t, U, empty((A.graph.n_src, U.shape[1]), G.dtype))
-    return _joined(G[:, offset : edges[depth + 1]], R, rows)
-
-
-def _joined(G_k, R, rows):
-    """Return G_k, with rows of zeros up to `rows`, and R side by side."""
-    if not R.shape[1] and len(G_k) == rows:
-        return G_k
-    U = empty((rows, G_k.shape[1] + R.shape[1]), G_k.dtype)
-    U[: len(G_k), : G_k.shape[1]] = G_k
-    U[len(G_k) :, : G_k.shape[1]] = 0
-    U[:, G_k.shape[1] :] = R
-    return U
+        A, width = hops[k - 1], edges[k] - edges[k - 1]
+        shape = A.graph.n_src, width + R.shape[1]
+        U = spare(X_out, shape, overwrite and k == 1)
+        spmm_into(A.graph_t, A.data_t, R, U[:, width:])
+        U[: len(G), :width] = G[:, edges[k - 1] : edges[k]]
+        U[len(G) :, :width] = 0
+        R = U
+    return R
 
 
 def _edges(W):

@@ -47,10 +47,12 @@ def rgcn_forward(A, X, W, W_self, *, coefficients=None, b=None, relu=True):
 
 @twin
 @quiet
-def rgcn_backward(A, X, W, W_self, out, G_out, *, coefficients=None, b=None, relu=True, need_dx):
+def rgcn_backward(
+    A, X, W, W_self, out, G_out, *, coefficients=None, b=None, relu=True, need_dx, overwrite=False
+):
     X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=True)
-    X_out, means, G_out = rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx)
-    G = masked(G_out, X_out, relu)
+    X_out, means, G_out = rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx, overwrite)
+    G = masked(G_out, X_out, relu, overwrite)
     n_dst, rows = len(G), [destinations(A_r) for A_r in A]
     own, *parts = _parts(n_dst, rows)
     dX = P = None

@@ -4,7 +4,7 @@ import numpy as np
 
 from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
-from fastimpl.layers._shared import bias_gradient, masked
+from fastimpl.layers._shared import bias_gradient, masked, spare
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into, spmm_matmul_into
 from refimpl._quiet import quiet
 from refimpl.layers.sage import (
@@ -40,26 +40,42 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
 @twin
 @quiet
 def sage_backward(
-    A, X, W_neigh, W_self, out, G_out, order, *, b=None, relu=True, concat="neigh_first"
+    A,
+    X,
+    W_neigh,
+    W_self,
+    out,
+    G_out,
+    order,
+    *,
+    b=None,
+    relu=True,
+    concat="neigh_first",
+    overwrite=False,
 ):
     X, W_neigh, W_self, b = sage_arguments(
         A, X, W_neigh, W_self, order, b, relu, concat, backward=True
     )
-    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat)
+    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat, overwrite)
     neigh, self_ = _halves(W_neigh, W_self, concat)
-    G_neigh = masked(G_out[:, neigh], X_out[:, neigh], relu)
-    db = None
+    G_neigh = masked(G_out[:, neigh], X_out[:, neigh], relu, overwrite)
+    D = None
     if A.graph.n_dst == A.graph.n_src and order.dw == 2 and order.dx != 2:
-        G_self, dW_neigh, dW_self, dX = _side_by_side(
-            A, X, W_neigh, W_self, G_neigh, G_out[:, self_], X_out[:, self_], relu, order
-        )
-    else:
-        G_self = masked(G_out[:, self_], X_out[:, self_], relu)
-        dW_neigh, dW_self, dX = _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order)
+        D = spare(X_out, (len(X), W_neigh.shape[1] + W_self.shape[1]), overwrite)
+    at = (neigh, self_) if concat != "sum" else _halves(W_neigh, W_self, "neigh_first")
+    G_self = masked(
+        G_out[:, self_], X_out[:, self_], relu, overwrite, None if D is None else D[:, at[1]]
+    )
+    db = None
     if b is not None:
         db = np.empty_like(b)
         db[neigh] = bias_gradient(b[neigh], G_neigh)
         db[self_] = bias_gradient(b[self_], G_self)
+    if D is None:
+        dW_neigh, dW_self, dX = _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order)
+    else:
+        dX = spare(G_out, X.shape, overwrite) if order.dx else None
+        dW_neigh, dW_self = _side_by_side(A, X, W_neigh, W_self, G_neigh, D, at, dX)
     return SageGradients(dW_neigh, dW_self, dX, db)
 
 
@@ -73,26 +89,23 @@ def _halves(W_neigh, W_self, concat):
     return slice(h_self, h_self + h_neigh), slice(0, h_self)
 
 
-def _side_by_side(A, X, W_neigh, W_self, G_neigh, G_out, X_out, relu, order):
-    """Return G_self and the gradients, with A^T G_neigh and G_self halves of one matrix D.
+def _side_by_side(A, X, W_neigh, W_self, G_neigh, D, at, dX):
+    """Return the gradients of the weights, and write that of X to `dX`, if there is one.
 
-    Then the gradients of both weights are one product X^T D, and that of X is D [W_neigh ||
-    W_self]^T: half as many products, twice as wide.
+    D has G_self in the columns ``at[1]``, and gets A^T G_neigh in the columns ``at[0]``. Then both
+    gradients are one product X^T D, and that of X is D W^T with both W side by side: half as many
+    products, twice as wide. `dX` may lie where G_neigh does.
     """
-    h_neigh, h_self = W_neigh.shape[1], W_self.shape[1]
-    D = empty((len(X), h_neigh + h_self), X.dtype)
-    AtG, G_self = D[:, :h_neigh], masked(G_out, X_out, relu, D[:, h_neigh:])
-    dX = None
-    if order.dx == 1:
-        dX = empty_like(X)
-        W = np.concatenate([W_neigh, W_self], axis=1, out=empty((X.shape[1], D.shape[1]), X.dtype))
-        spmm_matmul_into(A.graph_t, A.data_t, G_neigh, AtG, W, dX, M=D, transpose_b=True)
-    else:
-        spmm_into(A.graph_t, A.data_t, G_neigh, AtG)
+    neigh, self_ = at
+    spmm_into(A.graph_t, A.data_t, G_neigh, D[:, neigh])
     dW = matmul_t_into(X, D, empty((X.shape[1], D.shape[1]), X.dtype))
     dW_neigh, dW_self = empty_like(W_neigh), empty_like(W_self)
-    dW_neigh[:], dW_self[:] = dW[:, :h_neigh], dW[:, h_neigh:]
-    return G_self, dW_neigh, dW_self, dX
+    dW_neigh[:], dW_self[:] = dW[:, neigh], dW[:, self_]
+    if dX is not None:
+        W = dW
+        W[:, neigh], W[:, self_] = W_neigh, W_self
+        matmul_into(D, W, dX, transpose_b=True)
+    return dW_neigh, dW_self
 
 
 def _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order):

@@ -33,10 +33,13 @@ def bias(b, width, dtype):
     return None if b is None else _check.floats("b", b, (width,), dtype)
 
 
-def output(X_out, G_out, shape, dtype):
+def output(X_out, G_out, shape, X, overwrite, name="out.X_out"):
     """Check a layer's output and the gradient of the loss with respect to it; return both."""
-    X_out = _check.floats("out.X_out", X_out, shape, dtype)
-    return X_out, _check.floats("G_out", G_out, shape, dtype)
+    X_out = _check.floats(name, X_out, shape, X.dtype)
+    G_out = _check.floats("G_out", G_out, shape, X.dtype)
+    if _check.switch("overwrite", overwrite):
+        _check.replaceable({name: X_out, "G_out": G_out}, X)
+    return X_out, G_out
 
 
 def activate(Z, b, relu):
@@ -45,6 +48,10 @@ def activate(Z, b, relu):
     return np.maximum(Z, 0) if relu else Z
 
 
-def masked(G_out, X_out, relu):
+def masked(G_out, X_out, relu, overwrite):
     """Return the gradient before the ReLU: G_out where the layer's output is above 0 (E-E3)."""
-    return np.where(X_out > 0, G_out, 0) if relu else G_out
+    if not relu:
+        return G_out
+    G = G_out if overwrite else G_out.copy()
+    G[~(X_out > 0)] = 0  # also where the output is no number
+    return G

@@ -57,7 +57,7 @@ def dense_forward(X, W, *, relu, b=None):
 
 
 @quiet
-def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None):
+def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None, overwrite=False):
     """Return the gradients of `dense_forward` from the gradient of its result Y.
 
     JPDC'21 Equation 11, with the mask applied before the product with W^T (E-E2). O(s f h) time.
@@ -71,6 +71,8 @@ def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None):
     G_out : (s, h) array of the dtype of X
         Gradient of the loss with respect to Y.
     need_dx : bool
+    overwrite : bool
+        Whether `G_out` and `Y` may serve as working memory: what they held is lost.
 
     Returns
     -------
@@ -82,8 +84,8 @@ def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None):
         If a dtype or shape does not fit.
     """
     X, W, b = dense_arguments(X, W, relu, b)
-    Y, G_out = dense_backward_arguments(X, W, Y, G_out, need_dx)
-    G = masked(G_out, Y, relu)
+    Y, G_out = dense_backward_arguments(X, W, Y, G_out, need_dx, overwrite)
+    G = masked(G_out, Y, relu, overwrite)
     dX = matmul(G, W.T) if need_dx else None
     return DenseGradients(matmul(X.T, G), dX, None if b is None else G.sum(axis=0))
 
@@ -96,9 +98,8 @@ def dense_arguments(X, W, relu, b):
     return X, W, _arguments.bias(b, W.shape[1], X.dtype)
 
 
-def dense_backward_arguments(X, W, Y, G_out, need_dx):
+def dense_backward_arguments(X, W, Y, G_out, need_dx, overwrite):
     """Check what only the backward pass takes; return (Y, G_out)."""
     _check.switch("need_dx", need_dx)
     shape = (X.shape[0], W.shape[1])
-    Y = _check.floats("Y", Y, shape, X.dtype)
-    return Y, _check.floats("G_out", G_out, shape, X.dtype)
+    return _arguments.output(Y, G_out, shape, X, overwrite, name="Y")

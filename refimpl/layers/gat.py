@@ -152,6 +152,7 @@ def gat_backward(
     dropout=0.0,
     keys=None,
     need_dx,
+    overwrite=False,
 ):
     """Return the gradients of a GAT layer from the gradient of its output.
 
@@ -170,6 +171,8 @@ def gat_backward(
     G_out : (n_dst, h) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
     need_dx : bool
+    overwrite : bool
+        Whether `G_out` and ``out.X_out`` may serve as working memory: what they held is lost.
 
     Returns
     -------
@@ -182,8 +185,8 @@ def gat_backward(
     """
     options = norm, form, slope, b, relu, dropout, keys
     X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
-    out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx)
-    G = masked(G_out, out.X_out, relu)  # GAT.1: G = dX_out where X_out > 0, else 0
+    out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx, overwrite)
+    G = masked(G_out, out.X_out, relu, overwrite)  # GAT.1: G = dX_out where X_out > 0, else 0
     kept = kept_entries(A.graph, len(a_recv), dropout, keys)
     dH, da_recv, da_send = np.empty_like(out.H), np.empty_like(a_recv), np.empty_like(a_send)
     n_dst = A.graph.n_dst
@@ -360,13 +363,13 @@ def row_keys(keys, rows, dropout):
     return _check.plain(keys)
 
 
-def gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx):
+def gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx, overwrite):
     """Check what only the backward pass takes; return (out, G_out, A.perm)."""
     _check.switch("need_dx", need_dx)
     perm = _check.positions("A.perm", A.perm, A.graph_t.e, A.graph.e)
     n_dst, n_src, heads = A.graph.n_dst, A.graph.n_src, len(a_recv)
     _check.record("out", out, GatOutput)
-    X_out, G_out = _arguments.output(out.X_out, G_out, (n_dst, W.shape[1]), X.dtype)
+    X_out, G_out = _arguments.output(out.X_out, G_out, (n_dst, W.shape[1]), X, overwrite)
     shapes = {
         "H": (n_src, W.shape[1]),
         "sigma": (heads, n_dst),

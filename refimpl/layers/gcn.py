@@ -81,7 +81,7 @@ def gcn_forward(A, X, W, order, *, b=None, relu=True):
 
 
 @quiet
-def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True):
+def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True, overwrite=False):
     """Return the gradients of a GCN layer from the gradient of its output.
 
     With G the gradient before the ReLU, that of W is (A X)^T G = X^T (A^T G), and that of X is
@@ -96,6 +96,8 @@ def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True):
         What `gcn_forward` returned.
     G_out : (n_dst, h) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
+    overwrite : bool
+        Whether `G_out` and ``out.X_out`` may serve as working memory: what they held is lost.
 
     Returns
     -------
@@ -107,8 +109,8 @@ def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True):
         If a dtype or shape does not fit.
     """
     X, W, b = gcn_arguments(A, X, W, order, b, relu, backward=True)
-    X_out, AX, G_out = gcn_backward_arguments(A, X, W, out, G_out)
-    G = masked(G_out, X_out, relu)
+    X_out, AX, G_out = gcn_backward_arguments(A, X, W, out, G_out, overwrite)
+    G = masked(G_out, X_out, relu, overwrite)
     AtG = None
     if order.dw == 1:
         AX = spmm(A.graph, A.data, X) if AX is None else AX
@@ -136,8 +138,8 @@ def gcn_arguments(A, X, W, order, b, relu, backward=False):
     return X, W, _arguments.bias(b, W.shape[1], X.dtype)
 
 
-def gcn_backward_arguments(A, X, W, out, G_out):
+def gcn_backward_arguments(A, X, W, out, G_out, overwrite):
     """Check what only the backward pass takes; return (X_out, AX, G_out)."""
     rows, out = A.graph.n_dst, _check.record("out", out, GcnOutput)
-    X_out, G_out = _arguments.output(out.X_out, G_out, (rows, W.shape[1]), X.dtype)
+    X_out, G_out = _arguments.output(out.X_out, G_out, (rows, W.shape[1]), X, overwrite)
     return X_out, saved_product(out.AX, rows, X), G_out

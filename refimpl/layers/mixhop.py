@@ -94,7 +94,7 @@ def mixhop_forward(hops, X, W, depth, *, b=None, relu=True):
 
 
 @quiet
-def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx):
+def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx, overwrite=False):
     """Return the gradients of a MixHop layer from the gradient of its output.
 
     With G_k the columns of branch k before the ReLU, R_k = (A^T)^(k - j) G_k for j = min(k, J):
@@ -111,6 +111,8 @@ def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx
     G_out : (n_dst, w_0 + .. + w_K) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
     need_dx : bool
+    overwrite : bool
+        Whether `G_out` and ``out.X_out`` may serve as working memory: what they held is lost.
 
     Returns
     -------
@@ -122,8 +124,10 @@ def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx
         If a dtype or shape does not fit.
     """
     X, W, b = mixhop_arguments(hops, X, W, depth, b, relu, backward=True)
-    X_out, powers, G_out = mixhop_backward_arguments(hops, X, W, out, G_out, depth, need_dx)
-    G = masked(G_out, X_out, relu)
+    X_out, powers, G_out = mixhop_backward_arguments(
+        hops, X, W, out, G_out, depth, need_dx, overwrite
+    )
+    G = masked(G_out, X_out, relu, overwrite)
     B = [X, *powers]
     T = [np.zeros_like(power) for power in B]
     dW = []
@@ -171,12 +175,12 @@ def mixhop_arguments(hops, X, W, depth, b, relu, backward=False):
     return X, W, _arguments.bias(b, sum(W_k.shape[1] for W_k in W), X.dtype)
 
 
-def mixhop_backward_arguments(hops, X, W, out, G_out, depth, need_dx):
+def mixhop_backward_arguments(hops, X, W, out, G_out, depth, need_dx, overwrite):
     """Check what only the backward pass takes; return (X_out, powers, G_out)."""
     _check.switch("need_dx", need_dx)
     shape = (rows_after(hops, X), sum(W_k.shape[1] for W_k in W))
     out = _check.record("out", out, MixHopOutput)
-    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X.dtype)
+    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
     powers = _check.sequence("out.powers", out.powers, "arrays")
     if len(powers) != depth:
         raise ValueError(f"out.powers must have {depth} arrays, got {len(powers)}")

@@ -97,7 +97,9 @@ def rgcn_forward(A, X, W, W_self, *, coefficients=None, b=None, relu=True):
 
 
 @quiet
-def rgcn_backward(A, X, W, W_self, out, G_out, *, coefficients=None, b=None, relu=True, need_dx):
+def rgcn_backward(
+    A, X, W, W_self, out, G_out, *, coefficients=None, b=None, relu=True, need_dx, overwrite=False
+):
     """Return the gradients of an R-GCN layer from the gradient of its output.
 
     With G the gradient before the ReLU, that of W_r is (A_r X)^T G, that of a basis and of a
@@ -114,6 +116,8 @@ def rgcn_backward(A, X, W, W_self, out, G_out, *, coefficients=None, b=None, rel
     G_out : (n_dst, h) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
     need_dx : bool
+    overwrite : bool
+        Whether `G_out` and ``out.X_out`` may serve as working memory: what they held is lost.
 
     Returns
     -------
@@ -125,8 +129,8 @@ def rgcn_backward(A, X, W, W_self, out, G_out, *, coefficients=None, b=None, rel
         If a dtype or shape does not fit, or a sequence is empty.
     """
     X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=True)
-    X_out, means, G_out = rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx)
-    G = masked(G_out, X_out, relu)
+    X_out, means, G_out = rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx, overwrite)
+    G = masked(G_out, X_out, relu, overwrite)
     n_dst = len(G)
     dW = [matmul(M.T, G[destinations(A_r)]) for A_r, M in zip(A, means, strict=True)]
     dC = None
@@ -200,12 +204,12 @@ def _check_alike(name, A, first):
         )
 
 
-def rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx):
+def rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx, overwrite):
     """Check what only the backward pass takes; return (X_out, means, G_out)."""
     _check.switch("need_dx", need_dx)
     shape = A[0].graph.n_dst, W_self.shape[1]
     out = _check.record("out", out, RgcnOutput)
-    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X.dtype)
+    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
     means = _check.sequence("out.means", out.means, "arrays")
     if len(means) != len(A):
         raise ValueError(f"out.means must have {len(A)} arrays, got {len(means)}")

@@ -98,7 +98,18 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
 
 @quiet
 def sage_backward(
-    A, X, W_neigh, W_self, out, G_out, order, *, b=None, relu=True, concat="neigh_first"
+    A,
+    X,
+    W_neigh,
+    W_self,
+    out,
+    G_out,
+    order,
+    *,
+    b=None,
+    relu=True,
+    concat="neigh_first",
+    overwrite=False,
 ):
     """Return the gradients of a GraphSAGE layer from the gradient of its output.
 
@@ -114,6 +125,8 @@ def sage_backward(
         What `sage_forward` returned.
     G_out : (n_dst, width of the output) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
+    overwrite : bool
+        Whether `G_out` and ``out.X_out`` may serve as working memory: what they held is lost.
 
     Returns
     -------
@@ -127,8 +140,8 @@ def sage_backward(
     X, W_neigh, W_self, b = sage_arguments(
         A, X, W_neigh, W_self, order, b, relu, concat, backward=True
     )
-    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat)
-    G = masked(G_out, X_out, relu)
+    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat, overwrite)
+    G = masked(G_out, X_out, relu, overwrite)
     if concat == "sum":
         G_neigh = G_self = G
     elif concat == "neigh_first":
@@ -177,11 +190,11 @@ def sage_width(W_neigh, W_self, concat):
     return W_neigh.shape[1] + (0 if concat == "sum" else W_self.shape[1])
 
 
-def sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat):
+def sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat, overwrite):
     """Check what only the backward pass takes; return (X_out, AX, G_out)."""
     rows, out = A.graph.n_dst, _check.record("out", out, SageOutput)
     shape = (rows, sage_width(W_neigh, W_self, concat))
-    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X.dtype)
+    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
     return X_out, saved_product(out.AX, rows, X), G_out
 
 

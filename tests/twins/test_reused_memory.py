@@ -49,6 +49,36 @@ def test_a_step_after_the_first_asks_for_no_memory(model):
         assert _buffers.allocated() == first
 
 
+@pytest.mark.parametrize("model", NODES)
+def test_gradients_of_a_step_lie_where_others_did(model, monkeypatch):
+    """That of a layer's input, in an array whose values nobody needs any more."""
+    config = TrainConfig(method="full", model=model, layers=3, hidden=WIDTH)
+    stack, graph = Stack(fastimpl, config, WIDTH, CLASSES, False), even_graph(500, 8)
+    A = stack.adjacency(graph, fastimpl.transpose_perm(graph), dtype=np.float32)
+    X, Y = np.ones((500, WIDTH), np.float32), np.eye(CLASSES, dtype=np.float32)[[0] * 500]
+    weights = stack.initial_weights(1, np.dtype(np.float32))
+    logits, kept = stack.forward(weights, stack.operands(A), X)
+    outputs = [X_l for X_l, _, _ in kept.values()][1:]
+    found = []
+    for layer in stack.layers.values():
+        monkeypatch.setattr(layer, "backward", seen(layer.backward, found))
+    stack.gradients(weights, stack.operands(A), kept, stack.loss(logits, Y).gradient)
+    assert not kept
+    for G, dX in found[1:-1]:  # the classifier's is the first, the first layer has none
+        assert any(np.shares_memory(dX, array) for array in [*outputs, G])
+
+
+def seen(backward, found):
+    """Return a layer's `backward` that notes the gradients it is given and gives."""
+
+    def noting(W, A, X, needed, G_out, **options):
+        gradients, dX = backward(W, A, X, needed, G_out, **options)
+        found.append((G_out, dX))
+        return gradients, dX
+
+    return noting
+
+
 def test_memory_asked_for_is_counted():
     before, kept = _buffers.allocated(), []
     for _ in range(50):  # no more wait than that

@@ -174,12 +174,16 @@ class Stack:
         return X, kept
 
     def gradients(self, weights, operands, kept, G):
-        """Return the gradient of every weight, from the gradient of the logits."""
+        """Return the gradient of every weight, from the gradient of the logits.
+
+        What `kept` and `G` hold is used up: layers write over it.
+        """
         gradients = {}
         places = list(zip(self.layers.items(), self._each(operands), strict=True))
         for (place, layer), A in reversed(places):
-            X, needed, mask = kept[place]
-            dW, G = layer.backward(weights_of(weights, place), A, X, needed, G)
+            X, needed, mask = kept.pop(place)
+            reuse = {"overwrite": True} if getattr(layer, "overwrites", False) else {}
+            dW, G = layer.backward(weights_of(weights, place), A, X, needed, G, **reuse)
             if mask is not None and G is not None:
                 G = self.gnn.dropout(G, self.config.dropout, mask)
             gradients.update({f"{place}.{name}": grad for name, grad in dW.items()})
@@ -297,6 +301,7 @@ class WithRowL2:
         self.numbers_an_entry = getattr(layer, "numbers_an_entry", 0)
         self.numbers_a_row = getattr(layer, "numbers_a_row", 0)
         self.draws = getattr(layer, "draws", False)
+        self.overwrites = getattr(layer, "overwrites", False)
 
     def forward(self, W, A, X, **drawn):
         """Return the scaled output, and what `backward` needs of this pass."""
@@ -304,10 +309,11 @@ class WithRowL2:
         out = self.gnn.layers.row_l2_forward(Y)
         return out.Y, (needed, out)
 
-    def backward(self, W, A, X, kept, G_out):
+    def backward(self, W, A, X, kept, G_out, **reuse):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         needed, out = kept
-        return self.layer.backward(W, A, X, needed, self.gnn.layers.row_l2_backward(out, G_out))
+        G = self.gnn.layers.row_l2_backward(out, G_out)
+        return self.layer.backward(W, A, X, needed, G, **reuse)
 
     def stages(self):
         """Return the parts of an exact pass: the other layer's, its rows scaled in the last."""

@@ -66,6 +66,7 @@ class GatLayer:
     """Graph attention, its heads side by side."""
 
     vectors = ("a_recv", "a_send")
+    overwrites = True
 
     def __init__(self, gnn, config, f_in, f_out, first, settings, relu=True):
         self.gnn, self.first, self.dropout = gnn, first, settings.attention_dropout
@@ -87,7 +88,7 @@ class GatLayer:
         )
         return out.X_out, (out, drawn)
 
-    def backward(self, W, A, X, needed, G_out):
+    def backward(self, W, A, X, needed, G_out, overwrite=False):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         out, drawn = needed
         gradients = self.gnn.gat_backward(
@@ -102,5 +103,6 @@ class GatLayer:
             **self.options,
             **drawn,
             need_dx=not self.first,
+            overwrite=overwrite,
         )
         return by_name(self, gradients), gradients.X

@@ -33,6 +33,8 @@ class Gcn(ModelSettings):
 class GcnLayer:
     """The graph convolution of GCN."""
 
+    overwrites = True
+
     def __init__(self, gnn, config, f_in, f_out, first, relu=True):
         self.gnn, self.relu = gnn, relu
         self.shapes = {"W": (f_in, f_out), **bias_shape(config, f_out)}
@@ -50,9 +52,9 @@ class GcnLayer:
             return None
         return product_first(self.gnn, ["W"], self.shapes, [slice(None)], relu=self.relu)
 
-    def backward(self, W, A, X, out, G_out):
+    def backward(self, W, A, X, out, G_out, overwrite=False):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         order = order_on(A, self.order)
-        options = {"b": W.get("b"), "relu": self.relu}
+        options = {"b": W.get("b"), "relu": self.relu, "overwrite": overwrite}
         gradients = self.gnn.gcn_backward(A, X, W["W"], out, G_out, order, **options)
         return by_name(self, gradients), gradients.X

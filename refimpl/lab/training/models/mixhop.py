@@ -54,6 +54,8 @@ class MixHopLayer:
     All have f_out over K + 1 columns, rounded down, and the first what is left.
     """
 
+    overwrites = True
+
     def __init__(self, gnn, config, f_in, f_out, first, hops):
         self.gnn, self.first = gnn, first
         share = f_out // (hops + 1)
@@ -75,7 +77,7 @@ class MixHopLayer:
         parts = [slice(edge, None) for edge in edges.tolist()]
         return product_first(self.gnn, self.names, self.shapes, parts)
 
-    def backward(self, W, A, X, out, G_out):
+    def backward(self, W, A, X, out, G_out, overwrite=False):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         gradients = self.gnn.mixhop_backward(
             A,
@@ -86,6 +88,7 @@ class MixHopLayer:
             depth_on(A, self.depth),
             b=W.get("b"),
             need_dx=not self.first,
+            overwrite=overwrite,
         )
         named = dict(zip(self.names, gradients.W, strict=True))
         return named if gradients.b is None else {**named, "b": gradients.b}, gradients.X

@@ -140,6 +140,8 @@ class Relations(NamedTuple):
 class RgcnLayer:
     """R-GCN: a matrix for every relation, or `bases` for all of them, and one for the node."""
 
+    overwrites = True
+
     def __init__(self, gnn, config, f_in, f_out, first, settings, relu):
         self.gnn, self.first, self.relu = gnn, first, relu
         relations, bases = settings.relations, settings.bases
@@ -156,11 +158,11 @@ class RgcnLayer:
         out = self.gnn.rgcn_forward(A.norms, X, *args, **options)
         return out.X_out, out
 
-    def backward(self, W, A, X, out, G_out):
+    def backward(self, W, A, X, out, G_out, overwrite=False):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         args, options = self._weights(W)
         gradients = self.gnn.rgcn_backward(
-            A.norms, X, *args, out, G_out, **options, need_dx=not self.first
+            A.norms, X, *args, out, G_out, **options, need_dx=not self.first, overwrite=overwrite
         )
         named = dict(zip(self.names, gradients.W, strict=True))
         rest = self.shapes.keys() - named.keys()
@@ -173,6 +175,8 @@ class RgcnLayer:
 
 class WithProjections:
     """The first R-GCN layer, its input multiplied by the matrix of each row's type before."""
+
+    overwrites = True
 
     def __init__(self, gnn, f_in, hidden, node_types, layer):
         self.gnn, self.layer = gnn, layer
@@ -189,10 +193,10 @@ class WithProjections:
         Y, needed = self.layer.forward(W, A, H)
         return Y, (rows, H, needed)
 
-    def backward(self, W, A, X, kept, G_out):
+    def backward(self, W, A, X, kept, G_out, overwrite=False):
         """Return the gradients of the weights by name, and None: there is no layer below."""
         rows, H, needed = kept
-        gradients, G = self.layer.backward(W, A, H, needed, G_out)
+        gradients, G = self.layer.backward(W, A, H, needed, G_out, overwrite)
         for name, at in zip(self.names, rows, strict=True):
             of_type = self.gnn.dense_backward(
                 X[at], W[name], H[at], G[at], relu=False, need_dx=False

@@ -50,6 +50,8 @@ class Sage(ModelSettings):
 class SageLayer:
     """GraphSAGE, half of its output from the neighbours and half from the node itself."""
 
+    overwrites = True
+
     def __init__(self, gnn, config, f_in, f_out, first, concat, relu=True):
         h_self = f_out if concat == "sum" else f_out // 2
         h_neigh = f_out if concat == "sum" else f_out - h_self
@@ -81,7 +83,7 @@ class SageLayer:
         options = {"relu": self.options["relu"], "added": concat == "sum"}
         return product_first(self.gnn, names, self.shapes, [neighbours], **options)
 
-    def backward(self, W, A, X, out, G_out):
+    def backward(self, W, A, X, out, G_out, overwrite=False):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         gradients = self.gnn.sage_backward(
             A,
@@ -93,5 +95,6 @@ class SageLayer:
             order_on(A, self.order),
             b=W.get("b"),
             **self.options,
+            overwrite=overwrite,
         )
         return by_name(self, gradients), gradients.X
