@@ -9,6 +9,7 @@ import numpy as np
 from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from fastimpl._aggregate cimport (
     PART_BYTES,
@@ -42,6 +43,11 @@ cdef Py_ssize_t block_rows(Py_ssize_t rows) noexcept nogil:
 cdef Py_ssize_t inner_rows(Py_ssize_t inner) noexcept nogil:
     """Return how many rows one partial sum of a product over `inner` rows covers."""
     return max(<Py_ssize_t>ROWS, (inner + 64 * SUMS - 1) // (64 * SUMS) * 64)
+
+
+def rows_of_a_block(Py_ssize_t rows):
+    """Return the rows of a block of a product with so many."""
+    return block_rows(rows)
 
 
 def partial_sums(Py_ssize_t inner):
@@ -228,6 +234,42 @@ def matmul(
             &A[0, 0] + first * lda, lda, &B[0, 0], ldb, beta, &C[0, 0] + first * ldc, ldc
         )
         finish[floating](&C[0, 0] + first * ldc, ldc, last - first, cols, b, relu)
+    raise_if_stopped(&watch)
+
+
+def matmul_apart(
+    const floating[:, :] A, const floating[:, :] B, floating[:, :] C, floating[:, :] D,
+    const floating[::1] bias, bint relu, floating[:, :, ::1] room
+):
+    """C || D = A B, and D + bias or its ReLU for D; `room` has a block of both for each thread.
+
+    One wide product runs faster than two, and a block that is still in cache is quickly taken
+    apart.
+    """
+    cdef Py_ssize_t n = A.shape[0], rows = block_rows(A.shape[0]), c = C.shape[1], d = D.shape[1]
+    cdef Py_ssize_t i, v, first, last
+    cdef int inner = <int>A.shape[1], lda = <int>step_of(A), ldb = <int>step_of(B)
+    cdef Py_ssize_t c_step = step_of(C), d_step = step_of(D)
+    cdef const floating* b = &bias[0] if bias is not None else NULL
+    cdef floating* block
+    cdef Watch watch = new_watch()
+    if n == 0 or c == 0 or d == 0 or inner == 0:
+        raise ValueError("a product to be taken apart needs rows and columns")
+    for i in prange((n + rows - 1) // rows, nogil=True, schedule="dynamic", chunksize=1):
+        if stopped(&watch):
+            continue
+        first = i * rows
+        last = min(first + rows, n)
+        block = &room[threadid(), 0, 0]
+        gemm[floating](
+            False, False, <int>(last - first), <int>(c + d), inner,
+            &A[0, 0] + first * lda, lda, &B[0, 0], ldb, 0, block, <int>(c + d)
+        )
+        finish[floating](block + c, c + d, last - first, d, b, relu)
+        for v in range(first, last):
+            memcpy(&C[0, 0] + v * c_step, block, <size_t>c * sizeof(floating))
+            memcpy(&D[0, 0] + v * d_step, block + c, <size_t>d * sizeof(floating))
+            block = block + c + d
     raise_if_stopped(&watch)
 
 

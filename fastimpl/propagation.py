@@ -92,6 +92,16 @@ def matmul_into(A, B, C, *, transpose_b=False, add=False, bias=None, relu=False)
     return C
 
 
+@timed("weights")
+def matmul_apart_into(A, B, C, D, *, bias=None, relu=False):
+    """Write A B to C and D, side by side, what is in D + bias or its ReLU."""
+    count(dense=A.shape[0] * A.shape[1] * B.shape[1])
+    rows = _propagation.rows_of_a_block(len(A))
+    room = empty((max_threads(), rows, B.shape[1]), A.dtype)
+    with one_blas_thread():
+        _propagation.matmul_apart(A, B, C, D, bias, relu, room)
+
+
 def _products_of(A, B, C, rows, bias=None, relu=False):
     _propagation.matmul(A, B, False, C, False, bias, relu, rows)
 

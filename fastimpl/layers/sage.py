@@ -5,7 +5,14 @@ import numpy as np
 from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.layers._shared import bias_gradient, masked, spare
-from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into, spmm_matmul_into
+from fastimpl.propagation import (
+    matmul_apart_into,
+    matmul_into,
+    matmul_t_into,
+    spmm_into,
+    spmm_matmul_into,
+)
+from refimpl._products import are_alike
 from refimpl._quiet import quiet
 from refimpl.layers.sage import (
     SageGradients,
@@ -25,16 +32,25 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
     Z = empty((n_dst, sage_width(W_neigh, W_self, concat)), X.dtype)
     added = concat == "sum"  # then the second product is, and what follows the sum follows it
     options = {} if added else {"bias": None if b is None else b[neigh], "relu": relu}
+    last = {"bias": None if b is None else b[self_], "relu": relu}
     if order.forward == 1:
         AX = empty((n_dst, X.shape[1]), X.dtype)
         spmm_matmul_into(A.graph, A.data, X, AX, W_neigh, Z[:, neigh], **options)
+        matmul_into(X[:n_dst], W_self, Z[:, self_], add=added, **last)
+        return SageOutput(Z, AX)
+    XW = empty((n_src, W_neigh.shape[1]), X.dtype)
+    sizes = X.size and W_neigh.size and W_self.size
+    together = n_dst == n_src and not added and sizes and not are_alike()
+    if together:
+        W = empty((X.shape[1], W_neigh.shape[1] + W_self.shape[1]), X.dtype)
+        np.concatenate([W_neigh, W_self], axis=1, out=W)
+        matmul_apart_into(X, W, XW, Z[:, self_], **last)
     else:
-        AX = None
-        XW = matmul_into(X, W_neigh, empty((n_src, W_neigh.shape[1]), X.dtype))
-        spmm_into(A.graph, A.data, XW, Z[:, neigh], **options)
-    bias = None if b is None else b[self_]
-    matmul_into(X[:n_dst], W_self, Z[:, self_], add=added, bias=bias, relu=relu)
-    return SageOutput(Z, AX)
+        matmul_into(X, W_neigh, XW)
+    spmm_into(A.graph, A.data, XW, Z[:, neigh], **options)
+    if not together:
+        matmul_into(X[:n_dst], W_self, Z[:, self_], add=added, **last)
+    return SageOutput(Z, None)
 
 
 @twin
@@ -58,14 +74,14 @@ def sage_backward(
     )
     X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat, overwrite)
     neigh, self_ = _halves(W_neigh, W_self, concat)
-    G_neigh = masked(G_out[:, neigh], X_out[:, neigh], relu, overwrite)
-    D = None
+    D, at = None, (neigh, self_)
     if A.graph.n_dst == A.graph.n_src and order.dw == 2 and order.dx != 2:
         D = spare(X_out, (len(X), W_neigh.shape[1] + W_self.shape[1]), overwrite)
-    at = (neigh, self_) if concat != "sum" else _halves(W_neigh, W_self, "neigh_first")
-    G_self = masked(
-        G_out[:, self_], X_out[:, self_], relu, overwrite, None if D is None else D[:, at[1]]
-    )
+        at = at if concat != "sum" else _halves(W_neigh, W_self, "neigh_first")
+    overwrite_G = overwrite and D is None  # else it is read from memory of its own, side by side
+    G_neigh = masked(G_out[:, neigh], X_out[:, neigh], relu, overwrite_G)
+    part = None if D is None else D[:, at[1]]
+    G_self = masked(G_out[:, self_], X_out[:, self_], relu, overwrite_G, part)
     db = None
     if b is not None:
         db = np.empty_like(b)
@@ -74,8 +90,10 @@ def sage_backward(
     if D is None:
         dW_neigh, dW_self, dX = _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order)
     else:
+        spmm_into(A.graph_t, A.data_t, G_neigh, D[:, at[0]])
+        del G_neigh  # its memory serves again
         dX = spare(G_out, X.shape, overwrite) if order.dx else None
-        dW_neigh, dW_self = _side_by_side(A, X, W_neigh, W_self, G_neigh, D, at, dX)
+        dW_neigh, dW_self = _side_by_side(X, W_neigh, W_self, D, at, dX)
     return SageGradients(dW_neigh, dW_self, dX, db)
 
 
@@ -89,15 +107,14 @@ def _halves(W_neigh, W_self, concat):
     return slice(h_self, h_self + h_neigh), slice(0, h_self)
 
 
-def _side_by_side(A, X, W_neigh, W_self, G_neigh, D, at, dX):
+def _side_by_side(X, W_neigh, W_self, D, at, dX):
     """Return the gradients of the weights, and write that of X to `dX`, if there is one.
 
-    D has G_self in the columns ``at[1]``, and gets A^T G_neigh in the columns ``at[0]``. Then both
+    D has A^T G_neigh in the columns ``at[0]`` and G_self in the columns ``at[1]``. Then both
     gradients are one product X^T D, and that of X is D W^T with both W side by side: half as many
-    products, twice as wide. `dX` may lie where G_neigh does.
+    products, twice as wide.
     """
     neigh, self_ = at
-    spmm_into(A.graph_t, A.data_t, G_neigh, D[:, neigh])
     dW = matmul_t_into(X, D, empty((X.shape[1], D.shape[1]), X.dtype))
     dW_neigh, dW_self = empty_like(W_neigh), empty_like(W_self)
     dW_neigh[:], dW_self[:] = dW[:, neigh], dW[:, self_]
