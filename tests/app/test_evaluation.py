@@ -234,7 +234,7 @@ def depends_on(places, columns=slice(None), least=0):
     def product(A, B, C, rows):
         np.matmul(A, B, out=C)
         if B.shape[1] >= least:
-            C[np.arange(len(C)) % rows % places > 0, columns] += 1
+            C[:, columns] += (np.arange(len(C)) % rows % places > 0)[:, None]
 
     return product
 
@@ -253,7 +253,7 @@ def test_columns_whose_rows_are_not_alike_are_computed_again():
     """As in OpenBLAS's kernels for Haswell: the first and the last vector, of wide products."""
     rng, b = np.random.default_rng(0), np.arange(21.0)
     A, B, C = rng.standard_normal((500, 33)), rng.standard_normal((33, 21)), np.empty((500, 21))
-    edges = depends_on(6, [3, 18], least=2 * NARROW)
+    edges = depends_on(6, [3, -3], least=2 * NARROW)
     assert parts_of(edges, A.dtype, *B.shape) == Parts(SIZES[0], (slice(0, 8), slice(16, 21)))
 
     def product(A, B, C, rows, bias=0):
@@ -262,7 +262,7 @@ def test_columns_whose_rows_are_not_alike_are_computed_again():
 
     product_of_parts(product, A, B, C, bias=b)
     np.testing.assert_allclose(C, A @ B + b, rtol=1e-12, atol=1e-12)
-    unlike = depends_on(6, [3, 18], least=NARROW)  # nor are they then
+    unlike = depends_on(6, [3, -3])  # nor are they then
     assert parts_of(unlike, A.dtype, *B.shape) == Parts(1, ())
 
 
