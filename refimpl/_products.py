@@ -105,5 +105,6 @@ def _unlike(product, dtype, inner, cols, rows):
         A = np.tile(rng.standard_normal(inner).astype(dtype), (rows, 1))
         B, C = rng.standard_normal((inner, cols)).astype(dtype), np.empty((rows, cols), dtype)
         product(A, B, C, rows)
-        unlike |= (C != C[0]).any(axis=0)
+        first = C[0]
+        unlike |= (first != C).any(axis=0)
     return sorted(set((np.flatnonzero(unlike) // NARROW * NARROW).tolist()))

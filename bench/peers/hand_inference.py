@@ -1,4 +1,4 @@
-"""The exact pass over a whole graph in plain torch: sparse products with 32-bit indices, buffers kept.
+"""The exact pass over a whole graph in plain torch: 32-bit indices, buffers kept.
 
 Layers are in our order of products; GraphSAGE adds its halves, attention takes a softmax.
 """

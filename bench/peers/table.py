@@ -28,8 +28,8 @@ NOTES = {
         "own threads and the layers' own calls.",
     ),
     "inference": (
-        "Ours is `Evaluation`, made beforehand as training does, without a bound on memory; torch by "
-        "hand is the whole graph at once, in our order of products and kept buffers. PyG is its "
+        "Ours is `Evaluation`, made beforehand as training does, without a bound on memory; torch "
+        "by hand is the whole graph at once, in our order of products and kept buffers. PyG is its "
         "`GraphSAGE`, `GCN` and `GAT`: on the whole graph, and by their `inference` with a "
         "NeighborLoader of all neighbours, 1,024 nodes a batch.",
     ),

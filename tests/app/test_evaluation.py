@@ -18,7 +18,7 @@ from trained_models import trained
 import fastimpl
 import refimpl
 from refimpl import TrainConfig, models
-from refimpl._products import NARROW, SIZES, Parts, parts_of, product_of_parts, rows_alike
+from refimpl._products import SIZES, Parts, parts_of, product_of_parts, rows_alike
 from refimpl._threads import one_blas_thread
 from refimpl.lab.apps.cli import main
 from refimpl.lab.training.evaluation import UNBOUNDED, Evaluation, full_graph_forward
@@ -155,6 +155,47 @@ def test_only_nodes_within_reach_are_loaded(gnn, kind, memory):
     assert reach == {"mixhop": 4, "mlp": 0}.get(kind, 2)
 
 
+@pytest.mark.parametrize("kind", ["gat", "gcn", "sage"])
+def test_a_narrower_layer_multiplies_each_node_once(gnn, kind):
+    """Whichever blocks need it: their rows have the same neighbours again and again."""
+    rows = []
+
+    def dense_forward(X, W, **options):
+        if len(W) == WIDE:
+            rows.append(len(X))
+        return gnn.dense_forward(X, W, **options)
+
+    backend = refimpl.backend(gnn, dense_forward=dense_forward)
+    stack, W, X = case(backend, MODELS[kind], WIDE, np.float32)
+    evaluation = Evaluation(stack, GRAPH, dtype=X.dtype, memory=5000)
+    assert len(evaluation.plans[1].blocks) > 3
+    evaluation.run(W, lambda ids: X[ids])
+    assert sum(rows) == N
+
+
+@pytest.mark.parametrize("kind", ["gcn", "sage", "mixhop", "gat"])
+def test_all_passes_over_a_whole_graph_have_its_matrix(gnn, kind):
+    made = []
+
+    def once(name):
+        def norm(*args, **options):
+            made.append(name)
+            return getattr(gnn.adjacency, name)(*args, **options)
+
+        return norm
+
+    names = ("row_norm", "sym_norm", "loop_norm")
+    kernels = {name: once(name) for name in names}
+    stack, W, X = case(refimpl.backend(gnn, **kernels), MODELS[kind], WIDE, np.float32)
+    evaluation = Evaluation(stack, GRAPH, dtype=X.dtype, memory=UNBOUNDED)
+    for _ in range(2):
+        evaluation.run(W, lambda ids: X[ids])
+    assert len(made) == 1 and not evaluation.operands
+    few = Evaluation(stack, GRAPH, np.arange(3), dtype=X.dtype, memory=UNBOUNDED)
+    few.run(W, lambda ids: X[ids])
+    assert len(made) == 1 and few.matrix is None
+
+
 def test_no_nodes_and_one_lonely_node(gnn):
     stack, W, X = case(gnn, models.Gcn(), WIDE, np.float32, refimpl.as_graph([], n=3))
     for nodes in ([], [1]):
@@ -229,7 +270,7 @@ def test_a_full_disk_is_an_error_that_names_the_file(gnn, scratch):
 
 
 def depends_on(places, columns=slice(None), least=0):
-    """A product whose rounding in some columns depends on the place of a row, of so many columns."""
+    """A product of `least` columns or more, some of which depend on the place of a row."""
 
     def product(A, B, C, rows):
         np.matmul(A, B, out=C)
@@ -253,7 +294,7 @@ def test_columns_whose_rows_are_not_alike_are_computed_again():
     """As in OpenBLAS's kernels for Haswell: the first and the last vector, of wide products."""
     rng, b = np.random.default_rng(0), np.arange(21.0)
     A, B, C = rng.standard_normal((500, 33)), rng.standard_normal((33, 21)), np.empty((500, 21))
-    edges = depends_on(6, [3, -3], least=2 * NARROW)
+    edges = depends_on(6, [3, -3], least=16)
     assert parts_of(edges, A.dtype, *B.shape) == Parts(SIZES[0], (slice(0, 8), slice(16, 21)))
 
     def product(A, B, C, rows, bias=0):
