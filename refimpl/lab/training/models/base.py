@@ -97,7 +97,8 @@ class ModelSettings(Settings):
     def whole_operand(self, gnn, graph, dtype):
         """Return `complete_operand` of all rows of a graph in their order: its own matrix.
 
-        None for a model that has one of `block_operand` or `complete_operand` of its own.
+        `dtype` is the float type. None for a model that has one of `block_operand` or
+        `complete_operand` of its own.
         """
         names, own = ("adjacency", "block_operand", "complete_operand"), type(self)
         if any(getattr(own, name) is not getattr(ModelSettings, name) for name in names):
