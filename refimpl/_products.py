@@ -11,11 +11,14 @@ shape, gives equal rows equal results; a product of one row has one place only.
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 SIZES = (192, 8, 1)  # 192 divides by the heights of all tiles that kernels are known to have
-RESULTS = 256  # numbers of a row that a trial compares, at least
+RESULTS = 256  # numbers of a row that trials compare, at least
+TRIALS = 4  # at least: a column that may differ does so in more than half of them
+NARROW = 8  # columns that are computed again together: the width of vectors, or of two
 
 _alike: ContextVar[bool] = ContextVar("alike", default=False)
 
@@ -35,12 +38,39 @@ def are_alike():
     return _alike.get()
 
 
-def product_of_parts(product, A, B, C, **options):
-    """Write A B to C by products of R rows each.
+class Parts(NamedTuple):
+    """How a product is cut.
 
-    ``product(A, B, C, R, **options)`` writes A B to C for a multiple of R rows, by products of R.
+    Attributes
+    ----------
+    rows : int
+    again : tuple of slices
+        Columns that are computed a second time, each by itself.
     """
-    rows = size_of_parts(product, A.dtype, *B.shape)
+
+    rows: int
+    again: tuple[slice, ...]
+
+
+def product_of_parts(product, A, B, C, bias=None, **options):
+    """Write A B + bias to C by products of R rows each; the bias may be None.
+
+    ``product(A, B, C, R, **options)`` writes A B to C for a multiple of R rows, by products of R;
+    it is given the bias where there is one.
+    """
+    parts = parts_of(product, A.dtype, *B.shape)
+    _product(product, A, B, C, parts.rows, bias, options)
+    for columns in parts.again:
+        some, out = np.ascontiguousarray(B[:, columns]), np.empty((len(A), NARROW), C.dtype)
+        own = None if bias is None else bias[columns]
+        _product(product, A, some, out[:, : some.shape[1]], parts.rows, own, options)
+        C[:, columns] = out[:, : some.shape[1]]
+
+
+def _product(product, A, B, C, rows, bias, options):
+    """As `product_of_parts`, for R rows and all columns alike."""
+    if bias is not None:
+        options = {**options, "bias": bias}
     whole = len(A) - len(A) % rows
     if whole:
         product(A[:whole], B, C[:whole], rows, **options)
@@ -52,16 +82,29 @@ def product_of_parts(product, A, B, C, **options):
 
 
 @cache
-def size_of_parts(product, dtype, inner, cols):
-    """Return R for products with (inner, cols) matrices: equal rows have had equal results."""
-    rng = np.random.default_rng(0)
+def parts_of(product, dtype, inner, cols):
+    """Return the Parts of products with (inner, cols) matrices: equal rows have had equal results.
+
+    Columns are judged in groups of `NARROW`: what a kernel does otherwise, it does for vectors.
+    """
     for rows in SIZES[:-1]:
-        for _ in range(-(-RESULTS // max(cols, 1))):
-            A = np.tile(rng.standard_normal(inner).astype(dtype), (rows, 1))
-            B, C = rng.standard_normal((inner, cols)).astype(dtype), np.empty((rows, cols), dtype)
-            product(A, B, C, rows)
-            if not np.array_equal(C, np.broadcast_to(C[0], C.shape)):
-                break
-        else:
-            return rows
-    return SIZES[-1]
+        groups = _unlike(product, dtype, inner, cols, rows)
+        again = tuple(slice(first, min(first + NARROW, cols)) for first in groups)
+        if not groups:
+            return Parts(rows, ())
+        widths = {columns.stop - columns.start for columns in again}
+        if not any(_unlike(product, dtype, inner, width, rows) for width in widths):
+            return Parts(rows, again)
+    return Parts(SIZES[-1], ())
+
+
+def _unlike(product, dtype, inner, cols, rows):
+    """Return where the groups of columns begin in which equal rows have had unequal results."""
+    rng, unlike = np.random.default_rng(0), np.zeros(cols, bool)
+    for _ in range(max(TRIALS, -(-RESULTS // max(cols, 1)))):
+        A = np.tile(rng.standard_normal(inner).astype(dtype), (rows, 1))
+        B, C = rng.standard_normal((inner, cols)).astype(dtype), np.empty((rows, cols), dtype)
+        product(A, B, C, rows)
+        first = C[0]
+        unlike |= (first != C).any(axis=0)
+    return sorted(set((np.flatnonzero(unlike) // NARROW * NARROW).tolist()))

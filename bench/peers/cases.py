@@ -32,6 +32,8 @@ class Case(NamedTuple):
 WIDTHS = (512, 1024)
 FULL = [Case(m, degree, hidden) for hidden in WIDTHS for m in MODELS for degree in (15, 60)]
 TINY = [Case(m, 6, hidden, 100, 20, 5) for m in MODELS for hidden in (14, 48)]
+PASSES = [Case(m, 50, 256, 50_000, 602) for m in MODELS[:3]]
+TINY_PASSES = [Case(m, 6, 16, 300, 20, 5) for m in MODELS[:3]]
 
 
 @cache
@@ -102,6 +104,47 @@ def export(case, path):
         "products": dense_products(case, stack),
         "path": str(path),
     }
+
+
+def pass_stack(case):
+    """Return the two layers of an exact pass, the last of which gives the logits.
+
+    They are those of PyG's models: with biases, and GraphSAGE's halves are added.
+    """
+    options = {"gat": {"heads": 1, "attention": "softmax"}, "sage": {"concat": "sum"}}
+    config = settings(
+        "graph",
+        model=case.model,
+        model_options=options.get(case.model),
+        layers=2,
+        hidden=case.hidden,
+        classifier="layer",
+        bias=True,
+    )
+    return layers_of(gnn, config, case.f, case.classes)
+
+
+def export_pass(case, path):
+    """Write the inputs of an exact pass to an .npz file; return what else describes it."""
+    graph, stack = inputs.power_law(case.s, case.degree), pass_stack(case)
+    A = stack.adjacency(graph, dtype=np.float32)
+    rng = np.random.default_rng(inputs.SEED)
+    weights = stack.initial_weights(inputs.SEED, np.float32)
+    for name, W in weights.items():
+        if name.endswith(".b"):
+            W[:] = rng.standard_normal(W.shape) / 10
+    np.savez(
+        path,
+        graph_indptr=graph.indptr,
+        graph_indices=graph.indices,
+        indptr=A.graph.indptr,
+        indices=A.graph.indices,
+        data=A.data,
+        X=inputs.normal((case.s, case.f), 1),
+        **weights,
+    )
+    described = {**case._asdict(), "orders": orders_of(stack)}
+    return {**described, "e": A.graph.e, "path": str(path)}
 
 
 def export_product(s, degree, width, path):

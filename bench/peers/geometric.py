@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from torch_geometric.loader import GraphSAINTRandomWalkSampler, NeighborLoader
 from torch_geometric.nn import GATConv, GCNConv, MixHopConv, SAGEConv
 
+from bench.peers.geometric_inference import Inference
 from bench.peers.protocol import serve
 from bench.peers.steps import Step, arrays, versions
 
@@ -203,8 +204,13 @@ def step(case, way):
     return Step(Geometric(case, arrays(case)), compiled=way == "compiled")
 
 
+def inference(case, way):
+    """Return an exact pass, of the whole graph at once or layer by layer."""
+    return Inference(case, way, adjacency)
+
+
 if __name__ == "__main__":
     serve(
-        {"step": step, "batches": Batches, "subgraphs": Subgraphs},
+        {"step": step, "inference": inference, "batches": Batches, "subgraphs": Subgraphs},
         versions=lambda: versions("torch_geometric", "pyg-lib", "torch_sparse"),
     )

@@ -72,11 +72,18 @@ SAMPLES = {
     "DGL, sample_neighbors_fused": ("DGL", ("fused",)),
     "DGL, sample_neighbors": ("DGL", ("plain",)),
 }
+INFERENCE = {
+    OURS: ("ours", ()),
+    "torch by hand": ("torch", ()),
+    "PyG, whole graph": ("PyG", ("whole graph",)),
+    "PyG, layer by layer": ("PyG", ("layer by layer",)),
+}
 WAYS = {
     "subgraphs": SUBGRAPHS,
     "neighbours": SAMPLES,
     "products": PRODUCTS,
     "steps": STEPS,
+    "inference": INFERENCE,
     "memory": WEIGHED,
 }
 
@@ -139,7 +146,7 @@ def name_of(kind, job):
         return f"neighbours 2^{job.scale}"
     if kind == "products":
         return f"product degree {job.degree} width {job.width}"
-    word = {"steps": "step", "memory": "memory"}[kind]
+    word = {"steps": "step", "memory": "memory", "inference": "inference"}[kind]
     return f"{word} {job.model} degree {job.degree} hidden {job.hidden}"
 
 
@@ -171,6 +178,7 @@ class Plan:
             if quick
             else [Product(8000, degree, 512) for degree in (15, 60)],
             "steps": steps,
+            "inference": cases.TINY_PASSES if quick else cases.PASSES,
             "memory": steps[:1] if quick else [case for case in steps if case.degree == 15],
         }
         for kind, jobs in self.jobs.items():

@@ -42,7 +42,7 @@ def measure(plan, pythons, missing):
         for threads in plan.threads:
             with ExitStack() as stack:
                 run.start(threads, stack)
-                for kind in ("subgraphs", "neighbours", "products", "steps"):
+                for kind in ("subgraphs", "neighbours", "products", "steps", "inference"):
                     found[kind] += [run.job(kind, job) for job in plan.jobs[kind]]
         found["memory"] = [run.job("memory", job) for job in plan.jobs["memory"]]
         return {
@@ -167,6 +167,13 @@ class Run:
             "lacking": lacking,
             "dense_macs": sum(rows * inner * cols for _, _, rows, inner, cols in products),
         }
+
+    def inference(self, case):
+        """Return the times of the exact pass over all nodes of a graph."""
+        described = cases.export_pass(case, self.folder / "pass.npz")
+        tasks, lacking = self.ready("inference", "inference", described)
+        compare({name: self.answer(name, who) for name, who in tasks.items()})
+        return {**described, **self.in_turns(tasks), "lacking": lacking}
 
     def products(self, job):
         """Return the times of one sparse x dense product, and the bandwidth of a triad."""

@@ -4,11 +4,12 @@ import numpy as np
 from scipy.linalg import blas
 
 import fastimpl
-from bench.peers.cases import Case, stack_of
+from bench.peers.cases import Case, pass_stack, stack_of
 from bench.peers.protocol import serve
 from bench.probes import triad_rate
 from fastimpl.propagation import matmul_into, matmul_t_into
 from refimpl import Adjacency, Graph, Sampler, as_graph
+from refimpl.lab.training.evaluation import UNBOUNDED, Evaluation
 
 LR = 0.01
 NAMES = {"frontier": "bucket", "edge": "edge", "walks": "random_walk"}
@@ -50,6 +51,28 @@ class Step:
         self.t += 1
         for name, W in self.weights.items():
             fastimpl.adam_step(W, gradients[name], *self.moments[name], self.t, lr=LR)
+
+
+class Inference:
+    """The exact pass over all nodes, as training scores a model, with no bound on memory."""
+
+    def __init__(self, case):
+        with np.load(case["path"]) as arrays:
+            held = {name: arrays[name] for name in arrays.files}
+        graph = as_graph((held.pop("graph_indptr"), held.pop("graph_indices")))
+        self.X, self.logits = held.pop("X"), None
+        stack = pass_stack(Case(*(case[name] for name in Case._fields)))
+        self.weights = {name: held[name] for name in stack.shapes()}
+        self.evaluation = Evaluation(stack, graph, dtype=np.float32, memory=UNBOUNDED)
+
+    def __call__(self):
+        self.logits = None  # its memory may be used again
+        self.logits = self.evaluation.run(self.weights, lambda nodes: self.X).logits
+
+    def answer(self):
+        """Return the logits."""
+        self()
+        return {"logits": self.logits}
 
 
 class Dense:
@@ -179,6 +202,7 @@ if __name__ == "__main__":
     serve(
         {
             "step": Step,
+            "inference": Inference,
             "dense": Dense,
             "product": Product,
             "subgraphs": Subgraphs,

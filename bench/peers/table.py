@@ -27,6 +27,12 @@ NOTES = {
         "their layers and autograd. The dense products alone are the faster of SciPy's BLAS on its "
         "own threads and the layers' own calls.",
     ),
+    "inference": (
+        "Ours is `Evaluation`, made beforehand as training does, without a bound on memory; torch "
+        "by hand is the whole graph at once, in our order of products and kept buffers. PyG is its "
+        "`GraphSAGE`, `GCN` and `GAT`: on the whole graph, and by their `inference` with a "
+        "NeighborLoader of all neighbours, 1,024 nodes a batch.",
+    ),
 }
 
 
@@ -41,6 +47,7 @@ def render(result):
         "neighbours": neighbours,
         "products": products,
         "steps": steps,
+        "inference": inference,
         "memory": memory,
     }
     for kind, lines in tables.items():
@@ -216,6 +223,25 @@ def step_row(one, names):
         f"{flops / times[alone].median:.1f}",
         f"{flops / theirs.median:.1f}" if theirs else "-",
     ]
+
+
+def inference(found):
+    """Yield the table of exact passes."""
+    names, first = present("inference", found), found[0]
+    yield (
+        "The exact pass of 2 layers over all nodes, n = {s:,}, mean degree {degree}, {f} features, "
+        "{hidden} hidden, {classes} logits, float32:".format(**first)
+    )
+    titles = ["model", "threads", *names, "fastest peer", "over ours"]
+    rows = [
+        [
+            *(one["model"], one["threads"]),
+            *(cell(one, name) for name in names),
+            *best(one, "inference"),
+        ]
+        for one in found
+    ]
+    yield from ["", *table(titles, rows)]
 
 
 def memory(found):

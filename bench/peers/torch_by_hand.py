@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from bench.peers.hand_inference import Inference
 from bench.peers.hand_written import HandWritten
 from bench.peers.protocol import serve
 from bench.peers.steps import Step, arrays, versions
@@ -59,4 +60,7 @@ def step(case, way):
 
 
 if __name__ == "__main__":
-    serve({"step": step, "dense": Dense, "product": Product}, versions=versions)
+    serve(
+        {"step": step, "inference": Inference, "dense": Dense, "product": Product},
+        versions=versions,
+    )

@@ -39,20 +39,20 @@ def gat_forward(
     options = norm, form, slope, b, relu, dropout, keys
     X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options)
     heads, n_dst, n_src = len(a_recv), A.graph.n_dst, A.graph.n_src
-    H = matmul_into(X, W, empty((n_src, W.shape[1]), X.dtype))
+    H = X if W is None else matmul_into(X, W, empty((n_src, W.shape[1]), X.dtype))
     sigma, tau = empty((heads, n_dst), X.dtype), empty((heads, n_src), X.dtype)
     P = empty((heads, A.graph.e), X.dtype)
     if (A.graph.end - A.graph.start).sum() < A.graph.e:
         P[:] = 0
     with timed("weights"):
-        count(dense=(n_dst + n_src) * W.shape[1])
+        count(dense=(n_dst + n_src) * H.shape[1])
         _gat.scores(H, a_recv, a_send, sigma, tau)
     with timed("aggregation"):
         form = form == "joint"
         _gat.attention(*_entries(A.graph), A.data, sigma, tau, NORM[norm], form, slope, P)
         Q = _dropped(A.graph, P, dropout, keys)
-    Z = empty((n_dst, W.shape[1]), X.dtype)
-    for k, columns in _heads(W, heads):
+    Z = empty((n_dst, H.shape[1]), X.dtype)
+    for k, columns in _heads(H, heads):
         bias = None if b is None else b[columns]
         spmm_into(A.graph, Q[k], H[:, columns], Z[:, columns], bias=bias, relu=relu)
     return GatOutput(Z, H, sigma, tau, P)
@@ -87,7 +87,7 @@ def gat_backward(
     d_sigma, d_tau, Q_t = _edge_gradients(A, perm, G, out, *scores, dropout, keys)
     db, dX = bias_gradient(b, G), None
     dH = spare(out.X_out, out.H.shape, overwrite)
-    for k, columns in _heads(W, len(a_recv)):
+    for k, columns in _heads(out.H, len(a_recv)):
         spmm_into(A.graph_t, Q_t[k], G[:, columns], dH[:, columns])
     da_recv, da_send = _score_gradients(out.H, a_recv, a_send, d_sigma, d_tau, dH)
     dW = matmul_t_into(X, dH, empty_like(W))
@@ -139,7 +139,7 @@ def _entries(graph):
     return graph.start, graph.end, graph.indices
 
 
-def _heads(W, heads):
+def _heads(H, heads):
     """Yield the number and the columns of each head."""
-    for k, columns in enumerate(np.arange(W.shape[1]).reshape(heads, -1)):
+    for k, columns in enumerate(np.arange(H.shape[1]).reshape(heads, -1)):
         yield k, slice(k * len(columns), (k + 1) * len(columns))

@@ -87,7 +87,8 @@ def gat_forward(
     A : Adjacency
         From `loop_norm`: n_dst rows, n_src columns, e entries.
     X : (n_src, f) float32 or float64 array
-    W : (f, h) array of the same dtype
+    W : (f, h) array of the same dtype, or None
+        None: X is the product with it already; that has no gradients.
     a_recv, a_send : (heads, h / heads) arrays of the same dtype
         Head k owns columns k h / heads and on.
     norm : {"softmax", "row", "none"}
@@ -116,7 +117,7 @@ def gat_forward(
     """
     options = norm, form, slope, b, relu, dropout, keys
     X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options)
-    H = matmul(X, W)
+    H = X if W is None else matmul(X, W)
     heads = np.split(H, len(a_recv), axis=1)
     sigma = scores([H_k[: A.graph.n_dst] for H_k in heads], a_recv)
     tau = scores(heads, a_send)
@@ -335,17 +336,20 @@ def gat_arguments(
     _check.real("slope", slope, 0)
     _check.switch("relu", relu)
     keys = row_keys(keys, A.graph.n_dst, _check.rate("dropout", dropout))
-    W = _check.floats("W", W, (X.shape[1], None), X.dtype)
+    width = X.shape[1]
+    if W is not None or backward:
+        W = _check.floats("W", W, (width, None), X.dtype)
+        width = W.shape[1]
     a_recv = _check.floats("a_recv", a_recv, (None, None), X.dtype)
     a_send = _check.floats("a_send", a_send, a_recv.shape, X.dtype)
-    if a_recv.size != W.shape[1] or not len(a_recv):
+    if a_recv.size != width or not len(a_recv):
         raise ValueError(
-            f"a_recv must have heads x (h / heads) = {W.shape[1]} numbers like the columns of W, "
+            f"a_recv must have heads x (h / heads) = {width} numbers like the columns of W, "
             f"got shape {a_recv.shape}"
         )
     if backward and A.perm is None:
         raise ValueError("A must have perm: see loop_norm")
-    return X, W, a_recv, a_send, _arguments.bias(b, W.shape[1], X.dtype), keys
+    return X, W, a_recv, a_send, _arguments.bias(b, width, X.dtype), keys
 
 
 def row_keys(keys, rows, dropout):

@@ -124,7 +124,7 @@ def test_without_peers_ours_is_measured_and_each_peer_named_as_missing(main, cap
     assert "| sage | 6 | 14 |" in printed and "littleballoffur" not in printed
 
 
-@pytest.mark.parametrize("what", ["samplers", "neighbours", "product"])
+@pytest.mark.parametrize("what", ["samplers", "neighbours", "product", "inference"])
 def test_each_kind_of_job_has_its_table_without_peers(main, capsys, what):
     assert main(["peers", "--quick", "-k", what]) == 0
     printed = capsys.readouterr().out
@@ -209,6 +209,44 @@ def test_ratios_are_of_times_of_the_same_job():
     assert (got["GF/s: SciPy's BLAS"], got["GF/s: torch's"]) == ("2.0", "1.0")
     assert "PyG, compiled" not in title
     assert "Missing: PyG, compiled (torch.compile: no compiler)." in lines
+
+
+def test_ratios_of_an_exact_pass_are_of_its_fastest_peer():
+    timing, cases = importlib.import_module("bench.timing"), module("cases")
+    seconds = {"ours": 0.2, "PyG, whole graph": 0.5, "PyG, layer by layer": 4.0}
+    one = {
+        **cases.PASSES[0]._asdict(),
+        "name": module("jobs").name_of("inference", cases.PASSES[0]),
+        "threads": 2,
+        "times": {name: timing.Times(s, s, 0.0) for name, s in seconds.items()},
+        "once": ["PyG, layer by layer"],
+        "lacking": {"torch by hand": "no torch"},
+    }
+    lines = list(module("table").render(steps(steps=[], inference=[one])))
+    got = dict(zip(cells(lines, "| model"), cells(lines, "| sage"), strict=True))
+    assert (got["ours"], got["PyG, whole graph"], got["PyG, layer by layer"]) == (
+        *("200", "500"),
+        "4,000*",
+    )
+    assert (got["fastest peer"], got["over ours"]) == ("PyG, whole graph", "2.50")
+    assert "Missing: torch by hand (no torch)." in lines
+
+
+def test_our_exact_pass_is_of_all_nodes_with_biases(tmp_path):
+    """Beside dense matrices, from the file that peers read."""
+    cases, ours = module("cases"), module("ours")
+    described = cases.export_pass(cases.TINY_PASSES[0], tmp_path / "pass.npz")
+    with np.load(tmp_path / "pass.npz") as held:
+        A = as_graph((held["graph_indptr"], held["graph_indices"])).to_scipy().toarray()
+        A /= np.maximum(A.sum(axis=1, keepdims=True), 1)
+        X = held["X"]
+        for place in ("layer1", "layer2"):
+            W_neigh, W_self, b = (held[f"{place}.{name}"] for name in ("W_neigh", "W_self", "b"))
+            assert b.any()
+            Z = A @ X @ W_neigh + X @ W_self + b
+            X = np.maximum(Z, 0)
+    got = ours.Inference(described).answer()["logits"]
+    np.testing.assert_allclose(got, Z, rtol=1e-4, atol=1e-4)
 
 
 def test_ours_on_other_threads_is_in_no_ratio():

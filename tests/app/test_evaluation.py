@@ -18,7 +18,8 @@ from trained_models import trained
 import fastimpl
 import refimpl
 from refimpl import TrainConfig, models
-from refimpl._products import SIZES, product_of_parts, rows_alike, size_of_parts
+from refimpl._products import SIZES, Parts, parts_of, product_of_parts, rows_alike
+from refimpl._threads import one_blas_thread
 from refimpl.lab.apps.cli import main
 from refimpl.lab.training.evaluation import UNBOUNDED, Evaluation, full_graph_forward
 from refimpl.lab.training.stack import Stack
@@ -154,6 +155,47 @@ def test_only_nodes_within_reach_are_loaded(gnn, kind, memory):
     assert reach == {"mixhop": 4, "mlp": 0}.get(kind, 2)
 
 
+@pytest.mark.parametrize("kind", ["gat", "gcn", "sage"])
+def test_a_narrower_layer_multiplies_each_node_once(gnn, kind):
+    """Whichever blocks need it: their rows have the same neighbours again and again."""
+    rows = []
+
+    def dense_forward(X, W, **options):
+        if len(W) == WIDE:
+            rows.append(len(X))
+        return gnn.dense_forward(X, W, **options)
+
+    backend = refimpl.backend(gnn, dense_forward=dense_forward)
+    stack, W, X = case(backend, MODELS[kind], WIDE, np.float32)
+    evaluation = Evaluation(stack, GRAPH, dtype=X.dtype, memory=5000)
+    assert len(evaluation.plans[1].blocks) > 3
+    evaluation.run(W, lambda ids: X[ids])
+    assert sum(rows) == N
+
+
+@pytest.mark.parametrize("kind", ["gcn", "sage", "mixhop", "gat"])
+def test_all_passes_over_a_whole_graph_have_its_matrix(gnn, kind):
+    made = []
+
+    def once(name):
+        def norm(*args, **options):
+            made.append(name)
+            return getattr(gnn.adjacency, name)(*args, **options)
+
+        return norm
+
+    names = ("row_norm", "sym_norm", "loop_norm")
+    kernels = {name: once(name) for name in names}
+    stack, W, X = case(refimpl.backend(gnn, **kernels), MODELS[kind], WIDE, np.float32)
+    evaluation = Evaluation(stack, GRAPH, dtype=X.dtype, memory=UNBOUNDED)
+    for _ in range(2):
+        evaluation.run(W, lambda ids: X[ids])
+    assert len(made) == 1 and not evaluation.operands
+    few = Evaluation(stack, GRAPH, np.arange(3), dtype=X.dtype, memory=UNBOUNDED)
+    few.run(W, lambda ids: X[ids])
+    assert len(made) == 1 and few.matrix is None
+
+
 def test_no_nodes_and_one_lonely_node(gnn):
     stack, W, X = case(gnn, models.Gcn(), WIDE, np.float32, refimpl.as_graph([], n=3))
     for nodes in ([], [1]):
@@ -227,15 +269,20 @@ def test_a_full_disk_is_an_error_that_names_the_file(gnn, scratch):
     assert list(scratch.iterdir()) == []
 
 
+def depends_on(places, columns=slice(None), least=0):
+    """A product of `least` columns or more, some of which depend on the place of a row."""
+
+    def product(A, B, C, rows):
+        np.matmul(A, B, out=C)
+        if B.shape[1] >= least:
+            C[:, columns] += (np.arange(len(C)) % rows % places > 0)[:, None]
+
+    return product
+
+
 def test_parts_of_a_product_are_as_large_as_their_rows_are_alike():
-    def depends_on(places):
-        def product(A, B, C, rows):
-            np.matmul(A, B, out=C)
-            C[np.arange(len(C)) % rows % places > 0] += 1
-
-        return product
-
-    assert [size_of_parts(depends_on(k), np.dtype("f4"), 3, 2) for k in (1, 2)] == [SIZES[0], 1]
+    found = [parts_of(depends_on(k), np.dtype("f4"), 3, 2) for k in (1, 2)]
+    assert found == [Parts(SIZES[0], ()), Parts(1, ())]
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((500, 33)), rng.standard_normal((33, 7))
     C = np.empty((500, 7))
@@ -243,10 +290,27 @@ def test_parts_of_a_product_are_as_large_as_their_rows_are_alike():
     np.testing.assert_allclose(C, A @ B, rtol=1e-12, atol=1e-12)
 
 
+def test_columns_whose_rows_are_not_alike_are_computed_again():
+    """As in OpenBLAS's kernels for Haswell: the first and the last vector, of wide products."""
+    rng, b = np.random.default_rng(0), np.arange(21.0)
+    A, B, C = rng.standard_normal((500, 33)), rng.standard_normal((33, 21)), np.empty((500, 21))
+    edges = depends_on(6, [3, -3], least=16)
+    assert parts_of(edges, A.dtype, *B.shape) == Parts(SIZES[0], (slice(0, 8), slice(16, 21)))
+
+    def product(A, B, C, rows, bias=0):
+        edges(A, B, C, rows)
+        C += bias
+
+    product_of_parts(product, A, B, C, bias=b)
+    np.testing.assert_allclose(C, A @ B + b, rtol=1e-12, atol=1e-12)
+    unlike = depends_on(6, [3, -3])  # nor are they then
+    assert parts_of(unlike, A.dtype, *B.shape) == Parts(1, ())
+
+
 def test_rows_of_a_product_are_alike(gnn):
     rng = np.random.default_rng(0)
     for dtype in (np.float32, np.float64):
-        for inner, cols in ((8, 16), (100, 41), (33, 300), (64, 1)):
+        for inner, cols in ((8, 16), (100, 41), (33, 300), (64, 1), (70, 700)):
             A, B = (rng.standard_normal(s).astype(dtype) for s in ((401, inner), (inner, cols)))
             order = rng.permutation(401)
             with rows_alike():
@@ -254,7 +318,8 @@ def test_rows_of_a_product_are_alike(gnn):
                 assert same(gnn.dense_forward(A[order], B, relu=False), whole[order])
                 for count in (1, 7, 200):
                     assert same(gnn.dense_forward(A[-count:], B, relu=False), whole[-count:])
-            assert same(matmul(A, B), A @ B)
+            with one_blas_thread():
+                assert same(matmul(A, B), A @ B)
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="of these processors")

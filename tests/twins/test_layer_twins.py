@@ -178,6 +178,11 @@ def assert_gat_twins(A, arrays, options, need_dx, count=2):
     limits = options["norm"], options["b"], options.get("dropout", 0)
     bound, bound_back = gat_bounds(A, *arrays, *limits)
     out = assert_twins("gat_forward", A, *common, **options, near=bound, count=count)
+    for package in (refimpl, fastimpl):
+        X, W, *vectors = common
+        whole = package.gat_forward(A, X, W, *vectors, **options)
+        part = package.gat_forward(A, whole.H, None, *vectors, **options)
+        assert [array.tobytes() for array in part] == [array.tobytes() for array in whole]
     back = {**options, "need_dx": need_dx}
     common = A, *common, frozen(out), G
     return assert_twins("gat_backward", *common, **back, near=bound_back, count=count)

@@ -73,6 +73,11 @@ class Needed:
         self.place[self.order] = np.arange(len(self.order), dtype=np.int32)
 
     @property
+    def everything(self):
+        """Whether all nodes are wanted, so that they stand in the graph's order."""
+        return self.counts[-1] == self.graph.n
+
+    @property
     def nbytes(self):
         """Bytes of all that is kept for each node."""
         return 2 * self.order.nbytes + self.place.nbytes

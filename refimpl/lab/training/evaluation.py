@@ -133,6 +133,7 @@ class Evaluation:
         self.needed = Needed(graph, ids, sum(one.hops for one in self.passes))
         self.plans = self._plans()
         self.operands: dict[int, tuple] = {}  # by pass: of those that are one block, and small
+        self.matrix = None  # of the whole graph, where that is one block
 
     def run(self, weights, load, embeddings=False):
         """Return the FullGraphPass of the nodes, in their order.
@@ -189,6 +190,10 @@ class Evaluation:
         whole = last - first == plan.shape[0]
         if number in self.operands:
             return self.operands[number], rows.take(self.gnn, slice(None))
+        if whole and self.needed.everything:
+            operands = self._of_the_graph(one)
+            if operands is not None:
+                return operands, rows.take(self.gnn, slice(None))
         at, found = np.arange(first, last), []
         for hop in reversed(range(plan.hop + 1, plan.hop + one.hops + 1)):
             lengths = self.stack.model.matrix == "sym"
@@ -198,6 +203,18 @@ class Evaluation:
         if whole and self._entries(plan) * (16 + self.dtype.itemsize) <= self.memory // 8:
             self.operands[number] = operands
         return operands, rows.take(self.gnn, slice(None) if whole else at)
+
+    def _of_the_graph(self, one):
+        """Return what a pass over all nodes aggregates with: the same matrix for all, if small."""
+        graph, matrix = self.needed.graph, self.matrix
+        if matrix is None:
+            matrix = self.stack.model.whole_operand(self.gnn, graph, self.dtype)
+            if matrix is None:
+                return None
+            entry = self.dtype.itemsize if matrix.graph is graph else 8 + 2 * self.dtype.itemsize
+            if matrix.graph.e * entry <= self.memory // 8:
+                self.matrix = matrix
+        return (matrix,) * one.hops
 
     def _plans(self):
         """Return the Plan of each pass."""

@@ -9,6 +9,8 @@ from refimpl.lab.training.complete import matrix_of
 from refimpl.lab.training.settings import Settings
 from refimpl.scheduling import ProductOrders
 
+PIECE = 2**18  # bytes of rows on which one operation follows another
+
 
 class ModelSettings(Settings):
     """A base for the settings of a model; its subclasses are frozen dataclasses.
@@ -94,6 +96,17 @@ class ModelSettings(Settings):
             return matrix_of(self.matrix, rows, dtype)
         return self.block_operand(gnn, rows.block, rows.nodes, rows.graph, dtype)
 
+    def whole_operand(self, gnn, graph, dtype):
+        """Return `complete_operand` of all rows of a graph in their order: its own matrix.
+
+        `dtype` is the float type. None for a model that has one of `block_operand` or
+        `complete_operand` of its own.
+        """
+        names, own = ("adjacency", "block_operand", "complete_operand"), type(self)
+        if any(getattr(own, name) is not getattr(ModelSettings, name) for name in names):
+            return None
+        return self.adjacency(gnn, graph, None, dtype)
+
     def operand(self, hops):
         """Return a layer's operand, made of what each of its `hops` aggregates with."""
         return hops[0] if self.hops_a_layer else None
@@ -140,33 +153,47 @@ def product_first(gnn, names, shapes, parts, *, relu=True, added=False):
         Whether the two halves of the columns are added in the end.
     """
     width = sum(shapes[name][1] for name in names)
+    out = width // 2 if added else width
 
     def product(W, hops, X):
         together = np.concatenate([W[name] for name in names], axis=1)
         options = {"relu": False} if parts else {"relu": relu, "b": W.get("b")}
         return gnn.dense_forward(X, together, **options)
 
-    def hop(columns):
+    def hop(columns, last):
+        first, end, _ = columns.indices(width)
+
         def sums(W, hops, X):
             (A,) = hops
-            Z = X[: A.graph.n_dst].copy()
-            Z[:, columns] = gnn.spmm(A.graph, A.data, X[:, columns])
+            S = gnn.spmm(A.graph, A.data, X[:, columns])
+            Z = np.empty((len(S), out), X.dtype) if S.shape[1] < out else S
+            b = W.get("b") if last else None
+            for rows in pieces(len(Z), width * X.itemsize):
+                some = Z[rows]
+                if added:
+                    some += X[rows, out:] if first == 0 else X[rows, :out]
+                elif S is not Z:
+                    some[:, :first], some[:, end:] = X[rows, :first], X[rows, end:]
+                    some[:, columns] = S[rows]
+                if b is not None:
+                    some += b
+                if relu and last:
+                    np.maximum(some, 0, out=some)
             return Z
 
         return sums
 
-    def finished(W, hops, X):
-        Z = hop(parts[-1])(W, hops, X)
-        if added:
-            Z = Z[:, : width // 2] + Z[:, width // 2 :]
-        if "b" in W:
-            Z += W["b"]
-        return np.maximum(Z, 0, out=Z) if relu else Z
-
     if not parts:
         return [Stage(0, product)]
-    middle = [Stage(1, hop(columns), width) for columns in parts[:-1]]
-    return [Stage(0, product, width), *middle, Stage(1, finished)]
+    middle = [Stage(1, hop(columns, False), width) for columns in parts[:-1]]
+    return [Stage(0, product, width), *middle, Stage(1, hop(parts[-1], True))]
+
+
+def pieces(count, row_bytes):
+    """Yield slices of so many rows that stay in a cache while they are worked on."""
+    rows = max(PIECE // max(row_bytes, 1), 1)
+    for first in range(0, count, rows):
+        yield slice(first, min(first + rows, count))
 
 
 def stages_of(layer, model):

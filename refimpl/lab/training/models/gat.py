@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from refimpl import _check
-from refimpl.lab.training.models.base import ModelSettings, bias_shape, by_name
+from refimpl.lab.training.models.base import ModelSettings, Stage, bias_shape, by_name
 from refimpl.lab.training.settings import choice, integer, other
 from refimpl.layers.gat import NORMS
 
@@ -87,6 +87,21 @@ class GatLayer:
             A, X, W["W"], W["a_recv"], W["a_send"], b=W.get("b"), **self.options, **drawn
         )
         return out.X_out, (out, drawn)
+
+    def stages(self):
+        """Return the parts of an exact pass: X W once for each node, whichever rows need it."""
+
+        def product(W, hops, X):
+            return self.gnn.dense_forward(X, W["W"], relu=False)
+
+        def attention(W, hops, H):
+            (A,) = hops
+            out = self.gnn.gat_forward(
+                A, H, None, W["a_recv"], W["a_send"], b=W.get("b"), **self.options
+            )
+            return out.X_out
+
+        return [Stage(0, product, self.shapes["W"][1]), Stage(1, attention)]
 
     def backward(self, W, A, X, needed, G_out, overwrite=False):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
