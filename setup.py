@@ -17,7 +17,10 @@ OPENMP = os.environ.get("MINIBATCH_GNN_OPENMP", "auto")  # auto | require | off
 CHECKED = os.environ.get("MINIBATCH_GNN_CHECKED") == "1"  # bounds-checked kernels, for the tests
 SANITIZERS = {"0": "", "1": "address,undefined", "thread": "thread"}
 SANITIZE = os.environ.get("MINIBATCH_GNN_SANITIZE", "0")
-ARCH = os.environ.get("MINIBATCH_GNN_ARCH", "native")  # the compiler's -march; wheels: x86-64-v3
+# The compiler's -march. Of several the first is for every processor, and the others are levels of
+# x86-64 from which fastimpl/_levels.py chooses at import: x86-64-v2,x86-64-v3,x86-64-v4 in wheels.
+ARCH, *LEVELS = os.environ.get("MINIBATCH_GNN_ARCH", "native").split(",")
+LEVEL_FOLDER = "build/levels"  # of C files: object files are named after theirs
 DIRECTIVES = {"language_level": 3, "wraparound": False, "cdivision": True, "embedsignature": False}
 DIRECTIVES |= {"boundscheck": CHECKED, "initializedcheck": CHECKED}
 DIRECTIVES["freethreading_compatible"] = True  # what threads share has locks, or is one thread's
@@ -26,6 +29,8 @@ SHARED = "fastimpl._cython_shared"  # Cython's code for memoryviews, else repeat
 
 if OPENMP not in ("auto", "require", "off"):
     raise SystemExit(f"MINIBATCH_GNN_OPENMP must be auto, require or off, got {OPENMP!r}")
+if not set(LEVELS) <= {"x86-64-v3", "x86-64-v4"}:
+    raise SystemExit(f"MINIBATCH_GNN_ARCH has x86-64-v3 and x86-64-v4 as levels, got {LEVELS}")
 if SANITIZE not in SANITIZERS:
     raise SystemExit(f"MINIBATCH_GNN_SANITIZE must be 0, 1 or thread, got {SANITIZE!r}")
 
@@ -89,17 +94,31 @@ class BuildExt(build_ext):
                 raise CompileError("MINIBATCH_GNN_OPENMP=require, but OpenMP does not compile")
             else:
                 self.warn("no OpenMP: fastimpl will use one thread (see fastimpl.build_info())")
+        first = f"-march={ARCH}"
         for ext in self.extensions:
             ext.extra_compile_args += compile_args
             ext.extra_link_args += link_args
+        for ext in self.extensions:
+            args = ext.extra_compile_args
+            if (level := level_of(ext)) and first in args:
+                args[args.index(first)] = f"-march={level}"
+            elif level:
+                raise CompileError(f"MINIBATCH_GNN_ARCH: the compiler does not know {ARCH}")
 
     def translate(self):
-        """Make the C files, as many at a time as there are processors."""
+        """Make the C files, as many at a time as there are processors, and copies for levels."""
+        kernels = [ext for ext in self.extensions if not level_of(ext)]
         options = {"nthreads": self.parallel, "force": self.force}
         options |= {"shared_utility_qualified_name": SHARED, "include_path": ["fastimpl/_declared"]}
-        in_c = cythonize(self.extensions, compiler_directives=DIRECTIVES, **options)
-        for ext, translated in zip(self.extensions, in_c, strict=True):
+        in_c = cythonize(kernels, compiler_directives=DIRECTIVES, **options)
+        for ext, translated in zip(kernels, in_c, strict=True):
             ext.sources = translated.sources
+        for ext in self.extensions:
+            if level := level_of(ext):
+                target = Path(ext.sources[0])
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(target.relative_to(LEVEL_FOLDER, level).read_bytes())
+                Path(self.get_ext_fullpath(ext.name)).parent.mkdir(parents=True, exist_ok=True)
 
     def works(self, compile_args, link_args=()):
         """Whether a program compiles and links with these flags."""
@@ -117,6 +136,20 @@ class BuildExt(build_ext):
         return True
 
 
+def at_level(ext, level):
+    """Return the Extension of the same module for a level, which has a copy of its C file."""
+    package, *parts = ext.name.split(".")
+    source = Path(LEVEL_FOLDER, level, package, *parts).with_suffix(".c").as_posix()
+    name = ".".join([package, "_levels", level, *parts])
+    return Extension(name, [source], include_dirs=["."])
+
+
+def level_of(ext):
+    """Return the level that an Extension is for, None for those that all processors run."""
+    package, folder, *rest = ext.name.split(".")
+    return rest[0] if folder == "_levels" and rest else None
+
+
 def processor():
     """Return what -march=native depends on, where the system tells."""
     info = Path("/proc/cpuinfo")
@@ -131,4 +164,5 @@ if __name__ == "__main__":  # a process of cythonize's may import this file
         Extension(source.rpartition(".")[0].replace("/", "."), [source], include_dirs=["."])
         for source in sources
     ]
+    kernels += [at_level(ext, level) for level in LEVELS for ext in kernels]
     setup(ext_modules=kernels, cmdclass={"build_ext": BuildExt})

@@ -5,8 +5,10 @@ the function, else the reference's own, bound to this package. `compiled` lists 
 """
 
 from fastimpl import _openmp as _openmp  # isort: skip -- before any kernel loads OpenMP
+from fastimpl import _levels as _levels
 
 try:
+    _levels.choose()  # before any other kernel
     from fastimpl import _forks as _forks
     from fastimpl._build import build_info as build_info
 except ModuleNotFoundError as error:

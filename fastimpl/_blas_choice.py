@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_info
 from fastimpl import _blas, _mkl
 from refimpl._files import replacing
 from refimpl._processor import processor
-from refimpl._products import size_of_parts
+from refimpl._products import parts_of
 from refimpl._threads import one_blas_thread
 
 VARIABLE = "MINIBATCH_GNN_BLAS"
@@ -86,7 +86,7 @@ def use(choice):
     """Let the kernels call a BLAS; no product may be running."""
     global _choice
     _blas.use(*choice.functions)
-    size_of_parts.cache_clear()  # what was tried with another BLAS
+    parts_of.cache_clear()  # what was tried with another BLAS
     _choice = choice
 
 

@@ -6,7 +6,7 @@ from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport uint64_t
 
 from fastimpl._interrupts cimport NUMBERS, Watch, new_watch, raise_if_stopped, stopped, stopped_at
-from fastimpl.layers._dropout cimport kept
+from fastimpl.layers._dropout cimport kept, or_zero
 
 cdef extern from "fastimpl/_dots.h":
     float dot_f32 "gnn_dot_f32"(const float* x, const float* y, Py_ssize_t f) noexcept nogil
@@ -73,7 +73,7 @@ def dropout(
         if stopped(&watch):
             continue
         for c in range(first, min(first + NUMBERS, count)):
-            Y[c] = X[c] * scale if kept(key, <uint64_t>c, least) else 0
+            Y[c] = or_zero(X[c] * scale, kept(key, <uint64_t>c, least))
     raise_if_stopped(&watch)
 
 
@@ -88,5 +88,5 @@ def dropout_rows(
         if stopped_at(&watch, i):
             continue
         for c in range(X.shape[1]):
-            Y[i, c] = X[i, c] * scale if kept(keys[i], <uint64_t>c, least) else 0
+            Y[i, c] = or_zero(X[i, c] * scale, kept(keys[i], <uint64_t>c, least))
     raise_if_stopped(&watch)

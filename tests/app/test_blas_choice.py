@@ -11,7 +11,7 @@ import pytest
 import fastimpl
 from fastimpl import _blas, _blas_choice, _mkl
 from fastimpl._blas_choice import Choice, choose, chosen, file_of, in_use, keep, kept_ratio, use
-from refimpl._products import size_of_parts
+from refimpl._products import parts_of
 from refimpl.lab.apps.cli import main
 
 KEY = {"processor": "Z80", "scipy": "openblas 1", "mkl": "7"}
@@ -203,10 +203,10 @@ def test_measuring_leaves_scipys_blas_in_use(monkeypatch):
 
 
 def test_another_blas_forgets_what_was_tried_with_the_one_before():
-    size_of_parts(lambda A, B, C, rows: np.matmul(A, B, out=C), np.dtype(np.float32), 3, 4)
-    assert size_of_parts.cache_info().currsize
+    parts_of(lambda A, B, C, rows: np.matmul(A, B, out=C), np.dtype(np.float32), 3, 4)
+    assert parts_of.cache_info().currsize
     use(Choice("scipy", "in a test"))
-    assert not size_of_parts.cache_info().currsize
+    assert not parts_of.cache_info().currsize
 
 
 @pytest.mark.parametrize("turn", [1, -1])
