@@ -7,7 +7,7 @@ bits, so no result depends on what was found.
 
 from time import perf_counter
 
-ROUNDS = 4  # timed calls of each way; the quickest of each counts
+ROUNDS = 3  # timed calls of each way; the quickest of each counts
 
 _times: dict[tuple, tuple[list[float], list[float]]] = {}
 
