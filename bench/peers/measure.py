@@ -21,8 +21,8 @@ from bench.peers.environment import PEERS
 from bench.peers.protocol import Contestant, ContestantError, MissingError, in_a_line
 from bench.timing import Times, in_turns, summary
 
-PAUSE = 0.05  # seconds for threads of the contestant before to go to sleep
-TURN = 0.02  # seconds of a turn at least, where up to 8 calls make it so long
+PAUSE = 0.25  # seconds for threads of the contestant before to go to sleep: Intel's spin for 0.2
+TURN, CALLS = 0.05, 16  # seconds of a turn at least, where up to so many calls make it so long
 SLOW, LONG = 10, 1.0  # so many times the fastest, and seconds a call: measured once
 DRAWS = 8  # whose sizes are compared
 
@@ -126,7 +126,7 @@ class Run:
         first = {name: self.turn(name, who)(0)[0] for name, who in tasks.items()}
         fastest = min(first.values())
         slow = [name for name in tasks if first[name] > max(SLOW * fastest, LONG)]
-        repeat = {name: int(min(8, max(1, TURN / first[name]))) for name in tasks}
+        repeat = {name: int(min(CALLS, max(1, TURN / first[name]))) for name in tasks}
         quick = {name: who for name, who in tasks.items() if name not in slow}
         turns = {name: self.turn(name, who, repeat[name]) for name, who in quick.items()}
         found = in_turns(turns, self.plan.rounds, warm_up=1)
