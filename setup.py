@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -58,6 +59,10 @@ class BuildExt(build_ext):
             self.force = self.force or before[0] != made_of[0]
             stamp.unlink(missing_ok=True)
             self.translate()
+            for folder in ("fastimpl", f"{self.build_lib}/fastimpl"):  # of an earlier build
+                for level in Path(folder, "_levels").glob("*"):
+                    if level.name not in LEVELS:
+                        shutil.rmtree(level)
             super().build_extensions()
             stamp.write_text("\n".join(made_of))
 

@@ -129,7 +129,10 @@ def _use_faster(version, path):
     ratio = kept
     if ratio is None:
         functions = _mkl.opened(path)
-        ratio = keep(key, measured_ratio(functions))
+        try:
+            ratio = keep(key, measured_ratio(functions))
+        finally:
+            _blas.use(*_choice.functions)
     speed = f"MKL is {ratio:.2f} times as fast, {'as kept' if kept else 'measured now'}"
     if ratio < FASTER:
         use(Choice("scipy", speed))
@@ -166,7 +169,8 @@ def file_of(key):
     elif sys.platform == "darwin":
         folder = Path.home() / "Library" / "Caches"
     else:
-        folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or "")
+        folder = folder if folder.is_absolute() else Path.home() / ".cache"
     digest = hashlib.blake2b(json.dumps(key).encode(), digest_size=8).hexdigest()
     return Path(folder, "minibatch-gnn", f"blas-{digest}.json")
 

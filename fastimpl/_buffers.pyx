@@ -1,7 +1,8 @@
 """Memory for large results, used again: a page that the system has just given is dear to touch.
 
 `empty` is numpy.empty, but when its array dies, its memory waits here for the next one of about
-that size. After a training step has been done once, the next ones ask the system for nothing.
+that size, or of more than half of it. After a training step has been done once, the next ones ask
+the system for nothing.
 """
 
 import math
@@ -17,6 +18,8 @@ cdef enum:
     SMALLEST = 1 << 15  # below this NumPy's own memory is as good
     STEPS = 4  # from a power of two to the next: subgraphs of about one size share memory
     PLACES = STEPS * 64
+
+MOST = 1 << 60  # bytes of an array: below what sizes are rounded to there is no overflow
 
 cdef size_t MOST_WAITING = <size_t>1 << 30  # bytes that may wait; more goes back to the system
 
@@ -130,6 +133,8 @@ def empty(shape, dtype):
     size = count * dtype.itemsize
     if size < SMALLEST:
         return np.empty(shape, dtype)
+    if size > MOST:
+        raise MemoryError(f"no memory for an array of {size} bytes")
     return np.frombuffer(borrowed(size), dtype, count).reshape(shape)
 
 

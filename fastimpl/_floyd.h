@@ -1,4 +1,4 @@
-/* Floyd's choice of a few numbers: the inner loop of neighbour sampling (refimpl/streams.py, floyd).
+/* Floyd's choice of a few numbers (refimpl/streams.py): the inner loop of neighbour sampling.
 
    A draw is compared with all picks so far: how many are smaller, which is its place, and whether
    it is there already; the places of those that are larger move up. Empty lanes hold a number that

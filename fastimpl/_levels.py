@@ -49,7 +49,9 @@ def choose():
     global chosen
     from fastimpl._processor import levels
 
-    there = [level for level in levels() if (FOLDER / level).is_dir()]
+    there = [
+        level for level in levels() if Finder(FOLDER / level).find_spec(f"{__package__}._graph")
+    ]
     asked = os.environ.get(VARIABLE) or "auto"
     if asked not in ("auto", BASE, *there):
         raise ValueError(

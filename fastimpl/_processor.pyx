@@ -2,16 +2,22 @@
 
 cdef extern from *:
     """
-    #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+    /* compilers that know the levels by name; what others build is for every processor */
+    #if defined(__clang__)
+    #define GNN_KNOWS_LEVELS (__clang_major__ >= 18)
+    #elif defined(__GNUC__)
+    #define GNN_KNOWS_LEVELS (__GNUC__ >= 12)
+    #else
+    #define GNN_KNOWS_LEVELS 0
+    #endif
+    #if GNN_KNOWS_LEVELS && defined(__x86_64__)
     static int gnn_has_v3(void) {
         __builtin_cpu_init();
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")
-            && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+        return __builtin_cpu_supports("x86-64-v3") != 0;
     }
     static int gnn_has_v4(void) {
-        return gnn_has_v3() && __builtin_cpu_supports("avx512f")
-            && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd")
-            && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+        __builtin_cpu_init();
+        return __builtin_cpu_supports("x86-64-v4") != 0;
     }
     #else
     static int gnn_has_v3(void) { return 0; }

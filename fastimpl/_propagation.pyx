@@ -252,10 +252,13 @@ def matmul_apart(
     cdef Py_ssize_t c_step = step_of(C), d_step = step_of(D)
     cdef const floating* b = &bias[0] if bias is not None else NULL
     cdef floating* block
+    cdef int team = <int>room.shape[0]
     cdef Watch watch = new_watch()
     if n == 0 or c == 0 or d == 0 or inner == 0:
         raise ValueError("a product to be taken apart needs rows and columns")
-    for i in prange((n + rows - 1) // rows, nogil=True, schedule="dynamic", chunksize=1):
+    for i in prange(
+        (n + rows - 1) // rows, nogil=True, schedule="dynamic", chunksize=1, num_threads=team
+    ):
         if stopped(&watch):
             continue
         first = i * rows

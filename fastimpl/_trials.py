@@ -2,7 +2,8 @@
 
 Which way is quicker depends on the processor, on how threads share its caches, and on what else
 was in them; that is measured where it matters, in the program itself. Both ways have the same
-bits, so no result depends on what was found.
+bits, so no result depends on what was found. A way may hold another trial: the quickest of its
+calls counts, and that is one in which the inner one went the quicker way.
 """
 
 from time import perf_counter

@@ -11,6 +11,7 @@ from fastimpl._trials import quicker
 from fastimpl._twin import twin
 from refimpl._products import are_alike, product_of_parts
 from refimpl._threads import blas_was_loaded, one_blas_thread
+from refimpl.layers._arguments import activate
 from refimpl.profiling import count, record, timed
 from refimpl.propagation import product_arguments, transposed_arguments
 
@@ -57,7 +58,8 @@ def may_pack(graph, X):
     """Whether a sparse product may copy parts of the columns: see docs/propagation.md."""
     parts = X.shape[1] * X.itemsize // _propagation.part_bytes
     return (
-        parts >= max_threads()
+        graph.n_dst > 0
+        and parts >= max_threads()
         and graph.n_src * _propagation.part_bytes <= PRIVATE_CACHE
         and graph.e >= ENTRIES_A_ROW * graph.n_dst
     )
@@ -85,7 +87,12 @@ def matmul_into(A, B, C, *, transpose_b=False, add=False, bias=None, relu=False)
     """
     count(dense=A.shape[0] * A.shape[1] * C.shape[1])
     with one_blas_thread():
-        if are_alike() and not (transpose_b or add):
+        if are_alike() and add and not transpose_b:
+            T = empty(C.shape, C.dtype)
+            product_of_parts(_products_of, A, B, T)
+            C += T
+            C[:] = activate(C, bias, relu)
+        elif are_alike() and not transpose_b:
             product_of_parts(_products_of, A, B, C, bias=bias, relu=relu)
         else:
             _propagation.matmul(A, B, transpose_b, C, add, bias, relu)
@@ -97,7 +104,8 @@ def matmul_apart_into(A, B, C, D, *, bias=None, relu=False):
     """Write A B to C and D, side by side, what is in D + bias or its ReLU."""
     count(dense=A.shape[0] * A.shape[1] * B.shape[1])
     rows = _propagation.rows_of_a_block(len(A))
-    room = empty((max_threads(), rows, B.shape[1]), A.dtype)
+    team = min(max_threads(), -(-len(A) // rows))
+    room = empty((team, rows, B.shape[1]), A.dtype)
     with one_blas_thread():
         _propagation.matmul_apart(A, B, C, D, bias, relu, room)
 

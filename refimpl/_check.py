@@ -161,7 +161,7 @@ def replaceable(arrays, *others):
         rest = [arrays[other] for other in arrays if other != name]
         if any(np.may_share_memory(values, other) for other in [*rest, *others]):
             raise ValueError(
-                f"{name} must share no memory with other arguments where overwrite is True"
+                f"{name} must share no memory with the other arrays where overwrite is True"
             )
 
 

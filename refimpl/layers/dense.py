@@ -72,7 +72,8 @@ def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None, overwrite=False):
         Gradient of the loss with respect to Y.
     need_dx : bool
     overwrite : bool
-        Whether `G_out` and `Y` may serve as working memory: what they held is lost.
+        Whether `G_out` and `Y` may be written over: what they held is lost, and results may lie
+        in them.
 
     Returns
     -------

@@ -97,7 +97,8 @@ def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True, overwrite=Fal
     G_out : (n_dst, h) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
     overwrite : bool
-        Whether `G_out` and ``out.X_out`` may serve as working memory: what they held is lost.
+        Whether `G_out` and ``out.X_out`` may be written over: what they held is lost, and
+        results may lie in them.
 
     Returns
     -------

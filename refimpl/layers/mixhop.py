@@ -112,7 +112,8 @@ def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx
         Gradient of the loss with respect to ``out.X_out``.
     need_dx : bool
     overwrite : bool
-        Whether `G_out` and ``out.X_out`` may serve as working memory: what they held is lost.
+        Whether `G_out` and ``out.X_out`` may be written over: what they held is lost, and
+        results may lie in them.
 
     Returns
     -------

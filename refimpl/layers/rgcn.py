@@ -117,7 +117,8 @@ def rgcn_backward(
         Gradient of the loss with respect to ``out.X_out``.
     need_dx : bool
     overwrite : bool
-        Whether `G_out` and ``out.X_out`` may serve as working memory: what they held is lost.
+        Whether `G_out` and ``out.X_out`` may be written over: what they held is lost, and
+        results may lie in them.
 
     Returns
     -------

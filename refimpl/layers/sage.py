@@ -126,7 +126,8 @@ def sage_backward(
     G_out : (n_dst, width of the output) array of the dtype of X
         Gradient of the loss with respect to ``out.X_out``.
     overwrite : bool
-        Whether `G_out` and ``out.X_out`` may serve as working memory: what they held is lost.
+        Whether `G_out` and ``out.X_out`` may be written over: what they held is lost, and
+        results may lie in them.
 
     Returns
     -------

@@ -94,6 +94,19 @@ def test_any_blocks_of_any_nodes_give_the_bits_of_the_plain_pass(gnn, kind, dtyp
         assert same(evaluation.run(W, lambda ids, X=X: X[ids]).logits, plain.logits[nodes])
 
 
+def test_an_added_product_has_the_same_bits_in_any_blocks(gnn):
+    """Of GraphSAGE's halves that are summed, where sums over neighbours come first."""
+    graph = graph_of(90, 400)
+    stack, W, X = case(
+        gnn, models.Sage(concat="sum"), 20, np.float32, graph, hidden=30, classifier="layer"
+    )
+    assert stack.layers["layer1"].order.forward == 1
+    plain = full_graph_forward(stack, W, graph, X)
+    for memory in (1, 3000, 20_000, 200_000):
+        evaluation = Evaluation(stack, graph, dtype=np.float32, memory=memory)
+        assert same(evaluation.run(W, lambda ids: X[ids]).logits, plain.logits)
+
+
 def test_the_bits_do_not_depend_on_threads(other_threads):
     graph = graph_of(3000, 15000)
     for kind in ("sage", "gat", "mixhop", "rgcn"):

@@ -60,7 +60,7 @@ def test_arrays_that_must_stay_are_refused(gnn, layer):
         layer.backward(gnn, hops, P, kept, G, way, overwrite=True)
     if G.size:
         shared = layer.output(kept)
-        with pytest.raises(ValueError, match="share no memory with other arguments"):
+        with pytest.raises(ValueError, match="share no memory with the other arrays"):
             layer.backward(gnn, hops, P, kept, shared, way, overwrite=True)
     with pytest.raises(TypeError, match="overwrite must be"):
         layer.backward(gnn, hops, P, kept, G.copy(), way, overwrite=1)

@@ -7,6 +7,7 @@ import pytest
 from strategies import even_graph
 
 import fastimpl
+import refimpl
 from fastimpl import _buffers
 from refimpl import TrainConfig
 from refimpl.lab.training.stack import Stack
@@ -66,6 +67,35 @@ def test_gradients_of_a_step_lie_where_others_did(model, monkeypatch):
     assert not kept
     for G, dX in found[1:-1]:  # the classifier's is the first, the first layer has none
         assert any(np.shares_memory(dX, array) for array in [*outputs, G])
+
+
+class Foreign:
+    """A layer of somebody else, whose gradients nobody may write over."""
+
+    def __init__(self, layer):
+        self.shapes, self.forward, self.inner = layer.shapes, layer.forward, layer
+
+    def backward(self, W, A, X, needed, G_out):
+        gradients, dX = self.inner.backward(W, A, X, needed, G_out)
+        dX.flags.writeable = False
+        return gradients, dX
+
+
+@pytest.mark.parametrize("gnn", [refimpl, fastimpl])
+def test_gradients_of_other_peoples_layers_are_left_alone(gnn):
+    config = TrainConfig(method="full", model="gcn", layers=3, hidden=9)
+    stack, graph = Stack(gnn, config, 9, CLASSES, False), even_graph(50, 8)
+    A = stack.adjacency(graph, gnn.transpose_perm(graph), dtype=np.float32)
+    X, Y = np.ones((50, 9), np.float32), np.eye(CLASSES, dtype=np.float32)[[0] * 50]
+    weights = stack.initial_weights(1, np.dtype(np.float32))
+    results = []
+    for _ in range(2):
+        logits, kept = stack.forward(weights, stack.operands(A), X)
+        G = stack.loss(logits, Y).gradient
+        results.append(stack.gradients(weights, stack.operands(A), kept, G))
+        stack.layers["layer2"] = Foreign(stack.layers["layer2"])
+    for name, gradient in results[0].items():
+        np.testing.assert_array_equal(results[1][name], gradient)
 
 
 def seen(backward, found):

@@ -178,12 +178,14 @@ class Stack:
 
         What `kept` and `G` hold is used up: layers write over it.
         """
-        gradients = {}
+        gradients, own = {}, True  # whether G is of a layer that knows that it is used up
         places = list(zip(self.layers.items(), self._each(operands), strict=True))
         for (place, layer), A in reversed(places):
             X, needed, mask = kept.pop(place)
-            reuse = {"overwrite": True} if getattr(layer, "overwrites", False) else {}
+            overwrites = getattr(layer, "overwrites", False)
+            reuse = {"overwrite": own} if overwrites else {}
             dW, G = layer.backward(weights_of(weights, place), A, X, needed, G, **reuse)
+            own = overwrites or mask is not None
             if mask is not None and G is not None:
                 G = self.gnn.dropout(G, self.config.dropout, mask)
             gradients.update({f"{place}.{name}": grad for name, grad in dW.items()})

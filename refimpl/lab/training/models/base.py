@@ -27,7 +27,8 @@ class ModelSettings(Settings):
     - ``draws``, if it has that and it is true: in training `forward` then has the argument `keys`,
       a key of the stream for each row of its output;
     - ``overwrites``, if it has that and it is true: `backward` then has the argument `overwrite`,
-      whether it may write over `G_out` and what `forward` returned, but not over X.
+      whether it may write over `G_out` and what `forward` returned, but not over X; and the
+      gradient of X that it returns can be written over.
 
     ``W`` has the weights by short name. ``A`` is an Adjacency, whose pattern is square on a
     subgraph, and a `Block` on sampled neighbours: fewer rows than columns then, and the first rows
