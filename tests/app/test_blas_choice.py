@@ -268,11 +268,11 @@ def test_info_and_build_info_name_the_blas(fake, capsys):
     assert "refimpl blas     NumPy's" in capsys.readouterr().out
 
 
-def test_a_wrong_value_is_said_in_a_line(monkeypatch, capsys):
+def test_a_wrong_value_is_said_in_a_line(monkeypatch, capsys, tmp_path):
     def wrong(name):
         monkeypatch.setenv("MINIBATCH_GNN_BLAS", "x")
         choose()
 
     monkeypatch.setattr("refimpl.lab.apps.options.importlib.import_module", wrong)
-    assert main(["train"]) == 2
+    assert main(["train", "--out", str(tmp_path / "run")]) == 2
     assert "MINIBATCH_GNN_BLAS must be auto, scipy or mkl, got 'x'" in capsys.readouterr().err
