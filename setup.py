@@ -151,8 +151,8 @@ def at_level(ext, level):
 
 def level_of(ext):
     """Return the level that an Extension is for, None for those that all processors run."""
-    package, folder, *rest = ext.name.split(".")
-    return rest[0] if folder == "_levels" and rest else None
+    _, folder, level, *_ = [*ext.name.split("."), "", "", ""]
+    return level if folder == "_levels" and level else None
 
 
 def processor():

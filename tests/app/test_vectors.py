@@ -69,6 +69,7 @@ def test_the_files_are_small_and_say_what_they_are():
         assert all(file["flags"].values())
         assert file["compare"]["rule"] == "exact" or file["compare"]["why"]
         parameters = set(inspect.signature(find(refimpl, kernel.name)).parameters)
+        parameters -= {"overwrite"}  # where results lie is no part of an answer
         for case in file["cases"]:
             assert set(case["args"]) - {"calls"} == parameters
             assert ("error" in case) != ("result" in case)
