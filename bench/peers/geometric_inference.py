@@ -1,6 +1,7 @@
 """The exact pass over a whole graph by torch_geometric's models, at once or layer by layer."""
 
 import torch
+from torch_geometric import typing
 from torch_geometric.data import Data
 from torch_geometric.loader import NeighborLoader
 from torch_geometric.nn.models import GAT, GCN, GraphSAGE
@@ -47,6 +48,8 @@ class Inference:
         """Return a call of the model's `inference`."""
         if model == "gcn":
             raise MissingError("`inference` knows no weights of edges")
+        if not (typing.WITH_PYG_LIB or typing.WITH_TORCH_SPARSE):
+            raise MissingError("NeighborLoader needs torch-sparse or pyg-lib")
         offsets, senders = (torch.from_numpy(held[name]) for name in ("indptr", "indices"))
         receivers = torch.repeat_interleave(torch.arange(len(self.X)), offsets.diff())
         data = Data(x=self.X, edge_index=torch.stack([senders.long(), receivers]))
