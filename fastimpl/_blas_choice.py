@@ -129,10 +129,7 @@ def _use_faster(version, path):
     ratio = kept
     if ratio is None:
         functions = _mkl.opened(path)
-        try:
-            ratio = keep(key, measured_ratio(functions))
-        finally:
-            _blas.use(*_choice.functions)
+        ratio = keep(key, measured_ratio(functions))
     speed = f"MKL is {ratio:.2f} times as fast, {'as kept' if kept else 'measured now'}"
     if ratio < FASTER:
         use(Choice("scipy", speed))
@@ -146,18 +143,20 @@ def measured_ratio(functions):
     A, B, C = (rng.standard_normal((SIDE, SIDE), np.float32) for _ in range(3))
     sides = {"scipy": (), "mkl": functions}
     best = {(name, kind): math.inf for name in sides for kind in PRODUCTS}
-    with one_blas_thread():
-        for name in sides:  # the first call prepares much
-            _blas.use(*sides[name])
-            _blas.product(A, B, C)
-        end = clock() + SECONDS
-        while clock() < end:
-            for name, kind in best:
+    try:
+        with one_blas_thread():
+            for name in sides:  # the first call prepares much
                 _blas.use(*sides[name])
-                begin = clock()
-                _blas.product(A, B, C, *kind)
-                best[name, kind] = min(best[name, kind], clock() - begin)
-    _blas.use()
+                _blas.product(A, B, C)
+            end = clock() + SECONDS
+            while clock() < end:
+                for name, kind in best:
+                    _blas.use(*sides[name])
+                    begin = clock()
+                    _blas.product(A, B, C, *kind)
+                    best[name, kind] = min(best[name, kind], clock() - begin)
+    finally:
+        _blas.use()
     seconds = {name: sum(best[name, kind] for kind in PRODUCTS) for name in sides}
     return seconds["scipy"] / seconds["mkl"]
 

@@ -202,6 +202,20 @@ def test_measuring_leaves_scipys_blas_in_use(monkeypatch):
     assert set(calls) == {(), (0, 0)} and calls[-1] == ()
 
 
+def test_measuring_that_is_interrupted_leaves_scipys_blas_in_use(monkeypatch):
+    calls = []
+
+    def product(*arguments):
+        if calls[-1]:
+            raise KeyboardInterrupt
+
+    fake = SimpleNamespace(use=lambda *functions: calls.append(functions), product=product)
+    monkeypatch.setattr(_blas_choice, "_blas", fake)
+    with pytest.raises(KeyboardInterrupt):
+        _blas_choice.measured_ratio(_mkl.Functions(1, 2))
+    assert calls == [(), (1, 2), ()]
+
+
 def test_another_blas_forgets_what_was_tried_with_the_one_before():
     parts_of(lambda A, B, C, rows: np.matmul(A, B, out=C), np.dtype(np.float32), 3, 4)
     assert parts_of.cache_info().currsize
