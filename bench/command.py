@@ -17,10 +17,11 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.machine import MAX_LOAD, THREADS, Watch, header
+from bench.machine import THREADS, header
 from bench.peers.protocol import ContestantError
 from bench.plotting import FORMATS, drawable
 from bench.timing import MIN_ROUNDS
+from refimpl.lab.apps.machine import MAX_LOAD, Watch
 
 BENCHMARKS = {
     "kernels": "bench.kernels",

@@ -23,7 +23,6 @@ taken to be the same for any number of ranks, although FreshGNN computes more th
 its cache.
 """
 
-import argparse
 import statistics
 from typing import NamedTuple
 
@@ -35,11 +34,11 @@ from bench.command import Common, UsageError, numbers
 from bench.demands import SEED, drawn_roots, even_parts, made_graph, minibatches
 from bench.markdown import significant, table
 from bench.plotting import Panel, draw
-from bench.policies import Policy
 from bench.timing import elapsed
 from bench.training import data_on, data_set, settings
 from refimpl.cost_models import gradient_exchange, parallel_speedup, parallel_step_seconds
 from refimpl.history.ring import OVERFLOWS
+from refimpl.lab.apps.figures.counting import Policy, Rules, planned
 from refimpl.loader import pairwise_exchange
 from refimpl.loader.features import one_sided_trace
 
@@ -123,23 +122,18 @@ def load(ids, needed, n, row_bytes):
 def loaded_by_fresh(options, graph, roots, graphs, ranks):
     """Return the nodes that each rank loads in each step of the second epoch, for `load`."""
     d, h, steps = options.features, options.hidden, len(graphs[0]) // ranks
-    own = argparse.Namespace(**vars(options), age=max(1, steps // 6))
-    own.floats = lambda d, n: int(options.share * n * d)
-    plan = gnn.history.plan_performance(
-        graph,
-        roots,
+    rules = Rules(
         options.fanouts,
         options.batch,
-        seed=SEED,
-        floats=own.floats(d, graph.n),
-        d=d,
-        h=h,
-        p=options.p_grad,
-        t_stale=own.age,
+        options.p_grad,
+        max(1, steps // 6),
+        options.share,
+        options.overflow,
     )
+    plan = planned(gnn, rules, graph, roots, d, h)
     found = [[None] * ranks for _ in range(steps)]
     for rank in range(ranks):
-        policy = Policy(own, graph, plan.hotness, d, h, plan=plan)
+        policy = Policy(gnn, rules, graph, plan.hotness, d, h, plan=plan)
         for epoch, of_epoch in enumerate(graphs):
             for step in range(steps):
                 ids = policy.step(epoch * steps + step, of_epoch[step * ranks + rank])

@@ -1,6 +1,5 @@
 """The benchmarks of FreshGNN's cache count what training counts."""
 
-import argparse
 import importlib
 import json
 
@@ -9,14 +8,10 @@ import pytest
 
 import fastimpl
 from refimpl import TrainConfig, methods
+from refimpl.lab.apps.figures.counting import SEED, Rules, graphs_of_batches, policies
 from refimpl.lab.data.communities import communities
 
 pytestmark = pytest.mark.runs
-
-
-@pytest.fixture
-def policies():
-    return importlib.import_module("bench.policies")
 
 
 @pytest.fixture
@@ -24,14 +19,11 @@ def storage():
     return importlib.import_module("bench.storage")
 
 
-def test_a_policy_loads_the_rows_that_training_loads(policies):
+def test_a_policy_loads_the_rows_that_training_loads():
     """The same batches, ranks and buffer: FreshGNN with random ranks, without its model."""
     data = communities(1, nodes=500)
     graph, d, h = data.train_graph, data.features.shape[1], 4
-    options = argparse.Namespace(
-        fanouts=[3, 2, 2], batch=25, p_grad=0.8, age=5, overflow="wrap", iterations=20
-    )
-    options.floats = lambda d, n: int(0.3 * n * d)
+    rules = Rules((3, 2, 2), batch=25, p_grad=0.8, t_stale=5, share=0.3, overflow="wrap")
     method = methods.Fresh(
         fanouts=(3, 2, 2),
         batch_size=25,
@@ -39,13 +31,13 @@ def test_a_policy_loads_the_rows_that_training_loads(policies):
         t_stale=5,
         control="random",
         hotness="profile",
-        buffer=4 * options.floats(d, graph.n),
+        buffer=4 * rules.floats(graph.n, d),
     )
-    config = TrainConfig(method=method, layers=3, hidden=h, rng=policies.SEED)
+    config = TrainConfig(method=method, layers=3, hidden=h, rng=SEED)
     roots = np.arange(graph.n, dtype=np.int32)
-    policy = policies.policies(options, graph, roots, d, h)["bidirectional"]
+    policy = policies(fastimpl, rules, graph, roots, d, h)["bidirectional"]
     with fastimpl.make_trainer(data, config) as trainer:
-        graphs = policies.graphs_of_batches(options, graph, roots)
+        graphs = graphs_of_batches(fastimpl, rules, graph, roots)
         for i, mfg in zip(range(20), graphs, strict=False):
             policy.step(i, mfg)
             before = trainer.counts_of_epoch.loaded

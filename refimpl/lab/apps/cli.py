@@ -7,6 +7,7 @@ from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.conformance import command as conformance
 from refimpl.lab.apps.convert import convert_command, convert_options
 from refimpl.lab.apps.errors import Interrupted, UserError
+from refimpl.lab.apps.figures import command as figure
 from refimpl.lab.apps.info import info
 from refimpl.lab.apps.option import add_options
 from refimpl.lab.apps.options import RUN, groups, run_options, train_options
@@ -59,6 +60,7 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     _add_info(commands, impl)
     trace.add_parser(commands, impl)
     conformance.add_parser(commands, impl)
+    figure.add_parser(commands, impl)
     return parser
 
 
@@ -220,6 +222,8 @@ def _run(arguments, impl, prog):
         return trace.run(arguments)
     if command in ("conformance", "vectors"):
         return conformance.run(arguments, impl)
+    if command == "figure":
+        return figure.run(arguments)
     if command == "info":
         return info(arguments.get("impl", impl))
     if command == "convert":

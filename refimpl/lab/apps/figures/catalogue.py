@@ -1,0 +1,42 @@
+"""All figures, by what the papers call them."""
+
+import importlib
+
+from refimpl.lab.apps.errors import UserError
+from refimpl.lab.training.config import suggestion
+
+PACKAGE = "refimpl.lab.apps.figures.experiments"
+MODULES = {
+    "V-fig14": "policies",
+}
+
+
+def known():
+    """Return all figures, a dict of `Figure` by id, in the papers' order."""
+    return {id: load(id) for id in MODULES}
+
+
+def load(id):
+    """Return the `Figure` with an id of `MODULES`."""
+    return importlib.import_module(f"{PACKAGE}.{MODULES[id]}").FIGURE
+
+
+def find(words):
+    """Return the figures that a user names; ``["all"]`` are all of them.
+
+    Raises
+    ------
+    UserError
+        If there is no such figure.
+    """
+    figures = known()
+    if words == ["all"]:
+        return list(figures.values())
+    names = {
+        name.lower(): figure for figure in figures.values() for name in (figure.id, *figure.also)
+    }
+    for word in words:
+        if word.lower() not in names:
+            close = suggestion(word.lower(), names)
+            raise UserError(f"there is no figure {word!r}{close}; minibatch-gnn figure list")
+    return list({figure.id: figure for figure in (names[word.lower()] for word in words)}.values())

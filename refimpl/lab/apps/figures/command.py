@@ -1,0 +1,205 @@
+"""`minibatch-gnn figure`: measure what a figure of the papers shows, and say what held."""
+
+import codecs
+import csv
+import os
+import sys
+from pathlib import Path
+
+from refimpl._files import replacing
+from refimpl.lab.apps.errors import UserError, user_errors
+from refimpl.lab.apps.figures import catalogue, panels
+from refimpl.lab.apps.figures.figure import Lab
+from refimpl.lab.apps.figures.runs import finish, machine
+from refimpl.lab.apps.options import load_implementation
+from refimpl.lab.apps.preparing import MOST_THREADS, limited_threads
+from refimpl.lab.apps.progress import Stages
+from refimpl.lab.apps.report import table, write_json
+from refimpl.lab.apps.results import results_in
+
+DESCRIPTION = (
+    "Run what a figure or table of the papers shows, at a size for this machine; write its rows "
+    "(.csv), its settings, table and verdicts (.json) and its picture (.svg and .png), and say of "
+    "each claim of the paper whether it holds here. Stopped, it goes on where it was: a finished "
+    "run is kept in the folder and not done again."
+)
+OUT = "figures"
+QUICK_OUT = "figures-quick"  # so that a tiny run never takes the place of a whole one
+
+
+def add_parser(commands, impl):
+    """Add the command to `commands`; `impl` is the default implementation."""
+    parser = commands.add_parser(
+        "figure",
+        help="measure what a figure or table of the papers shows, and say what held",
+        description=DESCRIPTION,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "figures",
+        nargs="+",
+        metavar="ID",
+        help='figures, such as V-fig14 or I-tab2; "list" shows them, "all" does all',
+    )
+    parser.add_argument(
+        "--data",
+        metavar="SOURCE",
+        help="a data set as train takes it, for the figures that do not make their own graphs "
+        "(default: one that is made on the spot)",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help=f"folder to write to (default: {OUT}, or {QUICK_OUT} with --quick)",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="tiny, to see that it works (default: off)"
+    )
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        metavar="COUNT",
+        help="train with seeds 0, 1, .. (default: the figure's own; 1 with --quick)",
+    )
+    parser.add_argument(
+        "--threads", type=int, metavar="COUNT", help="the most to use (default: one for each core)"
+    )
+    parser.add_argument(
+        "--impl", metavar="NAME", default=impl, help=f"implementation (default: {impl})"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="do finished runs once more (default: off)"
+    )
+
+
+def run(arguments):
+    """Run the command; `arguments` is what the parser gave, as a dict.
+
+    Raises
+    ------
+    UserError
+        If there is no such figure, or an option cannot be.
+    """
+    words = arguments["figures"]
+    if words == ["list"]:
+        return _list()
+    chosen = catalogue.find(words)
+    for name, most in (("seeds", 1000), ("threads", MOST_THREADS)):
+        if arguments[name] is not None and not 1 <= arguments[name] <= most:
+            raise UserError(f"--{name} must be in [1, {most}], got {arguments[name]}")
+    if arguments["data"] is not None and words != ["all"]:
+        own = [figure.id for figure in chosen if figure.data is None]
+        if own:
+            raise UserError(f"--data does not apply to {', '.join(own)}: it makes its own graphs")
+    gnn = load_implementation(arguments["impl"])
+    with user_errors():
+        folder = Path(arguments["out"] or (QUICK_OUT if arguments["quick"] else OUT))
+    names = tuple(f"{figure.id}.{kind}" for figure in chosen for kind in ("csv", "json"))
+    with results_in(folder, names, keep=False), limited_threads(arguments["threads"]):
+        for figure in chosen:
+            _make(figure, _lab(figure, gnn, arguments), folder, arguments["again"])
+    return 0
+
+
+def _list():
+    figures = catalogue.known()
+    rows = [(id, ", ".join(figure.also), figure.title) for id, figure in figures.items()]
+    widths = [max(len(row[i]) for row in rows) for i in range(2)]
+    for id, also, title in rows:
+        print(f"{id:{widths[0]}}  {also:{widths[1]}}  {title}")
+    return 0
+
+
+def _lab(figure, gnn, arguments):
+    quick = arguments["quick"]
+    return Lab(
+        gnn=gnn,
+        sizes={**figure.full, **(figure.quick if quick else {})},
+        data=figure.data and (arguments["data"] or figure.data),
+        seeds=arguments["seeds"] or (1 if quick else figure.seeds),
+        threads=arguments["threads"] or os.cpu_count() or 1,
+        quick=quick,
+    )
+
+
+def _make(figure, lab, folder, again):
+    """Do the runs of a figure, write its files, and print its table and verdicts."""
+    print(f"{figure.id}: {figure.title}", flush=True)
+    with Stages() as stages:
+        done = finish(
+            figure, lab, folder, again=again, show=lambda share: stages.show(figure.id, share)
+        )
+    titles, lines = figure.table(lab, done.rows)
+    verdicts = figure.judge(lab, done.rows)
+    shown = panels_of(figure, lab, done.rows)
+    _write_rows(folder / f"{figure.id}.csv", done.rows)
+    write_json(folder / f"{figure.id}.json", _record(figure, lab, done, titles, lines, verdicts))
+    drawn = _draw(folder, figure, shown, lab, done)
+    print()
+    print(table([[str(word) for word in line] for line in (titles, *lines)]))
+    for verdict in verdicts:
+        print(f"\n{verdict.where}: {verdict.says}\n  here: {verdict.ours}")
+        print(f"  {verdict.outcome}" + (f": {verdict.because}" if verdict.because else ""))
+    if lab.quick:
+        print("\nquick: these sizes are too small for the verdicts to mean anything")
+    if done.noisy:
+        print("\nnoisy: other programs ran meanwhile; do not quote these times")
+    known = f", {done.kept} of {done.runs} runs were there" if done.kept else ""
+    files = ["csv", "json", *drawn]
+    names = ", ".join(str(folder / f"{figure.id}.{kind}") for kind in files)
+    print(f"\nwrote {names} ({done.seconds:.0f} s{known})\n", flush=True)
+
+
+def panels_of(figure, lab, rows):
+    """Return the panels of a figure; at least one."""
+    shown = figure.panels(lab, rows)
+    assert shown, figure.id
+    return shown
+
+
+def _record(figure, lab, done, titles, lines, verdicts):
+    return {
+        "id": figure.id,
+        "also": list(figure.also),
+        "title": figure.title,
+        "command": f"minibatch-gnn figure {figure.id}" + (" --quick" if lab.quick else ""),
+        "date": done.date,
+        "seconds": done.seconds,
+        "timed": figure.timed,
+        "noisy": done.noisy,
+        "machine": machine(lab),
+        "settings": {
+            "impl": lab.gnn.__name__,
+            "data": lab.data,
+            "seeds": lab.seeds,
+            "sizes": lab.sizes,
+        },
+        "titles": list(titles),
+        "table": [[str(word) for word in line] for line in lines],
+        "verdicts": [verdict._asdict() for verdict in verdicts],
+    }
+
+
+def _write_rows(path, rows):
+    """Write rows as CSV, every digit kept; empty where a row has no such column."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with replacing(path) as file:
+        writer = csv.DictWriter(codecs.getwriter("utf-8")(file), columns)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _draw(folder, figure, shown, lab, done):
+    """Draw the picture; return the kinds of files, or none and say so without matplotlib."""
+    data = f"{lab.data}, " if lab.data else ""
+    note = f"{figure.id}: {data}{lab.gnn.__name__}, {lab.threads} threads, {done.date}"
+    try:
+        for kind in panels.FORMATS:
+            panels.draw(folder / f"{figure.id}.{kind}", shown, note)
+    except ImportError:
+        print(
+            "note: no picture without matplotlib: pip install 'minibatch-gnn[plot]'",
+            file=sys.stderr,
+        )
+        return []
+    return list(panels.FORMATS)

@@ -1,0 +1,1 @@
+"""One module for each figure or table: what it measures, what the paper claims, what is drawn."""

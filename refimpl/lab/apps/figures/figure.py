@@ -1,0 +1,141 @@
+"""What a figure is: runs that give rows, a table and a picture of them, and verdicts on claims.
+
+A module in `experiments` ends with ``FIGURE = Figure(..)``. Its functions take a `Lab` and rows:
+
+    cells(lab)          the runs, each a dict of plain values that says all about it
+    measure(lab, cell)  rows of one run: a list of dicts of plain values
+    table(lab, rows)    (titles, rows of words) for the terminal and the documentation
+    judge(lab, rows)    a `Verdict` for each claim of the paper
+    panels(lab, rows)   what is drawn, see `panels`
+
+Rows carry the values of their cell, so that a CSV file of them is complete. What is compared in
+time is measured in turns in one run.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from refimpl.lab.apps.errors import user_errors
+from refimpl.lab.data.loading import load_dataset
+
+HOLDS = "holds"
+WEAKER = "holds weaker"
+FAILS = "does not hold here"
+UNTESTED = "cannot be tested here"
+OUTCOMES = HOLDS, WEAKER, FAILS, UNTESTED
+
+
+class Verdict(NamedTuple):
+    """What became of a claim.
+
+    Attributes
+    ----------
+    claim : str
+        Its name in docs/results.toml, such as "I-sampling-20x".
+    where : str
+        The paper and the section, such as "I section VI-C".
+    says : str
+        The claim, with its number.
+    ours : str
+        What was found here, with its number; of what is not tested, the nearest thing that was.
+    outcome : str
+        Of `OUTCOMES`.
+    because : str
+        Why; needed where it was not tested.
+    """
+
+    claim: str
+    where: str
+    says: str
+    ours: str
+    outcome: str
+    because: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure or table of the papers, and how it is made again.
+
+    Attributes
+    ----------
+    id : str
+        A letter of the paper and its item: "V-fig14". Others that it shows as well are in `also`.
+    title : str
+    full, quick : dict
+        Sizes of the runs; `quick` only those that differ.
+    cells, measure, table, judge, panels : callables
+        See the module.
+    data : str or None
+        The data set where the user gives none; None if it makes its own graphs.
+    seeds : int
+        How many, where the user does not say.
+    timed : bool
+        Whether it shows times, which a busy machine spoils.
+    also : tuple of str
+    """
+
+    id: str
+    title: str
+    full: dict[str, Any]
+    quick: dict[str, Any]
+    cells: Callable[..., list]
+    measure: Callable[..., list]
+    table: Callable[..., tuple]
+    judge: Callable[..., list]
+    panels: Callable[..., list]
+    data: str | None = None
+    seeds: int = 3
+    timed: bool = False
+    also: tuple[str, ...] = ()
+
+
+@dataclass
+class Lab:
+    """What an experiment runs with.
+
+    Attributes
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    sizes : dict
+        `Figure.full`, or that with what `Figure.quick` changes.
+    data : str or None
+        The data set, as `load_dataset` takes it.
+    seeds : int
+    threads : int
+        The most that may be used.
+    quick : bool
+    """
+
+    gnn: Any
+    sizes: dict[str, Any]
+    data: str | None = None
+    seeds: int = 1
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    quick: bool = False
+    kept: dict = field(default_factory=dict, repr=False)
+
+    def dataset(self, **options):
+        """Return the data set, read once; `options` are those of `load_dataset`."""
+        return self.once(
+            ("dataset", self.data, *sorted(options.items())), lambda: self._load(options)
+        )
+
+    def _load(self, options):
+        with user_errors():
+            return load_dataset(self.data, **options)
+
+    def once(self, key, make):
+        """Return what `make` returns, made once for all runs; the last few are kept."""
+        if key not in self.kept:
+            while len(self.kept) >= 4:  # a large graph each, perhaps
+                del self.kept[next(iter(self.kept))]
+            self.kept[key] = make()
+        return self.kept[key]
+
+    def thread_counts(self):
+        """Return 1, 2, 4, .. and `threads`."""
+        doubled = [2**k for k in range(self.threads.bit_length()) if 2**k < self.threads]
+        return [*doubled, self.threads]

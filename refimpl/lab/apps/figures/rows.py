@@ -1,0 +1,47 @@
+"""Rows of runs put together: picked, grouped, and made means with their ranges."""
+
+import statistics
+from typing import NamedTuple
+
+
+class Spread(NamedTuple):
+    """The mean of some numbers, and the least and the largest of them."""
+
+    mean: float
+    low: float
+    high: float
+
+    def text(self, form=".3f", *, scale=1.0, unit=""):
+        """Return the mean, with the range in brackets where there is one."""
+        mean, low, high = (f"{scale * x:{form}}" for x in self)
+        spans = "" if low == high else f" ({low} to {high})"
+        return f"{mean}{unit}{spans}"
+
+
+def spread(values):
+    """Return the `Spread` of some numbers, at least one."""
+    values = list(values)
+    return Spread(statistics.fmean(values), min(values), max(values))
+
+
+def pick(rows, **want):
+    """Return the rows that have these values."""
+    return [row for row in rows if all(row.get(key) == value for key, value in want.items())]
+
+
+def values_of(rows, key):
+    """Return the different values of a column, in the order in which they come."""
+    return list(dict.fromkeys(row[key] for row in rows if key in row))
+
+
+def spread_of(rows, key, **want):
+    """Return the `Spread` of a column over the rows that have these values."""
+    return spread(row[key] for row in pick(rows, **want))
+
+
+def curve_of(rows, x, y, **want):
+    """Return x, and the mean, least and largest y at each: what `panels.Curve` takes."""
+    chosen = pick(rows, **want)
+    xs = sorted(values_of(chosen, x))
+    spreads = [spread_of(chosen, y, **{x: value}) for value in xs]
+    return xs, [s.mean for s in spreads], [s.low for s in spreads], [s.high for s in spreads]
