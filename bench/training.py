@@ -1,18 +1,8 @@
-"""The benchmarks that train, in one place: settings, data, trainers, stacks."""
+"""The benchmarks that train, in one place: data and stacks."""
 
-from time import perf_counter
-
-import numpy as np
-
-from refimpl import Dataset, load_dataset
+from refimpl import load_dataset
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.config import config_from
 from refimpl.lab.training.stack import Stack
-
-
-def settings(method, *, model="sage", model_options=None, **options):
-    """Return a `TrainConfig`."""
-    return config_from({"method": method, "model": model, **(model_options or {}), **options})
 
 
 def data_set(name="communities", nodes=None):
@@ -20,45 +10,6 @@ def data_set(name="communities", nodes=None):
     return communities(0, nodes=nodes) if nodes else load_dataset(name)
 
 
-def data_on(graph, roots, features, classes=10, seed=0):
-    """Return a data set to train on some roots of a whole graph.
-
-    Classes are drawn, and features are the mean of a node's class plus noise.
-    """
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, classes, graph.n, np.int16)
-    X = rng.standard_normal((graph.n, features), np.float32)
-    X += rng.standard_normal((classes, features), np.float32)[labels]
-    none = np.arange(0)
-    return Dataset("made", graph, X, labels, roots, none, none, setting="transductive")
-
-
 def layers_of(package, config, width, classes):
     """Return the layers that training would build over a package."""
     return Stack(package, config, width, classes, multilabel=False)
-
-
-def epochs(trainer, count, spent=lambda: 0):
-    """Train on; return for each epoch its rows, its seconds and what it spent.
-
-    Parameters
-    ----------
-    trainer : from `fastimpl.make_trainer`, of a method that loads rows
-    count : int
-    spent : callable
-        Returns a number that rises, such as bytes read.
-    """
-    found = []
-    for _ in range(count):
-        before, begin = spent(), perf_counter()
-        trainer.epoch()
-        seconds, load = perf_counter() - begin, trainer.state.loads[-1]
-        found.append(
-            {
-                "seconds": seconds,
-                "spent": spent() - before,
-                "rows": load["loaded"],
-                "needed": load["inputs"],
-            }
-        )
-    return found

@@ -7,7 +7,12 @@ from refimpl.lab.training.config import suggestion
 
 PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
+    "V-fig11": "devices",
     "V-fig14": "policies",
+    "V-fig15": "generator",
+    "V-fig16": "depth_io",
+    "V-fig17": "topologies",
+    "V-fig18": "exchange",
 }
 
 

@@ -7,7 +7,7 @@ embedding decides what is worth its place, so this is varied too.
 """
 
 from refimpl.lab.apps.figures.counting import Rules, shares_saved
-from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
 from refimpl.lab.apps.figures.panels import Bars
 from refimpl.lab.apps.figures.rows import pick, values_of
 from refimpl.lab.data.generators import power_law
@@ -78,7 +78,7 @@ def judge(_lab, rows):
             "features and embeddings in one cache, those that save most first, save 59.0% of "
             "the rows",
             f"{best:.1%} ({where})",
-            HOLDS if best >= 0.55 else WEAKER if best > features else FAILS,
+            graded(best, 0.59, nothing=features),
         ),
         Verdict(
             "V-io-order",
