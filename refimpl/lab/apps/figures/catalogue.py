@@ -7,6 +7,9 @@ from refimpl.lab.training.config import suggestion
 
 PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
+    "I-tab1": "datasets",
+    "I-thm2": "partition",
+    "J-fig6": "cache_misses",
     "V-fig11": "devices",
     "V-fig14": "policies",
     "V-fig15": "generator",
