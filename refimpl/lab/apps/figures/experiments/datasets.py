@@ -7,7 +7,7 @@ ones, as in the tables of I and J; V does not say what it counts.
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.apps.figures.figure import HOLDS, UNTESTED, Figure, Verdict
 from refimpl.lab.apps.figures.panels import Bars
-from refimpl.lab.apps.figures.rows import pick, values_of
+from refimpl.lab.apps.figures.rows import pick
 from refimpl.lab.data.loading import load_dataset
 
 PRINTED = {  # paper: {name: (nodes, edges, features, classes)}
