@@ -129,7 +129,7 @@ FIGURE = Figure(
         "iterations": 300,
         "counted": 200,
     },
-    quick={"nodes": 2000, "iterations": 12, "counted": 6},
+    quick={"nodes": 400, "degree": 10, "batch": 5, "iterations": 6, "counted": 3},
     cells=cells,
     measure=measure,
     table=table,
