@@ -14,12 +14,13 @@ from refimpl.lab.data.generators import power_law
 from refimpl.streams import SHUFFLE, key
 
 SEED = 0
+BOTH, BEST = "half and half", "with performance"
 PRINTED = {  # V section 7.4, means over the two graphs
     "degree": 36.4,
     "PageRank": 38.0,
     "embeddings": 36.7,
-    "bidirectional": 43.4,
-    "with performance": 59.0,
+    BOTH: 43.4,  # the text has the cache that both kinds share for the last alone
+    BEST: 59.0,
 }
 
 
@@ -67,8 +68,8 @@ def judge(_lab, rows):
     """Judge by the widths of the paper's MAG240M, 768 and 256, which come first."""
     d, h = _widths(rows)[0]
     found = _saved(rows, "wrap", d, h)
-    best, features = found["with performance"], max(found["degree"], found["PageRank"])
-    alone, both = found["embeddings"], found["bidirectional"]
+    best, features = found[BEST], max(found["degree"], found["PageRank"])
+    alone, both = found["embeddings"], found[BOTH]
     where = f"d = {d}, h = {h}, training's own rule of a full buffer"
     ordered = max(alone, features) < both < best
     return [
