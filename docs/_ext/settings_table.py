@@ -13,7 +13,7 @@ from importlib import import_module
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from refimpl.lab.apps.option import flag, hyphenated
+from refimpl.lab.apps.option import hyphenated
 from refimpl.lab.apps.options import option_of, train_options
 from refimpl.lab.training.printed import PRINTED, default_of
 from refimpl.lab.training.settings import settings_of
@@ -65,18 +65,27 @@ def printed_rows():
     found = []
     for one in PRINTED:
         option, default = options[one.name], default_of(one.name)
-        shown_default = option.shown if default is None else option.as_typed(default)
+        value, usual = (
+            option.shown if v is None else typed(option, v) for v in (one.value, default)
+        )
         found.append(
             (
                 one.erratum,
                 one.where,
                 option.flag,
-                option.as_typed(one.value),
-                shown_default,
+                value,
+                usual,
                 " and ".join(condition(options[other], of) for other, of in one.only.items()),
             )
         )
     return found
+
+
+def typed(option, value):
+    """Return a value as the user would write it, that of a switch as on or off."""
+    if option.sets is None:
+        return option.as_typed(value)
+    return "on" if value == option.sets else "off"
 
 
 def condition(option, values):
@@ -84,7 +93,7 @@ def condition(option, values):
     if values == (False,):
         return f"without {option.flag}"
     if set(values) == set(KERNELS):
-        return f"any {flag(option.name)}"
+        return "any sampler"
     return f"{option.flag} {', '.join(map(hyphenated, values))}"
 
 
