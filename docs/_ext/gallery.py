@@ -1,15 +1,15 @@
 """The directives of the gallery: the papers' figures as `minibatch-gnn figure` measured them.
 
-```{paper-figures}                 a section for each figure: picture, what one sees, claims, numbers
+```{paper-figures}               a section for each figure: picture, what one sees, claims, numbers
 ```
 
-```{paper-figure} V-fig14          the same of one, without a heading
+```{paper-figure} V-fig14        the same of one, without a heading
 ```
 
-```{paper-items}                   every figure and table of the papers, with its command
+```{paper-items}                 every figure and table of the papers, with its command
 ```
 
-```{paper-claims}                  every headline claim, with what became of it
+```{paper-claims}                every headline claim, with what became of it
 ```
 
 docs/results.toml says what each shows and claims; docs/results holds what was measured.
