@@ -155,13 +155,15 @@ def panels(lab, rows):
         }
         curves["as many as ranks"] = Curve(ranks, ranks, marked=False)
         title = f"model: {_network(network)}"
-        shown.append(Lines(title, "ranks", "speed-up", curves, log, ranks[::2]))
+        shown.append(Lines(title, "ranks", "speed-up", curves, log, ranks[:: 1 + len(ranks) // 6]))
     read = {}
     for method in METHODS:
         x, y, *_ = curve_of(counted, "ranks", "busiest", method=method)
         read[method] = Curve(x, [value / MIB for value in y])
     label = "MiB of the busiest rank, a step"
-    shown.append(Lines("counted", "ranks", label, read, {"xscale": "log"}, ranks[::2]))
+    shown.append(
+        Lines("counted", "ranks", label, read, {"xscale": "log"}, ranks[:: 1 + len(ranks) // 6])
+    )
     return shown
 
 
