@@ -158,7 +158,8 @@ def test_random_graphs_are_made_on_the_spot(sample):
 # For each sampler: sizes that a graph of 6600 nodes leads to, and all its flags with new values.
 BUDGET = {"frontier": 165, "budget": 1320}
 FRONTIER = {"frontier": 50, "budget": 400, "degree_cap": 9, "include": "popped"}
-DASHBOARD = {**FRONTIER, "eta": 3.5, "lanes": 4, "probe_range": "used", "overflow": "grow"}
+DASHBOARD = {**FRONTIER, "eta": 3.5, "lanes": 4}
+DASHBOARD |= {"probing": "lanes", "probe_range": "used", "overflow": "grow"}
 SAMPLER_OPTIONS = {
     "frontier": (BUDGET, FRONTIER),
     "bucket": (BUDGET, FRONTIER),

@@ -1,0 +1,1 @@
+"""What the figures show: one module for each measurement."""
