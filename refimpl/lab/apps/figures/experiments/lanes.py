@@ -93,7 +93,7 @@ def _predictions(gnn, graph, m, n, eta, lanes, version):
     models.sample_cost_from_graph(graph, 1, eta, n, m, version)  # raises before anything is timed
     d = graph.e / graph.n
     entries = min(max(math.ceil(eta * m * d), FEWEST), 2**31 - 1)
-    spent = models.calibrate(gnn, entries=entries)
+    spent = models.calibrate(entries=entries)
     costs = {"c_rand": spent.c_rand, "c_mem": spent.c_mem}
     cost = models.sample_cost_from_graph(graph, 1, eta, n, m, version, **costs).corrected
     found = {}
