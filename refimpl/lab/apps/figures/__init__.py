@@ -1,1 +1,1 @@
-"""Figures of the papers, measured again."""
+"""The papers' figures and tables, measured again: `minibatch-gnn figure`."""

@@ -1,1 +1,1 @@
-"""What the figures show: one module for each measurement."""
+"""One module for each figure or table: what it measures, what the paper claims, what is drawn."""
