@@ -146,7 +146,7 @@ def at_level(ext, level):
     package, *parts = ext.name.split(".")
     source = Path(LEVEL_FOLDER, level, package, *parts).with_suffix(".c").as_posix()
     name = ".".join([package, "_levels", level, *parts])
-    return Extension(name, [source], include_dirs=["."])
+    return Extension(name, [source], include_dirs=["."], depends=ext.depends)
 
 
 def level_of(ext):
@@ -165,8 +165,10 @@ def processor():
 if __name__ == "__main__":  # a process of cythonize's may import this file
     sources = [SHARED.replace(".", "/") + ".c"]  # takes longest: first
     sources += [path.as_posix() for path in sorted(Path("fastimpl").rglob("_*.pyx"))]
+    headers = [path.as_posix() for path in sorted(Path("fastimpl").rglob("*.h"))]
+    settings = {"include_dirs": ["."], "depends": headers}  # one may be included by another
     kernels = [
-        Extension(source.rpartition(".")[0].replace("/", "."), [source], include_dirs=["."])
+        Extension(source.rpartition(".")[0].replace("/", "."), [source], **settings)
         for source in sources
     ]
     kernels += [at_level(ext, level) for level in LEVELS for ext in kernels]

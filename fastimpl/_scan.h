@@ -5,6 +5,7 @@
    is its local id. Only words that hold a member have a valid rank. */
 #include <stdint.h>
 #include "fastimpl/_interrupts.h"
+#include "fastimpl/_prefetch.h"
 #if defined(__AVX512F__) && defined(__AVX512VPOPCNTDQ__) && defined(__AVX512VL__)
 #include <immintrin.h>
 #define GNN_WIDE_SCAN 1
@@ -13,12 +14,6 @@
 #endif
 
 typedef struct { uint32_t bits; int32_t rank; } gnn_word;
-
-#if defined(__GNUC__)
-#define gnn_prefetch(address) __builtin_prefetch(address)
-#else
-#define gnn_prefetch(address) ((void)(address))
-#endif
 
 static inline int gnn_popcount(uint32_t x) {
 #if defined(__GNUC__)

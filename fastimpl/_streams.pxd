@@ -4,42 +4,18 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fastimpl._interrupts cimport Watch
 
-cdef extern from *:
-    """
-    #include <stdint.h>
-    #define GNN_GOLD UINT64_C(0x9E3779B97F4A7C15)
-    static inline uint64_t gnn_mix(uint64_t x) {
-        x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-        x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-        return x ^ (x >> 31);
-    }
-    static inline double gnn_uniform(uint64_t k, uint64_t c) {
-        return (double)(gnn_mix(k + GNN_GOLD * (c + 1)) >> 11) * 0x1p-53;
-    }
-    #if defined(__GNUC__)
-    #define gnn_lowest_bit(x) __builtin_ctzll(x)
-    #else
-    static inline int gnn_lowest_bit(uint64_t x) {
-        int i = 0;
-        while (!(x & 1)) { x >>= 1; i++; }
-        return i;
-    }
-    #endif
-    """
+cdef extern from "fastimpl/_streams.h":
     uint64_t GOLD "GNN_GOLD"
     uint64_t mix "gnn_mix"(uint64_t x) noexcept nogil
     double uniform "gnn_uniform"(uint64_t k, uint64_t c) noexcept nogil
+    # draw number c of stream k, in [0, n)
+    int64_t below "gnn_below"(uint64_t k, uint64_t c, int64_t n) noexcept nogil
     int lowest_bit "gnn_lowest_bit"(uint64_t x) noexcept nogil
 
 
 cdef inline uint64_t absorb(uint64_t k, uint64_t part) noexcept nogil:
     """The key that has one part more than k."""
     return mix(k + GOLD + part)
-
-
-cdef inline int64_t below(uint64_t k, uint64_t c, int64_t n) noexcept nogil:
-    """Draw number c of stream k, in [0, n)."""
-    return <int64_t>(uniform(k, c) * <double>n)
 
 
 cdef int64_t displaced_size(int64_t m) noexcept nogil

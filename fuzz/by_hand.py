@@ -168,10 +168,15 @@ USE = [
     ("state_dict", {}),
 ]
 
+DASHBOARD = {"graph": RING, "main": 1, "probe": 2, "m": 3, "n": 20, "eta": 3.0}
+IN_LANES = {**DASHBOARD, "lanes": 8, "probing": "lanes", "probe_range": "used", "overflow": "grow"}
+
 CALLS = {
     name: one(make)
     for name, make in {
         "as_seed": fixed(rng=7),
+        "dashboard": fixed(**IN_LANES),
+        "pin_tile": fixed(**IN_LANES),
         "Graph": fixed(indptr=PAW.indptr, indices=PAW.indices),
         "Block": fixed(start=[0, 2], end=[2, 3], indices=[0, 1, 2], n_src=3, edge_ids=[4, 5, 6]),
         "Adjacency": fixed(graph=PAW, data=LAW, data_t=LAW, graph_t=None, perm=None),

@@ -94,7 +94,7 @@ def sampler_options(draw, graph, name):
     }
     if name == "pin_tile":
         options["eta"] = draw(st.sampled_from([1.01, 1.2, 1.5, 2, 3.0]), label="eta")
-        options["lanes"] = draw(st.sampled_from([1, 3, 4, 8, 16, 33]), label="lanes")
+        options["lanes"] = draw(st.sampled_from([1, 2, 3, 4, 7, 8, 16, 33]), label="lanes")
         options["probe_range"] = draw(st.sampled_from(["capacity", "used"]), label="probe_range")
         options["overflow"] = draw(st.sampled_from(["truncate", "grow"]), label="overflow")
     return options

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memmove, memset
 
-from fastimpl._streams cimport below
+from fastimpl.samplers._probes cimport Probes, first_hit, start_probes
 from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, room, weight_of
 
 ctypedef struct Column:
@@ -20,6 +20,7 @@ ctypedef struct Board:
     int64_t s
     int64_t used  # IA[s].start
     int64_t valid
+    Probes probes
 
 
 cdef inline Board* board_of(Walker* walker) noexcept nogil:
@@ -60,6 +61,7 @@ cdef int set_up(Walker* walker) noexcept nogil:
     cdef Board* board = <Board*>room(walker, FIRST, sizeof(Board))
     if board == NULL:
         return -1
+    start_probes(&board.probes, walker.probe)
     board.IA = <Column*>room(walker, SECOND, <size_t>(walker.options.n + 1) * sizeof(Column))
     if board.IA == NULL:
         return -1
@@ -80,15 +82,10 @@ cdef int set_up(Walker* walker) noexcept nogil:
 cdef int64_t pop(Walker* walker) noexcept nogil:
     cdef Board* board = board_of(walker)
     cdef int64_t limit = board.used if walker.options.probe_used else board.capacity
-    cdef int64_t tries = 0, k, start, length
+    cdef int64_t tries, k, start, length
     if board.valid == 0:
         return -1
-    while True:
-        k = below(walker.probe, walker.probes_drawn, limit)
-        walker.probes_drawn += 1
-        tries += 1
-        if board.node[k] >= 0:
-            break
+    k = first_hit(&board.probes, board.node, limit, walker.options.at_once, &tries)
     walker.counts.probes += tries
     walker.counts.rounds += (tries + walker.options.lanes - 1) // walker.options.lanes
     start = k - board.offset[k] if board.offset[k] > 0 else k

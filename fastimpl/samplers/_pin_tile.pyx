@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from fastimpl._streams cimport below
+from fastimpl.samplers._probes cimport Probes, first_hit, start_probes
 from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, room, weight_of
 
 ctypedef struct Tile:
@@ -23,6 +23,7 @@ ctypedef struct Board:
     int64_t cnt
     int64_t used  # IA[cnt].start
     int64_t valid
+    Probes probes
     Tile* tiles
 
 
@@ -42,6 +43,7 @@ cdef int set_up(Walker* walker) noexcept nogil:
     cdef Board* board = <Board*>room(walker, FIRST, sizeof(Board) + <size_t>m * sizeof(Tile))
     if board == NULL:
         return -1
+    start_probes(&board.probes, walker.probe)
     board.tiles = <Tile*>(board + 1)
     board.IA = <Column*>room(walker, SECOND, <size_t>(walker.options.n + 1) * sizeof(Column))
     if board.IA == NULL:
@@ -67,15 +69,12 @@ cdef int64_t pop(Walker* walker) noexcept nogil:
     """Probe until a pin is hit, and take away all pins of its tile."""
     cdef Board* board = board_of(walker)
     cdef int64_t limit = board.used if walker.options.probe_used else board.capacity
-    cdef int64_t tries = 0
-    cdef int32_t pin = -1
+    cdef int64_t tries
+    cdef int32_t pin
     cdef Tile* tile
     if board.valid == 0:
         return -1
-    while pin < 0:
-        pin = board.DB[below(walker.probe, walker.probes_drawn, limit)]
-        walker.probes_drawn += 1
-        tries += 1
+    pin = board.DB[first_hit(&board.probes, board.DB, limit, walker.options.at_once, &tries)]
     walker.counts.probes += tries
     walker.counts.rounds += (tries + walker.options.lanes - 1) // walker.options.lanes
     tile = &board.tiles[pin]

@@ -16,6 +16,7 @@ def dashboard(
     deg_cap=None,
     include="pushed",
     lanes=8,
+    probing="one",
     probe_range="capacity",
     overflow="truncate",
 ):
@@ -30,6 +31,7 @@ def dashboard(
         deg_cap=deg_cap,
         include=include,
         lanes=lanes,
+        probing=probing,
         probe_range=probe_range,
         overflow=overflow,
     )

@@ -18,12 +18,15 @@ from refimpl.samplers.nodes import frontier_options, walk_budget
 from refimpl.samplers.pin_tile import dashboard_options, planned_capacity
 from refimpl.samplers.random_walk import walk_options
 
+MOST_AT_ONCE = 16  # two vectors of places: GNN_MOST_LANES of samplers/_probes.h
+
 NOTHING = {
     "m": 0,
     "n": 0,
     "deg_cap": 2**62,
     "capacity": 0,
     "lanes": 1,
+    "at_once": 1,
     "include_popped": False,
     "probe_used": False,
     "grow": False,
@@ -54,9 +57,11 @@ def frontier(graph, *, m, n, deg_cap, include):
     return values, NO_TABLES
 
 
-def pin_tile(graph, *, m, n, deg_cap, include, eta, lanes, probe_range, overflow):
+def pin_tile(graph, *, m, n, deg_cap, include, eta, lanes, probing, probe_range, overflow):
     values, tables = frontier(graph, m=m, n=n, deg_cap=deg_cap, include=include)
-    eta, values["lanes"] = dashboard_options(eta, lanes, probe_range, overflow)
+    eta, lanes = dashboard_options(eta, lanes, probing, probe_range, overflow)
+    values["lanes"] = lanes
+    values["at_once"] = min(lanes, MOST_AT_ONCE) if probing == "lanes" else 1
     mean_weight = graph.weight_sum(values.get("deg_cap")) / graph.n
     values["capacity"] = planned_capacity(eta, values["m"], mean_weight)
     values["probe_used"] = probe_range == "used"

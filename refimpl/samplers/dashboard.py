@@ -21,6 +21,7 @@ def dashboard(
     deg_cap=None,
     include="pushed",
     lanes=8,
+    probing="one",
     probe_range="capacity",
     overflow="truncate",
 ):
@@ -40,7 +41,7 @@ def dashboard(
         Keys of two streams: roots and neighbours, and the probes.
     m, n, deg_cap, include
         As in `frontier`; `deg_cap` limits the entries of a node.
-    eta, lanes, probe_range, overflow
+    eta, lanes, probing, probe_range, overflow
         As in `pin_tile`.
 
     Returns
@@ -53,7 +54,7 @@ def dashboard(
         If the graph is directed or an option is out of range.
     """
     m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
-    eta, lanes = dashboard_options(eta, lanes, probe_range, overflow)
+    eta, lanes = dashboard_options(eta, lanes, probing, probe_range, overflow)
     deg = graph.degrees()
     weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
     popped, pushed = [], []

@@ -23,6 +23,7 @@ def pin_tile(
     deg_cap=None,
     include="pushed",
     lanes=8,
+    probing="one",
     probe_range="capacity",
     overflow="truncate",
 ):
@@ -46,6 +47,9 @@ def pin_tile(
         Length of the Dashboard over the expected number of pins in use.
     lanes : int
         The paper's p: probes are counted in rounds of this many. It never changes the sample.
+    probing : {"one", "lanes"}
+        Make probes one at a time, or, in fastimpl, as many at once as there are lanes, up to 16.
+        It never changes the sample or a counter.
     probe_range : {"capacity", "used"}
         Probe the whole Dashboard as printed, or only as far as it has been filled.
     overflow : {"truncate", "grow"}
@@ -62,7 +66,7 @@ def pin_tile(
         If the graph is directed or an option is out of range.
     """
     m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
-    eta, lanes = dashboard_options(eta, lanes, probe_range, overflow)
+    eta, lanes = dashboard_options(eta, lanes, probing, probe_range, overflow)
     deg = graph.degrees()
     weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
     popped, pushed = [], []
@@ -182,10 +186,11 @@ def planned_capacity(eta, m, d):
     return math.ceil(entries)
 
 
-def dashboard_options(eta, lanes, probe_range, overflow):
+def dashboard_options(eta, lanes, probing, probe_range, overflow):
     """Check the options that only dashboards have; return (eta, lanes)."""
     eta = _check.real("eta", eta, 1, strict=True)
     lanes = _check.integer("lanes", lanes, 1, 2**31 - 1)
+    _check.choice("probing", probing, ("one", "lanes"))
     _check.choice("probe_range", probe_range, ("capacity", "used"))
     _check.choice("overflow", overflow, ("truncate", "grow"))
     return eta, lanes

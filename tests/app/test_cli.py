@@ -100,6 +100,7 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
         "degree_cap": None,
         "include": "pushed",
         "lanes": 8,
+        "probing": "one",
         "probe_range": "capacity",
         "overflow": "truncate",
         "clip": None,

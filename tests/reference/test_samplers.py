@@ -218,6 +218,7 @@ BAD_DASHBOARD = [
     ({"eta": "2"}, TypeError),
     ({"lanes": 0}, ValueError),
     ({"lanes": 1.0}, TypeError),
+    ({"probing": 8}, ValueError),
     ({"probe_range": "all"}, ValueError),
     ({"overflow": "raise"}, ValueError),
 ]

@@ -218,6 +218,7 @@ def test_slot_mutants_are_caught(monkeypatch, mutant):
         ({"eta": 1}, ValueError),
         ({"eta": "2"}, TypeError),
         ({"lanes": 0}, ValueError),
+        ({"probing": "all"}, ValueError),
         ({"probe_range": "all"}, ValueError),
         ({"overflow": "raise"}, ValueError),
     ],

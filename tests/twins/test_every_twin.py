@@ -104,6 +104,7 @@ ERRORS = [
     ("pin_tile", PATH, 0, 0, {"m": 1, "n": 2, "eta": 1.0}),
     ("pin_tile", PATH, 0, 0, {"m": 1, "n": 2, "eta": float("nan")}),
     ("pin_tile", PATH, 0, 0, {"m": 1, "n": 2, "lanes": 0}),
+    ("pin_tile", PATH, 0, 0, {"m": 1, "n": 2, "probing": "all"}),
     ("pin_tile", PATH, 0, 0, {"m": 1, "n": 2, "probe_range": "all"}),
     ("pin_tile", PATH, 0, 0, {"m": 1, "n": 2, "overflow": "raise"}),
     ("sample_many", PATH, FRONTIER, 0, 0, 1),

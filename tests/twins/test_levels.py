@@ -22,9 +22,14 @@ rng = np.random.default_rng(0)
 graph = fastimpl.graph.from_edges(*rng.integers(0, 2000, (2, 30_000)), 2000, symmetrize=True)
 X = rng.normal(size=(2000, 75)).astype(np.float32)
 drawn = fastimpl.sample_many(graph, fastimpl.Sampler("bucket", m=50, n=400), 1, 0, 3)
+options = {"m": 50, "n": 400, "eta": 3, "probing": "lanes"}
+for name in ("dashboard", "pin_tile"):
+    samplers = [fastimpl.Sampler(name, lanes=p, **options) for p in (3, 8, 16)]
+    drawn += [fastimpl.sample_many(graph, one, 1, 0, 1)[0] for one in samplers]
 mfg = fastimpl.sample_mfg(graph, np.arange(60), (20, 40), seed=1, epoch=0, batch=0)
 A = fastimpl.adjacency.row_norm(graph, dtype=np.float32)
 results = [part for one in drawn for part in (one.nodes, one.graph.indices, one.transpose_perm)]
+results += [np.array(one.counters) for one in drawn]
 results += [*mfg.nodes, *(block.indices for block in mfg.blocks)]
 results += [fastimpl.spmm(graph, A.data, X), fastimpl.dropout(X, 0.3, 7)]
 digest = hashlib.blake2b(b"".join(np.ascontiguousarray(part).tobytes() for part in results))

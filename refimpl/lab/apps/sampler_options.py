@@ -18,6 +18,7 @@ PARAMETERS = {
     "degree_cap": "deg_cap",
     "include": "include",
     "lanes": "lanes",
+    "probing": "probing",
     "probe_range": "probe_range",
     "overflow": "overflow",
     "edges": "b",
@@ -98,6 +99,12 @@ SAMPLER_OPTIONS = {
             "probes are counted in rounds of this many; never changes a subgraph",
             parse=int,
             metavar="P",
+        ),
+        _option(
+            "probing",
+            "probe one entry at a time, or, in fastimpl, one in each lane at once; never changes a "
+            "subgraph",
+            choices=("one", "lanes"),
         ),
         _option(
             "probe_range",

@@ -16,6 +16,7 @@ from refimpl._reading import read_npz, reading
 from refimpl.lab.backend import find, homes
 
 GRAPH = ("indptr", "indices")
+UNSEEN = ("probing",)  # arguments of which no result shows anything: vectors go without
 LARGEST = 1000  # numbers of an array that a JSON file holds; longer ones go to an .npz file
 EXACT_FLOAT = 2**53  # integers from here on are decimal strings
 LARGEST_INTEGER = 10**40
@@ -32,7 +33,7 @@ TO_FIELDS = {
     "Sampler": lambda sampler: {
         "name": sampler.name,
         "clip": sampler.clip,
-        "options": sampler.options,
+        "options": {k: value for k, value in sampler.options.items() if k not in UNSEEN},
     },
 }
 FROM_FIELDS: dict[str, Callable] = {

@@ -16,7 +16,7 @@ from refimpl._reading import reading
 from refimpl.lab.apps.conformance.case import FLAGS
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.compare import first_difference
-from refimpl.lab.apps.conformance.encode import Arrays, dumps, encode, inline
+from refimpl.lab.apps.conformance.encode import UNSEEN, Arrays, dumps, encode, inline
 from refimpl.lab.apps.papers import TITLES
 from refimpl.lab.backend import find
 
@@ -46,7 +46,8 @@ def apply(function, args):
 def filled(function, args):
     """Return `args` and, after them, the defaults of the arguments that are not in it."""
     parameters = inspect.signature(function).parameters.values()
-    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+    given = [p for p in parameters if p.default is not p.empty and p.name not in UNSEEN]
+    defaults = {p.name: p.default for p in given}
     return {**args, **{name: value for name, value in defaults.items() if name not in args}}
 
 
