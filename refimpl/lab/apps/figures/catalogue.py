@@ -8,6 +8,7 @@ from refimpl.lab.training.config import suggestion
 PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
     "I-tab1": "datasets",
+    "I-fig4": "sampler_scaling",
     "I-thm2": "partition",
     "J-fig6": "cache_misses",
     "V-fig11": "devices",
