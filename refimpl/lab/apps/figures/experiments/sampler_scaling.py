@@ -9,7 +9,7 @@ random ones of their mean degrees.
 
 import statistics
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from refimpl.lab.apps.figures import lanes
 from refimpl.lab.apps.figures.figure import UNTESTED, Figure, Verdict, graded
@@ -39,10 +39,10 @@ def measure(lab, cell):
     graph = power_law(cell["nodes"], cell["degree"], exponent=2.3)
     if cell["what"] == INTRA:
         return _within(lab, graph)
-    tasks = {}
+    tasks, pools = {}, ThreadpoolController()  # found once: finding them takes as long as a sample
     for name, sampler in samplers(lab.sizes).items():
         for threads in lab.thread_counts():
-            tasks[name, threads] = _drawing(lab, graph, sampler, threads)
+            tasks[name, threads] = _drawing(lab, graph, sampler, pools, threads)
     found = seconds_in_turns(tasks, lab.sizes["rounds"])
     return [
         {
@@ -67,12 +67,12 @@ def samplers(sizes):
     }
 
 
-def _drawing(lab, graph, sampler, threads):
+def _drawing(lab, graph, sampler, pools, threads):
     """Return a task that draws some subgraphs, others in every round."""
     count = lab.sizes["together"]
 
     def draw(number):
-        with threadpool_limits(threads):
+        with pools.limit(limits=threads):
             lab.gnn.sample_many(graph, sampler, 0, count * number, count)
 
     return draw
