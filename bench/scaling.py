@@ -35,10 +35,11 @@ from bench.demands import SEED, drawn_roots, even_parts, made_graph, minibatches
 from bench.markdown import significant, table
 from bench.plotting import Panel, draw
 from bench.timing import elapsed
-from bench.training import data_on, data_set, settings
+from bench.training import data_set, settings
 from refimpl.cost_models import gradient_exchange, parallel_speedup, parallel_step_seconds
 from refimpl.history.ring import OVERFLOWS
 from refimpl.lab.apps.figures.counting import Policy, Rules, planned
+from refimpl.lab.apps.figures.made import data_on
 from refimpl.loader import pairwise_exchange
 from refimpl.loader.features import one_sided_trace
 

@@ -19,8 +19,9 @@ from bench.command import Common, UsageError, numbers
 from bench.demands import SEED, drawn_roots
 from bench.markdown import head, line
 from bench.plotting import Panel, draw
-from bench.training import data_on, epochs, settings
+from bench.training import epochs, settings
 from refimpl.graph import from_edges
+from refimpl.lab.apps.figures.made import data_on
 
 COMMON = Common(timed=False, plot=True)
 QUICK = {"nodes": 600, "degrees": [4, 8], "bands": [20, 200], "features": 8, "hidden": 4}

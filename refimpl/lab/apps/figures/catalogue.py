@@ -7,6 +7,10 @@ from refimpl.lab.training.config import suggestion
 
 PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
+    "I-fig3": "scaling",
+    "J-tab3": "cpu_gpu",
+    "J-fig5": "synthetic",
+    "J-fig7": "nodes_a_layer",
     "V-fig14": "policies",
 }
 
