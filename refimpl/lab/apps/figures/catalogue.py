@@ -7,6 +7,7 @@ from refimpl.lab.training.config import suggestion
 
 PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
+    "I-fig2": "time_to_accuracy",
     "I-fig3": "scaling",
     "J-tab3": "cpu_gpu",
     "J-fig5": "synthetic",

@@ -28,6 +28,7 @@ SHOWN = {
     "aggregation": "feature propagation",
     "weights": "weight application",
 }
+DRAWN = "whole", "aggregation", "weights"  # as in the papers; sampling is their Fig 4
 CLAIMS = [  # name, where, part, the printed speed-up on `CORES`
     ("I-training-21x", "I abstract", "whole", 21),
     ("I-training-20x", "I section VI-C1", "whole", 20),
@@ -115,19 +116,25 @@ def _verdict(rows, at, claim, where, part, printed):
 
 def panels(_lab, rows):
     """Return speed-ups of each part and width, then what share of the time each part has."""
-    counts, shown = values_of(rows, "threads"), []
-    for hidden in values_of(rows, "hidden"):
-        for part, name in SHOWN.items():
-            curves = {}
-            for like in values_of(rows, "like"):
-                each = [_speed_up(rows, part, like, hidden, count) for count in counts]
-                curves[f"like {like}"] = Curve(counts, *map(list, zip(*each, strict=True)))
-            curves["as many as threads"] = Curve(counts, counts, marked=False)
-            title = f"{name}, hidden dimension {hidden}"
-            shown.append(Lines(title, "threads", "speed-up", curves, ticks=counts))
-    for hidden in values_of(rows, "hidden"):
-        shown.append(_breakdown(rows, hidden))
-    return shown
+    widths = values_of(rows, "hidden")
+    shown = [_curves(rows, part, hidden) for part in DRAWN for hidden in widths]
+    return [*shown, *(_breakdown(rows, hidden) for hidden in widths)]
+
+
+def _curves(rows, part, hidden):
+    counts, curves = values_of(rows, "threads"), {}
+    for like in values_of(rows, "like"):
+        each = [_speed_up(rows, part, like, hidden, count) for count in counts]
+        curves[f"like {like}"] = Curve(counts, *map(list, zip(*each, strict=True)))
+    curves["as many as threads"] = Curve([1, CORES], [1, CORES], marked=False)
+    printed = [number for _, _, name, number in CLAIMS if name == part]
+    curves["as the papers print"] = Curve([CORES] * len(printed), printed, printed=True)
+    ticks = sorted({1, 2, 5, 10, 20, CORES, *counts})
+    axes = {"xscale": "log", "yscale": "log", "ylim": (0.5, 1.3 * ticks[-1])}
+    axes |= {"yticks": ticks, "yticklabels": ticks}
+    return Lines(
+        f"{SHOWN[part]}, hidden dimension {hidden}", "threads", "speed-up", curves, axes, ticks
+    )
 
 
 def _breakdown(rows, hidden):
@@ -141,7 +148,8 @@ def _breakdown(rows, hidden):
                 series[part].append(median_of(some, part) / whole)
     title = f"by data set and threads, hidden dimension {hidden}"
     series = {SHOWN.get(part, part): shares for part, shares in series.items()}
-    return Bars(title, "share of an iteration", names, series, stacked=True)
+    room = {"ylim": (0, 1.5), "yticks": [0, 0.25, 0.5, 0.75, 1]}  # for the legend
+    return Bars(title, "share of an iteration", names, series, stacked=True, axes=room)
 
 
 def _settings(rows):
