@@ -9,6 +9,7 @@ PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
     "I-fig2": "time_to_accuracy",
     "I-fig3": "scaling",
+    "I-tab2": "depth",
     "J-tab3": "cpu_gpu",
     "J-fig5": "synthetic",
     "J-fig7": "nodes_a_layer",
