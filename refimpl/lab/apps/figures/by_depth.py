@@ -4,7 +4,7 @@ import statistics
 
 from refimpl.lab.apps.figures import races
 from refimpl.lab.apps.figures.made import data_like
-from refimpl.lab.apps.figures.rows import pick, spread, values_of
+from refimpl.lab.apps.figures.rows import pick, values_of
 from refimpl.lab.apps.figures.steps import steps_in_turns
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import LayerSampling, SampledGraph
@@ -102,9 +102,9 @@ def time_to_score(rows, layers):
         return ""
     if len(reached) < len(ratios):
         return f"reached by {len(reached)} of {len(ratios)}"
-    return spread(reached).text(".2f")
+    return races.typical(reached).text(".2f")
 
 
 def wins(ratios):
-    """Whether the threshold is reached with all seeds, in the mean sooner."""
-    return None not in ratios and statistics.fmean(ratios) > 1
+    """Whether the threshold is reached with all seeds, in the geometric mean sooner."""
+    return None not in ratios and races.typical(ratios).mean > 1

@@ -1,9 +1,10 @@
 """Trainings beside one another: who is how accurate after how many seconds."""
 
+import statistics
 from contextlib import ExitStack
 
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.figures.rows import pick
+from refimpl.lab.apps.figures.rows import Spread, pick
 from refimpl.lab.apps.report import TRAINING
 
 SLACK = 0.0025  # below the best of the baselines: what counts as reached (I section VI-B)
@@ -92,3 +93,8 @@ def time_ratio(rows, name, over):
     threshold = best_score(rows, best) - SLACK
     ours = seconds_to(rows, name, threshold)
     return None if ours is None else seconds_to(rows, best, threshold) / ours
+
+
+def typical(ratios):
+    """Return the `Spread` of some ratios, whose mean is the geometric one."""
+    return Spread(statistics.geometric_mean(ratios), min(ratios), max(ratios))
