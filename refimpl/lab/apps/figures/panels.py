@@ -18,6 +18,7 @@ MARKERS = "osD^vXP*"
 DASHES = "-", (0, (5, 1.5)), (0, (1.2, 1.2)), "-.", (0, (7, 1.5, 1.2, 1.5)), (0, (3, 3)), "-", "--"
 HATCHES = "", "///", "...", "\\\\\\", "xxx", "---", "ooo", "+++"
 PRINTED = "#3d3d3d"
+SCALES = "xscale", "yscale"
 STYLE = {
     "svg.hashsalt": "minibatch-gnn",
     "font.size": 9,
@@ -106,8 +107,12 @@ def draw(path, panels, note=""):
         figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * lines + 0.3), layout="constrained")
         grid = figure.subplots(lines, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=False):
+            # scales first: they make ticks of their own; limits last: what is drawn moves them
+            scales = {name: value for name, value in panel.axes.items() if name in SCALES}
+            rest = {name: value for name, value in panel.axes.items() if name not in SCALES}
+            axes.set(**scales)
             (_draw_bars if isinstance(panel, Bars) else _draw_lines)(axes, panel)
-            axes.set(title=panel.title, ylabel=panel.y_label, **panel.axes)
+            axes.set(title=panel.title, ylabel=panel.y_label, **rest)
             axes.grid(alpha=0.25, axis="y" if isinstance(panel, Bars) else "both")
             axes.set_axisbelow(True)
         for axes in grid[len(panels) :]:
@@ -137,8 +142,6 @@ def _draw_lines(axes, panel):
             axes.fill_between(curve.x, curve.low, curve.high, **band)
     axes.set_xlabel(panel.x_label)
     if panel.ticks is not None:
-        if "xscale" in panel.axes:
-            axes.set_xscale(panel.axes["xscale"])  # first, as it makes ticks of its own
         axes.set_xticks(panel.ticks, labels=[f"{x:,g}" for x in panel.ticks])
         axes.minorticks_off()
 
@@ -192,7 +195,7 @@ _PRINTED_MARK = {
 def _add_legends(figure, grid):
     """Give panels that show the same series one legend together, others each their own."""
     shown = [axes.get_legend_handles_labels() for axes in grid]
-    if len({tuple(names) for _, names in shown}) == 1 and shown[0][1]:
+    if len(shown) > 1 and len({tuple(names) for _, names in shown}) == 1 and shown[0][1]:
         if len(shown[0][1]) > 1:
             figure.legend(*shown[0], loc="outside upper center", ncols=3, fontsize="small")
         return

@@ -54,3 +54,10 @@ def _round(trainer, steps, threads, found, _number):
 def median_of(rows, part):
     """Return the median of a column."""
     return statistics.median(row[part] for row in rows)
+
+
+def middle_of(rows, part):
+    """Return the median of a column, and the ends of the middle half of it."""
+    values = [row[part] for row in rows]
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return middle, low, high

@@ -13,7 +13,7 @@ from refimpl.lab.apps.figures.figure import UNTESTED, Figure, Verdict
 from refimpl.lab.apps.figures.made import data_like
 from refimpl.lab.apps.figures.panels import Bars
 from refimpl.lab.apps.figures.rows import pick, values_of
-from refimpl.lab.apps.figures.steps import PARTS, median_of, steps_in_turns
+from refimpl.lab.apps.figures.steps import PARTS, median_of, middle_of, steps_in_turns
 
 CPU = {"PPI": 0.1974, "Reddit": 0.3676, "Yelp": 0.2917}  # J Table 3, on 40 cores
 GPU = {"PPI": 0.1021, "Reddit": 0.1357, "Yelp": 0.1420}  # of an Nvidia Tesla P100
@@ -71,24 +71,24 @@ def judge(_lab, rows):
 
 
 def panels(_lab, rows):
-    """Return bars of what is measured, and marks of what is printed."""
-    names = values_of(rows, "like")
-    spent = {like: [row["whole"] for row in pick(rows, like=like)] for like in names}
-    ours = f"{rows[0]['threads']} threads here, 40 cores as printed"
+    """Return bars of what is measured, the middle halves of the rounds, and what is printed."""
+    ours, names, series, ranges, printed = f"{rows[0]['threads']} threads here", [], [], [], []
+    for like in values_of(rows, "like"):
+        middle, low, high = middle_of(pick(rows, like=like), "whole")
+        names += [f"like {like}", "GPU"]
+        series += [middle, None]
+        ranges += [(low, high), None]
+        printed += [CPU[like], GPU[like]]
+    highest = max(*printed, *(high for _, high in filter(None, ranges)))
     return [
         Bars(
-            f"hidden dimension {rows[0]['hidden']}",
+            "hidden dimension 512, as printed on 40 cores and on a GPU",
             "seconds an iteration",
-            [f"like {like}" for like in names],
-            {
-                ours: [median_of(pick(rows, like=like), "whole") for like in names],
-                "GPU, as printed alone": [None for _ in names],
-            },
-            {ours: [(min(spent[like]), max(spent[like])) for like in names]},
-            {
-                ours: [CPU[like] for like in names],
-                "GPU, as printed alone": [GPU[like] for like in names],
-            },
+            names,
+            {ours: series},
+            {ours: ranges},
+            {ours: printed},
+            axes={"ylim": (0, 1.3 * highest)},
         )
     ]
 

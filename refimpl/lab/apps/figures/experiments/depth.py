@@ -157,7 +157,7 @@ def panels(lab, rows):
     """Return time by depth, ratios by depth, and the first seed's trainings."""
     times, most = pick(rows, part="time"), lab.threads
     depths = values_of(pick(times, threads=most), "layers")
-    log, words = {"yscale": "log"}, "times layer sampling's speed"
+    log, words = {"yscale": "log"}, "times as fast as layer sampling"
     cost = {
         name: Curve(
             depths, *_triples(by_depth.over_one_layer(times, most, name, x) for x in depths)
