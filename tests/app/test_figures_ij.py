@@ -22,6 +22,7 @@ from refimpl.lab.apps.figures.experiments import (
 from refimpl.lab.apps.figures.figure import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER, Lab
 from refimpl.lab.apps.figures.panels import Bars, draw
 from refimpl.lab.apps.figures.rows import pick, values_of
+from refimpl.lab.apps.figures.training import data_on
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import LayerSampling, SampledGraph
@@ -287,7 +288,7 @@ def test_taking_turns_changes_no_training():
 
 def test_a_race_needs_validation_nodes():
     with pytest.raises(UserError, match="no validation nodes"):
-        races.race(fastimpl, made.data_on(made.graph_like("PPI", 30), np.arange(9), 4), {})
+        races.race(fastimpl, data_on(made.graph_like("PPI", 30), np.arange(9), 4), {})
 
 
 def curve(name, *points, **more):

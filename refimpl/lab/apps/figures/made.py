@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.apps.figures.training import data_on
 from refimpl.lab.data.generators import power_law
 
 SEED = 0
@@ -40,17 +40,4 @@ def graph_like(name, shrink=1):
 def data_like(name, shrink=1):
     """Return the data set of `graph_like`, all of whose nodes are trained on."""
     like, graph = LIKE[name], graph_like(name, shrink)
-    return data_on(graph, np.arange(graph.n), like.features, like.classes)
-
-
-def data_on(graph, roots, features, classes=10, seed=SEED):
-    """Return a data set to train on some roots of a whole graph.
-
-    Classes are drawn, and features are the mean of a node's class plus noise.
-    """
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, classes, graph.n, np.int16)
-    X = rng.standard_normal((graph.n, features), np.float32)
-    X += rng.standard_normal((classes, features), np.float32)[labels]
-    none = np.arange(0)
-    return Dataset("made", graph, X, labels, roots, none, none, setting="transductive")
+    return data_on(graph, np.arange(graph.n), like.features, like.classes, SEED)

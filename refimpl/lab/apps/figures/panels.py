@@ -108,10 +108,10 @@ def draw(path, panels, note=""):
         grid = figure.subplots(lines, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=False):
             # scales first: they make ticks of their own; limits last: what is drawn moves them
-            scales = {name: value for name, value in panel.axes.items() if name in SCALES}
-            rest = {name: value for name, value in panel.axes.items() if name not in SCALES}
-            axes.set(**scales)
+            axes.set(**{name: panel.axes[name] for name in SCALES if name in panel.axes})
             (_draw_bars if isinstance(panel, Bars) else _draw_lines)(axes, panel)
+            _plain_numbers(axes)
+            rest = {name: value for name, value in panel.axes.items() if name not in SCALES}
             axes.set(title=panel.title, ylabel=panel.y_label, **rest)
             axes.grid(alpha=0.25, axis="y" if isinstance(panel, Bars) else "both")
             axes.set_axisbelow(True)
@@ -143,7 +143,7 @@ def _draw_lines(axes, panel):
     axes.set_xlabel(panel.x_label)
     if panel.ticks is not None:
         axes.set_xticks(panel.ticks, labels=[f"{x:,g}" for x in panel.ticks])
-        axes.minorticks_off()
+        axes.set_xticks([], minor=True)
 
 
 def _draw_bars(axes, panel):
@@ -190,6 +190,18 @@ _PRINTED_MARK = {
     "markerfacecolor": "white",
     "markersize": 5,
 }
+
+
+def _plain_numbers(axes):
+    """Label logarithmic axes with numbers such as 20, not powers of ten."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    for axis in (axes.xaxis, axes.yaxis):
+        fixed = isinstance(axis.get_major_locator(), FixedLocator)
+        if axis.get_scale() == "log" and not fixed:
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
+            axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+            axis.set_minor_locator(NullLocator())
 
 
 def _add_legends(figure, grid):

@@ -16,10 +16,10 @@ import numpy as np
 
 from refimpl.lab.apps.figures.experiments.scaling import training
 from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
-from refimpl.lab.apps.figures.made import data_on
 from refimpl.lab.apps.figures.panels import Curve, Lines
 from refimpl.lab.apps.figures.rows import pick, values_of
 from refimpl.lab.apps.figures.steps import median_of, middle_of, steps_in_turns
+from refimpl.lab.apps.figures.training import data_on
 from refimpl.lab.data.generators import kronecker
 
 FEATURES, CLASSES = 50, 2
