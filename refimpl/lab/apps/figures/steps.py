@@ -30,7 +30,7 @@ def steps_in_turns(trainers, rounds, *, steps=1, threads=None):
         {name: list of {part: seconds of a step}}, parts being `PARTS` and their sum, "whole"
     """
     counts = steps if isinstance(steps, dict) else dict.fromkeys(trainers, steps)
-    found, limits = {name: [] for name in trainers}, threads or {}
+    limits, found = threads or {}, dict[str, list]((name, []) for name in trainers)
     tasks = {
         name: partial(_round, trainer, counts[name], limits.get(name), found[name])
         for name, trainer in trainers.items()
@@ -61,3 +61,8 @@ def middle_of(rows, part):
     values = [row[part] for row in rows]
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
     return middle, low, high
+
+
+def in_words(threads):
+    """Return a number of threads in words."""
+    return "one thread" if threads == 1 else f"{threads} threads"

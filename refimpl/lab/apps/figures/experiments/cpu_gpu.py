@@ -13,7 +13,7 @@ from refimpl.lab.apps.figures.figure import UNTESTED, Figure, Verdict
 from refimpl.lab.apps.figures.made import data_like
 from refimpl.lab.apps.figures.panels import Bars
 from refimpl.lab.apps.figures.rows import pick, values_of
-from refimpl.lab.apps.figures.steps import PARTS, median_of, middle_of, steps_in_turns
+from refimpl.lab.apps.figures.steps import PARTS, in_words, median_of, middle_of, steps_in_turns
 
 CPU = {"PPI": 0.1974, "Reddit": 0.3676, "Yelp": 0.2917}  # J Table 3, on 40 cores
 GPU = {"PPI": 0.1021, "Reddit": 0.1357, "Yelp": 0.1420}  # of an Nvidia Tesla P100
@@ -62,7 +62,7 @@ def judge(_lab, rows):
             "J-gpu-2x",
             "J section 7.5",
             "an iteration takes a GPU 1.93 to 2.71 times less than 40 cores",
-            f"on {rows[0]['threads']} threads: {each}; {over:.1f} times what is printed of 40 "
+            f"on {in_words(rows[0]['threads'])}: {each}; {over:.1f} times what is printed of 40 "
             "cores, in the mean",
             UNTESTED,
             "there is no code for a GPU in this project",
@@ -72,7 +72,7 @@ def judge(_lab, rows):
 
 def panels(_lab, rows):
     """Return bars of what is measured, the middle halves of the rounds, and what is printed."""
-    ours, names, series, ranges, printed = f"{rows[0]['threads']} threads here", [], [], [], []
+    ours, names, series, ranges, printed = f"{in_words(rows[0]['threads'])} here", [], [], [], []
     for like in values_of(rows, "like"):
         middle, low, high = middle_of(pick(rows, like=like), "whole")
         names += [f"like {like}", "GPU"]

@@ -12,11 +12,11 @@ what is found here is said beside them.
 
 import statistics
 
-from refimpl.lab.apps.figures.figure import FAILS, HOLDS, UNTESTED, WEAKER, Figure, Verdict
+from refimpl.lab.apps.figures.figure import UNTESTED, Figure, Verdict, graded
 from refimpl.lab.apps.figures.made import data_like
 from refimpl.lab.apps.figures.panels import Bars, Curve, Lines
-from refimpl.lab.apps.figures.rows import pick, values_of
-from refimpl.lab.apps.figures.steps import PARTS, median_of, steps_in_turns
+from refimpl.lab.apps.figures.rows import pick, three_lists, values_of
+from refimpl.lab.apps.figures.steps import PARTS, in_words, median_of, steps_in_turns
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import SampledGraph
 from refimpl.samplers.sampling import Sampler
@@ -91,7 +91,7 @@ def judge(_lab, rows):
     """Compare with a printed speed-up where there are as many threads as the papers' cores.
 
     It holds where the mean over data sets and widths is at least nine tenths of it, and more
-    weakly from a half on.
+    weakly where it is above 1.
     """
     counts = values_of(rows, "threads")
     at = CORES if CORES in counts else max(counts)
@@ -99,19 +99,17 @@ def judge(_lab, rows):
 
 
 def _verdict(rows, at, claim, where, part, printed):
-    ups = [_speed_up(rows, part, *setting, at)[0] for setting in _settings(rows)]
+    ups = [_speed_up(rows, part, like, hidden, at)[0] for like, hidden in _settings(rows)]
     mean = statistics.fmean(ups)
     ours = (
-        f"{mean:.2f} times ({min(ups):.2f} to {max(ups):.2f}) on {at} threads, "
+        f"{mean:.2f} times ({min(ups):.2f} to {max(ups):.2f}) on {in_words(at)}, "
         f"{mean / at:.0%} of as many as threads; printed is {printed / CORES:.0%} on {CORES}"
     )
     says = f"the {SHOWN[part]} is {printed} times as fast on {CORES} cores as on one"
     if at < CORES:
-        because = f"it is about {CORES} cores, and at most {at} threads were used"
+        because = f"it is about {CORES} cores, and at most {in_words(at)} could be used"
         return Verdict(claim, where, says, ours, UNTESTED, because)
-    reached = mean / printed
-    outcome = HOLDS if reached >= 0.9 else WEAKER if reached >= 0.5 else FAILS
-    return Verdict(claim, where, says, ours, outcome)
+    return Verdict(claim, where, says, ours, graded(mean, printed))
 
 
 def panels(_lab, rows):
@@ -125,7 +123,7 @@ def _curves(rows, part, hidden):
     counts, curves = values_of(rows, "threads"), {}
     for like in values_of(rows, "like"):
         each = [_speed_up(rows, part, like, hidden, count) for count in counts]
-        curves[f"like {like}"] = Curve(counts, *map(list, zip(*each, strict=True)))
+        curves[f"like {like}"] = Curve(counts, *three_lists(each))
     curves["as many as threads"] = Curve([1, CORES], [1, CORES], marked=False)
     printed = [number for _, _, name, number in CLAIMS if name == part]
     curves["as the papers print"] = Curve([CORES] * len(printed), printed, printed=True)
@@ -138,18 +136,21 @@ def _curves(rows, part, hidden):
 
 
 def _breakdown(rows, hidden):
-    names, series = [], {part: [] for part in PARTS}
-    for like in values_of(rows, "like"):
-        for count in values_of(rows, "threads"):
-            some = pick(rows, like=like, hidden=hidden, threads=count)
-            names.append(f"{like}, {count}")
-            whole = sum(median_of(some, part) for part in PARTS)
-            for part in PARTS:
-                series[part].append(median_of(some, part) / whole)
+    bars = {
+        f"{like}, {count}": pick(rows, like=like, hidden=hidden, threads=count)
+        for like in values_of(rows, "like")
+        for count in values_of(rows, "threads")
+    }
+    wholes = [sum(median_of(some, part) for part in PARTS) for some in bars.values()]
+    series = {
+        SHOWN.get(part, part): [
+            median_of(some, part) / whole for some, whole in zip(bars.values(), wholes, strict=True)
+        ]
+        for part in PARTS
+    }
     title = f"by data set and threads, hidden dimension {hidden}"
-    series = {SHOWN.get(part, part): shares for part, shares in series.items()}
     room = {"ylim": (0, 1.5), "yticks": [0, 0.25, 0.5, 0.75, 1]}  # for the legend
-    return Bars(title, "share of an iteration", names, series, stacked=True, axes=room)
+    return Bars(title, "share of an iteration", list(bars), series, stacked=True, axes=room)
 
 
 def _settings(rows):

@@ -17,7 +17,7 @@ import numpy as np
 from refimpl.lab.apps.figures.experiments.scaling import training
 from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
 from refimpl.lab.apps.figures.panels import Curve, Lines
-from refimpl.lab.apps.figures.rows import pick, values_of
+from refimpl.lab.apps.figures.rows import pick, three_lists, values_of
 from refimpl.lab.apps.figures.steps import median_of, middle_of, steps_in_turns
 from refimpl.lab.apps.figures.training import data_on
 from refimpl.lab.data.generators import kronecker
@@ -163,13 +163,11 @@ def panels(_lab, rows):
         xs, curves = sorted(values_of(chosen, varied)), {}
         for name, column in CURVES.items():
             middles = [middle_of(pick(chosen, **{varied: x}), column) for x in xs]
-            curves[name] = Curve(xs, *map(list, zip(*middles, strict=True)))
-        axes, title = {"ylim": (0, None)}, f"{chosen[0]['nodes']:,} nodes"
-        if varied == "nodes":
-            axes, title = axes | {"xscale": "log"}, f"mean degree {chosen[0]['degree']}"
-        shown.append(
-            Lines(title, label, "ms an iteration", curves, axes, None if varied == "nodes" else xs)
-        )
+            curves[name] = Curve(xs, *three_lists(middles))
+        log = {"xscale": "log"} if varied == "nodes" else {}
+        fixed = f"mean degree {chosen[0]['degree']}" if log else f"{chosen[0]['nodes']:,} nodes"
+        axes, ticks = {"ylim": (0, None), **log}, None if log else xs
+        shown.append(Lines(fixed, label, "ms an iteration", curves, axes, ticks))
     return shown
 
 

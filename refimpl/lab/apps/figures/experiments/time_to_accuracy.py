@@ -25,8 +25,14 @@ from refimpl.lab.apps.figures.panels import Curve, Lines
 from refimpl.lab.apps.figures.rows import pick, spread, values_of
 from refimpl.lab.apps.preparing import limited_threads
 from refimpl.lab.training.config import TrainConfig
-from refimpl.lab.training.methods import FastGcn, FullBatch, LayerSampling, SampledGraph
-from refimpl.lab.training.models import Gcn, Sage
+from refimpl.lab.training.methods import (
+    FastGcn,
+    FullBatch,
+    LayerSampling,
+    MethodSettings,
+    SampledGraph,
+)
+from refimpl.lab.training.models import Gcn, ModelSettings, Sage
 from refimpl.lab.training.scaling import MOST_NODES, scaled_sampler
 
 SAMPLERS = {"frontier": "frontier", "random walk": "random_walk", "edge": "edge"}
@@ -51,7 +57,7 @@ def contestants(sizes, dataset, seed):
     """Return {name: TrainConfig}."""
     graph = dataset.train_graph
     n = max(1, min(int(sizes["share"] * graph.n), MOST_NODES))
-    methods = {
+    methods: dict[str, tuple[ModelSettings, MethodSettings]] = {
         name: (Sage(), SampledGraph(sampler=scaled_sampler(graph, kernel, n=n)))
         for name, kernel in SAMPLERS.items()
     }
@@ -194,14 +200,14 @@ FIGURE = Figure(
     quick={
         "hidden": 16,
         "epochs": {
-            "frontier": 6,
-            "random walk": 6,
-            "edge": 6,
-            "GraphSAGE": 2,
-            "full batch": 8,
-            "FastGCN": 2,
-            "frontier, GCN": 6,
-            "full batch, GCN": 8,
+            "frontier": 2,
+            "random walk": 2,
+            "edge": 2,
+            "GraphSAGE": 1,
+            "full batch": 2,
+            "FastGCN": 1,
+            "frontier, GCN": 2,
+            "full batch, GCN": 2,
         },
     },
     cells=cells,
