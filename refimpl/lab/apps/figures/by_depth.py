@@ -60,7 +60,11 @@ def scores(lab, seed):
     for layers in sizes["trained"]:
         configs = {
             name: TrainConfig(
-                method=method, layers=layers, rng=seed, epochs=sizes["epochs"][name], **shared
+                method=method,
+                layers=layers,
+                rng=seed,
+                **races.lengths(sizes["epochs"][name], sizes["scored"]),
+                **shared,
             )
             for name, method in methods.items()
         }

@@ -142,7 +142,7 @@ def _draw_lines(axes, panel):
             axes.fill_between(curve.x, curve.low, curve.high, **band)
     axes.set_xlabel(panel.x_label)
     if panel.ticks is not None:
-        axes.set_xticks(panel.ticks, labels=[f"{x:,g}" for x in panel.ticks])
+        axes.set_xticks(panel.ticks, labels=list(map(_plain, panel.ticks)))
         axes.set_xticks([], minor=True)
 
 
@@ -200,8 +200,13 @@ def _plain_numbers(axes):
         fixed = isinstance(axis.get_major_locator(), FixedLocator)
         if axis.get_scale() == "log" and not fixed:
             axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
-            axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+            axis.set_major_formatter(FuncFormatter(lambda x, _: _plain(x)))
             axis.set_minor_locator(NullLocator())
+
+
+def _plain(x):
+    """Return a number in words, 1,000,000 too."""
+    return f"{x:,.0f}" if x == round(x) else f"{x:g}"
 
 
 def _add_legends(figure, grid):

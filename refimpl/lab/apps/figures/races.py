@@ -66,6 +66,11 @@ def _scored(name, trainer):
     ]
 
 
+def lengths(epochs, scored):
+    """Return the settings of a training of so many epochs that is scored so often, at most."""
+    return {"epochs": epochs, "eval_every": max(1, epochs // scored)}
+
+
 def best_score(rows, name):
     """Return the highest score of one in a race."""
     return max(row["val_f1"] for row in pick(rows, name=name))

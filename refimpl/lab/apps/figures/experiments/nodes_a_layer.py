@@ -3,7 +3,8 @@
 Counted, not timed, with the paper's numbers: 512 roots, 25 neighbours of each root, 10 of each
 other node; subgraphs by frontier sampling of n = 8000 nodes from m = 1000. A network with fewer
 layers has the same nodes in its last ones, so one of the most layers shows all. Graphs are made,
-with the nodes of the paper's PPI, Reddit and Amazon and, of the last, a tenth of its degree.
+with the nodes of the paper's PPI, Reddit and Amazon and, of the last, a tenth of its degree. In
+the frontier sampler a degree counts as 30 at most.
 
 The expectation is `refimpl.cost_models.unique_nodes`, whose premise is that all nodes are
 neighbours equally often: where there are hubs, fewer are met.

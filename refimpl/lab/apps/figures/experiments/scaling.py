@@ -4,7 +4,8 @@ An iteration draws its subgraph, and goes forward and back over it; subgraphs ar
 time, one for each thread there is, which is the papers' parallelism between subgraphs. All numbers
 of threads train on the same subgraphs, in turns. The graphs are made, with the nodes, the mean
 degrees and the widths of features of the papers' training graphs: a power law in place of PPI,
-Reddit and Yelp. The papers have one more, Amazon, and 40 cores.
+Reddit and Yelp. The papers have one more, Amazon, and 40 cores. In the sampler a degree counts as
+30 at most, which the papers have on their most skewed graph alone.
 
 A speed-up on 40 cores says nothing where there are fewer, so its claims wait for such a machine;
 what is found here is said beside them.
