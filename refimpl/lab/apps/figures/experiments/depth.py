@@ -4,11 +4,13 @@ Layer sampling has 512 roots and fan-outs 25, 10, 10, ..; subgraphs are of the f
 8000 and m = 1000, a degree counting as 30 at most. Timed are iterations on a made graph with the
 nodes, the mean degree and the features of Reddit's training graph, hidden dimension 128, all depths
 and both methods in turns. An epoch's ratio is that of seconds a node: those of an iteration over
-its roots, or over the nodes of its subgraph. The papers compare their C++ with GraphSAGE in TensorFlow: here both are in one code.
+its roots, or over the nodes of its subgraph. The papers compare their C++ with GraphSAGE in
+TensorFlow: here both are in one code.
 
 Whether a node is worth as much in either is seen in trainings to a score, on another data set, for
 which no paper has numbers beyond two layers: width, dropout, subgraphs and batches are those of
-I Fig 2, on all threads. Both methods are scored equally often, and the threshold is 0.0025 below the best of layer sampling.
+I Fig 2, on all threads. Both methods are scored equally often, and the threshold is 0.0025 below
+the best of layer sampling.
 """
 
 from refimpl.lab.apps.figures import by_depth, races

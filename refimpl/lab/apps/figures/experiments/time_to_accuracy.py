@@ -223,4 +223,5 @@ FIGURE = Figure(
     judge=judge,
     panels=panels,
     timed=True,
+    seeds=5,
 )
