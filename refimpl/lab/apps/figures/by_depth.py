@@ -4,7 +4,7 @@ import statistics
 
 from refimpl.lab.apps.figures import races
 from refimpl.lab.apps.figures.made import data_like
-from refimpl.lab.apps.figures.rows import pick, values_of
+from refimpl.lab.apps.figures.rows import pick
 from refimpl.lab.apps.figures.steps import steps_in_turns
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import LayerSampling, SampledGraph
@@ -89,26 +89,6 @@ def _ratios(rows, others, column):
     return statistics.median(found), min(found), max(found)
 
 
-def score_ratios(rows, layers):
-    """Return the time ratio to the threshold with each seed, None where it is not reached."""
-    some = pick(rows, part="score", layers=layers)
-    return [
-        races.time_ratio(pick(some, seed=seed), GRAPHS, (LAYERS,))
-        for seed in values_of(some, "seed")
-    ]
-
-
-def time_to_score(rows, layers):
-    """Return `score_ratios` in words."""
-    ratios = score_ratios(rows, layers)
-    reached = [ratio for ratio in ratios if ratio is not None]
-    if not ratios:
-        return ""
-    if len(reached) < len(ratios):
-        return f"reached by {len(reached)} of {len(ratios)}"
-    return races.typical(reached).text(".2f")
-
-
-def wins(ratios):
-    """Whether the threshold is reached with all seeds, in the geometric mean sooner."""
-    return None not in ratios and races.typical(ratios).mean > 1
+def sooner(rows, layers):
+    """Return how many times sooner graph sampling has the score; see `races.sooner`."""
+    return races.sooner(pick(rows, part="score", layers=layers), GRAPHS, (LAYERS,))

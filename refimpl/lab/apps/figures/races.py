@@ -1,10 +1,9 @@
 """Trainings beside one another: who is how accurate after how many seconds."""
 
-import statistics
 from contextlib import ExitStack
 
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.figures.rows import Spread, pick
+from refimpl.lab.apps.figures.rows import pick, spread_of, values_of
 from refimpl.lab.apps.report import TRAINING
 
 SLACK = 0.0025  # below the best of the baselines: what counts as reached (I section VI-B)
@@ -100,6 +99,42 @@ def time_ratio(rows, name, over):
     return None if ours is None else seconds_to(rows, best, threshold) / ours
 
 
-def typical(ratios):
-    """Return the `Spread` of some ratios, whose mean is the geometric one."""
-    return Spread(statistics.geometric_mean(ratios), min(ratios), max(ratios))
+def averaged(rows):
+    """Return the races of several seeds as one: means of seconds and of scores, epoch by epoch.
+
+    What one seed has by luck, a high score early on, counts less in it.
+    """
+    return [
+        {
+            "name": name,
+            "epoch": epoch,
+            "seconds": spread_of(rows, "seconds", name=name, epoch=epoch).mean,
+            "val_f1": spread_of(rows, "val_f1", name=name, epoch=epoch).mean,
+        }
+        for name in values_of(rows, "name")
+        for epoch in values_of(pick(rows, name=name), "epoch")
+    ]
+
+
+def sooner(rows, name, over):
+    """Return `time_ratio` of the mean of all seeds, and what it is with each in words.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Of races with several seeds, "seed" among their columns.
+    name, over
+        As for `time_ratio`.
+
+    Returns
+    -------
+    float or None, str
+    """
+    mean = time_ratio(averaged(rows), name, over)
+    each = [time_ratio(pick(rows, seed=seed), name, over) for seed in values_of(rows, "seed")]
+    reached = [ratio for ratio in each if ratio is not None]
+    words = "not reached" if mean is None else f"{mean:.2f}"
+    if len(each) == 1:
+        return mean, words
+    span = f", {min(reached):.2f} to {max(reached):.2f}" if reached else ""
+    return mean, f"{words} (by {len(reached)} of {len(each)} seeds{span})"
