@@ -8,9 +8,15 @@ from refimpl.lab.training.config import suggestion
 PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
     "I-tab1": "datasets",
+    "I-fig2": "time_to_accuracy",
+    "I-fig3": "scaling",
     "I-fig4": "sampler_scaling",
+    "I-tab2": "depth",
     "I-thm2": "partition",
+    "J-tab3": "cpu_gpu",
+    "J-fig5": "synthetic",
     "J-fig6": "cache_misses",
+    "J-fig7": "nodes_a_layer",
     "V-fig11": "devices",
     "V-fig14": "policies",
     "V-fig15": "generator",

@@ -18,6 +18,7 @@ MARKERS = "osD^vXP*"
 DASHES = "-", (0, (5, 1.5)), (0, (1.2, 1.2)), "-.", (0, (7, 1.5, 1.2, 1.5)), (0, (3, 3)), "-", "--"
 HATCHES = "", "///", "...", "\\\\\\", "xxx", "---", "ooo", "+++"
 PRINTED = "#3d3d3d"
+SCALES = "xscale", "yscale"
 STYLE = {
     "svg.hashsalt": "minibatch-gnn",
     "font.size": 9,
@@ -106,9 +107,12 @@ def draw(path, panels, note=""):
         figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * lines + 0.3), layout="constrained")
         grid = figure.subplots(lines, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=False):
-            axes.set(title=panel.title, ylabel=panel.y_label, **panel.axes)
+            # scales first: they make ticks of their own; limits last: what is drawn moves them
+            axes.set(**{name: panel.axes[name] for name in SCALES if name in panel.axes})
             (_draw_bars if isinstance(panel, Bars) else _draw_lines)(axes, panel)
             _plain_numbers(axes)
+            rest = {name: value for name, value in panel.axes.items() if name not in SCALES}
+            axes.set(title=panel.title, ylabel=panel.y_label, **rest)
             axes.grid(alpha=0.25, axis="y" if isinstance(panel, Bars) else "both")
             axes.set_axisbelow(True)
         for axes in grid[len(panels) :]:
@@ -138,7 +142,7 @@ def _draw_lines(axes, panel):
             axes.fill_between(curve.x, curve.low, curve.high, **band)
     axes.set_xlabel(panel.x_label)
     if panel.ticks is not None:
-        axes.set_xticks(panel.ticks, labels=[f"{x:,g}" for x in panel.ticks])
+        axes.set_xticks(panel.ticks, labels=list(map(_plain, panel.ticks)))
         axes.set_xticks([], minor=True)
 
 
@@ -196,14 +200,19 @@ def _plain_numbers(axes):
         fixed = isinstance(axis.get_major_locator(), FixedLocator)
         if axis.get_scale() == "log" and not fixed:
             axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
-            axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+            axis.set_major_formatter(FuncFormatter(lambda x, _: _plain(x)))
             axis.set_minor_locator(NullLocator())
+
+
+def _plain(x):
+    """Return a number in words, 1,000,000 too."""
+    return f"{x:,.0f}" if x == round(x) else f"{x:g}"
 
 
 def _add_legends(figure, grid):
     """Give panels that show the same series one legend together, others each their own."""
     shown = [axes.get_legend_handles_labels() for axes in grid]
-    if len({tuple(names) for _, names in shown}) == 1 and shown[0][1]:
+    if len(shown) > 1 and len({tuple(names) for _, names in shown}) == 1 and shown[0][1]:
         if len(shown[0][1]) > 1:
             figure.legend(*shown[0], loc="outside upper center", ncols=3, fontsize="small")
         return

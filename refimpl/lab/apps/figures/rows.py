@@ -39,6 +39,11 @@ def spread_of(rows, key, **want):
     return spread(row[key] for row in pick(rows, **want))
 
 
+def three_lists(triples):
+    """Return the first parts of some triples, the second and the third, as `panels.Curve` does."""
+    return tuple(map(list, zip(*triples, strict=True)))
+
+
 def curve_of(rows, x, y, **want):
     """Return x, and the mean, least and largest y at each: what `panels.Curve` takes."""
     chosen = pick(rows, **want)
