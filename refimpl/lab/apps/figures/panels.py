@@ -19,7 +19,7 @@ DASHES = "-", (0, (5, 1.5)), (0, (1.2, 1.2)), "-.", (0, (7, 1.5, 1.2, 1.5)), (0,
 HATCHES = "", "///", "...", "\\\\\\", "xxx", "---", "ooo", "+++"
 PRINTED = "#3d3d3d"
 SCALES = "xscale", "yscale"
-STYLE = {
+STYLE: Any = {
     "svg.hashsalt": "minibatch-gnn",
     "font.size": 9,
     "axes.titlesize": 10,
@@ -129,6 +129,7 @@ def draw(path, panels, note=""):
 def _draw_lines(axes, panel):
     ours = [name for name, curve in panel.curves.items() if not curve.printed]
     for name, curve in panel.curves.items():
+        form: Any
         if curve.printed:
             form = {"color": PRINTED, "linestyle": ":", "marker": "o", "markerfacecolor": "white"}
         else:

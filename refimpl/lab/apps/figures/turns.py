@@ -21,7 +21,8 @@ def seconds_in_turns(tasks, rounds, *, warm_up=1):
     dict
         {name: list of `rounds` floats}
     """
-    found, names = {name: [] for name in tasks}, list(tasks)
+    found: dict = {name: [] for name in tasks}
+    names = list(tasks)
     for number in range(warm_up + rounds):
         first = number % len(names)
         for name in names[first:] + names[:first]:

@@ -212,8 +212,8 @@ def panels(lab, rows):
     }
     right = {}
     for layout in values_of(pruned, "contestant"):
-        x, *spreads = curve_of(pruned, "batch", "seconds", contestant=layout)
-        right[layout] = Curve(x, *([1e6 * y for y in values] for values in spreads))
+        timed = [{**row, "us": 1e6 * row["seconds"]} for row in pick(pruned, contestant=layout)]
+        right[layout] = Curve(*curve_of(timed, "batch", "us"))
     log = {"xscale": "log", "yscale": "log"}
     batches = sorted(values_of(pruned, "batch"))
     return [

@@ -46,11 +46,11 @@ def measure(lab, cell):
     def propagate(plan, layout):
         return gnn.feature_propagate(sub.graph, ones, X, plan, cell["threads"], layout=layout)
 
-    tasks = {(SPMM, 0, False): lambda _: gnn.spmm(sub.graph, ones, X)}
+    tasks: dict = {(SPMM, 0, False): lambda _: gnn.spmm(sub.graph, ones, X)}
     for parts, (plan, printed) in plans.items():
         for layout, name in LAYOUTS.items():
             assert np.array_equal(propagate(plan, layout), want)
-            tasks[name, parts, printed] = lambda _, plan=plan, to=layout: propagate(plan, to)
+            tasks[name, parts, printed] = _calling(propagate, plan, layout)
     with threadpool_limits(cell["threads"]):
         found = seconds_in_turns(tasks, sizes["rounds"])
     base = found[SPMM, 0, False]
@@ -66,6 +66,11 @@ def measure(lab, cell):
         for (name, parts, printed), each in found.items()
         for number, seconds in enumerate(each)
     ]
+
+
+def _calling(function, *arguments):
+    """Return a task that calls a function, whatever the round."""
+    return lambda _: function(*arguments)
 
 
 def plans_of(n, f, p, word):

@@ -182,8 +182,8 @@ def panels(lab, rows):
         curves[f"Theorem 1, degree {degree:g}"] = Curve(x, y, marked=False)
     curves["I section VI-C, on average"] = Curve([8], [4], printed=True)
     ticks = sorted(values_of(pick(rows, what=INTRA), "lanes"))
-    axes = {"xscale": "log", "ylim": (0, None)}
-    shown.append(Lines("within a sampler", "p_intra, lanes", "speed-up", curves, axes, ticks))
+    log = {"xscale": "log", "ylim": (0, None)}
+    shown.append(Lines("within a sampler", "p_intra, lanes", "speed-up", curves, log, ticks))
     return shown
 
 

@@ -18,7 +18,7 @@ from refimpl.lab.apps.figures.rows import curve_of, pick, spread, values_of
 from refimpl.lab.apps.figures.training import data_on, epochs, settings
 
 BY_DEGREE, BEST = "features by degree", "FreshGNN, for performance"
-METHODS = {
+METHODS: dict[str, dict] = {
     BY_DEGREE: {"p_grad": 0.0, "hotness": "degree"},
     "FreshGNN": {"hotness": "degree"},
     BEST: {"hotness": "profile", "performance": True},
@@ -139,7 +139,7 @@ def panels(lab, rows):
 
 def _runs(rows):
     """Return the rows of each run together."""
-    found = {}
+    found: dict = {}
     for row in rows:
         found.setdefault((row["features"], row["varied"], row["at"]), []).append(row)
     return list(found.values())
