@@ -1,18 +1,13 @@
 """The benchmarks that train, in one place: settings, data, trainers, stacks."""
 
-from time import perf_counter
-
 import numpy as np
 
 from refimpl import Dataset, load_dataset
+from refimpl.lab.apps.figures.training import epochs, settings
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.config import config_from
 from refimpl.lab.training.stack import Stack
 
-
-def settings(method, *, model="sage", model_options=None, **options):
-    """Return a `TrainConfig`."""
-    return config_from({"method": method, "model": model, **(model_options or {}), **options})
+__all__ = ["data_on", "data_set", "epochs", "layers_of", "settings"]
 
 
 def data_set(name="communities", nodes=None):
@@ -36,29 +31,3 @@ def data_on(graph, roots, features, classes=10, seed=0):
 def layers_of(package, config, width, classes):
     """Return the layers that training would build over a package."""
     return Stack(package, config, width, classes, multilabel=False)
-
-
-def epochs(trainer, count, spent=lambda: 0):
-    """Train on; return for each epoch its rows, its seconds and what it spent.
-
-    Parameters
-    ----------
-    trainer : from `fastimpl.make_trainer`, of a method that loads rows
-    count : int
-    spent : callable
-        Returns a number that rises, such as bytes read.
-    """
-    found = []
-    for _ in range(count):
-        before, begin = spent(), perf_counter()
-        trainer.epoch()
-        seconds, load = perf_counter() - begin, trainer.state.loads[-1]
-        found.append(
-            {
-                "seconds": seconds,
-                "spent": spent() - before,
-                "rows": load["loaded"],
-                "needed": load["inputs"],
-            }
-        )
-    return found

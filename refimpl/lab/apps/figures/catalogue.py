@@ -7,6 +7,7 @@ from refimpl.lab.training.config import suggestion
 
 PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
+    "V-fig1": "history_error",
     "V-fig14": "policies",
 }
 

@@ -194,7 +194,7 @@ def _add_legends(figure, grid):
     shown = [axes.get_legend_handles_labels() for axes in grid]
     if len({tuple(names) for _, names in shown}) == 1 and shown[0][1]:
         if len(shown[0][1]) > 1:
-            figure.legend(*shown[0], loc="outside lower center", ncols=3, fontsize="small")
+            figure.legend(*shown[0], loc="outside upper center", ncols=3, fontsize="small")
         return
     for axes, (_, names) in zip(grid, shown, strict=True):
         if names:
