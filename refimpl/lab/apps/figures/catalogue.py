@@ -8,6 +8,7 @@ from refimpl.lab.training.config import suggestion
 PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
     "V-fig1": "history_error",
+    "V-fig3": "stability",
     "V-fig14": "policies",
 }
 

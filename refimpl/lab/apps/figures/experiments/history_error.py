@@ -126,8 +126,11 @@ def panels(_lab, rows):
     """Return the errors of what is read, and of what is computed with it."""
     per_epoch = max(values_of(rows, "iteration")) + 1
     placed = [row | {"x": (row["epoch"] - 1) * per_epoch + row["iteration"]} for row in rows]
-    shown = []
-    for what, title in (("read", "Rows read of earlier iterations"), ("made", "Rows computed with them")):
+    titles, shown = (
+        {"read": "Rows read of earlier iterations", "made": "Rows computed with them"},
+        [],
+    )
+    for what, title in titles.items():
         key = f"{what}_error"
         there = [row for row in placed if row[key] is not None]
         curves = {
