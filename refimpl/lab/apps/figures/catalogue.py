@@ -9,6 +9,7 @@ PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
     "V-fig1": "history_error",
     "V-fig3": "stability",
+    "V-tab2": "methods",
     "V-fig14": "policies",
 }
 

@@ -189,8 +189,9 @@ def panels(lab, rows):
         Bars(
             "Error of what is kept",
             "over that of all",
-            [f"layer {layer}, {p:.0%}" for layer, p in groups],
+            [f"layer {layer}\n{p:.0%} kept" for layer, p in groups],
             kept,
+            axes={"ylim": (0, 1.6)},
         ),
     ]
 
