@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from pathlib import Path
 from subprocess import CompletedProcess
 from types import SimpleNamespace
 
@@ -46,8 +47,8 @@ def trained(monkeypatch, accuracy):
         if "ladies" in command:
             return CompletedProcess(command, 1, "", "Traceback\nValueError: a | b\n")
         score = 0.5 + int(command[command.index("--seed") + 1]) / 10
-        with open(f"{folder}/metrics.json", "w") as file:
-            json.dump({"test_f1": score, "seconds": {"weights": 2.0, "evaluation": 5.0}}, file)
+        found = {"test_f1": score, "seconds": {"weights": 2.0, "evaluation": 5.0}}
+        Path(folder, "metrics.json").write_text(json.dumps(found))
         return CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr(accuracy, "subprocess", SimpleNamespace(run=run))

@@ -9,7 +9,9 @@ PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
     "V-fig1": "history_error",
     "V-fig3": "stability",
+    "V-fig10": "epoch_time",
     "V-tab2": "methods",
+    "V-fig13": "thresholds",
     "V-fig14": "policies",
 }
 
