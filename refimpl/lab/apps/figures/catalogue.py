@@ -13,6 +13,8 @@ MODULES = {
     "V-tab2": "methods",
     "V-fig13": "thresholds",
     "V-fig14": "policies",
+    "V-tab3": "warm_up",
+    "V-fig19": "heterogeneous",
 }
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Spread(NamedTuple):
-    """The mean of some numbers, and the least and the largest of them."""
+    """The mean (of `middle` the median) of some numbers, and the least and the largest of them."""
 
     mean: float
     low: float
@@ -22,6 +22,12 @@ def spread(values):
     """Return the `Spread` of some numbers, at least one."""
     values = list(values)
     return Spread(statistics.fmean(values), min(values), max(values))
+
+
+def middle(values):
+    """Return the median, least and largest of some numbers, at least one, as a `Spread`."""
+    values = list(values)
+    return Spread(statistics.median(values), min(values), max(values))
 
 
 def pick(rows, **want):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from refimpl.lab.apps.figures.figure import FAILS, HOLDS, UNTESTED, WEAKER, Figure, Verdict
 from refimpl.lab.apps.figures.panels import Bars, Curve, Lines
-from refimpl.lab.apps.figures.rows import Spread, pick, spread, spread_of, values_of
+from refimpl.lab.apps.figures.rows import Spread, middle, pick, spread, spread_of, values_of
 from refimpl.lab.apps.figures.training import (
     epochs_in_turns,
     few_labels,
@@ -128,14 +128,6 @@ def table(_lab, rows):
     for place in PLACES.values():
         titles += [f"seconds an epoch, {place}", "FreshGNN's speed-up"]
     return [*titles, "best validation F1", "seconds to accuracy"], lines
-
-
-def middle(values):
-    """Return the median, least and largest as a `Spread`."""
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    median = ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
-    return Spread(median, ordered[0], ordered[-1])
 
 
 def judge(_lab, rows):
