@@ -164,12 +164,12 @@ def test_similarities_of_rows_that_did_not_change_or_turned():
 def test_gradients_that_tell_and_that_do_not():
     nodes, error = np.arange(200), np.linspace(1, 3, 200)
     for norms, rank, kept in ((error**3, 1, 1.5), (-error, -1, 2.5)):
-        found = stability.compared(fastimpl, nodes, norms - norms.min(), error, error, [0.5], 7)
+        found = stability.compared(fastimpl, nodes, (norms - norms.min(), error, error), [0.5], 7)
         assert found["rank_error"] == pytest.approx(rank)
         assert found["kept_0.5_gradient"] == pytest.approx(kept / 2, abs=0.01)
         assert found["kept_0.5_anti"] == pytest.approx((4 - kept) / 2, abs=0.01)
         assert found["kept_0.5_random"] == pytest.approx(1, abs=0.1)
-    nothing = stability.compared(fastimpl, nodes, np.zeros(200), error, error, [0.5], 7)
+    nothing = stability.compared(fastimpl, nodes, (np.zeros(200), error, error), [0.5], 7)
     assert nothing["rank_error"] == nothing["linear_drift"] == 0
 
 
@@ -302,6 +302,7 @@ def timed_rows(fresh, scores, others=(4.0, 1.0)):
     return [
         {"features": place, "seed": 0, "method": name, "epoch": epoch}
         | {"seconds": seconds[name] * (9 if epoch == 1 else 1), "val_f1": scores[name][epoch - 1]}
+        | {"inputs": 10, "loaded": 10 if epoch == 1 else 4}
         for place in epoch_time.PLACES
         for name in epoch_time.NAMES
         for epoch in (1, 2, 3)
@@ -325,7 +326,9 @@ def test_the_rule_of_speed(fresh, own, other, wanted):
     """An epoch is one but the first; the time to an accuracy has all of them."""
     scores = {"neighbor": LEARNS, "fresh": own, "gas": other, "cluster": other}
     rows = timed_rows(fresh, scores)
-    found = outcomes(epoch_time.judge(None, rows))
+    verdicts = epoch_time.judge(None, rows)
+    found = outcomes(verdicts)
+    assert "60.0% of the rows" in verdicts[0].ours
     assert (found["V-faster-3.4x"], found["V-time-to-accuracy"]) == wanted
     assert found["V-faster-than-systems"] == UNTESTED
     assert epoch_time.times(rows, "neighbor") == [4.0 * 11]

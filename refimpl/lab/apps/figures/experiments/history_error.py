@@ -134,7 +134,7 @@ def panels(_lab, rows):
         key = f"{what}_error"
         there = [row for row in placed if row[key] is not None]
         curves = {
-            NAMES[method]: Curve(*curve_of(there, "x", key, method=method), marked=False)
+            NAMES[method]: Curve(*curve_of(there, "x", key, method=method))._replace(marked=False)
             for method in values_of(there, "method")
         }
         ticks = [per_epoch * number for number in range(max(values_of(rows, "epoch")) + 1)]

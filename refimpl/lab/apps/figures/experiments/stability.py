@@ -10,11 +10,13 @@ of then. "Drift" is the distance between exact ones, without the error of sampli
 The paper trains on ogbn-arxiv; the data here are small, and labelled as those are: about half.
 """
 
+from typing import Any
+
 import numpy as np
 
 from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
 from refimpl.lab.apps.figures.panels import Bars, Curve, Lines
-from refimpl.lab.apps.figures.rows import curve_of, pick, spread, spread_of, values_of
+from refimpl.lab.apps.figures.rows import bands, curve_of, pick, spread, spread_of, values_of
 from refimpl.lab.apps.figures.training import settings
 from refimpl.lab.apps.figures.watching import ExactRows, distances, fresh_step
 from refimpl.streams import CONTROL, key
@@ -37,18 +39,19 @@ def measure(lab, cell):
     own = {"fanouts": tuple(sizes["fanouts"]), "p_grad": 0.0, "hotness": "none"}
     own["batch_size"] = -(-len(dataset.roots) // sizes["steps"])
     config = settings("fresh", rng=cell["seed"], **own, **common)  # p_grad 0: nothing is cached
-    rows, before, step = [], None, None
+    rows: list[dict] = []
+    before: Any = []  # of `lag` iterations ago: all embeddings, and what the step had
+    step: Any = None
     with lab.gnn.make_trainer(dataset, config) as trainer:
         exact = ExactRows(trainer)
         for i in range(sizes["iterations"] + 1):
             if i % sizes["lag"] == 0:
                 there = exact.now()
-                for layer in range(1, len(there) + 1) if before else ():
-                    row = {"iteration": i, "layer": layer}
-                    row |= similarity(there[layer - 1], before[layer - 1])
+                for layer, (new, old) in enumerate(zip(there, before, strict=False), start=1):
+                    row = {"iteration": i, "layer": layer} | similarity(new, old)
                     if layer < sizes["layers"]:  # the last is never cached
-                        found = stale(lab.gnn, step, layer, before, there)
-                        row |= compared(lab.gnn, *found, sizes["shares"], i)
+                        nodes, *found = stale(lab.gnn, step, layer, before, there)
+                        row |= compared(lab.gnn, nodes, found, sizes["shares"], i)
                     rows.append(row)
                 before, step = there, fresh_step(trainer)
             else:
@@ -62,8 +65,8 @@ def similarity(now, before):
     lengths = np.linalg.norm(now, axis=1) * np.linalg.norm(before, axis=1)
     same = (now == before).all(axis=1)  # two rows of zeros as well
     cosine = np.where(same, 1, (now * before).sum(axis=1) / np.where(lengths, lengths, 1))
-    found = np.percentile(cosine, QUANTILES)
-    found = {f"q{q}": float(x) for q, x in zip(QUANTILES, found, strict=True)}
+    values = np.percentile(cosine, QUANTILES)
+    found = {f"q{q}": float(x) for q, x in zip(QUANTILES, values, strict=True)}
     return found | {f"above_{limit}": float((cosine > limit).mean()) for limit in (0.8, 0.95)}
 
 
@@ -75,7 +78,7 @@ def stale(gnn, step, layer, before, now):
     return nodes, gnn.history.gradient_norms(step.G[layer]), error, drift
 
 
-def compared(gnn, nodes, norms, error, drift, shares, number):
+def compared(gnn, nodes, found, shares, number):
     """Return correlations of norms with errors and drifts, and errors of what would be kept.
 
     These are the mean errors of the share of the rows with the smallest gradients, of a random
@@ -83,19 +86,19 @@ def compared(gnn, nodes, norms, error, drift, shares, number):
     """
     from scipy import stats  # slow to import
 
-    found = {}
+    (norms, error, drift), result = found, {}
     for name, values in (("error", error), ("drift", drift)):
         constant = np.ptp(norms) == 0 or np.ptp(values) == 0
         for measure, function in (("rank", stats.spearmanr), ("linear", stats.pearsonr)):
-            found[f"{measure}_{name}"] = 0.0 if constant else float(function(norms, values)[0])
+            result[f"{measure}_{name}"] = 0.0 if constant else float(function(norms, values)[0])
     draws = gnn.streams.uniform(key(0, CONTROL, number, 0), nodes.astype(np.uint64))
     scores = dict(zip(CONTROLS, (norms, draws, -norms), strict=True))
     for share in shares:
         for control, score in scores.items():
             kept = gnn.history.select_stable(score, nodes, share)
             whole = error.mean()
-            found[f"kept_{share}_{control}"] = float(error[kept].mean() / whole) if whole else 1.0
-    return found
+            result[f"kept_{share}_{control}"] = float(error[kept].mean() / whole) if whole else 1.0
+    return result
 
 
 def settled(rows):
@@ -168,13 +171,12 @@ def panels(lab, rows):
         x, middle, _, _ = curve_of(rows, "iteration", "q50", layer=layer)
         low, high = (curve_of(rows, "iteration", q, layer=layer)[1] for q in ("q5", "q95"))
         similar[f"layer {layer}"] = Curve(x, middle, low, high, marked=False)
-        above = curve_of(rows, "iteration", "above_0.8", layer=layer)
-        x, *above = above[0], *([100 * y for y in ys] for ys in above[1:])
-        shares[f"layer {layer}"] = Curve(x, *above, marked=False)
+        above = [spread_of(rows, "above_0.8", iteration=t, layer=layer) for t in x]
+        shares[f"layer {layer}"] = Curve(x, *bands(above, 100))._replace(marked=False)
     for layer in cached:
         for what in ("error", "drift"):
             curve = curve_of(rows, "iteration", f"rank_{what}", layer=layer)
-            ranks[f"layer {layer}, {what}"] = Curve(*curve, marked=False)
+            ranks[f"layer {layer}, {what}"] = Curve(*curve)._replace(marked=False)
     groups = [(layer, p) for layer in cached for p in lab.sizes["shares"]]
     kept = {
         control: [spread_of(late, f"kept_{p}_{control}", layer=n).mean for n, p in groups]
@@ -187,9 +189,9 @@ def panels(lab, rows):
         Lines("Embeddings above 0.8", label, "share, %", shares, {"ylim": (0, 103)}),
         Lines("Gradient against error later", label, "rank correlation", ranks, {"ylim": (-1, 1)}),
         Bars(
-            "Error of what is kept",
+            "Error of the share that is kept",
             "over that of all",
-            [f"layer {layer}\n{p:.0%} kept" for layer, p in groups],
+            [f"layer {layer}\n{p:.0%}" for layer, p in groups],
             kept,
             axes={"ylim": (0, 1.6)},
         ),

@@ -12,7 +12,7 @@ epochs but the first. A few nodes have labels, of thousands, not of 111 or 244 m
 
 from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
 from refimpl.lab.apps.figures.panels import Bars, Curve, Lines
-from refimpl.lab.apps.figures.rows import pick, spread, spread_of, values_of
+from refimpl.lab.apps.figures.rows import bands, pick, spread, spread_of, values_of
 from refimpl.lab.apps.figures.training import (
     few_labels,
     method_options,
@@ -155,10 +155,9 @@ def panels(lab, rows):
     saved, scores = {}, {}
     for p in values_of(grid, "p_grad"):
         found = [points(rows, kind="grid", p_grad=p, t_stale=t)[1] for t in times]
-        bands = [[100 * one[part] for one in found] for part in range(3)]
-        saved[f"p_grad {p}"] = Curve(times, *bands)
+        saved[f"p_grad {p}"] = Curve(times, *bands(found, 100))
         found = [spread_of(grid, "test_f1", p_grad=p, t_stale=t) for t in times]
-        scores[f"p_grad {p}"] = Curve(times, *([one[part] for one in found] for part in range(3)))
+        scores[f"p_grad {p}"] = Curve(times, *bands(found))
     features = 100 * points(rows, kind="features")[1].mean
     target = spread_of(rows, "test_f1", kind="neighbor").mean
     ends = [times[0], times[-1]]
