@@ -227,9 +227,9 @@ FIGURE = Figure(
     id="V-fig10",
     title="Seconds of an epoch, and accuracy against time",
     full={
-        "nodes": 40_000,
-        "labels": 100,
-        "steps": 20,
+        "nodes": 30_000,
+        "labels": 300,
+        "steps": 60,
         "fanouts": [20, 15, 10],
         "hidden": 128,
         "lr": 0.003,

@@ -28,9 +28,8 @@ NAMES = {
     "full": "full graph",
 }
 NOT_GAT = "ladies", "fastgcn", "vrgcn"
-PRINTED: dict[
-    str, dict
-] = {  # V Table 2: arxiv, products, papers100M; None where it ran out of memory
+# V Table 2: arxiv, products, papers100M; None where it ran out of memory.
+PRINTED: dict[str, dict] = {
     "sage": {
         "gas": (0.44, -1.19, -8.17),
         "cluster": (-3.10, 0.00, -7.57),
@@ -50,7 +49,7 @@ PRINTED: dict[
         "fresh": (-0.71, -0.31, -0.16),
     },
 }
-NOT_RUN: dict[str, dict] = {  # V Table 2 too
+NOT_RUN: dict[str, dict] = {
     "sage": {"MariusGNN": (-3.91, -4.33, -3.43), "SANCUS": (-4.42, -7.83, None)},
     "gat": {"MariusGNN": (-1.37, None, None), "SANCUS": (-2.47, None, None)},
     "gcn": {"MariusGNN": (-0.55, -1.10, -2.04), "SANCUS": (-3.04, -9.44, None)},
