@@ -149,11 +149,11 @@ FIGURE = Figure(
     full={
         "nodes": 10_000,
         "labels": 100,
-        "steps": 20,
+        "steps": 40,
         "fanouts": [20, 15, 10],
         "hidden": 64,
         "lr": 0.003,
-        "epochs": 16,
+        "epochs": 12,
         "p_grad": 0.9,
     },
     quick={"labels": 12, "steps": 6, "hidden": 8, "epochs": 4, "fanouts": [4, 4, 3]},
