@@ -14,14 +14,15 @@ that comes, names it.
 
 import argparse
 import importlib
+import importlib.util
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.machine import THREADS, header
 from bench.peers.protocol import ContestantError
-from bench.plotting import FORMATS, drawable
 from bench.timing import MIN_ROUNDS
+from refimpl.lab.apps.figures.panels import FORMATS
 from refimpl.lab.apps.machine import MAX_LOAD, Watch
 
 BENCHMARKS = {
@@ -30,15 +31,12 @@ BENCHMARKS = {
     "samplers": "bench.samplers",
     "tutorial": "bench.tutorial",
     "neighbors": "bench.neighbors",
-    "pruning": "bench.pruning",
     "peers": "bench.peers.command",
     "accuracy": "bench.accuracy",
     "fresh": "bench.fresh",
     "iteration": "bench.iteration",
     "policies": "bench.policies",
-    "topologies": "bench.topologies",
     "exchange": "bench.exchange",
-    "scaling": "bench.scaling",
     "storage": "bench.storage",
     "large": "bench.large",
     "growth": "bench.growth",
@@ -171,9 +169,9 @@ def check(options, watch):
 
 def check_plot(path):
     """Refuse a plot that could not be drawn."""
-    if path and path.suffix.lower() not in FORMATS:
-        raise UsageError(f"--plot must end in {' or '.join(FORMATS)}, got {path.name}")
-    if path and not drawable():
+    if path and path.suffix[1:] not in FORMATS:
+        raise UsageError(f"--plot must end in .{' or .'.join(FORMATS)}, got {path.name}")
+    if path and importlib.util.find_spec("matplotlib") is None:
         raise UsageError("--plot needs matplotlib: pip install 'minibatch-gnn[plot]'")
 
 

@@ -10,8 +10,16 @@ from time import perf_counter
 
 import numpy as np
 
-from bench.demands import SEED, drawn_roots, even_parts, made_graph, minibatches, rows_between
+import fastimpl
 from bench.timing import in_turns
+from refimpl.lab.apps.figures.demands import (
+    SEED,
+    drawn_roots,
+    even_parts,
+    made_graph,
+    minibatches,
+    rows_between,
+)
 from refimpl.loader import DistributedFeatures, MPIComm, Topology, plan_rounds
 
 
@@ -26,7 +34,7 @@ def measured(comm, nodes, degree, batch, fanouts, features, steps, rounds):
     """
     graph = made_graph(nodes, degree)
     roots = drawn_roots(graph.n, batch * comm.size * steps)
-    graphs = list(islice(minibatches(graph, roots, batch, fanouts), steps * comm.size))
+    graphs = list(islice(minibatches(fastimpl, graph, roots, batch, fanouts), steps * comm.size))
     mine = [mfg.nodes[0] for mfg in graphs[comm.rank :: comm.size]]
     between = rows_between(graphs, graph.n, comm.size, steps) * features * 4
     X = np.random.default_rng(SEED).standard_normal((graph.n, features), np.float32)

@@ -10,8 +10,9 @@ import statistics
 import fastimpl
 from bench.command import Common, UsageError, numbers
 from bench.markdown import head, line, span
-from bench.training import data_set, settings
-from refimpl.lab.apps.figures.training import outcome
+from bench.training import data_set
+from refimpl.lab.apps.figures.comparing import outcome
+from refimpl.lab.apps.figures.training import settings
 
 COMMON = Common(timed=False, seeds=3)
 QUICK = {"nodes": 1000, "epochs": 2, "shares": [0.9], "ages": [5], "fanouts": [3, 2]}

@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 import fastimpl as gnn
 from bench.inputs import normal, power_law
 from bench.timing import elapsed, in_turns
-from bench.training import settings
 from refimpl import Dataset, Sampler
+from refimpl.lab.apps.figures.training import settings
 from refimpl.loader import MPIComm
 
 NAP = 0.001  # seconds between looks for a message

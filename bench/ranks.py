@@ -19,8 +19,8 @@ from bench.inputs import power_law
 from bench.launching import answer, no_mpi, on_ranks
 from bench.markdown import median_and_range, table
 from bench.on_ranks import data_of, ranks_of
-from bench.plotting import Panel, draw
 from refimpl import Sampler
+from refimpl.lab.apps.figures.panels import Curve, Lines, draw
 from refimpl.lab.distributed.launch import available_cores
 
 COMMON = Common(plot=True, rounds=9)
@@ -136,9 +136,12 @@ def throughput(method, found):
     """Return the panel of minibatches a second against ranks of one thread and one worker."""
     ranks = sorted(int(name.split()[0]) for name in found if name.split()[0] == name.split()[2])
     rates = [r / statistics.median(seconds(found, f"{r} 1 {r}")) for r in ranks]
-    curves = {"measured": rates, "in proportion": [rates[0] * r for r in ranks]}
+    curves = {
+        "measured": Curve(ranks, rates),
+        "in proportion": Curve(ranks, [rates[0] * r for r in ranks], marked=False),
+    }
     axes = {"xscale": "log", "ylim": (0, None)}
-    return Panel(TITLES[method], "ranks of one thread", "minibatches a second", ranks, curves, axes)
+    return Lines(TITLES[method], "ranks of one thread", "minibatches a second", curves, axes, ranks)
 
 
 def gather(known, found):

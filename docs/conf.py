@@ -18,6 +18,7 @@ extensions = [
     "source_pages",
     "api_reference",
     "settings_table",
+    "gallery",
     "teaching",
     "dead_links",
 ]

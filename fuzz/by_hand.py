@@ -268,6 +268,10 @@ CALLS = {
         "Prefetcher": fixed(**PREFETCH, calls=DRAW_ALL),
         "SubgraphPool": fixed(graph=PAW, sampler=EDGE, rng=1, size=2, calls=DRAW_ALL),
         "TrainConfig": lambda gnn: vars(config(gnn, gnn.methods.FullBatch())),
+        "as_printed": lambda gnn: {
+            "config": config(gnn, gnn.methods.Fresh(t_stale=5)),
+            "dataset": dataset(),
+        },
         "grow_clusters": fixed(graph=PAW, parts=2, key=3),
         "load_checkpoint": lambda gnn: {"path": saved(gnn, "checkpoint.npz")},
         "load_model": lambda gnn: {"path": saved(gnn, "model.npz")},

@@ -63,7 +63,7 @@ def sigmoid_cross_entropy(logits, labels, weights=None):
     """Return ``sum_v w_v sum_c -(y log s(x) + (1 - y) log(1 - s(x)))`` and its gradient.
 
     Written so that no exponential overflows: ``max(x, 0) - x y + log(1 + exp(-|x|))``.
-    JPDC'21 Equation 10 with a sigmoid, for several classes a node. O(s C) time.
+    JPDC'21 Equations 3 and 10 with a sigmoid, for several classes a node. O(s C) time.
 
     Parameters
     ----------

@@ -7,7 +7,8 @@ import numpy as np
 
 import fastimpl as gnn
 from bench import inputs
-from bench.training import layers_of, settings
+from bench.training import layers_of
+from refimpl.lab.apps.figures.training import settings
 
 MODELS = ("sage", "gcn", "gat", "mixhop")
 HOPS = 2

@@ -1,6 +1,9 @@
-"""The directive `settings`: a table of what a class of settings has, made from the class.
+"""Tables of settings, made from the code: of a class, and of what the papers print.
 
 ```{settings} refimpl.lab.training.methods.fresh:Fresh
+```
+
+```{printed-choices}
 ```
 """
 
@@ -10,10 +13,14 @@ from importlib import import_module
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from refimpl.lab.apps.options import option_of
+from refimpl.lab.apps.option import hyphenated
+from refimpl.lab.apps.options import option_of, train_options
+from refimpl.lab.training.printed import PRINTED, default_of
 from refimpl.lab.training.settings import settings_of
+from refimpl.samplers.sampling import KERNELS
 
 TITLES = ("field", "option", "default", "what it does")
+PRINTED_TITLES = ("erratum", "where", "option", "printed", "default", "applies with")
 
 
 def rows_of(place):
@@ -45,16 +52,76 @@ class SettingsTable(SphinxDirective):
 
     def run(self):
         """Return the table."""
-        table, group = nodes.table(), nodes.tgroup(cols=len(TITLES))
-        table += group
-        group += [nodes.colspec(colwidth=width) for width in (3, 3, 3, 8)]
-        head, body = nodes.thead(), nodes.tbody()
-        head += row([nodes.Text(title) for title in TITLES])
+        body = []
         for name, option, default, text in rows_of(self.arguments[0]):
             code = nodes.literal(text=option) if option else nodes.Text("")
-            body += row([nodes.literal(text=name), code, nodes.Text(default), nodes.Text(text)])
-        group += [head, body]
-        return [table]
+            body.append([nodes.literal(text=name), code, nodes.Text(default), nodes.Text(text)])
+        return [table_of(TITLES, (3, 3, 3, 8), body)]
+
+
+def printed_rows():
+    """Return (erratum, where, option, printed, default, applies with) of each printed choice."""
+    options = {option.name: option for option in train_options().values()}
+    found = []
+    for one in PRINTED:
+        option, default = options[one.name], default_of(one.name)
+        value, usual = (
+            option.shown if v is None else typed(option, v) for v in (one.value, default)
+        )
+        found.append(
+            (
+                one.erratum,
+                one.where,
+                option.flag,
+                value,
+                usual,
+                " and ".join(condition(options[other], of) for other, of in one.only.items()),
+            )
+        )
+    return found
+
+
+def typed(option, value):
+    """Return a value as the user would write it, that of a switch as on or off."""
+    if option.sets is None:
+        return option.as_typed(value)
+    return "on" if value == option.sets else "off"
+
+
+def condition(option, values):
+    """Return with which values of another option one applies, as a reader is told."""
+    if values == (False,):
+        return f"without {option.flag}"
+    if set(values) == set(KERNELS):
+        return "any sampler"
+    return f"{option.flag} {', '.join(map(hyphenated, values))}"
+
+
+def literal_if_option(text):
+    """Return the node of a cell: an option is in type of its own."""
+    return nodes.literal(text=text) if text.startswith("--") else nodes.Text(text)
+
+
+class PrintedChoices(SphinxDirective):
+    """A table of what the papers print where it is not the default."""
+
+    def run(self):
+        """Return the table."""
+        body = [[literal_if_option(cell) for cell in cells] for cells in printed_rows()]
+        return [table_of(PRINTED_TITLES, (2, 3, 4, 3, 4, 6), body)]
+
+
+def table_of(titles, widths, rows):
+    """Return a table: `rows` of nodes under the `titles`."""
+    table, group = nodes.table(), nodes.tgroup(cols=len(titles))
+    table += group
+    group += [nodes.colspec(colwidth=width) for width in widths]
+    head, body = nodes.thead(), nodes.tbody()
+    head += row([nodes.Text(title) for title in titles])
+    for cells in rows:
+        body += row(cells)
+    group += [head, body]
+    return table
 
 
 def row(cells):
@@ -69,6 +136,7 @@ def row(cells):
 
 
 def setup(app):
-    """Register the directive."""
+    """Register the directives."""
     app.add_directive("settings", SettingsTable)
+    app.add_directive("printed-choices", PrintedChoices)
     return {"parallel_read_safe": True}

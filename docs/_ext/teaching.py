@@ -4,6 +4,7 @@
     algorithm-lines    which line of the reference is which line of the paper
     kernel-lines       which kernels its lines call, and where fastimpl has them
     algorithm-index    every numbered algorithm of the papers, its page and its functions
+    equation-index     every numbered equation and theorem, and its functions
     worked-example     Python that runs when the page is built, and what it prints
     errata-of          the rows of errata.md that touch algorithms
     source (a role)    a link to a source file: {source}`fastimpl/_graph.pyx`
@@ -26,6 +27,7 @@ from paper_lines import (
     TITLES,
     errata_of,
     load_algorithms,
+    load_statements,
     paper_lines,
     source_of,
 )
@@ -204,6 +206,24 @@ class AlgorithmIndex(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(lines) + "\n")
 
 
+class EquationIndex(SphinxDirective):
+    """A table of every numbered equation and theorem: what computes it, or why nothing does."""
+
+    def run(self):
+        self.env.note_dependency(str(DOCS / "equations.toml"))
+        head = "paper", "number", "what it is", "reference", "parts of it", "errata"
+        lines = [row_of(head), row_of(["---"] * len(head))]
+        for (paper, kind, number), entry in load_statements()[1].items():
+            functions, parts = (
+                ", ".join(f"{{source}}`{place}`" for place in entry.get(which, ()))
+                for which in ("functions", "parts")
+            )
+            cells = [TITLES[paper], f"{kind.capitalize()} {number}", entry["name"]]
+            cells += [functions or entry["why"], parts, ", ".join(entry.get("errata", ()))]
+            lines.append(row_of(cells))
+        return self.parse_text_to_nodes("\n".join(lines) + "\n")
+
+
 def row_of(cells):
     """Return a row of a Markdown table."""
     return "| " + " | ".join(map(str, cells)) + " |"
@@ -344,6 +364,7 @@ def setup(app):
     app.add_directive("algorithm-lines", AlgorithmLines)
     app.add_directive("kernel-lines", KernelLines)
     app.add_directive("algorithm-index", AlgorithmIndex)
+    app.add_directive("equation-index", EquationIndex)
     app.add_directive("worked-example", WorkedExample)
     app.add_directive("errata-of", ErrataOf)
     app.add_role("source", SourceRole())

@@ -131,7 +131,7 @@ def theorem1_speedup(p, eta, d, version, *, rho=1.0, lanes_exact=False):
 
 @_arguments.model
 def theorem1_steps(p, eps, eta, d, version):
-    """Return what the proof of Theorem 1 compares; d / p real, c_rand = c_mem.
+    """Return what the proof of Theorem 1 of both papers compares; d / p real, c_rand = c_mem.
 
     Parameters
     ----------

@@ -122,6 +122,8 @@ def g_comm(Qv, Qf, n, d, f, gamma, *, index=2, word=8, edge_word=0, out=False):
 def theorem2_Qf(n, f, p, s_cache, *, word=8, parts="real"):
     """Return how many parts of the features Theorem 2 takes, max(p, word n f / s_cache).
 
+    The choice of Theorem 2 of both papers.
+
     Parameters
     ----------
     n, f : whole numbers >= 1
@@ -162,11 +164,11 @@ def theorem2_Qf(n, f, p, s_cache, *, word=8, parts="real"):
 def theorem2(n, d, f, p, s_cache, *, parts="real", index=2, word=8, edge_word=0, out=False):
     """Return the premises of Theorem 2 and the ratio that it bounds, for one subgraph.
 
-    Where the first two premises hold, the ratio is at most 2 with "real" and "whole" parts and 3
-    with "padded" ones; with the third as well it is below 3 with "columns". The tests store a
-    witness that each passes 2 otherwise (E-C8). The lower bound is one reading of the edges and
-    one of the features, for a graph in which every node is a source (E-A6). The printed one is
-    without the edges: too low for "whole" parts.
+    Theorem 2 of both papers. Where the first two premises hold, the ratio is at most 2 with "real"
+    and "whole" parts and 3 with "padded" ones; with the third as well it is below 3 with "columns".
+    The tests store a witness that each passes 2 otherwise (E-C8). The lower bound is one reading of
+    the edges and one of the features, for a graph in which every node is a source (E-A6). The
+    printed one is without the edges: too low for "whole" parts.
 
     The premises are about traffic. That 136 lanes pass them does not say that a machine has the
     bandwidth for them (E-C10).

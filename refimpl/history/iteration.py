@@ -62,7 +62,8 @@ def fresh_iteration(
     this function too; docs/learn/fresh.md lists the kernels of each line in both packages: line 13
     is `cache_read`, in fastimpl ``gather`` of ``fastimpl/history/_entries.pyx``. A row that is
     read from the cache is a constant for the weights below it, but has a gradient, which says
-    whether it stays in the cache. Without `cached_layers` this is neighbour sampling.
+    whether it stays in the cache: FreshGNN Equation 2, its set S being what the cache has. Without
+    `cached_layers` this is neighbour sampling.
 
     Parameters
     ----------
@@ -82,7 +83,8 @@ def fresh_iteration(
     i : int
         Number of the iteration, from 0.
     cached_layers : sequence of ints in [1, L - 1]
-        Layers whose embeddings are cached, the highest first.
+        Layers whose embeddings are cached, in the order of their updates: the highest first
+        (E-V24).
     p, rank_base, gradient_evict, control
         As in `policy_update`.
     seed : int in [0, 2**64)
@@ -134,7 +136,7 @@ def fresh_iteration(
     with timed("cache"):
         if cached_layers:
             cache.begin_update(i)  # 18 E-V6: still i, which goes up when the update is done
-        for l in cached_layers:  # 19 E-V1: below the last layer
+        for l in cached_layers:  # 19 E-V1: below the last layer; E-V24: the highest first
             ranks = key(seed, CONTROL, i, l) if control == "random" else None
             # E-V7: gradients of cached rows too; E-V9: the norm of each
             rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]  # 20

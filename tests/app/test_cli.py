@@ -55,6 +55,7 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
     assert metrics["dataset"]["train"] == 130
     assert metrics["settings"] == {
         "data": str((tmp_path / metrics["settings"]["data"]).resolve()),
+        "as_printed": False,
         "features": None,
         "labels": "label",
         "setting": None,

@@ -8,7 +8,7 @@ from dense_histories import layer, matrix, pattern, small_dataset, weights_of
 
 import fastimpl
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.figures import catalogue, panels, training
+from refimpl.lab.apps.figures import catalogue, comparing, panels, training
 from refimpl.lab.apps.figures.experiments import (
     epoch_time,
     heterogeneous,
@@ -175,12 +175,12 @@ def test_gradients_that_tell_and_that_do_not():
 
 def test_an_epoch_has_as_many_iterations_for_all_methods():
     lab = lab_of(methods.FIGURE, **TINY, steps=5)
-    dataset = training.few_labels(lab)
+    dataset = comparing.few_labels(lab)
     assert dataset.setting == "transductive" and dataset.graph.n == 300
     assert np.bincount(dataset.labels[dataset.train]).tolist() == [5] * 10
     for name in methods.NAMES:
-        options = training.sized(lab.sizes, "hidden", "lr", "epochs")
-        options |= training.method_options(name, dataset, lab.sizes)
+        options = comparing.sized(lab.sizes, "hidden", "lr", "epochs")
+        options |= comparing.method_options(name, dataset, lab.sizes)
         with fastimpl.make_trainer(dataset, training.settings(name, **options)) as trainer:
             trainer.epoch()
         # clusters do not all have one size, nor does a batch of them
@@ -191,7 +191,7 @@ def test_an_epoch_has_as_many_iterations_for_all_methods():
 def test_epochs_in_turns_are_those_of_training_and_leave_evaluation_out(run_of):
     options = {"batch_size": 9, "fanouts": (2, 2, 2)}
     alone, beside, other = (run_of("neighbor", **options) for _ in range(3))
-    found = training.epochs_in_turns({"one": beside, "other": other}, 3)
+    found = comparing.epochs_in_turns({"one": beside, "other": other}, 3)
     for _ in range(3):
         alone.epoch()
     for name, W in alone.state.weights.items():

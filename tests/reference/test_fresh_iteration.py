@@ -270,6 +270,30 @@ def test_an_iteration_is_algorithm_1_on_dictionaries(gnn, p, t_stale, lookup_roo
     assert (evicted > 0) == (p < 1), "nothing was evicted: this shows nothing"
 
 
+@pytest.mark.parametrize("highest_first", [True, False])
+def test_the_highest_layer_is_updated_first(gnn, highest_first):
+    """E-V24: it has all the room of a buffer that is too small; the order is the caller's."""
+    X, Y = small_data("float64")
+    widths = [F, HIDDEN, HIDDEN, CLASSES]
+    V, U = ({l: np.ones((widths[l - 1], widths[l])) for l in range(1, L + 1)} for _ in range(2))
+    layers, slots = (2, 1) if highest_first else (1, 2), 20
+    cache = gnn.BidirectionalCache(
+        N, F, HIDDEN, L - 1, slots * HIDDEN, t_stale=9, dtype=np.float64, overflow="drop"
+    )
+    step = gnn.fresh_iteration(
+        iter([next(minibatches(gnn))]),
+        cache,
+        Plain(V, U, Y),
+        lambda ids: X[ids],
+        0,
+        cached_layers=layers,
+        p=1.0,
+    )
+    rows = {l: len(step.nodes[l]) for l in layers}
+    assert min(rows.values()) > slots, "there is room: this shows nothing"
+    assert [step.updates[l].admitted for l in layers] == [slots, 0]
+
+
 def test_without_cached_layers_it_is_neighbour_sampling(gnn):
     """No cache is asked for anything; every row is computed."""
     X, Y = small_data("float64")

@@ -134,6 +134,13 @@ def run_options(impl="fastimpl"):
             sets=True,
             only=reading,
         ),
+        Option(
+            "as_printed",
+            "the papers' literal choices, as far as they can run, for all that is not given: "
+            "docs/as_printed.md lists them",
+            False,
+            sets=True,
+        ),
     )
     return {option.key: option._replace(group=RUN) for option in options}
 

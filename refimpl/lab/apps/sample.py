@@ -14,7 +14,7 @@ from refimpl.lab.apps.options import data_source, load_implementation, run_optio
 from refimpl.lab.apps.preparing import limited_threads, load_data
 from refimpl.lab.apps.results import results_in
 from refimpl.lab.apps.sampler_options import SAMPLER_OPTIONS, sampler_of, sampler_settings
-from refimpl.lab.apps.settings import check_applicable
+from refimpl.lab.apps.settings import check_applicable, with_printed
 from refimpl.lab.apps.structure import HUBS, hub_share, overlap, structure
 from refimpl.lab.data.generators import kronecker, power_law
 
@@ -62,6 +62,7 @@ def sample_options(impl="fastimpl"):
         *SAMPLER_OPTIONS.values(),
         Option("seed", "seed of sampling; the graph does not depend on it", 0, parse=int),
         run["threads"],
+        run["as_printed"],
     )
     return {option.key: option for option in options}
 
@@ -87,6 +88,7 @@ def sample(given, *, options, out, overwrite):
     """
     settings = {**{key: option.default for key, option in options.items()}, **given}
     check_applicable(options, given, settings)
+    settings = with_printed(options, given, settings)
     with user_errors():
         _check.integer("count", settings["count"], 1)
         _check.word("seed", settings["seed"])

@@ -6,6 +6,7 @@ from refimpl.lab.apps.option import flag
 from refimpl.lab.apps.options import RUN
 from refimpl.lab.apps.sampler_options import sampler_of, sampler_settings
 from refimpl.lab.training.config import PARTS, TrainConfig, config_from
+from refimpl.lab.training.printed import printed_choices
 from refimpl.lab.training.settings import settings_of
 
 
@@ -13,7 +14,8 @@ def asked(options, given):
     """Return the settings that a new run is asked for, by name.
 
     Those that are left out have the library's defaults; they are filled in here only for the run
-    itself, and where it depends on them which options apply.
+    itself, and where it depends on them which options apply. With ``as_printed`` they are what
+    the papers print.
 
     Raises
     ------
@@ -22,7 +24,7 @@ def asked(options, given):
     """
     settings = with_defaults(options, given)
     check_applicable(options, given, settings)
-    return settings
+    return with_printed(options, given, settings)
 
 
 def with_defaults(options, given):
@@ -34,6 +36,15 @@ def with_defaults(options, given):
         if option.group == RUN or option.name in deciding
     }
     return settings | {options[key].name: value for key, value in given.items()}
+
+
+def with_printed(options, given, settings):
+    """Return settings with what the papers print where nothing is `given`, if that is asked for."""
+    if not settings["as_printed"]:
+        return settings
+    found = printed_choices(settings, [options[key].name for key in given])
+    applying = {one.name for one in options.values() if unmet(one, settings) is None}
+    return settings | {name: value for name, value in found.items() if name in applying}
 
 
 def unmet(option, settings):

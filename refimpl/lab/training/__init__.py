@@ -6,6 +6,7 @@ from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.model import TrainedModel, load_model, predict, save_model
 from refimpl.lab.training.pool import SubgraphPool
 from refimpl.lab.training.prefetch import Prefetcher
+from refimpl.lab.training.printed import as_printed
 from refimpl.lab.training.registration import register_layer
 from refimpl.lab.training.scaling import scaled_sampler
 from refimpl.lab.training.state import EpochRecord, TrainResult, TrainState
@@ -19,6 +20,7 @@ __all__ = [
     "TrainConfig",
     "TrainResult",
     "TrainState",
+    "as_printed",
     "grow_clusters",
     "load_checkpoint",
     "load_model",

@@ -7,13 +7,21 @@ from refimpl.lab.training.config import suggestion
 
 PACKAGE = "refimpl.lab.apps.figures.experiments"
 MODULES = {
+    "I-tab1": "datasets",
+    "I-thm2": "partition",
+    "J-fig6": "cache_misses",
     "V-fig1": "history_error",
     "V-fig3": "stability",
     "V-fig10": "epoch_time",
+    "V-fig11": "devices",
     "V-tab2": "methods",
     "V-fig13": "thresholds",
     "V-fig14": "policies",
     "V-tab3": "warm_up",
+    "V-fig15": "generator",
+    "V-fig16": "depth_io",
+    "V-fig17": "topologies",
+    "V-fig18": "exchange",
     "V-fig19": "heterogeneous",
 }
 

@@ -23,6 +23,7 @@ DESCRIPTION = (
     "each claim of the paper whether it holds here. Stopped, it goes on where it was: a finished "
     "run is kept in the folder and not done again."
 )
+FILES = ("csv", "json", *panels.FORMATS)
 OUT = "figures"
 QUICK_OUT = "figures-quick"  # so that a tiny run never takes the place of a whole one
 
@@ -94,7 +95,7 @@ def run(arguments):
     gnn = load_implementation(arguments["impl"])
     with user_errors():
         folder = Path(arguments["out"] or (QUICK_OUT if arguments["quick"] else OUT))
-    names = tuple(f"{figure.id}.{kind}" for figure in chosen for kind in ("csv", "json"))
+    names = tuple(f"{figure.id}.{kind}" for figure in chosen for kind in FILES)
     with results_in(folder, names, keep=False), limited_threads(arguments["threads"]):
         for figure in chosen:
             _make(figure, _lab(figure, gnn, arguments), folder, arguments["again"])

@@ -54,6 +54,17 @@ class Verdict(NamedTuple):
     because: str = ""
 
 
+def graded(ours, printed, nothing=1.0):
+    """Return the outcome of a claim with a number, where larger is better.
+
+    It holds from nine tenths of the printed number on, and weaker as long as ours is above
+    `nothing`, the number that would show no effect.
+    """
+    if ours >= 0.9 * printed:
+        return HOLDS
+    return WEAKER if ours > nothing else FAILS
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure or table of the papers, and how it is made again.

@@ -106,8 +106,9 @@ def draw(path, panels, note=""):
         figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * lines + 0.3), layout="constrained")
         grid = figure.subplots(lines, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=False):
-            (_draw_bars if isinstance(panel, Bars) else _draw_lines)(axes, panel)
             axes.set(title=panel.title, ylabel=panel.y_label, **panel.axes)
+            (_draw_bars if isinstance(panel, Bars) else _draw_lines)(axes, panel)
+            _plain_numbers(axes)
             axes.grid(alpha=0.25, axis="y" if isinstance(panel, Bars) else "both")
             axes.set_axisbelow(True)
         for axes in grid[len(panels) :]:
@@ -137,10 +138,8 @@ def _draw_lines(axes, panel):
             axes.fill_between(curve.x, curve.low, curve.high, **band)
     axes.set_xlabel(panel.x_label)
     if panel.ticks is not None:
-        if "xscale" in panel.axes:
-            axes.set_xscale(panel.axes["xscale"])  # first, as it makes ticks of its own
         axes.set_xticks(panel.ticks, labels=[f"{x:,g}" for x in panel.ticks])
-        axes.minorticks_off()
+        axes.set_xticks([], minor=True)
 
 
 def _draw_bars(axes, panel):
@@ -187,6 +186,18 @@ _PRINTED_MARK = {
     "markerfacecolor": "white",
     "markersize": 5,
 }
+
+
+def _plain_numbers(axes):
+    """Label logarithmic axes with numbers such as 20, not powers of ten."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    for axis in (axes.xaxis, axes.yaxis):
+        fixed = isinstance(axis.get_major_locator(), FixedLocator)
+        if axis.get_scale() == "log" and not fixed:
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
+            axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+            axis.set_minor_locator(NullLocator())
 
 
 def _add_legends(figure, grid):

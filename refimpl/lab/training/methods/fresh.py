@@ -361,7 +361,7 @@ class BlockModel:
         self.run, self.passes = run, run.passes()
 
     def forward(self, l, block, nodes, H):
-        """Return the rows of layer l from those of layer l - 1."""
+        """Return the rows of layer l from those of layer l - 1: FreshGNN Equation 1."""
         return self.passes.forward(l, self.run.block_operand(block, nodes), H, nodes)
 
     def loss(self, H, nodes):

@@ -38,7 +38,7 @@ class GcnLayer:
     def __init__(self, gnn, config, f_in, f_out, first, relu=True):
         self.gnn, self.relu = gnn, relu
         self.shapes = {"W": (f_in, f_out), **bias_shape(config, f_out)}
-        self.order = chain_order(f_in, f_out, first=first)  # J8:12
+        self.order = chain_order(f_in, f_out, first=first)  # J8:12 E-F10: before training
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""

@@ -58,7 +58,8 @@ class SageLayer:
         self.gnn, self.options = gnn, {"concat": concat, "relu": relu}
         self.shapes = {"W_neigh": (f_in, h_neigh), "W_self": (f_in, h_self)}
         self.shapes |= bias_shape(config, f_out)
-        self.order = chain_order(f_in, h_neigh, first=first)  # J8:12 E-F3: the neighbour half
+        # E-F3: the neighbour half; E-F10: before training
+        self.order = chain_order(f_in, h_neigh, first=first)  # J8:12
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""

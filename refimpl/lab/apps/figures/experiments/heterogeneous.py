@@ -8,16 +8,11 @@ here it is one of papers, authors and institutions with thousands of nodes, and 
 from contextlib import ExitStack
 
 from refimpl.lab.apps.errors import user_errors
-from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from refimpl.lab.apps.figures.comparing import epochs_in_turns, few_labels, method_options, sized
+from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
 from refimpl.lab.apps.figures.panels import Bars
 from refimpl.lab.apps.figures.rows import Spread, middle, pick, share_saved, spread, values_of
-from refimpl.lab.apps.figures.training import (
-    epochs_in_turns,
-    few_labels,
-    method_options,
-    settings,
-    sized,
-)
+from refimpl.lab.apps.figures.training import settings
 from refimpl.lab.apps.figures.turns import ratio_in_turns
 
 NAMES = {"neighbor": "neighbour sampling", "fresh": "FreshGNN"}
@@ -95,7 +90,7 @@ def judge(_lab, rows):
             "with R-GCN FreshGNN is 20.5 times as fast as neighbour sampling (DGL)",
             f"{ratio.text('.2f')} times as fast as neighbour sampling of this project, on a CPU "
             f"with features in memory; {saved:.1%} of the rows are not loaded",
-            HOLDS if ratio.mean >= PRINTED else WEAKER if ratio.mean > 1 else FAILS,
+            graded(ratio.mean, PRINTED),
         ),
         Verdict(
             "V-rgcn-accuracy",

@@ -10,10 +10,11 @@ iterations, not 1,200. MariusGNN, SANCUS and GNS were not written again. LADIES 
 Fig 2 alone; VR-GCN, FastGCN and the full graph are this project's addition.
 """
 
+from refimpl.lab.apps.figures.comparing import few_labels, method_options, sized
 from refimpl.lab.apps.figures.figure import FAILS, HOLDS, UNTESTED, WEAKER, Figure, Verdict
 from refimpl.lab.apps.figures.panels import Bars
 from refimpl.lab.apps.figures.rows import pick, spread, spread_of, values_of
-from refimpl.lab.apps.figures.training import few_labels, method_options, settings, sized
+from refimpl.lab.apps.figures.training import settings
 
 MODELS = {"sage": "GraphSAGE", "gat": "GAT", "gcn": "GCN"}
 NAMES = {

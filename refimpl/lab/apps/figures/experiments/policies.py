@@ -7,19 +7,20 @@ embedding decides what is worth its place, so this is varied too.
 """
 
 from refimpl.lab.apps.figures.counting import Rules, shares_saved
-from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
 from refimpl.lab.apps.figures.panels import Bars
 from refimpl.lab.apps.figures.rows import pick, values_of
 from refimpl.lab.data.generators import power_law
 from refimpl.streams import SHUFFLE, key
 
 SEED = 0
+BOTH, BEST = "half and half", "with performance"
 PRINTED = {  # V section 7.4, means over the two graphs
     "degree": 36.4,
     "PageRank": 38.0,
     "embeddings": 36.7,
-    "bidirectional": 43.4,
-    "with performance": 59.0,
+    BOTH: 43.4,  # the text has the cache that both kinds share for the last alone
+    BEST: 59.0,
 }
 
 
@@ -67,8 +68,8 @@ def judge(_lab, rows):
     """Judge by the widths of the paper's MAG240M, 768 and 256, which come first."""
     d, h = _widths(rows)[0]
     found = _saved(rows, "wrap", d, h)
-    best, features = found["with performance"], max(found["degree"], found["PageRank"])
-    alone, both = found["embeddings"], found["bidirectional"]
+    best, features = found[BEST], max(found["degree"], found["PageRank"])
+    alone, both = found["embeddings"], found[BOTH]
     where = f"d = {d}, h = {h}, training's own rule of a full buffer"
     ordered = max(alone, features) < both < best
     return [
@@ -78,7 +79,7 @@ def judge(_lab, rows):
             "features and embeddings in one cache, those that save most first, save 59.0% of "
             "the rows",
             f"{best:.1%} ({where})",
-            HOLDS if best >= 0.55 else WEAKER if best > features else FAILS,
+            graded(best, 0.59, nothing=features),
         ),
         Verdict(
             "V-io-order",
@@ -129,7 +130,7 @@ FIGURE = Figure(
         "iterations": 300,
         "counted": 200,
     },
-    quick={"nodes": 2000, "iterations": 12, "counted": 6},
+    quick={"nodes": 400, "degree": 10, "batch": 5, "iterations": 6, "counted": 3},
     cells=cells,
     measure=measure,
     table=table,

@@ -12,16 +12,11 @@ sixth of an epoch is 4 iterations, what each of them reads has to be computed in
 alone costs a fifth of what 200 iterations can save.
 """
 
-from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from refimpl.lab.apps.figures.comparing import few_labels, method_options, outcome, sized
+from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
 from refimpl.lab.apps.figures.panels import Bars, Curve, Lines
 from refimpl.lab.apps.figures.rows import bands, pick, spread, spread_of, values_of
-from refimpl.lab.apps.figures.training import (
-    few_labels,
-    method_options,
-    outcome,
-    settings,
-    sized,
-)
+from refimpl.lab.apps.figures.training import settings
 
 P_GRAD, AGE = 0.9, 1 / 6  # the paper's choice, 200 of 1,200 iterations
 BUFFERS = {
@@ -29,6 +24,7 @@ BUFFERS = {
     "wrap": "both, wrap",
     "drop": "both, drop",
 }
+SAVED = 0.6  # by embeddings, beyond that age
 HARMLESS = 0.5  # points
 LARGE_LOSS = 0.5  # points
 
@@ -125,7 +121,7 @@ def judge(_lab, rows):
             f"with p_grad {p} and room for all, {saved.mean:.1%} at {t} iterations (a sixth of an "
             f"epoch) and {more.mean:.1%} at {later}; in a buffer of fixed size features alone "
             f"{features:.1%}, both {limited['wrap']:.1%} (wrap) and {limited['drop']:.1%} (drop)",
-            HOLDS if more.mean > 0.6 else WEAKER if more.mean > features else FAILS,
+            graded(more.mean, SAVED, features),
         ),
         Verdict(
             "V-larger-is-less-accurate",

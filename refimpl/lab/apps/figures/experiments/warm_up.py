@@ -5,16 +5,11 @@ neighbour sampling; here the same shares of an epoch, which is shorter. What is 
 F1-micro minus that of neighbour sampling with the same seed, in points.
 """
 
+from refimpl.lab.apps.figures.comparing import few_labels, method_options, outcome, sized
 from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
 from refimpl.lab.apps.figures.panels import Bars
 from refimpl.lab.apps.figures.rows import pick, spread, spread_of, values_of
-from refimpl.lab.apps.figures.training import (
-    few_labels,
-    method_options,
-    outcome,
-    settings,
-    sized,
-)
+from refimpl.lab.apps.figures.training import settings
 
 PRINTED = {"papers100M": (-0.15, -0.29, -0.06, -0.27), "MAG240M": (-0.51, -0.12, -0.18, -0.12)}
 IN_PAPER = 0, 200, 400, 800  # iterations, of an epoch with so many:
@@ -94,7 +89,7 @@ def panels(_lab, rows):
     """Return bars over the starts, with the paper's on either graph as marks."""
     found = [spread(gains(rows, start).values()) for start in IN_PAPER]
     steps = values_of(rows, "iteration")
-    names = [f"{start}\n(here {step})" for start, step in zip(IN_PAPER, steps, strict=False)]
+    names = [f"{start}\nhere {step}" for start, step in zip(IN_PAPER, steps, strict=False)]
     return [
         Bars(
             f"Cache from an iteration on (marks: {name})",

@@ -1,6 +1,5 @@
-"""The benchmarks of what devices and ranks send one another count and model what they say."""
+"""The figures of what devices and ranks send one another count and model what they say."""
 
-import argparse
 import importlib
 import itertools
 from dataclasses import asdict
@@ -11,6 +10,12 @@ import pytest
 
 import fastimpl
 from bench.launching import no_mpi
+from refimpl.lab.apps.figures import demands
+from refimpl.lab.apps.figures.banded import banded, diameter_at_least
+from refimpl.lab.apps.figures.experiments import devices, topologies
+from refimpl.lab.apps.figures.links import Links, bandwidths
+from refimpl.lab.apps.figures.parallel import Load, load, loaded_by_fresh, speedups
+from refimpl.lab.apps.figures.training import settings
 from refimpl.lab.data import power_law
 from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.training.counts import LoadCounts
@@ -27,11 +32,9 @@ def bench():
     return lambda name: importlib.import_module(f"bench.{name}")
 
 
-def options_of(bench, name, **changed):
-    """Return the quick options of a benchmark, some of them changed."""
-    options = bench("command").options_of(name, ["--quick"])
-    vars(options).update(changed)
-    return options
+def sizes_of(experiment, **changed):
+    """Return the quick sizes of a figure, some of them changed."""
+    return {**experiment.FIGURE.full, **experiment.FIGURE.quick, **changed}
 
 
 def owner(v, n, parts):
@@ -42,52 +45,52 @@ def owner(v, n, parts):
 
 
 @pytest.mark.parametrize(("band", "degree"), [(3, 2.0), (20, 6.0), (299, 6.0)])
-def test_banded_graphs_have_their_degree_and_no_longer_edge(bench, band, degree):
-    graph = bench("topologies").banded(300, degree, band, 2.5)
+def test_banded_graphs_have_their_degree_and_no_longer_edge(band, degree):
+    graph = banded(300, degree, band, 2.5)
     matrix = graph.to_scipy().toarray()
     u, v = np.nonzero(matrix)
     assert np.abs(u - v).max() <= band and (u != v).all() and (matrix == matrix.T).all()
     assert graph.e == degree * 300
     whole = nx.from_numpy_array(matrix)
     largest = whole.subgraph(max(nx.connected_components(whole), key=len))
-    found = bench("topologies").diameter_at_least(graph)
+    found = diameter_at_least(graph)
     assert 0.8 * nx.diameter(largest) <= found <= nx.diameter(largest)
     reach = max(largest) - min(largest)
     assert nx.diameter(largest) >= reach / band
 
 
-def test_ends_of_edges_are_anywhere_in_the_band(bench):
+def test_ends_of_edges_are_anywhere_in_the_band():
     """With weights that hardly differ: any length is as frequent, both ends of the ids alike."""
-    graph = bench("topologies").banded(3000, 20, 300, 100)
+    graph = banded(3000, 20, 300, 100)
     lengths = np.abs(np.repeat(np.arange(3000), graph.degrees()) - graph.indices)
     assert abs(lengths.mean() / 150.5 - 1) < 0.03
     first, middle, last = (graph.degrees()[k : k + 300].mean() for k in (0, 1350, 2700))
     assert abs(first / last - 1) < 0.05 and first < middle
 
 
-def test_a_far_node_of_a_path_sees_all_of_it(bench):
+def test_a_far_node_of_a_path_sees_all_of_it():
     path = fastimpl.graph.from_edges(range(40), range(1, 41), symmetrize=True)
-    assert bench("topologies").diameter_at_least(path) == 40
+    assert diameter_at_least(path) == 40
 
 
-def test_a_band_without_room_is_refused(bench):
-    with pytest.raises(bench("command").UsageError, match="no room for a mean degree of 9"):
-        bench("topologies").banded(50, 9, 4, 2.5)
+def test_a_band_without_room_is_refused():
+    with pytest.raises(ValueError, match="no room for a mean degree of 9"):
+        banded(50, 9, 4, 2.5)
 
 
-def test_the_degree_cache_saves_the_rows_of_the_nodes_with_most_neighbours(bench):
-    options = options_of(bench, "topologies", roots=0.2, share=0.1)
+def test_the_degree_cache_saves_the_rows_of_the_nodes_with_most_neighbours():
+    sizes = sizes_of(topologies, roots=0.2, share=0.1)
     graph = power_law(300, 6, exponent=2.5)
-    rows, saved = bench("topologies").saved_on(graph, options)
+    rows, saved = topologies.saved_on(fastimpl, graph, sizes, 8)
     degrees = graph.degrees().tolist()
     hottest = sorted(range(300), key=lambda v: (-degrees[v], v))[:30]
-    roots = np.sort(bench("demands").drawn_roots(300, 60))
-    graphs = list(bench("demands").minibatches(graph, roots, 10, options.fanouts, epoch=1))
+    roots = np.sort(demands.drawn_roots(300, 60))
+    graphs = list(demands.minibatches(fastimpl, graph, roots, 10, sizes["fanouts"], epoch=1))
     needed = [set(mfg.nodes[0].tolist()) for mfg in graphs]
     assert rows == sum(map(len, needed)) / 6
     hits = sum(len(one & set(hottest)) for one in needed)
-    assert saved["degree"] == pytest.approx(hits / sum(map(len, needed)), rel=1e-12)
-    assert 0 < saved["with performance"] < 1 and 0 < saved["FreshGNN"] < 1
+    assert saved[topologies.BY_DEGREE] == pytest.approx(hits / sum(map(len, needed)), rel=1e-12)
+    assert 0 < saved[topologies.BEST] < 1 and 0 < saved["FreshGNN"] < 1
 
 
 # Between devices
@@ -107,9 +110,9 @@ def wanted_by_sets(graphs, n, ranks):
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_rows_between_ranks_are_those_of_their_minibatches(bench, ranks):
-    demands, graph = bench("demands"), power_law(101, 5)
-    graphs = list(demands.minibatches(graph, np.arange(60), 5, [3, 2]))[: 2 * ranks]
+def test_rows_between_ranks_are_those_of_their_minibatches(ranks):
+    graph = power_law(101, 5)
+    graphs = list(demands.minibatches(fastimpl, graph, np.arange(60), 5, [3, 2]))[: 2 * ranks]
     assert len({len(mfg.nodes[0]) for mfg in graphs}) > 1
     found = demands.rows_between(graphs, graph.n, ranks, 2)
     for step, want in zip(found, wanted_by_sets(graphs, graph.n, ranks), strict=True):
@@ -117,15 +120,15 @@ def test_rows_between_ranks_are_those_of_their_minibatches(bench, ranks):
         assert not np.diag(step).any()
 
 
-def links(bench, make, **changed):
-    options = options_of(bench, "exchange", **{"features": 16, "latency": 0.0, **changed})
-    return bench("exchange").Links(options, make, 1000.0)
+def links(make, **changed):
+    sizes = {"features": 16, "latency": 0.0, "memory": 100e9, "half_row": 0, **changed}
+    return Links(sizes, make, 1000.0)
 
 
-def test_one_transfer_takes_what_the_premises_say(bench):
+def test_one_transfer_takes_what_the_premises_say():
     """Of 10 rows of 64 bytes, over a link of 1000 bytes a second."""
     cost = {"latency": 0.5, "memory": 200.0, "half_row": 64}
-    found = links(bench, lambda b: Topology.crossbar(2, b), **cost)
+    found = links(lambda b: Topology.crossbar(2, b), **cost)
     rows = np.array([[0, 10], [0, 0]])
     plans = found.plans(rows)
     for gamma in (0.0, 1.0):
@@ -137,22 +140,22 @@ def test_one_transfer_takes_what_the_premises_say(bench):
 
 
 def test_an_owner_packs_for_all_who_ask_and_owners_pack_at_once(bench):
-    found = links(bench, lambda b: Topology.crossbar(3, 1e9), memory=200.0)
+    found = links(lambda b: Topology.crossbar(3, 1e9), memory=200.0)
     rows = np.array([[0, 10, 5], [7, 0, 0], [7, 0, 0]])
     assert found.seconds("two-sided", rows, 0.0, {}) == pytest.approx(15 * 64 / 200, rel=1e-3)
 
 
-def test_row_numbers_go_the_other_way(bench):
+def test_row_numbers_go_the_other_way():
     """Device 0 has a slow link out: it matters for rows, not for their numbers."""
     ways = ((0, 2, 10.0), (2, 0, 1000.0), (1, 2, 1000.0), (2, 1, 1000.0))
-    found = links(bench, lambda b: Topology(2, ways), memory=1e12)
+    found = links(lambda b: Topology(2, ways), memory=1e12)
     rows = np.array([[0, 10], [0, 0]])
     assert found.seconds("two-sided", rows, 0.0, {}) == pytest.approx(80 / 1000 + 640 / 10)
     assert found.seconds("two-sided", rows.T, 0.0, {}) == pytest.approx(80 / 10 + 640 / 1000)
 
 
-def test_the_papers_example_takes_five_rounds_or_four(bench):
-    found = links(bench, lambda b: Topology.tree((2, 2), b), latency=0.25)
+def test_the_papers_example_takes_five_rounds_or_four():
+    found = links(lambda b: Topology.tree((2, 2), b), latency=0.25)
     rows = 10 * (1 - np.eye(4, dtype=np.int64))
     plans = found.plans(rows)
     a_round = 0.25 + 640 / 1000 + 0.25
@@ -163,14 +166,13 @@ def test_the_papers_example_takes_five_rounds_or_four(bench):
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (5,)])
-def test_without_loss_and_latency_nothing_beats_all_at_once(bench, shape):
-    found = links(bench, lambda b: Topology.tree(shape, b))
+def test_without_loss_and_latency_nothing_beats_all_at_once(shape):
+    found = links(lambda b: Topology.tree(shape, b))
     devices = found.links.devices
     steps = np.random.default_rng(devices).integers(0, 50, (2, devices, devices))
     steps[:, range(devices), range(devices)] = 0
     free, lossy = (
-        {way: rates[0] for way, rates in bench("exchange").bandwidths(found, steps, [g]).items()}
-        for g in (0.0, 0.5)
+        {way: rates[0] for way, rates in bandwidths(found, steps, [g]).items()} for g in (0.0, 0.5)
     )
     assert all(rate <= free["one-sided"] * (1 + 1e-9) for rate in free.values())
     assert all(lossy[way] <= free[way] * (1 + 1e-9) for way in free)
@@ -187,11 +189,11 @@ def test_without_loss_and_latency_nothing_beats_all_at_once(bench, shape):
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_ranks_measure_every_way_of_the_same_bytes(bench, ranks):
     asked = {"nodes": 120, "degree": 5, "batch": 6, "fanouts": [3, 2], "features": 4, "steps": 2}
-    module, demands = bench("exchange_ranks"), bench("demands")
+    module = bench("exchange_ranks")
     found = SimComm.run(ranks, lambda comm: module.measured(comm, rounds=3, **asked))
     graph = demands.made_graph(120, 5)
     roots = demands.drawn_roots(120, 6 * ranks * 2)
-    graphs = list(demands.minibatches(graph, roots, 6, [3, 2]))
+    graphs = list(demands.minibatches(fastimpl, graph, roots, 6, [3, 2]))
     rows = sum(sum(step.values()) for step in wanted_by_sets(graphs, 120, ranks))
     for one in found:
         assert one["bytes"] == 16 * rows
@@ -199,18 +201,19 @@ def test_ranks_measure_every_way_of_the_same_bytes(bench, ranks):
         assert all(len(times) == 3 and min(times) > 0 for times in one["seconds"].values())
 
 
-def test_without_mpi_it_says_so_and_models(bench, monkeypatch):
+def test_without_mpi_it_says_so(bench, monkeypatch):
     exchange = bench("exchange")
     monkeypatch.setattr(exchange, "no_mpi", lambda: "there is none")
-    text = "\n".join(exchange.report(options_of(bench, "exchange")))
-    assert "**Model.**" in text and "**Measured:** nothing: " in text
+    options = bench("command").options_of("exchange", ["--quick"])
+    assert list(exchange.report(options)) == ["**Measured:** nothing: there is none."]
 
 
 def test_between_processes(bench):
     exchange = bench("exchange")
     if no_mpi():
         pytest.skip(no_mpi())
-    text = "\n".join(exchange.report(options_of(bench, "exchange", rounds=3)))
+    options = bench("command").options_of("exchange", ["--quick", "--rounds", "3"])
+    text = "\n".join(exchange.report(options))
     assert "**Measured.** 2 processes" in text and "| rounds |" in text
 
 
@@ -218,13 +221,13 @@ def test_between_processes(bench):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
-def test_what_ranks_load_is_counted(bench, ranks):
+def test_what_ranks_load_is_counted(ranks):
     n, rng = 37, np.random.default_rng(ranks)
     steps = [
         [np.unique((n * rng.random(rng.integers(0, 12)) ** 3).astype(int)) for _ in range(ranks)]
         for _ in range(4)
     ]
-    found = bench("scaling").load(steps, 9.0, n, 8)
+    found = load(steps, 9.0, n, 8)
     remote, most, busiest, messages, waits, rounds = [], [], [], [], [], []
     for step in steps:
         read = [[v for v in ids.tolist() if owner(v, n, ranks) != r] for r, ids in enumerate(step)]
@@ -250,22 +253,26 @@ def test_what_ranks_load_is_counted(bench, ranks):
     assert (found.remote == 0) == (ranks == 1)
 
 
-def test_one_rank_loads_what_training_loads(bench):
+def made(sizes):
+    """Return the data set of V Fig 11, its graph and roots, and the minibatches of two epochs."""
+    data = devices.made_data(sizes)
+    return data, data.graph, data.roots, devices.two_epochs(fastimpl, sizes, data)
+
+
+def test_one_rank_loads_what_training_loads():
     """With ranks drawn instead of gradients, in the second epoch."""
-    options = options_of(bench, "scaling", batches=20, nodes=500, share=0.2, fanouts=[3, 2, 2])
-    dataset, graph, roots = bench("scaling").data_of(options)
-    demands = bench("demands")
-    graphs = [list(demands.minibatches(graph, roots, 4, [3, 2, 2], epoch)) for epoch in (0, 1)]
-    fresh = bench("scaling").loaded_by_fresh(options, graph, roots, graphs, 1)
-    config = bench("training").settings(
+    sizes = sizes_of(devices, batches=20, nodes=500, share=0.2, fanouts=[3, 2, 2])
+    dataset, graph, roots, graphs = made(sizes)
+    fresh = loaded_by_fresh(fastimpl, sizes, graph, roots, graphs, 1)
+    config = settings(
         "fresh",
         rng=demands.SEED,
         layers=3,
-        hidden=options.hidden,
+        hidden=sizes["hidden"],
         fanouts=(3, 2, 2),
         batch_size=4,
         control="random",
-        **bench("scaling").fresh_options(options, graph.n),
+        **devices.fresh_settings(sizes, graph.n),
     )
     with fastimpl.make_trainer(dataset, config) as trainer:
         for _ in range(20):
@@ -278,18 +285,16 @@ def test_one_rank_loads_what_training_loads(bench):
         assert trainer.counts_of_epoch.hits > 0 and trainer.counts_of_epoch.feature_hits > 0
 
 
-def test_ranks_have_caches_of_their_own(bench):
+def test_ranks_have_caches_of_their_own():
     """And each meets its own minibatches only: those of the others may be any."""
-    options = options_of(bench, "scaling", batches=12, share=0.2)
-    _, graph, roots = bench("scaling").data_of(options)
-    minibatches = bench("demands").minibatches
-    graphs = [list(minibatches(graph, roots, 4, options.fanouts, epoch)) for epoch in (0, 1)]
-    fresh = bench("scaling").loaded_by_fresh(options, graph, roots, graphs, 3)
+    sizes = sizes_of(devices, batches=12, share=0.2)
+    _, graph, roots, graphs = made(sizes)
+    fresh = loaded_by_fresh(fastimpl, sizes, graph, roots, graphs, 3)
     other = [
         [mfg if i % 3 == 1 else of_epoch[0] for i, mfg in enumerate(of_epoch)]
         for of_epoch in graphs
     ]
-    alone = bench("scaling").loaded_by_fresh(options, graph, roots, other, 3)
+    alone = loaded_by_fresh(fastimpl, sizes, graph, roots, other, 3)
     assert len(fresh) == 4
     for step, (mine, theirs) in enumerate(zip(fresh, alone, strict=True)):
         np.testing.assert_array_equal(mine[1], theirs[1])
@@ -297,22 +302,20 @@ def test_ranks_have_caches_of_their_own(bench):
             assert set(mine[rank].tolist()) <= set(graphs[1][3 * step + rank].nodes[0].tolist())
 
 
-def test_the_model_adds_up(bench):
-    ranks = bench("scaling")
-    options = argparse.Namespace(ranks=[1, 2, 4])
-    counts = [
-        ranks.Load(9, 9, 0, 0, 0, 0, 0, 0),
-        ranks.Load(9, 9, 4, 5, 3000, 1, 1, 1),
-        ranks.Load(9, 9, 6, 7, 9000, 3, 1, 3),
-    ]
-    found = ranks.model(options, counts, 100, 2.0, 0.25, 1000.0)
-    reading = [0, 0.25 + 3, 0.75 + 9]
-    gradients = [0, 2 * 0.25 + 4 * 100 / 1000, 6 * 0.25 + 4 * 150 / 1000]
-    for k, R in enumerate(options.ranks):
-        want = R * 2 / (2 + reading[k] + gradients[k])
-        assert found["one after another"][k] == pytest.approx(want)
-        want = R * 2 / (max(2, reading[k]) + gradients[k])
-        assert found["fetched ahead"][k] == pytest.approx(want)
+def test_the_model_adds_up():
+    counts = {
+        1: Load(9, 9, 0, 0, 0, 0, 0, 0),
+        2: Load(9, 9, 4, 5, 3000, 1, 1, 1),
+        4: Load(9, 9, 6, 7, 9000, 3, 1, 3),
+    }
+    reading = {1: 0, 2: 0.25 + 3, 4: 0.75 + 9}
+    gradients = {1: 0, 2: 2 * 0.25 + 4 * 100 / 1000, 4: 6 * 0.25 + 4 * 150 / 1000}
+    for R, one in counts.items():
+        found = speedups(R, one.messages, one.busiest, 100, 2.0, 0.25, 1000.0)
+        want = R * 2 / (2 + reading[R] + gradients[R])
+        assert found["one after another"] == pytest.approx(want)
+        want = R * 2 / (max(2, reading[R]) + gradients[R])
+        assert found["fetched ahead"] == pytest.approx(want)
 
 
 def counters(parts, trainer):
@@ -324,24 +327,22 @@ def counters(parts, trainer):
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("method", ["neighbor", "fresh"])
-def test_counts_are_those_of_training_on_ranks(bench, ranks, method):
+def test_counts_are_those_of_training_on_ranks(ranks, method):
     """A worker a rank, features in parts; FreshGNN admits all embeddings, however they rank."""
-    scaling, demands = bench("scaling"), bench("demands")
-    options = options_of(bench, "scaling", batches=8, nodes=300, share=0.2, p_grad=1.0)
-    dataset, graph, roots = scaling.data_of(options)
-    graphs = [list(demands.minibatches(graph, roots, 4, options.fanouts, e)) for e in (0, 1)]
+    sizes = sizes_of(devices, batches=8, nodes=300, share=0.2, p_grad=1.0)
+    dataset, graph, roots, graphs = made(sizes)
     steps = 8 // ranks
     whole = [[graphs[1][i * ranks + r].nodes[0] for r in range(ranks)] for i in range(steps)]
     own = {}
     if method == "fresh":
-        whole = scaling.loaded_by_fresh(options, graph, roots, graphs, ranks)
-        own = scaling.fresh_options(options, graph.n)
-    config = bench("training").settings(
+        whole = loaded_by_fresh(fastimpl, sizes, graph, roots, graphs, ranks)
+        own = devices.fresh_settings(sizes, graph.n)
+    config = settings(
         method,
         rng=demands.SEED,
         layers=3,
-        hidden=options.hidden,
-        fanouts=tuple(options.fanouts),
+        hidden=sizes["hidden"],
+        fanouts=tuple(sizes["fanouts"]),
         batch_size=4,
         workers_a_step=ranks,
         **own,
@@ -364,7 +365,7 @@ def test_counts_are_those_of_training_on_ranks(bench, ranks, method):
 
     each = SimComm.run(ranks, work)  # by rank: what each step moved, and how many weights there are
     moved = {k: np.array([[step[k] for step in one] for one, _ in each]) for k in each[0][0][0]}
-    counted = scaling.load(whole, 0.0, 300, 8 * BYTES)
+    counted = load(whole, 0.0, 300, 8 * BYTES)
     assert counted.remote == moved["rows"].mean() and (counted.remote > 0) == (ranks > 1)
     assert counted.most == moved["rows"].max(axis=0).mean()
     assert counted.messages == moved["fetched"].max(axis=0).mean()
@@ -373,22 +374,3 @@ def test_counts_are_those_of_training_on_ranks(bench, ranks, method):
     records = 8 * (2 + len(LoadCounts._fields)) * (ranks - 1)  # losses and counts go first
     assert (moved["messages"] == sent.messages + ranks - 1).all()
     assert (moved["bytes"] == BYTES * sent.numbers + records).all()
-
-
-# Plots
-
-
-@pytest.mark.parametrize("name", ["topologies", "exchange", "scaling"])
-def test_plots(bench, tmp_path, name, capsys):
-    pytest.importorskip("matplotlib")
-    command = bench("command")
-    words = ["--quick", *(["--compute", "0.1,0.2"] if name == "scaling" else [])]
-    for file, begin in (("a.png", b"\x89PNG"), ("b.svg", b"<?xml"), ("c.svg", b"<?xml")):
-        assert command.run(name, [*words, "--plot", str(tmp_path / file)]) == 0
-        assert (tmp_path / file).read_bytes().startswith(begin)
-    out = capsys.readouterr().out
-    assert "--plot" not in out
-    assert ("given: 100.00 ms (neighbour sampling), 200.00 ms (FreshGNN)" in out) == (
-        name == "scaling"
-    )
-    assert (tmp_path / "b.svg").read_bytes() == (tmp_path / "c.svg").read_bytes()

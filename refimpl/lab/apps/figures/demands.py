@@ -7,10 +7,9 @@ from functools import cache
 
 import numpy as np
 
-import fastimpl as gnn
-from refimpl.lab.data import power_law
+from refimpl.lab.data.generators import power_law
 from refimpl.loader.store import Ownership
-from refimpl.streams import SHUFFLE, key
+from refimpl.streams import SHUFFLE, key, pick_without_replacement
 
 SEED = 0
 
@@ -23,7 +22,7 @@ def made_graph(nodes, degree, exponent=2.3):
 
 def drawn_roots(n, count):
     """Return some of n nodes, to train on."""
-    return gnn.streams.pick_without_replacement(key(SEED, SHUFFLE, 0), 0, n, count)
+    return pick_without_replacement(key(SEED, SHUFFLE, 0), 0, n, count)
 
 
 def even_parts(n, parts):
@@ -37,7 +36,7 @@ def rows_wanted(ownership, ids):
     return np.array([len(rows) for rows in ownership.split(ids)[0]])
 
 
-def minibatches(graph, roots, batch, fanouts, epoch=0):
+def minibatches(gnn, graph, roots, batch, fanouts, epoch=0):
     """Yield the message-flow graphs of an epoch, in its order, as training draws them."""
     batches = gnn.samplers.epoch_batches(roots, batch, SEED, epoch)
     for number, chosen in enumerate(batches):

@@ -1,0 +1,195 @@
+"""The directives of the gallery: the papers' figures as `minibatch-gnn figure` measured them.
+
+```{paper-figures}               a section for each figure: picture, what one sees, claims, numbers
+```
+
+```{paper-figure} V-fig14        the same of one, without a heading
+```
+
+```{paper-items}                 every figure and table of the papers, with its command
+```
+
+```{paper-claims}                every headline claim, with what became of it
+```
+
+docs/results.toml says what each shows and claims; docs/results holds what was measured.
+"""
+
+import json
+import sys
+from functools import cache
+from pathlib import Path
+
+from docutils import nodes
+from settings_table import row
+from sphinx.util.docutils import SphinxDirective
+
+from refimpl.lab.apps.figures import catalogue
+from refimpl.lab.apps.papers import LETTERS, TITLES
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DOCS = Path(__file__).parents[1]
+RESULTS = DOCS / "results"
+WORDS = {"fig": "Figure", "tab": "Table", "thm": "Theorem"}
+
+
+@cache
+def known():
+    """Return docs/results.toml."""
+    return tomllib.loads((DOCS / "results.toml").read_text(encoding="utf-8"))
+
+
+def result_of(id):
+    """Return what `minibatch-gnn figure` wrote about a figure."""
+    return json.loads((RESULTS / f"{id}.json").read_text(encoding="utf-8"))
+
+
+def shown_by():
+    """Return the figure that shows each item of the papers: {"J-fig2": "I-fig2", ..}."""
+    return {
+        name: figure.id
+        for figure in catalogue.known().values()
+        for name in (figure.id, *figure.also)
+    }
+
+
+def title_of(item):
+    """Return "V-fig14" as "VLDB'24 Figure 14"."""
+    letter, _, rest = item.partition("-")
+    (paper,) = (paper for paper, one in LETTERS.items() if one == letter)
+    return f"{TITLES[paper]} {WORDS[rest[:3]]} {rest[3:]}"
+
+
+def anchor(id):
+    """Return the name of the place of a figure in the gallery."""
+    return f"figure-{id.lower()}"
+
+
+def text(words):
+    """Return a paragraph."""
+    return nodes.paragraph("", words)
+
+
+def made_table(titles, lines, widths=None):
+    """Return a table of words."""
+    table, group = nodes.table(classes=["results"]), nodes.tgroup(cols=len(titles))
+    table += group
+    group += [nodes.colspec(colwidth=width) for width in widths or [1] * len(titles)]
+    head, body = nodes.thead(), nodes.tbody()
+    head += row([nodes.Text(title) for title in titles])
+    for line in lines:
+        body += row([cell if isinstance(cell, nodes.Node) else nodes.Text(cell) for cell in line])
+    group += [head, body]
+    return table
+
+
+def folded(summary, node):
+    """Return nodes that show one when it is opened."""
+    begin = f"<details><summary>{summary}</summary>"
+    return [nodes.raw("", begin, format="html"), node, nodes.raw("", "</details>", format="html")]
+
+
+def link(words, id):
+    """Return a link to the place of a figure in the gallery."""
+    return nodes.reference("", words, refuri=f"figures.html#{anchor(id)}", internal=True)
+
+
+def body_of(id):
+    """Return the nodes that show a figure."""
+    result = result_of(id)
+    about = {one["id"]: one for one in known()["figure"]}[id]
+    found = [
+        nodes.image(uri=f"results/{id}.svg", alt=f"{result['title']}. {about['sees']}"),
+        text(about["sees"]),
+    ]
+    claims = [
+        (
+            f"{one['says']} ({one['where']})",
+            one["ours"],
+            one["outcome"] + (f": {one['because']}" if one["because"] else ""),
+        )
+        for one in result["verdicts"]
+    ]
+    found.append(made_table(("the paper", "here", "so it"), claims, (5, 5, 4)))
+    if "lacking" in about:
+        found.append(text(about["lacking"]))
+    found += folded("The numbers", made_table(result["titles"], result["table"]))
+    machine, settings = result["machine"], result["settings"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    data = f"data {settings['data']}, " if settings["data"] else ""
+    noisy = " Other programs ran meanwhile." if result["noisy"] else ""
+    facts = (
+        f"; {data}{settings['impl']}, up to {machine['threads']} threads of an "
+        f"{machine['processor']}, BLAS {', '.join(machine['blas'])}, {versions}; {result['date']}, "
+        f"{result['seconds']:.0f} s.{noisy}"
+    )
+    last = nodes.paragraph("", "", nodes.literal(text=result["command"]), nodes.Text(facts))
+    return [*found, last]
+
+
+class PaperFigures(SphinxDirective):
+    """A section for each figure."""
+
+    def run(self):
+        """Return the sections."""
+        sections = []
+        for id, figure in catalogue.known().items():
+            names = [title_of(name) for name in (id, *figure.also)]
+            section = nodes.section(ids=[anchor(id)], names=[anchor(id)])
+            section += nodes.title("", f"{figure.title}: {', '.join(names)}")
+            section += body_of(id)
+            sections.append(section)
+        return sections
+
+
+class PaperFigure(SphinxDirective):
+    """One figure, without a heading."""
+
+    required_arguments = 1
+
+    def run(self):
+        """Return its nodes."""
+        return body_of(self.arguments[0])
+
+
+class PaperItems(SphinxDirective):
+    """Every figure and table of the papers."""
+
+    def run(self):
+        """Return the table."""
+        shown, lines = shown_by(), []
+        for item in known()["item"]:
+            if "illustration" in item:
+                lines.append((title_of(item["id"]), f"a drawing: {item['illustration']}", ""))
+                continue
+            id = shown[item["id"]]
+            command = nodes.literal(text=f"minibatch-gnn figure {item['id']}")
+            lines.append((title_of(item["id"]), link(catalogue.load(id).title, id), command))
+        return [made_table(("in the paper", "here", "command"), lines, (3, 5, 4))]
+
+
+class PaperClaims(SphinxDirective):
+    """Every headline claim of the papers."""
+
+    def run(self):
+        """Return the table."""
+        lines = []
+        for claim in known()["claim"]:
+            verdicts = {one["claim"]: one for one in result_of(claim["figure"])["verdicts"]}
+            one = verdicts[claim["id"]]
+            place = link(claim["figure"], claim["figure"])
+            lines.append((f"{one['says']} ({one['where']})", one["ours"], one["outcome"], place))
+        return [made_table(("the claim", "here", "so it", "figure"), lines, (5, 5, 2, 1))]
+
+
+def setup(app):
+    """Register the directives."""
+    app.add_directive("paper-figures", PaperFigures)
+    app.add_directive("paper-figure", PaperFigure)
+    app.add_directive("paper-items", PaperItems)
+    app.add_directive("paper-claims", PaperClaims)
+    return {"parallel_read_safe": True}
