@@ -318,6 +318,7 @@ LEARNS, NEVER, SLOWLY = (0.3, 0.8, 0.9), (0.3, 0.3, 0.3), (0.3, 0.3, 0.895)
         (1.0, LEARNS, NEVER, (HOLDS, HOLDS)),
         (2.0, LEARNS, LEARNS, (WEAKER, WEAKER)),
         (1.0, SLOWLY, NEVER, (HOLDS, HOLDS)),
+        (3.5, LEARNS, NEVER, (WEAKER, WEAKER)),
         (5.0, LEARNS, NEVER, (FAILS, FAILS)),
         (1.0, NEVER, NEVER, (HOLDS, FAILS)),
     ],
