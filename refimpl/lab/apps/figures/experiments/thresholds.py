@@ -20,7 +20,7 @@ from refimpl.lab.apps.figures.training import settings
 
 P_GRAD, AGE = 0.9, 1 / 6  # the paper's choice, 200 of 1,200 iterations
 BUFFERS = {
-    "features": "features alone",
+    "features": "features",
     "wrap": "both, wrap",
     "drop": "both, drop",
 }
@@ -74,6 +74,12 @@ def points(rows, **want):
     )
 
 
+def usual(grid):
+    """Return p_grad and the age of the cell of the grid that is nearest to the paper's choice."""
+    p = min(values_of(grid, "p_grad"), key=lambda share: abs(share - P_GRAD))
+    return p, min(values_of(grid, "age"), key=lambda age: abs(age - AGE))
+
+
 def table(_lab, rows):
     """Return a line for each buffer, then for each cell of the grid."""
     lines = []
@@ -96,9 +102,8 @@ def judge(_lab, rows):
     """Judge by means over seeds; the paper's choice is the nearest cell of the grid."""
     grid = pick(rows, kind="grid")
     shares, times = sorted(values_of(grid, "p_grad")), sorted(values_of(grid, "t_stale"))
-    p = min(shares, key=lambda share: abs(share - P_GRAD))
-    usual = min(values_of(grid, "age"), key=lambda age: abs(age - AGE))
-    t = pick(grid, age=usual)[0]["t_stale"]
+    p, age = usual(grid)
+    t = pick(grid, age=age)[0]["t_stale"]
     later = min((time for time in times if time > t), default=t)
 
     def at(p, t):
@@ -163,13 +168,15 @@ def panels(lab, rows):
     scores["neighbour sampling"] = Curve(ends, [target] * 2, marked=False)
     label = f"t_stale, iterations ({lab.sizes['steps']} an epoch)"
     axes = {"xscale": "log"}
-    bars = {name: points(rows, kind=kind)[1] for kind, name in BUFFERS.items()}
+    bars = {name.replace(" ", "\n"): points(rows, kind=kind)[1] for kind, name in BUFFERS.items()}
+    p, age = usual(grid)
+    bars["no limit"] = points(rows, kind="grid", p_grad=p, age=age)[1]
     share = f"{lab.sizes['buffer']:.0%}"
     return [
         Lines("I/O saved", label, "%", saved, axes, ticks=times),
         Lines("Test accuracy", label, "F1-micro", scores, axes, ticks=times),
         Bars(
-            f"A buffer for {share} of all features",
+            f"A buffer for {share} of all features, and no limit",
             "I/O saved, %",
             list(bars),
             {"here": [100 * one.mean for one in bars.values()]},
