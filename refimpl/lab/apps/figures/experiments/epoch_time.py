@@ -31,12 +31,8 @@ from refimpl.lab.apps.figures.training import settings
 from refimpl.lab.apps.figures.turns import ratio_in_turns
 from refimpl.loader import open_features, write_features
 
-NAMES = {
-    "neighbor": "neighbour sampling",
-    "fresh": "FreshGNN",
-    "gas": "GAS",
-    "cluster": "ClusterGCN",
-}
+NAMES = {"neighbor": "neighbour sampling", "fresh": "FreshGNN"}
+NAMES |= {"gas": "GAS", "cluster": "ClusterGCN"}
 PLACES = {"memory": "in memory", "mmap": "memory-mapped"}
 OVER_BEST, OVER_DGL = 3.4, 5.3  # V section 7.2: times as fast as MariusGNN, and as DGL
 POINTS = 0.02  # so close to neighbour sampling's best score counts as the same accuracy
