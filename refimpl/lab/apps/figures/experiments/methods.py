@@ -144,7 +144,7 @@ def judge(_lab, rows):
             "V-accuracy-1pt",
             "V section 7.3, Table 2",
             "FreshGNN's accuracy is within 1% of neighbour sampling's, of all models and data",
-            f"points lost: {words}",
+            f"points beside neighbour sampling: {words}",
             HOLDS if worst > -1 else WEAKER if worst > -2 else FAILS,
         ),
         Verdict(
