@@ -7,8 +7,9 @@ A benchmark is a module with a docstring, whose first line stands in the list, a
     add_options(parser)     its own options
     report(options)         yields lines of Markdown
 
-Bad options raise `UsageError` before the first line. Until then `report` may also set
-``options.peer``: the header, printed when the first line comes, names it.
+Bad options raise `UsageError` before the first line; one that comes later keeps the lines that
+are there. Until the first line `report` may also set ``options.peer``: the header, printed when
+that comes, names it.
 """
 
 import argparse
@@ -176,7 +177,7 @@ def check_plot(path):
 
 def run(name, arguments):
     """Run a benchmark; return its exit status."""
-    options, watch, text = options_of(name, arguments), Watch(), []
+    options, watch, text, status = options_of(name, arguments), Watch(), [], 0
     options.peer = None
     try:
         check(options, watch)
@@ -185,10 +186,10 @@ def run(name, arguments):
             text.append(line)
     except (UsageError, ContestantError) as error:
         print(f"python -m bench {name}: {error}", file=sys.stderr)
-        return 2
-    if options.out:
+        status = 2
+    if options.out and text:  # what was measured before an error is kept
         options.out.write_text("\n".join(text) + "\n", encoding="utf-8")
-    return 0
+    return status
 
 
 def whole_report(name, arguments, options, watch):

@@ -11,7 +11,8 @@ import fastimpl
 from bench.command import Common, UsageError, numbers
 from bench.markdown import head, line, span
 from bench.training import data_set
-from refimpl.lab.apps.figures.training import epochs, settings
+from refimpl.lab.apps.figures.comparing import outcome
+from refimpl.lab.apps.figures.training import settings
 
 COMMON = Common(timed=False, seeds=3)
 QUICK = {"nodes": 1000, "epochs": 2, "shares": [0.9], "ages": [5], "fanouts": [3, 2]}
@@ -44,7 +45,7 @@ def report(options):
     if options.epochs < 2:
         raise UsageError(f"--epochs must be at least 2, got {options.epochs}: the first fills")
     dataset, grid = data_set(options.data, options.nodes), Grid(options)
-    baseline = [outcome(dataset, grid.neighbor(seed))[0] for seed in range(options.seeds)]
+    baseline = [outcome(fastimpl, dataset, grid.neighbor(seed))[0] for seed in range(options.seeds)]
     mean = statistics.mean(baseline)
     yield f"Neighbour sampling: test F1-micro {mean:.3f} ({span(baseline, 3)})."
     yield ""
@@ -52,7 +53,8 @@ def report(options):
     for p, t, control in grid.cells():
         saved, points = [], []
         for seed, score in enumerate(baseline):
-            f1, share = outcome(dataset, grid.fresh(seed, p_grad=p, t_stale=t, control=control))
+            config = grid.fresh(seed, p_grad=p, t_stale=t, control=control)
+            f1, share = outcome(fastimpl, dataset, config)
             saved.append(1 - share)
             points.append(100 * (f1 - score))
         cells = [p, "inf" if t is None else t, control, f"{statistics.mean(saved):.1%}"]
@@ -83,12 +85,3 @@ class Grid:
         """Return the settings of FreshGNN in a cell."""
         buffers = {"hotness": self.options.hotness, "buffer": self.options.buffer}
         return settings("fresh", rng=seed, **buffers, **cell, **self.shared)
-
-
-def outcome(dataset, config):
-    """Train; return (test F1-micro, rows loaded over rows that neighbour sampling loads)."""
-    with fastimpl.make_trainer(dataset, config) as trainer:
-        warm = epochs(trainer, config.epochs)[1:]
-        share = sum(one["rows"] for one in warm) / sum(one["needed"] for one in warm)
-        assert config.method.name == "fresh" or share == 1
-        return trainer.result().test_f1, share

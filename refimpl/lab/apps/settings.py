@@ -22,15 +22,20 @@ def asked(options, given):
     UserError
         If one that is given does not apply.
     """
+    settings = with_defaults(options, given)
+    check_applicable(options, given, settings)
+    return with_printed(options, given, settings)
+
+
+def with_defaults(options, given):
+    """Return the settings that are given, by name, and defaults of what decides which apply."""
     deciding = {other for option in options.values() for other in option.only}
     settings = {
         option.name: option.default
         for option in options.values()
         if option.group == RUN or option.name in deciding
     }
-    settings |= {options[key].name: value for key, value in given.items()}
-    check_applicable(options, given, settings)
-    return with_printed(options, given, settings)
+    return settings | {options[key].name: value for key, value in given.items()}
 
 
 def with_printed(options, given, settings):

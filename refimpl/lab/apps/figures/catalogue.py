@@ -17,12 +17,19 @@ MODULES = {
     "J-fig5": "synthetic",
     "J-fig6": "cache_misses",
     "J-fig7": "nodes_a_layer",
+    "V-fig1": "history_error",
+    "V-fig3": "stability",
+    "V-fig10": "epoch_time",
     "V-fig11": "devices",
+    "V-tab2": "methods",
+    "V-fig13": "thresholds",
     "V-fig14": "policies",
+    "V-tab3": "warm_up",
     "V-fig15": "generator",
     "V-fig16": "depth_io",
     "V-fig17": "topologies",
     "V-fig18": "exchange",
+    "V-fig19": "heterogeneous",
 }
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Spread(NamedTuple):
-    """The mean of some numbers, and the least and the largest of them."""
+    """The mean (of `middle` the median) of some numbers, and the least and the largest of them."""
 
     mean: float
     low: float
@@ -22,6 +22,27 @@ def spread(values):
     """Return the `Spread` of some numbers, at least one."""
     values = list(values)
     return Spread(statistics.fmean(values), min(values), max(values))
+
+
+def middle(values):
+    """Return the median, least and largest of some numbers, at least one, as a `Spread`."""
+    values = list(values)
+    return Spread(statistics.median(values), min(values), max(values))
+
+
+def bands(spreads, scale=1.0):
+    """Return the means, the least and the largest of some `Spread`: what `panels.Curve` takes."""
+    return [[scale * one[part] for one in spreads] for part in range(3)]
+
+
+def share_saved(rows):
+    """Return the share of the rows that neighbour sampling loads which were not: I/O saved.
+
+    Of rows with `loaded` and `inputs`, a ratio of sums; without the first epoch, which fills the
+    cache.
+    """
+    warm = [row for row in rows if row["epoch"] > 1]
+    return 1 - sum(row["loaded"] for row in warm) / sum(row["inputs"] for row in warm)
 
 
 def pick(rows, **want):
@@ -49,4 +70,4 @@ def curve_of(rows, x, y, **want):
     chosen = pick(rows, **want)
     xs = sorted(values_of(chosen, x))
     spreads = [spread_of(chosen, y, **{x: value}) for value in xs]
-    return xs, [s.mean for s in spreads], [s.low for s in spreads], [s.high for s in spreads]
+    return xs, *bands(spreads)

@@ -239,9 +239,17 @@ class FreshIterations:
 
         Each worker has a cache of its own, in which only its own minibatches put embeddings.
         """
+        cache = self.caches[self.run.worker]
+        before = cache.lost, cache.dropped
+        step, gradients, held = self.open_iteration()
+        counts = load_counts(step, held, self.run.row_bytes)
+        counts = counts._replace(lost=cache.lost - before[0], dropped=cache.dropped - before[1])
+        return Step(step.loss, gradients, len(step.nodes[-1]), counts)
+
+    def open_iteration(self):
+        """Do what `iteration` does; return the `FreshStep`, gradients, and features not loaded."""
         run, settings, cache = self.run, self.settings, self.caches[self.run.worker]
         i, held = run.state.iterations, []
-        before = cache.lost, cache.dropped
 
         def load_feature(nodes):
             if settings.hotness == "none":
@@ -267,9 +275,7 @@ class FreshIterations:
             rank_base=settings.rank_base,
             gradient_evict=settings.gradient_evict,
         )
-        counts = load_counts(step, sum(held), run.row_bytes)
-        counts = counts._replace(lost=cache.lost - before[0], dropped=cache.dropped - before[1])
-        return Step(step.loss, model.gradients, len(step.nodes[-1]), counts)
+        return step, model.gradients, sum(held)
 
     def _control_seed(self):
         """Return the seed of ranks at random: the run's, with the worker where there are more."""
