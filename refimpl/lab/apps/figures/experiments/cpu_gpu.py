@@ -95,7 +95,7 @@ def panels(_lab, rows):
 
 FIGURE = Figure(
     id="J-tab3",
-    title="seconds of an iteration on processor cores, and on a GPU as printed",
+    title="Seconds of an iteration on processor cores, and on a GPU as printed",
     full={
         "like": ["PPI", "Reddit", "Yelp"],
         "shrink": 1,

@@ -194,7 +194,7 @@ def _training(rows, layers):
 FIGURE = Figure(
     id="I-tab2",
     also=("J-fig8",),
-    title="what more layers cost, and how soon they are accurate",
+    title="What more layers cost, and how soon they are accurate",
     data="communities",
     full={
         "shrink": 1,

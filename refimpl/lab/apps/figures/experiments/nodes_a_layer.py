@@ -131,7 +131,7 @@ def panels(_lab, rows):
 
 FIGURE = Figure(
     id="J-fig7",
-    title="nodes of each layer, with layer sampling and with graph sampling",
+    title="Nodes of each layer, with layer sampling and with graph sampling",
     full={
         "like": ["PPI", "Reddit", "Amazon"],
         "shrink": 1,

@@ -168,7 +168,7 @@ def _speed_up(rows, part, like, hidden, count):
 FIGURE = Figure(
     id="I-fig3",
     also=("J-fig3",),
-    title="speed-up of an iteration and of its parts with threads",
+    title="Speed-up of an iteration and of its parts with threads",
     full={
         "like": ["PPI", "Reddit", "Yelp"],
         "shrink": 1,

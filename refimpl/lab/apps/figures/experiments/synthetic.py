@@ -173,7 +173,7 @@ def panels(_lab, rows):
 
 FIGURE = Figure(
     id="J-fig5",
-    title="time of an iteration against the size and the degree of synthetic graphs",
+    title="Time of an iteration against the size and the degree of synthetic graphs",
     full={
         "scales": [16, 17, 18, 19, 20, 21],
         "degree": 16,

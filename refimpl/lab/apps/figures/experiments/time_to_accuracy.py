@@ -175,7 +175,7 @@ def _by_seed(rows):
 FIGURE = Figure(
     id="I-fig2",
     also=("J-fig2",),
-    title="accuracy against sequential training time",
+    title="Accuracy against sequential training time",
     data="communities",
     full={
         "layers": 2,
