@@ -12,6 +12,9 @@
 ```{paper-claims}                every headline claim, with what became of it
 ```
 
+```{paper-verdict} V-io-59         what was found of a claim, and the figure that shows it
+```
+
 docs/results.toml says what each shows and claims; docs/results holds what was measured.
 """
 
@@ -131,6 +134,14 @@ def body_of(id):
     return [*found, last]
 
 
+def verdict_of(claim):
+    """Return the figure that judges a claim, and its verdict."""
+    found = {
+        one["claim"]: (id, one) for id in catalogue.MODULES for one in result_of(id)["verdicts"]
+    }
+    return found[claim]
+
+
 class PaperFigures(SphinxDirective):
     """A section for each figure."""
 
@@ -156,6 +167,18 @@ class PaperFigure(SphinxDirective):
         return body_of(self.arguments[0])
 
 
+class PaperVerdict(SphinxDirective):
+    """What was found of a claim."""
+
+    required_arguments = 1
+
+    def run(self):
+        """Return a paragraph."""
+        id, one = verdict_of(self.arguments[0])
+        words = f"{one['ours'][0].upper()}{one['ours'][1:]}. The claim {one['outcome']} ("
+        return [nodes.paragraph("", "", nodes.Text(words), link(id, id), nodes.Text(")."))]
+
+
 class PaperItems(SphinxDirective):
     """Every figure and table of the papers."""
 
@@ -178,11 +201,10 @@ class PaperClaims(SphinxDirective):
     def run(self):
         """Return the table."""
         lines = []
-        for claim in known()["claim"]:
-            verdicts = {one["claim"]: one for one in result_of(claim["figure"])["verdicts"]}
-            one = verdicts[claim["id"]]
-            place = link(claim["figure"], claim["figure"])
-            lines.append((f"{one['says']} ({one['where']})", one["ours"], one["outcome"], place))
+        for claim in known()["headlines"]:
+            id, one = verdict_of(claim)
+            said = f"{one['says']} ({one['where']})"
+            lines.append((said, one["ours"], one["outcome"], link(id, id)))
         return [made_table(("the claim", "here", "so it", "figure"), lines, (5, 5, 2, 1))]
 
 
@@ -190,6 +212,7 @@ def setup(app):
     """Register the directives."""
     app.add_directive("paper-figures", PaperFigures)
     app.add_directive("paper-figure", PaperFigure)
+    app.add_directive("paper-verdict", PaperVerdict)
     app.add_directive("paper-items", PaperItems)
     app.add_directive("paper-claims", PaperClaims)
     return {"parallel_read_safe": True}
