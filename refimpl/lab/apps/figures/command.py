@@ -2,7 +2,7 @@
 
 import codecs
 import csv
-import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from refimpl.lab.apps.preparing import MOST_THREADS, limited_threads
 from refimpl.lab.apps.progress import Stages
 from refimpl.lab.apps.report import table, write_json
 from refimpl.lab.apps.results import results_in
+from refimpl.lab.distributed.launch import available_cores
 
 DESCRIPTION = (
     "Run what a figure or table of the papers shows, at a size for this machine; write its rows "
@@ -88,18 +89,34 @@ def run(arguments):
     for name, most in (("seeds", 1000), ("threads", MOST_THREADS)):
         if arguments[name] is not None and not 1 <= arguments[name] <= most:
             raise UserError(f"--{name} must be in [1, {most}], got {arguments[name]}")
-    if arguments["data"] is not None and words != ["all"]:
-        own = [figure.id for figure in chosen if figure.data is None]
-        if own:
-            raise UserError(f"--data does not apply to {', '.join(own)}: it makes its own graphs")
+    if words != ["all"]:
+        _refuse(chosen, arguments)
     gnn = load_implementation(arguments["impl"])
     with user_errors():
         folder = Path(arguments["out"] or (QUICK_OUT if arguments["quick"] else OUT))
     names = tuple(f"{figure.id}.{kind}" for figure in chosen for kind in FILES)
+    failed = 0
     with results_in(folder, names, keep=False), limited_threads(arguments["threads"]):
         for figure in chosen:
-            _make(figure, _lab(figure, gnn, arguments), folder, arguments["again"])
-    return 0
+            try:
+                _make(figure, _lab(figure, gnn, arguments), folder, arguments)
+            except UserError as error:  # of its data: the others may do
+                if len(chosen) == 1:
+                    raise
+                print(f"{figure.id} is left out: {error}\n", file=sys.stderr)
+                failed += 1
+    return 2 if failed else 0
+
+
+def _refuse(chosen, arguments):
+    """Refuse options that would do nothing."""
+    for option, field, why in (
+        ("data", "data", "it makes its own graphs"),
+        ("seeds", "seeds", "it does not train with several"),
+    ):
+        none = [figure.id for figure in chosen if getattr(figure, field) is None]
+        if arguments[option] is not None and none:
+            raise UserError(f"--{option} does not apply to {', '.join(none)}: {why}")
 
 
 def _list():
@@ -117,24 +134,29 @@ def _lab(figure, gnn, arguments):
         gnn=gnn,
         sizes={**figure.full, **(figure.quick if quick else {})},
         data=figure.data and (arguments["data"] or figure.data),
-        seeds=arguments["seeds"] or (1 if quick else figure.seeds),
-        threads=arguments["threads"] or os.cpu_count() or 1,
+        seeds=figure.seeds and (arguments["seeds"] or (1 if quick else figure.seeds)),
+        threads=arguments["threads"] or available_cores(),
         quick=quick,
     )
 
 
-def _make(figure, lab, folder, again):
+def _make(figure, lab, folder, arguments):
     """Do the runs of a figure, write its files, and print its table and verdicts."""
     print(f"{figure.id}: {figure.title}", flush=True)
     with Stages() as stages:
         done = finish(
-            figure, lab, folder, again=again, show=lambda share: stages.show(figure.id, share)
+            figure,
+            lab,
+            folder,
+            again=arguments["again"],
+            show=lambda share: stages.show(figure.id, share),
         )
     titles, lines = figure.table(lab, done.rows)
     verdicts = figure.judge(lab, done.rows)
     shown = panels_of(figure, lab, done.rows)
     _write_rows(folder / f"{figure.id}.csv", done.rows)
-    write_json(folder / f"{figure.id}.json", _record(figure, lab, done, titles, lines, verdicts))
+    record = _record(figure, lab, done, titles, lines, verdicts)
+    write_json(folder / f"{figure.id}.json", {**record, "command": _typed(figure, arguments)})
     drawn = _draw(folder, figure, shown, lab, done)
     print()
     print(table([[str(word) for word in line] for line in (titles, *lines)]))
@@ -145,6 +167,10 @@ def _make(figure, lab, folder, again):
         print("\nquick: these sizes are too small for the verdicts to mean anything")
     if done.noisy:
         print("\nnoisy: other programs ran meanwhile; do not quote these times")
+    if done.older:
+        print(
+            f"\nnote: {done.older} runs are of other code of the figures; --again does them again"
+        )
     known = f", {done.kept} of {done.runs} runs were there" if done.kept else ""
     files = ["csv", "json", *drawn]
     names = ", ".join(str(folder / f"{figure.id}.{kind}") for kind in files)
@@ -163,7 +189,6 @@ def _record(figure, lab, done, titles, lines, verdicts):
         "id": figure.id,
         "also": list(figure.also),
         "title": figure.title,
-        "command": f"minibatch-gnn figure {figure.id}" + (" --quick" if lab.quick else ""),
         "date": done.date,
         "seconds": done.seconds,
         "timed": figure.timed,
@@ -179,6 +204,17 @@ def _record(figure, lab, done, titles, lines, verdicts):
         "table": [[str(word) for word in line] for line in lines],
         "verdicts": [verdict._asdict() for verdict in verdicts],
     }
+
+
+def _typed(figure, arguments):
+    """Return the command that makes a figure as it was made."""
+    words = ["minibatch-gnn", "figure", figure.id, *(["--quick"] if arguments["quick"] else [])]
+    for name, there in (("data", figure.data), ("seeds", figure.seeds), ("threads", 1)):
+        if there and arguments[name] is not None:
+            words += [f"--{name}", str(arguments[name])]
+    if arguments["impl"] != "fastimpl":
+        words += ["--impl", arguments["impl"]]
+    return shlex.join(words)
 
 
 def _write_rows(path, rows):
@@ -198,6 +234,8 @@ def _draw(folder, figure, shown, lab, done):
         for kind in panels.FORMATS:
             panels.draw(folder / f"{figure.id}.{kind}", shown, note)
     except ImportError:
+        for kind in panels.FORMATS:  # of an earlier run, with other numbers
+            (folder / f"{figure.id}.{kind}").unlink(missing_ok=True)
         print(
             "note: no picture without matplotlib: pip install 'minibatch-gnn[plot]'",
             file=sys.stderr,

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.figures.training import epochs
 from refimpl.lab.apps.figures.turns import seconds_in_turns
 from refimpl.lab.data.communities import communities
@@ -13,17 +14,32 @@ def few_labels(lab):
 
     ``lab.sizes`` says how many, of the smallest class half at most, and how many nodes
     `communities` has; other data sets are as large as they are.
+
+    Raises
+    ------
+    UserError
+        If there are no nodes for validation or test.
     """
-    nodes, count = lab.sizes["nodes"], lab.sizes["labels"]
+    nodes, count = lab.sizes.get("nodes"), lab.sizes["labels"]
 
     def make():
         whole = communities(0, nodes=nodes) if lab.data == "communities" else lab.dataset()
         if not whole.multilabel:
-            smallest = np.bincount(whole.labels[whole.labels >= 0]).min()
-            whole = few_of_each_class(whole, max(min(count, smallest // 2), 1), 0)
+            counts = np.bincount(whole.labels[whole.labels >= 0])
+            smallest = counts[counts > 0].min(initial=count)
+            with user_errors():
+                whole = few_of_each_class(whole, max(min(count, smallest // 2), 1), 0)
+        if not (whole.val.size and whole.test.size):
+            raise UserError(f"the data set {whole.name} has no nodes for validation or test")
         return whole.with_setting("transductive")
 
     return lab.once(("few labels", lab.data, nodes, count), make)
+
+
+def steps_of(dataset, sizes):
+    """Return the batches of training nodes in an epoch: ``sizes["steps"]``, or somewhat fewer."""
+    batch = -(-len(dataset.roots) // sizes["steps"])
+    return -(-len(dataset.roots) // batch)
 
 
 def method_options(name, dataset, sizes):
@@ -42,7 +58,7 @@ def method_options(name, dataset, sizes):
         "gas": part,
         "graphfm": part,
         "vrgcn": roots,
-        "cluster": {"clusters": 5 * steps, "clusters_per_batch": 5},
+        "cluster": {"clusters": min(5 * steps, dataset.train_graph.n), "clusters_per_batch": 5},
         "fastgcn": roots,
         "ladies": roots,
         "full": {"epochs": sizes["epochs"] * steps // 3, "eval_every": 3},

@@ -12,19 +12,20 @@ Rows carry the values of their cell, so that a CSV file of them is complete. Wha
 time is measured in turns in one run.
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.distributed.launch import available_cores
 
 HOLDS = "holds"
 WEAKER = "holds weaker"
 FAILS = "does not hold here"
 UNTESTED = "cannot be tested here"
 OUTCOMES = HOLDS, WEAKER, FAILS, UNTESTED
+NEARLY, CLEARLY = 0.9, 1.05  # of a printed number, and of the number that would show no effect
 
 
 class Verdict(NamedTuple):
@@ -57,12 +58,12 @@ class Verdict(NamedTuple):
 def graded(ours, printed, nothing=1.0):
     """Return the outcome of a claim with a number, where larger is better.
 
-    It holds from nine tenths of the printed number on, and weaker as long as ours is above
-    `nothing`, the number that would show no effect.
+    It holds from nine tenths of the printed number on, and weaker where ours is more than a
+    twentieth above `nothing`, the number that would show no effect.
     """
-    if ours >= 0.9 * printed:
+    if ours >= NEARLY * printed:
         return HOLDS
-    return WEAKER if ours > nothing else FAILS
+    return WEAKER if ours > CLEARLY * nothing else FAILS
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ class Figure:
         See the module.
     data : str or None
         The data set where the user gives none; None if it makes its own graphs.
-    seeds : int
-        How many, where the user does not say.
+    seeds : int or None
+        How many, where the user does not say; None if nothing depends on a seed of the user's.
     timed : bool
         Whether it shows times, which a busy machine spoils.
     also : tuple of str
@@ -97,7 +98,7 @@ class Figure:
     judge: Callable[..., list]
     panels: Callable[..., list]
     data: str | None = None
-    seeds: int = 3
+    seeds: int | None = None
     timed: bool = False
     also: tuple[str, ...] = ()
 
@@ -114,7 +115,7 @@ class Lab:
         `Figure.full`, or that with what `Figure.quick` changes.
     data : str or None
         The data set, as `load_dataset` takes it.
-    seeds : int
+    seeds : int or None
     threads : int
         The most that may be used.
     quick : bool
@@ -123,8 +124,8 @@ class Lab:
     gnn: Any
     sizes: dict[str, Any]
     data: str | None = None
-    seeds: int = 1
-    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    seeds: int | None = None
+    threads: int = field(default_factory=available_cores)
     quick: bool = False
     kept: dict = field(default_factory=dict, repr=False)
 
@@ -146,7 +147,11 @@ class Lab:
             self.kept[key] = make()
         return self.kept[key]
 
-    def thread_counts(self):
-        """Return 1, 2, 4, .. and `threads`."""
-        doubled = [2**k for k in range(self.threads.bit_length()) if 2**k < self.threads]
-        return [*doubled, self.threads]
+    def thread_counts(self, also=()):
+        """Return 1, 2, 4, .., those of `also` that are not too many, and `threads`."""
+        counts = {2**k for k in range(self.threads.bit_length())} | {self.threads, *also}
+        return sorted(count for count in counts if count <= self.threads)
+
+    def has_cores(self, count):
+        """Say whether so many threads may be used, each with a core of its own."""
+        return min(self.threads, available_cores()) >= count

@@ -21,7 +21,9 @@ class Spread(NamedTuple):
 def spread(values):
     """Return the `Spread` of some numbers, at least one."""
     values = list(values)
-    return Spread(statistics.fmean(values), min(values), max(values))
+    low, high = min(values), max(values)
+    mean = statistics.fmean(values)  # of equal numbers it may be another one, by a rounding
+    return Spread(min(max(mean, low), high), low, high)
 
 
 def middle(values):

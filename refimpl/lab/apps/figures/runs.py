@@ -1,14 +1,18 @@
 """The runs of a figure, each done once: what is finished is kept and not done again."""
 
 import hashlib
+import inspect
 import json
 from datetime import datetime, timezone
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from refimpl._files import remove_leftovers
 from refimpl._processor import processor
 from refimpl.lab.apps import info
 from refimpl.lab.apps.machine import MAX_OTHERS, Watch, blas
+from refimpl.lab.apps.preparing import facts_of
 from refimpl.lab.apps.report import write_json
 
 RUNS = ".runs"  # folder of finished runs, in the folder of the figures
@@ -29,6 +33,8 @@ class Finished(NamedTuple):
         Whether other programs ran during one of them.
     date : str
         Of the last of them.
+    older : int
+        How many of the runs that were there are of other code than there is now.
     """
 
     rows: list[dict[str, Any]]
@@ -37,13 +43,14 @@ class Finished(NamedTuple):
     runs: int
     noisy: bool
     date: str
+    older: int
 
 
 def finish(figure, lab, folder, *, again, show):
     """Do the runs of a figure that are not done yet.
 
-    A run is known by the figure, its sizes, its cell, the data set, the implementation, the
-    threads, the version and the processor.
+    A run is known by the figure, its sizes, its cell, what the data set is, the implementation and
+    what it runs on: see `machine`.
 
     Parameters
     ----------
@@ -60,17 +67,24 @@ def finish(figure, lab, folder, *, again, show):
     -------
     Finished
     """
-    cells, records, kept = figure.cells(lab), [], 0
+    cells, records, kept, older = figure.cells(lab), [], 0, 0
     if not cells:
         raise ValueError(f"{figure.id} has no runs")
+    known, code = _known(figure, lab), _code_of(figure)
     store = folder / RUNS / figure.id
     store.mkdir(parents=True, exist_ok=True)
     for number, cell in enumerate(cells):
         show(number / len(cells))
-        path = store / f"{_digest(_identity(figure, lab, cell))}.json"
+        identity = {**known, "cell": cell}
+        path = store / f"{_digest(identity)}.json"
         record = None if again else _read(path)
         kept += record is not None
-        records.append(record or _measured(figure, lab, cell, path))
+        older += record is not None and record["code"] != code
+        if record is None:
+            remove_leftovers(store, [path.name])
+            record = {**_measured(figure, lab, cell), "identity": identity, "code": code}
+            write_json(path, record)
+        records.append(record)
     show(1.0)
     return Finished(
         rows=[row for record in records for row in record["rows"]],
@@ -79,23 +93,21 @@ def finish(figure, lab, folder, *, again, show):
         runs=len(records),
         noisy=figure.timed and any(record["noisy"] for record in records),
         date=max(record["date"] for record in records),
+        older=older,
     )
 
 
-def _measured(figure, lab, cell, path):
-    """Do a run, keep it at `path`, and return the record of it."""
+def _measured(figure, lab, cell):
+    """Do a run; return its rows, its seconds, and how quiet it was."""
     watch, begin = Watch(), perf_counter()
     rows = [{**cell, **row} for row in figure.measure(lab, cell)]
     others = watch.share_of_others()
-    record = {
-        "identity": _identity(figure, lab, cell),
+    return {
         "rows": rows,
         "seconds": perf_counter() - begin,
         "noisy": (others or 0) > MAX_OTHERS,
         "date": f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
     }
-    write_json(path, record)
-    return record
 
 
 def _read(path):
@@ -103,27 +115,32 @@ def _read(path):
     try:
         record = json.loads(path.read_text())
         record["rows"], record["seconds"], record["noisy"], record["date"]
+        record["code"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return record
 
 
-def _identity(figure, lab, cell):
-    """Return all that a run depends on."""
+def _known(figure, lab):
+    """Return all that the runs of a figure depend on, but for their cells and their code."""
     return {
         "figure": figure.id,
         "sizes": lab.sizes,
-        "cell": cell,
-        "data": lab.data,
+        "data": None if lab.data is None else facts_of(lab.dataset()),
         "impl": lab.gnn.__name__,
-        "threads": lab.threads,
-        "version": info.versions()["minibatch-gnn"],
-        "processor": processor(),
+        "machine": machine(lab),
     }
 
 
-def _digest(identity):
-    text = json.dumps(identity, sort_keys=True)
+def _code_of(figure):
+    """Return a digest of the code of a figure, and of what all figures share."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    files.append(Path(inspect.getsourcefile(figure.measure) or __file__))
+    return _digest([file.read_text(encoding="utf-8") for file in files])
+
+
+def _digest(data):
+    text = json.dumps(data, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
 
 

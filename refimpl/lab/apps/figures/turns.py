@@ -3,8 +3,6 @@
 import statistics
 from time import perf_counter
 
-ROUNDS = 7  # the least whose median counts
-
 
 def seconds_in_turns(tasks, rounds, *, warm_up=1):
     """Return the seconds that each task takes in each round.

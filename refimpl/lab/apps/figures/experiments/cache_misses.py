@@ -4,7 +4,8 @@ The accesses of JPDC'21 Algorithm 7, as one lane does them, are written down and
 cache of 64-byte lines; see `lru`. The features are column-major doubles, and the parts those of
 Theorem 2 for a cache of 256 KiB, as on the paper's machine. Counted is the second part of two: by
 then the index array has been met. Beside it is the product in one part, row after row of row-major
-features. The paper simulates its whole program, whose other accesses hit more often.
+features. Indices have 4 bytes, the paper's 2. The paper simulates its whole program, whose other
+accesses hit more often. No counter of a processor was read to check it.
 """
 
 import numpy as np

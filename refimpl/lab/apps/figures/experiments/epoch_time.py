@@ -136,9 +136,12 @@ def judge(_lab, rows):
     FreshGNN must be first, and need half of neighbour sampling's time, which always gets there.
     """
     ratio, mapped = (speed_up(rows, place, "neighbor") for place in PLACES)
-    others = ", ".join(
-        f"{NAMES[name]} {speed_up(rows, 'memory', name).mean:.2f}" for name in ("gas", "cluster")
-    )
+    gains = {
+        name: speed_up(rows, "memory", method).mean
+        for method, name in NAMES.items()
+        if method != "fresh"
+    }
+    others = ", ".join(f"{name} {gain:.2f}" for name, gain in gains.items())
     saved = share_saved(pick(rows, features="memory", method="fresh"))
     reached = {name: mean_time(rows, name) for name in NAMES}
     fresh, neighbor = reached["fresh"], reached["neighbor"]
@@ -152,13 +155,21 @@ def judge(_lab, rows):
     return [
         Verdict(
             "V-faster-3.4x",
+            "V abstract, section 7.2, Fig 10",
+            f"an epoch with FreshGNN is {OVER_BEST} times as fast as with the best other system, "
+            "up to 20.5 times in all",
+            f"over the fastest other way here, on a CPU: {min(gains.values()):.2f} times "
+            f"({others}, with features in memory)",
+            graded(min(gains.values()), OVER_BEST),
+        ),
+        Verdict(
+            "V-faster-5.3x",
             "V section 7.2, Fig 10",
-            "an epoch with FreshGNN is 3.4 times as fast as with the best other system, and 5.3 "
-            "times as fast as with neighbour sampling of DGL, up to 20.5 times in all",
-            f"over neighbour sampling, on a CPU: {ratio.text('.2f')} times with features in "
-            f"memory, {mapped.text('.2f')} with a mapped file; over others in memory: {others}; "
-            f"{saved:.1%} of the rows are not loaded",
-            graded(ratio.mean, OVER_BEST),
+            f"it is {OVER_DGL} times as fast as neighbour sampling, by DGL",
+            f"over this project's neighbour sampling: {ratio.text('.2f')} times with features in "
+            f"memory, {mapped.text('.2f')} with a mapped file; {saved:.1%} of the rows are not "
+            "loaded",
+            graded(ratio.mean, OVER_DGL),
         ),
         Verdict(
             "V-faster-than-systems",
@@ -241,6 +252,7 @@ FIGURE = Figure(
     table=table,
     judge=judge,
     panels=panels,
+    seeds=3,
     data="communities",
     timed=True,
     also=("V-fig12",),

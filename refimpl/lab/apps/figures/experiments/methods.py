@@ -201,6 +201,7 @@ FIGURE = Figure(
     table=table,
     judge=judge,
     panels=panels,
+    seeds=3,
     data="communities",
     also=("V-fig2",),
 )

@@ -52,9 +52,7 @@ def cells(lab):
 
 def measure(lab, cell):
     """Return a row for each number of threads and round: seconds of an iteration, by part."""
-    sizes, counts = lab.sizes, lab.thread_counts()
-    if lab.threads > CORES:
-        counts = sorted({*counts, CORES})
+    sizes, counts = lab.sizes, lab.thread_counts(also=(CORES,))
     dataset = lab.once(cell["like"], lambda: data_like(cell["like"], sizes["shrink"]))
     config = training(sizes, cell["hidden"], pool=lab.threads)
     trainers = {count: lab.gnn.make_trainer(dataset, config) for count in counts}
@@ -88,18 +86,18 @@ def table(_lab, rows):
     return [*titles, *(f"{name}, speed-up" for name in SHOWN.values())], lines
 
 
-def judge(_lab, rows):
+def judge(lab, rows):
     """Compare with a printed speed-up where there are as many threads as the papers' cores.
 
     It holds where the mean over data sets and widths is at least nine tenths of it, and more
     weakly where it is above 1.
     """
-    counts = values_of(rows, "threads")
-    at = CORES if CORES in counts else max(counts)
-    return [_verdict(rows, at, *claim) for claim in CLAIMS]
+    enough = lab.has_cores(CORES)
+    at = CORES if enough else max(values_of(rows, "threads"))
+    return [_verdict(rows, at, enough, *claim) for claim in CLAIMS]
 
 
-def _verdict(rows, at, claim, where, part, printed):
+def _verdict(rows, at, enough, claim, where, part, printed):
     ups = [_speed_up(rows, part, like, hidden, at)[0] for like, hidden in _settings(rows)]
     mean = statistics.fmean(ups)
     ours = (
@@ -107,7 +105,7 @@ def _verdict(rows, at, claim, where, part, printed):
         f"{mean / at:.0%} of as many as threads; printed is {printed / CORES:.0%} on {CORES}"
     )
     says = f"the {SHOWN[part]} is {printed} times as fast on {CORES} cores as on one"
-    if at < CORES:
+    if not enough:
         because = f"it is about {CORES} cores, and at most {in_words(at)} could be used"
         return Verdict(claim, where, says, ours, UNTESTED, because)
     return Verdict(claim, where, says, ours, graded(mean, printed))

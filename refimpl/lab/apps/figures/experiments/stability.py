@@ -218,5 +218,6 @@ FIGURE = Figure(
     table=table,
     judge=judge,
     panels=panels,
+    seeds=3,
     data="communities",
 )

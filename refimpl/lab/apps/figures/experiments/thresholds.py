@@ -12,7 +12,7 @@ sixth of an epoch is 4 iterations, what each of them reads has to be computed in
 alone costs a fifth of what 200 iterations can save.
 """
 
-from refimpl.lab.apps.figures.comparing import few_labels, method_options, outcome, sized
+from refimpl.lab.apps.figures.comparing import few_labels, method_options, outcome, sized, steps_of
 from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
 from refimpl.lab.apps.figures.panels import Bars, Curve, Lines
 from refimpl.lab.apps.figures.rows import bands, pick, spread, spread_of, values_of
@@ -40,7 +40,7 @@ def cells(lab):
 
 def ages(lab):
     """Return the ages of the grid as shares of an epoch, whole iterations each."""
-    steps = lab.sizes["steps"]
+    steps = steps_of(few_labels(lab), lab.sizes)
     return [max(round(steps * age), 1) / steps for age in lab.sizes["ages"]]
 
 
@@ -49,7 +49,7 @@ def measure(lab, cell):
     sizes, dataset, kind = lab.sizes, few_labels(lab), cell["kind"]
     method = "neighbor" if kind == "neighbor" else "fresh"
     options = sized(sizes, "hidden", "lr", "epochs") | method_options(method, dataset, sizes)
-    age = max(round(cell["age"] * sizes["steps"]), 1)
+    age = max(round(cell["age"] * steps_of(dataset, sizes)), 1)
     if method == "fresh":
         n, d = dataset.features.shape
         limited = int(sizes["buffer"] * n * d) * dataset.dtype.itemsize
@@ -166,7 +166,7 @@ def panels(lab, rows):
     ends = [times[0], times[-1]]
     saved["0: features alone"] = Curve(ends, [features] * 2, marked=False)
     scores["neighbour sampling"] = Curve(ends, [target] * 2, marked=False)
-    label = f"t_stale, iterations ({lab.sizes['steps']} an epoch)"
+    label = f"t_stale, iterations ({steps_of(few_labels(lab), lab.sizes)} an epoch)"
     axes = {"xscale": "log"}
     bars = {name.replace(" ", "\n"): points(rows, kind=kind)[1] for kind, name in BUFFERS.items()}
     p, age = usual(grid)
@@ -215,5 +215,6 @@ FIGURE = Figure(
     table=table,
     judge=judge,
     panels=panels,
+    seeds=3,
     data="communities",
 )

@@ -5,7 +5,7 @@ neighbour sampling; here the same shares of an epoch, which is shorter. What is 
 F1-micro minus that of neighbour sampling with the same seed, in points.
 """
 
-from refimpl.lab.apps.figures.comparing import few_labels, method_options, outcome, sized
+from refimpl.lab.apps.figures.comparing import few_labels, method_options, outcome, sized, steps_of
 from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
 from refimpl.lab.apps.figures.panels import Bars
 from refimpl.lab.apps.figures.rows import pick, spread, spread_of, values_of
@@ -29,7 +29,7 @@ def measure(lab, cell):
     options = sized(sizes, "hidden", "lr", "epochs") | method_options(method, dataset, sizes)
     begin = None
     if method == "fresh":
-        begin = round(sizes["steps"] * cell["start"] / EPOCH)
+        begin = round(steps_of(dataset, sizes) * cell["start"] / EPOCH)
         options |= {"warmup": begin, "hotness": "none", "buffer": 2**30}
         options |= {"p_grad": sizes["p_grad"]}
     config = settings(method, model=sizes["model"], rng=cell["seed"], **options)
