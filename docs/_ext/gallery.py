@@ -20,7 +20,6 @@ docs/results.toml says what each shows and claims; docs/results holds what was m
 
 import json
 import sys
-from functools import cache
 from pathlib import Path
 
 from docutils import nodes
@@ -40,7 +39,6 @@ RESULTS = DOCS / "results"
 WORDS = {"fig": "Figure", "tab": "Table", "thm": "Theorem"}
 
 
-@cache
 def known():
     """Return docs/results.toml."""
     return tomllib.loads((DOCS / "results.toml").read_text(encoding="utf-8"))
@@ -142,10 +140,20 @@ def verdict_of(claim):
     return found[claim]
 
 
-class PaperFigures(SphinxDirective):
-    """A section for each figure."""
+class OfResults(SphinxDirective):
+    """A directive whose page is made again when the results are others."""
 
     def run(self):
+        """Note what the page is made of; return its nodes."""
+        for path in (DOCS / "results.toml", *sorted(RESULTS.glob("*.json"))):
+            self.env.note_dependency(str(path))
+        return self.made()
+
+
+class PaperFigures(OfResults):
+    """A section for each figure."""
+
+    def made(self):
         """Return the sections."""
         sections = []
         for id, figure in catalogue.known().items():
@@ -157,32 +165,32 @@ class PaperFigures(SphinxDirective):
         return sections
 
 
-class PaperFigure(SphinxDirective):
+class PaperFigure(OfResults):
     """One figure, without a heading."""
 
     required_arguments = 1
 
-    def run(self):
+    def made(self):
         """Return its nodes."""
         return body_of(self.arguments[0])
 
 
-class PaperVerdict(SphinxDirective):
+class PaperVerdict(OfResults):
     """What was found of a claim."""
 
     required_arguments = 1
 
-    def run(self):
+    def made(self):
         """Return a paragraph."""
         id, one = verdict_of(self.arguments[0])
         words = f"{one['ours'][0].upper()}{one['ours'][1:]}. The claim {one['outcome']} ("
         return [nodes.paragraph("", "", nodes.Text(words), link(id, id), nodes.Text(")."))]
 
 
-class PaperItems(SphinxDirective):
+class PaperItems(OfResults):
     """Every figure and table of the papers."""
 
-    def run(self):
+    def made(self):
         """Return the table."""
         shown, lines = shown_by(), []
         for item in known()["item"]:
@@ -195,10 +203,10 @@ class PaperItems(SphinxDirective):
         return [made_table(("in the paper", "here", "command"), lines, (3, 5, 4))]
 
 
-class PaperClaims(SphinxDirective):
+class PaperClaims(OfResults):
     """Every headline claim of the papers."""
 
-    def run(self):
+    def made(self):
         """Return the table."""
         lines = []
         for claim in known()["headlines"]:

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 import sys
 from collections import OrderedDict
 from types import SimpleNamespace
@@ -13,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.lab.apps.cli import main
-from refimpl.lab.apps.figures import catalogue, command, panels
+from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.figures import catalogue, panels, runs
 from refimpl.lab.apps.figures.figure import (
     FAILS,
     HOLDS,
@@ -27,6 +29,7 @@ from refimpl.lab.apps.figures.figure import (
 from refimpl.lab.apps.figures.lru import misses, stack_distances
 from refimpl.lab.apps.figures.rows import curve_of, spread_of
 from refimpl.lab.apps.figures.turns import ratio_in_turns, seconds_in_turns
+from refimpl.lab.data.communities import communities
 
 
 class Toy:
@@ -86,7 +89,7 @@ def test_files_hold_all_rows_settings_and_verdicts(shown):
     assert record["settings"] == {
         "impl": "fastimpl",
         "data": None,
-        "seeds": 3,
+        "seeds": None,
         "sizes": {"runs": 3},
     }
     assert record["verdicts"][0]["outcome"] == UNTESTED and record["command"].endswith("V-fig99")
@@ -121,14 +124,67 @@ def test_a_finished_run_is_not_done_again_unless_asked(shown):
     assert toy.done == [0, 1, 2, 0, 1, 2]
 
 
-@pytest.mark.parametrize("words", [["--seeds", "2"], ["--threads", "1"], ["--quick"]])
-def test_what_a_run_depends_on_makes_it_another(shown, words):
-    """Seeds stand in cells, so they alone make no other run; threads and sizes do."""
+@pytest.mark.parametrize(
+    ("words", "again"),
+    [
+        (["--seeds", "2"], 0),  # seeds stand in cells, so they alone make no other run
+        (["--threads", "3"], 3),
+        (["--quick"], 2),
+        (["--data", "communities"], 3),
+        (["--impl", "refimpl"], 3),
+    ],
+)
+def test_what_a_run_depends_on_makes_it_another(shown, words, again):
+    toy = Toy(data="karate", seeds=3)
+    first = shown(toy)
+    assert len(toy.done) == 3
+    found = shown(toy, *words)
+    assert len(toy.done) == 3 + again
+    record = json.loads((first.folder / "V-fig99.json").read_text())
+    assert record["command"] == " ".join(["minibatch-gnn figure V-fig99", *words])
+    assert "of other code" not in found.out
+
+
+def test_runs_of_another_data_set_of_the_same_name_are_others(shown, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    toy = Toy(data="communities")
+    for seed in (0, 1):
+        folder = tmp_path / "mine"
+        shutil.rmtree(folder, ignore_errors=True)
+        communities(seed, nodes=100).save(folder)
+        shown(toy, "--data", "mine")
+    assert len(toy.done) == 6
+
+
+def test_runs_of_other_code_are_kept_and_named(shown, monkeypatch):
     toy = Toy()
     shown(toy)
-    shown(toy, *words)
-    done = {"--seeds": 3, "--threads": 6 if command.os.cpu_count() > 1 else 3, "--quick": 5}
-    assert len(toy.done) == done[words[0]]
+    monkeypatch.setattr(runs, "_code_of", lambda figure: "other")
+    found = shown(toy)
+    assert len(toy.done) == 3 and "3 runs are of other code" in found.out
+
+
+def test_of_all_figures_one_that_refuses_the_data_leaves_the_others(monkeypatch, tmp_path, capsys):
+    def refuse(_lab, _cell):
+        raise UserError("no labels")
+
+    toys = {"V-fig98": Toy(id="V-fig98", measure=refuse, data="karate"), "V-fig99": Toy()}
+    monkeypatch.setattr(
+        catalogue, "known", lambda: {name: toy.figure for name, toy in toys.items()}
+    )
+    assert main(["figure", "all", "--out", str(tmp_path)]) == 2
+    assert "V-fig98 is left out: no labels" in capsys.readouterr().err
+    assert (tmp_path / "V-fig99.json").exists() and not (tmp_path / "V-fig98.json").exists()
+    assert main(["figure", "V-fig98", "--out", str(tmp_path)]) == 2
+
+
+def test_pictures_of_an_earlier_run_do_not_stay_without_matplotlib(shown, monkeypatch):
+    pytest.importorskip("matplotlib")
+    folder = shown(Toy()).folder
+    assert (folder / "V-fig99.svg").exists()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    shown(Toy())
+    assert not list(folder.glob("*.svg")) and not list(folder.glob("*.png"))
 
 
 def test_an_interrupted_figure_goes_on_where_it_was(shown):
@@ -161,7 +217,8 @@ def test_a_torn_record_is_measured_again(shown):
         (["V-fig77"], "there is no figure 'V-fig77'; did you mean"),
         (["V-fig14", "all"], "there is no figure 'all'"),
         (["V-fig18", "--data", "karate"], "--data does not apply to V-fig18"),
-        (["V-fig14", "--seeds", "0"], "--seeds must be in [1, 1000], got 0"),
+        (["V-fig14", "--seeds", "2"], "--seeds does not apply to V-fig14"),
+        (["V-fig3", "--seeds", "0"], "--seeds must be in [1, 1000], got 0"),
         (["V-fig14", "--threads", "0"], "--threads must be in [1, 1024], got 0"),
         (["V-fig14", "--impl", "nobody"], "--impl nobody cannot be imported"),
         (["I-tab1", "--data", "no-such-folder", "--quick"], "no-such-folder"),
@@ -239,7 +296,7 @@ def test_misses_are_those_of_a_cache(lines, room):
 
 
 def test_grades():
-    assert [graded(x, 2.0) for x in (1.8, 1.79, 1.01, 1.0, 0.5)] == [
+    assert [graded(x, 2.0) for x in (1.8, 1.79, 1.06, 1.05, 0.5)] == [
         HOLDS,
         WEAKER,
         WEAKER,
@@ -258,9 +315,16 @@ def test_spreads_and_curves_are_of_the_rows_asked_for():
     assert spread_of(rows, "y", x=2, who="a").text(".0f") == "4 (2 to 6)"
 
 
+@given(st.floats(0.1, 10), st.integers(1, 9))
+def test_the_mean_of_equal_numbers_is_that_number(x, count):
+    """The sum of three is rounded: without care their mean is outside their range."""
+    assert spread_of([{"y": x}] * count, "y") == (x, x, x)
+
+
 def test_counts_of_threads_end_with_the_most():
     counts = {most: Lab(None, {}, threads=most).thread_counts() for most in (1, 2, 3, 8, 12)}
     assert counts == {1: [1], 2: [1, 2], 3: [1, 2, 3], 8: [1, 2, 4, 8], 12: [1, 2, 4, 8, 12]}
+    assert Lab(None, {}, threads=12).thread_counts(also=(10, 40)) == [1, 2, 4, 8, 10, 12]
 
 
 def test_only_the_last_few_things_are_kept():

@@ -61,7 +61,8 @@ def test_every_headline_has_one_verdict_and_every_verdict_one_figure():
 def test_the_stored_results_are_of_whole_runs_of_what_there_is(id):
     figure, record = catalogue.load(id), stored(id)
     assert record["command"] == f"minibatch-gnn figure {id}"
-    assert record["settings"]["sizes"] == figure.full and record["settings"]["impl"] == "fastimpl"
+    whole = {"sizes": figure.full, "impl": "fastimpl", "data": figure.data, "seeds": figure.seeds}
+    assert record["settings"] == whole
     assert record["title"] == figure.title and record["also"] == list(figure.also)
     assert not record["noisy"]
     with (RESULTS / f"{id}.csv").open(encoding="utf-8") as file:
