@@ -26,7 +26,7 @@ def few_labels(lab):
         whole = communities(0, nodes=nodes) if lab.data == "communities" else lab.dataset()
         if not whole.multilabel:
             counts = np.bincount(whole.labels[whole.labels >= 0])
-            smallest = counts[counts > 0].min(initial=count)
+            smallest = counts[counts > 0].min(initial=len(whole.labels))
             with user_errors():
                 whole = few_of_each_class(whole, max(min(count, smallest // 2), 1), 0)
         if not (whole.val.size and whole.test.size):

@@ -18,9 +18,11 @@ MARKERS = "osD^vXP*"
 DASHES = "-", (0, (5, 1.5)), (0, (1.2, 1.2)), "-.", (0, (7, 1.5, 1.2, 1.5)), (0, (3, 3)), "-", "--"
 HATCHES = "", "///", "...", "\\\\\\", "xxx", "---", "ooo", "+++"
 PRINTED = "#3d3d3d"
+MANY = 2e3  # times: over a wider logarithmic axis there are powers of ten alone
 SCALES = "xscale", "yscale"
 STYLE: Any = {
     "svg.hashsalt": "minibatch-gnn",
+    "svg.fonttype": "none",  # words, not shapes: small, and a reader can search them
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.spines.top": False,
@@ -200,13 +202,18 @@ def _plain_numbers(axes):
     for axis in (axes.xaxis, axes.yaxis):
         fixed = isinstance(axis.get_major_locator(), FixedLocator)
         if axis.get_scale() == "log" and not fixed:
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
+            low, high = axis.get_view_interval()
+            wide = high > MANY * low
+            axis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5), numticks=12))
             axis.set_major_formatter(FuncFormatter(lambda x, _: _plain(x)))
             axis.set_minor_locator(NullLocator())
 
 
 def _plain(x):
-    """Return a number in words, 1,000,000 too."""
+    """Return a number in words: 0.5, 20,000, 3M for millions, 2B for billions."""
+    for size, letter in ((1e9, "B"), (1e6, "M")):
+        if x >= size:
+            return f"{x / size:,g}{letter}"
     return f"{x:,.0f}" if x == round(x) else f"{x:g}"
 
 
@@ -218,5 +225,5 @@ def _add_legends(figure, grid):
             figure.legend(*shown[0], loc="outside upper center", ncols=3, fontsize="small")
         return
     for axes, (_, names) in zip(grid, shown, strict=True):
-        if names:
+        if len(names) > 1:
             axes.legend(fontsize="small")

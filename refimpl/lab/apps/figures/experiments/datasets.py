@@ -104,7 +104,7 @@ def panels(_lab, rows):
             "in the papers": [row[at] if row[0] != HERE else None for row in found],
             "here": [row[at] if row[0] == HERE else None for row in found],
         }
-        shown.append(Bars("", label, names, series, axes={"yscale": "log"}))
+        shown.append(Bars("", label, names, series, stacked=True, axes={"yscale": "log"}))
     return shown
 
 

@@ -201,7 +201,7 @@ FIGURE = Figure(
     table=table,
     judge=judge,
     panels=panels,
-    seeds=3,
+    seeds=5,
     data="communities",
     also=("V-fig2",),
 )
