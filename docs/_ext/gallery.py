@@ -70,9 +70,18 @@ def anchor(id):
     return f"figure-{id.lower()}"
 
 
+def inline(words):
+    """Return the nodes of a text in which backticks mark code."""
+    parts = words.split("`")
+    return [
+        nodes.literal(text=part) if number % 2 else nodes.Text(part)
+        for number, part in enumerate(parts)
+    ]
+
+
 def text(words):
     """Return a paragraph."""
-    return nodes.paragraph("", words)
+    return nodes.paragraph("", "", *inline(words))
 
 
 def made_table(titles, lines, widths=None):
@@ -83,7 +92,12 @@ def made_table(titles, lines, widths=None):
     head, body = nodes.thead(), nodes.tbody()
     head += row([nodes.Text(title) for title in titles])
     for line in lines:
-        body += row([cell if isinstance(cell, nodes.Node) else nodes.Text(cell) for cell in line])
+        body += row(
+            [
+                cell if isinstance(cell, nodes.Node) else nodes.inline("", "", *inline(cell))
+                for cell in line
+            ]
+        )
     group += [head, body]
     return table
 
@@ -184,7 +198,7 @@ class PaperVerdict(OfResults):
         """Return a paragraph."""
         id, one = verdict_of(self.arguments[0])
         words = f"{one['ours'][0].upper()}{one['ours'][1:]}. The claim {one['outcome']} ("
-        return [nodes.paragraph("", "", nodes.Text(words), link(id, id), nodes.Text(")."))]
+        return [nodes.paragraph("", "", *inline(words), link(id, id), nodes.Text(")."))]
 
 
 class PaperItems(OfResults):

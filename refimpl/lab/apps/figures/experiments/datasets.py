@@ -87,7 +87,7 @@ def judge(_lab, rows):
             "I section VI-A",
             "graphs with up to 1.6 million nodes and 132 million edges",
             f"the largest in this table has {largest['nodes']:,} nodes; figures with graphs made "
-            "on the spot go up to 2^20, and --data takes the papers' own",
+            "on the spot go up to 2^21, and `--data` takes the papers' own",
             HOLDS if largest["nodes"] >= PRINTED["I, J"]["Amazon"][0] else UNTESTED,
             "their data cannot be had here; every method reads them in their own format",
         ),

@@ -150,7 +150,7 @@ def judge(lab, rows):
             f"by the model {ours:.2f} times as fast on {ranks} ranks, neighbour sampling "
             f"{other:.2f} times ({_network(network)}); a step took "
             f"{1e3 * computed[FRESH]:.1f} ms, {1e3 * computed[NEIGHBOR]:.1f} ms of it without a "
-            "cache; between two processes of one machine: python -m bench ranks, in a checkout",
+            "cache; between two processes of one machine: `python -m bench ranks`, in a checkout",
             UNTESTED,
             because,
         )

@@ -67,7 +67,7 @@ def judge(_lab, rows):
             "V section 7.5",
             "one-sided reads have 1.23 times the bandwidth of two-sided messages",
             f"by the model {sided.text('.2f')} times; between processes of one machine: "
-            "python -m bench exchange, in a checkout",
+            "`python -m bench exchange`, in a checkout",
             UNTESTED,
             MODEL,
         ),
