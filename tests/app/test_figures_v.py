@@ -52,7 +52,7 @@ def test_a_tiny_run_gives_rows_a_table_verdicts_and_a_picture(module, tmp_path):
     titles, lines = figure.table(lab, rows)
     assert lines and all(len(line) == len(titles) for line in lines)
     for verdict in figure.judge(lab, rows):
-        assert verdict.outcome in OUTCOMES and verdict.where.startswith("V section")
+        assert verdict.outcome in OUTCOMES and verdict.where.startswith("V ")
         assert bool(verdict.because) == (verdict.outcome == UNTESTED)
     panels.draw(tmp_path / "a.svg", figure.panels(lab, rows))
     assert catalogue.find([figure.id, *figure.also]) == [figure]
