@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import short_repr
 from refimpl.block import Block, entries_of_rows, transpose_block
 from refimpl.graph import Graph, transpose_perm, undirected
 
@@ -43,6 +44,9 @@ class Adjacency:
     data_t: np.ndarray | None
     graph_t: Graph | Block = None  # type: ignore[assignment]
     perm: np.ndarray | None = None
+
+    def __repr__(self):
+        return short_repr(self)
 
     def __post_init__(self):
         for name in ("data", "data_t"):

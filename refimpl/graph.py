@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from refimpl import _check, _sources
 from refimpl._counters import Counters
+from refimpl._shown import shown
 
 __all__ = [
     "Counters",
@@ -347,6 +348,9 @@ class Subgraph:
         if name == "edge_ids" and name in self.__dict__:  # another thread may have been first
             return self.__dict__[name]
         raise AttributeError(f"'Subgraph' has no attribute {name!r}", name=name, obj=self)
+
+    def __repr__(self):  # does not ask for the edge ids, which would look for them
+        return f"Subgraph(nodes={shown(self.nodes)}, graph={self.graph})"
 
     def __reduce__(self):
         return Subgraph, tuple(getattr(self, field.name) for field in fields(self))

@@ -13,7 +13,7 @@ from tiny_data import NODES, arrays_of, same_run, tiny_dataset, write_graphsaint
 
 import fastimpl
 import refimpl
-from refimpl.lab.apps.cli import build_parser, main
+from refimpl.lab.apps.cli import HelpAll, build_parser, main
 from refimpl.lab.apps.info import processor
 from refimpl.lab.apps.options import train_options
 from refimpl.lab.data.communities import communities
@@ -268,11 +268,12 @@ def test_the_help_has_what_all_runs_have_first():
 @pytest.mark.parametrize("command", ["train", "compare", "sample", "info"])
 def test_help_explains_every_option_with_its_default(command):
     parser = parsers()[command]
-    actions = [a for a in parser._actions if not isinstance(a, argparse._HelpAction)]
+    helps = (argparse._HelpAction, HelpAll)
+    actions = [a for a in parser._actions if not isinstance(a, helps)]
     for action in actions:
         assert "(default: " in action.help, action.option_strings
         assert "None" not in action.help
-    text = " ".join(parser.format_help().split())
+    text = " ".join(parser.format_all().split())
     assert text.count("(default: ") == len(actions)
     if command != "info":
         assert "a fifth" in text
@@ -281,7 +282,15 @@ def test_help_explains_every_option_with_its_default(command):
 def test_help_shows_the_defaults_that_are_used(run):
     settings = run("--epochs", 1)[3]["settings"]
     actions = {a.dest: a.help for a in parsers()["train"]._actions}
-    assert actions.keys() == {"help", "out", "resume", "overwrite", *train_options()}
+    assert actions.keys() == {
+        "help",
+        "help_all",
+        "config",
+        "out",
+        "resume",
+        "overwrite",
+        *train_options(),
+    }
     for name in (
         "impl",
         "method",
@@ -438,7 +447,7 @@ def test_python_m_trains_on_that_package(folder, tmp_path, package):
     failed = python_m("train", "--layers", "0", "--out", str(tmp_path / "none"))
     assert failed.returncode == 2
     assert failed.stderr.startswith(f"python -m {package}: error: layers")
-    assert f"(default: {package})" in " ".join(python_m("train", "--help").stdout.split())
+    assert f"(default: {package})" in " ".join(python_m("train", "--help-all").stdout.split())
 
 
 def test_refimpl_runs_without_fastimpl(folder, tmp_path):

@@ -1,9 +1,13 @@
 """The command line `minibatch-gnn`, also `python -m refimpl` and `python -m fastimpl`."""
 
 import argparse
+import os
 import sys
+import textwrap
 
 from refimpl.lab.apps.compare import compare, compare_options
+from refimpl.lab.apps.completion import add_completion, print_completion
+from refimpl.lab.apps.config_file import with_file
 from refimpl.lab.apps.conformance import command as conformance
 from refimpl.lab.apps.convert import convert_command, convert_options
 from refimpl.lab.apps.errors import Interrupted, UserError
@@ -20,6 +24,26 @@ from refimpl.lab.distributed.launch import told
 from refimpl.lab.training.config import suggestion
 from refimpl.lab.training.settings import to_json
 
+CLAUSE = 62  # characters of what `--help` says of an option that takes any value
+SHOWN = (
+    "data",
+    "config",
+    "model",
+    "method",
+    "sampler",
+    "layers",
+    "hidden",
+    "epochs",
+    "lr",
+    "dropout",
+    "seed",
+    "dtype",
+    "threads",
+    "impl",
+)
+OF_TRAIN = (*SHOWN[:7], "batch-size", "fanouts", *SHOWN[7:], "out", "resume", "overwrite")
+OF_COMPARE = tuple(name for name in SHOWN if name not in ("impl", "epochs"))
+OF_COMPARE += ("batch-size", "fanouts", "rounds", "out", "overwrite")
 SCALING = (
     "By default a subgraph's budget is in proportion to the graph: n is a fifth of its nodes, at "
     "most 8000; the frontier m is an eighth of n, the number of random edges half of n, and "
@@ -28,7 +52,36 @@ SCALING = (
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, shown like all others by `main`."""
+    """A parser whose errors are one line, shown like all others by `main`.
+
+    With `common`, options by name, ``--help`` shows these alone, a line each; ``--help-all`` shows
+    all of them.
+    """
+
+    common: tuple[str, ...] = ()
+
+    def show_first(self, common):
+        """Let ``--help`` show the options of these names, and ``--help-all`` all."""
+        self.common = common
+        self.add_argument("--help-all", action=HelpAll, help="show all options, and exit")
+
+    def format_help(self):
+        """Return what ``--help`` shows."""
+        if not self.common:
+            return super().format_help()
+        shown = {name: self._option_string_actions[f"--{name}"] for name in self.common}
+        rows = [_short(action) for action in shown.values()]
+        width = max(len(typed) for typed, _ in rows)
+        lines = [f"  {typed:{width}}  {text}" for typed, text in rows]
+        first, *_ = textwrap.wrap(self.description or "", 10_000)
+        about = textwrap.fill(first.partition(". ")[0].rstrip(".") + ".", 98)
+        usage = self.format_usage().rstrip()
+        more = f"All options, with their defaults: {self.prog} --help-all"
+        return "\n".join([usage, "", about, "", *lines, "", more, ""])
+
+    def format_all(self):
+        """Return the help on all options."""
+        return super().format_help()
 
     def parse_known_args(self, args=None, namespace=None):
         """Parse; the parser of the command itself complains of what it does not know."""
@@ -41,6 +94,31 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         raise UserError(f"{message} (see {self.prog} --help)")
+
+
+class HelpAll(argparse.Action):
+    """Show the help on all options, and exit."""
+
+    def __init__(self, option_strings, dest, help):
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        """Show it."""
+        print(parser.format_all(), end="")
+        parser.exit()
+
+
+def _short(action):
+    """Return an option as it is typed, and in a line what it says, with its default."""
+    said, _, default = action.help.replace("%%", "%").partition(" (default: ")
+    default = default.rstrip(")").split(";")[0].split(",")[0]
+    form, clause = action.metavar or action.dest.upper(), said.split(";")[0].split(". ")[0]
+    if form.startswith("{"):
+        form, clause = "NAME", form.strip("{}").replace(",", ", ")
+    elif len(clause) > CLAUSE:
+        clause = clause[:CLAUSE].rsplit(" ", 1)[0].rstrip(",:") + " .."
+    typed = action.option_strings[-1] + ("" if action.nargs == 0 else f" {form}")
+    return typed, f"{clause} ({default})" if default else clause
 
 
 def build_parser(impl="fastimpl", prog="minibatch-gnn"):
@@ -61,6 +139,7 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     trace.add_parser(commands, impl)
     conformance.add_parser(commands, impl)
     figure.add_parser(commands, impl)
+    add_completion(commands)
     return parser
 
 
@@ -78,6 +157,7 @@ def _add_train(commands, impl):
     run.add_argument(
         "--out", metavar="FOLDER", help="folder to write to (default: runs/ and the data's name)"
     )
+    _add_config(run)
     *others, last = (option.flag for option in options.values() if option.free)
     going_on = run.add_mutually_exclusive_group()
     going_on.add_argument(
@@ -88,6 +168,16 @@ def _add_train(commands, impl):
         "(default: off, start a new run)",
     )
     add_overwrite(going_on, "the run in the folder")
+    parser.show_first(OF_TRAIN)
+
+
+def _add_config(group):
+    group.add_argument(
+        "--config",
+        metavar="FILE.toml|metrics.json",
+        help="take options from this file, where they are not given: a table of options without "
+        "their hyphens in front, or what another run wrote (default: no file)",
+    )
 
 
 def _add_predict(commands, impl):
@@ -131,6 +221,8 @@ def _add_compare(commands):
         "--out", metavar="FILE", help="write the table to this file as JSON (default: no file)"
     )
     add_overwrite(run, "that file")
+    _add_config(run)
+    parser.show_first(OF_COMPARE)
 
 
 def _add_sample(commands, impl):
@@ -142,6 +234,7 @@ def _add_sample(commands, impl):
         allow_abbrev=False,
     )
     add_options(parser, sample_options(impl))
+    _add_config(parser)
     parser.add_argument(
         "--out",
         metavar="FOLDER",
@@ -195,10 +288,15 @@ def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
     -------
     int
         0; 1 if `compare`, `conformance` or ``vectors --check`` finds a difference; 2 for bad
-        input; 130 if interrupted.
+        input; 130 if interrupted; 141 if whoever reads what is printed has gone.
     """
     try:
-        return _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
+        status = _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
+        sys.stdout.flush()  # a reader that has gone is noticed here, not at the end
+        return status
+    except BrokenPipeError:  # as of `.. | head`: no fault, and nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except (UserError, OSError) as error:  # an OSError is never the program's fault
         _say(f"{prog}: error: {error}")
         return 2
@@ -224,6 +322,8 @@ def _run(arguments, impl, prog):
         return conformance.run(arguments, impl)
     if command == "figure":
         return figure.run(arguments)
+    if command == "completion":
+        return print_completion(build_parser(impl, prog), arguments["shell"])
     if command == "info":
         return info(arguments.get("impl", impl))
     if command == "convert":
@@ -235,6 +335,10 @@ def _run(arguments, impl, prog):
     made = {"train": train_options, "predict": predict_options, "sample": sample_options}
     options = compare_options() if command == "compare" else made[command](impl)
     given = {key: to_json(value) for key, value in arguments.items() if key in options}
+    if arguments.get("config") is not None:
+        if arguments.get("resume"):
+            raise UserError("--config does not apply with --resume: a run has its own settings")
+        given = with_file(arguments["config"], options, given, train_options())
     if arguments["overwrite"] and out is None and command != "train":
         raise UserError("--overwrite does not apply without --out")
     form = {"options": options, "out": out, "overwrite": arguments["overwrite"]}

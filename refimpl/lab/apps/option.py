@@ -121,11 +121,11 @@ def add_options(parser, options, groups=None):
         metavar = option.metavar
         if option.choices:
             metavar = "{" + ",".join(map(hyphenated, option.choices)) + "}"
-        target.add_argument(option.flag, type=_reader(option), metavar=metavar, **form)
+        target.add_argument(option.flag, type=reader_of(option), metavar=metavar, **form)
     return made
 
 
-def _reader(option):
+def reader_of(option):
     """Return what makes an option's value of what the user typed; argparse reports its errors."""
     if option.choices:
         return _chooser(option.choices)

@@ -129,7 +129,7 @@ class Output:
             print(line)
         for name in (METRICS, HISTORY, CHECKPOINT, MODEL):
             print(f"wrote {folder / name}")
-        print(f"wrote {folder / CURVE}" if drawn else f"no {CURVE}: matplotlib is not installed")
+        print(f"wrote {folder / CURVE}" if drawn else f"no {CURVE}: {plots.NO_MATPLOTLIB}")
 
     def _of_rank(self, features):
         """Return what this rank did, sent and waited for."""

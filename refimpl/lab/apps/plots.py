@@ -7,6 +7,8 @@ import numpy as np
 from refimpl._files import replacing
 from refimpl.lab.apps.report import TRAINING, totals
 
+NO_MATPLOTLIB = "matplotlib is not installed (pip install 'minibatch-gnn[plot]')"
+
 
 def draw_curves(path, history, title, loads=()):
     """Draw loss and validation F1 against epochs and against seconds of training.

@@ -220,4 +220,4 @@ def _write(folder, result, degrees):
         title = f"{sampler} subgraphs of {result['graph']['name']}"
         drawn = plots.draw_sample(folder / PICTURE, degrees, result["counters"], title)
     print(f"\nwrote {folder / JSON}")
-    print(f"wrote {folder / PICTURE}" if drawn else f"no {PICTURE}: matplotlib is not installed")
+    print(f"wrote {folder / PICTURE}" if drawn else f"no {PICTURE}: {plots.NO_MATPLOTLIB}")

@@ -7,6 +7,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl._foreign import column_of
+from refimpl._shown import short_repr
 from refimpl.graph import Graph, undirected
 from refimpl.lab.data.preparation import check_finite, induced
 from refimpl.lab.data.sources import PARTS, FromElsewhere
@@ -89,6 +90,9 @@ class Dataset(FromElsewhere):
     class_names: tuple[str, ...] | None = None
     node_names: np.ndarray | None = None
     checksums: dict | None = field(init=False, repr=False, default=None)
+
+    def __repr__(self):
+        return short_repr(self)
 
     def __post_init__(self):
         n = undirected(self.graph).n

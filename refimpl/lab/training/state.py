@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from refimpl._shown import short_repr
+
 
 class EpochRecord(NamedTuple):
     """One line of a history: what `train` records after each epoch.
@@ -86,6 +88,9 @@ class TrainState:
     loads: list[dict] = field(default_factory=list)  # rows loaded and saved in each epoch
     cache: Any = None  # of embeddings; in a state from a checkpoint, what its state_dict() gave
 
+    def __repr__(self):
+        return short_repr(self)
+
 
 class TrainResult(NamedTuple):
     """What a run gives: the weights of the best epoch by validation, and how it got there.
@@ -115,6 +120,9 @@ class TrainResult(NamedTuple):
     iterations: int
     history: list[EpochRecord]
     state: TrainState
+
+    def __repr__(self):
+        return short_repr(self)
 
 
 def first_state(stack, seed, dtype):

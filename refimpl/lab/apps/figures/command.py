@@ -12,6 +12,7 @@ from refimpl.lab.apps.figures import catalogue, panels
 from refimpl.lab.apps.figures.figure import Lab
 from refimpl.lab.apps.figures.runs import finish, machine
 from refimpl.lab.apps.options import load_implementation
+from refimpl.lab.apps.plots import NO_MATPLOTLIB
 from refimpl.lab.apps.preparing import MOST_THREADS, limited_threads
 from refimpl.lab.apps.progress import Stages
 from refimpl.lab.apps.report import table, write_json
@@ -236,9 +237,6 @@ def _draw(folder, figure, shown, lab, done):
     except ImportError:
         for kind in panels.FORMATS:  # of an earlier run, with other numbers
             (folder / f"{figure.id}.{kind}").unlink(missing_ok=True)
-        print(
-            "note: no picture without matplotlib: pip install 'minibatch-gnn[plot]'",
-            file=sys.stderr,
-        )
+        print(f"note: no picture: {NO_MATPLOTLIB}", file=sys.stderr)
         return []
     return list(panels.FORMATS)

@@ -1,0 +1,120 @@
+"""Settings of a run from a file: a TOML table of options, or the metrics.json of another run."""
+
+import json
+import sys
+from argparse import ArgumentTypeError
+from pathlib import Path
+
+from refimpl.lab.apps.errors import UserError, user_errors
+from refimpl.lab.apps.option import hyphenated, reader_of
+from refimpl.lab.apps.settings import check_applicable, unmet, with_defaults
+from refimpl.lab.training.config import PARTS, suggestion
+from refimpl.lab.training.settings import to_json
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+KINDS = ".toml", ".json"
+
+
+def with_file(path, options, given, known):
+    """Return `given` with what a file says of the options that are not given.
+
+    What of it does not apply with what is given, such as a setting of another method, is left
+    out. In a .toml file, which somebody wrote, what does not apply with the rest of it is an error;
+    a metrics.json has settings that had no part in its run.
+
+    Parameters
+    ----------
+    path : str
+        A .toml file whose keys are options without their hyphens in front, or a metrics.json.
+    options : dict of Option
+        Of the command.
+    given : dict
+        The values that the user gave, by the keys of `options`.
+    known : dict of Option
+        Options of any command that trains: of these, those that are none here say nothing.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read, or something in it cannot be.
+    """
+    path = Path(path)
+    found = _values(path, _read(path), options, known)
+    if path.suffix == ".toml":
+        try:
+            check_applicable(options, found, with_defaults(options, found))
+        except UserError as error:
+            raise UserError(f"{path}: {error}") from None
+    merged = with_defaults(options, found | given)
+    return {key: value for key, value in found.items() if _applies(options[key], merged)} | given
+
+
+def _applies(option, settings):
+    return unmet(option, settings) is None and (
+        option.needs is None or bool(settings.get(option.needs))
+    )
+
+
+def _read(path):
+    """Return the names and values in a file."""
+    if path.suffix not in KINDS:
+        raise UserError(f"--config must be a {' or '.join(KINDS)} file, got {path}")
+    with user_errors():
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".toml":
+            return tomllib.loads(text)
+        found = json.loads(text)
+    settings = found.get("settings") if isinstance(found, dict) else None
+    if not isinstance(settings, dict):
+        raise UserError(f"--config {path} holds no settings of a run, as metrics.json does")
+    return settings
+
+
+def _values(path, settings, options, known):
+    """Return the settings of a file by the keys of options."""
+    typed = path.suffix == ".toml"
+    chosen = {name.replace("-", "_"): value for name, value in settings.items()}
+    deciding = with_defaults(known, {}) | {k: v for k, v in chosen.items() if k in PARTS}
+    found = {}
+    for name, value in chosen.items():
+        key = name if typed and name in known else _key_of(name, known, deciding | chosen)
+        if key is None and name not in options:
+            close = suggestion(name, options)
+            raise UserError(f"{path}: there is no option {hyphenated(name)!r}{close}")
+        key = name if key is None else key
+        if key not in options or value is None:  # of another command; what a run did not have
+            continue
+        value = _value(path, options[key], name, value)
+        if value is not None:
+            found[key] = value
+    return found
+
+
+def _key_of(name, options, settings):
+    """Return the key of the option that is the setting `name`; of several, one that applies."""
+    keys = [key for key, option in options.items() if option.name == name]
+    applying = [key for key in keys if _applies(options[key], settings)]
+    return next(iter(applying + keys), None)
+
+
+def _value(path, option, word, value):
+    """Return the value of an option as if it were typed; None for a switch that is not set."""
+    if option.sets is not None:
+        if not isinstance(value, bool):
+            raise UserError(f"{path}: {hyphenated(word)} must be true or false, got {value!r}")
+        is_set = value == option.sets if word == option.name else value
+        return option.sets if is_set else None
+    if isinstance(value, str) and (option.choices or option.parse is not str):
+        try:
+            return to_json(reader_of(option)(value))
+        except (ArgumentTypeError, ValueError, TypeError, OverflowError) as error:
+            raise UserError(f"{path}: {hyphenated(word)}: {error}") from None
+    return value
