@@ -10,9 +10,11 @@ from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.config_file import with_file
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.options import train_options
-from refimpl.lab.apps.settings import asked
+from refimpl.lab.apps.settings import asked, config_of
+from refimpl.lab.data.karate import karate_dataset
 
 OPTIONS = train_options()
+DATA = karate_dataset()
 
 
 @pytest.fixture
@@ -53,6 +55,13 @@ def test_what_does_not_apply_with_what_is_given_is_left_out(read):
     assert found == {"method": "graph", "layers": 3}
 
 
+def test_what_hangs_on_what_is_left_out_is_left_out_too(read):
+    """Rounds are of features in parts, and parts of float32 only."""
+    text = 'features-in = "parts"\nrounds = "pairwise"\nlayers = 3'
+    found = read(text, given={"dtype": "float64"})
+    assert found == {"dtype": "float64", "layers": 3}
+
+
 @pytest.mark.parametrize("value", [True, False])
 def test_a_switch_is_set_by_its_flag_and_by_its_setting(read, value):
     """`lookup_roots` is on; its flag is --no-lookup-roots."""
@@ -72,6 +81,14 @@ def test_a_switch_is_set_by_its_flag_and_by_its_setting(read, value):
         ('eval-memory = "much"', "eval-memory: "),
         ("hidden = ", "Invalid value"),
         ("coverage = 3", "--coverage does not apply without --normalize"),
+        ("method = 3", "method must be a text, got 3"),
+        ("model = [1]", "model must be a text, got .1."),
+        ("data = 5", "data must be a text, got 5"),
+        ("features-in = 3", "features-in must be a text, got 3"),
+        ('out = "x"', "--out is typed, and not taken from a file"),
+        ("t-stale = 5\nt_stale = 6", "t-stale stands there twice"),
+        ("seed = 3\nrng = 4", "seed stands there twice"),
+        ("a = " + 50_000 * "[", "run.toml: "),
     ],
 )
 def test_what_a_table_cannot_say_is_said_with_its_name(read, text, message):
@@ -84,7 +101,8 @@ def test_what_a_table_cannot_say_is_said_with_its_name(read, text, message):
     [
         ("run.yaml", "hidden: 8", "must be a .toml or .json file"),
         ("a.json", "[1]", "holds no settings of a run"),
-        ("a.json", "{", "Expecting"),
+        ("a.json", "{", "a.json: Expecting"),
+        ("a.json", 50_000 * "[", "a.json: "),
         ("a.json", '{"settings": {"nonsense": 1}}', "no option 'nonsense'"),
     ],
 )
@@ -150,6 +168,7 @@ def test_any_settings_are_taken_or_refused_in_words(tmp_path_factory, settings):
     path.write_text(json.dumps({"settings": settings}))
     try:
         found = with_file(str(path), OPTIONS, {}, OPTIONS)
+        assert set(found) <= set(OPTIONS) and None not in found.values()
+        config_of(asked(OPTIONS, found), DATA)
     except UserError:
         return
-    assert set(found) <= set(OPTIONS) and None not in found.values()

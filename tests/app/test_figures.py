@@ -159,7 +159,7 @@ def test_runs_of_another_data_set_of_the_same_name_are_others(shown, tmp_path, m
 def test_runs_of_other_code_are_kept_and_named(shown, monkeypatch):
     toy = Toy()
     shown(toy)
-    monkeypatch.setattr(runs, "_code_of", lambda figure: "other")
+    monkeypatch.setattr(runs, "_code", lambda: "other")
     found = shown(toy)
     assert len(toy.done) == 3 and "3 runs are of other code" in found.out
 

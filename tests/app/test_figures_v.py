@@ -7,7 +7,6 @@ import pytest
 from dense_histories import layer, matrix, pattern, small_dataset, weights_of
 
 import fastimpl
-from refimpl import Dataset
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.figures import catalogue, comparing, panels, training
 from refimpl.lab.apps.figures.experiments import (
@@ -21,7 +20,6 @@ from refimpl.lab.apps.figures.experiments import (
 )
 from refimpl.lab.apps.figures.figure import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER, Lab
 from refimpl.lab.apps.figures.watching import ExactRows, WatchedRun, distances, fresh_step
-from refimpl.lab.data.communities import communities
 
 pytestmark = pytest.mark.runs
 
@@ -399,26 +397,3 @@ def test_the_rules_of_relations(seconds, points, wanted):
     found = heterogeneous.judge(None, rows)
     assert tuple(outcomes(found).values()) == wanted
     assert "60.0% of the rows" in found[0].ours
-
-
-@pytest.mark.parametrize(("labels", "found"), [(3, 3), (10_000, None)])
-def test_few_labels_are_as_many_of_each_class(labels, found):
-    """So many, and half of the smallest class where it has fewer."""
-    lab = Lab(fastimpl, {"nodes": 400, "labels": labels}, "communities", 1)
-    data = comparing.few_labels(lab)
-    counts = np.bincount(data.labels[data.roots], minlength=10)
-    half = np.bincount(data.labels, minlength=10).min() // 2
-    assert set(counts) == {found or half} and not data.inductive
-    assert comparing.steps_of(data, {"steps": 4}) == 4
-    assert comparing.steps_of(data, {"steps": len(data.roots) - 1}) <= len(data.roots) // 2
-
-
-def test_data_without_nodes_to_test_are_refused(tmp_path, monkeypatch):
-    data = communities(0, nodes=200)
-    none = np.arange(0)
-    fields = {name: getattr(data, name) for name in ("graph", "features", "labels", "train", "val")}
-    Dataset("none", **fields, test=none, setting="transductive").save(tmp_path / "none")
-    lab = Lab(fastimpl, {"nodes": 400, "labels": 3}, str(tmp_path / "none"), 1)
-    monkeypatch.setattr(comparing, "few_of_each_class", lambda whole, *_: whole)
-    with pytest.raises(UserError, match="no nodes for validation or test"):
-        comparing.few_labels(lab)

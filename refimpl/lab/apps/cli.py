@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import textwrap
+from pathlib import Path
 
 from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.completion import add_completion, print_completion
@@ -291,11 +292,13 @@ def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
         input; 130 if interrupted; 141 if whoever reads what is printed has gone.
     """
     try:
-        status = _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
-        sys.stdout.flush()  # a reader that has gone is noticed here, not at the end
-        return status
+        try:
+            return _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
+        finally:  # a reader that has gone is noticed here, not at the end; help leaves here, too
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except BrokenPipeError:  # as of `.. | head`: no fault, and nobody to tell
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_nowhere()
         return 141
     except (UserError, OSError) as error:  # an OSError is never the program's fault
         _say(f"{prog}: error: {error}")
@@ -306,6 +309,16 @@ def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
     except KeyboardInterrupt:
         _say(f"{prog}: interrupted")
         return 130
+
+
+def _print_nowhere():
+    """Let what is still printed, by Python at its end as well, go nowhere."""
+    try:
+        stdout = sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):  # no file: nothing more is written to it
+        return
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), stdout)
 
 
 def _say(message):

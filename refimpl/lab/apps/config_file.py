@@ -5,8 +5,9 @@ import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
 
-from refimpl.lab.apps.errors import UserError, user_errors
+from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.option import hyphenated, reader_of
+from refimpl.lab.apps.options import data_source
 from refimpl.lab.apps.settings import check_applicable, unmet, with_defaults
 from refimpl.lab.training.config import PARTS, suggestion
 from refimpl.lab.training.settings import to_json
@@ -17,6 +18,8 @@ else:
     import tomli as tomllib
 
 KINDS = ".toml", ".json"
+TEXTS = str, data_source  # what reads words, of which a number is none
+TYPED_ONLY = "out", "resume", "overwrite", "config"
 
 
 def with_file(path, options, given, known):
@@ -53,8 +56,12 @@ def with_file(path, options, given, known):
             check_applicable(options, found, with_defaults(options, found))
         except UserError as error:
             raise UserError(f"{path}: {error}") from None
-    merged = with_defaults(options, found | given)
-    return {key: value for key, value in found.items() if _applies(options[key], merged)} | given
+    while True:  # what hangs on something that is left out is left out, too
+        merged = with_defaults(options, found | given)
+        kept = {key: value for key, value in found.items() if _applies(options[key], merged)}
+        if len(kept) == len(found):
+            return kept | given
+        found = kept
 
 
 def _applies(option, settings):
@@ -67,11 +74,13 @@ def _read(path):
     """Return the names and values in a file."""
     if path.suffix not in KINDS:
         raise UserError(f"--config must be a {' or '.join(KINDS)} file, got {path}")
-    with user_errors():
+    try:
         text = path.read_text(encoding="utf-8")
-        if path.suffix == ".toml":
-            return tomllib.loads(text)
-        found = json.loads(text)
+        found = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (ValueError, RecursionError) as error:  # not its language, or lists without end
+        raise UserError(f"{path}: {' '.join(str(error).split())}") from error
+    if path.suffix == ".toml":
+        return found
     settings = found.get("settings") if isinstance(found, dict) else None
     if not isinstance(settings, dict):
         raise UserError(f"--config {path} holds no settings of a run, as metrics.json does")
@@ -83,13 +92,19 @@ def _values(path, settings, options, known):
     typed = path.suffix == ".toml"
     chosen = {name.replace("-", "_"): value for name, value in settings.items()}
     deciding = with_defaults(known, {}) | {k: v for k, v in chosen.items() if k in PARTS}
-    found = {}
-    for name, value in chosen.items():
+    found, seen = {}, set()
+    for raw, value in settings.items():
+        name = raw.replace("-", "_")
         key = name if typed and name in known else _key_of(name, known, deciding | chosen)
         if key is None and name not in options:
+            if name in TYPED_ONLY:
+                raise UserError(f"{path}: --{name} is typed, and not taken from a file")
             close = suggestion(name, options)
             raise UserError(f"{path}: there is no option {hyphenated(name)!r}{close}")
         key = name if key is None else key
+        if key in seen:
+            raise UserError(f"{path}: {hyphenated(key)} stands there twice, by two names")
+        seen.add(key)
         if key not in options or value is None:  # of another command; what a run did not have
             continue
         value = _value(path, options[key], name, value)
@@ -112,6 +127,8 @@ def _value(path, option, word, value):
             raise UserError(f"{path}: {hyphenated(word)} must be true or false, got {value!r}")
         is_set = value == option.sets if word == option.name else value
         return option.sets if is_set else None
+    if option.parse in TEXTS and not isinstance(value, str):
+        raise UserError(f"{path}: {hyphenated(word)} must be a text, got {value!r}")
     if isinstance(value, str) and (option.choices or option.parse is not str):
         try:
             return to_json(reader_of(option)(value))

@@ -1,7 +1,6 @@
 """The runs of a figure, each done once: what is finished is kept and not done again."""
 
 import hashlib
-import inspect
 import json
 from datetime import datetime, timezone
 from pathlib import Path
@@ -70,7 +69,7 @@ def finish(figure, lab, folder, *, again, show):
     cells, records, kept, older = figure.cells(lab), [], 0, 0
     if not cells:
         raise ValueError(f"{figure.id} has no runs")
-    known, code = _known(figure, lab), _code_of(figure)
+    known, code = _known(figure, lab), _code()
     store = folder / RUNS / figure.id
     store.mkdir(parents=True, exist_ok=True)
     for number, cell in enumerate(cells):
@@ -132,10 +131,9 @@ def _known(figure, lab):
     }
 
 
-def _code_of(figure):
-    """Return a digest of the code of a figure, and of what all figures share."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    files.append(Path(inspect.getsourcefile(figure.measure) or __file__))
+def _code():
+    """Return a digest of the code of all figures."""
+    files = sorted(Path(__file__).parent.rglob("*.py"))
     return _digest([file.read_text(encoding="utf-8") for file in files])
 
 

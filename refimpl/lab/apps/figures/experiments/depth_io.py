@@ -109,7 +109,7 @@ def judge(_lab, rows):
             f"at any depth FreshGNN saves {PRINTED:.2f} times what a cache of features by degree "
             "saves",
             f"{gain.text('.2f')} times, of {depths[0]} to {depths[-1]} layers",
-            graded(gain.mean, PRINTED),
+            graded(gain.low, PRINTED),
         ),
         Verdict(
             "V-depth-falls",

@@ -148,9 +148,10 @@ def judge(lab, rows):
             "with 4 GPUs FreshGNN goes on getting faster, where systems that load all features "
             "do not, and is up to 1.49 times as fast as GNNLab",
             f"by the model {ours:.2f} times as fast on {ranks} ranks, neighbour sampling "
-            f"{other:.2f} times ({_network(network)}); a step took "
-            f"{1e3 * computed[FRESH]:.1f} ms, {1e3 * computed[NEIGHBOR]:.1f} ms of it without a "
-            "cache; between two processes of one machine: `python -m bench ranks`, in a checkout",
+            f"{other:.2f} times ({_network(network)}); a step takes "
+            f"{1e3 * computed[FRESH]:.1f} ms with a cache, {1e3 * computed[NEIGHBOR]:.1f} ms "
+            "without one, on one thread; between two processes of one machine: `python -m bench "
+            "ranks`, in a checkout",
             UNTESTED,
             because,
         )

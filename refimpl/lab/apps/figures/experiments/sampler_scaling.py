@@ -121,7 +121,7 @@ def judge(lab, rows):
     frontier, *others = (_median(pick(inter, sampler=name)) for name in values_of(inter, "sampler"))
     eight = [row for row in pick(rows, what=INTRA) if row["lanes"] == 8]
     within = spread_of(eight, "speedup")
-    because = "" if enough else f"{at} threads here, {CORES} cores there"
+    because = "" if enough else f"the papers have {CORES} cores, there are fewer here"
     both = (
         f"frontier sampling {frontier:.2f} times as fast with {at} threads, and "
         f"{within.mean:.2f} times by lanes"

@@ -106,7 +106,7 @@ def _verdict(rows, at, enough, claim, where, part, printed):
     )
     says = f"the {SHOWN[part]} is {printed} times as fast on {CORES} cores as on one"
     if not enough:
-        because = f"it is about {CORES} cores, and at most {in_words(at)} could be used"
+        because = f"it is about {CORES} cores, and there are fewer here"
         return Verdict(claim, where, says, ours, UNTESTED, because)
     return Verdict(claim, where, says, ours, graded(mean, printed))
 

@@ -12,7 +12,7 @@ a row of features is beside an embedding decides what is worth its place: both a
 
 from refimpl.lab.apps.figures.banded import banded, diameter_at_least
 from refimpl.lab.apps.figures.demands import SEED, drawn_roots
-from refimpl.lab.apps.figures.figure import Figure, Verdict, graded
+from refimpl.lab.apps.figures.figure import FAILS, WEAKER, Figure, Verdict, graded
 from refimpl.lab.apps.figures.panels import Curve, Lines
 from refimpl.lab.apps.figures.rows import curve_of, pick, spread, values_of
 from refimpl.lab.apps.figures.training import data_on, epochs, settings
@@ -112,7 +112,7 @@ def judge(_lab, rows):
                 f"{printed} times as much",
                 f"{gains.text('.2f')} times as much with {features} features; at least "
                 f"{least:.2f} with any width",
-                graded(gains.mean, printed),
+                graded(gains.mean, printed) if least > 1 else WEAKER if gains.low > 1 else FAILS,
             )
         )
     return verdicts
