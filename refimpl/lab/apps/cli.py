@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 import textwrap
-from pathlib import Path
 
 from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.completion import add_completion, print_completion
@@ -317,8 +316,9 @@ def _print_nowhere():
         stdout = sys.stdout.fileno()
     except (AttributeError, OSError, ValueError):  # no file: nothing more is written to it
         return
-    with Path(os.devnull).open("wb") as nowhere:
-        os.dup2(nowhere.fileno(), stdout)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stdout)
+    os.close(nowhere)
 
 
 def _say(message):
