@@ -80,7 +80,7 @@ def train(tmp_path, capfd):
 def helps():
     """Return (heading, help) of every flag of `train`."""
     parser = build_parser()._subparsers._group_actions[0].choices["train"]
-    assert "--pace" in parser.format_help()
+    assert "--pace" in parser.format_all()
     return {
         action.option_strings[-1]: (group.title, action.help)
         for group in parser._action_groups

@@ -74,6 +74,9 @@ def test_commands_run(page, tmp_path, monkeypatch, capsys):
             (tmp_path / "cora").symlink_to(CORA, target_is_directory=True)
         else:
             todo = [command for command in todo if "cora" not in command]
+    for name, text in captioned(page).items():
+        if name.endswith(".toml"):
+            (tmp_path / name).write_text(text)
     if page == "predict":
         sp.save_npz("adj.npz", sp.csr_array(np.array([[0, 1], [1, 0]])))
         np.save("feats.npy", np.arange(100.0).reshape(2, 50))
