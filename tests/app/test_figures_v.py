@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from dense_histories import layer, matrix, pattern, small_dataset, weights_of
+from figure_labs import lab_of, outcomes, rows_of
 
 import fastimpl
 from refimpl.lab.apps.errors import UserError
@@ -18,26 +19,13 @@ from refimpl.lab.apps.figures.experiments import (
     thresholds,
     warm_up,
 )
-from refimpl.lab.apps.figures.figure import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER, Lab
+from refimpl.lab.apps.figures.figure import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
 from refimpl.lab.apps.figures.watching import ExactRows, WatchedRun, distances, fresh_step
 
 pytestmark = pytest.mark.runs
 
 MODULES = history_error, stability, epoch_time, methods, thresholds, warm_up, heterogeneous
 TINY = {"nodes": 300, "labels": 5, "hidden": 4, "epochs": 2}
-
-
-def lab_of(figure, seeds=1, **sizes):
-    sizes = {**figure.full, **figure.quick, **sizes}
-    return Lab(fastimpl, sizes, data=figure.data, seeds=seeds, threads=2, quick=True)
-
-
-def rows_of(figure, lab):
-    return [cell | row for cell in figure.cells(lab) for row in figure.measure(lab, cell)]
-
-
-def outcomes(found):
-    return {verdict.claim: verdict.outcome for verdict in found}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)

@@ -154,7 +154,7 @@ def _make(figure, lab, folder, arguments):
         )
     titles, lines = figure.table(lab, done.rows)
     verdicts = figure.judge(lab, done.rows)
-    shown = panels_of(figure, lab, done.rows)
+    shown = figure.panels(lab, done.rows)
     _write_rows(folder / f"{figure.id}.csv", done.rows)
     record = _record(figure, lab, done, titles, lines, verdicts)
     write_json(folder / f"{figure.id}.json", {**record, "command": _typed(figure, arguments)})
@@ -176,13 +176,6 @@ def _make(figure, lab, folder, arguments):
     files = ["csv", "json", *drawn]
     names = ", ".join(str(folder / f"{figure.id}.{kind}") for kind in files)
     print(f"\nwrote {names} ({done.seconds:.0f} s{known})\n", flush=True)
-
-
-def panels_of(figure, lab, rows):
-    """Return the panels of a figure; at least one."""
-    shown = figure.panels(lab, rows)
-    assert shown, figure.id
-    return shown
 
 
 def _record(figure, lab, done, titles, lines, verdicts):

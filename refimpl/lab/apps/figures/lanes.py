@@ -2,9 +2,9 @@
 
 import math
 import statistics
-from time import perf_counter
 
 from refimpl import _check
+from refimpl.lab.apps.figures.turns import seconds_in_turns
 from refimpl.streams import SAMPLE
 
 VERSIONS = {"dashboard": "ipdps", "pin_tile": "jpdc"}  # whose cost model is a sampler's
@@ -53,27 +53,24 @@ def measure(gnn, graph, *, m, n, eta, lanes, rounds, sampler="dashboard"):
     rounds = _check.integer("rounds", rounds, 1)
     lanes = sorted({1, *(_check.integer("lanes", p, 1, 2**31 - 1) for p in lanes)})
     predicted = _predictions(gnn, graph, m, n, eta, lanes, VERSIONS[sampler])
-    seconds: dict = {p: [] for p in lanes}
     counted: dict = {p: [] for p in lanes}
-    for turn in range(rounds + 1):
-        keys = [gnn.streams.key(0, SAMPLE, turn, stream) for stream in (0, 1)]
-        shift = turn % len(lanes)
-        for p in lanes[shift:] + lanes[:shift]:
-            begin = perf_counter()
-            sample = getattr(gnn, sampler)(
-                graph, *keys, m=m, n=n, eta=eta, lanes=p, probing="lanes"
-            )
-            took = perf_counter() - begin
-            if turn:  # the first of each warms up
-                seconds[p].append(took)
-                counted[p].append(sample.counters)
+
+    def drawing(p):
+        def draw(turn):
+            keys = [gnn.streams.key(0, SAMPLE, turn, stream) for stream in (0, 1)]
+            options = {"m": m, "n": n, "eta": eta, "lanes": p, "probing": "lanes"}
+            counted[p].append(getattr(gnn, sampler)(graph, *keys, **options).counters)
+
+        return draw
+
+    seconds = seconds_in_turns({p: drawing(p) for p in lanes}, rounds)
     median = {p: statistics.median(seconds[p]) for p in lanes}
     return [
         {
             "lanes": p,
             "seconds": median[p],
-            "tries": _a_pop(counted[p], "probes"),
-            "rounds": _a_pop(counted[p], "rounds"),
+            "tries": _a_pop(counted[p][-rounds:], "probes"),
+            "rounds": _a_pop(counted[p][-rounds:], "rounds"),
             "speedup": median[1] / median[p],
             **predicted[p],
         }

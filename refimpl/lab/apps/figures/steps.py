@@ -1,6 +1,7 @@
 """Seconds of training steps by part, of trainers that take turns."""
 
 import statistics
+from contextlib import ExitStack
 from functools import partial
 
 from refimpl.lab.apps.figures.turns import seconds_in_turns
@@ -11,7 +12,9 @@ PARTS = ("sampling", "aggregation", "weights", "other")
 
 
 def steps_in_turns(trainers, rounds, *, steps=1, threads=None):
-    """Return what a step of each trainer takes in each round, after a round that does not count.
+    """Return what a step of each trainer takes in each round; then close the trainers.
+
+    A round that does not count comes first.
 
     Parameters
     ----------
@@ -35,7 +38,10 @@ def steps_in_turns(trainers, rounds, *, steps=1, threads=None):
         name: partial(_round, trainer, counts[name], limits.get(name), found[name])
         for name, trainer in trainers.items()
     }
-    seconds_in_turns(tasks, rounds)
+    with ExitStack() as until_measured:
+        for trainer in trainers.values():
+            until_measured.enter_context(trainer)
+        seconds_in_turns(tasks, rounds)
     return {name: spent[-rounds:] for name, spent in found.items()}
 
 
