@@ -160,6 +160,22 @@ def test_only_one_of_many_that_start_at_once(tmp_path):
     assert held >= 8 and not list(tmp_path.rglob(LOCK))
 
 
+@pytest.mark.parametrize("error", [FileExistsError, FileNotFoundError])
+def test_a_folder_that_goes_while_it_is_made(tmp_path, monkeypatch, error):
+    """mkdir finds it there and then, when it looks what it is, gone; or gone before the lock."""
+    mkdir, calls = type(tmp_path).mkdir, []
+
+    def late(self, *args, **settings):
+        calls.append(self)
+        if len(calls) == 1:
+            raise error(self)
+        mkdir(self, *args, **settings)
+
+    monkeypatch.setattr(type(tmp_path), "mkdir", late)
+    with results_in(tmp_path / "a", ("x",), keep=False):
+        assert len(calls) == 2 and (tmp_path / "a" / LOCK).exists()
+
+
 def test_a_lock_whose_file_is_gone_counts_for_nothing(tmp_path, monkeypatch):
     """The run of before removes its file after this one has opened it."""
     flock, calls = fcntl.flock, []

@@ -101,7 +101,7 @@ def _lock(folder):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        except FileNotFoundError:  # another run ended, and removed the folder, just now
+        except (FileNotFoundError, FileExistsError):  # another run, on ending, removes the folder
             if attempts_left:
                 continue
             raise
