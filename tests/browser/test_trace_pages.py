@@ -1,8 +1,6 @@
 """The pages of `minibatch-gnn trace` in a browser: what is drawn at each step is the trace."""
 
-import os
 import re
-import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,16 +16,6 @@ pytestmark = pytest.mark.runs
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 RECIPES = recipes()
-OFFLINE = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 SIZE = {"width": 1280, "height": 720}
 READ = (Path(__file__).parent / "read_page.js").read_text().partition("\n")[2].rstrip()
 KEEP_READING = f"""() => {{
@@ -44,17 +32,6 @@ SLIDE = f"""(values) => {{
     return read();
   }});
 }}"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    program = os.environ.get("MINIBATCH_GNN_CHROMIUM") or shutil.which("chromium")
-    if program is None:
-        pytest.skip("no Chromium: MINIBATCH_GNN_CHROMIUM may name it")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=OFFLINE)
-        yield browser
-        browser.close()
 
 
 class Opened:
