@@ -58,6 +58,7 @@ from refimpl import (
 from refimpl import (
     typed as typed,
 )
+from refimpl._version import __version__ as __version__
 from refimpl.adjacency import Adjacency
 from refimpl.block import MFG, Block
 from refimpl.graph import Graph, Subgraph, as_graph, induced_subgraph, transpose_perm
