@@ -66,6 +66,7 @@ from refimpl.history import BidirectionalCache, fresh_iteration, policy_update, 
 from refimpl.lab.backend import backend, fill
 from refimpl.lab.data import Dataset, load_dataset
 from refimpl.lab.training import (
+    NodeClassifier,
     Prefetcher,
     SubgraphPool,
     TrainConfig,
@@ -126,6 +127,7 @@ __all__ = [
     "Dataset",
     "Graph",
     "MFG",
+    "NodeClassifier",
     "TrainedModel",
     "Prefetcher",
     "Sampler",
