@@ -24,7 +24,7 @@ extensions = [
     "table_charts",
     "page_mends",
 ]
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "_ext", "tutorial_table.md"]
 html_theme = "furo"
