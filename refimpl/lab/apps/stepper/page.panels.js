@@ -160,7 +160,7 @@ function graphPanel(panel, body) {
     };
     nodes[name].group.append(nodes[name].letter, nodes[name].note);
   }
-  const picture = shape("svg", { viewBox: `0 0 ${place.width} ${place.height}`, role: "img" });
+  const picture = shape("svg", { viewBox: `0 0 ${place.width} ${place.height}`, role: "img", class: panel.fixed.faint ? "faint" : "" });
   if (directed) {
     picture.append(shape("defs", {}, shape("marker", { id: `arrow-${panel.id}`, viewBox: "0 0 6 6", refX: 5, refY: 3, markerWidth: 5, markerHeight: 5,
       markerUnits: "userSpaceOnUse", orient: "auto" }, shape("path", { class: "arrow", d: "M0,0L6,3L0,6z" }))));

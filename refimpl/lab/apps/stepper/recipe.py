@@ -1,6 +1,7 @@
 """What a stepper shows: the run, the functions to follow, and the panels beside the code."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from refimpl.lab.apps.stepper.recorder import Recording, Stack, record
@@ -62,6 +63,8 @@ class Recipe(NamedTuple):
     why : dict of str to (dict of str to callable)
         The name of a function -> how a line of it begins -> what says why the line did what it
         did, from the function's variables, which are its parameters; see `whys.Whys`.
+    callers : dict of str to str
+        The name of a function -> whose calls of it are followed; all, where it is not named.
     """
 
     name: str
@@ -74,14 +77,16 @@ class Recipe(NamedTuple):
     about: str
     seed: int = 0
     why: dict[str, dict[str, Callable[..., str]]] = {}
+    callers: dict[str, str] = {}
 
     def record(self, seed=None) -> Recording:
         """Run the reference and return the `Recording`; `seed` None takes the recipe's own."""
         seed = self.seed if seed is None else seed
-        return record(lambda: self.call(seed), self.functions, self.view, self.why)
+        run = partial(self.call, seed)
+        return record(run, self.functions, self.view, self.why, self.callers)
 
 
-def graph_picture(positions, edges, roles, *, directed=False):
+def graph_picture(positions, edges, roles, *, directed=False, faint=False):
     """Return what is `fixed` of a "graph" panel.
 
     Parameters
@@ -95,6 +100,8 @@ def graph_picture(positions, edges, roles, *, directed=False):
         drawn plain.
     directed : bool
         Whether edges get arrowheads.
+    faint : bool
+        Whether nodes without a role, and edges not in use, are hardly seen.
 
     Returns
     -------
@@ -105,6 +112,7 @@ def graph_picture(positions, edges, roles, *, directed=False):
         "edges": [[str(u), str(v)] for u, v in edges],
         "roles": {role: list(pair) for role, pair in roles.items()},
         "directed": directed,
+        "faint": faint,
     }
 
 

@@ -19,9 +19,9 @@ def of_neighbour(graph, deg, main, u, u_new):
     )
 
 
-def of_next_step(n, m, popped):
+def of_next_step(n, m, popped, taken):
     """Say which step begins."""
-    if len(popped) == n - m:
+    if not taken:
         return f"all n − m = {n - m} steps are made"
     return f"step {len(popped) + 1} of n − m = {n - m}"
 
