@@ -10,14 +10,14 @@ EMBEDDING, FEATURE = 0, 3  # what floats are, by colour
 MAP = Panel(
     "array",
     "map",
-    "The map: in which slot a node's embedding was put",
+    "The map: the slot of a node's embedding",
     "Nobody tells a node that its slot went to another: that is lost. Old: too old to be read.",
     wide=True,
 )
 SLOTS = Panel(
     "array",
     "slots",
-    "The slots: whose, written when",
+    "The slots: whose, and when",
     "A slot counts for a node only if the map says the slot and the slot says the node (key); "
     "otherwise it is dead. The header is at the slot that it looks at next.",
 )

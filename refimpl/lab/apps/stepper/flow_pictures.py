@@ -7,10 +7,10 @@ from refimpl.lab.apps.stepper.recipe import graph_picture, graph_state
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"  # a layer as a superscript
 ROLES = {
     "computed": ("c", "computed"),
-    "cached": ("h", "read from the cache"),
+    "cached": ("h", "cached"),
     "needed": ("n", "needed"),
-    "loaded": ("l", "features loaded"),
-    "dead": ("x", "not needed"),
+    "loaded": ("l", "loaded"),
+    "dead": ("x", "dead"),
     "sampled": ("s", "sampled"),
 }
 

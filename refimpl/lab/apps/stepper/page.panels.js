@@ -200,7 +200,8 @@ function layout(positions) {
   const ys = Object.values(positions).map(([, y]) => y);
   const [left, top] = [Math.min(...xs), Math.min(...ys)];
   const width = 400;
-  const height = Math.max(...ys) - top > 0 ? 224 : 90;
+  const tall = (Math.max(...ys) - top) / (Math.max(...xs) - left || 1);
+  const height = Math.min(224, 76 + 300 * tall);
   const [padX, padY] = [34, 30];
   const scaleX = (width - 2 * padX) / (Math.max(...xs) - left || 1);
   const scaleY = (height - 2 * padY) / (Math.max(...ys) - top || 1);

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from refimpl.lab.apps.stepper.recorder import Recording, Stack, record
+from refimpl.lab.apps.stepper.whys import Table
 
 KINDS = ("graph", "array", "table", "counters")
 
@@ -58,8 +59,8 @@ class Recipe(NamedTuple):
     panels : tuple of Panel
     about : str
         What is run and what to look at, in a few sentences; shown at the top.
-    seed : int
-        The default of `--seed`.
+    seed : int or None
+        The default of `--seed`; None: the run has no seed.
     why : dict of str to (dict of str to callable)
         The name of a function -> how a line of it begins -> what says why the line did what it
         did, from the function's variables, which are its parameters; see `whys.Whys`.
@@ -71,12 +72,12 @@ class Recipe(NamedTuple):
     title: str
     algorithms: tuple[str, ...]
     functions: dict[str, str | None]
-    call: Callable[[int], Any]
+    call: Callable[[Any], Any]
     view: Callable[[Stack], dict[str, Any]]
     panels: tuple[Panel, ...]
     about: str
-    seed: int = 0
-    why: dict[str, dict[str, Callable[..., str]]] = {}
+    seed: int | None = 0
+    why: Table = {}
     callers: dict[str, str] = {}
 
     def record(self, seed=None) -> Recording:

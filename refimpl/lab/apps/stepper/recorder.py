@@ -150,6 +150,7 @@ class _Recorder:
         self._panels: dict[str, int] = {}
         self._frames: list[Any] = []
         self._waiting: tuple[int, int, str, int] | None = None
+        self._raised = False  # an exception since the waiting line began
 
     def enter(self, frame, event, argument):
         """Be called by Python for each call of any function; follow those that are traced."""
@@ -174,13 +175,15 @@ class _Recorder:
         """Be called by Python before each line of a traced function, and when it ends."""
         if not self._frames or self._frames[-1] is not frame:
             return self.inside  # a generator that was followed before, in a call that is not
-        if event == "line":
+        if event == "exception":
+            self._raised = True
+        elif event == "line":
             if self._goes_on(frame):
                 return self.inside
             self._finish()
             self._start(frame, "line")
         elif event == "return":
-            self._finish()
+            self._finish(done=not self._raised)
             self._frames.pop()
             if self._frames:
                 self._start(self._frames[-1], "return")
@@ -207,7 +210,7 @@ class _Recorder:
         """Store the step that waits; its line is `done`, or has just called a traced function."""
         if self._waiting is None:
             return
-        waiting, self._waiting = self._waiting, None
+        waiting, self._waiting, self._raised = self._waiting, None, False
         stack = Stack(Frame(self._name(frame), frame.f_locals) for frame in self._frames)
         for panel, state in self.view(stack).items():
             text = json.dumps(state, default=_plain, allow_nan=False)

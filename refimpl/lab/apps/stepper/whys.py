@@ -1,6 +1,10 @@
 """Why a line did what it did, in a sentence with its numbers."""
 
 import inspect
+from collections.abc import Callable
+
+Lines = dict[str, Callable[..., str]]  # how a line begins -> what makes its sentence
+Table = dict[str, Lines]  # the name of a function -> its lines
 
 
 class Whys:

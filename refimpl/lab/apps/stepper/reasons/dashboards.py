@@ -11,7 +11,7 @@ from refimpl.lab.apps.stepper.reasons.samplers import (
     of_neighbour,
     of_next_step,
 )
-from refimpl.lab.apps.stepper.whys import counted, listed
+from refimpl.lab.apps.stepper.whys import Lines, Table, counted, listed
 
 
 def of_room(eta, m, d, capacity, weight, FS):
@@ -44,7 +44,7 @@ def span(start, end):
     return f"entry {start}" if end - start == 1 else f"entries {start} to {end - 1}"
 
 
-PLANNED = {
+PLANNED: Lines = {
     "d = graph.weight_sum": lambda graph, deg_cap, d: (
         f"{graph.weight_sum(deg_cap):g} entries over {graph.n} nodes: d = {d:.4g}"
     ),
@@ -54,7 +54,7 @@ PLANNED = {
     "capacity = max": of_room,
     **ROOTS,
 }
-PIN_TILE = {
+PIN_TILE: Table = {
     "pin_tile": {
         **PLANNED,
         "board = Dashboard": lambda m, board: (
@@ -159,7 +159,7 @@ PIN_TILE = {
         ),
     },
 }
-SLOTS = {
+SLOTS: Table = {
     "dashboard": {
         **PLANNED,
         "board = first": lambda board: (

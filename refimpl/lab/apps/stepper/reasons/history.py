@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from refimpl.lab.apps.stepper.whys import counted, listed
+from refimpl.lab.apps.stepper.whys import Table, counted, listed
 
 
 def of_layers(mfg):
@@ -73,7 +73,7 @@ def of_update(updates, l, V):
     return f"{low} of {len(V[l])} stable: {admitted} admitted, {evicted} evicted"
 
 
-BATCHES = {
+BATCHES: Table = {
     "message_flow_graphs": {
         "roots = gnn": lambda roots: f"the epoch has {counted(len(roots), 'batch', 'batches')}",
         "for _, mfg": lambda mfg, taken: (
@@ -92,7 +92,7 @@ BATCHES = {
         "state.iterations += 1": lambda state: f"{state.iterations} iterations are done",
     },
 }
-ITERATION = {
+ITERATION: Table = {
     "fresh_iteration": {
         "mfg = checked": of_layers,
         "for l in cached_layers: # 6": lambda l, taken: (
@@ -142,7 +142,7 @@ def of_age(entries, s, known, oldest, cache, i):
     return f"{age[0]} ≥ {age[1]}: read"
 
 
-LOOKUP = {
+LOOKUP: Table = {
     "cache_lookup": {
         "for j, node": lambda node, taken: f"node {node}" if taken else "",
         "s = entries": lambda s, node: (
@@ -153,7 +153,7 @@ LOOKUP = {
         "slots[j]": lambda node, s: f"node {node} is read from slot {s}",
     }
 }
-ADMIT = {
+ADMIT: Table = {
     "cache_admit": {
         "for j, (node": lambda node, s, taken: f"node {node} goes to slot {s}" if taken else "",
         "entries.rows": lambda entries, s: (
@@ -164,7 +164,7 @@ ADMIT = {
         "entries.slot_of": lambda node, s: f"the map says slot {s} for node {node}",
     }
 }
-POLICY = {
+POLICY: Table = {
     "update_with": {
         "low =": lambda ids, score, p, low: (
             f"p_grad {p:g} × {len(ids)} rows: the {int(low.sum())} smallest norms are stable, "
@@ -178,7 +178,7 @@ POLICY = {
         "admitted =": lambda admitted: f"{counted(admitted, 'entry', 'entries')} written",
     }
 }
-RANKS = {
+RANKS: Table = {
     "select_stable": {
         "score, ids, k": lambda score, p, k: f"⌊{p:g} × {len(score)}⌋ = {k} rows are stable",
         "low[np": lambda score, ids, low: (
@@ -217,7 +217,7 @@ def of_live(mfg, blocks, needed):
     return f"live in layer {below}: {named('node', nodes[needed])}{dead}"
 
 
-PRUNE = {
+PRUNE: Table = {
     "prune_mfg": {
         "for block, cached": lambda mfg, blocks, taken: (
             f"layer {layer_of(mfg, blocks)}" if taken else "all layers are pruned"

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from refimpl.lab.apps.stepper.whys import counted, listed
+from refimpl.lab.apps.stepper.whys import Table, counted, listed
 
-TRANSPOSE = {
+TRANSPOSE: Table = {
     "transpose_perm": {
         "indptr, indices": lambda graph: f"{graph.n} rows, {graph.e} entries",
         "perm = np": lambda graph: f"{graph.e} places of Aᵀ, none filled",
@@ -70,7 +70,7 @@ def shown(values):
     return listed([f"{x:.4g}" for x in values])
 
 
-PARTITION = {
+PARTITION: Table = {
     "partition_plan": {
         "Q = max(1, min": of_parts_as_printed,
         "widths = f": lambda widths: f"widths {listed(widths)}",

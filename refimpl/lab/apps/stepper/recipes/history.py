@@ -106,7 +106,7 @@ CACHE = Recipe(
         Panel(
             "array",
             "buffer",
-            "The buffer: embeddings from the left, features from the right",
+            "The buffer: embeddings, then features",
             "Two floats each. 3.1 is the embedding of node 3 written in iteration 1; x of 0 are "
             "the features of node 0. Embeddings grow over the features used least.",
             wide=True,

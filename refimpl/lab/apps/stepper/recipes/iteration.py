@@ -38,13 +38,13 @@ def view_iteration(stack):
         return {}
     states = {**cache_states(stack, most=4), **view_pruning(stack)}
     cache = now["cache"]
-    counters = {"inputs sampled": 0, "needed": 0, "held in the buffer": 0, "loaded": 0}
+    counters = {"inputs sampled": 0, "needed": 0, "held": 0, "loaded": 0}
     if "mfg" in now:
         counters["inputs sampled"] = len(now["mfg"].nodes[0])
     if "V" in now:
         counters["needed"] = len(now["V"][0])
     if "H" in now:
-        counters["held in the buffer"] = sum(opened["held"])
+        counters["held"] = sum(opened["held"])
         counters["loaded"] = len(now["V"][0]) - sum(opened["held"])
     counters |= {"rows read": 0, "rows computed": 0}
     if "normal" in now:
@@ -99,16 +99,16 @@ ITERATION = Recipe(
             "Inputs that are not needed, or are held in the buffer, are not loaded. Admitted and "
             "evicted: entries of all iterations so far.",
         ),
+        POLICY,
         Panel(
             "array",
             "buffer",
-            "The buffer: embeddings from the left, features from the right",
+            "The buffer: embeddings, then features",
             "Two floats each; x of 0 are the features of node 0.",
             wide=True,
         ),
         SLOTS,
         LOOKUP,
-        POLICY,
     ),
     about="The fourth iteration of a training run on the six nodes: GraphSAGE with two layers, one "
     "root in a minibatch, all neighbours, p_grad 0.5, t_stale 2, and a buffer for five embeddings "

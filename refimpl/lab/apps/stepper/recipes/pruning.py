@@ -98,7 +98,7 @@ def pruning_states(stack, run):
 def _work(driver, run):
     """Return what removing entries has cost so far, in the layouts that were used."""
     counts = {}
-    for layout in ("csr2", "csr"):
+    for layout in dict.fromkeys(("csr2", "csr", run["layout"])):
         work = driver[layout]._asdict() if layout in driver else {}
         if run["layout"] == layout:
             work = run
@@ -118,7 +118,7 @@ def _removal(run, emptied):
         row = np.repeat(np.arange(block.n_dst), block.degrees())  # no entry ever moves
         dead = np.arange(block.e) >= end[row]
     else:
-        own = edges is not None and len(edges.indptr) == block.n_dst + 1
+        own = len(getattr(edges, "indptr", ())) == block.n_dst + 1  # pairs have no pointers
         indptr, indices = np.append(block.start, block.e), block.indices
         if own:
             indptr, indices = edges.indptr, edges.indices
