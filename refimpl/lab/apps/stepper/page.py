@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from refimpl.lab.apps.papers import LETTERS, algorithm_text
 from refimpl.lab.apps.stepper.changes import MOST, changes
+from refimpl.lab.apps.stepper.places import beginning
 
 LONGEST = 200  # letters that a step's sentences may have: they are to fit in two lines
 MORE = "Other pictures change too."
@@ -30,21 +31,60 @@ def page(recipe, recording, seed=None):
     -------
     str
     """
-    parts = {name: _part(f"page.{name}") for name in ("html", "css", "js")}
-    data = json.dumps(page_data(recipe, recording, seed), ensure_ascii=False)
-    values = {
+    style, script = _part("css"), _script()
+    return _filled(
+        recipe,
+        page_data(recipe, recording, seed),
+        style=f"<style>{style}</style>",
+        script=f"<script>{script}</script>",
+        style_source=f"'{_hash(style)}'",
+        script_source=f"'{_hash(script)}'",
+    )
+
+
+def site_pages(recordings):
+    """Return the files of a folder with a page for each stepper, which share script and style.
+
+    Parameters
+    ----------
+    recordings : iterable of (Recipe, Recording)
+
+    Returns
+    -------
+    dict of str to str
+        The name of each file and its text.
+    """
+    files_of = {"stepper.css": _part("css"), "stepper.js": _script()}
+    for recipe, recording in recordings:
+        files_of[f"{recipe.name}.html"] = _filled(
+            recipe,
+            page_data(recipe, recording),
+            style='<link rel="stylesheet" href="stepper.css">',
+            script='<script src="stepper.js"></script>',
+            style_source="'self'",
+            script_source="'self'",
+        )
+    return files_of
+
+
+def _filled(recipe, data, **values):
+    """Return the page's HTML with its `data` and the other values in their places."""
+    text = json.dumps(data, ensure_ascii=False)
+    values |= {
         "title": html.escape(recipe.title),
-        "css": parts["css"],
-        "js": parts["js"],
-        "css_hash": _hash(parts["css"]),
-        "js_hash": _hash(parts["js"]),
-        "data": data.replace("<", "\\u003c"),  # no "</script>" in a string ends the element
+        "steps": str(len(data["steps"])),
+        "data": text.replace("<", "\\u003c"),  # no "</script>" in a string ends the element
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], parts["html"])
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], _part("html"))
 
 
-def _part(name):
-    return files("refimpl.lab.apps.stepper").joinpath(name).read_text(encoding="utf-8")
+def _script():
+    return _part("panels.js") + _part("js")
+
+
+def _part(kind):
+    """Return the file of the page called so."""
+    return files("refimpl.lab.apps.stepper").joinpath(f"page.{kind}").read_text(encoding="utf-8")
 
 
 def _hash(text):
@@ -55,12 +95,13 @@ def _hash(text):
 
 def page_data(recipe, recording, seed=None):
     """Return what is embedded in the page, as JSON values; see `page`."""
+    seed = recipe.seed if seed is None else seed
     return {
         "format": FORMAT,
         "name": recipe.name,
         "title": recipe.title,
         "about": recipe.about,
-        "seed": str(recipe.seed if seed is None else seed),
+        "seed": None if seed is None else str(seed),
         "algorithms": [algorithm_text(id) for id in recipe.algorithms],
         "panels": [
             {**panel._asdict(), "states": recording.states.get(panel.id, [])}
@@ -68,6 +109,7 @@ def page_data(recipe, recording, seed=None):
         ],
         "functions": [_function(recipe, function) for function in recording.functions],
         "steps": list(_steps(recipe, recording)),
+        "begin": beginning(recipe, recording),
     }
 
 
@@ -125,18 +167,20 @@ def _steps(recipe, recording):
             "depth": step.depth,
             "panels": [step.panels.get(panel.id, -1) for panel in recipe.panels],
             "where": where,
+            "why": step.why,
             "said": said,
+            "telling": recording.tells(i),
         }
 
 
 def _said(recipe, before, after, longest):
-    """Return what changed, named as far as there is room for it."""
+    """Return what changed, named as far as there is room for it; "" if nothing did."""
     shown = [panel for panel in recipe.panels if panel.id in after]
     for most in (MOST, 2, 1):
         news = [changes(panel, before.get(panel.id), after[panel.id], most) for panel in shown]
         text = " ".join(filter(None, news))
         if len(text) <= longest:
-            return text or "Nothing drawn changes."
+            return text
     kept = ""
     for text in filter(None, news):
         if len(kept) + len(text) > longest - len(MORE):
