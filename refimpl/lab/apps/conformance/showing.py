@@ -337,8 +337,14 @@ def _graph_lines(name, graph):
 
 def _wrapped(text, first, others, width=WIDTH):
     """Return lines of a text, or of `first` alone where there is none."""
-    options = {"break_long_words": False, "break_on_hyphens": False}
-    lines = textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others, **options)
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     return lines or [first.rstrip()]
 
 
