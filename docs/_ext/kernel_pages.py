@@ -10,7 +10,7 @@ import re
 
 from api_reference import path_of
 from docutils import nodes
-from kernel_code import CODE, cases_by_row, files, source_of_name
+from kernel_code import CODE, PAGES, cases_by_row, files, sections, source_of_name
 from sphinx.util.docutils import SphinxDirective
 from teaching import pages_of_algorithms, row_of
 
@@ -109,6 +109,22 @@ class Flags(KernelDirective):
         return [raw(head), *table_of(self, lines), raw("</details>")]
 
 
+class Index(SphinxDirective):
+    """A table of the pages, in the order of the toctree, and their kernels."""
+
+    def run(self):
+        found = sections()
+        lines = [row_of(("", "stage", "kernels")), row_of(("---",) * 3)]
+        text = (PAGES / "index.md").read_text()
+        stages = text.partition(":hidden:\n")[2].partition("```")[0].split()
+        for number, stage in enumerate(stages, start=1):
+            self.env.note_dependency(str(PAGES / f"{stage}.md"))
+            names = [name for name, (page, _) in found.items() if page == stage]
+            links = ", ".join(f"[`{name}`]({stage}.md#{name.lower()})" for name in names)
+            lines.append(row_of((number, f"{{doc}}`{stage}`", links)))
+        return table_of(self, lines)
+
+
 def raw(html):
     return nodes.raw("", html, format="html")
 
@@ -133,5 +149,6 @@ def setup(app):
     app.add_directive("kernel-code", Code)
     app.add_directive("kernel-errors", Errors)
     app.add_directive("kernel-flags", Flags)
+    app.add_directive("kernel-index", Index)
     app.add_css_file("kernels.css")
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

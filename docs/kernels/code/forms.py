@@ -95,3 +95,29 @@ def as_dtype(dtype, x):
         return struct.unpack("f", struct.pack("f", x))[0]
     except OverflowError:
         return math.copysign(math.inf, x)
+
+
+def node_sample(graph, sample, popped, pushed, **counted):
+    counts = counters()
+    counts["pops"] = len(popped)
+    for v in popped:
+        counts["popped_degree_sum"] += degree(graph, v)
+    for v in pushed:
+        counts["added_degree_sum"] += degree(graph, v)
+    counts.update(counted)
+    return {"nodes": sorted(sample), "popped": popped, "pushed": pushed, "counters": counts}
+
+
+def counters():
+    return {
+        "pops": 0,
+        "probes": 0,
+        "rounds": 0,
+        "cleanups": 0,
+        "moved": 0,
+        "truncated": 0,
+        "popped_degree_sum": 0,
+        "added_degree_sum": 0,
+        "capacity": 0,
+        "draws": 0,
+    }

@@ -282,10 +282,16 @@ def _cell_lines(name, cells, columns, note):
 def _rows(cells, columns, room):
     """Return padded cells in rows."""
     width = max(map(len, cells))
-    per_row = columns or max((room + 1) // (width + 1), 1)
+    per_row = _per_row(columns, width, room)
     side = "<" if " " in cells[0] else ">"  # named numbers stand to the left
     padded = [f"{cell:{side}{width}}" for cell in cells] if len(cells) > per_row else cells
     return [padded[i : i + per_row] for i in range(0, len(cells), per_row)]
+
+
+def _per_row(columns, width, room):
+    """Return how many cells of a width stand in a line: a row of a matrix, if it fits."""
+    most = max((room + 1) // (width + 1), 1)
+    return columns if columns and columns <= most else most
 
 
 def _marked(name, want, got, columns, note, at):
@@ -293,8 +299,7 @@ def _marked(name, want, got, columns, note, at):
     size = max(len(want), len(got), at + 1)
     blank = [[*cells, *[""] * (size - len(cells))] for cells in (want, got)]
     width = max(len(cell) for cells in blank for cell in cells)
-    room = WIDTH - len(name) - 5
-    per_row = min(columns or max((room + 1) // (width + 1), 1), size)
+    per_row = min(_per_row(columns, width, WIDTH - len(name) - 5), size)
     row = at // per_row
     first = row * per_row
     side = "<" if " " in want[0] else ">"
@@ -332,8 +337,14 @@ def _graph_lines(name, graph):
 
 def _wrapped(text, first, others, width=WIDTH):
     """Return lines of a text, or of `first` alone where there is none."""
-    options = {"break_long_words": False, "break_on_hyphens": False}
-    lines = textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others, **options)
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     return lines or [first.rstrip()]
 
 
