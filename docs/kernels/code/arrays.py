@@ -23,7 +23,7 @@ def column_count(pattern):
 
 
 def entries(pattern, v):
-    """Where the entries of row v stand in `indices`: in a block, others may stand between rows."""
+    """Where the entries of row v stand in `indices`; a block may have others between."""
     if is_graph(pattern):
         return range(pattern.indptr[v], pattern.indptr[v + 1])
     return range(pattern.start[v], pattern.end[v])
@@ -55,7 +55,7 @@ def is_mask(value):
 
 
 def has_shape(value, *lengths):
-    """Whether an array has as many dimensions as there are lengths, and these; None is any."""
+    """Whether an array has these lengths, one for each dimension; None is any."""
     if len(value.shape) != len(lengths):
         return False
     for i in range(len(lengths)):

@@ -3,7 +3,6 @@
 import math
 
 from arrays import entries, entry_count, row_count
-from forms import as_dtype
 from streams import uniform
 
 
@@ -17,8 +16,8 @@ def leaky_slope(x, slope):
 
 
 def scores(graph, sigma, tau, form, slope):
-    """The score of each entry (u, v), from what u and v contribute; 0 for entries in no row."""
-    beta = [0.0] * entry_count(graph)
+    """A score for each entry (u, v), from what u and v contribute."""
+    beta = [0.0] * entry_count(graph)  # stays 0 where an entry is in no row
     for u in range(row_count(graph)):
         for j in entries(graph, u):
             v = graph.indices[j]
@@ -49,7 +48,7 @@ def attention(graph, data, beta, norm):
 
 
 def dropped(graph, values, k, heads, dropout, keys):
-    """What dropout leaves of head k's weights, or of their gradient: 0, or all over 1 - dropout."""
+    """What dropout leaves of the weights of head k, or of their gradient."""
     left = [0.0] * entry_count(graph)
     for u in range(row_count(graph)):
         for i, j in enumerate(entries(graph, u)):
@@ -75,7 +74,7 @@ def scores_gradient(graph, data, P, dP, norm):
 
 
 def score_gradients(graph, sigma, tau, dbeta, form, slope):
-    """The gradients of sigma and of tau: sums over the entries of a row, and of a column."""
+    """Those of sigma and tau: sums over the entries of a row, and of a column."""
     dsigma, dtau = [0.0] * len(sigma), [0.0] * len(tau)
     for u in range(row_count(graph)):
         for j in entries(graph, u):

@@ -10,7 +10,7 @@ def matmul(A, B):
         for j in range(B.shape[1]):
             total = 0.0
             for k in range(A.shape[1]):
-                total += A[i][k] * B[k][j]  # in float64 here; a tolerance allows other ways
+                total += A[i][k] * B[k][j]  # in float64, in any order
             C[i][j] = as_dtype(A.dtype, total)
     return C
 

@@ -11,9 +11,8 @@ from arrays import (
     is_integers,
     is_like,
     is_mask,
-    is_switch,
 )
-from forms import Array, is_array, is_integer, is_named, is_real
+from forms import is_array, is_integer, is_named, is_real
 
 MOST = 2**31 - 1
 
@@ -60,7 +59,7 @@ def cache_read(rows, slots):
 
 
 def cache_admit(entries, layer, ids, values, slots, i, take, states):
-    for j in range(len(ids)):  # in this order: of a node that comes twice, the later slot stays
+    for j in range(len(ids)):  # of a node that comes twice, the later slot stays
         row = j if take is None else take[j]
         write_entry(entries, layer, ids[j], slots[j], values[row], i)
         states.append({"entries": copy.deepcopy(entries)})
@@ -87,7 +86,17 @@ def cache_fetch(features, rank, ids, held):
 
 
 def cache_update(
-    cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
+    cache,
+    layer,
+    ids,
+    score,
+    comp,
+    values,
+    i,
+    p,
+    rank_base,
+    gradient_evict,
+    allow,
 ):
     if rank_base == "all":
         low = select_stable(score, ids, p)
@@ -105,7 +114,7 @@ def cache_update(
 
 
 def stable_among_new(score, ids, comp, p):
-    """Rank the computed rows alone; a cached one is stable if it is before the last of the stable."""
+    """Only computed rows are ranked; a cached one is held against the last stable one."""
     m = len(ids)
     new = [j for j in range(m) if comp[j]]
     stable = select_stable([score[j] for j in new], [ids[j] for j in new], p)
@@ -163,7 +172,11 @@ def check_select_stable(score, ids, p):
 
 def check_cache_lookup(entries, layer, ids, oldest):
     yield "type", "`entries` is no `Entries`", not is_named(entries, "Entries")
-    yield "type", "`layer` or `oldest` is no integer", not (is_integer(layer) and is_integer(oldest))
+    yield (
+        "type",
+        "`layer` or `oldest` is no integer",
+        not (is_integer(layer) and is_integer(oldest)),
+    )
     yield "type", "`ids` is no array of integers", not is_integers(ids)
     layers, n = entries.slot_of.shape
     yield "value", "`layer` is not in 1 .. layers", not 1 <= layer <= layers
@@ -186,8 +199,10 @@ def check_cache_admit(entries, layer, ids, values, slots, i, take):
         "`ids`, `slots` or `take` that is not null is no array of integers",
         not (is_integers(ids) and is_integers(slots) and (take is None or is_integers(take))),
     )
-    yield "type", "`values` is no array of the dtype of `entries.rows`", not is_like(
-        values, entries.rows
+    yield (
+        "type",
+        "`values` is no array of the dtype of `entries.rows`",
+        not is_like(values, entries.rows),
     )
     layers, n = entries.slot_of.shape
     places, h = entries.rows.shape
@@ -202,8 +217,7 @@ def check_cache_admit(entries, layer, ids, values, slots, i, take):
     yield (
         "value",
         "`take` has not one row of `values` for each id",
-        take is not None
-        and not (has_shape(take, len(ids)) and all_within(take, 0, len(values))),
+        take is not None and not (has_shape(take, len(ids)) and all_within(take, 0, len(values))),
     )
     yield "value", "`slots` has not one slot for each id", not has_shape(slots, len(ids))
     yield "value", "a slot is not in [0, slots)", not all_within(slots, 0, places)
@@ -228,8 +242,10 @@ def check_cache_fetch(features, rank, ids, held):
 def check_message_flow_graph(mfg):
     yield "type", "`mfg` is no `MFG`", not is_named(mfg, "MFG")
     yield "type", "a block is no block", not all(is_named(b, "Block") for b in mfg.blocks)
-    yield "value", "`mfg` has not one list of nodes more than blocks", (
-        len(mfg.nodes) != len(mfg.blocks) + 1
+    yield (
+        "value",
+        "`mfg` has not one list of nodes more than blocks",
+        (len(mfg.nodes) != len(mfg.blocks) + 1),
     )
     yield (
         "value",

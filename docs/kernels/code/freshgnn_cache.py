@@ -1,9 +1,7 @@
 """FreshGNN's cache as a whole: embeddings and features in one buffer, from both ends."""
 
-import math
-
-from arrays import FLOATS, all_within, has_shape, is_integers, is_like, is_switch, named
-from forms import Array, as_dtype, is_array, is_integer
+from arrays import FLOATS, all_within, has_shape, is_switch, named
+from forms import Array, as_dtype, is_integer
 from freshgnn import MOST, valid_slot, write_entry
 
 SIZES = ("n", "d", "h", "layers", "floats", "start_iter")
@@ -35,7 +33,13 @@ class BidirectionalCache:
         slot_of = Array([[-1] * n for _ in range(layers)], "int32", [layers, n])
         back, stamp = [-1] * self.slots, [0] * self.slots
         rows = Rows(self.buffer, h)
-        self.entries = named("Entries", rows=rows, slot_of=slot_of, back=back, stamp=stamp)
+        self.entries = named(
+            "Entries",
+            rows=rows,
+            slot_of=slot_of,
+            back=back,
+            stamp=stamp,
+        )
         self.head = 0  # the slot that the header is at; `slots` behind the last
         self.used = 0  # embeddings were ever written to the slots below
         self.top = 0  # the same, since features came back
@@ -52,7 +56,7 @@ class BidirectionalCache:
         return i - self.t_stale
 
     def is_worth(self, s, i):
-        """Whether the next iteration may read what slot s holds, or this one, i, wrote it."""
+        """Whether iteration i + 1 may read what slot s holds, or i wrote it."""
         oldest = min(self.oldest(i + 1), i)
         return self.entries.back[s] >= 0 and self.entries.stamp[s] >= oldest
 
@@ -165,8 +169,8 @@ class BidirectionalCache:
             once_round = list(range(self.head, self.used))
             once_round += range(min(self.head, self.used))
             free = [s for s in once_round if not self.is_worth(s, i)]
-            new = list(range(self.used, self.slots))  # these cost features
-            others = [s for s in once_round if self.is_worth(s, i)]  # these lose entries
+            new = list(range(self.used, self.slots))  # cost features
+            others = [s for s in once_round if self.is_worth(s, i)]  # lose entries
             slots = (free + new + others)[:count]
         if count > 0:
             self.head = slots[-1] + 1
@@ -175,7 +179,7 @@ class BidirectionalCache:
         return slots
 
     def bring_features_back(self, i):
-        """Load the features again that the last cycle did not write over; begin at slot 0."""
+        """Copy features where the last cycle wrote nothing; begin at slot 0."""
         before = self.feature_rows()
         self.used, self.head, self.top = self.top, 0, 0
         after = self.feature_rows()
@@ -193,7 +197,10 @@ class BidirectionalCache:
 
     def state(self):
         back = self.entries.back
-        stamp = [self.entries.stamp[s] if back[s] >= 0 else -1 for s in range(self.slots)]
+        stamp = list(self.entries.stamp)
+        for s in range(self.slots):
+            if back[s] < 0:
+                stamp[s] = -1
         return {
             "head": self.head,
             "feature_rows": self.feature_rows(),
@@ -240,13 +247,17 @@ def check_BidirectionalCache(
         "`n`, `d`, `h`, `layers`, `floats` or `start_iter` is no integer",
         not all(map(is_integer, sizes)),
     )
-    yield "type", "`t_stale` is neither null nor an integer", not (
-        t_stale is None or is_integer(t_stale)
+    yield (
+        "type",
+        "`t_stale` is neither null nor an integer",
+        not (t_stale is None or is_integer(t_stale)),
     )
     yield "type", "`dtype` is not `float32` or `float64`", dtype not in FLOATS
     yield "type", "`refill` is neither true nor false", not is_switch(refill)
-    yield "value", "`n` or `start_iter` is not in [0, 2**31)", not (
-        0 <= n <= MOST and 0 <= start_iter <= MOST
+    yield (
+        "value",
+        "`n` or `start_iter` is not in [0, 2**31)",
+        not (0 <= n <= MOST and 0 <= start_iter <= MOST),
     )
     yield "value", "`d` or `h` is not in [1, 2**31)", not (1 <= d <= MOST and 1 <= h <= MOST)
     yield "value", "`layers` is not in [0, 2**10]", not 0 <= layers <= 2**10

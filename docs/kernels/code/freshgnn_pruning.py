@@ -70,13 +70,20 @@ def packed(block, kept, indices, n_src):
     if block.edge_ids is not None:
         edge_ids = [block.edge_ids[j] for j in places]
     found = [indices[j] for j in places]
-    return named("Block", start=start, end=end, indices=found, n_src=n_src, edge_ids=edge_ids)
+    return named(
+        "Block",
+        start=start,
+        end=end,
+        indices=found,
+        n_src=n_src,
+        edge_ids=edge_ids,
+    )
 
 
 def work(block, computed, layout):
-    """(numbers compared or stored, their bytes) of removing the entries of rows not computed.
+    """The numbers compared or stored to remove rows that are packed, and their bytes.
 
-    The rows are packed already; entries are 4 bytes, with edge ids 12, bounds of rows 8.
+    A bound of a row has 8 bytes, an entry 4, with an edge id 12.
     """
     n = len(computed)
     lengths = [block.end[i] - block.start[i] for i in range(n)]
@@ -88,7 +95,7 @@ def work(block, computed, layout):
         return len(removed), 8 * len(removed)
     if layout == "csr_batched":  # all bounds and all entries that stay are written once
         return n + e - gone, 8 * n + entry * (e - gone)
-    if layout == "csr":  # row after row: the bounds behind it change, the entries behind it move
+    if layout == "csr":  # row after row: bounds behind it change, entries behind it move
         bounds = sum(n - i for i in removed)
         moved = sum(sum(lengths[i + 1 :]) for i in removed)
         return bounds + moved, 8 * bounds + entry * moved

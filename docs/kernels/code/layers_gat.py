@@ -63,7 +63,21 @@ def weighted_sums(graph, values, H):
 
 
 def gat_backward(
-    A, X, W, a_recv, a_send, out, G_out, norm, form, slope, b, relu, dropout, keys, need_dx
+    A,
+    X,
+    W,
+    a_recv,
+    a_send,
+    out,
+    G_out,
+    norm,
+    form,
+    slope,
+    b,
+    relu,
+    dropout,
+    keys,
+    need_dx,
 ):
     G = masked(G_out, out.X_out, relu)  # GAT.1
     heads = len(a_recv)
@@ -83,7 +97,7 @@ def gat_backward(
         )
         transposed = [Q[j] for j in A.perm]
         dH_k = weighted_sums(A.graph_t, transposed, G_k)  # GAT.14
-        dH_k = plus(dH_k, outer(dsigma, a_recv[k], X.dtype))  # GAT.15, the receivers' rows
+        dH_k = plus(dH_k, outer(dsigma, a_recv[k], X.dtype))  # GAT.15
         dH_k = plus(dH_k, outer(dtau, a_send[k], X.dtype))  # GAT.16
         dH = beside(dH, dH_k)
         da_recv.append(weighted_rows(H_k, dsigma))  # GAT.17
@@ -106,10 +120,12 @@ def check_gat_forward(A, X, W, a_recv, a_send, norm, form, slope, b, relu, dropo
         "`W` is neither null nor an array of the dtype of `X`",
         not (W is None or is_like(W, X)),
     )
-    yield from check_attention(A, X, W, a_recv, a_send, norm, form, slope, b, dropout, keys)
+    yield from check_attention_arguments(
+        A, X, W, a_recv, a_send, norm, form, slope, b, dropout, keys
+    )
 
 
-def check_attention(A, X, W, a_recv, a_send, norm, form, slope, b, dropout, keys):
+def check_attention_arguments(A, X, W, a_recv, a_send, norm, form, slope, b, dropout, keys):
     yield (
         "type",
         "`a_recv` or `a_send` is no array of the dtype of `X`",
@@ -165,7 +181,9 @@ def check_gat_backward(
     yield "type", "`slope` or `dropout` is no number", not (is_real(slope) and is_real(dropout))
     yield from check_sparse_matrix(A, X, True)
     yield "type", "`W` is no array of the dtype of `X`", not is_like(W, X)
-    yield from check_attention(A, X, W, a_recv, a_send, norm, form, slope, b, dropout, keys)
+    yield from check_attention_arguments(
+        A, X, W, a_recv, a_send, norm, form, slope, b, dropout, keys
+    )
     yield "type", "`out` is no `GatOutput`", not is_named(out, "GatOutput")
     parts = (out.H, out.sigma, out.tau, out.P)
     yield (

@@ -50,7 +50,7 @@ def rows_with_entries(A):
 
 
 def mixed(W, coefficients):
-    """For each row of coefficients the sum of the matrices W by it; W itself without any."""
+    """The sums of the matrices W by each row of coefficients; W itself without any."""
     if coefficients is None:
         return W
     sums = []
@@ -70,11 +70,12 @@ def rgcn_backward(A, X, W, W_self, out, G_out, coefficients, b, relu, need_dx):
     G = masked(G_out, out.X_out, relu)
     dW = []
     for r in range(len(A)):
-        dW.append(matmul(transpose(out.means[r]), chosen_rows(G, rows_with_entries(A[r]))))
+        G_r = chosen_rows(G, rows_with_entries(A[r]))
+        dW.append(matmul(transpose(out.means[r]), G_r))
     dX = None
     if need_dx:
         dX = zeros(X.dtype, X.shape[0], X.shape[1])
-        dX = plus(dX, matmul(G, transpose(W_self)))  # rows of the destinations themselves
+        dX = plus(dX, matmul(G, transpose(W_self)))  # the destinations' own
         W_of = mixed(W, coefficients)
         for r in range(len(A)):
             dX = plus(dX, aggregate_t(A[r], matmul(G, transpose(W_of[r]))))
@@ -92,7 +93,7 @@ def rgcn_backward(A, X, W, W_self, out, G_out, coefficients, b, relu, need_dx):
 
 
 def entry_sum(D, V):
-    """The sum of the products of the entries of D and V: the gradient of V's coefficient."""
+    """The sum of all D[i][j] V[i][j]: the gradient of the coefficient of V."""
     total = 0.0
     for i in range(V.shape[0]):
         total += dot(D[i], V[i])
@@ -176,7 +177,5 @@ def check_rgcn_backward(A, X, W, W_self, out, G_out, coefficients, b, relu, need
 
 
 def means_fit(A, X, means):
-    for r in range(len(A)):
-        if not has_shape(means[r], len(rows_with_entries(A[r])), X.shape[1]):
-            return False
-    return True
+    lengths = [len(rows_with_entries(A_r)) for A_r in A]
+    return all(has_shape(means[r], lengths[r], X.shape[1]) for r in range(len(A)))

@@ -12,8 +12,16 @@ from arrays import (
     named,
     row_count,
 )
-from forms import Graph, as_dtype, degree, has_one_way_edge, is_graph, is_named, neighbours
-from forms import node_count
+from forms import (
+    Graph,
+    as_dtype,
+    degree,
+    has_one_way_edge,
+    is_graph,
+    is_named,
+    neighbours,
+    node_count,
+)
 from structure import transpose_block, transpose_perm
 
 
@@ -35,7 +43,13 @@ def means(graph, dtype):
 
 
 def adjacency(pattern, data, data_t, pattern_t, perm):
-    return {"graph": pattern, "data": data, "data_t": data_t, "graph_t": pattern_t, "perm": perm}
+    return {
+        "graph": pattern,
+        "data": data,
+        "data_t": data_t,
+        "graph_t": pattern_t,
+        "perm": perm,
+    }
 
 
 def add_self_loops(graph):
@@ -52,7 +66,7 @@ def sym_norm(graph, dtype):
     data = []
     for v in range(node_count(looped)):
         for u in neighbours(looped, v):
-            product = degree(looped, v) * degree(looped, u)  # lengths of rows, loops counted
+            product = degree(looped, v) * degree(looped, u)  # with the loops
             data.append(as_dtype(dtype, 1 / math.sqrt(product)))
     return adjacency(looped, data, data, looped, None)  # its own transpose
 
@@ -73,10 +87,9 @@ def block_norm(kind, block, degrees, dtype):
         start.append(len(indices))
         for u in sources:
             indices.append(u)
+            value = 1 / len(sources)
             if kind == "sym":
                 value = estimate(v, u, len(sources) - 1, degrees)
-            else:
-                value = 1 / len(sources)
             data.append(as_dtype(dtype, value))
         end.append(len(indices))
     pattern = named(
@@ -87,7 +100,7 @@ def block_norm(kind, block, degrees, dtype):
 
 
 def estimate(v, u, sampled, degrees):
-    """Entry (v, u) of `sym_norm`, times the neighbours of v over those of them that were sampled."""
+    """Entry (v, u) of `sym_norm`, times the degree of v over how many were sampled."""
     if u == v:
         return 1 / (degrees[v] + 1)
     return degrees[v] / sampled / math.sqrt((degrees[u] + 1) * (degrees[v] + 1))

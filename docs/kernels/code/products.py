@@ -40,14 +40,13 @@ def spmm_t(graph, data, transpose_perm, G):
 def feature_propagate(graph, data, X, plan, p, version, layout):
     starts = plan.starts  # part i is columns starts[i] to starts[i + 1]
     Q = len(starts) - 1
-    rounds = -(-Q // p)  # Q / p, rounded up
+    rounds = (Q + p - 1) // p  # Q / p, rounded up
     Y = zeros(X.dtype, row_count(graph), X.shape[1])
     for r in range(rounds):  # 4
         for lane in range(p):  # 5, the lanes of a round at the same time
-            if version == "jpdc":
-                i = r + lane * rounds  # 6: a lane works off a run of parts
-            else:
-                i = lane + r * p  # neighbours, in one round
+            i = r + lane * rounds  # 6: a lane works off a run of parts
+            if version == "ipdps":
+                i = lane + r * p  # lanes work on neighbouring parts
             if i < Q:
                 for v in range(row_count(graph)):  # 7
                     add_row(Y, graph, data, X, v, starts[i], starts[i + 1])

@@ -39,7 +39,7 @@ def row_of(graph, v):
 
 
 def add_hop(graph, rows, nodes, blocks):
-    """Put the sources of the rows in front of `nodes`, and the block between in front of `blocks`."""
+    """Put a hop in front: the sources of the rows, and the block between."""
     dst = nodes[0]
     start, end, edge_ids = [], [], []
     for row in rows:
@@ -51,7 +51,12 @@ def add_hop(graph, rows, nodes, blocks):
     place = {src[i]: i for i in range(len(src))}
     indices = [place[u] for u in picked]
     block = named(
-        "Block", start=start, end=end, indices=indices, n_src=len(src), edge_ids=edge_ids
+        "Block",
+        start=start,
+        end=end,
+        indices=indices,
+        n_src=len(src),
+        edge_ids=edge_ids,
     )
     nodes.insert(0, src)
     blocks.insert(0, block)
@@ -73,7 +78,7 @@ def sample_mfg(graph, roots, fanouts, seed, epoch, batch, mode):
             elif mode == "layered":
                 of_node = key_of([seed, NEIGHBOR, epoch, batch, layer, v])
                 rows[v] = pick(row_of(graph, v), fanout, of_node)
-            elif v not in rows:  # "shared": drawn once, in the hop after the one that met v
+            elif v not in rows:  # "shared": drawn in the hop after the one that met v
                 of_node = key_of([seed, SHARED, epoch, batch, v])
                 rows[v] = pick(row_of(graph, v), fanout, of_node)
         add_hop(graph, [rows[v] for v in nodes[0]], nodes, blocks)
@@ -98,7 +103,8 @@ def by_relation(graph, relations, v, fanouts, name):
 def sample_mfg_many(graph, batches, fanouts, seed, epoch, first_batch, mode):
     drawn = []
     for i in range(len(batches)):
-        drawn.append(sample_mfg(graph, batches[i], fanouts, seed, epoch, first_batch + i, mode))
+        batch = first_batch + i
+        drawn.append(sample_mfg(graph, batches[i], fanouts, seed, epoch, batch, mode))
     return drawn
 
 
