@@ -181,7 +181,7 @@ def check_cache_lookup(entries, layer, ids, oldest):
     layers, n = entries.slot_of.shape
     yield "value", "`layer` is not in 1 .. layers", not 1 <= layer <= layers
     yield "value", "an id is no node", not all_within(ids, 0, n)
-    yield "value", "`oldest` is not in [-2**63, 2**63)", not -(2**63) <= oldest < 2**63
+    yield "value", "`oldest` is no integer of 64 bits with a sign", not -(2**63) <= oldest < 2**63
 
 
 def check_cache_read(rows, slots):
