@@ -68,17 +68,20 @@ fn text(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }
 
-/// Return an integer in [0, 2**64): a decimal string is one, a number with a point is not.
-fn word(value: &str) -> Result<u64, Refused> {
+/// Return an integer in [low, high]: a decimal string is one, a number with a point is not.
+fn integer(value: &str, low: u64, high: u64) -> Result<u64, Refused> {
     let digits = text(value).unwrap_or(value);
     let unsigned = digits.strip_prefix('-').unwrap_or(digits);
     if unsigned.is_empty() || !unsigned.bytes().all(|digit| digit.is_ascii_digit()) {
         return Err(Type);
     }
-    match unsigned.parse() {
-        Ok(whole) if whole == 0 || unsigned == digits => Ok(whole),
-        _ => Err(Value),
-    }
+    let whole = unsigned.parse().map_err(|_| Value)?;
+    let negative = unsigned != digits && whole > 0;
+    if negative || whole < low || whole > high { Err(Value) } else { Ok(whole) }
+}
+
+fn word(value: &str) -> Result<u64, Refused> {
+    integer(value, 0, u64::MAX)
 }
 
 // ---- Streams ----
@@ -129,10 +132,7 @@ fn key_of(args: &str) -> Answer {
 }
 
 fn below_of(args: &str) -> Answer {
-    let (k, n) = (word(need(args, "k")?)?, word(need(args, "n")?)?);
-    if !(1..1 << 53).contains(&n) {
-        return Err(Value);
-    }
+    let (k, n) = (word(need(args, "k")?)?, integer(need(args, "n")?, 1, (1 << 53) - 1)?);
     each(need(args, "c")?, "int64", |c| below(k, c, n).to_string())
 }
 
