@@ -94,49 +94,64 @@ def dtypes_of(value):
     return inside | {value["dtype"]} if "dtype" in value else inside
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_cache_update_has_no_vectors_and_does_what_the_reference_does(seed):
-    """A run of updates with settings drawn at random: counts, and states after each."""
+@pytest.mark.parametrize("seed", range(40))
+def test_the_cache_goes_on_like_the_reference_where_there_are_no_vectors(seed):
+    """`cache_update`, which has none, in a run with settings drawn at random."""
     rng = np.random.default_rng(seed)
-    n, h, m = 9, 2, 7
+    n, d, h, m = 9, 3, 2, 7
     settings = {
         "t_stale": [None, 0, 1, 3][rng.integers(4)],
         "dtype": "float32",
         "header": ["continue", "cycle"][rng.integers(2)],
         "overflow": ["wrap", "drop"][rng.integers(2)],
         "staleness": "stamp",
-        "start_iter": 0,
-        "refill": False,
+        "start_iter": int(rng.integers(2)),
+        "refill": bool(rng.integers(2)),
     }
-    sizes = (n, 3, h, 2, int(rng.integers(0, 8 * h)))
+    sizes = (n, d, h, 2, int(rng.integers(0, 16 * h)))
     theirs = refimpl.BidirectionalCache(*sizes, **settings)
     _, cache, _ = kernel_code.adapter.KERNELS["BidirectionalCache"]
     ours = cache(*sizes, **settings)
+    X, hotness = rng.integers(-9, 9, (n, d)).astype(np.float32), rng.integers(0, 4, n)
+    theirs.fill(X, hotness)
+    ours.fill(X.tolist(), hotness.tolist())
     update = importlib.import_module("freshgnn").cache_update
-    for i in range(12):
-        ids, layer = rng.permutation(n)[:m], int(rng.integers(1, 3))
-        score, comp = rng.integers(0, 4, m) / 2, rng.random(m) < 0.6
-        values = rng.integers(-9, 9, (m, h)).astype(np.float32)
-        ranked = {
-            "p": [0, 0.3, 0.6, 1][rng.integers(4)],
-            "rank_base": ["all", "new"][rng.integers(2)],
-            "gradient_evict": bool(rng.integers(4)),
-            "allow": [None, rng.random(m) < 0.7][rng.integers(2)],
-        }
+    for i in range(1, 15):
+        layer, rows, ranked = drawn_rows(rng, n, h, int(rng.integers(1, m + 1)))
         theirs.begin_update(i)
         ours.begin_update(i)
-        want = refimpl.history.cache_update(theirs, layer, ids, score, comp, values, i, **ranked)
+        want = refimpl.history.cache_update(theirs, layer, *rows, i, **ranked)
         if ranked["allow"] is not None:
             ranked["allow"] = ranked["allow"].tolist()
-        given = ids.tolist(), score.tolist(), comp.tolist(), values.tolist()
+        given = [part.tolist() for part in rows]
         assert update(ours, layer, *given, i, **ranked) == want._asdict()
-        state = ours.state()
-        assert (state["head"], state["lost"]) == (theirs.head, theirs.lost)
-        assert state["back"] == theirs.entries.back.tolist()
-        assert state["slot_of"] == theirs.entries.slot_of.tolist()
-        assert [ours.read([s])[0] for s in range(ours.used)] == (
-            theirs.entries.rows[: theirs.hwm].tolist()
-        )
+        assert_same_cache(ours, theirs)
+
+
+def drawn_rows(rng, n, h, m):
+    """Return a layer, its live rows, and how they are ranked."""
+    score, comp = rng.integers(0, 4, m) / 2, rng.random(m) < 0.6
+    rows = rng.permutation(n)[:m], score, comp, rng.integers(-9, 9, (m, h)).astype(np.float32)
+    ranked = {
+        "p": [0, 0.3, 0.6, 1][rng.integers(4)],
+        "rank_base": ["all", "new"][rng.integers(2)],
+        "gradient_evict": bool(rng.integers(4)),
+        "allow": [None, rng.random(m) < 0.7][rng.integers(2)],
+    }
+    return int(rng.integers(1, 3)), rows, ranked
+
+
+def assert_same_cache(ours, theirs):
+    state, entries = ours.state(), theirs.entries
+    for name in ("head", "feature_rows", "admitted", "dropped", "lost"):
+        assert state[name] == getattr(theirs, name), name
+    assert state["back"] == entries.back.tolist()
+    assert state["slot_of"] == entries.slot_of.tolist()
+    assert state["stamp"] == np.where(entries.back >= 0, entries.stamp, -1).tolist()
+    slots = range(theirs.hwm)
+    assert ours.read(slots) == theirs.read(slots).tolist()
+    rows, hit = theirs.fetch_features(range(theirs.n))
+    assert ours.fetch_features(range(theirs.n)) == [rows.tolist(), hit.tolist()]
 
 
 def test_every_function_that_shown_code_uses_is_shown_too():
