@@ -21,6 +21,7 @@ extensions = [
     "gallery",
     "teaching",
     "live_steppers",
+    "kernel_pages",
     "dead_links",
     "table_charts",
     "page_mends",

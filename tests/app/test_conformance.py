@@ -124,6 +124,19 @@ def test_missing_kernels_are_no_fault(capsys):
     assert status == 0
     assert "conforms, 9 skipped" in next(line for line in out if " mix " in line)
     assert out[-1] == f"1 conforms, {kernels - 1} missing"
+    assert f"  missing: {kernels - 1} kernels (--missing lists them)" in out
+    assert not any(" floyd " in line for line in out)
+    options = "--only", "common/*", "--missing"
+    status, out, _ = run(capsys, "--cmd", shlex.join(answering(reply)), *options)
+    assert sum(line.endswith("  missing") for line in out) == kernels - 1
+    assert any(" floyd " in line for line in out) and not any("missing:" in line for line in out)
+
+
+def test_few_missing_kernels_are_named(capsys):
+    reply = "{'result': '0'} if question['args'] == {'x': 0} else {'skip': 'no'}"
+    only = [option for name in ("mix", "key", "floyd") for option in ("--only", name)]
+    _, out, _ = run(capsys, "--cmd", shlex.join(answering(reply)), *only)
+    assert "  missing: floyd, key" in out
 
 
 def test_nothing_passed(capsys):
@@ -182,6 +195,16 @@ def test_a_lost_greeting_is_reported(capsys, tmp_path):
         (["--copy", "new", "--impl", "refimpl", "--only", "nothing"], "fits no kernel"),
         (["--copy", "new", "--impl", "refimpl", "--report", "no/x"], "there is no such folder"),
         (["--report", "/no/such/folder/x.json"], "there is no such folder"),
+        (["--copy", "new", "--missing"], "--missing goes with --copy only where"),
+        (["--show", "pin_tile/used", "--only", "mix"], "one case: leave out --only"),
+        (["--show", "pin_tile/used", "--report", "x.json"], "one case: leave out --report"),
+        (["--show", "pin_tile/used", "--copy", "new"], "one case: leave out --copy"),
+        (["--show", "pin_tile/used", "--missing"], "one case: leave out --missing"),
+        (["--show", "pin_tile/usd"], "is no case; do you mean jpdc21/pin_tile/used?"),
+        (["--show", "jpdc21/pin_tile"], "is no case; do you mean jpdc21/pin_tile/"),
+        (["--show", ""], "'' is no case, such as jpdc21/pin_tile/used"),
+        (["--show", "pin_tile/used", "--impl", "no_such_package"], "no such package"),
+        (["--show", "pin_tile/used", "--cmd", "/no/such/program"], "cannot be started"),
         (["--impl", "refimpl", "--cmd", "x"], "not allowed with argument"),
         (["--unknown"], "unrecognized arguments"),
     ],

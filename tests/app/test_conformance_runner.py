@@ -139,9 +139,10 @@ def test_it_is_said_whether_states_were_compared(answer, compared, tmp_path):
     files = [STEPS, plain] if compared else [STEPS]
     found = run(answering(repr(answer)), files, timeout=SLOW)
     assert [v.states for v in found.verdicts] == [compared, False][: len(files)]
-    line = next(line for line in report.table(found) if " steps " in line)
+    table = report.table(found, files, missing=True)
+    line = next(line for line in table if " steps " in line)
     assert line.endswith(", states of 1 compared") == compared
-    assert not any("plain" in line and "states" in line for line in report.table(found))
+    assert not any("plain" in line and "states" in line for line in table)
     report.write(found, tmp_path / "report.json")
     content = json.loads((tmp_path / "report.json").read_text())
     assert content["states_compared"] == compared
@@ -261,7 +262,7 @@ def reply(question):
     return {"result": [4, 9 + (reply.count == 3)]}
 """
     found = run(answering(reply), files, timeout=SLOW)
-    assert report.table(found) == [
+    assert report.table(found, files) == [
         "",
         "shared by the papers",
         "  Algorithm 1  right    2/2  conforms",
@@ -272,11 +273,39 @@ def reply(question):
         "      b: result[1]: want 9, got 10",
         "",
         "VLDB'24",
-        "  Algorithm 1  none     0/1  missing",
+        "  missing: none",
+        "",
+        "--show jpdc21/wrong/b shows the case, and the answer beside the right one",
         "",
         "2 conforms, 1 differs, 1 missing",
     ]
     assert found.status == 1
+    assert "  Algorithm 1  none     0/1  missing" in report.table(found, files, missing=True)
+
+
+def test_the_table_says_what_a_failing_case_is_about_and_what_such_cases_share():
+    flagged = [
+        {**CASE, "id": name, "flags": flags}
+        for name, flags in (("a", ["A"]), ("b", ["A", "B"]), ("c", ["C", "B"]), ("d", ["A", "D"]))
+    ]
+    file = vector(*flagged)
+    file["flags"] = {flag: f"meaning of {flag}." for flag in "ABCD"}
+    reply = """
+def reply(question):
+    reply.count = getattr(reply, "count", -1) + 1
+    return {"result": [4, 9 + (reply.count in %s)]}
+"""
+    lines = report.table(run(answering(reply % "(1, 2)"), [file], timeout=SLOW), [file])
+    assert lines[3:7] == [
+        "      b: result[1]: want 9, got 10",
+        "        A  meaning of A.",
+        "        B  meaning of B.",
+        "      all 2 cases that differ share: B (none of the 2 that pass)",
+    ]
+    lines = report.table(run(answering(reply % "(2,)"), [file], timeout=SLOW), [file])
+    assert "        C  meaning of C." in lines and not any("differ share" in line for line in lines)
+    lines = report.table(run(answering(reply % "(1, 3)"), [file], timeout=SLOW), [file])
+    assert not any("differ share" in line for line in lines)  # A: but d has it
 
 
 def test_kernels_stand_in_the_order_of_the_paper():

@@ -154,9 +154,10 @@ BELL = "\x1b]0;title\x07\u202e\x9b"
     ],
 )
 def test_nothing_that_moves_the_cursor_reaches_the_terminal(reply):
-    found = run(answering(repr(reply)), [vector(CASE)], timeout=SLOW)
+    asked = [vector(CASE)]
+    found = run(answering(repr(reply)), asked, timeout=SLOW)
     assert found.verdicts[0].verdict in ("differs", "lost")
-    assert all(line.isprintable() for line in report.table(found))
+    assert all(line.isprintable() for line in report.table(found, asked))
 
 
 def test_states_of_strange_parts(tmp_path):
@@ -220,7 +221,7 @@ for line in sys.stdin:
     said = [v.difference for v in found.verdicts[4:]]
     why = "[Errno 2]" if how == "removed" else "the program ended with status 0"
     assert said[0].startswith(f"not started again: {why}") and said[1::2] == ["", ""]
-    table = "\n".join(report.table(found))
+    table = "\n".join(report.table(found, files(4)))
     assert f"k2    0/2  not run, not started again: {why}" in table
     assert "the program ended with status 9" in table
 
@@ -229,4 +230,5 @@ def test_a_program_that_was_lost_too_often(tmp_path):
     command = answering("import os\ndef reply(question): os._exit(1)")
     found = run(command, files(runner.MOST_LOST + 2), timeout=SLOW)
     assert found.verdicts[-2].difference == "not started again: it was lost 4 times"
-    assert report.table(found)[-3].endswith("not run, not started again: it was lost 4 times")
+    table = report.table(found, files(runner.MOST_LOST + 2))
+    assert table[-3].endswith("not run, not started again: it was lost 4 times")

@@ -1,5 +1,6 @@
 """The commands `conformance` and `vectors`."""
 
+import difflib
 import importlib.util
 import shlex
 import shutil
@@ -10,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from refimpl._files import is_replaceable
-from refimpl.lab.apps.conformance import report, runner, vectors
-from refimpl.lab.apps.conformance.program import Unable
+from refimpl.lab.apps.conformance import report, runner, showing, vectors
+from refimpl.lab.apps.conformance.program import Lost, Unable
 from refimpl.lab.apps.conformance.protocol import server_command
 from refimpl.lab.apps.errors import UserError
 
@@ -30,7 +31,8 @@ def _add_conformance(commands, impl):
         "conformance",
         help="check any program against the test vectors",
         description="Ask a program every case of the test vectors; show for each paper and "
-        "algorithm whether it conforms, and where it differs first. Exit status 0: nothing "
+        "algorithm whether it conforms, and where it differs first; --show explains one case. "
+        "Exit status 0: nothing "
         "differs and something passed; 1: something differs, or the program died or did not "
         "answer; 2: bad usage.",
         allow_abbrev=False,
@@ -70,6 +72,17 @@ def _add_conformance(commands, impl):
         "--report",
         metavar="FILE",
         help="write the verdict on every case to this file as JSON (default: no file)",
+    )
+    parser.add_argument(
+        "--missing",
+        action="store_true",
+        help="list the kernels that are missing, each in a line of its own (default: their number)",
+    )
+    parser.add_argument(
+        "--show",
+        metavar="CASE",
+        help="show one case, such as jpdc21/pin_tile/used: what it asks, why, and what must come "
+        "back; with --impl or --cmd the program's answer too",
     )
     parser.add_argument(
         "--copy",
@@ -134,15 +147,15 @@ def _conformance(arguments, impl):
         if not 0 < arguments[option] <= threading.TIMEOUT_MAX:
             most, got = f"at most {threading.TIMEOUT_MAX:g}", f"got {arguments[option]:g}"
             raise UserError(f"--{option} must be above 0 and {most}, {got}")
+    if arguments["show"] is not None:
+        return _show_case(arguments)
     only_copy = arguments["copy"] is not None and package is None and command is None
-    for option in ("only", "report"):
-        if only_copy and arguments[option] is not None:
+    for option in ("only", "report", "missing"):
+        if only_copy and arguments[option] not in (None, False):
             raise UserError(f"--{option} goes with --copy only where --impl or --cmd does too")
     if command is None:
         package = impl if package is None else package
-        command = _package_command(package)
-    else:
-        command = _split(command)
+    command = _command(package, command)
     files = _chosen(arguments["only"] or ["*"])
     if arguments["report"] is not None:
         _check_report(arguments["report"])
@@ -150,22 +163,71 @@ def _conformance(arguments, impl):
         _copy(arguments["copy"])
         if only_copy:
             return 0
-    try:
-        with _ended_in_order():
-            limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
-            found = runner.run(command, files, **limits)
-    except OSError as error:
-        raise UserError(f"--cmd cannot be started: {error}") from error
-    except Unable as fault:
-        raise UserError(f"--impl {package}: {fault}" if package else f"--cmd: {fault}") from fault
+    limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
+    with _asking(package, arguments["cmd"]), _ended_in_order():
+        found = runner.run(command, files, **limits)
     if found.lost is None:
         kit = f"minibatch-gnn {report.kit_version()}, {vectors.FORMAT}"
-        _show(f"{found.name} {found.version} by the vectors of {kit}", *report.table(found))
+        table = report.table(found, files, missing=arguments["missing"])
+        _show(f"{found.name} {found.version} by the vectors of {kit}", *table)
     else:
         _show(found.lost)
     if arguments["report"] is not None:
         report.write(found, arguments["report"])
     return found.status
+
+
+def _show_case(arguments):
+    """Print one case, and what a program answers to it if one is named; return the exit status."""
+    package, command = arguments["impl"], arguments["cmd"]
+    for option in ("only", "report", "copy", "missing"):
+        if arguments[option] not in (None, False):
+            raise UserError(f"--show is about one case: leave out --{option}")
+    file, case = _one_case(arguments["show"])
+    if package is None and command is None:
+        _show(*showing.case_lines(file, case), "", *showing.answer_lines(file, case))
+        return 0
+    limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
+    with _asking(package, command):
+        try:
+            with _ended_in_order():
+                answer = runner.ask_one(_command(package, command), file, case, **limits)
+            verdict, *_ = runner.judge(file, case, answer)
+            lines = showing.answer_lines(file, case, answer)
+        except Unable:
+            raise
+        except Lost as loss:
+            verdict, lines = runner.LOST, [f"{runner.LOST}: {loss}"]
+        except RecursionError:
+            verdict, lines = runner.DIFFERS, ["the answer is nested too deeply"]
+    _show(*showing.case_lines(file, case), "", *lines)
+    return 0 if verdict == runner.PASS else 1
+
+
+def _one_case(name):
+    """Return the file and the case of a name "paper/kernel/case"; the paper may be left out."""
+    files = vectors.load()
+    named = {
+        showing.case_name(file, case): (file, case) for file in files for case in file["cases"]
+    }
+    fitting = [full for full in named if name in (full, full.partition("/")[2])]
+    if not fitting:
+        kernel = [full for full in named if name in (full.split("/")[1], full.rpartition("/")[0])]
+        hints = kernel[:3] or difflib.get_close_matches(name, named, 1)
+        said = f"; do you mean {' or '.join(hints)}?" if hints else ", such as jpdc21/pin_tile/used"
+        raise UserError(f"--show {name!r} is no case{said}")
+    return named[fitting[0]]
+
+
+@contextmanager
+def _asking(package, command):
+    """Make a UserError of a program that cannot be asked."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"--cmd cannot be started: {error}") from error
+    except Unable as fault:
+        raise UserError(f"--impl {package}: {fault}" if package else f"--cmd: {fault}") from fault
 
 
 @contextmanager
@@ -225,6 +287,11 @@ def _copy(name):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(vectors.FOLDER / name, folder / name)
     print(f"{len(vectors.stored())} files in {folder}")
+
+
+def _command(package, command):
+    """Return the words that start the program which is asked."""
+    return _package_command(package) if command is None else _split(command)
 
 
 def _package_command(package):

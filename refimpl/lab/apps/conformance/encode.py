@@ -16,7 +16,7 @@ from refimpl._reading import read_npz, reading
 from refimpl.lab.backend import find, homes
 
 GRAPH = ("indptr", "indices")
-UNSEEN = ("probing",)  # arguments of which no result shows anything: vectors go without
+UNSEEN = ("overwrite", "probing")  # arguments of which no result shows anything: vectors go without
 LARGEST = 1000  # numbers of an array that a JSON file holds; longer ones go to an .npz file
 EXACT_FLOAT = 2**53  # integers from here on are decimal strings
 LARGEST_INTEGER = 10**40

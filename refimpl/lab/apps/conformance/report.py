@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from refimpl._files import replacing
 from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, NOT_RUN, PASS, SKIP
+from refimpl.lab.apps.conformance.showing import flag_lines, in_common
 from refimpl.lab.apps.papers import TITLES
 
 FORMAT = "minibatch-gnn-conformance-report/1"
 CONFORMS, MISSING = "conforms", "missing"
+FEW = 3  # missing kernels of a paper that are named
 NAMES = {"common": "shared by the papers", **TITLES}
 
 
@@ -74,23 +76,70 @@ def _position(row):
     return row.paper, kind, int(number[0]) if number else 0, row.kernel
 
 
-def table(report):
-    """Return the lines of the table: a part a paper, in it a line a kernel."""
+def table(report, files, *, missing=False):
+    """Return the lines of the table: a part a paper, in it a line a kernel.
+
+    What is missing is one line a paper, unless `missing`. Where a kernel differs, its first case
+    that does so is explained by the case's flags, and by what all such cases of the kernel share.
+
+    Parameters
+    ----------
+    report : Report
+    files : list of dict
+        From `vectors.load`: those that were asked.
+    missing : bool
+    """
     found = rows(report)
-    places = max(len(row.place) for row in found)
-    names = max(len(row.kernel) for row in found)
+    shown = [row for row in found if missing or row.verdict != MISSING]
+    places = max((len(row.place) for row in shown), default=0)
+    names = max((len(row.kernel) for row in shown), default=0)
+    told = {file["function"]: _told(report, file) for file in files}
     lines = []
     for paper, group in groupby(found, key=lambda row: row.paper):
         lines += ["", NAMES[paper]]
+        left_out = []
         for row in group:
+            if row not in shown:
+                left_out.append(row.kernel)
+                continue
             passed = f"{row.passed}/{row.cases}"
             line = f"  {row.place:<{places}}  {row.kernel:<{names}}  {passed:>5}  {row.verdict}"
             states = f", states of {row.states} compared" if row.states else ""
-            bad = row.verdict in (DIFFERS, LOST)
-            lines += [line + states, f"      {row.said}"] if bad else [line + row.said + states]
+            if row.verdict in (DIFFERS, LOST):
+                lines += [line + states, f"      {row.said}", *told[row.kernel]]
+            else:
+                lines.append(line + row.said + states)
+        if left_out:
+            some = f"{len(left_out)} kernels (--missing lists them)"
+            lines.append(f"  missing: {', '.join(left_out) if len(left_out) <= FEW else some}")
+    for row in found:
+        if row.verdict == DIFFERS:
+            case = f"{row.paper}/{row.kernel}/{row.said.partition(':')[0]}"
+            lines += ["", f"--show {case} shows the case, and the answer beside the right one"]
+            break
     verdicts = [row.verdict for row in found]
     kinds = [kind for kind in (CONFORMS, DIFFERS, LOST, MISSING, NOT_RUN) if kind in verdicts]
     return [*lines, "", ", ".join(f"{verdicts.count(kind)} {kind}" for kind in kinds)]
+
+
+def _told(report, file):
+    """Return what the first case of a kernel that differs is about, and what all such share."""
+    about = file["source"]["paper"], file["function"]
+    kinds = {v.case: v.verdict for v in report.verdicts if (v.paper, v.kernel) == about}
+    failing = [case for case in file["cases"] if kinds.get(case["id"]) in (DIFFERS, LOST)]
+    passing = [case for case in file["cases"] if kinds.get(case["id"]) == PASS]
+    if not failing:
+        return []
+    lines = [f"        {line}" for line in flag_lines(file, failing[0].get("flags", ()))]
+    shared = in_common(failing, passing)
+    if shared:
+        said = ", ".join(f"{mark} ({_of(count, len(passing))})" for mark, count in shared)
+        lines.append(f"      all {len(failing)} cases that differ share: {said}")
+    return lines
+
+
+def _of(count, passing):
+    return f"{count or 'none'} of the {passing} that pass"
 
 
 def write(report, path):

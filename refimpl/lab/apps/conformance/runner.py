@@ -113,6 +113,26 @@ def run(command, files, *, timeout=60.0, total=3600.0):
     return Report(first.name, first.version, verdicts)
 
 
+def ask_one(command, file, case, *, timeout=60.0, total=3600.0):
+    """Ask the program one case; return its answer.
+
+    Raises
+    ------
+    OSError, Unable
+        As `run`.
+    Lost
+        If there is no answer.
+    """
+    program = Program(command, Clock(timeout, total))
+    try:
+        answer = program.ask(question(file, case), longest(case))
+    finally:
+        program.close()
+    if program.unasked is not None:
+        raise Lost(f"{UNASKED}: {program.unasked!r}")
+    return answer
+
+
 def _start_again(command, clock):
     """Return the program, or None and why there is none."""
     try:
