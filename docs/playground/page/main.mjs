@@ -110,7 +110,7 @@ class Playground {
 
   make_links() {
     this.link = h("input", { id: "pg-link", type: "text", readonly: true });
-    this.python = h("pre", { tabindex: 0, "aria-label": "The same in Python" });
+    this.python = h("pre", { tabindex: 0, role: "region", "aria-label": "The same in Python" });
     const copies = (text) => (event) => this.copy(event.currentTarget, text());
     this.links = h(
       "section",
