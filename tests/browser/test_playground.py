@@ -170,6 +170,35 @@ BOARD = """() => [...document.querySelectorAll(".pg-cells")[0].querySelectorAll(
   .map((cell) => [...cell.children].slice(1).map((part) => part.textContent))"""
 
 
+def test_the_frontier_is_that_of_the_learn_page(visit):
+    """docs/learn/frontier.md prints the slots before each step of the same run, and the last."""
+    page = visit("playground.html")
+    learned = (page.site / "learn" / "frontier.html").read_text(encoding="utf-8")
+    printed = re.findall(r"(?:FS|last frontier) \[(\d+), (\d+)\]", re.sub(r"<[^>]+>", "", learned))
+    assert len(printed) == 5
+    for step, slots in enumerate(printed):
+        page.tab.evaluate(GO, f"step={step}")
+        assert tuple(cell[1] for cell in page.tab.evaluate(BOARD)) == slots
+
+
+def test_slots_are_those_that_the_reference_changes(visit):
+    """Also where a node stands in several slots, or is its own neighbour."""
+    edges = [(0, 0), (0, 1), (1, 1), (1, 2)]
+    settings = {"m": "3", "n": "40", "deg_cap": "", "include": "pushed", "seed": "3", "sample": "0"}
+    for run in ("frontier", "pin_tile", "bucket"):
+        board = {"eta": "2", "lanes": "8", "probe_range": "capacity", "overflow": "grow"}
+        typed = {**settings, **(board if run == "pin_tile" else {})}
+        page = visit(f"playground.html#{address(run, 3, edges, typed)}")
+        log = page.tab.evaluate(SHOWN)
+        for step, (u, v) in enumerate(zip(log["popped"], log["pushed"], strict=True), 1):
+            before = page.tab.evaluate("playground.result.frontier")
+            page.tab.evaluate("step => playground.change({ step }, false)", step)
+            after = page.tab.evaluate("playground.result.frontier")
+            slot = page.tab.evaluate("playground.result.slot")
+            assert before[slot] == u and [*before[:slot], v, *before[slot + 1 :]] == after
+        page.is_quiet()
+
+
 def test_the_dashboard_is_that_of_the_learn_page(visit):
     """docs/learn/dashboard.md prints these rows after the first addition of the same run."""
     page = visit("playground.html#run=dashboard&step=1")

@@ -48,6 +48,7 @@ export class Canvas {
     const { graph, marks } = this;
     const radius = graph.n <= 14 ? 34 : graph.n <= 40 ? 24 : 14;
     this.radius = radius;
+    this.svg.classList.toggle("pg-many", radius < 20);
     this.at = at;
     const used = new Set(marks.edges.map(([u, v]) => `${Math.min(u, v)}-${Math.max(u, v)}`));
     const edges = graph.edges.map(([u, v]) => this.edge(u, v, used.has(`${u}-${v}`)));
