@@ -22,6 +22,7 @@ extensions = [
     "teaching",
     "live_steppers",
     "kernel_pages",
+    "playground",
     "dead_links",
     "table_charts",
     "page_mends",
