@@ -1,0 +1,3 @@
+"""Questions that are no conformance vectors, in their form: of what is no kernel by itself."""
+
+OWN: dict = {}
