@@ -58,11 +58,11 @@ class Code:
 
 
 def what_went_wrong(error, place):
-    """Return an exception as an answer: its kind, its text, and the line of `place` it came from."""
-    line, traceback, deep = None, error.__traceback__, 0
+    """Return an exception as an answer: its kind, its text, and its line of `place`."""
+    line, function, traceback, deep = None, None, error.__traceback__, 0
     while traceback is not None and deep < TOO_DEEP:
         if traceback.tb_frame.f_code.co_filename == place:
-            line = traceback.tb_lineno
+            line, function = traceback.tb_lineno, traceback.tb_frame.f_code.co_name
         traceback, deep = traceback.tb_next, deep + 1
     if isinstance(error, SyntaxError) and error.filename == place:
         line = error.lineno
@@ -70,7 +70,7 @@ def what_went_wrong(error, place):
         text = " ".join(str(error).split())[:SHOWN]
     except Exception:  # its own __str__ fails
         text = ""
-    found = {"raised": type(error).__name__, "text": text, "line": line}
+    found = {"raised": type(error).__name__, "text": text, "line": line, "function": function}
     if isinstance(error, NotImplementedError):
         return {**found, "empty": True, "skip": "nothing is written yet"}
     if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
@@ -127,7 +127,7 @@ def called(function, question, place):
         result = apply(function, args)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         return what_went_wrong(error, place)
-    found = {"touched": [name for name in kept if _encoded(args[name]) != before[name]]}
+    found: dict = {"touched": [name for name in kept if _encoded(args[name]) != before[name]]}
     answer = _encoded(result)
     if answer is UNKNOWN:
         kind = type(result).__name__
@@ -193,7 +193,7 @@ def serve(name, path, seconds):
 
 def line_now(place):
     """Return the line of the file `place` that the main thread runs, or None."""
-    frame = sys._current_frames().get(threading.main_thread().ident)
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
     while frame is not None and frame.f_code.co_filename != place:
         frame = frame.f_back
     return frame.f_lineno if frame is not None else None

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance.case import EXACT
+from refimpl.lab.apps.conformance.compare import first_difference
 from refimpl.lab.apps.conformance.program import Clock, Lost, Program
 from refimpl.lab.apps.conformance.runner import PASS, judge, longest, question
 from refimpl.lab.apps.course.differences import inside, items
 from refimpl.lab.apps.course.own_cases import OWN
+from refimpl.lab.apps.papers import TITLES
 
 SECONDS, SPARE, TOTAL = 5.0, 5.0, 300.0
 MOST_STOPS = 2  # times that a file may hang or die before the rest is not asked
@@ -24,8 +27,8 @@ class Outcome(NamedTuple):
     case : dict
         Of a file of vectors.
     kind : int
-        PASSED; WRONG: another answer; RAISED: an error where an answer was due, or none, or another,
-        where one was; FAULT: some other exception; EMPTY: nothing is written yet; LATE: it runs on;
+        PASSED; WRONG: another answer; RAISED: a ValueError or TypeError where an answer was due,
+        or the other way round; FAULT: some other exception; EMPTY: nothing is written yet; LATE: it runs on;
         LOST: the process ended.
     difference : str
         As `judge` says it.
@@ -81,6 +84,13 @@ def questions_of(exercise, only=None):
         (file,) = vectors.load(patterns=[exercise.function])
     left = [case for case in file["cases"] if not set(case["flags"]) & set(exercise.without)]
     return {**file, "cases": [case for case in left if only in (None, case["id"])]}
+
+
+def place_in_papers(exercise):
+    """Return where an exercise comes from, such as "JPDC'21 Algorithm 2"."""
+    source = questions_of(exercise)["source"]
+    paper = TITLES.get(source["paper"])
+    return f"{paper} {source['place']}" if paper else source["place"]
 
 
 class Subprocess:
@@ -142,12 +152,12 @@ def check(exercise, asker, *, only=None, errors=False):
     file = questions_of(exercise, only)
     found = Checked(file, [], [])
     for case in (case for case in file["cases"] if "error" not in case):
-        outcome = _ask(asker, file, case)
+        outcome = _ask(asker, file, case, exercise.is_framed)
         answer = outcome.answer
         if answer.get("loading") or answer.get("missing") or _hangs_at_once(answer):
             return found._replace(trouble=answer)
         found.ordinary.append(outcome)
-        if outcome.kind == EMPTY and len(found.failed) == len(found.ordinary) or _gives_up(asker):
+        if outcome.kind == EMPTY or _gives_up(asker):
             break
     asked = len(found.ordinary)
     bad = [case for case in file["cases"] if "error" in case]
@@ -168,12 +178,12 @@ def _gives_up(asker):
     return getattr(asker, "stops", 0) >= MOST_STOPS
 
 
-def _ask(asker, file, case, **more):
+def _ask(asker, file, case, in_frame=False, **more):
     answer = asker.ask({**question(file, case), **more}, longest(case))
     plain = {name: value for name, value in answer.items() if name != "states"}
-    verdict, difference, _ = judge(file, case, plain)
+    verdict, difference, _ = judge(file, case, answer if in_frame else plain)
     kind = _kind(verdict, case, answer)
-    if kind == WRONG:
+    if kind == WRONG and not difference.startswith("states"):
         difference = _in_first_step(case, answer) or difference
     return Outcome(case, kind, difference, answer)
 
@@ -203,6 +213,19 @@ def _kind(verdict, case, answer):
     return FAULT if "raised" in answer else WRONG
 
 
+def first_state(outcome):
+    """Return which state that the student's code showed differs first, from 0; None: there is none.
+
+    Parts that it left out, or called by other names, are not compared.
+    """
+    pairs = zip(outcome.case.get("states", ()), outcome.answer.get("states", ()), strict=False)
+    for number, (want, got) in enumerate(pairs):
+        for name in want.keys() & got.keys():
+            if first_difference(want[name], got[name], EXACT):
+                return number
+    return None
+
+
 def same_as_mistakes(exercise, asker, checked):
     """Return which mistakes of the exercise would have answered as the student's file did.
 
@@ -219,7 +242,7 @@ def same_as_mistakes(exercise, asker, checked):
     for number in range(len(exercise.mistakes)):
         alike = 0
         for outcome in failed:
-            theirs = _ask(asker, checked.file, outcome.case, mistake=number)
+            theirs = _ask(asker, checked.file, outcome.case, exercise.is_framed, mistake=number)
             alike += theirs.kind == outcome.kind and _same(outcome, theirs, checked.file)
         if alike:
             found.append((number, alike))
@@ -230,6 +253,7 @@ def _same(ours, theirs, file):
     """Whether two outcomes of one case are the same answer."""
     if "result" not in ours.answer or "result" not in theirs.answer:
         return ours.answer.get("raised") == theirs.answer.get("raised")
-    case = {name: theirs.answer[name] for name in ("result", "changed") if name in theirs.answer}
+    compared = "result", "changed", "states"
+    case = {name: theirs.answer[name] for name in compared if name in theirs.answer}
     plain = {name: ours.answer[name] for name in case if name in ours.answer}
     return judge(file, {"id": "", **case}, plain)[0] == PASS

@@ -20,14 +20,14 @@ class Difference(NamedTuple):
     ----------
     at : str
         The array, list or number that differs, such as "result.popped".
-    index : tuple of int
+    place : tuple of int
         Where in it; empty of a number, or where the shapes differ.
     want, got : JSON values
         Of the whole array, list or number; `MISSING` where there is none.
     """
 
     at: str
-    index: tuple
+    place: tuple
     want: Any
     got: Any
 
@@ -37,9 +37,9 @@ MISSING = object()
 
 def locate(case, answer, difference):
     """Return the Difference that `judge` found between a case and an answer in words."""
-    at, index = difference.partition(": ")[0], ()
-    want: Any = {"fields": {"result": case.get("result"), "changed": fields(case.get("changed"))}}
-    got: Any = {"fields": {"result": answer.get("result"), "changed": fields(answer.get("changed"))}}
+    at = difference.partition(": ")[0]
+    index: tuple[int, ...] = ()
+    want, got = _root(case), _root(answer)
     steps = STEP.findall(at)
     while steps:
         step = steps.pop(0)
@@ -55,9 +55,15 @@ def locate(case, answer, difference):
     return Difference(at, index, want, got)
 
 
-def fields(parts):
-    """Return named values in the form of those within an answer."""
-    return None if parts is None else {"fields": parts}
+def _root(answer):
+    """Return all of an answer as named values."""
+    changed = answer.get("changed")
+    parts = {
+        "result": answer.get("result"),
+        "changed": None if changed is None else {"fields": changed},
+        "states": [{"fields": state} for state in answer.get("states", ())],
+    }
+    return {"fields": parts}
 
 
 def inside(value, name):
@@ -147,7 +153,8 @@ def dtype(value):
 
 def _of_length(theirs, ours):
     more = len(ours) - len(theirs)
-    yield f"Yours has {abs(more)} {'more' if more > 0 else 'fewer'}: {len(ours)}, not {len(theirs)}."
+    which = "more" if more > 0 else "fewer"
+    yield f"Yours has {abs(more)} {which}: {len(ours)}, not {len(theirs)}."
     if len(set(ours)) == len(set(theirs)) and set(ours) == set(theirs):
         yield "They are the same numbers, some of them more than once."
     elif ours[: len(theirs)] == theirs:
@@ -168,10 +175,10 @@ def _of_values(want, got, theirs, ours):
     if len(ours) > 1 and sorted(map(float, ours)) == sorted(map(float, theirs)):
         yield _same_numbers(want, got, theirs, ours)
         return
-    if len(ours) > 2 and ours[1:] == theirs[:-1]:
+    if len(set(ours)) > 1 and ours[1:] == theirs[:-1]:
         yield "Yours stand one place too far behind."
         return
-    if len(ours) > 2 and ours[:-1] == theirs[1:]:
+    if len(set(ours)) > 1 and ours[:-1] == theirs[1:]:
         yield "Yours stand one place too far in front."
         return
     pattern = _pattern(theirs, ours) if all(_finite(theirs + ours)) else None
@@ -180,6 +187,8 @@ def _of_values(want, got, theirs, ours):
     wrong = close.count(False)
     if pattern:
         yield f"{'Yours is' if len(ours) == 1 else 'Each of yours is'} {pattern}."
+    elif none := _none(theirs, ours):
+        yield none
     elif wrong < len(close):
         first = close.index(False)
         tail = " The first of them are right." if first > len(close) / 2 else ""
@@ -214,12 +223,23 @@ def _pattern(theirs, ours):
             if ratio == -1:
                 return "right but for its sign"
             return f"{ratio:.6g} times what is wanted"
-    if all(abs(a) == abs(b) for a, b in pairs):
-        return "right but for the signs of some" if len(pairs) > 1 else None
+    if all(abs(a) == abs(b) for a, b in pairs) and isinstance(theirs[0], float) and len(pairs) > 1:
+        return "right but for the signs of some"
     if all(b == max(a, 0) for a, b in pairs):
         return "0 where a negative number is wanted"
     if all(a == max(b, 0) for a, b in pairs):
         return "right where it is not negative: negative ones should be 0"
+    return None
+
+
+def _none(theirs, ours):
+    """Return what is to be said where -1 stands for nothing."""
+    odd = [(a, b) for a, b in zip(theirs, ours, strict=True) if a != b]
+    if all(isinstance(x, int) for x in (*theirs, *ours)) and len(theirs) > 1:
+        if all(a == -1 for a, _ in odd):
+            return "Where they differ, -1 is wanted: there should be none."
+        if all(b == -1 for _, b in odd):
+            return "Where they differ, yours is -1: one is missing there."
     return None
 
 
@@ -248,7 +268,7 @@ def _finite(values):
 
 
 def _close(a, b):
-    if isinstance(a, bool) or isinstance(b, bool) or not (isinstance(a, float) or isinstance(b, float)):
+    if isinstance(a, bool | int) and isinstance(b, bool | int):
         return a == b
     if math.isnan(a) or math.isnan(b):
         return math.isnan(a) and math.isnan(b)

@@ -87,6 +87,11 @@ class Exercise(NamedTuple):
         """The file that a student starts from."""
         return template(self)
 
+    @property
+    def is_framed(self):
+        """Whether the function that is called is given, so that its steps are compared, too."""
+        return self.function not in self.write
+
     def with_mistake(self, number):
         """Return the solution with one of the mistakes, by its place in `mistakes`."""
         search, replace, *_ = self.mistakes[number]
@@ -132,7 +137,8 @@ def _docstrings(code):
     for node in ast.walk(ast.parse(code)):
         kinds = ast.Module | ast.FunctionDef | ast.ClassDef
         if isinstance(node, kinds) and ast.get_docstring(node) is not None:
-            found.append((starts[node.body[0].lineno - 1], starts[node.body[0].end_lineno]))
+            first = node.body[0]
+            found.append((starts[first.lineno - 1], starts[first.end_lineno or 0]))
     return found
 
 
@@ -159,9 +165,8 @@ def template(exercise):
             whole = whole[: docstring.end_lineno - first + 1]
             whole.append(f'    raise NotImplementedError("{node.name} is not written yet")')
         parts.append((named, "\n".join(whole)))
-    head = (
-        f'"""{exercise.title}\n\nCheck it with: minibatch-gnn exercise check {exercise.name}.py\n"""'
-    )
+    check = f"minibatch-gnn exercise check {exercise.name}.py"
+    head = f'"""{exercise.title}\n\nCheck it with: {check}\n"""'
     text = head
     before = None
     for named, part in parts:

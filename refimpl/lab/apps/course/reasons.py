@@ -146,9 +146,11 @@ def shared(file, failing, passing):
     in_all = [fact for fact in bad[0] if all(fact in one for one in bad)]
     apart = [fact for fact in in_all if not any(fact in one for one in good)]
     if apart:
-        who = f"the {len(failing)} failing cases share" if len(failing) > 1 else "the failing case has"
+        several = f"the {len(failing)} failing cases share"
+        who = several if len(failing) > 1 else "the failing case has"
         return [f"What {who}, and no passing one: {fact}" for fact in apart[:MOST]]
-    only = [f for f in good[0] if all(f in one for one in good) and not any(f in one for one in bad)]
+    only = [fact for fact in good[0] if all(fact in one for one in good)]
+    only = [fact for fact in only if not any(fact in one for one in bad)]
     if only:
         return [f"What the passing cases share, and no failing one: {fact}" for fact in only[:MOST]]
     if len(failing) > 1:

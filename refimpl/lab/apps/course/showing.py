@@ -35,7 +35,11 @@ def described(value):
             shown = value[:NUMBERS]
             more = f", .. ({len(value)} in all)" if len(value) > NUMBERS else ""
             return ["[" + ", ".join(plain(x) for x in shown) + more + "]"]
-        return [f"a list of {len(value)}", *(f"- {line}" for part in value for line in described(part))]
+        lines = [f"a list of {len(value)}"]
+        for part in value:
+            first, *rest = described(part)
+            lines += [f"- {first}", *(f"  {line}" for line in rest)]
+        return lines
     if not isinstance(value, dict):
         return [plain(value)]
     if "graph" in value:
@@ -120,11 +124,11 @@ def beside(found, indent="  "):
         return [*lines, f"{indent}  want   {described(want)[0]}", f"{indent}  yours  nothing"]
     if not _alike(want, got):
         return [*lines, *_one_above_the_other(want, got, indent)]
-    if len(shape(want)) == 2 and shape(want) == shape(got) and found.index:
-        return [*lines, *_matrices(want, got, found.index, indent)]
+    if len(shape(want)) == 2 and shape(want) == shape(got) and found.place:
+        return [*lines, *_matrices(want, got, found.place, indent)]
     if len(shape(want)) > 1:
         return [*lines, *_one_above_the_other(want, got, indent)]
-    at = found.index[0] if found.index else None
+    at = found.place[0] if found.place else None
     return [*lines, *_in_line(items(want), items(got), at, indent)]
 
 
@@ -187,9 +191,5 @@ def _matrices(want, got, index, indent):
         for i, line in zip(near, cells, strict=True):
             marked = [f">{x}<" if (i, j) == (row, column) else f" {x} " for j, x in enumerate(line)]
             text = " ".join(f"{x:>{w + 2}}" for x, w in zip(marked, widths, strict=True))
-            lines.append(
-                f"{indent}  {name if i == near[0] else '':5}  row {i:<3} {text}".rstrip()
-            )
+            lines.append(f"{indent}  {name if i == near[0] else '':5}  row {i:<3} {text}".rstrip())
     return lines
-
-

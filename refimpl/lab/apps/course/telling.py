@@ -4,14 +4,24 @@ import json
 import re
 
 from refimpl.lab.apps.conformance.encode import number
-from refimpl.lab.apps.course.checking import EMPTY, FAULT, LATE, LOST, PASSED, RAISED, WRONG
-from refimpl.lab.apps.course.differences import in_words, locate
+from refimpl.lab.apps.course.checking import (
+    EMPTY,
+    FAULT,
+    LATE,
+    LOST,
+    PASSED,
+    RAISED,
+    WRONG,
+    first_state,
+)
+from refimpl.lab.apps.course.differences import MISSING, Difference, in_words, locate
 from refimpl.lab.apps.course.reasons import OMITTED, shared
 from refimpl.lab.apps.course.showing import beside, plain, question, wrapped
 
 COMMAND = "minibatch-gnn exercise"
 MOST_PRINTED, MOST_ACCEPTED = 12, 8  # lines of what was printed, and bad calls, that are shown
-MOST_ALIKE = 3  # mistakes that are named
+MOST_ALIKE, MOST_FLAGS = 3, 2  # mistakes and flags of a case that are named
+APART = 0.1  # by so much a flag must be more frequent among failing cases than among others
 ERRORS = {"value": "ValueError", "type": "TypeError"}
 AGAIN = re.compile(r"unexpected keyword|positional argument|missing \d+ required")
 
@@ -50,7 +60,7 @@ def told(exercise, file, checked, alike):
     if checked.trouble is not None:
         return cannot_be_used(exercise, file, checked.trouble)
     failed = checked.failed
-    if failed and all(one.kind == EMPTY for one in checked.ordinary):
+    if failed and all(one.kind == EMPTY for one in failed):
         return nothing_yet(exercise, file, failed[0].answer)
     if failed:
         return [
@@ -74,7 +84,7 @@ def nothing_yet(exercise, file, answer):
     where = f", in line {answer['line']}" if answer.get("line") else ""
     text = (
         f"Nothing is written yet: replace `raise NotImplementedError(..)`{where} of {file} by your "
-        f"code. The text above it says what {exercise.write[0]} takes and returns."
+        f"code. The text above it says what {answer['function']} takes and returns."
     )
     return [*wrapped(text), *_next(exercise)]
 
@@ -112,8 +122,9 @@ def _failure(exercise, file, checked, alike):
         for reason in reasons:
             lines += wrapped(reason, "- ", "  ")
     lines += ["", "The question", *question(case["args"])]
-    if outcome.kind == WRONG:
-        lines += ["", "The answer", *_beside(case, outcome)]
+    if outcome.kind == WRONG and not outcome.difference.startswith("states"):
+        lines += ["", "The answer", *beside(locate(case, outcome.answer, outcome.difference))]
+    lines += steps(outcome)
     if "working" in case:
         lines += ["", "By hand", *wrapped(case["working"], "  ")]
     if outcome.answer.get("printed"):
@@ -144,7 +155,19 @@ def _what_happened(outcome):
             f"{_wanted(case['result'])}."
         )
     at, _, rest = outcome.difference.partition(": ")
-    return f"{at.removeprefix('result.')} differs: {rest}."
+    state = re.fullmatch(r"states\[(\d+)\]\.(\w+).*", at)
+    if state:
+        when = f"after step {state[1]}" if int(state[1]) else "before the first step"
+        return f"{when}, {state[2]} is another."
+    step = re.fullmatch(r"result\.(popped|pushed)\[(\d+)\]", at)
+    if step:
+        which = "leaves" if step[1] == "popped" else "comes"
+        return f"in step {int(step[2]) + 1} another node {which}: {rest}."
+    name = at.removeprefix("result.")
+    size = re.fullmatch(r"want shape \[(\d+)\], got \[(\d+)\]", rest)
+    if size:
+        return f"{name} has {size[2]} numbers, and {size[1]} are wanted."
+    return f"{name} differs: {rest.replace(', got ', ', yours is ', 1)}."
 
 
 def _wanted(result):
@@ -171,7 +194,7 @@ def _of_answer(outcome):
     if answer.get("raised") == "RecursionError":
         yield "The function calls itself without an end."
     if answer.get("raised") == "MemoryError":
-        yield "It asks for more memory than there is: a list or an array as long as an argument is large?"
+        yield "It asks for more memory than there is: is something as long as an argument is large?"
     if outcome.kind == LATE:
         yield "A loop that does not end, or far more steps than the question needs."
     if outcome.kind == WRONG and "result" in answer and not answer.get("returned"):
@@ -184,12 +207,17 @@ def _of_cases(checked, case):
     passing = [one.case for one in checked.ordinary if one.kind == PASSED]
     common = shared(checked.file, failing, passing)
     yield from common
-    for flag in case["flags"]:
+    shares = {flag: _share(flag, failing) - _share(flag, passing) for flag in case["flags"]}
+    apart = sorted((f for f in shares if shares[f] > APART), key=lambda flag: -shares[flag])
+    for flag in [flag for flag in apart if flag not in OMITTED][:MOST_FLAGS]:
         words = f"{flag}: {checked.file['flags'][flag]}"
-        if flag in OMITTED or any(words in line for line in common):
-            continue
-        if not (common and any(flag in other["flags"] for other in passing)):
+        if not any(words in line for line in common):
             yield f"This case has {words}"
+
+
+def _share(flag, cases):
+    """Return how many of some cases have a flag, as a fraction."""
+    return sum(flag in case["flags"] for case in cases) / max(len(cases), 1)
 
 
 def _of_mistakes(exercise, checked, alike):
@@ -203,9 +231,29 @@ def _of_mistakes(exercise, checked, alike):
             yield f"{where} the same comes out of a solution that {mistake.did}."
 
 
-def _beside(case, outcome):
-    found = locate(case, outcome.answer, outcome.difference)
-    return beside(found)
+def steps(outcome):
+    """Return the lines on the step in which an answer went another way, where steps are known."""
+    case, answer = outcome.case, outcome.answer
+    states, number = case.get("states", ()), first_state(outcome)
+    sample = isinstance(case["result"], dict) and case["result"].get("type") == "NodeSample"
+    if number is not None:
+        step = number if sample else number + 1
+        lines = ["", f"After step {step}" if step else "Before the first step"]
+        for name, want in states[number].items():
+            got = answer["states"][number].get(name, MISSING)
+            if got is not MISSING and got != want:
+                lines += beside(Difference(name, (), want, got))
+        return lines
+    if outcome.kind != WRONG or not states:
+        return []
+    found = locate(case, answer, outcome.difference)
+    if not sample or not found.at.endswith(("popped", "pushed")) or not found.place:
+        return []
+    step = found.place[0]
+    return [
+        *("", f"Before step {step + 1}, where it differs", *question(states[step])),
+        *("After it, in the reference", *question(states[step + 1])),
+    ]
 
 
 def _refusals(checked):

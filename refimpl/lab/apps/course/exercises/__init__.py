@@ -26,7 +26,19 @@ LEVELS = (
         "sage_forward",
         "softmax_cross_entropy",
     ),
+    (
+        "pop",
+        "clean_up",
+        "pin_tile",
+        "sample_mfg",
+        "select_stable",
+        "cache_lookup",
+        "cache_admit",
+        "prune_mfg",
+        "policy",
+    ),
 )
+TITLES = ("random numbers and graphs", "samplers and layers", "Dashboards and FreshGNN")
 
 
 def names():

@@ -52,7 +52,7 @@ BESIDE = "The reference is the same; it refuses weights that are no law."
 HINTS = (
     "A Python list is a stack: `append` puts on top, `pop()` takes from there.",
     "`np.sum` adds in another order than from left to right; `np.cumsum(weights)[-1]` does not.",
-    "Begin with `prob = np.ones(k)` and `alias = np.arange(k)`: what is never `low` keeps its part.",
+    "Begin with `prob = np.ones(k)` and `alias = np.arange(k)`: what is never `low` stays whole.",
 )
 MISTAKES = (
     (

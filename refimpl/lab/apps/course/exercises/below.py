@@ -43,7 +43,7 @@ BESIDE = "The reference checks its arguments in `refimpl/_check.py`, then is the
 REFUSES = True
 HINTS = (
     "`uniform` takes arrays of counters already, and returns an array then.",
-    "`int(x)` rounds a positive number down; `array.astype(np.int64)` does so for each of an array.",
+    "`int(x)` rounds a positive number down, `array.astype(np.int64)` does so for each number.",
     "True is an int in Python: `isinstance(True, int)` holds, so ask for bool, too.",
 )
 MISTAKES = (

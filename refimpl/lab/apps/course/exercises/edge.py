@@ -50,7 +50,7 @@ def edge(graph, main, *, b, method="direct"):
 PAGE = "learn/edge_and_walks"
 REFERENCE = "refimpl.samplers.edge:edge"
 BESIDE = (
-    "The reference also has the paper's formula as a table of all edges (`method=\"alias\"`); what "
+    'The reference also has the paper\'s formula as a table of all edges (`method="alias"`); what '
     "you wrote is its `_uniform_node_law`."
 )
 WITHOUT = ("ALIAS",)
@@ -74,7 +74,7 @@ MISTAKES = (
         '        u = int(np.searchsorted(graph.indptr, j, side="right")) - 1\n'
         "        v = int(graph.indices[j])\n",
         "draws an entry of the graph, so that all edges are equally likely",
-        "numbers differ",
+        "in step 1 another node leaves",
     ),
     (
         "b if graph.e else 0",

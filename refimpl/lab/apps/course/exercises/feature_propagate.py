@@ -49,7 +49,7 @@ def feature_propagate(graph, data, X, plan, p, *, version="jpdc", layout="C"):
 PAGE = "learn/partition"
 REFERENCE = "refimpl.partition:feature_propagate"
 BESIDE = "The reference is the same loop, each line marked with both papers'."
-STEPPER = ("feature_propagate", "7")
+STEPPER = ("partition", "7", "7")
 HINTS = (
     "Four loops: rounds, lanes, rows, entries. The innermost statement is that of `spmm`, for the "
     "columns of a part.",

@@ -78,10 +78,10 @@ BESIDE = (
     "The reference is nearly the same, each line marked with the paper's and its erratum; it "
     "checks its arguments before."
 )
-STEPPER = ("frontier", "7")
+STEPPER = ("frontier", "4", "5")
 HINTS = (
     "Keep FS as a list. `np.cumsum(weights[FS])` adds the weights up from the left.",
-    "The first place whose sum exceeds the draw: `np.searchsorted(sums, draw, side=\"right\")`. With "
+    'The first place whose sum exceeds the draw: `np.searchsorted(sums, draw, side="right")`. With '
     "the other side, a draw equal to a sum goes to the wrong place.",
     "Neighbour number i of u is `graph.indices[graph.indptr[u] + i]`. Weights may be capped; i is "
     "drawn below the degree.",
@@ -93,13 +93,13 @@ MISTAKES = (
         '        place = int(np.searchsorted(sums, draw, side="right"))\n',
         "        place = probe.below(m)\n",
         "chooses each place of the frontier alike, and not in proportion to the degree",
-        "numbers differ",
+        "another node leaves",
     ),
     (
         'side="right"',
         'side="left"',
         "takes the first place whose sum is at least the draw, where it has to exceed it",
-        "numbers differ",
+        "another node leaves",
     ),
     (
         "main.below(int(degrees[u]))",

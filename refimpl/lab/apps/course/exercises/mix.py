@@ -38,7 +38,7 @@ HINTS = (
     "`x & MASK` is x modulo 2**64.",
     "`*` is done before `&`, so `(x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK` needs no more "
     "brackets.",
-    "Three statements: two of the form `x = (x ^ (x >> a)) * b & MASK`, then `return x ^ (x >> 31)`.",
+    "Three statements: two like `x = (x ^ (x >> a)) * b & MASK`, then `return x ^ (x >> 31)`.",
 )
 MISTAKES = (
     (

@@ -49,7 +49,6 @@ def random_walk(graph, main, *, r, h):
 PAGE = "learn/edge_and_walks"
 REFERENCE = "refimpl.samplers.random_walk:random_walk"
 BESIDE = "The reference is the same, each line marked with the paper's."
-STEPPER = ("random_walk", "14")
 HINTS = (
     "Two loops: over the roots, and over the steps of one walk. `u` is where the walk is.",
     "The graph is undirected, so a walk that begins at a node with neighbours never gets stuck.",
@@ -57,8 +56,8 @@ HINTS = (
 )
 MISTAKES = (
     (
-        "        u = root\n        for _ in range(h if degrees[root] else 0):\n            popped.append(u)",
-        "        for _ in range(h if degrees[root] else 0):\n            u = root\n            popped.append(u)",
+        "        u = root\n        for _ in range(h if degrees[root] else 0):\n",
+        "        for _ in range(h if degrees[root] else 0):\n            u = root\n",
         "begins each step at the root, so that it looks at neighbours of the root only",
         "popped",
     ),

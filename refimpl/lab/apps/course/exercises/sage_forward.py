@@ -84,8 +84,11 @@ MISTAKES = (
         "No ReLU: negative results stay",
     ),
     (
-        "    if b is not None:\n        out = out + b\n    return SageOutput(np.maximum(out, 0) if relu else out, AX)",
-        "    out = np.maximum(out, 0) if relu else out\n    return SageOutput(out if b is None else out + b, AX)",
+        "    if b is not None:\n"
+        "        out = out + b\n"
+        "    return SageOutput(np.maximum(out, 0) if relu else out, AX)",
+        "    out = np.maximum(out, 0) if relu else out\n"
+        "    return SageOutput(out if b is None else out + b, AX)",
         "adds the bias after the ReLU",
         "A bias, added before the ReLU",
     ),

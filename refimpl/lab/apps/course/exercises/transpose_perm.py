@@ -54,7 +54,7 @@ PAGE = "learn/transpose"
 REFERENCE = "refimpl.graph:transpose_perm"
 BESIDE = "The reference is the same loop, each line marked with the paper's."
 REFUSES = True
-STEPPER = ("transpose_perm", "7")
+STEPPER = ("transpose", "7", "7")
 HINTS = (
     "The pointers begin as a copy of `graph.indptr` without its last number: "
     "`graph.indptr[:-1].copy()`. Without the copy they cannot be changed.",
