@@ -1,5 +1,6 @@
 """Asking a student's file the questions of an exercise, and judging what it answers."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -28,8 +29,8 @@ class Outcome(NamedTuple):
         Of a file of vectors.
     kind : int
         PASSED; WRONG: another answer; RAISED: a ValueError or TypeError where an answer was due,
-        or the other way round; FAULT: some other exception; EMPTY: nothing is written yet; LATE: it runs on;
-        LOST: the process ended.
+        or the other way round; FAULT: some other exception; EMPTY: nothing is written yet; LATE:
+        it runs on; LOST: the process ended.
     difference : str
         As `judge` says it.
     answer : dict
@@ -66,6 +67,16 @@ class Checked(NamedTuple):
     def failed(self):
         """The outcomes of ordinary cases that did not pass."""
         return [one for one in self.ordinary if one.kind != PASSED]
+
+    @property
+    def shown(self):
+        """The failure to begin with: one worked by hand before others, then the smallest."""
+
+        def rank(outcome):
+            worked, size = "working" in outcome.case, len(json.dumps(outcome.case["args"]))
+            return outcome.kind in (LATE, LOST), not worked, size
+
+        return min(self.failed, key=rank)
 
     @property
     def accepted(self):
@@ -232,28 +243,29 @@ def same_as_mistakes(exercise, asker, checked):
     Returns
     -------
     list of (int, int)
-        The number of a mistake, and in how many of the failing cases its answers are the same:
-        those that answer all passing cases rightly and the first failing one alike; the most first.
+        The number of a mistake, and in how many of the failing cases its answers are the same, that
+        case among them which is shown; the most first.
     """
     found: list[Any] = []
     failed = [one for one in checked.failed if one.kind in (WRONG, RAISED, FAULT)]
     if not failed:
         return []
     for number in range(len(exercise.mistakes)):
-        alike = 0
-        for outcome in failed:
-            theirs = _ask(asker, checked.file, outcome.case, exercise.is_framed, mistake=number)
-            alike += theirs.kind == outcome.kind and _same(outcome, theirs, checked.file)
-        if alike:
-            found.append((number, alike))
+        alike = [_answers_so(exercise, asker, checked, number, outcome) for outcome in failed]
+        if checked.shown in failed and alike[failed.index(checked.shown)]:
+            found.append((number, sum(alike)))
     return sorted(found, key=lambda pair: -pair[1])
 
 
-def _same(ours, theirs, file):
-    """Whether two outcomes of one case are the same answer."""
+def _answers_so(exercise, asker, checked, number, ours):
+    """Whether a mistake answers a case as the student's file did."""
+    framed = exercise.is_framed
+    theirs = _ask(asker, checked.file, ours.case, framed, mistake=number)
+    if theirs.kind != ours.kind:
+        return False
     if "result" not in ours.answer or "result" not in theirs.answer:
-        return ours.answer.get("raised") == theirs.answer.get("raised")
-    compared = "result", "changed", "states"
-    case = {name: theirs.answer[name] for name in compared if name in theirs.answer}
+        return all(ours.answer.get(part) == theirs.answer.get(part) for part in ("raised", "text"))
+    parts = "result", "changed", *(["states"] if framed else [])
+    case = {name: theirs.answer[name] for name in parts if name in theirs.answer}
     plain = {name: ours.answer[name] for name in case if name in ours.answer}
-    return judge(file, {"id": "", **case}, plain)[0] == PASS
+    return judge(checked.file, {"id": "", **case}, plain)[0] == PASS

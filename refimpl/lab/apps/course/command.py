@@ -7,6 +7,7 @@ from pathlib import Path
 from refimpl._files import replacing
 from refimpl.lab.apps.course import done, telling
 from refimpl.lab.apps.course.checking import (
+    EMPTY,
     SECONDS,
     Subprocess,
     check,
@@ -189,7 +190,7 @@ def _check(arguments):
     passed = telling.is_passed(checked)
     if only is None:
         done.note(path.parent, exercise.name, text if passed else None)
-    if checked.failed and checked.trouble is None:
+    if checked.failed and checked.shown.kind != EMPTY:
         _write_stepper(exercise, checked, path, arguments["open"])
     if passed and only is None:
         _show("", *telling.wrapped(_well_done(exercise)))
@@ -204,7 +205,7 @@ def _well_done(exercise):
 
 def _write_stepper(exercise, checked, path, opened):
     """Write the page of the case that was told, and say where it is."""
-    found = page_of(exercise, telling.chosen(checked))
+    found = page_of(exercise, checked.shown)
     if found is None:
         if exercise.stepper:
             print(f"Step through a run of it: minibatch-gnn trace {exercise.stepper[0]}")

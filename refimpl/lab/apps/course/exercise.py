@@ -152,8 +152,9 @@ def _solution(name):
 def template(exercise):
     """Return the solution without the bodies that the student is to write."""
     lines = exercise.code.splitlines()
-    parts = []
-    for node in ast.parse(exercise.code).body[1:]:
+    title, *body = ast.parse(exercise.code).body
+    parts, before = [], title.end_lineno or 0
+    for node in body:
         named = isinstance(node, ast.FunctionDef | ast.ClassDef)
         if named and node.name not in (*exercise.write, *exercise.given):
             continue
@@ -164,13 +165,13 @@ def template(exercise):
             docstring = node.body[0]
             whole = whole[: docstring.end_lineno - first + 1]
             whole.append(f'    raise NotImplementedError("{node.name} is not written yet")')
-        parts.append((named, "\n".join(whole)))
+        parts.append((named, first - before, "\n".join(whole)))
+        before = node.end_lineno or 0
     check = f"minibatch-gnn exercise check {exercise.name}.py"
     head = f'"""{exercise.title}\n\nCheck it with: {check}\n"""'
-    text = head
-    before = None
-    for named, part in parts:
-        spread = "\n\n\n" if named or before else ("\n\n" if before is None else "\n")
-        text += spread + part
-        before = named
-    return text + "\n"
+    text, after_named = f"{head}\n", False
+    for named, rows, part in parts:
+        blank = 2 if named or after_named else min(rows - 1, 1)
+        text += "\n" * blank + part + "\n"
+        after_named = named
+    return text

@@ -7,6 +7,7 @@ LARGE = 2**53
 MANY = 10**6
 MOST = 2  # facts that are told
 OMITTED = {"WORKED", "LARGE_WORD"}  # flags that say nothing to who writes Python
+COUNTED = "the right answer's "
 GIVEN, LACKING = " is given", " is not given"
 
 
@@ -124,7 +125,7 @@ def _of_result(case):
     if isinstance(counters, dict):
         for name, value in counters["fields"].items():
             if number(value) > 0:
-                yield f"the right answer counts {name}"
+                yield f"{COUNTED}{name} is above 0"
 
 
 def shared(file, failing, passing):
@@ -146,13 +147,16 @@ def shared(file, failing, passing):
     in_all = [fact for fact in bad[0] if all(fact in one for one in bad)]
     apart = [fact for fact in in_all if not any(fact in one for one in good)]
     if apart:
+        counted = [fact for fact in apart if fact.startswith(COUNTED)]
+        apart = [fact for fact in apart if fact not in counted[1:]]
         several = f"the {len(failing)} failing cases share"
         who = several if len(failing) > 1 else "the failing case has"
         return [f"What {who}, and no passing one: {fact}" for fact in apart[:MOST]]
     only = [fact for fact in good[0] if all(fact in one for one in good)]
     only = [fact for fact in only if not any(fact in one for one in bad)]
     if only:
-        return [f"What the passing cases share, and no failing one: {fact}" for fact in only[:MOST]]
+        who = "the passing cases share" if len(passing) > 1 else "the passing case has"
+        return [f"What {who}, and no failing one: {fact}" for fact in only[:MOST]]
     if len(failing) > 1:
         rest = {fact: sum(fact in one for one in good) for fact in in_all}
         rest = {fact: n for fact, n in rest.items() if n <= len(good) / 4}

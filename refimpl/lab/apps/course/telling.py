@@ -100,21 +100,11 @@ def _next(exercise):
     return ["", f"A hint: {COMMAND} hint {exercise.name}"]
 
 
-def chosen(checked):
-    """Return the outcome to show: one worked by hand before others, then the smallest."""
-
-    def rank(outcome):
-        worked = "working" in outcome.case
-        return outcome.kind in (LATE, LOST), not worked, len(json.dumps(outcome.case["args"]))
-
-    return min(checked.failed, key=rank)
-
-
 def _failure(exercise, file, checked, alike):
     """Return the lines on the first failing case."""
-    outcome = chosen(checked)
+    outcome = checked.shown
     case = outcome.case
-    lines = [f"Case {case['id']}: {_what_happened(outcome)}"]
+    lines = wrapped(f"Case {case['id']}: {_what_happened(outcome)}")
     reasons = [*_of_mistakes(exercise, checked, alike), *_of_answer(outcome)]
     reasons += _of_cases(checked, case)
     if reasons:
@@ -193,12 +183,17 @@ def _of_answer(outcome):
         yield "Keep the arguments as they were: same names, same order."
     if answer.get("raised") == "RecursionError":
         yield "The function calls itself without an end."
+    missing = [name for name, value in outcome.case["args"].items() if value is None]
+    if "NoneType" in answer.get("text", "") and missing:
+        yield f"In this case some arguments are None: {', '.join(missing)}."
     if answer.get("raised") == "MemoryError":
         yield "It asks for more memory than there is: is something as long as an argument is large?"
     if outcome.kind == LATE:
         yield "A loop that does not end, or far more steps than the question needs."
     if outcome.kind == WRONG and "result" in answer and not answer.get("returned"):
-        yield from in_words(locate(outcome.case, answer, outcome.difference))
+        found = locate(outcome.case, answer, outcome.difference)
+        if not (found.place and found.at.endswith(("popped", "pushed"))):  # a walk that went astray
+            yield from in_words(found)
 
 
 def _of_cases(checked, case):
@@ -226,7 +221,8 @@ def _of_mistakes(exercise, checked, alike):
     for number_, cases in alike[:MOST_ALIKE]:
         mistake = exercise.mistakes[number_]
         every = "In each failing case" if len(counted) > 1 else "Here"
-        where = every if cases == len(counted) else f"In {cases} of {len(counted)} failing cases"
+        some = f"Here, and in {cases} of {len(counted)} failing cases in all,"
+        where = every if cases == len(counted) else some if cases > 1 else "Here"
         if cases == alike[0][1]:
             yield f"{where} the same comes out of a solution that {mistake.did}."
 

@@ -74,7 +74,7 @@ MISTAKES = (
         '        u = int(np.searchsorted(graph.indptr, j, side="right")) - 1\n'
         "        v = int(graph.indices[j])\n",
         "draws an entry of the graph, so that all edges are equally likely",
-        "in step 1 another node leaves",
+        "another node",
     ),
     (
         "b if graph.e else 0",

@@ -49,7 +49,7 @@ MISTAKES = (
     (
         "    while board.DB[entry] == NULL:\n        entry = probe.below(limit)\n",
         "    while board.DB[entry] == NULL:\n        entry = (entry + 1) % limit\n",
-        "goes on to the next entry where nobody owns one, so that nodes behind a gap come too often",
+        "goes on to the next entry where nobody owns one: nodes behind a gap then come too often",
         "A probe hits an entry that nobody owns",
     ),
 )

@@ -82,6 +82,16 @@ MISTAKES = (
         "graph has edges",
     ),
     (
+        "            u = graph.indices[j]\n"
+        "            perm[pointer[u]] = j\n"
+        "            pointer[u] += 1\n",
+        "            u = graph.indices[j]\n"
+        "            row = graph.indices[graph.indptr[u] : graph.indptr[u + 1]].tolist()\n"
+        "            perm[j] = row.index(v)\n",
+        "searches for v in row u, and forgets where that row begins",
+        "graph has nodes of different degrees",
+    ),
+    (
         '    if not graph.symmetric:\n        raise ValueError("graph must be undirected")\n',
         "",
         "does not refuse a directed graph, whose transpose has another pattern",
