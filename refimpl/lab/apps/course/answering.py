@@ -7,7 +7,6 @@ what, what was printed, which arguments were changed, and which line still ran w
 import contextlib
 import io
 import json
-import linecache
 import os
 import sys
 import threading
@@ -50,9 +49,13 @@ class Code:
 
     def __init__(self, text, place):
         self.place, self.functions, self.trouble = place, {"__name__": "exercise"}, None
-        linecache.cache[place] = (len(text), None, text.splitlines(True), place)
         try:
-            exec(compile(text, place, "exec"), self.functions)
+            code = compile(text, place, "exec")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.trouble = {**what_went_wrong(error, place), "no_python": True}
+            return
+        try:
+            exec(code, self.functions)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
             self.trouble = what_went_wrong(error, place)
 
@@ -83,10 +86,12 @@ def what_went_wrong(error, place):
 class Answering:
     """Answers questions: with a student's file, or with a mistake that the question numbers.
 
+    The question {"load": true} asks whether the file can be used; the answer {} is yes.
+
     Parameters
     ----------
     exercise : Exercise
-    text : str
+    text : str or bytes
         Of the student's file.
     place : str
         What it is called.
@@ -99,16 +104,12 @@ class Answering:
 
     def ask(self, question, longest=0):
         """Return the answer to a question, both dicts."""
-        if "hello" in question:
-            return {"name": "exercise"}
+        if "load" in question:
+            missing = not callable(self.own.functions.get(self.exercise.function))
+            return self.own.trouble or ({"missing": True} if missing else {})
         number = question.get("mistake")
         code = self.own if number is None else self._mistake(number)
-        if code.trouble is not None:
-            return {**code.trouble, "loading": True}
-        function = code.functions.get(self.exercise.function)
-        if not callable(function):
-            return {"fault": "no function", "missing": True}
-        return called(function, question, code.place)
+        return called(code.functions[self.exercise.function], question, code.place)
 
     def _mistake(self, number):
         if number not in self._mistakes:
@@ -160,7 +161,7 @@ def serve(name, path, seconds):
     questions, sys.stdin = sys.stdin, io.StringIO()
     _limit_memory()
     sys.stdout = sys.stderr = printed = Printed()  # type: ignore[assignment]
-    text, place = Path(path).read_text(encoding="utf-8-sig"), os.fspath(path)
+    text, place = Path(path).read_bytes(), os.fspath(path)
     writing = threading.Lock()
 
     def write(question, answer):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.case import EXACT
 from refimpl.lab.apps.conformance.compare import first_difference
-from refimpl.lab.apps.conformance.program import Clock, Lost, Program
+from refimpl.lab.apps.conformance.program import GREETING, Clock, Lost, Program
 from refimpl.lab.apps.conformance.runner import PASS, judge, longest, question
 from refimpl.lab.apps.course.differences import inside, items
 from refimpl.lab.apps.course.own_cases import OWN
@@ -17,7 +17,7 @@ from refimpl.lab.apps.papers import TITLES
 
 SECONDS, SPARE, TOTAL = 5.0, 5.0, 300.0
 MOST_STOPS = 2  # times that a file may hang or die before the rest is not asked
-PASSED, WRONG, RAISED, FAULT, EMPTY, LATE, LOST = range(7)
+PASSED, WRONG, RAISED, FAULT, EMPTY, LATE, LOST, TOUCHED = range(8)
 
 
 class Outcome(NamedTuple):
@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
     kind : int
         PASSED; WRONG: another answer; RAISED: a ValueError or TypeError where an answer was due,
         or the other way round; FAULT: some other exception; EMPTY: nothing is written yet; LATE:
-        it runs on; LOST: the process ended.
+        it runs on; LOST: the process ended; TOUCHED: right, but an argument was changed.
     difference : str
         As `judge` says it.
     answer : dict
@@ -130,7 +130,8 @@ class Subprocess:
         try:
             if self._program is None:
                 self._program = Program(self._command, self._clock)
-            answer = self._program.ask(asked, longest)
+            answer = self._program.ask(asked, max(longest, GREETING))
+            answer.pop("id", None)
         except Lost as loss:
             answer = {"fault": str(loss), "lost": str(loss)}
         if "late" in answer or "lost" in answer:
@@ -162,11 +163,11 @@ def check(exercise, asker, *, only=None, errors=False):
     """
     file = questions_of(exercise, only)
     found = Checked(file, [], [])
+    trouble = asker.ask({"load": True}, 0)
+    if trouble:
+        return found._replace(trouble=trouble)
     for case in (case for case in file["cases"] if "error" not in case):
         outcome = _ask(asker, file, case, exercise.is_framed)
-        answer = outcome.answer
-        if answer.get("loading") or answer.get("missing") or _hangs_at_once(answer):
-            return found._replace(trouble=answer)
         found.ordinary.append(outcome)
         if outcome.kind == EMPTY or _gives_up(asker):
             break
@@ -178,11 +179,6 @@ def check(exercise, asker, *, only=None, errors=False):
             if _gives_up(asker):
                 break
     return found._replace(unasked=len(file["cases"]) - len(bad) - asked)
-
-
-def _hangs_at_once(answer):
-    """Whether the process ended before it could be asked."""
-    return "greeting" in answer.get("lost", "")
 
 
 def _gives_up(asker):
@@ -215,7 +211,7 @@ def _in_first_step(case, answer):
 
 def _kind(verdict, case, answer):
     if verdict == PASS:
-        return PASSED
+        return TOUCHED if answer.get("touched") else PASSED
     for name, kind in (("empty", EMPTY), ("late", LATE), ("lost", LOST)):
         if name in answer:
             return kind

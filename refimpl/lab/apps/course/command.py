@@ -133,7 +133,7 @@ def _list():
             exercise = find(name)
             state = f"  ({states[name]})" if states[name] else ""
             print(f"  {name:{width}}  {exercise.title}{state}")
-            print(f"  {'':{width}}  {place_in_papers(exercise)}; docs/{exercise.page}.md")
+            print(f"  {'':{width}}  {place_in_papers(exercise)}; page {exercise.page}")
     print(
         f"\nBegin with: {COMMAND} start {next((n for n in names() if not states[n]), names()[0])}"
     )

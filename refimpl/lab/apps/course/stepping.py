@@ -14,7 +14,7 @@ def page_of(exercise, outcome):
     Returns
     -------
     (str, int) or None
-        HTML, and the number of the step, from 0, at which the first difference arises, else that of
+        HTML, and the number of the step, from 1, at which the first difference arises, else that of
         the first step; None if nothing shows this kernel, or the case is too large to be drawn.
     """
     if exercise.function not in KERNELS:
@@ -26,9 +26,9 @@ def page_of(exercise, outcome):
     except ValueError:  # too large
         return None
     try:
-        step = step_at(recipe, recording, place_of(exercise, outcome))
+        step = step_at(recipe, recording, place_of(exercise, outcome)) + 1
     except ValueError:  # the line does not run so often: the student's code went further
-        step = 0
+        step = 1
     return page(recipe, recording), step
 
 

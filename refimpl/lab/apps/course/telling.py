@@ -11,6 +11,7 @@ from refimpl.lab.apps.course.checking import (
     LOST,
     PASSED,
     RAISED,
+    TOUCHED,
     WRONG,
     first_state,
 )
@@ -36,8 +37,9 @@ def cannot_be_used(exercise, file, trouble):
         text = f"{file} ends Python when it is loaded: {trouble['lost']}."
     elif trouble.get("missing"):
         text = f"{file} has no function called {name}: keep the name that `start` gave it."
-    elif trouble["raised"] in ("SyntaxError", "IndentationError", "TabError"):
-        text = f"{file} is not Python yet: {trouble['text']}, in line {trouble['line']}."
+    elif trouble.get("no_python"):
+        where = f", in line {trouble['line']}" if trouble["line"] else ""
+        text = f"{file} is not Python yet: {trouble['text']}{where}."
     elif trouble["raised"] == "SystemExit":
         text = f"{file} ends Python when it is loaded, in line {trouble['line']}: leave that out."
     else:
@@ -82,9 +84,11 @@ def is_passed(checked):
 def nothing_yet(exercise, file, answer):
     """Return the lines for a function that is still as `start` wrote it."""
     where = f", in line {answer['line']}" if answer.get("line") else ""
+    untouched = answer["text"] == f"{answer['function']} is not written yet"
     text = (
-        f"Nothing is written yet: replace `raise NotImplementedError(..)`{where} of {file} by your "
-        f"code. The text above it says what {answer['function']} takes and returns."
+        f"{'Nothing' if untouched else 'Not all'} is written yet: replace "
+        f"`raise NotImplementedError(..)`{where} of {file} by your code. The text above it says "
+        f"what {answer['function']} takes and returns."
     )
     return [*wrapped(text), *_next(exercise)]
 
@@ -130,6 +134,8 @@ def _what_happened(outcome):
     answer, case = outcome.answer, outcome.case
     if outcome.kind == EMPTY:
         return f"nothing is written for it yet ({answer['text']})."
+    if outcome.kind == TOUCHED:
+        return "the answer is right."
     if outcome.kind == LATE:
         where = f" It was in line {answer['late']}." if answer["late"] else ""
         return f"your code still ran when its time was over.{where}"
