@@ -22,9 +22,9 @@ def page_of(exercise, outcome):
     args = {name: decode(value) for name, value in outcome.case["args"].items()}
     try:
         recipe = recipe_for(exercise.function, **args)
-        recording = recipe.record()
     except ValueError:  # too large
         return None
+    recording = recipe.record()
     try:
         step = step_at(recipe, recording, place_of(exercise, outcome)) + 1
     except ValueError:  # the line does not run so often: the student's code went further

@@ -27,6 +27,7 @@ LEVELS = (
         "softmax_cross_entropy",
     ),
     (
+        "dashboard",
         "pop",
         "clean_up",
         "pin_tile",
