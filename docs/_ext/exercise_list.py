@@ -1,6 +1,9 @@
 """The directives of the page of exercises, made from refimpl/lab/apps/course.
 
-```{exercise-table}              every exercise in a row
+```{exercise-names}              the names of all exercises, level by level
+```
+
+```{exercise-check} uniform 0    what `check` says of the first of an exercise's typical mistakes
 ```
 
 ```{exercise-level} 2            a section for each exercise of a level, hints and solution folded
@@ -12,13 +15,15 @@ The section of an exercise has the id exercise-NAME.
 import ast
 
 from docutils import nodes
-from gallery import inline, made_table
+from gallery import inline
 from paper_lines import DOCS, PACKAGES, source_of
 from source_pages import link_to
 from sphinx.util.docutils import SphinxDirective
 
-from refimpl.lab.apps.course.checking import place_in_papers
-from refimpl.lab.apps.course.exercises import LEVELS, TITLES, exercises
+from refimpl.lab.apps.course import telling
+from refimpl.lab.apps.course.answering import Answering
+from refimpl.lab.apps.course.checking import check, place_in_papers, same_as_mistakes
+from refimpl.lab.apps.course.exercises import LEVELS, TITLES, exercises, find
 
 FOLDER = PACKAGES / "refimpl" / "lab" / "apps" / "course"
 
@@ -42,7 +47,7 @@ def code(source, language="python"):
 
 def fold(summary, *inside):
     """Return nodes that are shown when their summary is clicked on."""
-    begin = f'<details class="exercise-fold"><summary>{summary}</summary>'
+    begin = f"<details><summary>{summary}</summary>"
     return [
         nodes.raw("", begin, format="html"),
         *inside,
@@ -53,6 +58,8 @@ def fold(summary, *inside):
 def page_link(exercise):
     """Return a link to the page that explains an exercise, by its heading."""
     path = DOCS / f"{exercise.page}.md"
+    if not path.is_file():
+        return nodes.Text(exercise.page)
     heading = path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
     return nodes.reference("", heading, refuri=f"{exercise.page}.html", internal=True)
 
@@ -73,16 +80,18 @@ def section_of(exercise):
     about += [nodes.Text(f"{place_in_papers(exercise)}; explained in "), page_link(exercise)]
     about += nodes.Text(". Bad arguments are to be refused, too." if exercise.refuses else ".")
     section += [about, code(f"minibatch-gnn exercise start {exercise.name}", "text")]
+    folds = []
     for name, words in asked(exercise):
-        section += fold(f"What <code>{name}</code> does", code(words, "text"))
+        folds += fold(f"What <code>{name}</code> does", code(words, "text"))
     for number, hint in enumerate(exercise.hints, 1):
-        section += fold(f"Hint {number}", text(hint))
+        folds += fold(f"Hint {number}", text(hint))
     path, row, _ = source_of(exercise.reference)
     beside = text(f"{exercise.beside} ")
     beside += link_to(path, row, exercise.reference.replace(":", "."), here=False)
-    section += fold("A solution", code(exercise.code), beside)
+    folds += fold("A solution", code(exercise.code), beside)
     did = [nodes.list_item("", text(f"It {one.did}.")) for one in exercise.mistakes]
-    section += fold("What often goes wrong", nodes.bullet_list("", *did))
+    folds += fold("What often goes wrong", nodes.bullet_list("", *did))
+    section += nodes.container("", *folds, classes=["exercise-folds"])
     return section
 
 
@@ -95,17 +104,36 @@ class OfExercises(SphinxDirective):
             self.env.note_dependency(str(path))
 
 
-class ExerciseTable(OfExercises):
-    """Every exercise in a row."""
+class ExerciseNames(OfExercises):
+    """The names of all exercises, a line a level."""
 
     def run(self):
         self.note()
-        rows = []
-        for name, exercise in exercises().items():
-            shown, uri = nodes.literal(text=name), f"#{anchor(name)}"
-            link = nodes.reference("", "", shown, refuri=uri, internal=True)
-            rows.append((str(exercise.level), link, exercise.title, place_in_papers(exercise)))
-        return [made_table(("level", "exercise", "what you write", "from"), rows, (1, 4, 8, 4))]
+        lines = []
+        for level, (title, inside) in enumerate(zip(TITLES, LEVELS, strict=True), 1):
+            line = nodes.paragraph("", "", nodes.strong(text=f"{level}, {title}: "))
+            for name in inside:
+                shown = nodes.literal(text=name)
+                line += nodes.reference("", "", shown, refuri=f"#{anchor(name)}", internal=True)
+                line += nodes.Text(" ")
+            lines.append(nodes.list_item("", line))
+        return [nodes.bullet_list("", *lines, classes=["exercise-names"])]
+
+
+class ExerciseCheck(OfExercises):
+    """What is said of a solution with one of the typical mistakes."""
+
+    required_arguments = 2
+
+    def run(self):
+        self.note()
+        exercise, number = find(self.arguments[0]), int(self.arguments[1])
+        file = f"{exercise.name}.py"
+        asker = Answering(exercise, exercise.with_mistake(number), file)
+        found = check(exercise, asker)
+        said = telling.told(exercise, file, found, same_as_mistakes(exercise, asker, found))
+        shown = nodes.container("", code("\n".join(said), "text"), classes=["worked-output"])
+        return [nodes.container("", code(f"minibatch-gnn exercise check {file}", "text"), shown)]
 
 
 class ExerciseLevel(OfExercises):
@@ -134,7 +162,8 @@ def name_anchors(app, doctree):
 
 
 def setup(app):
-    app.add_directive("exercise-table", ExerciseTable)
+    app.add_directive("exercise-names", ExerciseNames)
+    app.add_directive("exercise-check", ExerciseCheck)
     app.add_directive("exercise-level", ExerciseLevel)
     app.connect("doctree-read", name_anchors)
     app.add_css_file("exercises.css")

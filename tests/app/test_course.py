@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from docs_ext import DOCS
 
 from refimpl.history.policy import cache_update
 from refimpl.lab.apps.conformance.compare import first_difference
@@ -125,6 +126,14 @@ def test_hints_and_pointers_are_there(name):
     assert exercise.function in homes() or exercise.function in own_cases.OWN
     if exercise.stepper:
         assert exercise.stepper[0] in recipes()
+
+
+def test_each_is_explained_on_a_page():
+    pages = {exercise.page for exercise in EXERCISES.values()}
+    if (DOCS / "learn" / "fresh.md").is_file():  # one page, where there are to be three
+        pages = {page for page in pages if "fresh_" not in page}
+    assert len(pages) >= 6
+    assert [page for page in pages if not (DOCS / f"{page}.md").is_file()] == []
 
 
 def test_the_arguments_are_those_of_the_kernel():

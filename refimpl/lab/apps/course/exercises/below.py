@@ -37,7 +37,7 @@ def below(k, c, n):
 
 # ---- what follows is the course's ----
 
-PAGE = "learn/pool"
+PAGE = "learn/frontier"
 REFERENCE = "refimpl.streams:below"
 BESIDE = "The reference checks its arguments in `refimpl/_check.py`, then is the last two lines."
 REFUSES = True

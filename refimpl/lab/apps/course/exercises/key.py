@@ -29,7 +29,7 @@ def key(*parts):
 
 # ---- what follows is the course's ----
 
-PAGE = "learn/pool"
+PAGE = "learn/frontier"
 REFERENCE = "refimpl.streams:key"
 BESIDE = "The reference lets the last part be an array, so that many keys are made at once."
 HINTS = (

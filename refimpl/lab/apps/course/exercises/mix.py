@@ -30,7 +30,7 @@ def mix(x):
 
 # ---- what follows is the course's ----
 
-PAGE = "learn/pool"
+PAGE = "learn/frontier"
 REFERENCE = "refimpl.streams:mix"
 BESIDE = "The reference is the same three lines; it also refuses what is no integer in range."
 HINTS = (

@@ -30,7 +30,7 @@ def uniform(k, c):
 
 # ---- what follows is the course's ----
 
-PAGE = "learn/pool"
+PAGE = "learn/frontier"
 REFERENCE = "refimpl.streams:uniform"
 BESIDE = (
     "The reference writes `& MASK` for modulo 2**64, which is right for integers and arrays, and "
