@@ -20,11 +20,12 @@ extensions = [
     "settings_table",
     "gallery",
     "teaching",
+    "drawings",
     "dead_links",
 ]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "_ext", "tutorial_table.md"]
+exclude_patterns = ["_build", "_ext", "_drawings", "tutorial_table.md"]
 html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"
