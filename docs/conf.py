@@ -21,6 +21,8 @@ extensions = [
     "gallery",
     "teaching",
     "drawings",
+    "folding",
+    "beside",
     "dead_links",
 ]
 myst_enable_extensions = ["dollarmath"]
