@@ -23,6 +23,7 @@ extensions = [
     "drawings",
     "folding",
     "beside",
+    "live_steppers",
     "dead_links",
 ]
 myst_enable_extensions = ["dollarmath"]
