@@ -25,6 +25,8 @@ extensions = [
     "beside",
     "live_steppers",
     "dead_links",
+    "table_charts",
+    "page_mends",
 ]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -32,6 +34,7 @@ exclude_patterns = ["_build", "_ext", "_drawings", "tutorial_table.md"]
 html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"
+html_css_files = ["site.css"]
 html_static_path = ["_static"]
 numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
