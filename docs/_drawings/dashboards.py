@@ -3,8 +3,9 @@
 import numpy as np
 
 import refimpl as gnn
-from _drawings.course import M, dashboard_run
+from _drawings.course import dashboard_run
 from _drawings.svg import Axes, Drawing, Panel
+from refimpl.lab.apps.stepper.course import M
 
 SIDE, LEFT = 26, 62
 WHO = {None: "gone", 0: "strong", 1: "warm"}  # the kinds of tiles, or of entries by column

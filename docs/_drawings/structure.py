@@ -3,8 +3,8 @@
 import numpy as np
 
 import refimpl as gnn
-from _drawings.course import graph
 from _drawings.svg import Drawing, Panel
+from refimpl.lab.apps.stepper.course import six_nodes
 from refimpl.lab.training.pool import Pool
 from refimpl.samplers.edge import edge_weights
 
@@ -13,7 +13,7 @@ SAMPLING, TRAINING = 2, 1  # what one subgraph and one step take, in the pool's 
 
 def alias_table():
     """Return the alias table of the six edges: equal parts of at most two edges each."""
-    tails, heads, weights = edge_weights(graph())
+    tails, heads, weights = edge_weights(six_nodes())
     table = gnn.samplers.alias_build(weights)
     names = [f"{u}-{v}" for u, v in zip(tails, heads, strict=True)]
     told = "; ".join(
@@ -38,7 +38,7 @@ def alias_table():
 
 def transpose():
     """Return where the permutation puts each value: the entries of row 0 are followed."""
-    six = graph()
+    six = six_nodes()
     perm, side, left = gnn.transpose_perm(six), 27, 6
     row_of = np.repeat(np.arange(six.n), six.degrees())
     kinds = [("soft", "plain")[row % 2] for row in row_of]
@@ -154,7 +154,7 @@ def pool_timeline():
 
 def sage_step():
     """Return the products of one GraphSAGE layer and the classifier, with their shapes."""
-    six = graph()
+    six = six_nodes()
     sampler = gnn.Sampler("pin_tile", m=2, n=6)
     (sub,) = gnn.sample_many(six, sampler, 7, 0, 1)
     A = gnn.adjacency.row_norm(sub.graph, sub.transpose_perm)
