@@ -53,7 +53,7 @@ def transpose():
         panel.cells(left, y, shown, followed, side=side, size=13)
     for j, k in sorted(enumerate(place.tolist()), key=lambda pair: row_of[pair[0]] == 0):
         ends = left + side * (j + 0.5), 70, left + side * (k + 0.5), 150
-        panel.arrow(*ends, "line" if row_of[j] == 0 else "grid")
+        panel.arrow(*ends, "line" if row_of[j] == 0 else "thin")
     for v in range(six.n):
         middle = left + side * (six.start[v] + six.end[v]) / 2
         panel.words(middle, 30, f"row {v}" if v < 5 else "5", kind="muted", size=12)

@@ -22,8 +22,8 @@ The numbers are read from the table, so they stand in one place.
 import re
 
 from docutils import nodes
-from folding import folded
 from docutils.parsers.rst import directives
+from folding import folded
 from sphinx.util.docutils import SphinxDirective
 
 NUMBER = re.compile(r"[~*]*(-?\d[\d,]*(?:\.\d+)?)(?:x|%)?[*!]*")
