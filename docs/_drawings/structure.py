@@ -135,7 +135,7 @@ def pool_timeline():
         (2, True, "The same, drawn in the background"),
     ):
         bars = timeline(size, background)
-        end, scale = max(bar[2] for bar in bars), 22
+        end, scale = max(bar[2] for bar in bars), 21
         samples = ", ".join(f"{n} from {a} to {b}" for _, a, b, n, sample in bars if sample)
         panel = Panel(280, 128, title, f"Subgraphs are drawn: {samples}. Four steps end at {end}.")
         panel.head(title)
