@@ -19,6 +19,7 @@ extensions = [
     "api_reference",
     "settings_table",
     "gallery",
+    "exercise_list",
     "teaching",
     "drawings",
     "folding",
