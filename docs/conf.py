@@ -21,6 +21,9 @@ extensions = [
     "gallery",
     "exercise_list",
     "teaching",
+    "drawings",
+    "folding",
+    "beside",
     "live_steppers",
     "kernel_pages",
     "playground",
@@ -30,7 +33,7 @@ extensions = [
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "_ext", "tutorial_table.md"]
+exclude_patterns = ["_build", "_ext", "_drawings", "tutorial_table.md"]
 html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"

@@ -23,6 +23,7 @@ import re
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from folding import folded
 from sphinx.util.docutils import SphinxDirective
 
 NUMBER = re.compile(r"[~*]*(-?\d[\d,]*(?:\.\d+)?)(?:x|%)?[*!]*")
@@ -61,9 +62,7 @@ class ChartedTable(SphinxDirective):
         chart = nodes.raw("", bars(self.arguments[0], rows, self.options), format="html")
         if "fold" not in self.options:
             return [chart, *parsed]
-        summary = "<details class='folded'><summary>The table</summary>"
-        ends = (nodes.raw("", text, format="html") for text in (summary, "</details>"))
-        return [chart, next(ends), *parsed, next(ends)]
+        return [chart, folded("The table", *parsed)]
 
 
 def rows_of(table, options):
