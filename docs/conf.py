@@ -5,6 +5,7 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path.insert(1, str(Path(__file__).parent))
 
 project = "minibatch-gnn"
 copyright = "2026, the minibatch-gnn authors"
@@ -20,6 +21,7 @@ extensions = [
     "settings_table",
     "gallery",
     "teaching",
+    "lectures",
     "dead_links",
 ]
 myst_enable_extensions = ["dollarmath"]
@@ -28,6 +30,7 @@ exclude_patterns = ["_build", "_ext", "tutorial_table.md"]
 html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"
+templates_path = ["_templates"]
 html_static_path = ["_static"]
 numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
