@@ -5,7 +5,6 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
-sys.path.insert(1, str(Path(__file__).parent))
 
 project = "minibatch-gnn"
 copyright = "2026, the minibatch-gnn authors"
@@ -21,12 +20,15 @@ extensions = [
     "settings_table",
     "gallery",
     "teaching",
+    "drawings",
+    "folding",
+    "beside",
     "lectures",
     "dead_links",
 ]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "_ext", "tutorial_table.md"]
+exclude_patterns = ["_build", "_ext", "_drawings", "tutorial_table.md"]
 html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"

@@ -23,6 +23,7 @@ import sys
 from pathlib import Path
 
 from docutils import nodes
+from folding import folded
 from settings_table import row
 from sphinx.util.docutils import SphinxDirective
 
@@ -102,12 +103,6 @@ def made_table(titles, lines, widths=None):
     return table
 
 
-def folded(summary, node):
-    """Return nodes that show one when it is opened."""
-    begin = f"<details><summary>{summary}</summary>"
-    return [nodes.raw("", begin, format="html"), node, nodes.raw("", "</details>", format="html")]
-
-
 def link(words, id):
     """Return a link to the place of a figure in the gallery."""
     return nodes.reference("", words, refuri=f"figures.html#{anchor(id)}", internal=True)
@@ -132,7 +127,7 @@ def body_of(id):
     found.append(made_table(("the paper", "here", "so it"), claims, (5, 5, 4)))
     if "lacking" in about:
         found.append(text(about["lacking"]))
-    found += folded("The numbers", made_table(result["titles"], result["table"]))
+    found += [folded("The numbers", made_table(result["titles"], result["table"]))]
     machine, settings = result["machine"], result["settings"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     data = f"data {settings['data']}, " if settings["data"] else ""

@@ -10,7 +10,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +32,7 @@ STATEMENT = re.compile(
     r"(IPDPS'19|JPDC'21|VLDB'24|FreshGNN) (Equation|Theorem)s? (\d+(?:(?:, | and )\d+)*)"
 )
 OF_BOTH = re.compile(r"(Equation|Theorem) (\d+) of both papers")  # the first two
+LONGEST = 110  # letters of a statement that is shown whole
 NUMBERED = re.compile(r"\b([IJV]\d+)\b")  # an algorithm, in docs/errata.md
 
 
@@ -65,6 +66,27 @@ def load_algorithms():
     """Return the entries of docs/algorithms.toml by key, as "jpdc21:3"."""
     entries = tomllib.loads((DOCS / "algorithms.toml").read_text())["algorithm"]
     return {f"{entry['paper']}:{entry['number']}": entry for entry in entries}
+
+
+def load_paraphrases():
+    """Return docs/paraphrases.toml: by algorithm, then by line, what the line says."""
+    return tomllib.loads((DOCS / "paraphrases.toml").read_text())
+
+
+def check_paraphrases(found):
+    """Raise ValueError unless all lines that are not silent have words, and no others have."""
+    algorithms = load_algorithms()
+    if unknown := set(found) - set(algorithms):
+        raise ValueError(f"paraphrases of {sorted(unknown)}, which are no algorithms")
+    for key, algorithm in algorithms.items():
+        printed = set(range(1, algorithm["lines"] + 1)) - set(algorithm["silent"])
+        said = {int(number) for number in found.get(key, {})}
+        for what, lines in (
+            ("lines without words", printed - said),
+            ("words without a line", said - printed),
+        ):
+            if lines:
+                raise ValueError(f"{key}: {what}: {sorted(lines)}")
 
 
 def read_errata():
@@ -288,6 +310,91 @@ def paper_lines(key):
         if lines:
             raise ValueError(f"{key}: {what}: {sorted(lines)}")
     return [PaperLine(n, code.get(n, []), pairs.get(n, [])) for n in sorted(printed)]
+
+
+class BesideRow(NamedTuple):
+    """Lines of a paper that are the same code, and that code."""
+
+    lines: list[PaperLine]
+    code: list[CodeLine]
+    errata: list[papers.Gist]
+
+
+def beside_code(key):
+    """Return the BesideRows of an algorithm, in the paper's order, without silent lines.
+
+    Code that stands for more than two lines is shown with the first of them, and with another only
+    if that has no other code. Lines that follow each other with the same code are one row.
+    """
+    lines, silent = paper_lines(key), load_algorithms()[key]["silent"]
+    serves = Counter((code.path, code.row) for line in lines for code in line.code)
+    rows: list[BesideRow] = []
+    seen: set = set()
+    for line in lines:
+        if line.number in silent:
+            continue
+        places = {(code.path, code.row): code for code in line.code}
+        code = [one for at, one in places.items() if at not in seen or serves[at] < 3]
+        code = code or line.code
+        seen |= set(places)
+        errata = dict.fromkeys(gist for one in code for gist in one.errata)
+        told = {gist.id for gist in errata}
+        errata |= dict.fromkeys(
+            papers.Gist(id, "") for id in errata_at(key, line) if id not in told
+        )
+        if rows and rows[-1].code == code:
+            rows[-1].lines.append(line)
+            rows[-1].errata[:] = dict.fromkeys([*rows[-1].errata, *errata])
+        else:
+            rows.append(BesideRow([line], code, list(errata)))
+    return rows
+
+
+def errata_at(key, line):
+    """Return the ids of the errata whose place in the paper is this line."""
+    algorithm = load_algorithms()[key]
+    name = f"{LETTERS[algorithm['paper']]}{algorithm['number']}"
+    found = []
+    for erratum in read_errata():
+        for first, last in re.findall(rf"\b{name}:(\d+)(?:-(\d+))?", erratum.where):
+            if int(first) <= line.number <= int(last or first):
+                found.append(erratum.id)
+    return found
+
+
+@cache
+def parsed(path):
+    """Return the rows of a file of refimpl, and its tree."""
+    source = dict(whole_reference())[path]
+    return source.splitlines(), ast.parse(source)
+
+
+def statement(path, row):
+    """Return the statement that begins in a row, in one row and without its comments.
+
+    Of a loop, a branch or a function it is what stands before its body. It is indented as far as in
+    the body of the function or class around it; the end of a long one is left out.
+    """
+    rows, tree = parsed(path)
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and node.lineno <= row <= (node.end_lineno or row)
+    ]
+    here = max(around, key=lambda node: (node.lineno, node.col_offset))
+    outer = [
+        node for node in around if isinstance(node, ast.FunctionDef | ast.ClassDef) and node != here
+    ]
+    body = getattr(here, "body", None)
+    last = body[0].lineno - 1 if body else here.end_lineno or row
+    shown = [re.sub(r"\s*  # .*$", "", text).strip() for text in rows[row - 1 : max(last, row)]]
+    text = re.sub(r"([(\[{]) ", r"\1", " ".join(filter(None, shown)))
+    text = re.sub(r",? ([)\]}])", r"\1", text)
+    if len(text) > LONGEST:
+        cut = text.find(', "') if ', "' in text else text.rfind(", ", 0, LONGEST)
+        text = f"{text[:cut]}, ..)"
+    base = max((node.body[0].col_offset for node in outer), default=0)
+    return " " * max(here.col_offset - base, 0) + text
 
 
 def errata_of(keys):

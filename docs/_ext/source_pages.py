@@ -13,7 +13,10 @@ FOLDER = "source"  # of the built pages
 
 
 class numbered_code(nodes.literal_block):
-    """Rows of a source file; `rows` are the numbers of its lines, which may have gaps."""
+    """Rows of a source file; `rows` are the numbers of its lines, which may have gaps.
+
+    Links lead to its rows on the page, unless `anchored` is False.
+    """
 
 
 class source_link(nodes.reference):
@@ -47,7 +50,8 @@ def block_in_html(code, path, rows, number_link, errata_uri, id_of):
             lambda found: f'<a href="{errata_uri}#{found[0].lower()}">{found[0]}</a>', line
         )
         number = f'<a class="linenos" href="{number_link(row)}">{row:>{width}}</a>'
-        html.append(f'<span class="code-row" id="{id_of(row)}">{number}{line}\n</span>')
+        name = f' id="{id_of(row)}"' if id_of else ""
+        html.append(f'<span class="code-row"{name}>{number}{line}\n</span>')
     return (
         '<div class="highlight-python notranslate numbered-code"><div class="highlight"><pre>'
         + "".join(html)
@@ -67,7 +71,7 @@ def visit_numbered_code(translator, node):
             node["rows"],
             number_link=lambda row: f"{page}#L{row}",
             errata_uri=builder.get_relative_uri(here, "errata"),
-            id_of=lambda row: anchor(path, row),
+            id_of=(lambda row: anchor(path, row)) if node.get("anchored", True) else None,
         )
     )
     raise nodes.SkipNode
@@ -146,7 +150,10 @@ def link_to(path, row, text, *, here=True):
 def resolve_source_links(app, doctree, docname):
     """Point each `source_link` at the row on this page, if it is shown here, or at its file."""
     shown = {
-        (block["path"], row) for block in doctree.findall(numbered_code) for row in block["rows"]
+        (block["path"], row)
+        for block in doctree.findall(numbered_code)
+        if block.get("anchored", True)
+        for row in block["rows"]
     }
     for link in list(doctree.findall(source_link)):
         path, row = link["path"], link["row"]

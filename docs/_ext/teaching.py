@@ -1,12 +1,12 @@
 """Directives of the pages that teach: code, line tables, examples and errata from the source.
 
-    reference-code     the source of "module:name", as it is, without docstrings
-    algorithm-lines    which line of the reference is which line of the paper
-    kernel-lines       which kernels its lines call, and where fastimpl has them
+    reference-code     the source of "module:name", as it is, without docstrings; with the
+                       option `fold` it is closed at first, under these words
+    kernel-lines       which kernels its lines call, and where fastimpl has them, folded
     algorithm-index    every numbered algorithm of the papers, its page and its functions
     equation-index     every numbered equation and theorem, and its functions
     worked-example     Python that runs when the page is built, and what it prints
-    errata-of          the rows of errata.md that touch algorithms
+    errata-of          the rows of errata.md that touch algorithms, folded
     source (a role)    a link to a source file: {source}`fastimpl/_graph.pyx`
 
 Wherever text says E-B3, it becomes a link to that row of errata.md.
@@ -19,6 +19,7 @@ from pathlib import Path
 import worked_examples
 from api_reference import ancestors
 from docutils import nodes
+from folding import folded
 from kernel_lines import kernel_lines
 from paper_lines import (
     DOCS,
@@ -28,7 +29,6 @@ from paper_lines import (
     errata_of,
     load_algorithms,
     load_statements,
-    paper_lines,
     source_of,
 )
 from source_pages import link_to, numbered_code
@@ -43,6 +43,7 @@ class ReferenceCode(SphinxDirective):
 
     required_arguments = 1
     final_argument_whitespace = True
+    option_spec = {"fold": str}
 
     def run(self):
         blocks = []
@@ -65,7 +66,7 @@ class ReferenceCode(SphinxDirective):
             block["language"] = "python"
             self.set_source_info(block)
             blocks += [link, block]
-        return blocks
+        return [folded(self.options["fold"], *blocks)] if "fold" in self.options else blocks
 
 
 def docstring_rows(source):
@@ -82,50 +83,6 @@ def docstring_rows(source):
             if not lines[first.end_lineno].strip():
                 rows.add(first.end_lineno + 1)
     return rows
-
-
-class AlgorithmLines(SphinxDirective):
-    """A table: line of the paper, line of the source, code, errata."""
-
-    required_arguments = 1
-
-    def run(self):
-        key = self.arguments[0]
-        try:
-            lines = paper_lines(key)
-        except ValueError as error:
-            raise self.error(f"algorithm-lines: {error}") from error
-        algorithm = load_algorithms()[key]
-        self.env.note_dependency(str(DOCS / "algorithms.toml"))
-        for path in {code.path for line in lines for code in line.code}:
-            self.env.note_dependency(str(PACKAGES / path))
-        restated = algorithm.get("same_as")
-        head = [f"line of {TITLES[algorithm['paper']]} Algorithm {algorithm['number']}"]
-        if restated:
-            head.append(f"line of JPDC'21 Algorithm {restated}")
-        return [table([*head, "source", "code", "errata"], list(table_rows(lines, restated)))]
-
-
-def table_rows(lines, restated):
-    """Yield rows of cells: one a line of code; runs of lines without code are one row."""
-    silent = []
-    for line in [*lines, None]:
-        if line is not None and not line.code:
-            silent.append(line.number)
-            continue
-        if silent:
-            span = str(silent[0]) if len(silent) == 1 else f"{silent[0]}–{silent[-1]}"
-            note = nodes.emphasis("", "ends a block, or is a comment")
-            yield [[nodes.Text(span)], *([[]] if restated else []), [], [note], []]
-            silent = []
-        for k, code in enumerate(line.code if line else ()):
-            numbers = [[nodes.Text(str(line.number) if k == 0 else "")]]
-            if restated:
-                others = ", ".join(map(str, line.same_as))
-                numbers.append([nodes.Text(others if k == 0 else "")])
-            place = link_to(code.path, code.row, f"{Path(code.path).name}:{code.row}")
-            shown = nodes.literal(code.code, code.code, classes=["code", "highlight"])
-            yield [*numbers, [place], [shown], [nodes.Text("; ".join(map(str, code.errata)))]]
 
 
 def table(head, rows):
@@ -166,7 +123,8 @@ class KernelLines(SphinxDirective):
             ]
             for row in rows
         ]
-        return [table([head, "both packages", "kernel in refimpl", "in fastimpl"], cells)]
+        shown = table([head, "both packages", "kernel in refimpl", "in fastimpl"], cells)
+        return [folded(f"The {len(cells)} kernels that these lines call", shown)]
 
 
 def link_to_row(path, row, name=""):
@@ -284,7 +242,9 @@ class ErrataOf(SphinxDirective):
         self.env.note_dependency(str(DOCS / "errata.md"))
         if not errata:
             return self.parse_text_to_nodes("No erratum touches these lines.")
-        return self.parse_text_to_nodes(TABLE_HEAD + "\n".join(e.row for e in errata) + "\n")
+        rows = self.parse_text_to_nodes(TABLE_HEAD + "\n".join(e.row for e in errata) + "\n")
+        count = f"{len(errata)} errata touch" if len(errata) > 1 else "One erratum touches"
+        return [folded(f"{count} these lines", *rows)]
 
 
 class SourceRole(SphinxRole):
@@ -361,7 +321,6 @@ def always_read(app, env, added, changed, removed):
 
 def setup(app):
     app.add_directive("reference-code", ReferenceCode)
-    app.add_directive("algorithm-lines", AlgorithmLines)
     app.add_directive("kernel-lines", KernelLines)
     app.add_directive("algorithm-index", AlgorithmIndex)
     app.add_directive("equation-index", EquationIndex)

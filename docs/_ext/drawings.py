@@ -1,0 +1,98 @@
+"""The directive of figures that are made from the code when the pages are built.
+
+```{drawing} frontier-steps      a figure of docs/_drawings, with its content as the caption
+:form: pins                      an option is a keyword argument of the figure's function
+```
+"""
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+DOCS = Path(__file__).parents[1]
+if str(DOCS) not in sys.path:
+    sys.path.append(str(DOCS))
+
+from _drawings import drawings  # noqa: E402
+
+PAGE = re.compile(r'href="page:([^"]+)"')
+
+
+class drawing_panels(nodes.General, nodes.Element):
+    """The pictures of a drawing; `panels` are their SVG, with links as "page:learn/frontier"."""
+
+
+def options_of(functions):
+    """Return the options of the directive: the keyword arguments of all drawings."""
+    names = {name for function in functions for name in inspect.signature(function).parameters}
+    return dict.fromkeys(sorted(names), str)
+
+
+class DrawingDirective(SphinxDirective):
+    """Show a drawing; the content is its caption, by default its title."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec = options_of(drawings().values())
+
+    def run(self):
+        name, known = self.arguments[0], drawings()
+        if name not in known:
+            raise self.error(f"drawing: {name!r} is none of {', '.join(known)}")
+        try:
+            drawing = known[name](**self.options)
+        except (TypeError, KeyError, ValueError) as error:
+            raise self.error(f"drawing: {name} {self.options}: {error}") from error
+        number = self.env.new_serialno("drawing")
+        figure = nodes.figure(classes=["drawing"])
+        self.set_source_info(figure)
+        markup = [panel.markup(f"drawing-{number}-{k}") for k, panel in enumerate(drawing.panels)]
+        for page in {page for one in markup for page in PAGE.findall(one)}:
+            if page not in self.env.found_docs:
+                raise self.error(f"drawing: {name} leads to {page}, which is no page")
+        figure += drawing_panels("", panels=markup)
+        caption = nodes.caption()
+        if self.content:
+            said = self.parse_content_to_nodes()
+            caption += said[0].children if len(said) == 1 else said
+        else:
+            caption += nodes.Text(drawing.title)
+        figure += caption
+        pages_with_drawings(self.env).add(self.env.docname)
+        return [figure]
+
+
+def pages_with_drawings(env):
+    if not hasattr(env, "drawing_pages"):
+        env.drawing_pages = set()
+    return env.drawing_pages
+
+
+def always_read(app, env, added, changed, removed):
+    """Read pages with drawings again: what they show depends on all of the code."""
+    return sorted(pages_with_drawings(env) - removed)
+
+
+def visit_panels(translator, node):
+    """Write the pictures."""
+    builder = translator.builder
+    here = builder.current_docname
+
+    def uri(found):
+        return f'href="{builder.get_relative_uri(here, found[1])}"'
+
+    panels = "".join(PAGE.sub(uri, panel) for panel in node["panels"])
+    translator.body.append(f'<div class="panels">{panels}</div>\n')
+    raise nodes.SkipNode
+
+
+def setup(app):
+    app.add_node(drawing_panels, html=(visit_panels, None))
+    app.add_directive("drawing", DrawingDirective)
+    app.connect("env-get-outdated", always_read)
+    app.add_css_file("drawings.css")
+    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
