@@ -20,6 +20,7 @@ extensions = [
     "settings_table",
     "gallery",
     "teaching",
+    "live_steppers",
     "drawings",
     "folding",
     "beside",

@@ -11,6 +11,7 @@ from sphinx.util import logging
 LOGGER = logging.getLogger(__name__)
 LINK = re.compile(r"""<(?:a|img|link|script)\b[^>]*?\s(?:href|src)="([^"]*)\"""")
 ID = re.compile(r"""\s(?:id|name)="([^"]+)\"""")
+STEPS = re.compile(r"""<body data-steps="(\d+)">""")  # of a stepper, which opens at each of them
 
 
 def dead_links(folder, names):
@@ -23,7 +24,11 @@ def dead_links(folder, names):
 
     @cache
     def ids_of(path):
-        return {"", *ID.findall(text_of(path))} if path.suffix == ".html" else {""}
+        if path.suffix != ".html":
+            return {""}
+        steps = STEPS.search(text_of(path))
+        numbers = range(1, int(steps[1]) + 1) if steps else ()
+        return {"", *ID.findall(text_of(path)), *map(str, numbers)}
 
     dead = []
     for name in names:

@@ -37,6 +37,27 @@ function same(a, b) {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
+// ----------------------------------------------------------------------------- light and dark
+
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+let theme = new URLSearchParams(location.search).get("theme");
+
+function showTheme() {
+  const dark = theme === "dark" || (theme !== "light" && prefersDark.matches);
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+}
+
+prefersDark.addEventListener("change", showTheme);
+window.addEventListener("message", (event) => {
+  // from the page that this one is embedded in, which says which of its themes is chosen
+  if (event.source !== window.parent || typeof event.data !== "object" || event.data === null) return;
+  if (!["light", "dark", "auto"].includes(event.data.theme)) return;
+  theme = event.data.theme;
+  showTheme();
+});
+showTheme();
+if (window.parent !== window) window.parent.postMessage({ stepper: trace.name }, "*");
+
 // ---------------------------------------------------------------------------------- the code
 
 const functionBodies = trace.functions.map((f) =>

@@ -30,21 +30,56 @@ def page(recipe, recording, seed=None):
     -------
     str
     """
-    parts = {name: _part(f"page.{name}") for name in ("html", "css", "js")}
-    data = json.dumps(page_data(recipe, recording, seed), ensure_ascii=False)
-    values = {
+    style, script = _part("css"), _part("js")
+    return _filled(
+        recipe,
+        page_data(recipe, recording, seed),
+        style=f"<style>{style}</style>",
+        script=f"<script>{script}</script>",
+        style_source=f"'{_hash(style)}'",
+        script_source=f"'{_hash(script)}'",
+    )
+
+
+def site_pages(recordings):
+    """Return the files of a folder with a page for each stepper, which share script and style.
+
+    Parameters
+    ----------
+    recordings : iterable of (Recipe, Recording)
+
+    Returns
+    -------
+    dict of str to str
+        The name of each file and its text.
+    """
+    files_of = {"stepper.css": _part("css"), "stepper.js": _part("js")}
+    for recipe, recording in recordings:
+        files_of[f"{recipe.name}.html"] = _filled(
+            recipe,
+            page_data(recipe, recording),
+            style='<link rel="stylesheet" href="stepper.css">',
+            script='<script src="stepper.js"></script>',
+            style_source="'self'",
+            script_source="'self'",
+        )
+    return files_of
+
+
+def _filled(recipe, data, **values):
+    """Return the page's HTML with its `data` and the other values in their places."""
+    text = json.dumps(data, ensure_ascii=False)
+    values |= {
         "title": html.escape(recipe.title),
-        "css": parts["css"],
-        "js": parts["js"],
-        "css_hash": _hash(parts["css"]),
-        "js_hash": _hash(parts["js"]),
-        "data": data.replace("<", "\\u003c"),  # no "</script>" in a string ends the element
+        "steps": str(len(data["steps"])),
+        "data": text.replace("<", "\\u003c"),  # no "</script>" in a string ends the element
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], parts["html"])
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], _part("html"))
 
 
-def _part(name):
-    return files("refimpl.lab.apps.stepper").joinpath(name).read_text(encoding="utf-8")
+def _part(kind):
+    """Return the page's "html", "css" or "js"."""
+    return files("refimpl.lab.apps.stepper").joinpath(f"page.{kind}").read_text(encoding="utf-8")
 
 
 def _hash(text):

@@ -1,0 +1,21 @@
+"use strict";
+// The page's side of its steppers: it tells them its theme, and brings the one into view that a link opens.
+
+const frames = () => [...document.querySelectorAll("figure.stepper > iframe")];
+
+function tellTheme(target) {
+  const theme = document.body.dataset.theme || "auto";
+  target.postMessage({ theme }, "*"); // a page opened from a file has no origin to name
+}
+
+window.addEventListener("message", (event) => {
+  if (frames().some((frame) => frame.contentWindow === event.source)) tellTheme(event.source);
+});
+new MutationObserver(() => frames().forEach((frame) => tellTheme(frame.contentWindow)))
+  .observe(document.body, { attributeFilter: ["data-theme"] });
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a.step[target^="stepper-"]');
+  const frame = link && frames().find((one) => one.name === link.target);
+  if (frame) frame.scrollIntoView({ block: "nearest" });
+});
