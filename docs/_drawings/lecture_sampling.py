@@ -26,7 +26,7 @@ def spring_layout(adjacency, rounds=300):
     return places / places.max(axis=0)
 
 
-def hops(roots=(16,), most=3):
+def hops(roots=(24,), most=3):
     """Return the karate club with the nodes that one root needs, hop after hop."""
     club = gnn.lab.data.karate()
     places = 14 + spring_layout(club.to_scipy().toarray() > 0) * (212, 172)
@@ -44,8 +44,8 @@ def hops(roots=(16,), most=3):
         for v, (x, y) in enumerate(places.tolist()):
             kind = "strong" if v in last else "warm" if v in met else "plain"
             panel.add("circle", cx=x, cy=y, r=6.5, kind=f"d-{kind}")
-        unit = "node" if len(met) == 1 else "nodes"
-        panel.words(120, 218, f"{hop} hops: {len(met)} {unit}", size=19, kind="bold")
+        words = f"{hop} hop{'' if hop == 1 else 's'}: {len(met)} node{'' if len(met) == 1 else 's'}"
+        panel.words(120, 218, words, size=19, kind="bold")
         panels.append(panel)
     return Drawing("What one node needs, hop after hop", panels)
 

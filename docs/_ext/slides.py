@@ -15,7 +15,7 @@
 """
 
 import worked_examples
-from _drawings import drawings
+from drawings import drawings
 from deck_source import DECKS, deck_of, read_deck
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -105,7 +105,7 @@ class Predict(SphinxDirective):
 class Question(Folded):
     """A question with its answer folded."""
 
-    required_arguments = 1
+    required_arguments, optional_arguments = 1, 0
 
     def run(self):
         """Return the question and the answer."""
@@ -260,6 +260,7 @@ def setup(app):
         "columns": Columns,
         "live": Box,
         "aside": Box,
+        "lead": Box,
         "panels": Panels,
         "printed": Printed,
         "agenda": Agenda,
