@@ -20,7 +20,7 @@ def sides():
     panels = []
     for name, arrows in (
         ("two-sided", (("node numbers", 1), ("packs the rows", 0), ("rows", -1))),
-        ("one-sided", (("reads the rows by address", -1),)),
+        ("one-sided", (("reads by address", -1),)),
     ):
         panel = Panel(300, 236, name, f"{name}: " + ", then ".join(words for words, _ in arrows))
         panel.words(150, 12, name, size=20, kind="bold")

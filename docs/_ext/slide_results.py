@@ -40,8 +40,8 @@ def cell_of(address):
         raise ValueError(f"{address!r}: docs/results has no {id!r}")
     result = result_of(id)
     titles, (column, _, name) = result["titles"], column.partition(" > ")
-    if column not in titles:
-        raise ValueError(f"{address!r}: {id} has the columns {titles}")
+    if titles.count(column) != 1:
+        raise ValueError(f"{address!r} names no single column of {id}: {titles}")
     rows = [row for row in result["table"] if all(has(row, titles, cell) for cell in wanted)]
     if len(rows) != 1:
         raise ValueError(f"{address!r} names {len(rows)} rows of {id}, not one")

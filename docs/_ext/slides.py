@@ -44,13 +44,11 @@ class Box(SphinxDirective):
     """Content in a box of one class."""
 
     has_content = True
-    option_spec = {"class": directives.class_option}
 
     def run(self):
         """Return the box."""
         self.assert_has_content()
-        classes = [self.name, *self.options.get("class", ())]
-        return [nodes.container("", *self.parse_content_to_nodes(), classes=classes)]
+        return [nodes.container("", *self.parse_content_to_nodes(), classes=[self.name])]
 
 
 class Folded(SphinxDirective):
@@ -217,7 +215,7 @@ class Printed(SphinxDirective):
     """What code prints. It shares its names with the page's worked examples."""
 
     has_content = True
-    option_spec = {"markdown": directives.flag, "class": directives.class_option}
+    option_spec = {"markdown": directives.flag}
 
     def run(self):
         """Run the code; return what it printed, or nothing."""
@@ -232,7 +230,7 @@ class Printed(SphinxDirective):
             made = self.parse_text_to_nodes(printed)
         else:
             made = [nodes.literal_block(printed, printed.rstrip("\n"), language="text")]
-        return [nodes.container("", *made, classes=self.options.get("class", []))] if printed else []
+        return [nodes.container("", *made, classes=["printed"])] if printed else []
 
 
 class Computed(SphinxRole):
