@@ -2,14 +2,29 @@
 
 from _drawings.svg import Drawing, Panel
 
+IN_TURN = [
+    (0, "sample 1", 0, 2, "soft"),
+    (0, "prune, load, train 1", 2, 5, "strong"),
+    (0, "sample 2", 5, 7, "soft"),
+    (0, "prune ..", 7, 9, "strong"),
+]
+AHEAD = [
+    (0, "sample 1", 0, 2, "soft"),
+    (0, "sample 2", 2, 4, "soft"),
+    (0, "sample 3", 4, 6, "soft"),
+    (1, "prune, load, train 1", 2, 5, "strong"),
+    (1, "prune, load, train 2", 5, 8, "strong"),
+]
+
 
 def bottleneck():
     """Return where features are, and how they come to where they are needed."""
-    panel = Panel(620, 200, "Where features are", "Features in memory that is large and far; a narrow way; the processor that computes.")  # fmt: skip
+    said = "Features in memory that is large and far; a narrow way; the processor that computes."
+    panel = Panel(620, 200, "Where features are", said)
     panel.box(10, 30, 190, 140, "soft", ["features of", "all nodes", "(large, far)"], size=19)
     panel.box(420, 30, 190, 140, "strong", ["one minibatch", "(fast, small)"], size=19)
-    for k, y in enumerate((72, 100, 128)):
-        panel.arrow(204, y, 416, y, "thick" if k == 1 else "thin")
+    for y, kind in ((72, "thin"), (100, "thick"), (128, "thin")):
+        panel.arrow(204, y, 416, y, kind)
     panel.words(310, 50, "rows of L hops", size=19)
     panel.words(310, 156, "in every iteration", size=17, kind="muted")
     return Drawing("Loading features", [panel])
@@ -18,24 +33,22 @@ def bottleneck():
 def sides():
     """Return the messages of a two-sided and of a one-sided fetch between two devices."""
     panels = []
-    for name, arrows in (
-        ("two-sided", (("node numbers", 1), ("packs the rows", 0), ("rows", -1))),
-        ("one-sided", (("reads by address", -1),)),
+    for name, events in (
+        ("two-sided", ("is asked for node numbers", "packs rows", "sends rows")),
+        ("one-sided", ("takes no part; its memory is read by address",)),
     ):
-        panel = Panel(300, 236, name, f"{name}: " + ", then ".join(words for words, _ in arrows))
-        panel.words(150, 12, name, size=20, kind="bold")
-        panel.words(48, 42, "needs", size=17)
-        panel.words(252, 42, "owns", size=17)
-        for x in (48, 252):
+        panel = Panel(360, 236, name, f"{name}: the owner {', '.join(events)}.")
+        panel.words(180, 12, name, size=20, kind="bold")
+        for x, words in ((36, "needs"), (324, "owns")):
+            panel.words(x, 42, words, size=17)
             panel.line(x, 58, x, 226)
-        for k, (words, way) in enumerate(arrows):
-            y = 92 + 54 * k
-            if way == 0:
-                panel.box(186, y - 18, 112, 34, "warm", "packs rows", size=16)
-                continue
-            a, b = (52, 248) if way > 0 else (248, 52)
-            panel.arrow(a, y, b, y + 18, "thick")
-            panel.words(150, y - 14, words, size=16)
+        if name == "two-sided":
+            panel.arrow(40, 88, 320, 104, "thick")
+            panel.words(180, 78, "node numbers", size=17)
+            panel.box(246, 122, 110, 34, "warm", "packs rows", size=17)
+        y, words = (176, "rows") if name == "two-sided" else (106, "reads by address")
+        panel.arrow(320, y, 40, y + 16, "thick")
+        panel.words(180, y - 8, words, size=17)
         panels.append(panel)
     return Drawing("Two ways to fetch rows", panels)
 
@@ -43,16 +56,14 @@ def sides():
 def ahead():
     """Return what can be done before the cache is known, and what cannot."""
     panels = []
-    for name, lanes in (
-        ("in turn", {0: (("sample 1", 0, 2, "soft"), ("prune, load, train 1", 2, 5, "strong"), ("sample 2", 5, 7, "soft"), ("prune ..", 7, 9, "strong"))}),
-        ("sampled ahead", {0: (("sample 1", 0, 2, "soft"), ("sample 2", 2, 4, "soft"), ("sample 3", 4, 6, "soft")), 1: (("prune, load, train 1", 2, 5, "strong"), ("prune, load, train 2", 5, 8, "strong"))}),
-    ):  # fmt: skip
-        rows = 1 + max(lanes)
-        panel = Panel(640, 34 + 48 * rows, f"Timeline, {name}", f"{name}: {'; '.join(w for bars in lanes.values() for w, *_ in bars)}")  # fmt: skip
+    for name, bars in (("in turn", IN_TURN), ("sampled ahead", AHEAD)):
+        lanes = 1 + max(lane for lane, *_ in bars)
+        said = "; ".join(f"{words}, from {start} to {end}" for _, words, start, end, _ in bars)
+        panel = Panel(640, 34 + 48 * lanes, f"Timeline, {name}", said)
         panel.words(4, 12, name, anchor="start", size=18, kind="bold")
-        for lane, bars in lanes.items():
-            for words, start, end, kind in bars:
-                panel.box(4 + start * 70, 28 + lane * 48, (end - start) * 70 - 4, 40, kind, words, size=16)
+        for lane, words, start, end, kind in bars:
+            x, width = 4 + start * 70, (end - start) * 70 - 4
+            panel.box(x, 28 + lane * 48, width, 40, kind, words, size=16)
         panels.append(panel)
     return Drawing("Sampling waits for nothing", panels)
 

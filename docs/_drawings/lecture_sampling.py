@@ -1,17 +1,17 @@
 """Figures of the lecture on sampling subgraphs that the pages do not have."""
 
 import numpy as np
+
+import refimpl as gnn
 from _drawings.course import dashboard_run, frontier_run, graph
 from _drawings.frontier import draw_graph
 from _drawings.svg import Drawing, Panel
-
-import refimpl as gnn
 
 SIDE = 50  # of a Dashboard's entry
 
 
 def spring_layout(adjacency, rounds=300):
-    """Return places in the unit square: neighbours attract, all repel (Fruchterman and Reingold)."""
+    """Return places in the unit square: neighbours attract, all repel (after Fruchterman, Reingold)."""
     n = len(adjacency)
     places = np.random.default_rng(5).random((n, 2))
     near = 1 / np.sqrt(n)
@@ -51,14 +51,16 @@ def hops(roots=(24,), most=3):
 
 
 def board():
-    """Return the Dashboard of pins after each of its operations, entries in the colour of a tile."""
+    """Return the Dashboard of pins after each operation, entries in the colour of their tile."""
     panels = []
     for number, (name, state) in enumerate(dashboard_run("pins")):
         nodes = state["tiles"][0]
         panel = Panel(30 + 8 * SIDE, 108, f"Dashboard, {name}", told(name, state))
         for k, pin in enumerate(state["DB"]):
             kind = "gone" if pin < 0 else ("strong", "warm")[pin]
-            panel.box(15 + k * SIDE, 34, SIDE, 42, kind, "" if pin < 0 else str(nodes[pin]), size=22)
+            panel.box(
+                15 + k * SIDE, 34, SIDE, 42, kind, "" if pin < 0 else str(nodes[pin]), size=22
+            )
             panel.words(15 + (k + 0.5) * SIDE, 92, str(k), kind="muted", size=15)
         for k in state["probes"]:
             panel.arrow(15 + (k + 0.5) * SIDE, 6, 15 + (k + 0.5) * SIDE, 32, "thick")

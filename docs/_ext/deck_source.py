@@ -21,7 +21,9 @@ class Slide(NamedTuple):
 
     def holds(self, directive):
         """Return the arguments of each use of a directive on the slide."""
-        return [found.strip() for found in re.findall(rf"^`+\{{{directive}\}}(.*)$", self.text, re.M)]
+        return [
+            found.strip() for found in re.findall(rf"^`+\{{{directive}\}}(.*)$", self.text, re.M)
+        ]
 
 
 class Part(NamedTuple):

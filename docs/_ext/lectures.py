@@ -9,7 +9,7 @@ import re
 
 import slide_results
 import slides
-from deck_source import DECKS, LECTURES, read_deck
+from deck_source import DECKS, LECTURES
 from docutils import nodes
 from pygments.formatters import HtmlFormatter
 
@@ -77,7 +77,8 @@ def code_colours():
     dark = DARK.get_style_defs("body[data-theme='dark'] .highlight")
     auto = DARK.get_style_defs("body[data-theme='auto'] .highlight")
     seen = "@media screen and (prefers-color-scheme: dark)"
-    return f"{LIGHT.get_style_defs('.highlight')}\n@media screen {{ {dark} }}\n{seen} {{ {auto} }}\n"
+    light = LIGHT.get_style_defs(".highlight")
+    return f"{light}\n@media screen {{ {dark} }}\n{seen} {{ {auto} }}\n"
 
 
 def note_parts(app, env, added, changed, removed):
@@ -95,6 +96,3 @@ def setup(app):
     app.connect("html-page-context", page_context, priority=900)
     app.connect("env-get-outdated", note_parts)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
-
-
-__all__ = ["is_deck", "make_slides", "page_context", "read_deck", "setup"]

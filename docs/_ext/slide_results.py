@@ -1,25 +1,24 @@
 """Numbers and figures of docs/results on slides: nothing measured is typed.
 
-    result ID; CELL; ..; COLUMN      (a role) a cell of a figure's table: of the row that has
-                                        these cells, under this column's title; `layers=2` is a
-                                        cell of one column, `COLUMN > NAME` what stands behind
-                                        "NAME: " in brackets
-    result-lead ..                      (a role) the same, without what stands behind it in brackets
-    outcome CLAIM                       (a role) what became of a claim: holds, holds weaker, ..
-    claim CLAIM                         what a paper says, what was found here, and the outcome;
-                                        content takes the place of what was found
-    outcomes CLAIM ..                   a table of claims with their outcomes
-    bars                                bars, a line each: `label = ID; CELL; ..; COLUMN`
-    result-figure ID N                  panel N of a stored figure, with its legend
+result ID; CELL; ..; COLUMN      (a role) a cell of a figure's table: of the row that has
+                                    these cells, under this column's title; `layers=2` is a
+                                    cell of one column, `COLUMN > NAME` what stands behind
+                                    "NAME: " in brackets, `COLUMN #2` the second of the name
+result-lead ..                      (a role) the same, without what stands behind it in brackets
+outcome CLAIM                       (a role) what became of a claim: holds, holds weaker, ..
+claim CLAIM                         what a paper says, what was found here, and the outcome;
+                                    content takes the place of what was found
+outcomes CLAIM ..                   a table of claims with their outcomes
+bars                                bars, a line each: `label = ID; CELL; ..; COLUMN`
+result-figure ID N                  panel N of a stored figure, with its legend
 """
 
-import re
 from html import escape
-from math import log10
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from gallery import DOCS, RESULTS, inline, known, result_of, title_of, verdict_of
+from result_cells import cell_of, lead, number_in, shares_of
 from settings_table import table_of
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from stored_figures import panel_of
@@ -30,39 +29,6 @@ OUTCOMES = {
     "does not hold here": "not",
     "cannot be tested here": "untested",
 }
-NUMBER = re.compile(r"[+-]?[\d,]+(?:\.\d+)?")
-
-
-def cell_of(address):
-    """Return the text of a cell, by "ID; cell; ..; column"; raise ValueError if there is not one."""
-    id, *wanted, column = (part.strip() for part in address.split(";"))
-    if not (RESULTS / f"{id}.json").is_file():
-        raise ValueError(f"{address!r}: docs/results has no {id!r}")
-    result = result_of(id)
-    titles, (column, _, name) = result["titles"], column.partition(" > ")
-    if titles.count(column) != 1:
-        raise ValueError(f"{address!r} names no single column of {id}: {titles}")
-    rows = [row for row in result["table"] if all(has(row, titles, cell) for cell in wanted)]
-    if len(rows) != 1:
-        raise ValueError(f"{address!r} names {len(rows)} rows of {id}, not one")
-    cell = rows[0][titles.index(column)]
-    return re.search(rf"{re.escape(name)}: ([^;)]+)", cell)[1] if name else cell
-
-
-def has(row, titles, cell):
-    """Return whether a row has a cell, "column=text" in that column, other text in any."""
-    column, mark, text = cell.partition("=")
-    return row[titles.index(column)] == text if mark and column in titles else cell in row
-
-
-def lead(text):
-    """Return a cell without what stands in brackets behind its number."""
-    return text.partition(" (")[0]
-
-
-def number_in(text):
-    """Return the first number of a cell."""
-    return float(NUMBER.search(text)[0].replace(",", ""))
 
 
 def badge(outcome):
@@ -185,20 +151,12 @@ class Bars(SphinxDirective):
             raise self.error(f"bars: {error}") from error
         shares = shares_of([number_in(text) for _, text in found], log="log" in self.options)
         rows = "".join(
-            f'<tr{" class=strong" if name == self.options.get("strong") else ""}>'
+            f"<tr{' class=strong' if name == self.options.get('strong') else ''}>"
             f'<th scope="row">{escape(name)}</th>'
             f'<td><span class="bar" style="--share: {share:.4f}"></span> {escape(text)}</td></tr>'
             for (name, text), share in zip(found, shares, strict=True)
         )
         return [nodes.raw("", f'<table class="bars">{rows}</table>', format="html")]
-
-
-def shares_of(numbers, *, log=False):
-    """Return how long each bar is, the longest being 1; by powers of ten with `log`."""
-    if not log:
-        return [number / max(numbers) for number in numbers]
-    least = log10(min(numbers)) - 0.3
-    return [(log10(number) - least) / (log10(max(numbers)) - least) for number in numbers]
 
 
 class ResultFigure(SphinxDirective):
@@ -220,7 +178,9 @@ class ResultFigure(SphinxDirective):
             svg, legend = panel_of(path, int(number), self.env.new_serialno("stored figure"))
         except ValueError as error:
             raise self.error(f"result-figure: {id}: {error}") from error
-        alt = escape(f"{result_of(id)['title']}. {about[id]['sees']}".replace("\n", " "), quote=True)
+        alt = escape(
+            f"{result_of(id)['title']}. {about[id]['sees']}".replace("\n", " "), quote=True
+        )
         svg = svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
         return [nodes.raw("", f'<div class="stored-figure">{legend}{svg}</div>', format="html")]
 

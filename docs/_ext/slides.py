@@ -1,24 +1,26 @@
 """Directives of slides: what a lecturer says and asks, and how a slide is laid out.
 
-    minutes N            below a part's heading: how long it takes
-    notes                for the speaker: what to say, what to ask, where students stumble
-    predict              a moment for the class, of `:minutes:`; the answer stands in a reveal
-    reveal TITLE         folded until the next key
-    question TEXT        a question for the end, its answer folded
-    columns 3 2          blocks side by side, in these shares; `+++` stands between them
-    live                 what can be tried: links to steppers and the playground
-    agenda               the parts of this deck with their minutes
-    lecture-table        the decks, with their parts, minutes and slides
-    panels NAME 1 3      panels of a drawing, the first being 1, in a size to be read from afar
-    printed              what Python code prints, without the code; with `:markdown:` as Markdown
-    computed (a role)    the value of an expression, in the names of the worked examples so far
+minutes N            below a part's heading: how long it takes
+notes                for the speaker: what to say, what to ask, where students stumble
+predict              a moment for the class, of `:minutes:`; the answer stands in a reveal
+reveal TITLE         folded until the next key
+question TEXT        a question for the end, its answer folded
+columns 3 2          blocks side by side, in these shares; `+++` stands between them
+live                 what can be tried: links to steppers and the playground
+agenda               the parts of this deck with their minutes
+lecture-table        the decks, with their parts, minutes and slides
+panels NAME 1 3      panels of a drawing, the first being 1, in a size to be read from afar
+printed              what Python code prints, without the code; with `:markdown:` as Markdown
+computed (a role)    the value of an expression, in the names of the worked examples so far
 """
 
+from pathlib import Path
+
 import worked_examples
-from drawings import drawings
 from deck_source import DECKS, deck_of, read_deck
 from docutils import nodes
 from docutils.parsers.rst import directives
+from drawings import drawings
 from settings_table import table_of
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from teaching import pages_with_examples
@@ -150,8 +152,8 @@ class Agenda(SphinxDirective):
 
     def run(self):
         """Return the list."""
-        with open(self.env.doc2path(self.env.docname), encoding="utf-8") as file:
-            deck = deck_of(self.env.docname, file.read())
+        text = Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8")
+        deck = deck_of(self.env.docname, text)
         items, slide = [], 2
         for part in deck.parts:
             items.append(
@@ -206,8 +208,9 @@ class Panels(SphinxDirective):
             f"{panels[number - 1].markup(f'slide-{name}-{serial}-{number}')}</div>"
             for number in wanted
         ]
-        below = " below" if "below" in self.options else ""
-        height = f' style="--height: {self.options["height"]}em"' if "height" in self.options else ""
+        below, height = " below" if "below" in self.options else "", ""
+        if "height" in self.options:
+            height = f' style="--height: {float(self.options["height"]):g}em"'
         return [raw(f'<div class="panels{below}"{height}>{"".join(made)}</div>')]
 
 

@@ -5,7 +5,12 @@ import xml.etree.ElementTree as ET
 from html import escape
 
 SVG, LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-MARGINS = (48, 20, 6, 52)  # of a panel's axes, for ticks, labels and title: left, top, right, bottom
+MARGINS = (
+    48,
+    20,
+    6,
+    52,
+)  # of a panel's axes, for ticks, labels and title: left, top, right, bottom
 COLOURS = {  # of refimpl.lab.apps.figures, as the style of the deck calls them
     "#000000": "currentColor",
     "#ffffff": "var(--deck-paper)",
