@@ -11,7 +11,7 @@ SIDE = 50  # of a Dashboard's entry
 
 
 def spring_layout(adjacency, rounds=300):
-    """Return places in the unit square: neighbours attract, all repel (after Fruchterman, Reingold)."""
+    """Return places in the unit square: neighbours attract, all repel."""
     n = len(adjacency)
     places = np.random.default_rng(5).random((n, 2))
     near = 1 / np.sqrt(n)
