@@ -59,6 +59,9 @@ class Recipe(NamedTuple):
         What is run and what to look at, in a few sentences; shown at the top.
     seed : int
         The default of `--seed`.
+    why : dict of str to (dict of str to callable)
+        The name of a function -> how a line of it begins -> what says why the line did what it
+        did, from the function's variables, which are its parameters; see `whys.Whys`.
     """
 
     name: str
@@ -70,11 +73,12 @@ class Recipe(NamedTuple):
     panels: tuple[Panel, ...]
     about: str
     seed: int = 0
+    why: dict[str, dict[str, Callable[..., str]]] = {}
 
     def record(self, seed=None) -> Recording:
         """Run the reference and return the `Recording`; `seed` None takes the recipe's own."""
         seed = self.seed if seed is None else seed
-        return record(lambda: self.call(seed), self.functions, self.view)
+        return record(lambda: self.call(seed), self.functions, self.view, self.why)
 
 
 def graph_picture(positions, edges, roles, *, directed=False):
