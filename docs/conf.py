@@ -20,10 +20,10 @@ extensions = [
     "settings_table",
     "gallery",
     "teaching",
-    "live_steppers",
     "drawings",
     "folding",
     "beside",
+    "live_steppers",
     "lectures",
     "dead_links",
 ]

@@ -62,7 +62,7 @@ class PaperBesideCode(SphinxDirective):
         return [folded(self.options["fold"], block)] if "fold" in self.options else [block]
 
     def said(self, key, line, words, algorithm):
-        """Return the paragraph of one line of the paper, which can be linked to: "jpdc21-2-line-4"."""
+        """Return the paragraph of one line of the paper; its anchor is as "jpdc21-2-line-4"."""
         target = f"{key.replace(':', '-')}-line-{line.number}"
         number = nodes.strong("", str(line.number), classes=["beside-number"])
         (paragraph,) = self.parse_text_to_nodes(words)

@@ -14,7 +14,6 @@ Wherever text says E-B3, it becomes a link to that row of errata.md.
 
 import ast
 import re
-from pathlib import Path
 
 import worked_examples
 from api_reference import ancestors
