@@ -20,6 +20,7 @@ extensions = [
     "settings_table",
     "gallery",
     "teaching",
+    "playground",
     "drawings",
     "folding",
     "beside",

@@ -7,9 +7,10 @@ from docutils import nodes
 from paper_lines import ERRATUM, PACKAGES
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexers import CythonLexer, PythonLexer
+from pygments.lexers import CythonLexer, JavascriptLexer, PythonLexer
 
 FOLDER = "source"  # of the built pages
+LEXERS = {".py": PythonLexer, ".mjs": JavascriptLexer}  # all other files are Cython's
 
 
 class numbered_code(nodes.literal_block):
@@ -35,7 +36,7 @@ def anchor(path, row):
 
 def lines_in_html(code, path):
     """Return the highlighted lines of `code`, each well-formed alone."""
-    lexer = PythonLexer if path.endswith(".py") else CythonLexer
+    lexer = LEXERS.get(Path(path).suffix, CythonLexer)
     # stripnl would drop leading blank rows and shift the numbers of all others
     html = highlight(code, lexer(stripnl=False), HtmlFormatter(nowrap=True))
     return html.removesuffix("\n").split("\n")

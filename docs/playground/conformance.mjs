@@ -12,6 +12,7 @@ import { dashboard } from "./kernels/dashboard.mjs";
 import { Entries, cache_admit, cache_fetch, cache_lookup, cache_read } from "./kernels/entries.mjs";
 import { frontier } from "./kernels/frontier.mjs";
 import { Graph, TypedGraph, induced_subgraph, transpose_perm } from "./kernels/graph.mjs";
+import { layout_of } from "./kernels/layouts.mjs";
 import { epoch_batches, layer_sample, sample_mfg, sample_mfg_many } from "./kernels/neighbor.mjs";
 import { ascending } from "./kernels/nodes.mjs";
 import { pin_tile } from "./kernels/pin_tile.mjs";
@@ -56,7 +57,7 @@ const KERNELS = {
   sample_mfg: ({ graph, roots, fanouts, ...options }) => sample_mfg(graph, roots, fanouts, options),
   sample_mfg_many: ({ graph, batches, fanouts, ...options }) => sample_mfg_many(graph, batches, fanouts, options),
   epoch_batches: ({ ids, batch_size, seed, epoch }) => epoch_batches(ids, batch_size, seed, epoch),
-  prune_mfg: ({ mfg, hit, ...options }) => prune_mfg(mfg, hit, options),
+  prune_mfg: ({ mfg, hit, uses_self, layout }) => prune_mfg(mfg, hit, { uses_self, Layout: layout_of(layout) }),
   live_layers: ({ pruned }) => live_layers(pruned),
   prune_layers: ({ mfg, hit }) => prune_layers(mfg, hit),
   cache_lookup: ({ entries, layer, ids, oldest }) => cache_lookup(entries, layer, ids, oldest),

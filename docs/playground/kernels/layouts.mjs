@@ -1,30 +1,9 @@
-// How the entries of rows are removed from a block, in four layouts besides CSR2.
+// How the entries of rows are removed from a block in other layouts than CSR2, for comparison.
 // See refimpl/history/pruning.py.
 
 import { Block } from "./block.mjs";
-
-// Numbers compared or stored, and their size in bytes.
-function work(ops, touched_bytes) {
-  return { ops, touched_bytes };
-}
-
-// Row bounds in two arrays: an empty row ends where it starts, and nothing moves.
-class Csr2 {
-  constructor(block) {
-    this.source = block;
-    this.end = [...block.end];
-  }
-
-  empty(rows) {
-    for (const i of rows) this.end[i] = this.source.start[i];
-    return work(rows.length, 8 * rows.length);
-  }
-
-  block() {
-    const { start, indices, n_src, edge_ids } = this.source;
-    return new Block(start, this.end, indices, n_src, edge_ids);
-  }
-}
+import { choice } from "./check.mjs";
+import { Csr2, work } from "./pruning.mjs";
 
 // Row pointers in one array: entries behind a removed one move up, row after row.
 class Csr {
@@ -139,4 +118,8 @@ class CooCompact extends Coo {
   }
 }
 
-export const LAYOUTS = { csr2: Csr2, csr: Csr, csr_batched: CsrBatched, coo: Coo, coo_compact: CooCompact };
+const LAYOUTS = { csr2: Csr2, csr: Csr, csr_batched: CsrBatched, coo: Coo, coo_compact: CooCompact };
+
+export function layout_of(name) {
+  return LAYOUTS[choice("layout", name, Object.keys(LAYOUTS))];
+}

@@ -83,4 +83,3 @@ function stable_arguments(score, nodes, p, n = 2 ** 63) {
   if (score.some(Number.isNaN)) throw new BrokenError("score must not be NaN: the gradient is broken");
   return [score, nodes, real("p", p, 0, { high: 1 })];
 }
-

@@ -2,23 +2,45 @@
 // See refimpl/history/pruning.py and compaction.py.
 
 import { Block, MFG } from "./block.mjs";
-import { KindError, ValueError, choice, listed, mask, truth, wrong_kind } from "./check.mjs";
-import { LAYOUTS } from "./layouts.mjs";
+import { KindError, ValueError, listed, mask, truth, wrong_kind } from "./check.mjs";
 
 const DEAD = "pruned must be what prune_mfg returns with uses_self=True";
 
+// Numbers compared or stored, and their size in bytes.
+export function work(ops, touched_bytes) {
+  return { ops, touched_bytes };
+}
+
+// Row bounds in two arrays: an empty row ends where it starts, and nothing moves.
+export class Csr2 {
+  constructor(block) {
+    this.source = block;
+    this.end = [...block.end];
+  }
+
+  empty(rows) {
+    for (const i of rows) this.end[i] = this.source.start[i];
+    return work(rows.length, 8 * rows.length);
+  }
+
+  block() {
+    const { start, indices, n_src, edge_ids } = this.source;
+    return new Block(start, this.end, indices, n_src, edge_ids);
+  }
+}
+
 // FreshGNN, Algorithm 1 lines 6-9, and section 5. From the roots down: a node that is live and not
-// cached is computed, and needs its sources.
-export function prune_mfg(mfg, hit, { uses_self = true, layout = "csr2" } = {}) {
-  hit = prune_arguments(mfg, hit, uses_self, layout);
+// cached is computed, and needs its sources. `Layout` is how entries are removed; the answer is the same.
+export function prune_mfg(mfg, hit, { uses_self = true, Layout = Csr2 } = {}) {
+  hit = prune_arguments(mfg, hit, uses_self);
   const live = [Array(mfg.nodes.at(-1).length).fill(true)];
   const comp = [], blocks = [];
   let ops = 0, touched_bytes = 0;
   for (let l = mfg.blocks.length; l > 0; l--) {
     const block = mfg.blocks[l - 1];
     const computed = live[0].map((needed, i) => needed && !hit[l - 1][i]);
-    const edges = new LAYOUTS[layout](block);
-    const work = edges.empty(places_of(computed.map((stays, i) => !stays && block.start[i] < block.end[i])));
+    const edges = new Layout(block);
+    const done = edges.empty(places_of(computed.map((stays, i) => !stays && block.start[i] < block.end[i])));
     const pruned = edges.block();
     const needed = Array(block.n_src).fill(false);
     if (uses_self) computed.forEach((stays, i) => (needed[i] = stays));
@@ -28,8 +50,8 @@ export function prune_mfg(mfg, hit, { uses_self = true, layout = "csr2" } = {}) 
     live.unshift(needed);
     comp.unshift(computed);
     blocks.unshift(pruned);
-    ops += work.ops;
-    touched_bytes += work.touched_bytes;
+    ops += done.ops;
+    touched_bytes += done.touched_bytes;
   }
   return new PruneResult(new MFG([...mfg.nodes], blocks), live, comp, ops, touched_bytes);
 }
@@ -86,9 +108,8 @@ function rows_of(block, rows, sources) {
   return new Block(start, end, Int32Array.from(indices), sources.length, block.edge_ids === null ? null : edge_ids);
 }
 
-function prune_arguments(mfg, hit, uses_self, layout) {
+function prune_arguments(mfg, hit, uses_self) {
   checked_mfg(mfg);
-  choice("layout", layout, Object.keys(LAYOUTS));
   truth("uses_self", uses_self);
   const L = mfg.blocks.length;
   if (listed("hit", hit, "bool arrays").length !== L) {
