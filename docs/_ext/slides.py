@@ -11,9 +11,11 @@ agenda               the parts of this deck with their minutes
 lecture-table        the decks, with their parts, minutes and slides
 panels NAME 1 3      panels of a drawing, the first being 1, in a size to be read from afar
 printed              what Python code prints, without the code; with `:markdown:` as Markdown
+play (a role)        {play}`text <run=pin_tile&eta=2>`, the playground in a state
 computed (a role)    the value of an expression, in the names of the worked examples so far
 """
 
+import re
 from pathlib import Path
 
 import worked_examples
@@ -23,6 +25,7 @@ from docutils.parsers.rst import directives
 from drawings import drawings
 from settings_table import table_of
 from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.osutil import relative_uri
 from teaching import pages_with_examples
 
 
@@ -236,6 +239,20 @@ class Printed(SphinxDirective):
         return [nodes.container("", *made, classes=["printed"])] if printed else []
 
 
+class Play(SphinxRole):
+    """A link to the playground, which opens in a state: `name=value`, joined by `&`."""
+
+    def run(self):
+        """Return the link."""
+        found = re.fullmatch(r"(.+?)\s*<(\w+=[^<>]*)>", self.text, re.S)
+        if found is None:
+            words = f"play: expected text <name=value&..>, got {self.text!r}"
+            return [], [self.inliner.reporter.error(words, line=self.lineno)]
+        here = self.env.app.builder.get_target_uri(self.env.docname)
+        uri = relative_uri(here, self.env.app.builder.get_target_uri("playground"))
+        return [nodes.reference("", found[1], refuri=f"{uri}#{found[2]}")], []
+
+
 class Computed(SphinxRole):
     """The value of an expression, in the names of the page's worked examples so far."""
 
@@ -269,3 +286,4 @@ def setup(app):
     }.items():
         app.add_directive(name, directive)
     app.add_role("computed", Computed())
+    app.add_role("play", Play())
