@@ -10,7 +10,6 @@ from docs_ext import DOCS, deck_source, result_cells
 
 DECKS = {name: deck_source.read_deck(name) for name in deck_source.DECKS}
 SLIDES = [(name, slide) for name, deck in DECKS.items() for slide in deck.slides]
-FENCE = re.compile(r"^(`{3,})\{([\w-]+)\}.*\n(?:.*\n)*?\1$", re.M)
 ADDRESS = re.compile(r"\{result(?:-lead)?\}`([^`]+)`")
 
 # Numbers that are typed: settings and places in the papers, none of them measured.
@@ -26,23 +25,22 @@ SETTINGS = {
 }
 PLACES = re.compile(
     r"(IPDPS|JPDC|VLDB)'\d\d|(IPDPS|JPDC|ICLR|ICML|PVLDB) 20\d\d|E-[A-Z]\d+|CSR2|section \d(\.\d)*"
-    r"|(Algorithm|Equation|Theorem|Line|line) \d+|FreshGNN Algorithm 1:.*"
+    r"|(Algorithm|Equation|Theorem|[Ll]ines?) \d+( and \d+)?|FreshGNN Algorithm 1:.*"
 )
 
 
-def without(text, *directives):
-    """Return Markdown without some directives and what is in them."""
-    while True:
-        found = next((m for m in FENCE.finditer(text) if m[2] in directives), None)
-        if found is None:
-            return text
-        text = text[: found.start()] + text[found.end() :]
+def blocks(*directives):
+    """Return a pattern of the blocks of some directives, those inside others too."""
+    return re.compile(rf"^(`{{3,}})\{{({'|'.join(directives)})\}}.*\n(?:.*\n)*?\1$", re.M)
+
+
+SILENT = blocks("printed", "panels", "bars", "result-figure", "reference-code", "outcomes")
 
 
 def typed_numbers(text):
     """Return the numbers that the author of a slide wrote, in words that a room reads or hears."""
-    text = without(text, "printed", "panels", "bars", "result-figure", "reference-code", "outcomes")
-    text = re.sub(r"^`{3,}(\{[\w-]+\})?|^:\w+:.*$", "", text, flags=re.M)
+    text = SILENT.sub("", text)
+    text = re.sub(r"^`{3,}\{claim\}.*|^`{3,}(\{[\w-]+\})?|^:\w+:.*$", "", text, flags=re.M)
     text = re.sub(
         r"\{[\w-]+\}`[^`]*`|`[^`]*`|\]\([^)]*\)|\$\$.*?\$\$|\$[^$]*\$", "", text, flags=re.S
     )
@@ -100,11 +98,8 @@ def addresses():
     found = []
     for _, slide in SLIDES:
         found += ADDRESS.findall(slide.text)
-        for block in FENCE.finditer(slide.text):
-            if block[2] == "bars":
-                found += [
-                    line.partition(" = ")[2] for line in block[0].splitlines() if " = " in line
-                ]
+        for block in blocks("bars").finditer(slide.text):
+            found += [line.partition(" = ")[2] for line in block[0].splitlines() if " = " in line]
     return found
 
 

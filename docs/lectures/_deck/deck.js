@@ -98,7 +98,7 @@ function forward() {
   const fold = folded(slides[at]).find((one) => !one.open);
   if (!fold) return show(at + 1);
   fold.open = true;
-  say(fold.querySelector(".inside").textContent);
+  say(fold.querySelector(".inside").innerText);
   report();
 }
 
@@ -268,14 +268,23 @@ addEventListener("message", follow);
 addEventListener("beforeprint", openForPaper);
 addEventListener("afterprint", closeAfterPaper);
 addEventListener("hashchange", () => presenting() && placeOf(location.hash) !== at && show(placeOf(location.hash)));
-document.addEventListener("toggle", () => presenting() && report(), true);
+document.addEventListener("toggle", () => { focusable(); if (presenting()) report(); }, true);
 swipes();
 function fit() {
   root.classList.toggle("present", speaking || wide.matches);
   if (!presenting()) setOverview(false);
   show(presenting() ? placeOf(location.hash) : at);
+  focusable();
+}
+// What scrolls by itself must be reached by keys.
+function focusable() {
+  for (const node of document.querySelectorAll(".slide :is(table, pre, .math-block)")) {
+    if (node.scrollWidth > node.clientWidth) node.tabIndex = 0;
+    else node.removeAttribute("tabindex");
+  }
 }
 wide.addEventListener("change", fit);
+addEventListener("resize", focusable);
 fit();
 setInterval(tick, 1000);
 if (speaking && other) other.postMessage({ deck: root.dataset.deck }, "*");
