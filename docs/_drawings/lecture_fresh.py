@@ -1,5 +1,9 @@
 """Figures of the lecture on FreshGNN that the pages do not have."""
 
+import numpy as np
+
+import refimpl as gnn
+from _drawings.fresh import aside
 from _drawings.svg import Drawing, Panel
 
 IN_TURN = [
@@ -53,6 +57,32 @@ def sides():
     return Drawing("Two ways to fetch rows", panels)
 
 
+def exchange():
+    """Return the rounds of four GPUs on two switches, with words for the last row of a hall."""
+    topology, panels = gnn.loader.Topology.tree((2, 2)), []
+    places = {k: (30 + 60 * k, 118) for k in range(4)} | {4: (60, 66), 5: (180, 66), 6: (120, 16)}
+    plan = gnn.loader.plan_rounds(topology, 1 - np.eye(4, dtype=int))
+    for number, transfers in enumerate(plan, start=1):
+        said = ", ".join(f"{t.source} \u2192 {t.target}" for t in transfers)
+        panel = Panel(240, 188, f"Round {number} of {len(plan)}", said)
+        for a, b, _ in topology.links:
+            if a < b:
+                panel.line(*places[a], *places[b], "thin")
+        for t in transfers:
+            for link in topology.routes[t.source, t.target]:
+                aside(panel, places, *topology.links[link][:2])
+        for v, (x, y) in places.items():
+            if v < topology.devices:
+                panel.add("circle", cx=x, cy=y, r=17, kind="d-soft")
+                panel.words(x, y, str(v), kind="on-soft", size=19)
+            else:
+                panel.box(x - 16, y - 10, 32, 20, "plain")
+        panel.words(120, 152, f"round {number}", kind="bold", size=19)
+        panel.words(120, 176, said, size=17)
+        panels.append(panel)
+    return Drawing("Two pairs of GPUs: each sends to each, round by round", panels)
+
+
 def ahead():
     """Return what can be done before the cache is known, and what cannot."""
     panels = []
@@ -68,4 +98,9 @@ def ahead():
     return Drawing("Sampling waits for nothing", panels)
 
 
-DRAWINGS = {"bottleneck": bottleneck, "two-and-one-sided": sides, "sampled-ahead": ahead}
+DRAWINGS = {
+    "bottleneck": bottleneck,
+    "two-and-one-sided": sides,
+    "sampled-ahead": ahead,
+    "exchange": exchange,
+}

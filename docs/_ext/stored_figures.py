@@ -48,7 +48,7 @@ def panel_of(path, number, serial):
     x, y = left - MARGINS[0], top - MARGINS[1]
     width, height = right - x + MARGINS[2], bottom - y + MARGINS[3]
     root.attrib = {"viewBox": f"{x:.1f} {y:.1f} {width:.1f} {height:.1f}"}
-    text = coloured(ET.tostring(root, encoding="unicode"))
+    text = enlarged(coloured(ET.tostring(root, encoding="unicode")))
     return with_ids_of(text, f"f{serial}-"), legend
 
 
@@ -64,6 +64,15 @@ def limits(axes):
 def coloured(svg):
     """Return an SVG in which fixed colours are those of the page."""
     return re.sub(r"#[0-9a-f]{6}\b", lambda found: COLOURS.get(found[0], found[0]), svg)
+
+
+def enlarged(svg):
+    """Return an SVG whose words are a little larger, legends' most: it is read from afar."""
+    return re.sub(
+        r"font-size: ([\d.]+)px",
+        lambda found: f"font-size: {max(1.15 * float(found[1]), 9.2):.2f}px",
+        svg,
+    )
 
 
 def with_ids_of(svg, prefix):

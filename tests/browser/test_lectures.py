@@ -44,6 +44,11 @@ SMALL = """() => {
       const least = node.closest("pre, code, .code-place") ? 18 : 23;
       if (size < least) small.push([number + 1, node.tagName, size]);
     }
+    for (const label of slide.querySelectorAll(".slide-body svg text")) {
+      const { a, b, c, d } = label.getScreenCTM();
+      const size = Math.sqrt(Math.abs(a * d - b * c)) * parseFloat(getComputedStyle(label).fontSize);
+      if (size < 16) small.push([number + 1, label.textContent, size]);
+    }
   });
   return small;
 }"""
