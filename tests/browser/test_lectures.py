@@ -46,7 +46,8 @@ SMALL = """() => {
     }
     for (const label of slide.querySelectorAll(".slide-body svg text")) {
       const { a, b, c, d } = label.getScreenCTM();
-      const size = Math.sqrt(Math.abs(a * d - b * c)) * parseFloat(getComputedStyle(label).fontSize);
+      const scale = Math.sqrt(Math.abs(a * d - b * c));
+      const size = scale * parseFloat(getComputedStyle(label).fontSize);
       if (size < 16) small.push([number + 1, label.textContent, size]);
     }
   });
