@@ -148,7 +148,17 @@ function go(index) {
   now = index;
   drawCode(steps[now]);
   drawPanels();
+  showChanged();
   say();
+}
+
+// Where not all pictures fit, one that changed comes into view.
+function showChanged() {
+  const pane = byId("panels");
+  if (pane.scrollHeight <= pane.clientHeight) return;
+  const changed = [...pane.children].filter((panel, i) => !same(stateOf(now, i), stateOf(now - 1, i)));
+  const isSeen = (panel) => panel.offsetTop >= pane.scrollTop && panel.offsetTop + panel.offsetHeight <= pane.scrollTop + pane.clientHeight;
+  if (changed.length && !changed.some(isSeen)) pane.scrollTop = changed[changed.length - 1].offsetTop - 4;
 }
 
 function say() {
@@ -158,7 +168,7 @@ function say() {
   const here = shown[at - 1] === now;
   byId("why").textContent = step.why;
   byId("where").textContent = `${here ? `Step ${count}` : `Beside step ${count}`}: ${step.where}.`;
-  byId("news").textContent = step.said || (step.telling ? "" : "Nothing drawn changes.");
+  byId("news").textContent = step.said || (step.telling || shown === telling ? "" : "Nothing drawn changes.");
   byId("count").textContent = count;
   const slider = byId("slider");
   slider.max = shown.length;

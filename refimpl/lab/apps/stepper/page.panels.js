@@ -160,7 +160,7 @@ function graphPanel(panel, body) {
     };
     nodes[name].group.append(nodes[name].letter, nodes[name].note);
   }
-  const picture = shape("svg", { viewBox: `0 0 ${place.width} ${place.height}`, role: "img" });
+  const picture = shape("svg", { viewBox: `0 0 ${place.width} ${place.height}`, role: "img", class: panel.fixed.faint ? "faint" : "" });
   if (directed) {
     picture.append(shape("defs", {}, shape("marker", { id: `arrow-${panel.id}`, viewBox: "0 0 6 6", refX: 5, refY: 3, markerWidth: 5, markerHeight: 5,
       markerUnits: "userSpaceOnUse", orient: "auto" }, shape("path", { class: "arrow", d: "M0,0L6,3L0,6z" }))));
@@ -200,7 +200,8 @@ function layout(positions) {
   const ys = Object.values(positions).map(([, y]) => y);
   const [left, top] = [Math.min(...xs), Math.min(...ys)];
   const width = 400;
-  const height = Math.max(...ys) - top > 0 ? 224 : 90;
+  const tall = (Math.max(...ys) - top) / (Math.max(...xs) - left || 1);
+  const height = Math.min(224, 76 + 300 * tall);
   const [padX, padY] = [34, 30];
   const scaleX = (width - 2 * padX) / (Math.max(...xs) - left || 1);
   const scaleY = (height - 2 * padY) / (Math.max(...ys) - top || 1);

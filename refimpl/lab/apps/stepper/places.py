@@ -80,11 +80,6 @@ def bears(mark, algorithm, number=None):
 
 
 def beginning(recipe, recording):
-    """Return the step that a page opens with: line 1 of the recipe's first algorithm.
-
-    Where that does not run, it is the first that runs of this algorithm.
-    """
-    for number in (1, None):
-        for first, *_ in runs_of(recording, recipe.algorithms[0], number):
-            return first
-    return 0
+    """Return the step that a page opens with: the first line of the recipe's papers that runs."""
+    found = [runs_of(recording, id, None)[:1] for id in recipe.algorithms]
+    return min((run[0] for runs in found for run in runs), default=0)

@@ -1,16 +1,22 @@
 """Why a line did what it did, in a sentence with its numbers."""
 
 import inspect
+from collections.abc import Callable
+
+Lines = dict[str, Callable[..., str]]  # how a line begins -> what makes its sentence
+Table = dict[str, Lines]  # the name of a function -> its lines
 
 
 class Whys:
     """The sentences that a recipe has for the lines of its functions.
 
-    A sentence is made by a function whose parameters are called as variables of the reference are:
-    ``lambda weight, v_new, board: f"weight {weight[v_new]} > free {board.free()}"``. It is
-    asked once the line has run, of a line that calls traced functions when the last of them is
-    back, and of a line "def" when the function is entered. A variable that there is not yet is
-    None; an empty sentence says nothing.
+    A sentence is made by a function whose parameters are called as variables of the reference
+    function are, or of one that called it:
+    ``lambda weight, v_new, board: f"weight {weight[v_new]} > free {board.free()}"``. It is asked
+    once the line has run, of a line that calls traced functions when the last of them is back, and
+    of a line "def" when the function is entered. A variable that there is not yet is None. `taken`
+    says of a loop or an if whether what stands under it is done next. An empty sentence says
+    nothing.
 
     Parameters
     ----------
@@ -33,14 +39,16 @@ class Whys:
                 raise ValueError(f"why is of {name}, which is not followed")
             for begin, say in lines.items():
                 line = line_beginning(functions[numbers[name]], begin)
-                self._of[numbers[name], line] = say, list(inspect.signature(say).parameters)
+                body = functions[numbers[name]].bodies.get(line, (0, 0))
+                self._of[numbers[name], line] = say, list(inspect.signature(say).parameters), body
 
-    def say(self, number, line, variables):
+    def say(self, number, line, next_line, stack):
         """Return why a line of function number `number` did what it did; "" if nobody knows."""
         if (number, line) not in self._of:
             return ""
-        say, names = self._of[number, line]
-        return say(*(variables.get(name) for name in names))
+        say, names, (first, last) = self._of[number, line]
+        known = {"taken": first <= next_line <= last}
+        return say(*(known[name] if name in known else stack.local(name) for name in names))
 
 
 def line_beginning(function, begin):

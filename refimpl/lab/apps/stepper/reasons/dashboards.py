@@ -11,7 +11,7 @@ from refimpl.lab.apps.stepper.reasons.samplers import (
     of_neighbour,
     of_next_step,
 )
-from refimpl.lab.apps.stepper.whys import counted, listed
+from refimpl.lab.apps.stepper.whys import Lines, Table, counted, listed
 
 
 def of_room(eta, m, d, capacity, weight, FS):
@@ -44,13 +44,7 @@ def span(start, end):
     return f"entry {start}" if end - start == 1 else f"entries {start} to {end - 1}"
 
 
-def begun(DB, starts, i):
-    """Return whether the entries of root i are written already; none are if it has none."""
-    start, end = starts[i : i + 2]
-    return end > start and DB[start] >= 0
-
-
-PLANNED = {
+PLANNED: Lines = {
     "d = graph.weight_sum": lambda graph, deg_cap, d: (
         f"{graph.weight_sum(deg_cap):g} entries over {graph.n} nodes: d = {d:.4g}"
     ),
@@ -60,7 +54,7 @@ PLANNED = {
     "capacity = max": of_room,
     **ROOTS,
 }
-PIN_TILE = {
+PIN_TILE: Table = {
     "pin_tile": {
         **PLANNED,
         "board = Dashboard": lambda m, board: (
@@ -82,16 +76,16 @@ PIN_TILE = {
         "self.DB = np.full": lambda capacity: f"{capacity} entries, all nobody's",
         "self.IA_start = np": lambda n: f"room for n + 1 = {n + 1} columns; column 0 starts at 0",
         "self.IA_live = np": lambda: "no column is live yet",
-        "for i in range(m): # 8": lambda self, i, FS: (
-            "" if self.IA_live[i] else f"root {i} is node {FS[i]}"
+        "for i in range(m): # 8": lambda i, FS, taken: (
+            f"root {i} is node {FS[i]}" if taken else "all roots have a column"
         ),
         "self.IA_start[i + 1]": lambda self, i, weights: (
             f"{self.IA_start[i]} + degree {weights[i]}: column {i + 1} starts at "
             f"{self.IA_start[i + 1]}"
         ),
         "self.IA_live[i], self": lambda i: f"column {i} is live, and of tile {i}",
-        "for i in range(m): # 13": lambda self, i, FS: (
-            "" if begun(self.DB, self.IA_start, i) else f"the pins of root {i}, node {FS[i]}"
+        "for i in range(m): # 13": lambda i, FS, taken: (
+            f"the pins of root {i}, node {FS[i]}" if taken else "all roots have their pins"
         ),
         "pin = i": lambda self, i: f"tile {i} is node {self.node[i]}'s",
         "self.DB[self.start[i]": lambda self, i: (
@@ -105,8 +99,8 @@ PIN_TILE = {
             f"{self.valid} of {len(self.DB)} entries are pins, each as likely as the other"
         ),
         "tries, idx_pop": lambda: "nothing is hit yet",
-        "while idx_pop": lambda idx_pop, tries: (
-            f"probe {tries + 1}" if idx_pop < 0 else f"probe {tries} has hit"
+        "while idx_pop": lambda tries, taken: (
+            f"probe {tries + 1}" if taken else f"probe {tries} has hit"
         ),
         "idx = probe": lambda probe, limit, idx: (
             f"draw {probe.c - 1} of probe is {last_draw(probe)}: × {limit} → entry {idx}"
@@ -132,8 +126,8 @@ PIN_TILE = {
             f"of {self.cnt} columns in use, live: {listed(np.flatnonzero(self.IA_live))}"
         ),
         "DB_new = np": lambda DB_new: f"a second Dashboard of {len(DB_new)} entries, all nobody's",
-        "for i in np": lambda self, i, k: (
-            f"column {i} is live" if k < self.valid else f"all {k} pins are moved"
+        "for i in np": lambda i, k, taken: (
+            f"column {i} is live" if taken else f"all {counted(k, 'pin')} are moved"
         ),
         "t, length": lambda i, t, length: (
             f"column {i} says tile {t}, and is {counted(length, 'entry', 'entries')} long"
@@ -165,7 +159,7 @@ PIN_TILE = {
         ),
     },
 }
-SLOTS = {
+SLOTS: Table = {
     "dashboard": {
         **PLANNED,
         "board = first": lambda board: (
@@ -202,8 +196,8 @@ SLOTS = {
         "IA_live[i] =": lambda i, m: (
             f"column {i} is live" if i != m else f"behind column {m - 1} none is live"
         ),
-        "for i in range(m)": lambda i, FS, DB, IA_start: (
-            "" if begun(DB[0], IA_start, i) else f"the entries of root {i}, node {FS[i]}"
+        "for i in range(m)": lambda i, FS, taken: (
+            f"the entries of root {i}, node {FS[i]}" if taken else "all roots have their entries"
         ),
         "k = np": lambda i, IA_start: f"column {i}: {span(*IA_start[i : i + 2])}",
         "DB[0": lambda i, FS, k: f"node {FS[i]} in {counted(len(k), 'entry', 'entries')}",
@@ -215,8 +209,8 @@ SLOTS = {
             f"{self.valid} of {self.DB.shape[1]} entries have an owner, each as likely"
         ),
         "tries, idx_pop": lambda: "nothing is hit yet",
-        "while idx_pop": lambda idx_pop, tries: (
-            f"probe {tries + 1}" if idx_pop < 0 else f"probe {tries} has hit"
+        "while idx_pop": lambda tries, taken: (
+            f"probe {tries + 1}" if taken else f"probe {tries} has hit"
         ),
         "idx_p = probe": lambda probe, limit, idx_p: (
             f"draw {probe.c - 1} of probe is {last_draw(probe)}: × {limit} → entry {idx_p}"
@@ -255,8 +249,8 @@ SLOTS = {
         "k = np": lambda start, end, k: (
             f"lengths {listed(end - start)}: the new columns start at {listed(k[:-1])}"
         ),
-        "for j in range": lambda j, live, DB_new, k: (
-            f"all {k[-1]} entries are moved" if begun(DB_new[0], k, j) else f"column {live[j]}"
+        "for j in range": lambda j, live, k, taken: (
+            f"column {live[j]}" if taken else f"all {k[-1]} entries are moved"
         ),
         "DB_new[:2": lambda j, k, start, end: (
             f"{span(start[j], end[j])} go to {span(k[j], k[j + 1])}: nodes and offsets as they were"

@@ -1,6 +1,6 @@
 """Why the frontier samplers do what they do: what all three forms have in common."""
 
-from refimpl.lab.apps.stepper.whys import listed
+from refimpl.lab.apps.stepper.whys import Lines, Table, counted, listed
 from refimpl.streams import uniform
 
 
@@ -19,26 +19,26 @@ def of_neighbour(graph, deg, main, u, u_new):
     )
 
 
-def of_next_step(n, m, popped):
+def of_next_step(n, m, popped, taken):
     """Say which step begins."""
-    if len(popped) == n - m:
+    if not taken:
         return f"all n − m = {n - m} steps are made"
     return f"step {len(popped) + 1} of n − m = {n - m}"
 
 
-ROOTS = {
+ROOTS: Lines = {
     "FS = main.pick": lambda graph, m, FS: (
         f"m = {m} of {graph.n} nodes, none twice: roots {listed(FS)}"
     ),
     "Vs = set": lambda FS: f"the sample begins with the roots, {listed(sorted(FS.tolist()))}",
 }
-JOINS = {
+JOINS: Lines = {
     "Vs.add": lambda include, Vs: f"include is “{include}”: {len(Vs)} different nodes so far",
 }
-SUBGRAPH = {
+SUBGRAPH: Table = {
     "sample_one": {
         "subgraph = parts": lambda nodes, subgraph: (
-            f"{len(nodes)} nodes, and the {subgraph.graph.e // 2} edges between them"
+            f"{counted(len(nodes), 'node')}, and the edges between them: {subgraph.graph.e // 2}"
         ),
         "return subgraph": lambda subgraph: f"the subgraph of nodes {listed(subgraph.nodes)}",
     }
@@ -52,7 +52,7 @@ def of_slot(probe, cumulative, slot):
     return f"{last_draw(probe)} × {total} → {draw}, below {cumulative[slot]}: slot {slot}"
 
 
-FRONTIER = {
+FRONTIER: Table = {
     "frontier": {
         **ROOTS,
         "for _ in range": of_next_step,

@@ -2,30 +2,21 @@
 
 import numpy as np
 
-from refimpl.lab.apps.stepper.whys import counted, listed
+from refimpl.lab.apps.stepper.whys import Table, counted, listed
 
-
-def of_row(graph, indptr, v, perm):
-    """Say which row is read next."""
-    if v == graph.n - 1 and (perm >= 0).all() and graph.degrees()[v]:
-        return "all rows are read"
-    return f"row {v}: {counted(graph.degrees()[v], 'entry', 'entries')} from {indptr[v]} on"
-
-
-def of_entry(indptr, v, j, perm):
-    """Say which entry is read next."""
-    if j is None or not indptr[v] <= j < indptr[v + 1] or j in perm:
-        return f"row {v} is read"
-    return f"entry {j}, of row {v}"
-
-
-TRANSPOSE = {
+TRANSPOSE: Table = {
     "transpose_perm": {
         "indptr, indices": lambda graph: f"{graph.n} rows, {graph.e} entries",
         "perm = np": lambda graph: f"{graph.e} places of Aᵀ, none filled",
         "ptr = indptr": lambda ptr: f"each row is filled from where it begins: {listed(ptr)}",
-        "for v in range": of_row,
-        "for j in range": of_entry,
+        "for v in range": lambda graph, indptr, v, taken: (
+            f"row {v}: {counted(graph.degrees()[v], 'entry', 'entries')} from {indptr[v]} on"
+            if taken
+            else "all rows are read"
+        ),
+        "for j in range": lambda v, j, taken: (
+            f"entry {j}, of row {v}" if taken else f"row {v} is read"
+        ),
         "u = indices": lambda v, j, u: f"entry {j} is ({v}, {u}): its value goes to row {u} of Aᵀ",
         "perm[ptr[u]]": lambda j, u, ptr: f"place {ptr[u]}, the next of row {u}, gets entry {j}",
         "ptr[u] += 1": lambda u, ptr, indptr: (
@@ -59,16 +50,6 @@ def of_width(n, f, p, s_cache, word, width):
     return f"{lanes} for a lane; the cache holds {s_cache // (word * n)}: width {width}"
 
 
-def lane_done(r, j, rounds, p, version, i):
-    """Return whether the loop over lanes has come behind lane j of round r."""
-    return i == (r + j * rounds if version == "jpdc" else j + r * p)
-
-
-def of_lane(r, j, rounds, p, version, i):
-    """Say which lane is next."""
-    return "" if lane_done(r, j, rounds, p, version, i) else f"lane {j}"
-
-
 def of_part(r, j, rounds, p, version, i):
     """Say which part a lane takes."""
     if version == "jpdc":
@@ -76,25 +57,12 @@ def of_part(r, j, rounds, p, version, i):
     return f"j + r × p = {j} + {r} × {p}: part {i}"
 
 
-def of_round(lanes, i):
-    """Say which parts a round has."""
-    parts = lanes[lanes >= 0]
-    return "all rounds are done" if i in parts else f"a round with parts {listed(parts)}"
-
-
-def of_next_part(lanes, starts, i, part):
-    """Say which part is next."""
-    if part is not None and part.start == starts[i]:
-        return "all parts of the round are done"
-    return f"part {i} is worked off by lane {lanes.tolist().index(i)}"
-
-
-def of_rows(graph, v, j):
+def of_row(graph, v, taken):
     """Say which row is added up."""
-    if v == graph.n - 1 and j == graph.end[v] - 1:
+    if not taken:
         return "all rows are done"
     near = graph.indices[graph.start[v] : graph.end[v]]
-    return f"row {v} of this part: the rows of {listed(near)}, weighted"
+    return f"row {v} of Y, from {counted(len(near), 'row')} of X: {listed(near)}"
 
 
 def shown(values):
@@ -102,7 +70,7 @@ def shown(values):
     return listed([f"{x:.4g}" for x in values])
 
 
-PARTITION = {
+PARTITION: Table = {
     "partition_plan": {
         "Q = max(1, min": of_parts_as_printed,
         "widths = f": lambda widths: f"widths {listed(widths)}",
@@ -127,12 +95,8 @@ PARTITION = {
     },
     "partition_order": {
         "rounds =": lambda Q, p, rounds: f"{Q} parts, {p} lanes: {rounds} rounds",
-        "for r in range": lambda r, rounds, p, version, i: (
-            "all rounds are planned"
-            if r == rounds - 1 and lane_done(r, p - 1, rounds, p, version, i)
-            else f"round {r}"
-        ),
-        "for j in range": of_lane,
+        "for r in range": lambda r, taken: f"round {r}" if taken else "all rounds are planned",
+        "for j in range": lambda r, j, taken: f"lane {j}" if taken else f"round {r} is planned",
         "i = r": of_part,
         "if i < Q": lambda i, j, Q: (
             f"{i} < {Q}: there is such a part" if i < Q else f"{i} ≥ {Q}: lane {j} idles"
@@ -141,12 +105,21 @@ PARTITION = {
     },
     "feature_propagate": {
         "f = X": lambda f: f"f = {f} columns",
-        "for lanes in": of_round,
-        "for i in lanes": of_next_part,
+        "for lanes in": lambda lanes, taken: (
+            f"a round with parts {listed(lanes[lanes >= 0])}" if taken else "all rounds are done"
+        ),
+        "for i in lanes": lambda lanes, i, taken: (
+            f"part {i} is worked off by lane {lanes.tolist().index(i)}"
+            if taken
+            else "all parts of the round are done"
+        ),
         "part = slice": lambda i, part: (
             f"part {i} is {counted(part.stop - part.start, 'column')}, from {part.start} on"
         ),
-        "for v in range": of_rows,
+        "for v in range": of_row,
+        "for j in range": lambda graph, v, j, taken: (
+            f"node {v} has the neighbour {graph.indices[j]}" if taken else ""
+        ),
         "Y[v": lambda graph, data, X, Y, v, j, part: (
             f"{data[j]:.4g} × {shown(X[graph.indices[j], part])} of node {graph.indices[j]}: now "
             f"{shown(Y[v, part])}"

@@ -296,10 +296,24 @@ PARTITION = Recipe(
         Panel(
             "array",
             "columns",
-            "The columns in parts, what is read of X, and Y = A X so far",
+            "The columns: their parts, what is read of X, and Y so far",
             "A colour is a part. X[u, c] is 6 u + c, and A takes the mean: Y[v] is the mean of the "
             "rows of v's neighbours.",
             wide=True,
+        ),
+        Panel(
+            "graph",
+            "graph",
+            "The graph",
+            "Every part goes over the whole graph.",
+            graph_picture(
+                PLACES,
+                EDGES,
+                {
+                    "row": ("v", "its row of Y is added to"),
+                    "source": ("u", "its row of X is read"),
+                },
+            ),
         ),
         Panel(
             "table",
@@ -327,20 +341,6 @@ PARTITION = Recipe(
                 ]
             },
             wide=True,
-        ),
-        Panel(
-            "graph",
-            "graph",
-            "The graph",
-            "Every part goes over the whole graph.",
-            graph_picture(
-                PLACES,
-                EDGES,
-                {
-                    "row": ("v", "its row of Y is added to"),
-                    "source": ("u", "its row of X is read"),
-                },
-            ),
         ),
     ),
     about=f"The six nodes, with {COLUMNS} columns of {WORD} bytes; {LANES} lanes have a cache of "
