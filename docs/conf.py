@@ -19,6 +19,7 @@ extensions = [
     "api_reference",
     "settings_table",
     "gallery",
+    "exercise_list",
     "teaching",
     "playground",
     "drawings",
@@ -27,6 +28,8 @@ extensions = [
     "live_steppers",
     "lectures",
     "dead_links",
+    "table_charts",
+    "page_mends",
 ]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -34,6 +37,7 @@ exclude_patterns = ["_build", "_ext", "_drawings", "tutorial_table.md"]
 html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"
+html_css_files = ["site.css"]
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 numpydoc_show_class_members = False

@@ -6,6 +6,7 @@ import io
 import re
 import sys
 import tokenize
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -309,6 +310,91 @@ def test_a_lost_mark_is_noticed(monkeypatch):
             paper_lines.paper_lines("jpdc21:6")
 
 
+def test_every_line_has_words_and_all_words_a_line():
+    paper_lines.check_paraphrases(paper_lines.load_paraphrases())
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda words: words["jpdc21:2"].pop("4"), r"jpdc21:2: lines without words: \[4\]"),
+        (lambda words: words["jpdc21:2"].update({"8": "end"}), r"words without a line: \[8\]"),
+        (lambda words: words["vldb24:1"].update({"23": "more"}), r"words without a line: \[23\]"),
+        (lambda words: words.pop("ipdps19:6"), r"ipdps19:6: lines without words: \[1, 2, 3, 4, 5"),
+        (lambda words: words.update({"jpdc21:9": {}}), r"\['jpdc21:9'\], which are no algorithms"),
+    ],
+)
+def test_words_too_few_and_too_many_are_noticed(change, message):
+    words = paper_lines.load_paraphrases()
+    change(words)
+    with pytest.raises(ValueError, match=message):
+        paper_lines.check_paraphrases(words)
+
+
+def test_words_are_not_the_papers():
+    """Sentences of our own: none is printed code, or says twice in a row the same."""
+    for key, lines in paper_lines.load_paraphrases().items():
+        said = list(lines.values())
+        assert all(
+            len(words.split()) >= 2 and not re.search("\u2190|<-|:=", words) for words in said
+        )
+        assert all(a != b for a, b in pairwise(said)), key
+
+
+@pytest.mark.parametrize("key", ALGORITHMS)
+def test_rows_beside_the_code_have_every_line_once(key):
+    rows = paper_lines.beside_code(key)
+    shown = [line.number for row in rows for line in row.lines]
+    silent = ALGORITHMS[key]["silent"]
+    assert shown == [n for n in range(1, ALGORITHMS[key]["lines"] + 1) if n not in silent]
+    for row in rows:
+        assert row.code and all(code in line.code for code in row.code for line in row.lines)
+
+
+def test_a_call_that_stands_for_many_lines_is_shown_once():
+    """`board = Dashboard(..)` is lines 2 to 19 of JPDC'21 Algorithm 3."""
+    shown = [code.code for row in paper_lines.beside_code("jpdc21:3") for code in row.code]
+    assert sum(code.startswith("board = Dashboard(") for code in shown) == 1
+    assert sum(code.startswith("self.IA_live = np.zeros") for code in shown) == 2  # lines 3, 12
+
+
+def test_errata_stand_with_their_lines():
+    """Their gists where the code has them, and ids of those whose place is the line."""
+    rows = {
+        line.number: [str(gist) for gist in row.errata]
+        for row in paper_lines.beside_code("jpdc21:3")
+        for line in row.lines
+    }
+    assert rows[23] == ['E-B8: without the printed "+ 1"']
+    assert "E-B21" in rows[14]
+    first = paper_lines.beside_code("ipdps19:1")
+    assert ["E-A1"] in [[str(gist) for gist in row.errata] for row in first]
+
+
+@pytest.mark.parametrize(
+    "start, shown",
+    [
+        ("def pop_frontier(self, probe, lanes, l", "def pop_frontier(self, probe, lanes, limit):"),
+        (
+            "self.gnn.adam_step(",
+            "self.gnn.adam_step(W, G, state.m[name], state.v[name], state.iterations, "
+            "lr=self.config.lr)",
+        ),
+        ("p_grad: float = real(", "p_grad: float = real(0.9, ..)"),
+        ("while idx_pop == NULL:", "while idx_pop == NULL:"),
+    ],
+)
+def test_a_line_of_code_is_shown_as_a_whole_statement(start, shown):
+    """In one row, without its comment; the end of a long one is left out."""
+    places = [
+        (path, row)
+        for path, source in paper_lines.whole_reference()
+        for row, text in enumerate(source.splitlines(), start=1)
+        if text.strip().startswith(start)
+    ]
+    assert shown in {paper_lines.statement(*place).strip() for place in places}
+
+
 def test_marks():
     marks = paper_lines.marks(
         "x = 1  # J8:10 E-F9: first; in, first out\n"
@@ -355,11 +441,11 @@ def test_each_line_of_gat_backward_is_an_equation_of_the_page():
 
 @pytest.mark.parametrize("key", ALGORITHMS)
 def test_every_algorithm_has_its_page(key):
-    """With its code, its table of lines, its errata and an example that is worked there."""
+    """With its code, its lines in our words, its errata and an example that is worked there."""
     target = f"({key.replace(':', '-')})="
     pages = [p.read_text() for p in (DOCS / "learn").glob("*.md")]
     (page,) = [text for text in pages if re.search(f"^{re.escape(target)}$", text, re.M)]
-    assert re.search(rf"^```{{algorithm-lines}} {key}$", page, re.M)
+    assert re.search(rf"^```{{paper-beside-code}} {key}$", page, re.M)
     errata = [line.split() for line in re.findall(r"^```{errata-of} (.*)$", page, re.M)]
     assert any(key in keys for keys in errata)
     assert "```{worked-example}" in page

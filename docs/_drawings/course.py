@@ -3,18 +3,10 @@
 from functools import cache
 
 import refimpl as gnn
+from refimpl.lab.apps.stepper.course import ETA, SEED, M, N, six_nodes
 from refimpl.samplers.dashboard import first_dashboard
 from refimpl.samplers.pin_tile import Dashboard
 from refimpl.streams import Stream
-
-EDGES = ((0, 1), (0, 2), (0, 3), (1, 2), (3, 4), (4, 5))
-PLACES = {0: (1, 1), 1: (0, 0), 2: (0, 1), 3: (2, 1), 4: (3, 1), 5: (4, 1)}
-M, N, SEED, ETA = 2, 6, 7, 2.0
-
-
-def graph():
-    """Return the six nodes."""
-    return gnn.as_graph(list(EDGES), symmetrize=True)
 
 
 def keys():
@@ -29,7 +21,7 @@ def frontier_run():
     `FS` is the frontier before the step, `sums` the running sums of its degrees, `draw` the number
     below the last of these, `slot` the slot chosen, `u` and `new` the nodes that leave and come.
     """
-    six, (main, probe) = graph(), keys()
+    six, (main, probe) = six_nodes(), keys()
     deg = six.degrees()
     sample = gnn.frontier(six, main, probe, m=M, n=N)
     FS = gnn.streams.pick_without_replacement(main, 0, six.n, M).tolist()
@@ -62,7 +54,7 @@ def dashboard_run(form):
     list of (str, dict)
         "start", "pop", "clean-up" or "add", and copies of the arrays, with the node concerned.
     """
-    six, (main, probe) = graph(), map(Stream, keys())
+    six, (main, probe) = six_nodes(), map(Stream, keys())
     deg = six.degrees()
     FS = main.pick_without_replacement(six.n, M)
     capacity, slots = int(ETA * M * six.e / six.n), form == "slots"

@@ -3,8 +3,9 @@
 import numpy as np
 
 import refimpl as gnn
-from _drawings.course import M, dashboard_run
+from _drawings.course import dashboard_run
 from _drawings.svg import Axes, Drawing, Panel
+from refimpl.lab.apps.stepper.course import M
 
 SIDE, LEFT = 26, 62
 WHO = {None: "gone", 0: "strong", 1: "warm"}  # the kinds of tiles, or of entries by column
@@ -138,8 +139,8 @@ def eta_tradeoff():
     measured = [(eta, counted(club, deg, m, n, eta)) for eta in (1.25, 1.5, 2.0, 3.0, 4.0, 6.0)]
     least = min(both, key=lambda point: point[1])
     told = "; ".join(f"eta {eta:g}: {cost:.1f}" for eta, cost in measured)
-    panel = Panel(344, 280, "What a step costs", f"Counted on the karate club: {told}.")
-    axes = Axes(panel, (1, 6), (0, 52), (40, 26, 336, 236))
+    panel = Panel(344, 252, "What a step costs", f"Counted on the karate club: {told}.")
+    axes = Axes(panel, (1, 6), (0, 52), (40, 26, 336, 208))
     axes.ticks((1, 2, 3, 4, 5, 6), (0, 10, 20, 30, 40, 50))
     axes.curve(memory, "curve-warm")
     axes.curve(probes, "curve-dotted")
@@ -147,7 +148,7 @@ def eta_tradeoff():
     for point in measured:
         panel.add("circle", cx=axes.place(*point)[0], cy=axes.place(*point)[1], r=4.5, kind="d-dot")
     panel.words(4, 10, "operations a step", anchor="start", size=12)
-    panel.words(188, 268, "enlargement factor \u03b7", size=13)
+    panel.words(188, 240, "enlargement factor \u03b7", size=13)
     named = ((4.1, 27), "both"), ((3.2, 13.5), "numbers in memory"), ((4.6, 1.6), "probes")
     for (x, y), words in named:
         panel.words(*axes.place(x, y), words, anchor="start", kind="bold", size=12)

@@ -3,8 +3,8 @@
 import numpy as np
 
 import refimpl as gnn
-from _drawings.course import graph
 from _drawings.svg import Drawing, Panel
+from refimpl.lab.apps.stepper.course import six_nodes
 
 FEATURES = np.array([[2.0, 0], [1, 0], [1, 1], [0, 1], [0, 2], [1, 2]])
 IDS = np.arange(4)  # the nodes of layer 1
@@ -18,7 +18,7 @@ def iterations():
     cache = gnn.BidirectionalCache(
         n=6, d=2, h=2, layers=1, floats=FLOATS, t_stale=T_STALE, dtype="float64"
     )
-    hotness = gnn.history.degree_hotness(graph())
+    hotness = gnn.history.degree_hotness(six_nodes())
     cache.fill(FEATURES, hotness)
     ranked = np.lexsort((np.arange(6), -np.asarray(hotness)))
     for i, norms in enumerate(NORMS):
@@ -133,7 +133,7 @@ def draw_layers(panel, mfg, states, top=40, down=74):
 
 def layers_needed():
     """Return what node 0 needs for three layers: each has the neighbours of the one above."""
-    mfg = gnn.sample_mfg(graph(), np.array([0]), (-1, -1, -1), seed=7, epoch=0, batch=0)
+    mfg = gnn.sample_mfg(six_nodes(), np.array([0]), (-1, -1, -1), seed=7, epoch=0, batch=0)
     counts = [len(nodes) for nodes in mfg.nodes]
     told = "; ".join(f"layer {l}: nodes {np.sort(mfg.nodes[l]).tolist()}" for l in (3, 2, 1, 0))
     panel = Panel(374, 268, "What one row in layer 3 needs", told)
@@ -146,7 +146,7 @@ def layers_needed():
 
 def pruned():
     """Return the message-flow graph of root 0 before and after node 3 is found in the cache."""
-    mfg = gnn.sample_mfg(graph(), np.array([0]), (-1, -1), seed=7, epoch=0, batch=0)
+    mfg = gnn.sample_mfg(six_nodes(), np.array([0]), (-1, -1), seed=7, epoch=0, batch=0)
     hit = [np.isin(mfg.nodes[1], [3]), np.array([False])]
     after, panels = gnn.prune_mfg(mfg, hit), []
     whole = [["soft"] * len(mfg.nodes[0]), *(["strong"] * len(nodes) for nodes in mfg.nodes[1:])]

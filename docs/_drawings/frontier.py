@@ -1,7 +1,8 @@
 """Figures of the page on frontier sampling."""
 
-from _drawings.course import EDGES, PLACES, frontier_run, graph
+from _drawings.course import frontier_run
 from _drawings.svg import Drawing, Panel
+from refimpl.lab.apps.stepper.course import EDGES, PLACES, six_nodes
 
 ACROSS, DOWN = 42, 44
 
@@ -23,7 +24,7 @@ def draw_graph(panel, x, y, kinds, notes=None):
 
 def course_graph():
     """Return the graph with its degrees."""
-    deg = graph().degrees().tolist()
+    deg = six_nodes().degrees().tolist()
     said = ", ".join(f"node {v} has degree {k}" for v, k in enumerate(deg))
     panel = Panel(
         250, 112, "The graph of the course", f"A triangle 0, 1, 2; a tail 3, 4, 5: {said}"
@@ -64,7 +65,7 @@ def steps():
 
 def law():
     """Return the entries of the first frontier, each as likely as the other."""
-    state, six = frontier_run()[0], graph()
+    state, six = frontier_run()[0], six_nodes()
     entries = [(v, int(w)) for v in state["FS"] for w in six.indices[six.start[v] : six.end[v]]]
     total, side = len(entries), 56
     said = ", ".join(f"{v} to {w}" for v, w in entries)

@@ -3,8 +3,8 @@
 import numpy as np
 
 import refimpl as gnn
-from _drawings.course import graph
 from _drawings.svg import Drawing, Panel
+from refimpl.lab.apps.stepper.course import six_nodes
 from refimpl.lab.training.pool import Pool
 from refimpl.samplers.edge import edge_weights
 
@@ -13,7 +13,7 @@ SAMPLING, TRAINING = 2, 1  # what one subgraph and one step take, in the pool's 
 
 def alias_table():
     """Return the alias table of the six edges: equal parts of at most two edges each."""
-    tails, heads, weights = edge_weights(graph())
+    tails, heads, weights = edge_weights(six_nodes())
     table = gnn.samplers.alias_build(weights)
     names = [f"{u}-{v}" for u, v in zip(tails, heads, strict=True)]
     told = "; ".join(
@@ -38,7 +38,7 @@ def alias_table():
 
 def transpose():
     """Return where the permutation puts each value: the entries of row 0 are followed."""
-    six = graph()
+    six = six_nodes()
     perm, side, left = gnn.transpose_perm(six), 27, 6
     row_of = np.repeat(np.arange(six.n), six.degrees())
     kinds = [("soft", "plain")[row % 2] for row in row_of]
@@ -53,7 +53,7 @@ def transpose():
         panel.cells(left, y, shown, followed, side=side, size=13)
     for j, k in sorted(enumerate(place.tolist()), key=lambda pair: row_of[pair[0]] == 0):
         ends = left + side * (j + 0.5), 70, left + side * (k + 0.5), 150
-        panel.arrow(*ends, "line" if row_of[j] == 0 else "grid")
+        panel.arrow(*ends, "line" if row_of[j] == 0 else "thin")
     for v in range(six.n):
         middle = left + side * (six.start[v] + six.end[v]) / 2
         panel.words(middle, 30, f"row {v}" if v < 5 else "5", kind="muted", size=12)
@@ -135,7 +135,7 @@ def pool_timeline():
         (2, True, "The same, drawn in the background"),
     ):
         bars = timeline(size, background)
-        end, scale = max(bar[2] for bar in bars), 22
+        end, scale = max(bar[2] for bar in bars), 21
         samples = ", ".join(f"{n} from {a} to {b}" for _, a, b, n, sample in bars if sample)
         panel = Panel(280, 128, title, f"Subgraphs are drawn: {samples}. Four steps end at {end}.")
         panel.head(title)
@@ -154,7 +154,7 @@ def pool_timeline():
 
 def sage_step():
     """Return the products of one GraphSAGE layer and the classifier, with their shapes."""
-    six = graph()
+    six = six_nodes()
     sampler = gnn.Sampler("pin_tile", m=2, n=6)
     (sub,) = gnn.sample_many(six, sampler, 7, 0, 1)
     A = gnn.adjacency.row_norm(sub.graph, sub.transpose_perm)

@@ -4,7 +4,7 @@
 ```
 
 The words are those of docs/paraphrases.toml, the code that of `paper_lines`. With the option `fold`
-it is closed at first, under the words of the option.
+it is closed at first, under the words of the option; with `from`, the lines before that one are.
 """
 
 from docutils import nodes
@@ -26,7 +26,7 @@ class PaperBesideCode(SphinxDirective):
     """Rows of two cells: what lines of the paper say, with their errata; and their code."""
 
     required_arguments = 1
-    option_spec = {"fold": str}
+    option_spec = {"fold": str, "from": int}
 
     def run(self):
         key = self.arguments[0]
@@ -41,13 +41,16 @@ class PaperBesideCode(SphinxDirective):
         head = nodes.container("", classes=["beside-row", "beside-head"])
         head += nodes.paragraph("", f"{paper}, in our words")
         head += nodes.paragraph("", "the code that is this line")
-        block = nodes.container("", head, classes=["beside"])
+        block, before = nodes.container("", head, classes=["beside"]), []
+        first = self.options.get("from", 1)
         for row in rows:
             said = nodes.container(classes=["beside-said"])
             for line in row.lines:
                 said += self.said(key, line, words[str(line.number)], algorithm)
-            for gist in row.errata:
-                said += nodes.paragraph("", str(gist), classes=["beside-erratum"])
+            if row.errata:
+                gists = nodes.inline("", f" {'; '.join(map(str, row.errata))}")
+                gists["classes"].append("beside-erratum")
+                said.children[-1].append(gists)
             done = nodes.container(classes=["beside-code"])
             for code in row.code:
                 if code.path != path:
@@ -56,7 +59,13 @@ class PaperBesideCode(SphinxDirective):
                     place = link_to(path, 0, path, here=False)
                     done += nodes.paragraph("", "", place, classes=["code-place"])
                 done += self.code(code)
-            block += nodes.container("", said, done, classes=["beside-row"])
+            shown = nodes.container("", said, done, classes=["beside-row"])
+            if row.lines[-1].number < first:
+                before.append(shown)
+            else:
+                block += shown
+        if before:
+            block.insert(1, folded(f"Lines 1 to {first - 1}", *before))
         if algorithm["silent"]:
             block += nodes.paragraph("", silent(algorithm["silent"]), classes=["beside-silent"])
         return [folded(self.options["fold"], block)] if "fold" in self.options else [block]

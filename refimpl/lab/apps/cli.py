@@ -10,6 +10,7 @@ from refimpl.lab.apps.completion import add_completion, print_completion
 from refimpl.lab.apps.config_file import with_file
 from refimpl.lab.apps.conformance import command as conformance
 from refimpl.lab.apps.convert import convert_command, convert_options
+from refimpl.lab.apps.course import command as exercise
 from refimpl.lab.apps.errors import Interrupted, UserError
 from refimpl.lab.apps.figures import command as figure
 from refimpl.lab.apps.info import info
@@ -139,6 +140,7 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     trace.add_parser(commands, impl)
     conformance.add_parser(commands, impl)
     figure.add_parser(commands, impl)
+    exercise.add_parser(commands)
     add_completion(commands)
     return parser
 
@@ -287,8 +289,9 @@ def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
     Returns
     -------
     int
-        0; 1 if `compare`, `conformance` or ``vectors --check`` finds a difference; 2 for bad
-        input; 130 if interrupted; 141 if whoever reads what is printed has gone.
+        0; 1 if `compare`, `conformance`, ``exercise check`` or ``vectors --check`` finds a
+        difference; 2 for bad input; 130 if interrupted; 141 if whoever reads what is printed has
+        gone.
     """
     try:
         try:
@@ -333,6 +336,8 @@ def _run(arguments, impl, prog):
         return trace.run(arguments)
     if command in ("conformance", "vectors"):
         return conformance.run(arguments, impl)
+    if command == "exercise":
+        return exercise.run(arguments)
     if command == "figure":
         return figure.run(arguments)
     if command == "completion":

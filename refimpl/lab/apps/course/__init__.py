@@ -1,0 +1,1 @@
+"""`minibatch-gnn exercise`: exercises that check what a student wrote."""
