@@ -6,9 +6,9 @@
 ```{playground-sources}       a link to each file of the implementation in JavaScript
 ```
 
-The scripts in docs/playground are ES modules, which browsers do not load from file://. `bundle` puts
-the modules that the page needs into one script, each as a function of its own that returns what it
-exports. Comments and indentation stay out; the files as they are have pages of their own.
+The scripts in docs/playground are ES modules, which browsers do not load from file://. `bundle`
+puts the modules that the page needs into one script, each as a function of its own that returns
+what it exports. Comments and indentation stay out; the files as they are have pages of their own.
 """
 
 import re
@@ -25,8 +25,8 @@ IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.M)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.M)
 COMMENT = re.compile(r"(?:^|(?<=[;,{})\]])) *// .*$|^ *//$")
 PLACE = """<div id="pg" class="pg">
-<p>The playground is a program in JavaScript, which is switched off here. All else on this site works
-without it.</p>
+<p>The playground is a program in JavaScript, which is switched off here. All else on this site
+works without it.</p>
 </div>
 """
 

@@ -48,14 +48,16 @@ export class Canvas {
     const { graph, marks } = this;
     const radius = graph.n <= 14 ? 34 : graph.n <= 40 ? 24 : 14;
     this.radius = radius;
+    this.svg.classList.toggle("pg-many", radius < 20);
     this.at = at;
     const used = new Set(marks.edges.map(([u, v]) => `${Math.min(u, v)}-${Math.max(u, v)}`));
     const edges = graph.edges.map(([u, v]) => this.edge(u, v, used.has(`${u}-${v}`)));
     const arrows = marks.arrows.filter(([u, v]) => u !== v).map(([u, v]) => this.arrow(u, v));
     const nodes = graph.at.map((_, v) => this.drawn_node(v));
+    const notes = graph.at.map((_, v) => this.drawn_note(v)).filter(Boolean);
     this.rubber = s("line", { class: "pg-rubber", visibility: "hidden" });
     const tip = s("marker", { id: "pg-tip", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 4.5, markerHeight: 4.5, orient: "auto" }, s("path", { d: "M0 0 10 5 0 10z" }));
-    this.svg.replaceChildren(s("defs", {}, tip), ...edges, ...arrows, this.rubber, ...nodes);
+    this.svg.replaceChildren(s("defs", {}, tip), ...edges, ...arrows, this.rubber, ...nodes, ...notes);
   }
 
   edge(u, v, used) {
@@ -77,7 +79,7 @@ export class Canvas {
 
   drawn_node(v) {
     const [x, y] = this.at[v];
-    const { role, note, said } = this.marks.nodes[v] ?? { role: "", note: "", said: "" };
+    const { role, said } = this.marks.nodes[v] ?? { role: "", said: "" };
     const near = nodes_text(this.graph.csr.neighbours(v));
     const small = this.radius < 20;
     return s(
@@ -92,8 +94,14 @@ export class Canvas {
       },
       s("circle", { r: this.radius }),
       s("text", { class: small ? "pg-small" : "" }, v),
-      note ? s("text", { class: "pg-note", y: -this.radius - 14 }, note) : null,
     );
+  }
+
+  // Beside the node, not in it: what a button shows must be in its name.
+  drawn_note(v) {
+    const [x, y] = this.at[v];
+    const note = this.marks.nodes[v]?.note;
+    return note ? s("text", { class: "pg-note", x, y: y - this.radius - 14, "aria-hidden": "true" }, note) : null;
   }
 
   node(v) {

@@ -35,8 +35,9 @@ class Playground {
     const left = h("div", { class: "pg-left" }, this.canvas.element, this.steps, this.boards);
     const right = h("div", { class: "pg-right" }, this.controls.element, this.graph_text);
     root.replaceChildren(this.runs, this.about, this.notice, h("div", { class: "pg-columns" }, left, right), this.costs, this.draws, this.links);
-    addEventListener("hashchange", () => this.open());
-    this.open();
+    // not location: an address that is about to be written may have come in between
+    addEventListener("hashchange", (event) => this.open(new URL(event.newURL).hash));
+    this.open(location.hash);
   }
 
   make_runs() {
@@ -110,7 +111,7 @@ class Playground {
 
   make_links() {
     this.link = h("input", { id: "pg-link", type: "text", readonly: true });
-    this.python = h("pre", { tabindex: 0, "aria-label": "The same in Python" });
+    this.python = h("pre", { tabindex: 0, role: "region", "aria-label": "The same in Python" });
     const copies = (text) => (event) => this.copy(event.currentTarget, text());
     this.links = h(
       "section",
@@ -138,8 +139,8 @@ class Playground {
   }
 
   // Take up the state that the address names, if it names one.
-  open() {
-    const address = location.hash.slice(1);
+  open(hash) {
+    const address = hash.slice(1);
     if (address === this.address) return;
     if (!address.includes("=")) {
       if (this.address === undefined) this.restore(opening(), false);
@@ -198,7 +199,7 @@ class Playground {
     this.show_step();
     this.boards.replaceChildren(...boards_of(result));
     this.costs.hidden = !result || result.kind === "neighbours";
-    if (result?.kind === "cache") this.costs.replaceChildren(...iterations(result));
+    this.costs.replaceChildren(...(result?.kind === "cache" ? iterations(result) : []));
     this.draws.hidden = state.run === "cache" || !result;
     this.show_draws();
     this.python.textContent = result ? python_of(state, result.values) : "";
@@ -224,7 +225,10 @@ class Playground {
 
   show_draws() {
     const { state, result, tally } = this;
-    if (!result || state.run === "cache") return;
+    if (!result || state.run === "cache") {
+      this.histogram.replaceChildren();
+      return;
+    }
     this.histogram.replaceChildren(...histogram(state, this.law, tally));
     if (result.kind === "sampler") {
       this.costs.replaceChildren(h("h3", {}, "What it cost"), ...cost_table(state, result, tally?.sums ?? null, tally?.drawn ?? 0));

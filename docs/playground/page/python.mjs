@@ -9,9 +9,8 @@ export function python_of(state, values) {
 }
 
 function graph_line({ n, edges }) {
-  const side = (k) => `[${edges.map((edge) => edge[k]).join(", ")}]`;
-  const array = (k) => (edges.length ? side(k) : "np.zeros(0, int)");
-  return `graph = gnn.from_edges(${array(0)}, ${array(1)}, ${n}, symmetrize=True)`;
+  const list = edges.length ? `[${edges.map(([u, v]) => `(${u}, ${v})`).join(", ")}]` : "np.zeros((0, 2), int)";
+  return `graph = gnn.as_graph(${list}, n=${n}, symmetrize=True)`;
 }
 
 function python(value) {
@@ -63,7 +62,7 @@ function cache_lines(state, values) {
     ...norms,
     `for i in range(${values.iterations}):`,
     "    epoch, batch = divmod(i, batches)",
-    `    roots = gnn.epoch_batches(train, ${batch_size}, ${seed}, epoch)[batch]`,
+    `    roots = gnn.samplers.epoch_batches(train, ${batch_size}, ${seed}, epoch)[batch]`,
     `    name = dict(seed=${seed}, epoch=epoch, batch=batch, mode="${mode}")`,
     `    mfg = gnn.sample_mfg(graph, roots, (${values.fanout_roots}, ${values.fanout_below}), **name)`,
     "    slots = cache.lookup(1, mfg.nodes[1], i)",

@@ -37,7 +37,7 @@ function sampler_run(run, graph, values, step) {
   });
   const last = made - 1;
   const at = Math.min(step, last);
-  const walk = frontiers(roots, sample, at);
+  const walk = frontiers(run, { roots, before, now, probe, sample, at, weight: graph.weights(values.deg_cap) });
   const weight = graph.weights(values.deg_cap);
   return { kind: "sampler", run, values, sample, last, step: at, before, now, probe, weight, ...walk, edges: edges_between(graph, sample.nodes) };
 }
@@ -45,14 +45,27 @@ function sampler_run(run, graph, values, step) {
 // A copy of what stands in a sampler's arrays.
 function snapshot(run, board, Vs, more) {
   const sample = [...Vs];
-  if (run === "frontier") return { sample };
-  if (run === "bucket") return { sample, classes: more.members.map((slots) => [...slots]), probes: more.probes, sums: [...more.sums] };
+  if (run === "frontier") return { sample, frontier: [...board] };
+  if (run === "bucket") {
+    return { sample, frontier: [...board], classes: more.members.map((slots) => [...slots]), probes: more.probes, sums: [...more.sums] };
+  }
   const state = run === "dashboard" ? board.state(more) : board.state();
-  return { sample, board: state, counts: { ...board.counts }, capacity: run === "dashboard" ? board.capacity : board.DB.length };
+  const capacity = run === "dashboard" ? board.capacity : board.DB.length;
+  return { sample, frontier: state.start ? [...state.node] : null, board: state, counts: { ...board.counts }, capacity };
 }
 
-// The nodes of the frontier before and after step `at`, slot by slot, and the slot that changes.
-function frontiers(roots, { popped, pushed }, at) {
+// The nodes of the frontier before and after step `at`, slot by slot, and the slot that changes. The
+// Dashboard of IPDPS'19 has no slots: there its nodes stand in any order.
+function frontiers(run, { roots, before, now, probe, sample, at, weight }) {
+  const { popped, pushed } = sample;
+  const [u, u_new] = at ? [popped[at - 1], pushed[at - 1]] : [null, null];
+  if (run === "dashboard") return { roots, ...replayed(roots, popped, pushed, at), u, u_new };
+  const frontier_before = at ? before.frontier : null;
+  const slot = at ? changed_slot(run, frontier_before, now, u, new Stream(probe, at - 1), weight) : null;
+  return { roots, frontier: now.frontier, frontier_before, slot, u, u_new };
+}
+
+function replayed(roots, popped, pushed, at) {
   const FS = [...roots];
   let slot = null, frontier_before = null;
   for (let i = 0; i < at; i++) {
@@ -60,7 +73,17 @@ function frontiers(roots, { popped, pushed }, at) {
     frontier_before = [...FS];
     FS[slot] = pushed[i];
   }
-  return { roots, frontier: FS, frontier_before, slot, u: at ? popped[at - 1] : null, u_new: at ? pushed[at - 1] : null };
+  return { frontier: FS, frontier_before, slot };
+}
+
+// The same node may be in several slots, and may be its own neighbour.
+function changed_slot(run, FS, now, u, stream, weight) {
+  if (run === "pin_tile") return now.board.IA_tile.at(-1);
+  const differs = FS.findIndex((v, i) => v !== now.frontier[i]);
+  if (differs >= 0 || run === "bucket") return differs >= 0 ? differs : FS.indexOf(u);
+  const drawn = stream.below(FS.reduce((sum, v) => sum + weight[v], 0));
+  let sum = 0;
+  return FS.findIndex((v) => (sum += weight[v]) > drawn);
 }
 
 function edges_between(graph, nodes) {
