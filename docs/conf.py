@@ -21,12 +21,14 @@ extensions = [
     "gallery",
     "exercise_list",
     "teaching",
+    "playground",
     "drawings",
     "folding",
     "beside",
     "live_steppers",
     "kernel_pages",
     "playground",
+    "lectures",
     "dead_links",
     "table_charts",
     "page_mends",
@@ -38,6 +40,7 @@ html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"
 html_css_files = ["site.css"]
+templates_path = ["_templates"]
 html_static_path = ["_static"]
 numpydoc_show_class_members = False
 autodoc_member_order = "bysource"

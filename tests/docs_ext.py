@@ -10,5 +10,7 @@ DOCS = ROOT / "docs"
 sys.path.append(str(DOCS / "_ext"))
 paper_lines = importlib.import_module("paper_lines")
 kernel_lines = importlib.import_module("kernel_lines")
+deck_source = importlib.import_module("deck_source")
+result_cells = importlib.import_module("result_cells")
 worked_examples = importlib.import_module("worked_examples")
 kernel_code = importlib.import_module("kernel_code")

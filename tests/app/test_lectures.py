@@ -1,0 +1,176 @@
+"""The lectures' Markdown: minutes, notes, questions, and that no measured number is typed."""
+
+import csv
+import json
+import re
+from collections import Counter
+
+import pytest
+from docs_ext import DOCS, deck_source, result_cells
+
+DECKS = {name: deck_source.read_deck(name) for name in deck_source.DECKS}
+SLIDES = [(name, slide) for name, deck in DECKS.items() for slide in deck.slides]
+ADDRESS = re.compile(r"\{result(?:-lead)?\}`([^`]+)`")
+
+# Numbers that are typed: settings and places in the papers, none of them measured.
+SETTINGS = {
+    "90": "minutes",
+    "512": "roots of a batch",
+    "1000": "m in the papers",
+    "100": "the iteration from which the paper counts",
+    "20": "the lag of a comparison",
+    "40": "cores of the papers' machine",
+    "200": "t_stale in the paper",
+    "0.8": "the similarity that the paper asks for",
+}
+PLACES = re.compile(
+    r"(IPDPS|JPDC|VLDB)'\d\d|(IPDPS|JPDC|ICLR|ICML|PVLDB) 20\d\d|E-[A-Z]\d+|CSR2|section \d(\.\d)*"
+    r"|(Algorithm|Equation|Theorem|[Ll]ines?) \d+( and \d+)?|FreshGNN Algorithm 1:.*"
+)
+
+
+def blocks(*directives):
+    """Return a pattern of the blocks of some directives, those inside others too."""
+    return re.compile(rf"^(`{{3,}})\{{({'|'.join(directives)})\}}.*\n(?:.*\n)*?\1$", re.M)
+
+
+SILENT = blocks("printed", "panels", "bars", "result-figure", "reference-code", "outcomes")
+
+
+def typed_numbers(text):
+    """Return the numbers that the author of a slide wrote, in words that a room reads or hears."""
+    text = SILENT.sub("", text)
+    text = re.sub(r"^`{3,}\{claim\}.*|^`{3,}(\{[\w-]+\})?|^:\w+:.*$", "", text, flags=re.M)
+    text = re.sub(
+        r"\{[\w-]+\}`[^`]*`|`[^`]*`|\]\([^)]*\)|\$\$.*?\$\$|\$[^$]*\$", "", text, flags=re.S
+    )
+    text = re.sub(r"^\d+\. ", "", PLACES.sub("", text), flags=re.M)
+    return re.findall(r"[+-]?\d(?:[\d.,]*\d)?[%x]?", text)
+
+
+@pytest.mark.parametrize("deck", DECKS.values(), ids=lambda d: d.name)
+def test_a_lecture_has_90_minutes(deck):
+    assert deck.minutes == 90
+    assert all(part.minutes > 0 and part.slides for part in deck.parts)
+    assert 35 <= len(deck.slides) <= 50
+
+
+@pytest.mark.parametrize(("name", "slide"), SLIDES, ids=lambda x: getattr(x, "title", x))
+def test_every_slide_says_what_to_say_ask_and_watch(name, slide):
+    assert len(slide.holds("notes")) == 1
+    (notes,) = re.findall(r"^```\{notes\}\n(.*?)^```$", slide.text, re.M | re.S)
+    for head in ("**Say.** ", "**Ask.** ", "**Stumble.** "):
+        assert notes.count(head) == 1, head
+        said = notes.partition(head)[2].partition("\n\n**")[0]
+        assert len(said.split()) >= 2, head
+    assert len(notes.split()) >= 25
+
+
+@pytest.mark.parametrize("deck", DECKS.values(), ids=lambda d: d.name)
+def test_goals_questions_and_moments_for_the_class(deck):
+    goals, last = deck.slides[1], deck.slides[-1]
+    assert "you can" in goals.title and goals.text.count("\n- ") >= 5
+    assert last.title == "What to read" and last.text.count("](") >= 3
+    asked = [words for slide in deck.slides for words in slide.holds("question")]
+    assert len(asked) == 5 and all(words.endswith("?") for words in asked)
+    moments = [slide for slide in deck.slides if slide.holds("predict")]
+    assert len(moments) >= 3
+    assert sum(bool(slide.holds("reveal")) for slide in moments) >= 3
+    links = "".join(slide.text for slide in deck.slides)
+    assert "{step}" in links and ("playground" in links or "{play}" in links)
+
+
+@pytest.mark.parametrize(("name", "slide"), SLIDES, ids=lambda x: getattr(x, "title", x))
+def test_no_measured_number_is_typed(name, slide):
+    typed = [number.rstrip(".,") for number in typed_numbers(slide.text)]
+    odd = [n for n in typed if n not in SETTINGS and not (n.isdigit() and int(n) <= 12)]
+    assert odd == []
+
+
+def test_a_typed_measurement_would_be_found():
+    text = "It is 5.3 times as fast, saves 59% and 41.8 points, in 1,084 us or 25x.\n"
+    assert typed_numbers(text) == ["5.3", "59%", "41.8", "1,084", "25x"]
+    assert typed_numbers("{result}`V-fig14; 768; degree` and $x = 5.5$\n") == []
+
+
+def addresses():
+    """Return all addresses of cells in the lectures."""
+    found = []
+    for _, slide in SLIDES:
+        found += ADDRESS.findall(slide.text)
+        for block in blocks("bars").finditer(slide.text):
+            found += [line.partition(" = ")[2] for line in block[0].splitlines() if " = " in line]
+    return found
+
+
+def test_there_are_numbers_and_each_is_a_cell_of_the_results():
+    assert len(addresses()) > 40
+    for address in addresses():
+        id, *_ = address.split(";")
+        stored = json.loads((DOCS / "results" / f"{id}.json").read_text(encoding="utf-8"))
+        cells = Counter(cell for row in stored["table"] for cell in row)
+        shown = result_cells.cell_of(address)
+        assert shown in cells or any(shown in cell for cell in cells), address
+
+
+def test_a_cell_is_that_of_the_row_and_column():
+    """Against the medians of the rows that the figure's command wrote beside the table."""
+    with (DOCS / "results" / "V-fig14.csv").open(encoding="utf-8") as file:
+        rows = {(r["overflow"], r["d"], r["policy"]): r["saved"] for r in csv.DictReader(file)}
+    for overflow in ("wrap", "drop"):
+        for d in ("768", "128"):
+            shown = result_cells.cell_of(f"V-fig14; full buffer={overflow}; d={d}; degree")
+            assert shown == f"{float(rows[overflow, d, 'degree']):.1%}"
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("V-fig99; a", "no 'V-fig99'"),
+        ("V-fig14; wrap; degree", "2 rows"),
+        ("V-fig14; nothing; degree", "0 rows"),
+        ("V-fig14; wrap; d=768; nothing", "no single column"),
+        ("V-fig10; GAS; FreshGNN's speed-up", "no single column"),
+        (
+            "I-fig4; edge; p_inter=2; 14,755 nodes, degree 31; speed-up > Theorem 9",
+            "no 'Theorem 9'",
+        ),
+    ],
+)
+def test_an_address_that_names_no_one_cell_is_refused(address, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        result_cells.cell_of(address)
+
+
+def test_bars_are_as_long_as_their_numbers():
+    assert result_cells.number_in("1,237,890 us") == 1237890
+    assert result_cells.number_in("-0.36 (-1.18 to +0.75)") == -0.36
+    assert result_cells.shares_of([1, 2, 4]) == [0.25, 0.5, 1]
+    short, middle, long = result_cells.shares_of([1, 100, 10000], log=True)
+    assert 0 < short < middle < long == 1
+    assert middle - short == pytest.approx(long - middle)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("# T\n\n## P\n\n### S\n", "needs one"),
+        ("# T\n\n### S\n", "before the first part"),
+        ("## P\n\n```{minutes} 3\n```\n", "no title"),
+    ],
+)
+def test_a_deck_that_lacks_something_is_refused(text, words):
+    with pytest.raises(ValueError, match=words):
+        deck_source.deck_of("made", text)
+
+
+def test_headings_in_code_are_none():
+    text = "# T\n\n## P\n\n```{minutes} 3\n```\n\n### S\n\n````text\n```\n### no slide\n````\n"
+    (part,) = deck_source.deck_of("made", text).parts
+    assert [slide.title for slide in part.slides] == ["S"]
+
+
+def test_scripts_are_small_and_need_nothing():
+    script = (DOCS / "lectures" / "_deck" / "deck.js").read_text(encoding="utf-8")
+    assert len(script) < 20_000
+    assert not re.search(r"https?:|import |fetch\(|XMLHttp", script)
