@@ -27,7 +27,6 @@ extensions = [
     "beside",
     "live_steppers",
     "kernel_pages",
-    "playground",
     "lectures",
     "dead_links",
     "table_charts",
