@@ -22,7 +22,7 @@ def test_uniform(case):
 
 
 def plain_uniform(k, c):
-    """Return a draw by the contract of docs/conformance.md, in Python integers."""
+    """Return a draw by the contract of docs/kernels/streams.md, in Python integers."""
     x = (k + 0x9E3779B97F4A7C15 * (c + 1)) % 2**64
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64

@@ -154,6 +154,21 @@ def assert_same_cache(ours, theirs):
     assert ours.fetch_features(range(theirs.n)) == [rows.tolist(), hit.tolist()]
 
 
+def test_every_function_that_shown_code_uses_is_shown_too():
+    shown = kernel_code.shown_at()
+    used = {other for name in shown for other in kernel_code.uses_of(name)}
+    used = {kernel_code.value_of(name).__name__ for name in used}
+    assert len(used) > 50 and used <= shown.keys(), used - shown.keys()
+
+
+def test_the_index_shows_a_question_and_its_answer():
+    text = (PAGES / "index.md").read_text()
+    asked, answer = (json.loads(block) for block in re.findall(r"```text\n(.*?)```", text, re.S))
+    assert asked["args"] in [case["args"] for case in FILES["frontier"]["cases"]]
+    given = {"id": asked["id"], **kernel_code.adapter.answer(asked)}
+    assert given == answer
+
+
 def test_a_page_a_stage_and_its_code_beside_it():
     """In the order, and with the kernels, of the table on porting a backend.
 

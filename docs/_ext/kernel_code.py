@@ -5,6 +5,7 @@ code, which conforms. `adapter.py` there says how a kernel and its checks are wr
 """
 
 import ast
+import importlib
 import inspect
 import re
 import sys
@@ -46,14 +47,63 @@ def source_of_name(name):
     KeyError
         If no file has it.
     """
+    value = value_of(name)
+    return Path(inspect.getsourcefile(value)).name, inspect.getsource(value).rstrip("\n")
+
+
+def value_of(name):
+    """Return a function or class of docs/kernels/code, by its name or what a file calls it.
+
+    Raises
+    ------
+    KeyError
+        If no file has it.
+    """
     for path in sorted(CODE.glob("*.py")):
-        module = __import__(path.stem)
-        value = vars(module).get(name)
-        if inspect.isroutine(value) or inspect.isclass(value):
-            source = Path(inspect.getsourcefile(value))
-            if source.parent == CODE:
-                return source.name, inspect.getsource(value).rstrip("\n")
+        value = vars(importlib.import_module(path.stem)).get(name)
+        ours = inspect.isroutine(value) or inspect.isclass(value)
+        if ours and Path(inspect.getsourcefile(value)).parent == CODE:
+            return value
     raise KeyError(name)
+
+
+def shown_at():
+    """Return a dict from each name that a page shows the code of to (page, place on it).
+
+    Where several pages do, its own section comes first, then the first page.
+    """
+    places = {}
+    for path in sorted(PAGES.glob("*.md")):
+        place = ""
+        for line in path.read_text().splitlines():
+            if line.startswith("## "):
+                place = re.sub(r"[^\w -]", "", line[3:]).lower().replace(" ", "-")
+            elif line.startswith("```{kernel-code} "):
+                for name in line.split()[1:]:
+                    if name not in places or place == name.lower():
+                        places[name] = path.stem, place
+    return places
+
+
+@cache
+def uses_of(name):
+    """Return the functions and classes of docs/kernels/code that one uses, in their order."""
+    tree = ast.parse(textwrap.dedent(source_of_name(name)[1]))
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    found.sort(key=lambda node: (node.lineno, node.col_offset))
+    own = {node.id for node in found if isinstance(node.ctx, ast.Store)}
+    own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    names = dict.fromkeys(node.id for node in found if node.id not in own)
+    return [other for other in names if other != name and is_ours(other)]
+
+
+def is_ours(name):
+    """Say whether a file of docs/kernels/code has a function or class of this name."""
+    try:
+        value_of(name)
+    except KeyError:
+        return False
+    return True
 
 
 def error_rows(kernel):

@@ -10,7 +10,17 @@ import re
 
 from api_reference import path_of
 from docutils import nodes
-from kernel_code import CODE, PAGES, cases_by_row, files, sections, source_of_name
+from kernel_code import (
+    CODE,
+    PAGES,
+    cases_by_row,
+    files,
+    sections,
+    shown_at,
+    source_of_name,
+    uses_of,
+    value_of,
+)
 from sphinx.util.docutils import SphinxDirective
 from teaching import pages_of_algorithms, row_of
 
@@ -20,13 +30,13 @@ MOST_CASES = 5
 
 
 class KernelDirective(SphinxDirective):
-    """What the directives share: the pages are made anew when the code changes."""
+    """What the directives share: a page is made anew when the code or another page changes."""
 
     required_arguments = 1
     final_argument_whitespace = True
 
     def run(self):
-        for path in CODE.glob("*.py"):
+        for path in (*CODE.glob("*.py"), *PAGES.glob("*.md")):
             self.env.note_dependency(str(path))
         self.kernel, *self.others = self.arguments[0].split()
         try:
@@ -73,14 +83,35 @@ def tolerance(compare):
 
 
 class Code(KernelDirective):
-    """The pseudo-code of a kernel and of other functions, as it stands in the file."""
+    """The pseudo-code of a kernel and of other functions, and where what they use is shown."""
 
     def made(self):
-        sources = [source_of_name(name)[1] for name in (self.kernel, *self.others)]
-        code = "\n\n\n".join(sources)
+        names = (self.kernel, *self.others)
+        sources = [source_of_name(name)[1] for name in names]
+        code = "\n\n".join(sources)
         block = nodes.literal_block(code, code, language="python", classes=["kernel-code"])
         self.set_source_info(block)
-        return [block]
+        used = dict.fromkeys(other for name in names for other in uses_of(name))
+        links = [link_to_code(other) for other in used if other not in names]
+        if not links:
+            return [block]
+        (line,) = self.parse_text_to_nodes(f"Uses {', '.join(links)}.\n")
+        line["classes"].append("kernel-uses")
+        return [block, line]
+
+
+def link_to_code(name):
+    """Return a link to where the code of a function is shown.
+
+    Raises
+    ------
+    KeyError
+        If it is shown nowhere.
+    """
+    real = value_of(name).__name__
+    page, place = shown_at()[real]
+    link = f"[`{name}`](/kernels/{page}.md{f'#{place}' if place else ''})"
+    return link if real == name else f"{link}, which is `{real}`"
 
 
 class Errors(KernelDirective):

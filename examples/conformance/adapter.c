@@ -1,22 +1,17 @@
-/* An adapter for `minibatch-gnn conformance`, written from docs/conformance.md alone.
-
-   The streams and the pin-tile sampler in C99, and a small reader of JSON.
+/* An adapter for `minibatch-gnn conformance`, written from docs/kernels alone: the streams and the
+   reader of JSON of starters/starter.c, and beyond them the choosing and the pin-tile sampler.
 
        cc -std=c99 -O2 -o adapter adapter.c -lm && minibatch-gnn conformance --cmd ./adapter
 
-   An argument that is refused ends the question with a jump (`refuse`). All memory is freed after
-   each question. */
+   All memory is freed after each question. */
 
-#include <ctype.h>
-#include <inttypes.h>
+#define PART_OF_ANOTHER_PROGRAM
+#include "starters/starter.c"
+
 #include <math.h>
-#include <setjmp.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* ---- Memory, and what goes wrong ---- */
+/* ---- Memory ---- */
 
 typedef struct Chunk {
     struct Chunk *next;
@@ -24,11 +19,6 @@ typedef struct Chunk {
 } Chunk;
 
 static Chunk *chunks;
-static jmp_buf refused;
-
-enum { TYPE = 1, VALUE, FAULT };
-
-static void refuse(int why) { longjmp(refused, why); }
 
 static void *take(size_t count, size_t size) {
     if (size && count > (SIZE_MAX - sizeof(Chunk)) / size) refuse(FAULT);
@@ -47,179 +37,34 @@ static void free_all(void) {
     }
 }
 
-/* ---- JSON ---- */
-
-typedef enum { NOTHING, TRUTH, NUMBER, STRING, LIST, OBJECT } Kind;
-
-typedef struct Value {
-    Kind kind;
-    char *text; /* of a number, as it stands; of a string; "true" or "false" */
-    size_t count;
-    struct Value *items; /* of a list, or the values of an object */
-    char **names;        /* of an object */
-} Value;
-
-static const char *at; /* what is not read yet */
-
-static void skip_space(void) {
-    while (isspace((unsigned char)*at)) at++;
-}
-
-static char next_is(const char *allowed) {
-    skip_space();
-    if (!*at || !strchr(allowed, *at)) refuse(FAULT);
-    return *at++;
-}
-
-static char *read_string(void) {
-    next_is("\"");
-    char *text = take(strlen(at) + 1, 1), *end = text;
-    while (*at != '"') {
-        if (!*at) refuse(FAULT);
-        if (*at == '\\') {
-            const char *known = "n\nt\tr\rb\bf\f";
-            const char *found = at[1] ? strchr(known, at[1]) : NULL;
-            at++;
-            if (!*at || *at == 'u') refuse(FAULT); /* no name or word of the format has one */
-            *end++ = found && isalpha((unsigned char)*found) ? found[1] : *at;
-            at++;
-        } else {
-            *end++ = *at++;
-        }
-    }
-    at++;
-    *end = 0;
-    return text;
-}
-
-static char *copy_of(const char *begin, size_t length) {
-    char *text = take(length + 1, 1);
-    memcpy(text, begin, length);
-    text[length] = 0;
-    return text;
-}
-
-static Value read_value(void);
-
-static void append(Value *whole, char *name, Value part) {
-    size_t n = whole->count++;
-    if (!(n & (n - 1))) { /* 0, or a power of two: full */
-        size_t room = n ? 2 * n : 1;
-        Value *items = take(room, sizeof *items);
-        char **names = take(room, sizeof *names);
-        if (n) memcpy(items, whole->items, n * sizeof *items);
-        if (n) memcpy(names, whole->names, n * sizeof *names);
-        whole->items = items;
-        whole->names = names;
-    }
-    whole->items[n] = part;
-    whole->names[n] = name;
-}
-
-static Value read_members(Kind kind, char close) {
-    Value whole = {kind, NULL, 0, NULL, NULL};
-    const char more[] = {',', close, 0};
-    at++;
-    skip_space();
-    if (*at == close) {
-        at++;
-        return whole;
-    }
-    do {
-        char *name = NULL;
-        if (kind == OBJECT) {
-            skip_space();
-            name = read_string();
-            next_is(":");
-        }
-        append(&whole, name, read_value());
-    } while (next_is(more) == ',');
-    return whole;
-}
-
-static Value read_value(void) {
-    skip_space();
-    if (*at == '{') return read_members(OBJECT, '}');
-    if (*at == '[') return read_members(LIST, ']');
-    Value value = {NOTHING, NULL, 0, NULL, NULL};
-    if (*at == '"') {
-        value.kind = STRING;
-        value.text = read_string();
-        return value;
-    }
-    size_t length = strcspn(at, ",]} \t\r\n");
-    value.text = copy_of(at, length);
-    at += length;
-    if (!strcmp(value.text, "true") || !strcmp(value.text, "false")) {
-        value.kind = TRUTH;
-    } else if (strcmp(value.text, "null")) {
-        value.kind = NUMBER;
-        if (!*value.text || strspn(value.text, "+-.0123456789eE") != length) refuse(FAULT);
-    }
-    return value;
-}
-
-static const Value *find(const Value *object, const char *name) {
-    for (size_t i = 0; object->kind == OBJECT && i < object->count; i++)
-        if (!strcmp(object->names[i], name)) return &object->items[i];
-    return NULL;
-}
-
-static const Value *need(const Value *object, const char *name) {
-    const Value *value = find(object, name);
-    if (!value) refuse(FAULT);
-    return value;
-}
-
 /* ---- Arguments ---- */
 
-/* Return an integer in [low, high]; a decimal string is one, a number with a point is not. */
-static uint64_t integer(const Value *value, uint64_t low, uint64_t high) {
-    if (value->kind != NUMBER && value->kind != STRING) refuse(TYPE);
-    const char *digits = value->text + (*value->text == '-');
-    if (!*digits || strspn(digits, "0123456789") != strlen(digits)) refuse(TYPE);
-    uint64_t whole = 0;
-    for (const char *d = digits; *d; d++) {
-        unsigned digit = (unsigned)(*d - '0');
-        if (whole > (UINT64_MAX - digit) / 10) refuse(VALUE);
-        whole = 10 * whole + digit;
-    }
-    if ((*value->text == '-' && whole) || whole < low || whole > high) refuse(VALUE);
-    return whole;
+static double real(const char *value) {
+    if (is_text(value, "nan")) return NAN;
+    if (is_text(value, "inf")) return INFINITY;
+    if (is_text(value, "-inf")) return -INFINITY;
+    if (!strchr("-0123456789", *value)) refuse(TYPE);
+    return strtod(value, NULL);
 }
 
-static uint64_t word(const Value *value) { return integer(value, 0, UINT64_MAX); }
-
-static double real(const Value *value) {
-    const char *text = value->text;
-    bool named = value->kind == STRING
-                 && (!strcmp(text, "nan") || !strcmp(text, "inf") || !strcmp(text, "-inf"));
-    if (value->kind != NUMBER && !named) refuse(TYPE);
-    return strtod(text, NULL);
+/* Say whether a text is the first of two words; refuse it if it is neither. */
+static bool is_first(const char *value, const char *first_word, const char *second_word) {
+    if (!is_text(value, first_word) && !is_text(value, second_word)) refuse(VALUE);
+    return is_text(value, first_word);
 }
 
-/* Say whether a string is the first of two words; refuse it if it is neither. */
-static bool is_first(const Value *value, const char *first, const char *second) {
-    if (value->kind != STRING) refuse(VALUE);
-    if (strcmp(value->text, first) && strcmp(value->text, second)) refuse(VALUE);
-    return !strcmp(value->text, first);
+/* Return a list of integers, or an array of them, and how many they are. */
+static int64_t *read_ids(const char *list, int64_t *count) {
+    if (*list == '{') list = need(list, "data"); /* a long one is an array */
+    *count = 0;
+    for (const char *at = first(list); at; at = following(at)) ++*count;
+    int64_t *ids = take((size_t)*count + 1, sizeof *ids), i = 0;
+    for (const char *at = first(list); at; at = following(at))
+        ids[i++] = (int64_t)integer(at, 0, INT64_MAX);
+    return ids;
 }
 
-/* ---- Streams ---- */
-
-static const uint64_t GOLD = 0x9E3779B97F4A7C15u;
-
-static uint64_t mix(uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    return x ^ (x >> 31);
-}
-
-static double uniform(uint64_t k, uint64_t c) {
-    return ldexp((double)(mix(k + GOLD * (c + 1)) >> 11), -53);
-}
-
-static int64_t below(uint64_t k, uint64_t c, double n) { return (int64_t)(uniform(k, c) * n); }
+/* ---- Choosing ---- */
 
 /* A table from integers to integers with open addressing, for at most `most` of them. */
 typedef struct {
@@ -285,8 +130,6 @@ static int64_t *floyd(uint64_t k, int64_t n, int64_t f) {
 
 /* ---- Answers ---- */
 
-static void write_word(uint64_t x) { printf("\"%" PRIu64 "\"", x); }
-
 static void write_list(const int64_t *list, size_t count) {
     putchar('[');
     for (size_t i = 0; i < count; i++) printf("%s%" PRId64, i ? "," : "", list[i]);
@@ -304,46 +147,27 @@ static void write_ids(const int64_t *list, size_t count) {
     putchar('}');
 }
 
-/* Write the answer to a question whose draws are for one counter, or for an array of them. */
-static void write_draws(const Value *counters, const char *dtype, uint64_t k, double n,
-                        void (*write)(uint64_t k, uint64_t c, double n)) {
-    const Value *data = find(counters, "data");
-    if (!data) {
-        uint64_t c = word(counters);
-        printf("{\"result\":");
-        write(k, c, n);
-        printf("}\n");
-        return;
-    }
-    const Value *shape = need(counters, "shape"), *given = need(counters, "dtype");
-    if (given->kind != STRING || strcmp(given->text, "uint64")) refuse(TYPE);
-    for (size_t i = 0; i < data->count; i++) word(&data->items[i]);
-    printf("{\"result\":{\"dtype\":\"%s\",\"shape\":[", dtype);
-    for (size_t i = 0; i < shape->count; i++) printf("%s%s", i ? "," : "", shape->items[i].text);
-    printf("],\"data\":[");
-    for (size_t i = 0; i < data->count; i++) {
-        if (i) putchar(',');
-        write(k, word(&data->items[i]), n);
-    }
-    printf("]}}\n");
-}
-
-static void write_mix(uint64_t k, uint64_t c, double n) {
-    (void)k, (void)n;
-    write_word(mix(c));
-}
-
-static void write_uniform(uint64_t k, uint64_t c, double n) {
-    (void)n;
-    printf("%.17g", uniform(k, c));
-}
-
-static void write_below(uint64_t k, uint64_t c, double n) { printf("%" PRId64, below(k, c, n)); }
-
-static void write_result(const int64_t *list, int64_t count) {
-    printf("{\"result\":");
+static void answer_ids(const int64_t *list, int64_t count) {
+    begin("result");
     write_ids(list, (size_t)count);
-    printf("}\n");
+}
+
+static void call_pick(const char *args) {
+    int64_t N = (int64_t)integer(need(args, "N"), 0, INT32_MAX);
+    int64_t m = (int64_t)integer(need(args, "m"), 0, (uint64_t)N);
+    uint64_t k = word(need(args, "k")), c = word(need(args, "c"));
+    answer_ids(pick_without_replacement(k, c, N, m), m);
+}
+
+static void call_permutation(const char *args) {
+    int64_t n = (int64_t)integer(need(args, "n"), 0, INT32_MAX);
+    answer_ids(pick_without_replacement(word(need(args, "key")), 0, n, n), n);
+}
+
+static void call_floyd(const char *args) {
+    int64_t n = (int64_t)integer(need(args, "n"), 0, INT32_MAX);
+    int64_t f = (int64_t)integer(need(args, "f"), 0, (uint64_t)n);
+    answer_ids(floyd(word(need(args, "key")), n, f), f);
 }
 
 /* ---- The pin-tile sampler ---- */
@@ -356,12 +180,6 @@ static int64_t degree(const Graph *graph, int64_t v) {
     return graph->indptr[v + 1] - graph->indptr[v];
 }
 
-static int64_t *read_ids(const Value *list) {
-    int64_t *ids = take(list->count + 1, sizeof *ids);
-    for (size_t i = 0; i < list->count; i++) ids[i] = (int64_t)integer(&list->items[i], 0, INT64_MAX);
-    return ids;
-}
-
 static bool has_edge(const Graph *graph, int64_t u, int64_t v) {
     int64_t low = graph->indptr[u], high = graph->indptr[u + 1];
     while (low < high) {
@@ -372,13 +190,15 @@ static bool has_edge(const Graph *graph, int64_t u, int64_t v) {
     return low < graph->indptr[u + 1] && graph->indices[low] == v;
 }
 
-static Graph read_graph(const Value *value) {
-    const Value *inside = find(value, "graph");
+static Graph read_graph(const char *value) {
+    const char *inside = *value == '{' ? find(value, "graph") : NULL;
     if (!inside) refuse(TYPE);
-    const Value *indptr = need(inside, "indptr"), *indices = need(inside, "indices");
-    if (indptr->kind != LIST) indptr = need(indptr, "data"); /* a long one is an array */
-    if (indices->kind != LIST) indices = need(indices, "data");
-    Graph graph = {(int64_t)indptr->count - 1, read_ids(indptr), read_ids(indices), NULL};
+    Graph graph;
+    int64_t entries;
+    graph.indptr = read_ids(need(inside, "indptr"), &graph.n);
+    graph.indices = read_ids(need(inside, "indices"), &entries);
+    graph.weight = NULL;
+    graph.n--;
     for (int64_t u = 0; u < graph.n; u++)
         for (int64_t j = graph.indptr[u]; j < graph.indptr[u + 1]; j++)
             if (!has_edge(&graph, graph.indices[j], u)) refuse(VALUE);
@@ -515,16 +335,16 @@ typedef struct {
     bool pushed, whole, truncate;
 } Options;
 
-static Options read_options(const Value *args) {
+static Options read_options(const char *args) {
     Options o = {.graph = read_graph(need(args, "graph"))};
-    const Value *cap = need(args, "deg_cap");
+    const char *cap = need(args, "deg_cap");
     const int64_t most = INT32_MAX, nodes = o.graph.n;
     o.main = word(need(args, "main"));
     o.probe = word(need(args, "probe"));
     o.m = (int64_t)integer(need(args, "m"), 1, (uint64_t)nodes);
     o.n = (int64_t)integer(need(args, "n"), (uint64_t)o.m, (uint64_t)most);
     o.lanes = (int64_t)integer(need(args, "lanes"), 1, (uint64_t)most);
-    int64_t deg_cap = cap->kind == NOTHING ? INT64_MAX : (int64_t)integer(cap, 1, (uint64_t)most);
+    int64_t deg_cap = *cap == 'n' ? INT64_MAX : (int64_t)integer(cap, 1, (uint64_t)most);
     o.pushed = is_first(need(args, "include"), "pushed", "popped");
     o.whole = is_first(need(args, "probe_range"), "capacity", "used");
     o.truncate = is_first(need(args, "overflow"), "truncate", "grow");
@@ -561,10 +381,10 @@ static void write_sample(const Options *o, const Board *b, const int64_t *nodes,
     printf(",\"counters\":{\"fields\":{");
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         printf("%s\"%s\":%" PRId64, i ? "," : "", names[i], counters[i]);
-    printf("}}}}}\n");
+    printf("}}}}");
 }
 
-static void pin_tile(const Value *args) {
+static void call_pin_tile(const char *args) {
     Options o = read_options(args);
     const int64_t *weight = o.graph.weight;
     int64_t *FS = pick_without_replacement(o.main, 0, o.graph.n, o.m), needed = 0, steps = 0;
@@ -574,7 +394,7 @@ static void pin_tile(const Value *args) {
     for (int64_t i = 0; i < o.m; i++) needed += weight[FS[i]], in[FS[i]] = 1;
     Board b = new_board(FS, weight, needed > o.planned ? needed : o.planned, o.m, o.n);
     uint64_t cm = (uint64_t)o.m, cp = 0;
-    printf("{\"states\":[");
+    begin("states"), putchar('[');
     write_state(&b, nodes, sampled(in, o.graph.n, nodes));
     while (steps < o.n - o.m && b.valid) {
         int64_t pin = pop(&b, o.probe, &cp, o.lanes, o.whole), v_pop = b.node[pin];
@@ -591,91 +411,18 @@ static void pin_tile(const Value *args) {
     write_sample(&o, &b, nodes, sampled(in, o.graph.n, nodes), popped, pushed, steps);
 }
 
-/* ---- Questions ---- */
-
-static void answer(const Value *question) {
-    const uint64_t ids = INT32_MAX;
-    if (find(question, "hello")) {
-        printf("{\"name\":\"adapter.c\",\"version\":\"1\"}\n");
-        return;
-    }
-    const char *call = need(question, "call")->text;
-    const Value *args = need(question, "args");
-    if (!call) refuse(FAULT);
-    if (!strcmp(call, "mix")) {
-        write_draws(need(args, "x"), "uint64", 0, 0, write_mix);
-    } else if (!strcmp(call, "key")) {
-        const Value *parts = need(args, "parts");
-        uint64_t a = 0;
-        for (size_t i = 0; i < parts->count; i++) a = mix(a + GOLD + word(&parts->items[i]));
-        printf("{\"result\":\"%" PRIu64 "\"}\n", a);
-    } else if (!strcmp(call, "uniform")) {
-        write_draws(need(args, "c"), "float64", word(need(args, "k")), 0, write_uniform);
-    } else if (!strcmp(call, "below")) {
-        uint64_t n = integer(need(args, "n"), 1, ((uint64_t)1 << 53) - 1);
-        write_draws(need(args, "c"), "int64", word(need(args, "k")), (double)n, write_below);
-    } else if (!strcmp(call, "pick_without_replacement")) {
-        int64_t N = (int64_t)integer(need(args, "N"), 0, ids);
-        int64_t m = (int64_t)integer(need(args, "m"), 0, (uint64_t)N);
-        uint64_t k = word(need(args, "k")), c = word(need(args, "c"));
-        write_result(pick_without_replacement(k, c, N, m), m);
-    } else if (!strcmp(call, "permutation")) {
-        int64_t n = (int64_t)integer(need(args, "n"), 0, ids);
-        write_result(pick_without_replacement(word(need(args, "key")), 0, n, n), n);
-    } else if (!strcmp(call, "floyd")) {
-        int64_t n = (int64_t)integer(need(args, "n"), 0, ids);
-        int64_t f = (int64_t)integer(need(args, "f"), 0, (uint64_t)n);
-        write_result(floyd(word(need(args, "key")), n, f), f);
-    } else if (!strcmp(call, "pin_tile")) {
-        pin_tile(args);
-    } else {
-        printf("{\"skip\":\"not implemented\"}\n");
-    }
-}
-
-/* Return the next line without its end, in memory that the next call uses again, or NULL. */
-static char *read_line(void) {
-    static char *line;
-    static size_t room;
-    size_t length = 0;
-    int c;
-    while ((c = getchar()) != EOF && c != '\n') {
-        if (length + 1 >= room) {
-            room = room ? 2 * room : 4096;
-            line = realloc(line, room);
-            if (!line) exit(1);
-        }
-        line[length++] = (char)c;
-    }
-    if (c == EOF && !length) return NULL;
-    if (!line) return "";
-    line[length] = 0;
-    return line;
-}
-
-static void reply(const char *line) {
-    switch (setjmp(refused)) {
-    case 0: {
-        at = line;
-        Value question = read_value();
-        answer(&question);
-        break;
-    }
-    case TYPE:
-        printf("{\"error\":\"type\"}\n");
-        break;
-    case VALUE:
-        printf("{\"error\":\"value\"}\n");
-        break;
-    default:
-        printf("{\"fault\":\"no such question, or no memory\"}\n");
-    }
-    free_all();
-    fflush(stdout);
-}
-
 int main(void) {
-    const char *line;
-    while ((line = read_line())) reply(line);
+    static const Kernel kernels[] = {
+        STREAMS,
+        {"pick_without_replacement", call_pick},
+        {"permutation", call_permutation},
+        {"floyd", call_floyd},
+        {"pin_tile", call_pin_tile},
+        {NULL, NULL},
+    };
+    for (const char *line; (line = read_line());) {
+        reply(line, "adapter.c", kernels);
+        free_all();
+    }
     return 0;
 }

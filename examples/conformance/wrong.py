@@ -1,20 +1,26 @@
-"""`tiny_lists` with one line wrong: the transposition forgets line 8 of Algorithm 6.
+"""The pages' pseudo-code with one line wrong: a transposition without line 8 of Algorithm 6.
 
-PYTHONPATH=examples/conformance minibatch-gnn conformance --impl wrong
+minibatch-gnn conformance --cmd 'python examples/conformance/wrong.py' --only transpose_perm
 """
 
-from itertools import accumulate
+import sys
+from pathlib import Path
 
-from tiny_lists import *  # noqa: F403
-from tiny_lists import neighbours
+sys.path.append(str(Path(__file__).parents[2] / "docs" / "kernels" / "code"))
+
+import adapter  # noqa: E402
 
 
 def transpose_perm(graph):
-    rows = neighbours(graph)
-    starts = [0, *accumulate(map(len, rows))]
-    perm, j = [None] * starts[-1], 0
-    for row in rows:
-        for u in row:
-            perm[starts[u]] = j  # line 8, `starts[u] += 1`, should follow
-            j += 1
+    perm = [-1] * len(graph.indices)
+    free = graph.indptr[:-1]
+    for v in range(len(graph.indptr) - 1):
+        for j in range(graph.indptr[v], graph.indptr[v + 1]):
+            u = graph.indices[j]
+            perm[free[u]] = j  # line 8, `free[u] += 1`, should follow
     return perm
+
+
+page, _, check = adapter.KERNELS["transpose_perm"]
+adapter.KERNELS["transpose_perm"] = page, transpose_perm, check
+adapter.main()

@@ -195,6 +195,7 @@ def test_a_lost_greeting_is_reported(capsys, tmp_path):
         (["--copy", "new", "--impl", "refimpl", "--only", "nothing"], "fits no kernel"),
         (["--copy", "new", "--impl", "refimpl", "--report", "no/x"], "there is no such folder"),
         (["--report", "/no/such/folder/x.json"], "there is no such folder"),
+        (["--copy", "new", "--missing"], "--missing goes with --copy only where"),
         (["--show", "pin_tile/used", "--only", "mix"], "one case: leave out --only"),
         (["--show", "pin_tile/used", "--report", "x.json"], "one case: leave out --report"),
         (["--show", "pin_tile/used", "--copy", "new"], "one case: leave out --copy"),

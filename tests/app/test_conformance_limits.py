@@ -117,7 +117,7 @@ def test_the_time_of_a_run_is_an_option(monkeypatch, capsys, seconds):
         return runner.Report("mine", "7", [])
 
     monkeypatch.setattr(command.runner, "run", stand_in)
-    monkeypatch.setattr(command.report, "table", lambda found: [])
+    monkeypatch.setattr(command.report, "table", lambda *found, **options: [])
     assert main(["conformance", "--total", "7.5", "--timeout", "2"]) == 1
     assert asked == [{"timeout": 2, "total": 7.5}]
     capsys.readouterr()

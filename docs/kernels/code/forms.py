@@ -98,7 +98,7 @@ def as_dtype(dtype, x):
 
 
 def node_sample(graph, sample, popped, pushed, **counted):
-    counts = counters()
+    counts = counters()  # `counted` are those that the sampler gives, by their names
     counts["pops"] = len(popped)
     for v in popped:
         counts["popped_degree_sum"] += degree(graph, v)

@@ -150,8 +150,8 @@ def _conformance(arguments, impl):
     if arguments["show"] is not None:
         return _show_case(arguments)
     only_copy = arguments["copy"] is not None and package is None and command is None
-    for option in ("only", "report"):
-        if only_copy and arguments[option] is not None:
+    for option in ("only", "report", "missing"):
+        if only_copy and arguments[option] not in (None, False):
             raise UserError(f"--{option} goes with --copy only where --impl or --cmd does too")
     if command is None:
         package = impl if package is None else package
@@ -181,7 +181,7 @@ def _show_case(arguments):
     """Print one case, and what a program answers to it if one is named; return the exit status."""
     package, command = arguments["impl"], arguments["cmd"]
     for option in ("only", "report", "copy", "missing"):
-        if arguments[option]:
+        if arguments[option] not in (None, False):
             raise UserError(f"--show is about one case: leave out --{option}")
     file, case = _one_case(arguments["show"])
     if package is None and command is None:

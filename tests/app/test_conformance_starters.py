@@ -1,0 +1,148 @@
+"""The starters of `examples/conformance/starters`: built, run, and asked what is no question."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from refimpl.lab.apps.cli import main
+from refimpl.lab.apps.conformance.cases import kernels
+
+pytestmark = pytest.mark.runs
+
+ROOT = Path(__file__).parents[2]
+STARTERS = ROOT / "examples" / "conformance" / "starters"
+HOWTO = (ROOT / "docs" / "howto" / "port_a_backend.md").read_text()
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+# the program that is needed, and the commands that make and run it
+BUILDS = {
+    "c": ("cc", ["cc", "-std=c99", "-O1", *WARNINGS, "-o", "{out}", "{source}"], ["{out}"]),
+    "rs": ("rustc", ["rustc", "-O", "-D", "warnings", "-o", "{out}", "{source}"], ["{out}"]),
+    "go": ("go", ["go", "build", "-o", "{out}", "{source}"], ["{out}"]),
+    "js": ("node", None, ["node", "{source}"]),
+}
+OWN = {"mix", "key", "uniform", "below"}
+languages = pytest.mark.parametrize("language", BUILDS)
+
+
+def starter(language, folder, shift=("", "")):
+    """Return the command of a starter, made from its source with one shift changed."""
+    needed, build, run = BUILDS[language]
+    if shutil.which(needed) is None:
+        pytest.skip(f"no {needed}: the starter in {language} is not tested")
+    source = (STARTERS / f"starter.{language}").read_text()
+    path = folder / f"starter.{language}"
+    changed, found = re.subn(rf"(>> ?){shift[0]}", rf"\g<1>{shift[1]}", source)
+    assert found or not any(shift)
+    path.write_text(changed if any(shift) else source)
+    places = {"out": str(folder / "starter"), "source": str(path)}
+    if build:
+        cache = {"GOCACHE": str(folder.parent / "go"), "GO111MODULE": "off"}
+        command = [word.format(**places) for word in build]
+        subprocess.run(command, check=True, env={**os.environ, **cache})
+    return [word.format(**places) for word in run]
+
+
+@languages
+def test_a_starter_conforms_in_the_streams_and_skips_the_rest(language, tmp_path, capsys):
+    """It is asked every case, so that it has met all forms of values, errors and long lines."""
+    report = tmp_path / "report.json"
+    command = shlex.join(starter(language, tmp_path))
+    assert main(["conformance", "--cmd", command, "--report", str(report)]) == 0
+    content = json.loads(report.read_text())
+    assert content["program"] == {"name": f"starter.{language}", "version": "1"}
+    verdicts = {}
+    for case in content["cases"]:
+        verdicts.setdefault(case["kernel"], set()).add(case["verdict"])
+    assert verdicts == {name: {"pass"} if name in OWN else {"skip"} for name in kernels()}
+
+
+@languages
+@pytest.mark.parametrize(
+    ("shift", "kernel"), [(("11", "12"), "uniform"), (("27", "28"), "mix"), (("30", "29"), "mix")]
+)
+def test_a_wrong_number_in_a_starter_is_found(language, shift, kernel, tmp_path, capsys):
+    command = shlex.join(starter(language, tmp_path, shift))
+    assert main(["conformance", "--cmd", command, "--only", kernel]) == 1
+    assert "differs" in capsys.readouterr().out
+
+
+@languages
+def test_a_starter_survives_what_is_no_question(language, tmp_path):
+    lines = [
+        "",
+        "{",
+        '{"id": 1',
+        '{"id": [}, "call": "mix"}',
+        '{"call": "mix", "args": {"x": [}}',
+        "[" * 200_000,
+        '"' + 200_000 * "x",
+        '{"id": 7, "call": "mix", "args": {"x": "18446744073709551616"}}',
+        '{"id": 8, "call": "mix", "args": {"x": -1}}',
+        '{"id": 9, "call": "mix", "args": {"x": 1.5}}',
+        '{"id": 10, "call": "mix", "args": {"x": true}}',
+        '{"id": 11, "call": "mix", "args": {"x": null}}',
+        '{"id": 12, "call": "no\\"such", "args": {"a": "\\\\", "x": [[{}], "]}"]}}',
+        '{"id": 13, "call": "mix", "args": {"x": {"dtype": "uint64", "shape": [0], "data": []}}}',
+        f'{{"id": 14, "call": "key", "args": {{"parts": [{"0, " * 50_000}0]}}}}',
+        ' { "id" : 15 , "args" : { "n" : 10 , "c" : 0 , "k" : 1 } , "call" : "below" } ',
+    ]
+    done = subprocess.run(
+        starter(language, tmp_path), input="\n".join(lines), capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == len(lines)
+    assert all("fault" in answer for answer in answers[:7])
+    empty = answers[13].pop("result")
+    assert (empty["shape"], empty["data"]) == ([0], [])
+    assert answers[7:] == [
+        {"id": 7, "error": "value"},
+        {"id": 8, "error": "value"},
+        {"id": 9, "error": "type"},
+        {"id": 10, "error": "type"},
+        {"id": 11, "error": "type"},
+        {"id": 12, "skip": "not implemented"},
+        {"id": 13},
+        {"id": 14, "result": answers[14]["result"]},
+        {"id": 15, "result": answers[15]["result"]},
+    ]
+    assert 0 <= answers[15]["result"] < 10 and answers[14]["result"].isdecimal()
+
+
+@languages
+def test_the_page_builds_a_starter_as_it_says_itself(language):
+    commands = re.findall(r"^\| \w+ \| `(.*?)` \|$", HOWTO, re.M)
+    head = "\n".join((STARTERS / f"starter.{language}").read_text().splitlines()[:6])
+    assert sum(f"starter.{language}" in command for command in commands) == 1
+    assert any(command in head for command in commands if f"starter.{language}" in command)
+
+
+def test_the_first_kernel_of_the_page_conforms_and_its_mistake_is_explained(
+    tmp_path, monkeypatch, capsys
+):
+    if shutil.which("node") is None:
+        pytest.skip("no node")
+    monkeypatch.chdir(tmp_path)
+    added = re.search(r":caption: starter.js\n\n(.*?)```", HOWTO, re.S)[1]
+    asked = re.findall(r"^    minibatch-gnn (.*'node starter.js'.*)$", HOWTO, re.M)
+    source = (STARTERS / "starter.js").read_text()
+    source = source.replace("const KERNELS", f"{added}\nconst KERNELS")
+    source = source.replace("uniform, below }));", "uniform, below, floyd }));")
+    Path("starter.js").write_text(source)
+    assert len(asked) == 2
+    for command in asked:
+        assert main(shlex.split(command)) == 0
+    assert "floyd    8/8  conforms" in capsys.readouterr().out
+    assert "chosen.has(t) ? last : t" in added
+    Path("starter.js").write_text(source.replace("chosen.has(t) ? last : t", "t"))
+    assert main(shlex.split(asked[0])) == 1
+    shown = re.search(r"it would say\n\n```text\n(.*?)```", HOWTO, re.S)[1]
+    assert shown in capsys.readouterr().out
+    assert main(shlex.split(asked[1])) == 1
+    assert "differs: result: want shape [10], got [9]" in capsys.readouterr().out
