@@ -104,7 +104,7 @@ def test_the_cache_goes_on_like_the_reference_where_there_are_no_vectors(seed):
         "dtype": "float32",
         "header": ["continue", "cycle"][rng.integers(2)],
         "overflow": ["wrap", "drop"][rng.integers(2)],
-        "staleness": "stamp",
+        "staleness": ["stamp", "header_only"][rng.integers(2)],
         "start_iter": int(rng.integers(2)),
         "refill": bool(rng.integers(2)),
     }

@@ -47,7 +47,7 @@ def is_like(value, other):
 
 def is_integers(value):
     """An array without numbers may be of any dtype."""
-    return is_array(value) and (len(value) == 0 or value.dtype in INTEGERS)
+    return is_array(value) and (0 in value.shape or value.dtype in INTEGERS)
 
 
 def is_mask(value):

@@ -170,8 +170,35 @@ def check_select_stable(score, ids, p):
     yield "value", "not 0 <= `p` <= 1", not 0 <= p <= 1
 
 
-def check_cache_lookup(entries, layer, ids, oldest):
+def check_entries_of_a_cache(entries):
     yield "type", "`entries` is no `Entries`", not is_named(entries, "Entries")
+    yield (
+        "type",
+        "`rows` of it is no matrix of float32 or float64",
+        not (is_floats(entries.rows) and has_shape(entries.rows, None, None)),
+    )
+    yield (
+        "type",
+        "`slot_of` is no matrix of int32, `back` no array of int64, or `stamp` of int32",
+        not (
+            is_of(entries.slot_of, "int32", 2)
+            and is_of(entries.back, "int64", 1)
+            and is_of(entries.stamp, "int32", 1)
+        ),
+    )
+    yield (
+        "value",
+        "`rows`, `back` and `stamp` are not of one length",
+        not len(entries.rows) == len(entries.back) == len(entries.stamp),
+    )
+
+
+def is_of(value, dtype, dimensions):
+    return is_array(value) and value.dtype == dtype and len(value.shape) == dimensions
+
+
+def check_cache_lookup(entries, layer, ids, oldest):
+    yield from check_entries_of_a_cache(entries)
     yield (
         "type",
         "`layer` or `oldest` is no integer",
@@ -192,7 +219,7 @@ def check_cache_read(rows, slots):
 
 
 def check_cache_admit(entries, layer, ids, values, slots, i, take):
-    yield "type", "`entries` is no `Entries`", not is_named(entries, "Entries")
+    yield from check_entries_of_a_cache(entries)
     yield "type", "`layer` or `i` is no integer", not (is_integer(layer) and is_integer(i))
     yield (
         "type",
@@ -230,7 +257,7 @@ def check_cache_fetch(features, rank, ids, held):
     yield (
         "type",
         "`rank` is no array of int32 of one dimension",
-        not (is_array(rank) and rank.dtype == "int32" and has_shape(rank, None)),
+        not is_of(rank, "int32", 1),
     )
     yield "type", "`ids` is no array of integers", not is_integers(ids)
     yield "type", "`held` is no integer", not is_integer(held)
@@ -241,6 +268,8 @@ def check_cache_fetch(features, rank, ids, held):
 
 def check_message_flow_graph(mfg):
     yield "type", "`mfg` is no `MFG`", not is_named(mfg, "MFG")
+    lists = isinstance(mfg.nodes, list) and isinstance(mfg.blocks, list)
+    yield "type", "`nodes` or `blocks` is no list", not lists
     yield "type", "a block is no block", not all(is_named(b, "Block") for b in mfg.blocks)
     yield (
         "value",

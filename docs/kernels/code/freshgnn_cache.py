@@ -284,6 +284,17 @@ def check_BidirectionalCache(
         )
         yield (
             "value",
+            "`X` of `fill` is not n rows of d numbers, or `hotness` not n numbers",
+            method == "fill"
+            and not (has_shape(given["X"], n, d) and has_shape(given["hotness"], n)),
+        )
+        yield (
+            "value",
+            "a slot of `read` is none",
+            method == "read" and not all_within(given["slots"], 0, floats // h),
+        )
+        yield (
+            "value",
             "`values` of `admit` has not one row of h numbers for each id",
             "values" in given and not has_shape(given["values"], len(given["ids"]), h),
         )

@@ -122,6 +122,8 @@ def check_fetch_one_sided(plan):
     yield "type", "`store` is no `FeatureStore`", not is_named(plan.store, "FeatureStore")
     yield "type", "`me` or `n` is no integer", not (is_integer(plan.me) and is_integer(plan.n))
     parts = plan.store.parts
+    lists = isinstance(plan.rows, list) and isinstance(plan.positions, list)
+    yield "type", "`rows` or `positions` is no list", not lists
     yield "value", "`me` is no part", not 0 <= plan.me < len(parts)
     yield (
         "value",
@@ -131,7 +133,7 @@ def check_fetch_one_sided(plan):
     yield (
         "type",
         "an array of `rows`, `positions` or `copies` is of no integers",
-        not all(map(is_integers, plan.rows + plan.positions)) or not is_array(plan.copies),
+        not all(map(is_integers, [*plan.rows, *plan.positions, plan.copies])),
     )
     yield (
         "value",
@@ -143,7 +145,7 @@ def check_fetch_one_sided(plan):
         "`positions` are not as many as `rows`",
         any(len(plan.rows[p]) != len(plan.positions[p]) for p in range(len(parts))),
     )
-    yield "value", "`copies` has not two rows", plan.copies.shape[0] != 2
+    yield "value", "`copies` has not two rows", not has_shape(plan.copies, 2, None)
     yield "value", "a row of the result is written twice, or never", not writes_once(plan)
     yield "value", "a copy is of a row that is not read", not copies_read(plan)
 

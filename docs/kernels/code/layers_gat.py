@@ -194,14 +194,11 @@ def check_gat_backward(
     e, heads = entry_count(A.graph), a_recv.shape[0]
     n_dst, n_src, width = row_count(A.graph), X.shape[0], W.shape[1]
     yield "value", "`A.perm` is null", A.perm is None
+    yield "type", "`A.perm` is no array of integers", not is_integers(A.perm)
     yield (
         "value",
         "`A.perm` has not one entry of `graph` for each of `graph_t`",
-        not (
-            is_integers(A.perm)
-            and len(A.perm) == entry_count(A.graph_t)
-            and all_within(A.perm, 0, e)
-        ),
+        not (has_shape(A.perm, entry_count(A.graph_t)) and all_within(A.perm, 0, e)),
     )
     yield (
         "value",

@@ -113,8 +113,8 @@ def check_mixhop_backward(hops, X, W, out, G_out, depth, b, relu, need_dx):
     yield "type", "`out` is no `MixHopOutput`", not is_named(out, "MixHopOutput")
     yield (
         "type",
-        "a power of `out` is no array of the dtype of `X`",
-        not all(is_like(B, X) for B in out.powers),
+        "`out.powers` is no list of arrays of the dtype of `X`",
+        not (isinstance(out.powers, list) and all(is_like(B, X) for B in out.powers)),
     )
     yield "value", "`out.powers` has not `depth` matrices", len(out.powers) != depth
     yield (

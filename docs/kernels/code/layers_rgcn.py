@@ -163,8 +163,8 @@ def check_rgcn_backward(A, X, W, W_self, out, G_out, coefficients, b, relu, need
     yield "type", "`out` is no `RgcnOutput`", not is_named(out, "RgcnOutput")
     yield (
         "type",
-        "a matrix of `out.means` is no array of the dtype of `X`",
-        not all(is_like(M, X) for M in out.means),
+        "`out.means` is no list of arrays of the dtype of `X`",
+        not (isinstance(out.means, list) and all(is_like(M, X) for M in out.means)),
     )
     yield "value", "`out.means` is not as long as `A`", len(out.means) != len(A)
     yield (
