@@ -25,13 +25,25 @@ import { edge, forest_fire, multiple_walks, random_walk } from "./kernels/walks.
 // Kernels that work in steps: [result, states].
 const STEPPED = {
   frontier: ({ graph, main, probe, ...options }) =>
-    watched((watch) => frontier(graph, main, probe, options, watch), (FS, Vs) => ({ frontier: FS.slice(), sample: ascending(Vs) })),
+    watched(
+      (watch) => frontier(graph, main, probe, options, watch),
+      (FS, Vs) => ({ frontier: FS.slice(), sample: ascending(Vs) }),
+    ),
   pin_tile: ({ graph, main, probe, ...options }) =>
-    watched((watch) => pin_tile(graph, main, probe, options, watch), (board, Vs) => ({ ...board.state(), sample: ascending(Vs) })),
+    watched(
+      (watch) => pin_tile(graph, main, probe, options, watch),
+      (board, Vs) => ({ ...board.state(), sample: ascending(Vs) }),
+    ),
   dashboard: ({ graph, main, probe, ...options }) =>
-    watched((watch) => dashboard(graph, main, probe, options, watch), (board, Vs, s) => ({ ...board.state(s), sample: ascending(Vs) })),
+    watched(
+      (watch) => dashboard(graph, main, probe, options, watch),
+      (board, Vs, s) => ({ ...board.state(s), sample: ascending(Vs) }),
+    ),
   cache_admit: ({ entries, layer, ids, values, slots, i, take }) =>
-    watched((watch) => cache_admit(entries, layer, ids, values, slots, i, { take }, watch) ?? null, () => ({ entries: entries.copy() })),
+    watched(
+      (watch) => cache_admit(entries, layer, ids, values, slots, i, { take }, watch) ?? null,
+      () => ({ entries: entries.copy() }),
+    ),
   BidirectionalCache: run_of_cache,
 };
 
@@ -52,12 +64,15 @@ const KERNELS = {
   random_walk: ({ graph, main, ...options }) => random_walk(graph, main, options),
   multiple_walks: ({ graph, main, ...options }) => multiple_walks(graph, main, options),
   forest_fire: ({ graph, main, ...options }) => forest_fire(graph, main, options),
-  sample_many: ({ graph, sampler, rng, first, count, domain }) => sample_many(graph, sampler, rng, first, count, domain),
+  sample_many: ({ graph, sampler, rng, first, count, domain }) =>
+    sample_many(graph, sampler, rng, first, count, domain),
   layer_sample: ({ graph, roots, fanouts, key }) => layer_sample(graph, roots, fanouts, key),
   sample_mfg: ({ graph, roots, fanouts, ...options }) => sample_mfg(graph, roots, fanouts, options),
-  sample_mfg_many: ({ graph, batches, fanouts, ...options }) => sample_mfg_many(graph, batches, fanouts, options),
+  sample_mfg_many: ({ graph, batches, fanouts, ...options }) =>
+    sample_mfg_many(graph, batches, fanouts, options),
   epoch_batches: ({ ids, batch_size, seed, epoch }) => epoch_batches(ids, batch_size, seed, epoch),
-  prune_mfg: ({ mfg, hit, uses_self, layout }) => prune_mfg(mfg, hit, { uses_self, Layout: layout_of(layout) }),
+  prune_mfg: ({ mfg, hit, uses_self, layout }) =>
+    prune_mfg(mfg, hit, { uses_self, Layout: layout_of(layout) }),
   live_layers: ({ pruned }) => live_layers(pruned),
   prune_layers: ({ mfg, hit }) => prune_layers(mfg, hit),
   cache_lookup: ({ entries, layer, ids, oldest }) => cache_lookup(entries, layer, ids, oldest),
@@ -97,11 +112,13 @@ function run_of_cache({ n, d, h, layers, floats, calls, ...options }) {
 // JSON whose numbers with a point or an exponent come as {"real": x}, and integers beyond 2**53 as text.
 function parse(line) {
   const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-  return JSON.parse(line.replace(token, (text) => {
-    if (text[0] === '"') return text;
-    if (/[.eE]/.test(text)) return `{"real":${text}}`;
-    return Number.isSafeInteger(Number(text)) ? text : `"${text}"`;
-  }));
+  return JSON.parse(
+    line.replace(token, (text) => {
+      if (text[0] === '"') return text;
+      if (/[.eE]/.test(text)) return `{"real":${text}}`;
+      return Number.isSafeInteger(Number(text)) ? text : `"${text}"`;
+    }),
+  );
 }
 
 const SPECIAL = { nan: NaN, inf: Infinity, "-inf": -Infinity };
@@ -128,7 +145,9 @@ function decode(value) {
   if ("real" in value) return new Real(value.real);
   if ("data" in value) return decoded_array(value);
   if ("graph" in value) return decoded_graph(value.graph);
-  const fields = Object.fromEntries(Object.entries(value.fields).map(([name, part]) => [name, decode(part)]));
+  const fields = Object.fromEntries(
+    Object.entries(value.fields).map(([name, part]) => [name, decode(part)]),
+  );
   return "type" in value ? MAKE[value.type](fields) : fields;
 }
 
@@ -152,12 +171,14 @@ function numbers(integers) {
 }
 
 const MAKE = {
-  TypedGraph: ({ graph, edge_types, relations, node_types }) => new TypedGraph(graph, edge_types, relations, node_types),
+  TypedGraph: ({ graph, edge_types, relations, node_types }) =>
+    new TypedGraph(graph, edge_types, relations, node_types),
   Sampler: ({ name, clip, options }) => new Sampler(name, clip, options),
   Block: ({ start, end, indices, n_src, edge_ids }) =>
     new Block(numbers(start), numbers(end), indices, n_src, edge_ids && numbers(edge_ids)),
   MFG: ({ nodes, blocks }) => new MFG(nodes, blocks),
-  PruneResult: ({ mfg, live, comp, ops, touched_bytes }) => new PruneResult(mfg, live, comp, ops, touched_bytes),
+  PruneResult: ({ mfg, live, comp, ops, touched_bytes }) =>
+    new PruneResult(mfg, live, comp, ops, touched_bytes),
   Entries: ({ rows, slot_of, back, stamp }) => new Entries(rows, slot_of, back, stamp),
 };
 
@@ -166,10 +187,13 @@ function encode(value) {
   if (typeof value === "number") return encoded_number(value);
   if (typeof value === "bigint" || value instanceof streams.Word) return value.toString();
   if (Array.isArray(value)) return value.map(encode);
-  if (value instanceof Graph) return { graph: { indptr: value.indptr, indices: [...value.indices] } };
+  if (value instanceof Graph)
+    return { graph: { indptr: value.indptr, indices: [...value.indices] } };
   if (dtype_of(value) !== null) return encoded_array(value);
   const { type, ...fields } = value;
-  const inside = Object.fromEntries(Object.entries(fields).map(([name, part]) => [name, encode(part)]));
+  const inside = Object.fromEntries(
+    Object.entries(fields).map(([name, part]) => [name, encode(part)]),
+  );
   return { type, fields: inside };
 }
 
@@ -196,7 +220,8 @@ function answer(question) {
     const [result, states] = stepped ? kernel(args) : [kernel(args), null];
     const said = { result: encode(result) };
     if (states) said.states = states.map((state) => encode(state).fields);
-    if (question.writes) said.changed = Object.fromEntries(question.writes.map((name) => [name, encode(args[name])]));
+    if (question.writes)
+      said.changed = Object.fromEntries(question.writes.map((name) => [name, encode(args[name])]));
     return said;
   } catch (error) {
     if (error instanceof ValueError) return { error: "value" };

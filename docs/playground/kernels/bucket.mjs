@@ -104,7 +104,8 @@ function class_count(m, heaviest) {
   const bits = 32 - Math.clz32(heaviest);
   if (m * 2 ** bits >= 2 ** 53) {
     throw new ValueError(
-      `m must be below 2**${53 - bits} where the largest weight is ${heaviest}, got ${m}: take a smaller m, or a deg_cap`,
+      `m must be below 2**${53 - bits} where the largest weight is ${heaviest}, got ${m}: ` +
+        "take a smaller m, or a deg_cap",
     );
   }
   return bits;

@@ -1,8 +1,27 @@
 // Embeddings and features in one buffer, from both ends: FreshGNN's cache, section 4.2.
 // See refimpl/history/cache.py.
 
-import { KindError, Table, ValueError, choice, dtype_of, ids, integer, shape_of } from "./check.mjs";
-import { Entries, MOST, cache_admit, cache_fetch, cache_lookup, cache_read, is_valid, layer_ids, rows_taken } from "./entries.mjs";
+import {
+  KindError,
+  Table,
+  ValueError,
+  choice,
+  dtype_of,
+  ids,
+  integer,
+  shape_of,
+} from "./check.mjs";
+import {
+  Entries,
+  MOST,
+  cache_admit,
+  cache_fetch,
+  cache_lookup,
+  cache_read,
+  is_valid,
+  layer_ids,
+  rows_taken,
+} from "./entries.mjs";
 import { Ring } from "./ring.mjs";
 
 const ANY_AGE = 0; // no stamp is lower
@@ -21,19 +40,26 @@ export class BidirectionalCache {
     const first = integer("start_iter", start_iter, 0, MOST);
     if (typeof refill !== "boolean") throw new KindError("refill must be True or False");
     this.refill = refill;
-    if (dtype !== "float32" && dtype !== "float64") throw new KindError("dtype must be float32 or float64");
+    if (dtype !== "float32" && dtype !== "float64")
+      throw new KindError("dtype must be float32 or float64");
     this.allocate(size, dtype === "float32" ? Float32Array : Float64Array);
     this.ring = new Ring(this.entries.back.length, header, overflow, this.t_stale, first);
     this.admitted = this.evicted = this.lost = this.dropped = this.refilled = 0;
   }
 
   allocate(size, Floats) {
-    const slots = Math.floor(size / this.h), most = Math.min(this.n, Math.floor(size / this.d));
+    const slots = Math.floor(size / this.h),
+      most = Math.min(this.n, Math.floor(size / this.d));
     this.arena = new Floats(size);
     this.rank = new Int32Array(this.n).fill(MOST); // no features yet
     const rows = new Table(this.arena.subarray(0, slots * this.h), [slots, this.h]);
     const slot_of = new Table(new Int32Array(this.layers * this.n).fill(-1), [this.layers, this.n]);
-    this.entries = new Entries(rows, slot_of, new BigInt64Array(slots).fill(-1n), new Int32Array(slots));
+    this.entries = new Entries(
+      rows,
+      slot_of,
+      new BigInt64Array(slots).fill(-1n),
+      new Int32Array(slots),
+    );
     this.features = new Table(this.arena.subarray(size - most * this.d), [most, this.d]);
   }
 
@@ -47,11 +73,17 @@ export class BidirectionalCache {
   }
 
   features_beside(used) {
-    return Math.min(this.features.shape[0], Math.floor((this.arena.length - used * this.h) / this.d));
+    return Math.min(
+      this.features.shape[0],
+      Math.floor((this.arena.length - used * this.h) / this.d),
+    );
   }
 
   slots_beside(rows) {
-    return Math.min(this.entries.back.length, Math.floor((this.arena.length - rows * this.d) / this.h));
+    return Math.min(
+      this.entries.back.length,
+      Math.floor((this.arena.length - rows * this.d) / this.h),
+    );
   }
 
   // Copy the features of the hottest nodes, and rank all nodes: of two equally hot, the lower first.
@@ -72,7 +104,8 @@ export class BidirectionalCache {
 
   copy_features(X, first, last) {
     this.rank.forEach((rank, v) => {
-      if (first <= rank && rank < last) this.features.row(this.features.shape[0] - 1 - rank).set(X.row(v));
+      if (first <= rank && rank < last)
+        this.features.row(this.features.shape[0] - 1 - rank).set(X.row(v));
     });
   }
 
@@ -142,7 +175,9 @@ export class BidirectionalCache {
 
   // Free the slots of a layer's entries, of any age; return them.
   vacate(layer, nodes) {
-    const slots = Array.from(cache_lookup(this.entries, layer, nodes, ANY_AGE)).filter((s) => s >= 0);
+    const slots = Array.from(cache_lookup(this.entries, layer, nodes, ANY_AGE)).filter(
+      (s) => s >= 0,
+    );
     for (const s of slots) this.entries.back[s] = -1n;
     return slots;
   }
@@ -151,7 +186,9 @@ export class BidirectionalCache {
   // for all, the first ones are written with overflow "drop", the last ones with "wrap".
   admit(layer, nodes, values, i, { take = null } = {}) {
     [layer, nodes] = layer_ids(this.entries, layer, nodes);
-    take = rows_taken(values, [nodes.length, this.h], dtype_of(this.arena), take) ?? nodes.map((_, j) => j);
+    take =
+      rows_taken(values, [nodes.length, this.h], dtype_of(this.arena), take) ??
+      nodes.map((_, j) => j);
     i = integer("i", i, 0, MOST);
     const [first, last] = this.with_room(layer, nodes, i);
     const written = nodes.slice(first, last);
@@ -164,7 +201,8 @@ export class BidirectionalCache {
 
   // Which of the nodes can be written: [first, last).
   with_room(layer, nodes, i) {
-    if (this.ring.overflow === "wrap") return [Math.max(nodes.length - this.ring.slots, 0), nodes.length];
+    if (this.ring.overflow === "wrap")
+      return [Math.max(nodes.length - this.ring.slots, 0), nodes.length];
     let room = this.ring.room(nodes.length, this.is_free(i));
     const own = cache_lookup(this.entries, layer, nodes, this.oldest_kept(i));
     for (let j = 0; j < nodes.length; j++) {

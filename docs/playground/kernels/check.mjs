@@ -55,7 +55,8 @@ function is_integer(value) {
 
 function kind(value) {
   if (value === null || value === undefined) return "NoneType";
-  if (value instanceof Real || (typeof value === "number" && !Number.isInteger(value))) return "float";
+  if (value instanceof Real || (typeof value === "number" && !Number.isInteger(value)))
+    return "float";
   const names = { number: "int", bigint: "int", boolean: "bool", string: "str" };
   return names[typeof value] ?? (Array.isArray(value) ? "list" : value.constructor.name);
 }
@@ -95,10 +96,13 @@ export function integer(name, value, low, high = Infinity) {
 
 export function real(name, value, low, { strict = false, high = Infinity } = {}) {
   if (value instanceof Real) value = value.value;
-  if (typeof value !== "number" && typeof value !== "bigint") throw wrong_kind(name, "a real number", value);
+  if (typeof value !== "number" && typeof value !== "bigint")
+    throw wrong_kind(name, "a real number", value);
   value = Number(value);
   if (!Number.isFinite(value) || value < low || (strict && value === low) || value > high) {
-    const bound = (strict ? `above ${low}` : `at least ${low}`) + (high === Infinity ? "" : ` and at most ${high}`);
+    const bound =
+      (strict ? `above ${low}` : `at least ${low}`) +
+      (high === Infinity ? "" : ` and at most ${high}`);
     throw new ValueError(`${name} must be finite and ${bound}, got ${shown_real(value)}`);
   }
   return value;
@@ -125,7 +129,8 @@ export function ids(name, value, low, high) {
   const dtype = dtype_of(value);
   if (dtype === null) throw wrong_kind(name, "an array", value);
   const shape = shape_of(value);
-  if (shape.length !== 1) throw new ValueError(`${name} must be 1-D, got shape ${shown_shape(shape)}`);
+  if (shape.length !== 1)
+    throw new ValueError(`${name} must be 1-D, got shape ${shown_shape(shape)}`);
   if (!value.length) return [];
   if (!dtype.startsWith("int") && !dtype.startsWith("uint")) {
     throw new KindError(`${name} must hold integers, got dtype ${dtype}`);
@@ -167,6 +172,7 @@ export function mask(name, value, count) {
   if (!booleans && !(value instanceof Uint8Array)) {
     throw new KindError(`${name} must hold bools, got dtype ${dtype_of(value)}`);
   }
-  if (value.length !== count) throw new ValueError(`${name} must have shape (${count},), got (${value.length},)`);
+  if (value.length !== count)
+    throw new ValueError(`${name} must have shape (${count},), got (${value.length},)`);
   return Array.from(value, Boolean);
 }

@@ -1,6 +1,16 @@
 // Embeddings in slots: finding, reading and writing them. See refimpl/history/entries.py.
 
-import { KindError, Table, ValueError, dtype_of, floats, ids, integer, shape_of, wrong_kind } from "./check.mjs";
+import {
+  KindError,
+  Table,
+  ValueError,
+  dtype_of,
+  floats,
+  ids,
+  integer,
+  shape_of,
+  wrong_kind,
+} from "./check.mjs";
 
 export const MOST = 2 ** 31 - 1; // iterations, slots and nodes are counted in 32 bits
 
@@ -18,7 +28,12 @@ export class Entries {
 
   copy() {
     const again = (table) => new Table(table.data.slice(), table.shape);
-    return new Entries(again(this.rows), again(this.slot_of), this.back.slice(), this.stamp.slice());
+    return new Entries(
+      again(this.rows),
+      again(this.slot_of),
+      this.back.slice(),
+      this.stamp.slice(),
+    );
   }
 }
 
@@ -38,20 +53,34 @@ export function cache_lookup(entries, layer, nodes, oldest) {
 export function cache_read(rows, slots) {
   floats("rows", rows, [null, null]);
   slots = ids("slots", slots, 0, Math.min(rows.shape[0], MOST));
-  const read = new Table(new rows.data.constructor(slots.length * rows.shape[1]), [slots.length, rows.shape[1]]);
+  const read = new Table(new rows.data.constructor(slots.length * rows.shape[1]), [
+    slots.length,
+    rows.shape[1],
+  ]);
   slots.forEach((s, j) => read.row(j).set(rows.row(s)));
   return read;
 }
 
 // FreshGNN Algorithm 1 line 20: write entry j of a list to slot slots[j]. `watch` is called after
 // each node that is written.
-export function cache_admit(entries, layer, nodes, values, slots, i, { take = null } = {}, watch = null) {
+export function cache_admit(
+  entries,
+  layer,
+  nodes,
+  values,
+  slots,
+  i,
+  { take = null } = {},
+  watch = null,
+) {
   [layer, nodes] = layer_ids(checked(entries), layer, nodes);
   const [places, h] = entries.rows.shape;
   take = rows_taken(values, [nodes.length, h], dtype_of(entries.rows), take);
   slots = ids("slots", slots, 0, places);
   if (slots.length !== nodes.length) {
-    throw new ValueError(`slots must have shape (${nodes.length},) like ids, got (${slots.length},)`);
+    throw new ValueError(
+      `slots must have shape (${nodes.length},) like ids, got (${slots.length},)`,
+    );
   }
   if (new Set(slots).size < slots.length) throw new ValueError("slots must be distinct");
   i = integer("i", i, 0, MOST);
@@ -94,13 +123,19 @@ export function rows_taken(values, [count, h], dtype, take) {
   floats("values", values, [take === null ? count : null, h], dtype);
   if (take === null) return null;
   take = ids("take", take, 0, values.shape[0]);
-  if (take.length !== count) throw new ValueError(`take must have shape (${count},) like ids, got (${take.length},)`);
+  if (take.length !== count)
+    throw new ValueError(`take must have shape (${count},) like ids, got (${take.length},)`);
   return take;
 }
 
 function checked(entries) {
   if (!(entries instanceof Entries)) throw wrong_kind("entries", "Entries", entries);
-  const kinds = { rows: [["float32", "float64"], 2], slot_of: [["int32"], 2], back: [["int64"], 1], stamp: [["int32"], 1] };
+  const kinds = {
+    rows: [["float32", "float64"], 2],
+    slot_of: [["int32"], 2],
+    back: [["int64"], 1],
+    stamp: [["int32"], 1],
+  };
   for (const [name, [dtypes, ndim]] of Object.entries(kinds)) {
     const array = entries[name];
     if (!dtypes.includes(dtype_of(array)) || shape_of(array).length !== ndim) {

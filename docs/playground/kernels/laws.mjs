@@ -27,7 +27,9 @@ export function nodes_of(set) {
 }
 
 function with_node(set, v) {
-  return set.includes(String.fromCharCode(v)) ? set : set_of([...nodes_of(set), v].sort((a, b) => a - b));
+  return set.includes(String.fromCharCode(v))
+    ? set
+    : set_of([...nodes_of(set), v].sort((a, b) => a - b));
 }
 
 function add_up(law, outcome, p) {
@@ -40,12 +42,17 @@ export function frontier_law(graph, { m, n, deg_cap = null, include = "pushed" }
   const budget = new Budget();
   const weight = graph.weights(deg_cap);
   let states = new Map();
-  const roots = subsets(Array.from({ length: graph.n }, (_, v) => v), m, budget);
+  const roots = subsets(
+    Array.from({ length: graph.n }, (_, v) => v),
+    m,
+    budget,
+  );
   for (const set of roots) states.set(set_of(set) + set_of(set), 1 / roots.length);
   for (let step = m; step < n; step++) {
     const next = new Map();
     for (const [state, p] of states) {
-      const FS = nodes_of(state.slice(0, m)), sample = state.slice(m);
+      const FS = nodes_of(state.slice(0, m)),
+        sample = state.slice(m);
       const total = FS.reduce((sum, v) => sum + weight[v], 0);
       if (total === 0) add_up(next, state, p);
       for (const [slot, u] of FS.entries()) {
@@ -78,7 +85,10 @@ export function neighbours_law(graph, roots, fanouts, mode) {
       let after = new Map([[met, p]]);
       for (const v of nodes_of(drawing)) after = drawn(after, graph, v, fanout, budget);
       for (const [all, chance] of after) {
-        const draws = mode === "shared" ? nodes_of(all).filter((v) => !met.includes(String.fromCharCode(v))) : nodes_of(all);
+        const draws =
+          mode === "shared"
+            ? nodes_of(all).filter((v) => !met.includes(String.fromCharCode(v)))
+            : nodes_of(all);
         add_up(next, all + BAR + set_of(draws), chance);
       }
     }
@@ -144,11 +154,15 @@ function upper_gamma(a, x) {
   if (x <= 0) return 1;
   const scale = Math.exp(a * Math.log(x) - x - log_gamma(a));
   if (x < a + 1) {
-    let term = 1 / a, sum = term;
+    let term = 1 / a,
+      sum = term;
     for (let k = 1; k < 1000 && term > sum * 1e-16; k++) sum += term *= x / (a + k);
     return 1 - scale * sum;
   }
-  let b = x + 1 - a, c = 1e300, d = 1 / b, fraction = d;
+  let b = x + 1 - a,
+    c = 1e300,
+    d = 1 / b,
+    fraction = d;
   for (let k = 1; k < 1000; k++) {
     const factor = k * (a - k);
     b += 2;

@@ -25,9 +25,11 @@ class Csr {
   }
 
   empty(rows) {
-    let pointers = 0, moved = 0;
+    let pointers = 0,
+      moved = 0;
     for (const i of rows) {
-      const start = this.indptr[i], removed = this.indptr[i + 1] - start;
+      const start = this.indptr[i],
+        removed = this.indptr[i + 1] - start;
       this.indices.splice(start, removed);
       this.edge_ids?.splice(start, removed);
       for (let k = i + 1; k < this.indptr.length; k++) this.indptr[k] -= removed;
@@ -44,14 +46,22 @@ class Csr {
 
   block() {
     const { indptr, n_src, edge_ids } = this;
-    return new Block(indptr.slice(0, -1), indptr.slice(1), Int32Array.from(this.indices), n_src, edge_ids);
+    return new Block(
+      indptr.slice(0, -1),
+      indptr.slice(1),
+      Int32Array.from(this.indices),
+      n_src,
+      edge_ids,
+    );
   }
 }
 
 // Row pointers in one array, rewritten once with all entries that stay.
 class CsrBatched extends Csr {
   empty(rows) {
-    const gone = new Set(rows), wanted = [], indptr = [0];
+    const gone = new Set(rows),
+      wanted = [],
+      indptr = [0];
     for (let i = 0; i + 1 < this.indptr.length; i++) {
       const length = this.indptr[i + 1] - this.indptr[i];
       wanted.push(...Array(length).fill(!gone.has(i)));
@@ -59,7 +69,8 @@ class CsrBatched extends Csr {
     }
     this.indptr = indptr;
     this.keep(wanted);
-    const n = indptr.length - 1, e = this.indices.length;
+    const n = indptr.length - 1,
+      e = this.indices.length;
     return work(n + e, 8 * n + this.entry_bytes * e);
   }
 }
@@ -74,7 +85,8 @@ class Coo extends Csr {
   }
 
   empty(rows) {
-    let compared = 0, marked = 0;
+    let compared = 0,
+      marked = 0;
     for (const i of rows) {
       const [first, steps] = this.search(i);
       const [last, more_steps] = this.search(i + 1);
@@ -87,7 +99,9 @@ class Coo extends Csr {
 
   // Where the rows from `row` on begin, and how many numbers were compared.
   search(row) {
-    let lower = 0, upper = this.rows.length, compared = 0;
+    let lower = 0,
+      upper = this.rows.length,
+      compared = 0;
     while (lower < upper) {
       const middle = Math.floor((lower + upper) / 2);
       compared += 1;
@@ -99,7 +113,10 @@ class Coo extends Csr {
 
   block() {
     const rows = this.rows.filter((_, j) => this.stays[j]);
-    this.indptr = Array.from({ length: this.n_dst + 1 }, (_, i) => rows.filter((row) => row < i).length);
+    this.indptr = Array.from(
+      { length: this.n_dst + 1 },
+      (_, i) => rows.filter((row) => row < i).length,
+    );
     this.keep(this.stays);
     return super.block();
   }
@@ -109,7 +126,8 @@ class Coo extends Csr {
 class CooCompact extends Coo {
   empty(rows) {
     const marking = super.empty(rows);
-    const e = this.rows.length, left = this.stays.filter(Boolean).length;
+    const e = this.rows.length,
+      left = this.stays.filter(Boolean).length;
     this.rows = this.rows.filter((_, j) => this.stays[j]);
     this.keep(this.stays);
     this.stays = this.rows.map(() => true);
@@ -118,7 +136,13 @@ class CooCompact extends Coo {
   }
 }
 
-const LAYOUTS = { csr2: Csr2, csr: Csr, csr_batched: CsrBatched, coo: Coo, coo_compact: CooCompact };
+const LAYOUTS = {
+  csr2: Csr2,
+  csr: Csr,
+  csr_batched: CsrBatched,
+  coo: Coo,
+  coo_compact: CooCompact,
+};
 
 export function layout_of(name) {
   return LAYOUTS[choice("layout", name, Object.keys(LAYOUTS))];

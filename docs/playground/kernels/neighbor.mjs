@@ -13,7 +13,8 @@ export function layer_sample(graph, roots, fanouts, k) {
   roots = distinct_roots(a_graph(graph), roots);
   fanouts = sequence("fanouts", fanouts).map((f) => integer("fanouts", f, -1, MOST));
   const stream = new Stream(Word.of("key", k));
-  const nodes = [roots], hops = [];
+  const nodes = [roots],
+    hops = [];
   for (const fanout of fanouts) {
     const rows = Array.from(nodes[0], (v) => {
       const [start, degree] = [graph.indptr[v], graph.degree(v)];
@@ -34,7 +35,8 @@ export function sample_mfg(graph, roots, fanouts, { seed, epoch, batch, mode = "
 }
 
 function sample(graph, roots, fanouts, name, mode) {
-  const nodes = [roots], hops = [];
+  const nodes = [roots],
+    hops = [];
   const drawn = []; // "shared": the rows of all nodes so far, in their order
   fanouts.forEach((fanout, hop) => {
     const layer = fanouts.length - hop;
@@ -50,7 +52,9 @@ function sample(graph, roots, fanouts, name, mode) {
 
 // The key of a hop; that of a node in it has one part more, the node.
 function key_of_hop([seed, epoch, batch], layer, mode) {
-  return mode === "shared" ? key(seed, SHARED, epoch, batch) : key(seed, NEIGHBOR, epoch, batch, layer);
+  return mode === "shared"
+    ? key(seed, SHARED, epoch, batch)
+    : key(seed, NEIGHBOR, epoch, batch, layer);
 }
 
 // For each of the nodes `dst`, where the neighbours that it draws stand in `graph.indices`.
@@ -59,7 +63,10 @@ function draw_rows(graph, dst, fanout, hop_key) {
   return Array.from(dst, (v) => {
     const [start, degree] = [graph.indptr[v], graph.degree(v)];
     if (takes_all(fanout, degree)) return positions(start, degree);
-    return hop.of(v).floyd(degree, fanout).map((i) => start + i);
+    return hop
+      .of(v)
+      .floyd(degree, fanout)
+      .map((i) => start + i);
   });
 }
 
@@ -85,21 +92,31 @@ function add_hop(graph, nodes, hops, rows) {
   const edge_ids = rows.flat();
   const bounds = [0];
   for (const row of rows) bounds.push(bounds[bounds.length - 1] + row.length);
-  const [src, indices] = sources(nodes[0], edge_ids.map((j) => graph.indices[j]));
+  const [src, indices] = sources(
+    nodes[0],
+    edge_ids.map((j) => graph.indices[j]),
+  );
   nodes.unshift(src);
   hops.push([bounds, indices, edge_ids]);
 }
 
 function as_mfg(nodes, hops) {
-  const blocks = hops.reverse().map(
-    ([bounds, indices, edge_ids], i) =>
-      new Block(bounds.slice(0, -1), bounds.slice(1), indices, nodes[i].length, edge_ids),
-  );
+  const blocks = hops
+    .reverse()
+    .map(
+      ([bounds, indices, edge_ids], i) =>
+        new Block(bounds.slice(0, -1), bounds.slice(1), indices, nodes[i].length, edge_ids),
+    );
   return new MFG(nodes, blocks);
 }
 
 // `sample_mfg` for several batches, with numbers from `first_batch` on.
-export function sample_mfg_many(graph, batches, fanouts, { seed, epoch, first_batch = 0, mode = "layered" }) {
+export function sample_mfg_many(
+  graph,
+  batches,
+  fanouts,
+  { seed, epoch, first_batch = 0, mode = "layered" },
+) {
   batches = sequence("batches", batches, "arrays");
   neighbor_roots(graph, [], mode);
   fanouts = fanouts_arguments(graph, fanouts, mode);
@@ -107,14 +124,19 @@ export function sample_mfg_many(graph, batches, fanouts, { seed, epoch, first_ba
   const name = [Word.of("seed", seed), Word.of("epoch", epoch)];
   const first = Word.of("first_batch", first_batch).big();
   Word.of("first_batch", first + BigInt(Math.max(batches.length, 1)) - 1n);
-  return batches.map((roots, i) => sample(graph, roots, fanouts, [...name, Word.of("batch", first + BigInt(i))], mode));
+  return batches.map((roots, i) =>
+    sample(graph, roots, fanouts, [...name, Word.of("batch", first + BigInt(i))], mode),
+  );
 }
 
 // VLDB'24 Algorithm 1, line 3: the nodes in a random order, cut in pieces.
 export function epoch_batches(nodes, batch_size, seed, epoch) {
   nodes = ids("ids", nodes, 0, MOST);
   const size = integer("batch_size", batch_size, 1);
-  const order = permutation(key(Word.of("seed", seed), NODES, Word.of("epoch", epoch)), nodes.length);
+  const order = permutation(
+    key(Word.of("seed", seed), NODES, Word.of("epoch", epoch)),
+    nodes.length,
+  );
   const shuffled = Int32Array.from(order, (i) => nodes[i]);
   const batches = [];
   for (let i = 0; i < nodes.length; i += size) batches.push(shuffled.slice(i, i + size));
@@ -134,17 +156,22 @@ function distinct_roots(graph, roots) {
 }
 
 function sequence(name, value, of = "integers") {
-  if (!Array.isArray(value) && !ArrayBuffer.isView(value)) throw wrong_kind(name, `a sequence of ${of}`, value);
+  if (!Array.isArray(value) && !ArrayBuffer.isView(value))
+    throw wrong_kind(name, `a sequence of ${of}`, value);
   return Array.from(value);
 }
 
 function fanouts_arguments(graph, fanouts, mode) {
   const number = (f) => integer("fanouts", f, -1, MOST);
-  fanouts = sequence("fanouts", fanouts).map((f) => (is_list(f) ? Array.from(f, number) : number(f)));
+  fanouts = sequence("fanouts", fanouts).map((f) =>
+    is_list(f) ? Array.from(f, number) : number(f),
+  );
   for (const fanout of fanouts.filter(Array.isArray)) {
     const relations = graph instanceof TypedGraph ? graph.relations : "no";
     if (fanout.length !== relations) {
-      throw new ValueError(`fanouts must have a number for each of ${relations} relations, got ${fanout.length}`);
+      throw new ValueError(
+        `fanouts must have a number for each of ${relations} relations, got ${fanout.length}`,
+      );
     }
     if (mode !== "layered") {
       throw new ValueError(`mode must be "layered" for fanouts by relation, got "${mode}"`);

@@ -1,6 +1,17 @@
 // Which embeddings are stable enough to be kept. See refimpl/history/policy.py.
 
-import { BrokenError, ValueError, choice, dtype_of, floats, ids, integer, mask, real, truth } from "./check.mjs";
+import {
+  BrokenError,
+  ValueError,
+  choice,
+  dtype_of,
+  floats,
+  ids,
+  integer,
+  mask,
+  real,
+  truth,
+} from "./check.mjs";
 import { MOST, rows_taken } from "./entries.mjs";
 import { uniform } from "./streams.mjs";
 
@@ -36,7 +47,9 @@ export function policy_update(cache, layer, nodes, score, comp, values, i, optio
   choice("control", control, ["gradient", "random", "anti"]);
   if (control !== "gradient") {
     [score, nodes] = stable_arguments(score, nodes, options.p);
-    score = Float64Array.from(score, (s, row) => (control === "anti" ? -s : uniform(key, nodes[row])));
+    score = Float64Array.from(score, (s, row) =>
+      control === "anti" ? -s : uniform(key, nodes[row]),
+    );
   }
   return cache_update(cache, layer, nodes, score, comp, values, i, rest);
 }
@@ -53,9 +66,21 @@ export function cache_update(cache, layer, nodes, score, comp, values, i, option
   i = integer("i", i, 0, MOST);
   const allowed = allow === null ? comp : mask("allow", allow, nodes.length);
   const low = low_rows(score, nodes, comp, p, rank_base);
-  const evicted = gradient_evict ? cache.evict(layer, nodes.filter((_, row) => !low[row]), i) : 0;
+  const evicted = gradient_evict
+    ? cache.evict(
+        layer,
+        nodes.filter((_, row) => !low[row]),
+        i,
+      )
+    : 0;
   const take = low.flatMap((yes, row) => (yes && comp[row] && allowed[row] ? [row] : []));
-  const admitted = cache.admit(layer, take.map((row) => nodes[row]), values, i, { take });
+  const admitted = cache.admit(
+    layer,
+    take.map((row) => nodes[row]),
+    values,
+    i,
+    { take },
+  );
   return { type: "PolicyCounts", low: low.filter(Boolean).length, admitted, evicted };
 }
 
@@ -65,7 +90,11 @@ function low_rows(score, nodes, comp, p, rank_base) {
   const low = Array(nodes.length).fill(false);
   const computed = nodes.flatMap((_, row) => (comp[row] ? [row] : []));
   const new_score = Float64Array.from(computed, (row) => score[row]);
-  select_stable(new_score, computed.map((row) => nodes[row]), p).forEach((yes, k) => (low[computed[k]] = yes));
+  select_stable(
+    new_score,
+    computed.map((row) => nodes[row]),
+    p,
+  ).forEach((yes, k) => (low[computed[k]] = yes));
   if (p === 1 || !computed.length) return low.map((yes, row) => (comp[row] ? yes : p > 0));
   const admitted = computed.filter((row) => low[row]);
   if (!admitted.length) return low;
@@ -78,8 +107,11 @@ function stable_arguments(score, nodes, p, n = 2 ** 63) {
   score = Array.from(floats("score", score, [null]));
   nodes = ids("ids", nodes, 0, n);
   if (nodes.length !== score.length) {
-    throw new ValueError(`ids must have shape (${score.length},) like score, got (${nodes.length},)`);
+    throw new ValueError(
+      `ids must have shape (${score.length},) like score, got (${nodes.length},)`,
+    );
   }
-  if (score.some(Number.isNaN)) throw new BrokenError("score must not be NaN: the gradient is broken");
+  if (score.some(Number.isNaN))
+    throw new BrokenError("score must not be NaN: the gradient is broken");
   return [score, nodes, real("p", p, 0, { high: 1 })];
 }

@@ -34,13 +34,17 @@ export class Csr2 {
 export function prune_mfg(mfg, hit, { uses_self = true, Layout = Csr2 } = {}) {
   hit = prune_arguments(mfg, hit, uses_self);
   const live = [Array(mfg.nodes.at(-1).length).fill(true)];
-  const comp = [], blocks = [];
-  let ops = 0, touched_bytes = 0;
+  const comp = [],
+    blocks = [];
+  let ops = 0,
+    touched_bytes = 0;
   for (let l = mfg.blocks.length; l > 0; l--) {
     const block = mfg.blocks[l - 1];
     const computed = live[0].map((needed, i) => needed && !hit[l - 1][i]);
     const edges = new Layout(block);
-    const done = edges.empty(places_of(computed.map((stays, i) => !stays && block.start[i] < block.end[i])));
+    const done = edges.empty(
+      places_of(computed.map((stays, i) => !stays && block.start[i] < block.end[i])),
+    );
     const pruned = edges.block();
     const needed = Array(block.n_src).fill(false);
     if (uses_self) computed.forEach((stays, i) => (needed[i] = stays));
@@ -70,7 +74,9 @@ export class PruneResult {
 export function live_layers(pruned) {
   const { mfg, live, comp } = live_arguments(pruned);
   const L = mfg.blocks.length;
-  const order = Array(L).fill(null), computed = Array(L), blocks = Array(L);
+  const order = Array(L).fill(null),
+    computed = Array(L),
+    blocks = Array(L);
   order.push(places_of(live[L]));
   for (let l = L; l > 0; l--) {
     computed[l - 1] = order[l].map((i) => comp[l - 1][i]);
@@ -95,7 +101,10 @@ function places_of(truths) {
 // Some rows of a block, its columns numbered by their place in `sources`.
 function rows_of(block, rows, sources) {
   const place = new Map(sources.map((i, k) => [i, k]));
-  const start = [], end = [], indices = [], edge_ids = [];
+  const start = [],
+    end = [],
+    indices = [],
+    edge_ids = [];
   for (const i of rows) {
     start.push(indices.length);
     for (let j = block.start[i]; j < block.end[i]; j++) {
@@ -105,7 +114,13 @@ function rows_of(block, rows, sources) {
     }
     end.push(indices.length);
   }
-  return new Block(start, end, Int32Array.from(indices), sources.length, block.edge_ids === null ? null : edge_ids);
+  return new Block(
+    start,
+    end,
+    Int32Array.from(indices),
+    sources.length,
+    block.edge_ids === null ? null : edge_ids,
+  );
 }
 
 function prune_arguments(mfg, hit, uses_self) {

@@ -40,7 +40,8 @@ export class Ring {
   // The next `count` slots; the header moves behind the last. With header "cycle" it passes the
   // slots of `passed` embeddings first, as if they had been written.
   advance(count, is_free, passed = 0) {
-    const slots = this.header === "cycle" ? this.round(count, passed) : this.free_first(count, is_free);
+    const slots =
+      this.header === "cycle" ? this.round(count, passed) : this.free_first(count, is_free);
     if (count) {
       this.head = slots[count - 1] + 1;
       this.top = Math.max(this.top, Math.max(...slots) + 1);
@@ -50,14 +51,18 @@ export class Ring {
   }
 
   round(count, passed) {
-    return Array.from({ length: count }, (_, k) => (this.head + passed + k) % Math.max(this.slots, 1));
+    return Array.from(
+      { length: count },
+      (_, k) => (this.head + passed + k) % Math.max(this.slots, 1),
+    );
   }
 
   // Slots that are free, then new ones, which cost features, then any.
   free_first(count, is_free) {
     const used = this.from_header(count, is_free);
     const fresh = [];
-    for (let s = this.used; s < Math.min(this.slots, this.used + count - used.length); s++) fresh.push(s);
+    for (let s = this.used; s < Math.min(this.slots, this.used + count - used.length); s++)
+      fresh.push(s);
     const others = this.from_header(count - used.length - fresh.length, (s) => !is_free(s));
     return [...used, ...fresh, ...others];
   }

@@ -49,6 +49,7 @@ export function clip_nodes(nodes, unit, k, c) {
   nodes = node_set("nodes", nodes, 2 ** 31 - 1);
   unit = integer("unit", unit, 1, 2 ** 31 - 1);
   const s = nodes.length;
-  const left_out = new Set(new Stream(Word.of("k", k), c).pick_without_replacement(s, s >= unit ? s % unit : 0));
+  const over = s >= unit ? s % unit : 0;
+  const left_out = new Set(new Stream(Word.of("k", k), c).pick_without_replacement(s, over));
   return Int32Array.from(nodes.filter((_, i) => !left_out.has(i)));
 }

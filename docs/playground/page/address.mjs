@@ -11,8 +11,13 @@ const MOST_DRAWN = 1_000_000;
 
 export function address_of(state) {
   const { run, graph, set, step, show, drawn } = state;
-  const parts = [["run", run], ["nodes", graph.n], ["edges", edges_text(graph).replaceAll(" ", ",")]];
-  if (!as_placed_by_itself(graph)) parts.push(["at", graph.at.map((place) => place.join(".")).join(",")]);
+  const parts = [
+    ["run", run],
+    ["nodes", graph.n],
+    ["edges", edges_text(graph).replaceAll(" ", ",")],
+  ];
+  if (!as_placed_by_itself(graph))
+    parts.push(["at", graph.at.map((place) => place.join(".")).join(",")]);
   for (const name of settings_of(run)) parts.push([name, set[name]]);
   parts.push(["step", step]);
   if (run !== "cache") parts.push(["show", show], ["drawn", drawn]);
@@ -21,11 +26,15 @@ export function address_of(state) {
 
 // Letters that stay as they are keep the address legible.
 function encoded(value) {
-  return encodeURIComponent(value).replaceAll("%2C", ",").replaceAll("%3B", ";").replaceAll("%20", "+");
+  return encodeURIComponent(value)
+    .replaceAll("%2C", ",")
+    .replaceAll("%3B", ";")
+    .replaceAll("%20", "+");
 }
 
 function as_placed_by_itself(graph) {
-  const same = (other) => other.at.join() === graph.at.join() && edges_text(other) === edges_text(graph);
+  const same = (other) =>
+    other.at.join() === graph.at.join() && edges_text(other) === edges_text(graph);
   return same(EXAMPLES["the course's six nodes"]()) || same(graph_of(graph.n, graph.edges));
 }
 
@@ -45,7 +54,16 @@ export function state_of(address) {
 }
 
 function parts_of(address) {
-  const known = new Set([...Object.keys(SETTINGS), "run", "nodes", "edges", "at", "step", "show", "drawn"]);
+  const known = new Set([
+    ...Object.keys(SETTINGS),
+    "run",
+    "nodes",
+    "edges",
+    "at",
+    "step",
+    "show",
+    "drawn",
+  ]);
   const given = new Map();
   for (const part of address.split("&").filter(Boolean)) {
     const [name, ...rest] = part.split("=");
@@ -67,7 +85,8 @@ function setting(name, text) {
   if (kind !== "nodes" && kind !== "scores" && text.trim() === "" && kind !== "integer or none") {
     throw new AddressError(`${name} is empty`);
   }
-  if (/[^\d\s.,;eE+-]/.test(text)) throw new AddressError(`${name} is "${text.slice(0, 40)}", which is no number`);
+  if (/[^\d\s.,;eE+-]/.test(text))
+    throw new AddressError(`${name} is "${text.slice(0, 40)}", which is no number`);
   return text;
 }
 
@@ -78,7 +97,9 @@ function one_of(name, text, allowed) {
 
 function whole(name, text, most) {
   if (/^\d{1,9}$/.test(text) && Number(text) <= most) return Number(text);
-  throw new AddressError(`${name} is "${text.slice(0, 40)}", and must be a whole number up to ${most.toLocaleString("en")}`);
+  throw new AddressError(
+    `${name} is "${text.slice(0, 40)}", and must be a whole number up to ${most.toLocaleString("en")}`,
+  );
 }
 
 function graph_in(given, before) {

@@ -39,7 +39,9 @@ function filled_cache(graph, values) {
 function checked_scores(graph, scores) {
   for (const row of scores) {
     if (row.length !== graph.n) {
-      throw new ValueError(`scores must have ${graph.n} numbers in each row, one for each node, got ${row.length}`);
+      throw new ValueError(
+        `scores must have ${graph.n} numbers in each row, one for each node, got ${row.length}`,
+      );
     }
     if (row.some(Number.isNaN)) throw new KindError("scores must be numbers");
   }
@@ -62,12 +64,21 @@ function iteration(graph, cache, values, scores, { i, epoch, batch, roots }) {
   const embeddings = new Table(new Float64Array(ids.length * WIDTH).fill(i), [ids.length, WIDTH]);
   const given = scores.length ? scores[Math.min(i, scores.length - 1)] : null;
   const score = Float64Array.from(ids, (v) => (given ? given[v] : 0));
-  const control = given ? { control: "gradient" } : { control: "random", key: key(seed, CONTROL, i, 1) };
-  const done = policy_update(cache, 1, ids, score, computed, embeddings, i, { p: p_grad, ...control }); // 19-20
+  const control = given
+    ? { control: "gradient" }
+    : { control: "random", key: key(seed, CONTROL, i, 1) };
+  const done = policy_update(cache, 1, ids, score, computed, embeddings, i, {
+    p: p_grad,
+    ...control,
+  }); // 19-20
   return {
     i,
     roots: [...roots],
-    layers: [layer_states(mfg, 0, live).map(([v, state]) => [v, held.includes(v) ? "held" : state]), layer_states(mfg, 1, live), layer_states(mfg, 2, live)],
+    layers: [
+      layer_states(mfg, 0, live).map(([v, state]) => [v, held.includes(v) ? "held" : state]),
+      layer_states(mfg, 1, live),
+      layer_states(mfg, 2, live),
+    ],
     sampled: mfg.nodes[0].length,
     loaded: inputs.length - held.length,
     held: held.length,
@@ -96,6 +107,8 @@ function picture(cache) {
   cache.rank.forEach((rank, v) => {
     if (rank < cache.feature_rows) features[back.length - 1 - rank] = v;
   });
-  const slots = Array.from(back, (node, s) => (node < 0n ? null : { node: Number(node), stamp: stamp[s] }));
+  const slots = Array.from(back, (node, s) =>
+    node < 0n ? null : { node: Number(node), stamp: stamp[s] },
+  );
   return { slots, features, head: cache.head, used: cache.ring.used };
 }

@@ -12,7 +12,12 @@ export class Canvas {
   // `edit` is called with a new graph, and `tell` with what was done.
   constructor(edit, tell) {
     Object.assign(this, { edit, tell, tool: "draw", focus: 0, from: null, drag: null });
-    this.svg = s("svg", { class: "pg-canvas", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-roledescription": "graph editor" });
+    this.svg = s("svg", {
+      class: "pg-canvas",
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      role: "group",
+      "aria-roledescription": "graph editor",
+    });
     this.svg.addEventListener("pointerdown", (event) => this.press(event));
     this.svg.addEventListener("pointermove", (event) => this.pull(event));
     this.svg.addEventListener("pointerup", (event) => this.release(event));
@@ -24,11 +29,27 @@ export class Canvas {
 
   toolbar() {
     const radios = Object.entries(TOOLS).map(([tool, label]) => {
-      const radio = h("input", { type: "radio", name: "pg-tool", value: tool, checked: tool === "draw", onchange: () => (this.tool = tool) });
+      const radio = h("input", {
+        type: "radio",
+        name: "pg-tool",
+        value: tool,
+        checked: tool === "draw",
+        onchange: () => (this.tool = tool),
+      });
       return h("label", {}, radio, h("span", {}, label));
     });
-    const help = h("details", { class: "pg-help" }, h("summary", {}, "How to draw"), h("p", {}, HELP));
-    return h("div", { class: "pg-tools" }, h("fieldset", { class: "pg-segments" }, h("legend", { class: "pg-sr" }, "Tool"), radios), help);
+    const help = h(
+      "details",
+      { class: "pg-help" },
+      h("summary", {}, "How to draw"),
+      h("p", {}, HELP),
+    );
+    return h(
+      "div",
+      { class: "pg-tools" },
+      h("fieldset", { class: "pg-segments" }, h("legend", { class: "pg-sr" }, "Tool"), radios),
+      help,
+    );
   }
 
   // Show a graph. `marks` has a role and a note for each node, the edges that are used, the arrows of
@@ -40,8 +61,15 @@ export class Canvas {
     const focused = this.svg.contains(document.activeElement);
     this.draw(graph.at);
     if (focused) this.node(this.focus).focus();
-    this.svg.setAttribute("aria-label", `Graph: ${count(graph.n, "node")}, ${count(graph.edges.length, "edge")}`);
-    this.legend.replaceChildren(...marks.legend.map(([role, letter, meaning]) => h("li", { class: `pg-${role}` }, h("b", {}, letter), ` ${meaning}`)));
+    this.svg.setAttribute(
+      "aria-label",
+      `Graph: ${count(graph.n, "node")}, ${count(graph.edges.length, "edge")}`,
+    );
+    this.legend.replaceChildren(
+      ...marks.legend.map(([role, letter, meaning]) =>
+        h("li", { class: `pg-${role}` }, h("b", {}, letter), ` ${meaning}`),
+      ),
+    );
   }
 
   draw(at) {
@@ -56,16 +84,43 @@ export class Canvas {
     const nodes = graph.at.map((_, v) => this.drawn_node(v));
     const notes = graph.at.map((_, v) => this.drawn_note(v)).filter(Boolean);
     this.rubber = s("line", { class: "pg-rubber", visibility: "hidden" });
-    const tip = s("marker", { id: "pg-tip", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 4.5, markerHeight: 4.5, orient: "auto" }, s("path", { d: "M0 0 10 5 0 10z" }));
-    this.svg.replaceChildren(s("defs", {}, tip), ...edges, ...arrows, this.rubber, ...nodes, ...notes);
+    const tip = s(
+      "marker",
+      {
+        id: "pg-tip",
+        viewBox: "0 0 10 10",
+        refX: 9,
+        refY: 5,
+        markerWidth: 4.5,
+        markerHeight: 4.5,
+        orient: "auto",
+      },
+      s("path", { d: "M0 0 10 5 0 10z" }),
+    );
+    this.svg.replaceChildren(
+      s("defs", {}, tip),
+      ...edges,
+      ...arrows,
+      this.rubber,
+      ...nodes,
+      ...notes,
+    );
   }
 
   edge(u, v, used) {
     const [[x1, y1], [x2, y2]] = [this.at[u], this.at[v]];
     const r = this.radius;
-    const d = u === v ? `M${x1 - r * 0.6} ${y1 - r * 0.6}C${x1 - r * 1.6} ${y1 - r * 2.9} ${x1 + r * 1.6} ${y1 - r * 2.9} ${x1 + r * 0.6} ${y1 - r * 0.6}` : `M${x1} ${y1}L${x2} ${y2}`;
+    const d =
+      u === v
+        ? `M${x1 - r * 0.6} ${y1 - r * 0.6}C${x1 - r * 1.6} ${y1 - r * 2.9} ${x1 + r * 1.6} ${y1 - r * 2.9} ${x1 + r * 0.6} ${y1 - r * 0.6}`
+        : `M${x1} ${y1}L${x2} ${y2}`;
     const shape = { d, "data-edge": `${u}-${v}` };
-    return s("g", { class: used ? "pg-edge pg-used" : "pg-edge" }, s("path", { ...shape, class: "pg-reach" }), s("path", shape));
+    return s(
+      "g",
+      { class: used ? "pg-edge pg-used" : "pg-edge" },
+      s("path", { ...shape, class: "pg-reach" }),
+      s("path", shape),
+    );
   }
 
   // An arrow from u to v that ends at the rim of v.
@@ -73,7 +128,12 @@ export class Canvas {
     const [[x1, y1], [x2, y2]] = [this.at[u], this.at[v]];
     const far = Math.hypot(x2 - x1, y2 - y1) || 1;
     const rim = (this.radius + 5) / far;
-    const place = { x1: x1 + (x2 - x1) * rim, y1: y1 + (y2 - y1) * rim, x2: x2 - (x2 - x1) * rim, y2: y2 - (y2 - y1) * rim };
+    const place = {
+      x1: x1 + (x2 - x1) * rim,
+      y1: y1 + (y2 - y1) * rim,
+      x2: x2 - (x2 - x1) * rim,
+      y2: y2 - (y2 - y1) * rim,
+    };
     return s("line", { class: "pg-arrow", "marker-end": "url(#pg-tip)", ...place });
   }
 
@@ -101,7 +161,9 @@ export class Canvas {
   drawn_note(v) {
     const [x, y] = this.at[v];
     const note = this.marks.nodes[v]?.note;
-    return note ? s("text", { class: "pg-note", x, y: y - this.radius - 14, "aria-hidden": "true" }, note) : null;
+    return note
+      ? s("text", { class: "pg-note", x, y: y - this.radius - 14, "aria-hidden": "true" }, note)
+      : null;
   }
 
   node(v) {
@@ -120,8 +182,12 @@ export class Canvas {
 
   under(event) {
     const found = document.elementFromPoint(event.clientX, event.clientY);
-    const node = found?.closest("[data-node]"), edge = found?.closest("[data-edge]");
-    return { node: node && this.svg.contains(node) ? Number(node.dataset.node) : null, edge: edge?.dataset.edge ?? null };
+    const node = found?.closest("[data-node]"),
+      edge = found?.closest("[data-edge]");
+    return {
+      node: node && this.svg.contains(node) ? Number(node.dataset.node) : null,
+      edge: edge?.dataset.edge ?? null,
+    };
   }
 
   press(event) {
@@ -143,7 +209,13 @@ export class Canvas {
       this.draw(this.at.map((old, v) => (v === this.drag.node ? place : old)));
     } else if (this.tool === "draw") {
       if (Math.hypot(place[0] - x, place[1] - y) > this.radius * 1.5) this.drag.left = true;
-      const ends = { x1: x, y1: y, x2: place[0], y2: place[1], visibility: this.drag.left ? "visible" : "hidden" };
+      const ends = {
+        x1: x,
+        y1: y,
+        x2: place[0],
+        y2: place[1],
+        visibility: this.drag.left ? "visible" : "hidden",
+      };
       for (const [name, value] of Object.entries(ends)) this.rubber.setAttribute(name, value);
     }
   }
@@ -161,7 +233,8 @@ export class Canvas {
       this.add_node(drag.start);
     } else {
       const { node } = this.under(event);
-      if (node !== null && drag.left && !this.has_edge(drag.node, node)) this.toggle_edge(drag.node, node);
+      if (node !== null && drag.left && !this.has_edge(drag.node, node))
+        this.toggle_edge(drag.node, node);
       else this.node(drag.node).focus();
     }
   }
@@ -184,8 +257,16 @@ export class Canvas {
     if (n === 1) return this.tell("A graph has at least one node.");
     const renamed = (u) => (u > v ? u - 1 : u);
     const rest = edges.filter((edge) => !edge.includes(v)).map((edge) => edge.map(renamed));
-    this.edit(drawn_graph(n - 1, rest, at.filter((_, u) => u !== v)));
-    return this.tell(`Node ${v} is gone.${v < n - 1 ? " Those behind it have moved up by one." : ""}`);
+    this.edit(
+      drawn_graph(
+        n - 1,
+        rest,
+        at.filter((_, u) => u !== v),
+      ),
+    );
+    return this.tell(
+      `Node ${v} is gone.${v < n - 1 ? " Those behind it have moved up by one." : ""}`,
+    );
   }
 
   has_edge(u, v) {
@@ -195,10 +276,13 @@ export class Canvas {
   toggle_edge(u, v) {
     const { n, edges, at } = this.graph;
     const had = this.has_edge(u, v);
-    if (!had && edges.length >= MOST_EDGES) return this.tell(`This page draws at most ${MOST_EDGES} edges.`);
+    if (!had && edges.length >= MOST_EDGES)
+      return this.tell(`This page draws at most ${MOST_EDGES} edges.`);
     const others = edges.filter(([a, b]) => a !== Math.min(u, v) || b !== Math.max(u, v));
     this.edit(drawn_graph(n, had ? others : [...edges, [u, v]], at));
-    return this.tell(`${u === v ? `The loop at ${u}` : `The edge between ${u} and ${v}`} is ${had ? "gone" : "new"}.`);
+    return this.tell(
+      `${u === v ? `The loop at ${u}` : `The edge between ${u} and ${v}`} is ${had ? "gone" : "new"}.`,
+    );
   }
 
   key(event) {
@@ -208,7 +292,8 @@ export class Canvas {
     if (event.key in arrows) this.arrow_key(arrows[event.key], event.shiftKey);
     else if (event.key === "Enter" || event.key === " ") this.join(v);
     else if (event.key === "Delete" || event.key === "Backspace") this.remove_node(v);
-    else if (event.key === "n" || event.key === "N") this.add_node([(this.at[v][0] + 130) % WIDTH, (this.at[v][1] + 90) % HEIGHT]);
+    else if (event.key === "n" || event.key === "N")
+      this.add_node([(this.at[v][0] + 130) % WIDTH, (this.at[v][1] + 90) % HEIGHT]);
     else if (event.key === "Escape" && this.from !== null) this.begin_edge(null);
     else return;
     event.preventDefault();
@@ -217,12 +302,19 @@ export class Canvas {
   arrow_key([dx, dy], moves) {
     const [x, y] = this.at[this.focus];
     if (moves) {
-      const place = [Math.min(Math.max(x + 25 * dx, 0), WIDTH), Math.min(Math.max(y + 25 * dy, 0), HEIGHT)];
-      this.edit({ ...this.graph, at: this.graph.at.map((old, v) => (v === this.focus ? place : old)) });
+      const place = [
+        Math.min(Math.max(x + 25 * dx, 0), WIDTH),
+        Math.min(Math.max(y + 25 * dy, 0), HEIGHT),
+      ];
+      this.edit({
+        ...this.graph,
+        at: this.graph.at.map((old, v) => (v === this.focus ? place : old)),
+      });
       return;
     }
     const ahead = this.at.flatMap(([a, b], v) => {
-      const along = (a - x) * dx + (b - y) * dy, aside = Math.abs((a - x) * dy) + Math.abs((b - y) * dx);
+      const along = (a - x) * dx + (b - y) * dy,
+        aside = Math.abs((a - x) * dy) + Math.abs((b - y) * dx);
       return along > 0 ? [[along + 2 * aside, v]] : [];
     });
     if (!ahead.length) return;

@@ -4,15 +4,28 @@ import { h } from "./dom.mjs";
 import { SETTINGS, settings_of } from "./settings.mjs";
 
 // Errors name an argument of a kernel; here it may have another name.
-const ALIASES = { p: ["p_grad"], fanouts: ["fanout1", "fanout_roots"], ids: ["train"], roots: ["train"] };
+const ALIASES = {
+  p: ["p_grad"],
+  fanouts: ["fanout1", "fanout_roots"],
+  ids: ["train"],
+  roots: ["train"],
+};
 
 export class Controls {
   // `change` is called with the name of a setting and what was typed.
   constructor(change) {
     this.change = change;
-    this.fields = Object.fromEntries(Object.entries(SETTINGS).map(([name, setting]) => [name, this.field(name, setting)]));
+    this.fields = Object.fromEntries(
+      Object.entries(SETTINGS).map(([name, setting]) => [name, this.field(name, setting)]),
+    );
     this.error = h("p", { class: "pg-error", role: "alert", id: "pg-error" });
-    this.element = h("div", { class: "pg-settings" }, h("h3", {}, "Settings"), this.error, Object.values(this.fields).map(({ row }) => row));
+    this.element = h(
+      "div",
+      { class: "pg-settings" },
+      h("h3", {}, "Settings"),
+      this.error,
+      Object.values(this.fields).map(({ row }) => row),
+    );
   }
 
   field(name, { label, kind, slider }) {
@@ -25,17 +38,43 @@ export class Controls {
     }
     const placeholder = { "integer or none": "none", scores: "at random" }[kind] ?? null;
     const numeric = kind === "integer" || kind === "real" || kind === "integer or none";
-    const input = h("input", { id, type: "text", inputmode: numeric ? "decimal" : null, placeholder, autocomplete: "off", spellcheck: "false", oninput: () => this.typed(name) });
+    const input = h("input", {
+      id,
+      type: "text",
+      inputmode: numeric ? "decimal" : null,
+      placeholder,
+      autocomplete: "off",
+      spellcheck: "false",
+      oninput: () => this.typed(name),
+    });
     const range = slider ? this.slider(name, label, slider, () => input) : null;
-    return { row: h("div", { class: `pg-field ${range ? "pg-slider" : ""} ${kind === "scores" ? "pg-wide" : ""}` }, tag, range, input), input, range };
+    return {
+      row: h(
+        "div",
+        { class: `pg-field ${range ? "pg-slider" : ""} ${kind === "scores" ? "pg-wide" : ""}` },
+        tag,
+        range,
+        input,
+      ),
+      input,
+      range,
+    };
   }
 
   slider(name, label, [min, max, step = 1], input) {
-    const range = h("input", { type: "range", min, max, step, "aria-label": `${label}, slider`, oninput: () => {
-      const { kind, zero } = SETTINGS[name];
-      input().value = kind === "integer or none" && !zero && range.value === "0" ? "" : range.value;
-      this.change(name, input().value);
-    } });
+    const range = h("input", {
+      type: "range",
+      min,
+      max,
+      step,
+      "aria-label": `${label}, slider`,
+      oninput: () => {
+        const { kind, zero } = SETTINGS[name];
+        input().value =
+          kind === "integer or none" && !zero && range.value === "0" ? "" : range.value;
+        this.change(name, input().value);
+      },
+    });
     return range;
   }
 

@@ -14,7 +14,10 @@ export function exact_law(state) {
     return { law: law_of(state), why: null };
   } catch (error) {
     if (!(error instanceof TooMany)) throw error;
-    return { law: null, why: `The exact law is not worked out: there are ${error.message}. Fewer nodes, steps or roots have one.` };
+    return {
+      law: null,
+      why: `The exact law is not worked out: there are ${error.message}. Fewer nodes, steps or roots have one.`,
+    };
   }
 }
 
@@ -23,7 +26,13 @@ export function exact_law(state) {
 export function draw_samples(state, wanted, progress) {
   const draw = sampler_of(state);
   const values = values_of(state);
-  const tally = { drawn: 0, counts: new Map(), sums: state.run === "neighbours" ? null : {}, truncated: 0, milliseconds: 0 };
+  const tally = {
+    drawn: 0,
+    counts: new Map(),
+    sums: state.run === "neighbours" ? null : {},
+    truncated: 0,
+    milliseconds: 0,
+  };
   const channel = new MessageChannel();
   channel.port1.onmessage = () => {
     const begin = performance.now();
@@ -54,10 +63,30 @@ function one_more(state, values, draw, tally) {
 export function histogram(state, { law, why }, tally) {
   const rows = state.show === "nodes" ? node_rows(state, law, tally) : set_rows(law, tally);
   const heads = [state.show === "nodes" ? "node" : "nodes sampled", "", "counted", "exact"];
-  const longest = Math.max(...rows.flatMap(({ seen, due }) => [seen ?? 0, due ?? 0]), 1e-9);
-  const body = rows.map(({ name, seen, due }) => [name, h("td", { class: "pg-plot" }, plot(seen, due, longest)), share(seen), share(due)]);
-  const verdict = [why, tally ? said_of(law, tally) : "Nothing is drawn yet: the ticks are the exact law.", truncation(tally)].filter(Boolean);
-  return [table(state.show === "nodes" ? "How often each node is sampled" : "How often each set of nodes is sampled", heads, body, { class: "pg-table pg-histogram" }), ...verdict.map((text) => h("p", {}, text))];
+  const single = rows.filter(({ many }) => !many);
+  const longest = Math.max(...single.flatMap(({ seen, due }) => [seen ?? 0, due ?? 0]), 1e-9);
+  const body = rows.map(({ name, seen, due, many }) => [
+    name,
+    h("td", { class: "pg-plot" }, many ? null : plot(seen, due, longest)),
+    share(seen),
+    share(due),
+  ]);
+  const verdict = [
+    why,
+    tally ? said_of(law, tally) : "Nothing is drawn yet: the ticks are the exact law.",
+    truncation(tally),
+  ].filter(Boolean);
+  return [
+    table(
+      state.show === "nodes"
+        ? "How often each node is sampled"
+        : "How often each set of nodes is sampled",
+      heads,
+      body,
+      { class: "pg-table pg-histogram" },
+    ),
+    ...verdict.map((text) => h("p", {}, text)),
+  ];
 }
 
 function plot(seen, due, longest) {
@@ -71,9 +100,15 @@ function share(x) {
 function node_rows({ graph, run }, law, tally) {
   const due = law ? inclusion(law, graph.n) : null;
   const seen = Array(graph.n).fill(0);
-  if (tally) for (const [set, times] of tally.counts) for (const v of nodes_of(set)) seen[v] += times / tally.drawn;
+  if (tally)
+    for (const [set, times] of tally.counts)
+      for (const v of nodes_of(set)) seen[v] += times / tally.drawn;
   const label = run === "neighbours" ? "input node" : "node";
-  return seen.map((x, v) => ({ name: `${label} ${v}`, seen: tally ? x : null, due: due ? due[v] : null }));
+  return seen.map((x, v) => ({
+    name: `${label} ${v}`,
+    seen: tally ? x : null,
+    due: due ? due[v] : null,
+  }));
 }
 
 // The likeliest sets, and all others in one row.
@@ -81,11 +116,22 @@ function set_rows(law, tally) {
   const weight = law ?? tally?.counts ?? new Map();
   const sets = [...weight.keys()].sort((a, b) => weight.get(b) - weight.get(a) || (a < b ? -1 : 1));
   const seen = (set) => (tally ? (tally.counts.get(set) ?? 0) / tally.drawn : null);
-  const rows = sets.slice(0, MOST_ROWS).map((set) => ({ name: nodes_text(nodes_of(set)), seen: seen(set), due: law ? law.get(set) : null }));
+  const rows = sets
+    .slice(0, MOST_ROWS)
+    .map((set) => ({
+      name: nodes_text(nodes_of(set)),
+      seen: seen(set),
+      due: law ? law.get(set) : null,
+    }));
   if (sets.length > MOST_ROWS) {
     const rest = sets.slice(MOST_ROWS);
     const sum = (of) => rest.reduce((total, set) => total + of(set), 0);
-    rows.push({ name: `${count(rest.length, "other set")}`, seen: tally ? sum(seen) : null, due: law ? sum((set) => law.get(set)) : null });
+    rows.push({
+      name: count(rest.length, "other set"),
+      many: true,
+      seen: tally ? sum(seen) : null,
+      due: law ? sum((set) => law.get(set)) : null,
+    });
   }
   return rows;
 }

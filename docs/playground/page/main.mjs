@@ -7,7 +7,8 @@ import { Canvas } from "./canvas.mjs";
 import { Controls } from "./controls.mjs";
 import { cost_table } from "./cost_table.mjs";
 import { h } from "./dom.mjs";
-import { EXAMPLES, GraphError, edges_text, graph_of, parse_edges } from "./graphs.mjs";
+import { GraphText } from "./graph_text.mjs";
+import { GraphError } from "./graphs.mjs";
 import { draw_samples, exact_law, histogram } from "./histogram.mjs";
 import { marks_of } from "./marks.mjs";
 import { python_of } from "./python.mjs";
@@ -22,19 +23,32 @@ class Playground {
     this.state = opening();
     this.tally = null;
     this.stop = null;
-    this.controls = new Controls((name, text) => this.change({ set: { ...this.state.set, [name]: text } }));
-    this.canvas = new Canvas((graph) => this.change({ graph }), (text) => this.tell(text));
+    this.controls = new Controls((name, text) =>
+      this.change({ set: { ...this.state.set, [name]: text } }),
+    );
+    this.canvas = new Canvas(
+      (graph) => this.change({ graph }),
+      (text) => this.tell(text),
+    );
     this.notice = h("p", { class: "pg-notice", role: "status" });
     this.make_runs();
     this.make_steps();
-    this.make_graph_text();
+    this.graph_text = new GraphText((graph) => this.change({ graph }));
     this.make_draws();
     this.make_links();
     this.boards = h("div", { class: "pg-boards" });
     this.costs = h("section", { class: "pg-section", "aria-label": "What it cost" });
     const left = h("div", { class: "pg-left" }, this.canvas.element, this.steps, this.boards);
-    const right = h("div", { class: "pg-right" }, this.controls.element, this.graph_text);
-    root.replaceChildren(this.runs, this.about, this.notice, h("div", { class: "pg-columns" }, left, right), this.costs, this.draws, this.links);
+    const right = h("div", { class: "pg-right" }, this.controls.element, this.graph_text.element);
+    root.replaceChildren(
+      this.runs,
+      this.about,
+      this.notice,
+      h("div", { class: "pg-columns" }, left, right),
+      this.costs,
+      this.draws,
+      this.links,
+    );
     // not location: an address that is about to be written may have come in between
     addEventListener("hashchange", (event) => this.open(new URL(event.newURL).hash));
     this.open(location.hash);
@@ -42,71 +56,91 @@ class Playground {
 
   make_runs() {
     const radios = Object.entries(RUNS).map(([run, { title }]) => {
-      const radio = h("input", { type: "radio", name: "pg-run", value: run, onchange: () => this.change({ run, step: 0 }) });
+      const radio = h("input", {
+        type: "radio",
+        name: "pg-run",
+        value: run,
+        onchange: () => this.change({ run, step: 0 }),
+      });
       return h("label", {}, radio, h("span", {}, title));
     });
-    this.runs = h("fieldset", { class: "pg-segments pg-runs" }, h("legend", { class: "pg-sr" }, "What to run"), radios);
+    this.runs = h(
+      "fieldset",
+      { class: "pg-segments pg-runs" },
+      h("legend", { class: "pg-sr" }, "What to run"),
+      radios,
+    );
     this.about = h("p", { class: "pg-about" });
   }
 
   make_steps() {
-    const to = (step) => () => this.change({ step: Math.min(Math.max(step(), 0), this.last) }, false);
-    this.back = h("button", { type: "button", "aria-label": "Step back", onclick: to(() => this.state.step - 1) }, "◀");
-    this.forward = h("button", { type: "button", "aria-label": "Step forward", onclick: to(() => this.state.step + 1) }, "▶");
-    this.slider = h("input", { type: "range", min: 0, "aria-label": "Step", oninput: () => this.change({ step: Number(this.slider.value) }, false) });
+    const to = (step) => () =>
+      this.change({ step: Math.min(Math.max(step(), 0), this.last) }, false);
+    this.back = h(
+      "button",
+      { type: "button", "aria-label": "Step back", onclick: to(() => this.state.step - 1) },
+      "◀",
+    );
+    this.forward = h(
+      "button",
+      { type: "button", "aria-label": "Step forward", onclick: to(() => this.state.step + 1) },
+      "▶",
+    );
+    this.slider = h("input", {
+      type: "range",
+      min: 0,
+      "aria-label": "Step",
+      oninput: () => this.change({ step: Number(this.slider.value) }, false),
+    });
     this.where = h("span", { class: "pg-where" });
     this.said = h("p", { class: "pg-said", role: "status" });
-    this.steps = h("div", { class: "pg-steps" }, h("div", { class: "pg-stepping" }, this.back, this.slider, this.forward, this.where), this.said);
-  }
-
-  make_graph_text() {
-    const examples = Object.keys(EXAMPLES).map((name) => h("option", { value: name }, name));
-    this.example = h("select", { id: "pg-example", onchange: () => this.take_example() }, h("option", { value: "" }, "choose .."), examples);
-    this.nodes = h("input", { id: "pg-nodes", type: "text", inputmode: "numeric", autocomplete: "off" });
-    this.edges = h("textarea", { id: "pg-edges", rows: 3, spellcheck: "false", autocomplete: "off" });
-    this.graph_error = h("p", { class: "pg-error", role: "alert" });
-    const use = h("button", { type: "button", onclick: () => this.take_graph_text() }, "Use these edges");
-    this.graph_text = h(
+    this.steps = h(
       "div",
-      { class: "pg-settings pg-graph-text" },
-      h("h3", {}, "Graph"),
-      h("div", { class: "pg-field" }, h("label", { for: "pg-example" }, "an example"), this.example),
-      h("div", { class: "pg-field" }, h("label", { for: "pg-nodes" }, "nodes, at least"), this.nodes),
-      h("div", { class: "pg-field pg-wide" }, h("label", { for: "pg-edges" }, "edges, such as 0-1 1-2, or two numbers a line"), this.edges),
-      use,
-      this.graph_error,
+      { class: "pg-steps" },
+      h("div", { class: "pg-stepping" }, this.back, this.slider, this.forward, this.where),
+      this.said,
     );
   }
 
-  take_example() {
-    const make = EXAMPLES[this.example.value];
-    if (make) this.change({ graph: make() });
-    this.example.value = "";
-  }
-
-  take_graph_text() {
-    try {
-      const n = this.nodes.value.trim() === "" ? 0 : Number(this.nodes.value);
-      if (!Number.isInteger(n) || n < 0) throw new GraphError("The number of nodes must be a whole number.");
-      this.change({ graph: graph_of(n, parse_edges(this.edges.value)) });
-    } catch (error) {
-      if (!(error instanceof GraphError)) throw error;
-      this.graph_error.textContent = error.message;
-    }
-  }
-
   make_draws() {
-    this.draw = h("button", { type: "button", onclick: () => this.start(DRAWS) }, `Draw ${DRAWS.toLocaleString("en")} samples`);
-    this.halt = h("button", { type: "button", disabled: true, onclick: () => this.halted() }, "Stop");
-    const shows = [["sets", "sets of nodes"], ["nodes", "nodes"]].map(([show, label]) => {
-      const radio = h("input", { type: "radio", name: "pg-show", value: show, onchange: () => this.change({ show }, false) });
+    this.draw = h(
+      "button",
+      { type: "button", onclick: () => this.start(DRAWS) },
+      `Draw ${DRAWS.toLocaleString("en")} samples`,
+    );
+    this.halt = h(
+      "button",
+      { type: "button", disabled: true, onclick: () => this.halted() },
+      "Stop",
+    );
+    const shows = [
+      ["sets", "sets of nodes"],
+      ["nodes", "nodes"],
+    ].map(([show, label]) => {
+      const radio = h("input", {
+        type: "radio",
+        name: "pg-show",
+        value: show,
+        onchange: () => this.change({ show }, false),
+      });
       return h("label", {}, radio, h("span", {}, label));
     });
-    this.shows = h("fieldset", { class: "pg-segments" }, h("legend", { class: "pg-sr" }, "Count"), shows);
+    this.shows = h(
+      "fieldset",
+      { class: "pg-segments" },
+      h("legend", { class: "pg-sr" }, "Count"),
+      shows,
+    );
     this.progress = h("span", { class: "pg-where", role: "status" });
     this.histogram = h("div", {});
     const bar = h("div", { class: "pg-stepping" }, this.draw, this.halt, this.shows, this.progress);
-    this.draws = h("section", { class: "pg-section", "aria-label": "Many samples" }, h("h3", {}, "Many samples and the exact law"), bar, this.histogram);
+    this.draws = h(
+      "section",
+      { class: "pg-section", "aria-label": "Many samples" },
+      h("h3", {}, "Many samples and the exact law"),
+      bar,
+      this.histogram,
+    );
   }
 
   make_links() {
@@ -117,9 +151,29 @@ class Playground {
       "section",
       { class: "pg-section", "aria-label": "Take it along" },
       h("h3", {}, "Take it along"),
-      h("div", { class: "pg-stepping" }, h("label", { for: "pg-link" }, "link"), this.link, h("button", { type: "button", onclick: copies(() => this.link.value) }, "Copy link")),
-      h("div", { class: "pg-code" }, h("h4", {}, "The same in Python"), this.python, h("button", { type: "button", onclick: copies(() => this.python.textContent) }, "Copy lines")),
-      h("button", { type: "button", onclick: () => this.restore(opening()) }, "Back to the course's run"),
+      h(
+        "div",
+        { class: "pg-stepping" },
+        h("label", { for: "pg-link" }, "link"),
+        this.link,
+        h("button", { type: "button", onclick: copies(() => this.link.value) }, "Copy link"),
+      ),
+      h(
+        "div",
+        { class: "pg-code" },
+        h("h4", {}, "The same in Python"),
+        this.python,
+        h(
+          "button",
+          { type: "button", onclick: copies(() => this.python.textContent) },
+          "Copy lines",
+        ),
+      ),
+      h(
+        "button",
+        { type: "button", onclick: () => this.restore(opening()) },
+        "Back to the course's run",
+      ),
     );
   }
 
@@ -151,7 +205,9 @@ class Playground {
     } catch (error) {
       if (!(error instanceof AddressError) && !(error instanceof GraphError)) throw error;
       this.restore(opening(), false);
-      this.tell(`The address is not understood: ${error.message.replace(/\.$/, "")}. This is the course's run.`);
+      this.tell(
+        `The address is not understood: ${error.message.replace(/\.$/, "")}. This is the course's run.`,
+      );
     }
   }
 
@@ -166,7 +222,7 @@ class Playground {
   change(part, anew = true) {
     if (anew) this.drop_draws();
     this.state = { ...this.state, ...part, ...(anew ? { drawn: 0 } : {}) };
-    if ("graph" in part) this.graph_error.textContent = "";
+    if ("graph" in part) this.graph_text.error.textContent = "";
     this.tell("");
     this.changed(anew, true);
   }
@@ -178,11 +234,16 @@ class Playground {
       this.result = run_of(this.state);
       this.state = { ...this.state, step: this.result.step };
     } catch (problem) {
-      if (![ValueError, KindError, BrokenError].some((kind) => problem instanceof kind)) throw problem;
+      if (![ValueError, KindError, BrokenError].some((kind) => problem instanceof kind))
+        throw problem;
       this.result = null;
       error = problem;
     }
-    if (anew) this.law = this.result && this.state.run !== "cache" ? exact_law(this.state) : { law: null, why: null };
+    if (anew)
+      this.law =
+        this.result && this.state.run !== "cache"
+          ? exact_law(this.state)
+          : { law: null, why: null };
     this.show(error);
     if (told) this.write_address();
   }
@@ -190,12 +251,13 @@ class Playground {
   show(error) {
     const { state, result } = this;
     this.about.textContent = RUNS[state.run].about;
-    for (const radio of this.runs.querySelectorAll("input")) radio.checked = radio.value === state.run;
-    for (const radio of this.shows.querySelectorAll("input")) radio.checked = radio.value === state.show;
+    for (const radio of this.runs.querySelectorAll("input"))
+      radio.checked = radio.value === state.run;
+    for (const radio of this.shows.querySelectorAll("input"))
+      radio.checked = radio.value === state.show;
     this.controls.show(state, error);
     this.canvas.show(state.graph, marks_of(result));
-    this.nodes.value = state.graph.n;
-    this.edges.value = edges_text(state.graph);
+    this.graph_text.show(state.graph);
     this.show_step();
     this.boards.replaceChildren(...boards_of(result));
     this.costs.hidden = !result || result.kind === "neighbours";
@@ -220,7 +282,9 @@ class Playground {
     const unit = { neighbours: "hop", cache: "iteration" }[this.state.run] ?? "step";
     this.where.textContent = this.result ? `${unit} ${step} of ${this.last}` : "";
     this.slider.setAttribute("aria-valuetext", this.where.textContent);
-    this.said.textContent = this.result ? said_of(this.result) : "Nothing is sampled: a setting is out of range.";
+    this.said.textContent = this.result
+      ? said_of(this.result)
+      : "Nothing is sampled: a setting is out of range.";
   }
 
   show_draws() {
@@ -231,7 +295,10 @@ class Playground {
     }
     this.histogram.replaceChildren(...histogram(state, this.law, tally));
     if (result.kind === "sampler") {
-      this.costs.replaceChildren(h("h3", {}, "What it cost"), ...cost_table(state, result, tally?.sums ?? null, tally?.drawn ?? 0));
+      this.costs.replaceChildren(
+        h("h3", {}, "What it cost"),
+        ...cost_table(state, result, tally?.sums ?? null, tally?.drawn ?? 0),
+      );
     }
   }
 

@@ -5,11 +5,19 @@ import { BOARDS } from "./settings.mjs";
 
 export function python_of(state, values) {
   const body = { neighbours: neighbours_lines, cache: cache_lines }[state.run] ?? sampler_lines;
-  return ["import numpy as np", "import refimpl as gnn", "", graph_line(state.graph), ...body(state, values)].join("\n");
+  return [
+    "import numpy as np",
+    "import refimpl as gnn",
+    "",
+    graph_line(state.graph),
+    ...body(state, values),
+  ].join("\n");
 }
 
 function graph_line({ n, edges }) {
-  const list = edges.length ? `[${edges.map(([u, v]) => `(${u}, ${v})`).join(", ")}]` : "np.zeros((0, 2), int)";
+  const list = edges.length
+    ? `[${edges.map(([u, v]) => `(${u}, ${v})`).join(", ")}]`
+    : "np.zeros((0, 2), int)";
   return `graph = gnn.as_graph(${list}, n=${n}, symmetrize=True)`;
 }
 
@@ -18,7 +26,13 @@ function python(value) {
 }
 
 function sampler_lines(state, values) {
-  const names = ["m", "n", "deg_cap", "include", ...(BOARDS.includes(state.run) ? ["eta", "lanes", "probe_range", "overflow"] : [])];
+  const names = [
+    "m",
+    "n",
+    "deg_cap",
+    "include",
+    ...(BOARDS.includes(state.run) ? ["eta", "lanes", "probe_range", "overflow"] : []),
+  ];
   const options = names.map((name) => `${name}=${python(values[name])}`);
   return [
     `main, probe = (gnn.streams.key(${values.seed}, 0, ${values.sample}, stream) for stream in (0, 1))`,

@@ -29,7 +29,10 @@ function keys_of({ seed, sample }) {
 
 function sampler_run(run, graph, values, step) {
   const [main, probe] = keys_of(values);
-  let made = 0, roots, before = null, now = null;
+  let made = 0,
+    roots,
+    before = null,
+    now = null;
   const sample = KERNELS[run](graph, main, probe, values, (board, Vs, more) => {
     roots ??= [...Vs];
     if (made <= step) [before, now] = [now, snapshot(run, board, Vs, more)];
@@ -37,9 +40,30 @@ function sampler_run(run, graph, values, step) {
   });
   const last = made - 1;
   const at = Math.min(step, last);
-  const walk = frontiers(run, { roots, before, now, probe, sample, at, weight: graph.weights(values.deg_cap) });
+  const walk = frontiers(run, {
+    roots,
+    before,
+    now,
+    probe,
+    sample,
+    at,
+    weight: graph.weights(values.deg_cap),
+  });
   const weight = graph.weights(values.deg_cap);
-  return { kind: "sampler", run, values, sample, last, step: at, before, now, probe, weight, ...walk, edges: edges_between(graph, sample.nodes) };
+  return {
+    kind: "sampler",
+    run,
+    values,
+    sample,
+    last,
+    step: at,
+    before,
+    now,
+    probe,
+    weight,
+    ...walk,
+    edges: edges_between(graph, sample.nodes),
+  };
 }
 
 // A copy of what stands in a sampler's arrays.
@@ -47,11 +71,23 @@ function snapshot(run, board, Vs, more) {
   const sample = [...Vs];
   if (run === "frontier") return { sample, frontier: [...board] };
   if (run === "bucket") {
-    return { sample, frontier: [...board], classes: more.members.map((slots) => [...slots]), probes: more.probes, sums: [...more.sums] };
+    return {
+      sample,
+      frontier: [...board],
+      classes: more.members.map((slots) => [...slots]),
+      probes: more.probes,
+      sums: [...more.sums],
+    };
   }
   const state = run === "dashboard" ? board.state(more) : board.state();
   const capacity = run === "dashboard" ? board.capacity : board.DB.length;
-  return { sample, frontier: state.start ? [...state.node] : null, board: state, counts: { ...board.counts }, capacity };
+  return {
+    sample,
+    frontier: state.start ? [...state.node] : null,
+    board: state,
+    counts: { ...board.counts },
+    capacity,
+  };
 }
 
 // The nodes of the frontier before and after step `at`, slot by slot, and the slot that changes. The
@@ -61,13 +97,16 @@ function frontiers(run, { roots, before, now, probe, sample, at, weight }) {
   const [u, u_new] = at ? [popped[at - 1], pushed[at - 1]] : [null, null];
   if (run === "dashboard") return { roots, ...replayed(roots, popped, pushed, at), u, u_new };
   const frontier_before = at ? before.frontier : null;
-  const slot = at ? changed_slot(run, frontier_before, now, u, new Stream(probe, at - 1), weight) : null;
+  const slot = at
+    ? changed_slot(run, frontier_before, now, u, new Stream(probe, at - 1), weight)
+    : null;
   return { roots, frontier: now.frontier, frontier_before, slot, u, u_new };
 }
 
 function replayed(roots, popped, pushed, at) {
   const FS = [...roots];
-  let slot = null, frontier_before = null;
+  let slot = null,
+    frontier_before = null;
   for (let i = 0; i < at; i++) {
     slot = FS.indexOf(popped[i]);
     frontier_before = [...FS];
@@ -88,12 +127,15 @@ function changed_slot(run, FS, now, u, stream, weight) {
 
 function edges_between(graph, nodes) {
   const sub = induced_subgraph(graph, nodes);
-  return sub.graph.rows().flatMap((row, i) => row.filter((j) => i <= j).map((j) => [nodes[i], nodes[j]]));
+  return sub.graph
+    .rows()
+    .flatMap((row, i) => row.filter((j) => i <= j).map((j) => [nodes[i], nodes[j]]));
 }
 
 // The entries that the probes of a step looked at: draws of the stream `probe`, in order.
 export function probes_of({ probe, before, now, values, run }) {
-  const first = before.counts.probes, count = now.counts.probes - first;
+  const first = before.counts.probes,
+    count = now.counts.probes - first;
   const { IA_start } = before.board;
   const limit = values.probe_range === "capacity" ? before.capacity : IA_start[IA_start.length - 1];
   const stream = new Stream(probe, first);
@@ -105,7 +147,10 @@ export function probes_of({ probe, before, now, values, run }) {
 }
 
 export function fanouts_of(values) {
-  return [values.fanout1, values.fanout2, values.fanout3].slice(0, integer("layers", values.layers, 1, 3));
+  return [values.fanout1, values.fanout2, values.fanout3].slice(
+    0,
+    integer("layers", values.layers, 1, 3),
+  );
 }
 
 function neighbours_run(graph, values, step) {
@@ -114,13 +159,23 @@ function neighbours_run(graph, values, step) {
   const mfg = sample_mfg(graph, values.roots, fanouts, name);
   const L = fanouts.length;
   const at = Math.min(step, L);
-  return { kind: "neighbours", values, fanouts, mfg, last: L, step: at, drawn: at ? drawn_edges(mfg, L - at) : [] };
+  return {
+    kind: "neighbours",
+    values,
+    fanouts,
+    mfg,
+    last: L,
+    step: at,
+    drawn: at ? drawn_edges(mfg, L - at) : [],
+  };
 }
 
 // The edges [node, neighbour that it draws] of a block.
 export function drawn_edges(mfg, l) {
   const block = mfg.blocks[l];
-  return Array.from({ length: block.n_dst }, (_, i) => [...block.row(i)].map((j) => [mfg.nodes[l + 1][i], mfg.nodes[l][j]])).flat();
+  return Array.from({ length: block.n_dst }, (_, i) =>
+    [...block.row(i)].map((j) => [mfg.nodes[l + 1][i], mfg.nodes[l][j]]),
+  ).flat();
 }
 
 // The exact law of the nodes that are sampled; throws TooMany.
@@ -137,7 +192,12 @@ export function sampler_of(state) {
   if (state.run === "neighbours") {
     const fanouts = fanouts_of(values);
     return (q) => {
-      const mfg = sample_mfg(graph, values.roots, fanouts, { seed: values.seed, epoch: 0, batch: q, mode: values.mode });
+      const mfg = sample_mfg(graph, values.roots, fanouts, {
+        seed: values.seed,
+        epoch: 0,
+        batch: q,
+        mode: values.mode,
+      });
       return { set: set_of(mfg.nodes[0].sort()), sample: null };
     };
   }
@@ -150,7 +210,11 @@ export function sampler_of(state) {
 // What one sample cost, as the Equations count it: each row of the table by its name.
 export function costs_of(state, values, sample) {
   const { counters, popped, pushed } = sample;
-  const weight = (nodes) => nodes.reduce((sum, v) => sum + Math.min(state.graph.csr.degree(v), values.deg_cap ?? Infinity), 0);
+  const weight = (nodes) =>
+    nodes.reduce(
+      (sum, v) => sum + Math.min(state.graph.csr.degree(v), values.deg_cap ?? Infinity),
+      0,
+    );
   const costs = { pops: counters.pops, probes: counters.probes };
   if (!BOARDS.includes(state.run)) return { ...costs, draws: counters.draws };
   const [cleared, added] = [weight(popped), weight(pushed)];

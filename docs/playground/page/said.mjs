@@ -13,7 +13,10 @@ export function said_of(result) {
 
 function said_of_roots({ frontier, last, values, weight }) {
   const planned = values.n - values.m;
-  const few = last < planned ? ` Of ${count(planned, "step")} ${last} can be made: then only nodes without neighbours are left.` : "";
+  const few =
+    last < planned
+      ? ` Of ${count(planned, "step")} ${last} can be made: then only nodes without neighbours are left.`
+      : "";
   const weights = frontier.map((v) => weight[v]).join(" + ");
   return `The first frontier, the roots: ${nodes_text(frontier)}. Their weights are ${weights}.${few}`;
 }
@@ -32,7 +35,10 @@ function said_of_pop(result) {
   }
   const probes = probes_of(result);
   const [hit, missed] = [probes.at(-1), probes.slice(0, -1)];
-  const nobody = missed.length ? `Nobody owns ${missed.length > 1 ? "entries" : "entry"} ${missed.slice(0, 12).map(({ entry }) => entry).join(", ")}${missed.length > 12 ? " .." : ""}. ` : "";
+  const entries = missed.slice(0, 12).map(({ entry }) => entry).join(", ");
+  const more = missed.length > 12 ? " .." : "";
+  const word = missed.length > 1 ? "entries" : "entry";
+  const nobody = missed.length ? `Nobody owns ${word} ${entries}${more}. ` : "";
   const tile = run === "pin_tile" ? `tile ${hit.owner}, ` : "";
   return `${nobody}The probe of entry ${hit.entry} hits ${tile}node ${u}, which leaves.`;
 }
@@ -51,8 +57,14 @@ function said_of_push(result) {
   const needs = `It needs ${count(weight[u_new], "entry", "entries")}, ${free} ${free === 1 ? "is" : "are"} free behind the last:`;
   if (now.counts.cleanups === before.counts.cleanups) return `${comes} ${needs} no clean-up.`;
   const moved = now.counts.moved - before.counts.moved;
-  const grown = now.capacity > before.capacity ? ` That is not enough: the Dashboard grows to ${now.capacity}.` : "";
-  const cut = now.counts.truncated > before.counts.truncated ? " It does not get all it needs: it is truncated." : "";
+  const grown =
+    now.capacity > before.capacity
+      ? ` That is not enough: the Dashboard grows to ${now.capacity}.`
+      : "";
+  const cut =
+    now.counts.truncated > before.counts.truncated
+      ? " It does not get all it needs: it is truncated."
+      : "";
   return `${comes} ${needs} a clean-up moves ${count(moved, "entry", "entries")}.${grown}${cut}`;
 }
 
@@ -72,7 +84,9 @@ function said_of_hop({ mfg, step, last, drawn, fanouts }) {
 
 function said_of_iteration({ rows, step }) {
   const { roots, sampled, loaded, held, read, computed, admitted, evicted, lost } = rows[step];
-  const over = lost ? ` ${count(lost, "entry", "entries")} that could have been read ${lost === 1 ? "is" : "are"} written over.` : "";
+  const over = lost
+    ? ` ${count(lost, "entry", "entries")} that could have been read ${lost === 1 ? "is" : "are"} written over.`
+    : "";
   return (
     `Roots ${nodes_text(roots)}. Of layer 1, ${nodes_text(read)} ${read.length === 1 ? "is" : "are"} read from the cache, ${nodes_text(computed)} computed. ` +
     `${count(sampled, "feature row")} would be needed without a cache; ${loaded} ${loaded === 1 ? "is" : "are"} loaded, ${held} held. ` +
