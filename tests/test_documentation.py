@@ -12,6 +12,7 @@ import pytest
 from docs_ext import DOCS, ROOT, worked_examples
 
 import refimpl
+from refimpl.lab.apps.course.exercises import exercises
 from refimpl.lab.backend import find, find_topic, homes
 
 PAGES = sorted(p for p in DOCS.rglob("*.md") if p.relative_to(DOCS).parts[0] != "_build")
@@ -145,6 +146,8 @@ def anchors(page):
     text = text_outside_code(page)
     headings = re.findall(r"^#+ (.*)$", page, re.M)
     slugs = {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
+    if "```{exercise-level}" in page:
+        slugs |= {f"exercise-{name}" for name in exercises()}
     return slugs | set(re.findall(r"^\(([\w-]+)\)=$", text, re.M))
 
 
