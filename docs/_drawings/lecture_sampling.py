@@ -6,7 +6,7 @@ import refimpl as gnn
 from _drawings.course import dashboard_run, frontier_run
 from _drawings.frontier import draw_graph
 from _drawings.svg import Drawing, Panel
-from refimpl.lab.apps.stepper.course import six_nodes
+from refimpl.lab.apps.stepper.course import SEED, M, N, six_nodes
 
 SIDE = 50  # of a Dashboard's entry
 
@@ -95,8 +95,8 @@ def lonely():
 def often_met(samples=4000):
     """Return in which share of the samples of the course's sampler each of the six nodes is."""
     six = six_nodes()
-    sampler, counts = gnn.Sampler("frontier", m=2, n=6), np.zeros(six.n, np.int64)
-    for sub in gnn.sample_many(six, sampler, 7, 0, samples):
+    sampler, counts = gnn.Sampler("frontier", m=M, n=N), np.zeros(six.n, np.int64)
+    for sub in gnn.sample_many(six, sampler, SEED, 0, samples):
         counts[sub.nodes] += 1
     shares, deg = counts / samples, six.degrees()
     said = ", ".join(f"node {v} in {share:.0%}" for v, share in enumerate(shares))
