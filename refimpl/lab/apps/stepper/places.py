@@ -83,3 +83,12 @@ def beginning(recipe, recording):
     """Return the step that a page opens with: the first line of the recipe's papers that runs."""
     found = [runs_of(recording, id, None)[:1] for id in recipe.algorithms]
     return min((run[0] for runs in found for run in runs), default=0)
+
+
+def shown(recipe, recording):
+    """Return the numbers of the steps that a page shows unless it is asked for every line.
+
+    They tell something, and none is before the papers' first line.
+    """
+    steps = range(beginning(recipe, recording), len(recording.steps))
+    return [step for step in steps if recording.tells(step)]

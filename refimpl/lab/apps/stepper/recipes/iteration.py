@@ -9,13 +9,13 @@ from refimpl.lab.apps.stepper.recipe import Panel, Recipe
 from refimpl.lab.apps.stepper.recipes.pruning import view_pruning
 from refimpl.lab.backend import find
 
-BEFORE = 3  # iterations whose embeddings the cache has; they are not shown
+BEFORE = 6  # iterations that are not shown: an epoch, one for each node
 BUFFER = 80  # bytes: five rows of two doubles, embeddings or features
 LAYERS = 2
 
 
-def fourth_iteration(seed):
-    """Return the trainer's step in an iteration whose cache three others have filled."""
+def seventh_iteration(seed):
+    """Return loss, counts and gradients of an iteration whose cache six others have filled."""
     method = refimpl.methods.Fresh(
         batch_size=1, fanouts=(-1,) * LAYERS, p_grad=0.5, t_stale=2, buffer=BUFFER
     )
@@ -23,7 +23,8 @@ def fourth_iteration(seed):
     with find(refimpl, "make_trainer")(tail_dataset(), config) as trainer:
         for _ in range(BEFORE):
             trainer.step()
-        return one_iteration(trainer)
+        step = one_iteration(trainer)
+    return step.loss, step.counts, list(step.gradients.items())
 
 
 def one_iteration(trainer):
@@ -52,7 +53,8 @@ def view_iteration(stack):
         counters["rows read"] = sum(int((~rows).sum()) for rows in normal)
         counters["rows computed"] = sum(int(rows.sum()) for rows in normal)
     counters |= {"admitted": cache.admitted, "evicted": cache.evicted}
-    return {**states, "counters": counters}
+    states["counters"] = counters
+    return {panel.id: states[panel.id] for panel in PANELS if panel.id in states}
 
 
 def every_flow():
@@ -66,6 +68,33 @@ def every_flow():
     return flow_picture([range(graph.n)] * (LAYERS + 1), edges, faint=True)
 
 
+PANELS = (
+    Panel(
+        "graph",
+        "graph",
+        "The message-flow graph, root on top",
+        "Each row is a layer; 4 with a raised 1 is node 4 in layer 1. Features are loaded for "
+        "the lowest layer. What is faint was not sampled.",
+        every_flow(),
+    ),
+    Panel(
+        "counters",
+        "counters",
+        "This iteration, and the cache so far",
+        "Inputs that are not needed, or are held in the buffer, are not loaded. Admitted and "
+        "evicted: entries of all iterations so far.",
+    ),
+    POLICY,
+    Panel(
+        "array",
+        "buffer",
+        "The buffer: embeddings, then features",
+        "Two floats each; x of 0 are the features of node 0.",
+        wide=True,
+    ),
+    SLOTS,
+    LOOKUP,
+)
 ITERATION = Recipe(
     name="iteration",
     title="One iteration of FreshGNN",
@@ -79,42 +108,15 @@ ITERATION = Recipe(
         "refimpl.history.pruning:prune_mfg": None,
         "refimpl.history.policy:update_with": None,
         "refimpl.history.entries:cache_admit": None,
-        "refimpl.lab.training.trainer:Trainer.update": None,
+        "refimpl.lab.training.trainer:Trainer.update": "jpdc21:1",
     },
-    call=fourth_iteration,
+    call=seventh_iteration,
     view=view_iteration,
-    panels=(
-        Panel(
-            "graph",
-            "graph",
-            "The message-flow graph, root on top",
-            "Each row is a layer; 4 with a raised 1 is node 4 in layer 1. Features are loaded for "
-            "the lowest layer. What is faint was not sampled.",
-            every_flow(),
-        ),
-        Panel(
-            "counters",
-            "counters",
-            "This iteration, and the cache so far",
-            "Inputs that are not needed, or are held in the buffer, are not loaded. Admitted and "
-            "evicted: entries of all iterations so far.",
-        ),
-        POLICY,
-        Panel(
-            "array",
-            "buffer",
-            "The buffer: embeddings, then features",
-            "Two floats each; x of 0 are the features of node 0.",
-            wide=True,
-        ),
-        SLOTS,
-        LOOKUP,
-    ),
-    about="The fourth iteration of a training run on the six nodes: GraphSAGE with two layers, one "
-    "root in a minibatch, all neighbours, p_grad 0.5, t_stale 2, and a buffer for five embeddings "
-    "or features. Three iterations have filled the cache. Line 3 draws the batches of an epoch, "
-    "once, before the first of them.",
-    seed=3,
+    panels=PANELS,
+    about="The seventh iteration of a training run on the six nodes, the first of its second "
+    "epoch: GraphSAGE with two layers, one root in a minibatch, all neighbours, p_grad 0.5, t_stale "
+    "2, and a buffer for five embeddings or features. Six iterations have filled the cache.",
+    seed=338,
     why={
         **reasons.BATCHES,
         **reasons.ITERATION,

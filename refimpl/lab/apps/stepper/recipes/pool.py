@@ -129,7 +129,7 @@ POOL = Recipe(
             "counters",
             "counters",
             "Work",
-            "Sampled rises by three at a time, used by one: the last subgraph is never used.",
+            "Sampled rises by three at a time, used by one.",
         ),
         Panel("counters", "loss", "Loss", "Of the subgraph that the model was trained on."),
     ),
