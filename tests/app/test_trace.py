@@ -40,6 +40,7 @@ NAMES = [
     "cache",
     "dashboard",
     "frontier",
+    "iteration",
     "partition",
     "pin_tile",
     "pool",
@@ -272,14 +273,11 @@ def test_a_step_says_what_there_is_room_for():
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_documentation_shows_each_stepper(name):
-    """A section, a picture of 1280 x 720 and what is to be seen in it."""
+    """A section with the stepper in it."""
     docs = Path(__file__).parents[2] / "docs"
     text = (docs / "steppers.md").read_text(encoding="utf-8")
     (section,) = re.findall(rf"^## {name}\n(.*?)^## ", text, re.M | re.S)
-    assert re.search(rf"!\[[^]]{{40,}}\]\(images/trace_{name}\.png\)", section)
-    header = (docs / "images" / f"trace_{name}.png").read_bytes()[:24]
-    assert header[:8] == b"\x89PNG\r\n\x1a\n"
-    assert [int.from_bytes(header[i : i + 4], "big") for i in (16, 20)] == [1280, 720]
+    assert f"```{{stepper}} {name}\n" in section and len(section) > 150
 
 
 @pytest.fixture(scope="module")
@@ -294,7 +292,7 @@ def test_the_page_holds_the_trace(pin_tile):
     (data,) = re.findall(r'<script type="application/json" id="trace">(.*?)</script>', text, re.S)
     data = json.loads(data)
     assert data == json.loads(json.dumps(page_data(recipe, recording)))
-    assert data["format"] == "minibatch-gnn-trace/1" and data["seed"] == "0"
+    assert data["format"] == "minibatch-gnn-trace/1" and data["seed"] == "7"
     assert data["algorithms"] == ["JPDC'21 Algorithm 3", "JPDC'21 Algorithm 4"]
     for i, step in enumerate(data["steps"]):
         shown = zip(data["panels"], step["panels"], strict=True)

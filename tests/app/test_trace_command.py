@@ -10,6 +10,7 @@ from refimpl.lab.apps.cli import Parser, main
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.stepper import command, recipes
 from refimpl.lab.apps.stepper.page import page
+from refimpl.lab.apps.stepper.places import shown
 
 pytestmark = pytest.mark.runs
 
@@ -36,9 +37,11 @@ def test_the_command_writes_a_page(trace, tmp_path):
     recipe = RECIPES["pin_tile"]
     recording = recipe.record()
     text = page(recipe, recording)
-    assert out == f"{recipe.title}: {len(recording.steps)} steps\npin_tile.html\n"
+    steps, lines = len(shown(recipe, recording)), len(recording.steps)
+    assert out == f"{recipe.title}: {steps} steps, {lines} with every line\npin_tile.html\n"
+    assert 0 < steps < lines
     assert (tmp_path / "pin_tile.html").read_text(encoding="utf-8") == text
-    trace("jpdc21:4", "--out", "named.html", "--seed", "0")
+    trace("jpdc21:4", "--out", "named.html", "--seed", "7")
     assert (tmp_path / "named.html").read_text(encoding="utf-8") == text
     trace("pin_tile", "--out", "named.html", "--seed", 2**64 - 1)
     assert '"seed": "18446744073709551615"' in (tmp_path / "named.html").read_text()

@@ -6,6 +6,7 @@ from refimpl._files import replacing
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.papers import algorithm_text
 from refimpl.lab.apps.stepper.page import page
+from refimpl.lab.apps.stepper.places import shown
 from refimpl.lab.apps.stepper.recipes import recipes
 
 DESCRIPTION = (
@@ -33,7 +34,7 @@ def add_parser(commands, impl):
         "--out", metavar="FILE.html", help="file to write (default: the name and .html)"
     )
     parser.add_argument(
-        "--seed", type=int, metavar="SEED", help="seed of the run (default: one that shows much)"
+        "--seed", type=int, metavar="SEED", help="seed of the run (default: the worked example's)"
     )
     parser.add_argument("--list", action="store_true", help="show what there is, and stop")
 
@@ -63,7 +64,8 @@ def run(arguments):
     text = page(recipe, recording, seed)
     with replacing(out) as file:
         file.write(text.encode())
-    print(f"{recipe.title}: {len(recording.steps)} steps\n{out}")
+    steps, lines = len(shown(recipe, recording)), len(recording.steps)
+    print(f"{recipe.title}: {steps} steps, {lines} with every line\n{out}")
     return 0
 
 

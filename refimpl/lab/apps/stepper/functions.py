@@ -46,6 +46,8 @@ class Function(NamedTuple):
         Its source without the docstring, as far to the left as it goes.
     statements : dict
         Line number -> (first, last) lines of its statement; of a compound one, of its head.
+    bodies : dict
+        First line of a loop's or an if's head -> (first, last) lines of what is done under it.
     code : code object
     """
 
@@ -55,6 +57,7 @@ class Function(NamedTuple):
     summary: str
     lines: tuple[Line, ...]
     statements: dict[int, tuple[int, int]]
+    bodies: dict[int, tuple[int, int]]
     code: CodeType
 
 
@@ -125,7 +128,8 @@ def _function(module, name, function, algorithm):
         for number, row in zip(shown, textwrap.dedent("\n".join(rows)).split("\n"), strict=True)
     )
     summary = (inspect.getdoc(function) or "").split("\n")[0].replace("`", "")
-    return Function(name, module.__name__, algorithm, summary, lines, _statements(node), code)
+    about = name, module.__name__, algorithm, summary, lines
+    return Function(*about, _statements(node), _bodies(node), code)
 
 
 @lru_cache
@@ -167,3 +171,12 @@ def _statements(function):
         for number in range(node.lineno, last + 1):
             spans[number] = node.lineno, last
     return spans
+
+
+def _bodies(function):
+    """Return first line of a loop or an if -> (first, last) lines of its body."""
+    return {
+        node.lineno: (_first_line(node.body[0]), node.body[-1].end_lineno)
+        for node in ast.walk(function)
+        if isinstance(node, (ast.For, ast.While, ast.If))
+    }

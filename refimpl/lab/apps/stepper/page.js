@@ -1,41 +1,4 @@
-"use strict";
-// Draws the steps of a trace that was recorded before: see refimpl/lab/apps/stepper/page.py. Text only
-// ever enters the page as text, so nothing in the data can become markup.
-
-const trace = JSON.parse(document.getElementById("trace").textContent);
-const SVG = "http://www.w3.org/2000/svg";
-const EMPTY = "·";
-const WIDTH = { wide: 41, half: 20 }; // rem for the cells of an array
-const GROUPS = 8; // colours
-const byId = (id) => document.getElementById(id);
-const steps = trace.steps;
-let now = -1;
-let timer = null;
-
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  return filled(made, attributes, children);
-}
-
-function shape(name, attributes = {}, ...children) {
-  return filled(document.createElementNS(SVG, name), attributes, children);
-}
-
-function filled(made, attributes, children) {
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
-function valueText(value) {
-  if (value === null) return EMPTY;
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  return String(value);
-}
-
-function same(a, b) {
-  return JSON.stringify(a) === JSON.stringify(b);
-}
+// The steps of a trace that was recorded before: see refimpl/lab/apps/stepper/page.py. Behind page.panels.js.
 
 // ----------------------------------------------------------------------------- light and dark
 
@@ -119,176 +82,14 @@ function intoView(pane, first, last) {
   const box = pane.getBoundingClientRect();
   const top = first.getBoundingClientRect().top - box.top;
   const bottom = last.getBoundingClientRect().bottom - box.top;
-  if (top < 0 || bottom > pane.clientHeight) {
-    pane.scrollTop += (top + bottom - pane.clientHeight) / 2;
+  const head = pane.querySelector("h2").offsetHeight; // which stays at the top
+  if (top < head || bottom > pane.clientHeight) {
+    pane.scrollTop += (top + bottom - head - pane.clientHeight) / 2;
   }
 }
 
 // -------------------------------------------------------------------------------- the panels
 
-function cellOf(tag, [value, group, mark], before, hasMarks, attributes = {}) {
-  const made = element(tag, attributes, element("span", { class: "value" }, valueText(value)));
-  if (hasMarks) made.append(element("span", { class: "mark" }, mark));
-  if (group !== null) made.classList.add(`g${group % GROUPS}`);
-  if (before === undefined || before === null || !same(before[0], value) || (mark && mark !== before[2])) {
-    made.classList.add("changed");
-  }
-  return made;
-}
-
-function arrayPanel(panel, body) {
-  const marked = new Set();
-  let longest = 1;
-  let label = 2;
-  let markLength = 0;
-  for (const state of panel.states) {
-    for (const [name, cells] of state) {
-      label = Math.max(label, name.length);
-      for (const [value, , mark] of cells) {
-        longest = Math.max(longest, valueText(value).length);
-        markLength = Math.max(markLength, mark.length);
-        if (mark) marked.add(name);
-      }
-    }
-  }
-  const labelWidth = 0.52 * label + 0.7;
-  const cellWidth = Math.max(2.1, 0.62 * longest + 0.5, 0.45 * markLength);
-  const most = Math.max(1, Math.floor(((panel.wide ? WIDTH.wide : WIDTH.half) - labelWidth) / cellWidth));
-  body.style.setProperty("--label", `${labelWidth}rem`);
-  body.style.setProperty("--cell", `${cellWidth}rem`);
-  return (state, before) => {
-    const old = new Map(before || []);
-    const length = Math.max(0, ...state.map(([, cells]) => cells.length));
-    const blocks = Math.max(1, Math.ceil(length / most));
-    const per = Math.ceil(length / blocks);
-    const tables = [];
-    for (let start = 0; start < length; start += per) {
-      const columns = Array.from({ length: Math.min(per, length - start) }, (_, k) => start + k);
-      const head = element("tr", {}, element("th", { scope: "col" }, element("span", { class: "sr" }, "row")));
-      head.append(...columns.map((k) => element("th", { scope: "col" }, String(k))));
-      const rows = state.map(([name, cells]) => {
-        const known = old.get(name) || [];
-        const row = element("tr", { "data-row": name }, element("th", { scope: "row" }, name));
-        for (const k of columns) {
-          if (k < cells.length) row.append(cellOf("td", cells[k], known[k], marked.has(name)));
-        }
-        return row;
-      });
-      tables.push(element("table", { class: "cells", "aria-label": `${panel.title}, ${start} to ${start + columns.length - 1}` },
-        element("thead", {}, head), element("tbody", {}, ...rows)));
-    }
-    body.replaceChildren(...tables);
-  };
-}
-
-function tablePanel(panel, body) {
-  const head = element("tr", {}, ...panel.fixed.columns.map((name) => element("th", { scope: "col" }, name)));
-  const marks = panel.states.some((rows) => rows.some((row) => row.some((c) => c[2])));
-  return (state, before) => {
-    const old = new Map((before || []).map((row) => [valueText(row[0][0]), row]));
-    const rows = state.map((cells) => {
-      const known = old.get(valueText(cells[0][0])) || [];
-      return element("tr", {}, ...cells.map((c, i) => cellOf("td", c, known[i], marks)));
-    });
-    body.replaceChildren(element("table", { class: "rows", "aria-label": panel.title },
-      element("thead", {}, head.cloneNode(true)), element("tbody", {}, ...rows)));
-  };
-}
-
-function countersPanel(panel, body, index) {
-  const names = [...new Set(panel.states.flatMap((state) => Object.keys(state)))];
-  const top = Object.fromEntries(names.map((n) => [n, Math.max(1, ...panel.states.map((s) => s[n] || 0))]));
-  const points = Object.fromEntries(names.map((n) => [n, []]));
-  steps.forEach((step, x) => {
-    const state = panel.states[step.panels[index]] || {};
-    for (const n of names) {
-      if (n in state) points[n].push([x, `${((100 * x) / Math.max(1, steps.length - 1)).toFixed(2)},${(22 - (20 * state[n]) / top[n]).toFixed(2)}`]);
-    }
-  });
-  return (state, before) => {
-    const rows = Object.entries(state).map(([name, value]) => {
-      const soFar = points[name].filter(([x]) => x <= now).map(([, point]) => point);
-      const plot = shape("svg", { class: "plot", viewBox: "0 0 100 24", height: "1.3rem", preserveAspectRatio: "none", role: "img",
-        "aria-label": `${name} so far, ${value} of ${top[name]} at the end` },
-        shape("line", { x1: 0, y1: 22.5, x2: 100, y2: 22.5 }), shape("polyline", { points: soFar.join(" ") }));
-      const number = element("td", {}, element("span", { class: "value" }, String(value)));
-      if (before && before[name] !== value) number.classList.add("changed");
-      return element("tr", { "data-row": name }, element("th", { scope: "row" }, name), number, element("td", { class: "plot" }, plot));
-    });
-    body.replaceChildren(element("table", { class: "counters", "aria-label": panel.title }, element("tbody", {}, ...rows)));
-  };
-}
-
-const RADIUS = 17;
-
-function graphPanel(panel, body) {
-  const { positions, edges, roles, directed } = panel.fixed;
-  const place = layout(positions);
-  const roleNames = Object.keys(roles);
-  const lines = edges.map(([u, v]) => {
-    const [x1, y1] = place.at[u];
-    const [x2, y2] = place.at[v];
-    const length = Math.hypot(x2 - x1, y2 - y1) || 1;
-    const cut = directed ? (RADIUS + 4) / length : 0;
-    const line = shape("line", { class: "edge", x1, y1, x2: x2 - cut * (x2 - x1), y2: y2 - cut * (y2 - y1) });
-    if (directed) line.setAttribute("marker-end", `url(#arrow-${panel.id})`);
-    return line;
-  });
-  const nodes = {};
-  for (const [name, [x, y]] of Object.entries(place.at)) {
-    nodes[name] = {
-      letter: shape("text", { class: "letter", x: x + RADIUS + 5, y: y - RADIUS + 3 }),
-      note: shape("text", { class: "note", x, y: y + RADIUS + 10 }),
-      group: shape("g", { class: "node", "data-node": name }, shape("circle", { cx: x, cy: y, r: RADIUS }), shape("text", { class: "id", x, y }, name)),
-    };
-    nodes[name].group.append(nodes[name].letter, nodes[name].note);
-  }
-  const picture = shape("svg", { viewBox: `0 0 ${place.width} ${place.height}`, role: "img" });
-  if (directed) {
-    picture.append(shape("defs", {}, shape("marker", { id: `arrow-${panel.id}`, viewBox: "0 0 6 6", refX: 5, refY: 3, markerWidth: 5, markerHeight: 5,
-      markerUnits: "userSpaceOnUse", orient: "auto" }, shape("path", { class: "arrow", d: "M0,0L6,3L0,6z" }))));
-  }
-  picture.append(...lines, ...Object.values(nodes).map((n) => n.group));
-  const legend = element("ul", { class: "legend", "aria-label": "Legend" }, ...Object.values(roles).map(([letter, label], i) =>
-    element("li", { class: `r${i}` }, element("b", {}, letter), ` ${label}`)));
-  body.replaceChildren(picture, legend);
-  const key = ([u, v]) => (directed ? `${u} ${v}` : [u, v].sort().join(" "));
-  return (state, before) => {
-    const used = new Set(state.edges.map(key));
-    edges.forEach((edge, i) => {
-      lines[i].classList.toggle("used", used.has(key(edge)));
-      lines[i].dataset.edge = edge.join(" ");
-    });
-    const said = {};
-    for (const [name, node] of Object.entries(nodes)) {
-      const role = state.roles[name];
-      node.group.setAttribute("class", role === undefined ? "node" : `node r${roleNames.indexOf(role)}`);
-      node.letter.textContent = role === undefined ? "" : roles[role][0];
-      node.note.textContent = state.notes[name] || "";
-      if (before && before.roles[name] !== role) node.group.classList.add("changed");
-      if (role !== undefined) (said[roles[role][1]] = said[roles[role][1]] || []).push(name);
-    }
-    picture.setAttribute("aria-label", ["Graph", ...Object.entries(said).map(([label, list]) => `${label}: ${list.join(", ")}`)].join("; "));
-  };
-}
-
-function layout(positions) {
-  const xs = Object.values(positions).map(([x]) => x);
-  const ys = Object.values(positions).map(([, y]) => y);
-  const [left, top] = [Math.min(...xs), Math.min(...ys)];
-  const width = 400;
-  const height = 224;
-  const [padX, padY] = [34, 30];
-  const scaleX = (width - 2 * padX) / (Math.max(...xs) - left || 1);
-  const scaleY = (height - 2 * padY) / (Math.max(...ys) - top || 1);
-  const at = {};
-  for (const [name, [x, y]] of Object.entries(positions)) {
-    at[name] = [padX + scaleX * (x - left), padY - 4 + scaleY * (y - top)];
-  }
-  return { at, width, height };
-}
-
-const KINDS = { array: arrayPanel, table: tablePanel, counters: countersPanel, graph: graphPanel };
 const panels = trace.panels.map((panel, index) => {
   const body = element("div", { class: "body" });
   const help = element("p", { class: "sr", id: `help-${panel.id}` }, panel.help);
@@ -308,45 +109,119 @@ function stateOf(index, panel) {
   return index < 0 ? undefined : trace.panels[panel].states[steps[index].panels[panel]];
 }
 
+new ResizeObserver(() => drawPanels()).observe(byId("panels")); // rows of cells break anew
+
+function drawPanels() {
+  if (now >= 0) panels.forEach((draw, panel) => draw(stateOf(now, panel), stateOf(now - 1, panel)));
+}
+
 // --------------------------------------------------------------------------------- the steps
+
+// A step tells something if a picture changes or the line has a reason. Without "every line" the
+// others are stepped over, and all that come before the paper's first line; an address still opens one.
+const all = [...steps.keys()];
+const telling = all.filter((index) => index >= trace.begin && steps[index].telling);
+const embedded = window.parent !== window;
+let shown = telling;
+let timer = null;
+
+function position(index) {
+  let low = 0;
+  let high = shown.length; // how many of those shown are not behind the index
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (shown[middle] <= index) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function beside(direction) {
+  const at = position(now);
+  const next = direction > 0 ? at : at - (shown[at - 1] === now ? 2 : 1);
+  return shown[next] === undefined ? now : shown[next];
+}
 
 function go(index) {
   index = Math.max(0, Math.min(steps.length - 1, index));
   if (index === now) return;
   now = index;
+  drawCode(steps[now]);
+  drawPanels();
+  showChanged();
+  say();
+}
+
+// Where not all pictures fit, one that changed comes into view.
+function showChanged() {
+  const pane = byId("panels");
+  if (pane.scrollHeight <= pane.clientHeight) return;
+  const changed = [...pane.children].filter((panel, i) => !same(stateOf(now, i), stateOf(now - 1, i)));
+  const isSeen = (panel) => panel.offsetTop >= pane.scrollTop && panel.offsetTop + panel.offsetHeight <= pane.scrollTop + pane.clientHeight;
+  if (changed.length && !changed.some(isSeen)) pane.scrollTop = changed[changed.length - 1].offsetTop - 4;
+}
+
+function say() {
   const step = steps[now];
-  drawCode(step);
-  panels.forEach((draw, panel) => draw(stateOf(now, panel), stateOf(now - 1, panel)));
-  byId("where").textContent = `Step ${now + 1} of ${steps.length}: ${step.where}.`;
-  byId("news").textContent = step.said;
-  byId("count").textContent = `${now + 1} of ${steps.length}`;
+  const at = Math.max(1, position(now));
+  const count = `${at} of ${shown.length}`;
+  const here = shown[at - 1] === now;
+  byId("why").textContent = step.why;
+  byId("where").textContent = `${here ? `Step ${count}` : `Beside step ${count}`}: ${step.where}.`;
+  byId("news").textContent = step.said || (step.telling || shown === telling ? "" : "Nothing drawn changes.");
+  byId("count").textContent = count;
   const slider = byId("slider");
-  slider.value = now + 1;
-  slider.setAttribute("aria-valuetext", `${now + 1} of ${steps.length}, ${step.where}`);
+  slider.max = shown.length;
+  slider.value = at;
+  slider.setAttribute("aria-valuetext", `${count}, ${step.where}`);
   byId("calls").value = String(callBefore(now));
-  for (const id of ["first", "back"]) byId(id).setAttribute("aria-disabled", String(now === 0));
-  for (const id of ["last", "forward"]) byId(id).setAttribute("aria-disabled", String(now === steps.length - 1));
+  for (const id of ["first", "back"]) byId(id).setAttribute("aria-disabled", String(now <= shown[0]));
+  for (const id of ["last", "forward"]) byId(id).setAttribute("aria-disabled", String(now >= shown[shown.length - 1]));
   document.body.dataset.step = String(now);
-  if (now === steps.length - 1) pause();
+  if (now >= shown[shown.length - 1]) pause();
+}
+
+// The calls in which a step is shown, each with that step.
+function calls() {
+  const found = [];
+  steps.forEach((step, index) => {
+    const first = shown[position(index - 1)];
+    if (step.event !== "call" || first === undefined) return;
+    if (steps.slice(index, first + 1).some((inside) => inside.depth < step.depth)) return;
+    if (found.length && found[found.length - 1].first === first) found.pop(); // a call in it comes first
+    found.push({ first, name: shortName(trace.functions[step.function].name).split(".").pop() });
+  });
+  return found;
+}
+
+function listCalls() {
+  byId("calls").replaceChildren(...calls().map(({ first, name }) =>
+    element("option", { value: first }, `${position(first)} ${name}`)));
 }
 
 function callBefore(index) {
-  while (index > 0 && steps[index].event !== "call") index -= 1;
-  return index;
+  const before = [...byId("calls").options].map((option) => Number(option.value)).filter((first) => first <= index);
+  return before.length ? before[before.length - 1] : byId("calls").options[0].value;
+}
+
+function showEvery(every) {
+  shown = every ? all : telling;
+  listCalls();
+  say();
 }
 
 function nextChange(direction) {
-  let index = now + direction;
-  while (index > 0 && index < steps.length - 1 && same(steps[index].panels, steps[index - 1].panels)) index += direction;
-  return index;
+  let at = position(now) - 1;
+  do at += direction; while (at > 0 && at < shown.length - 1 && same(steps[shown[at]].panels, steps[Math.max(0, shown[at] - 1)].panels));
+  return shown[Math.max(0, Math.min(shown.length - 1, at))];
 }
 
 function play() {
-  if (now === steps.length - 1) go(0);
+  if (now >= shown[shown.length - 1]) go(shown[0]);
   byId("said").setAttribute("aria-live", "off"); // a screen reader could not keep up
   byId("play").textContent = "Pause";
   byId("play").setAttribute("aria-pressed", "true");
-  timer = setInterval(() => go(now + 1), Number(byId("speed").value));
+  timer = setInterval(() => go(beside(1)), Number(byId("speed").value));
 }
 
 function pause() {
@@ -364,32 +239,40 @@ function chosen(index) {
 }
 
 const KEYS = {
-  ArrowRight: () => chosen(now + 1),
-  ArrowLeft: () => chosen(now - 1),
-  Home: () => chosen(0),
-  End: () => chosen(steps.length - 1),
-  PageDown: () => chosen(nextChange(1)),
-  PageUp: () => chosen(nextChange(-1)),
-  " ": () => (timer === null ? play() : pause()),
+  ArrowRight: () => chosen(beside(1)),
+  ArrowLeft: () => chosen(beside(-1)),
   Escape: () => byId("about").removeAttribute("open"),
+  " ": () => (timer === null ? play() : pause()),
 };
+if (!embedded) {
+  // keys that scroll are those of the page around, where there is one
+  Object.assign(KEYS, {
+    Home: () => chosen(shown[0]),
+    End: () => chosen(shown[shown.length - 1]),
+    PageDown: () => chosen(nextChange(1)),
+    PageUp: () => chosen(nextChange(-1)),
+  });
+}
 
 document.addEventListener("keydown", (event) => {
   const own = event.target.closest("select, summary, button, input");
-  const typed = event.key === " " && own; // it presses what has the focus
+  const typed = event.key === " " && (own || embedded); // it presses what has the focus, or scrolls
   const lists = own && own.tagName === "SELECT";
   if (!(event.key in KEYS) || typed || lists || event.ctrlKey || event.altKey || event.metaKey) return;
   event.preventDefault();
   KEYS[event.key]();
 });
 
-byId("first").addEventListener("click", () => chosen(0));
-byId("back").addEventListener("click", () => chosen(now - 1));
+byId("first").addEventListener("click", () => chosen(shown[0]));
+byId("back").addEventListener("click", () => chosen(beside(-1)));
 byId("play").addEventListener("click", KEYS[" "]);
-byId("forward").addEventListener("click", () => chosen(now + 1));
-byId("last").addEventListener("click", () => chosen(steps.length - 1));
-byId("slider").max = steps.length;
-byId("slider").addEventListener("input", () => chosen(Number(byId("slider").value) - 1));
+byId("forward").addEventListener("click", () => chosen(beside(1)));
+byId("last").addEventListener("click", () => chosen(shown[shown.length - 1]));
+byId("slider").addEventListener("input", () => chosen(shown[Number(byId("slider").value) - 1]));
+byId("every").addEventListener("change", () => {
+  pause();
+  showEvery(byId("every").checked);
+});
 byId("calls").addEventListener("change", () => chosen(Number(byId("calls").value)));
 byId("speed").addEventListener("change", () => {
   if (timer !== null) {
@@ -397,21 +280,17 @@ byId("speed").addEventListener("change", () => {
     play();
   }
 });
-steps.forEach((step, index) => {
-  if (step.event !== "call") return;
-  const name = shortName(trace.functions[step.function].name).split(".").pop();
-  const text = `${index + 1} ${name}`;
-  byId("calls").append(element("option", { value: index }, text));
-});
-byId("about-text").textContent = `${trace.algorithms.join(", ")}. ${trace.about} Seed ${trace.seed}.`;
+byId("about-text").textContent = `${trace.algorithms.join(", ")}. ${trace.about} ${trace.seed === null ? "" : `Seed ${trace.seed}.`}`;
 for (const panel of trace.panels) {
   byId("about-panels").append(element("dt", {}, panel.title), element("dd", {}, panel.help));
 }
+if (embedded) document.querySelectorAll(".alone").forEach((node) => node.remove());
 
 function stepOfAddress() {
-  const number = Number(location.hash.slice(1)); // page.html#52 opens at step 52
-  return Number.isInteger(number) && number > 0 ? number - 1 : 0;
+  const number = Number(location.hash.slice(1)); // page.html#52 opens at step 52 of every line
+  return Number.isInteger(number) && number > 0 ? number - 1 : shown[0];
 }
 
 window.addEventListener("hashchange", () => chosen(stepOfAddress()));
+listCalls();
 go(stepOfAddress());

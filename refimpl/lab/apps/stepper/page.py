@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from refimpl.lab.apps.papers import LETTERS, algorithm_text
 from refimpl.lab.apps.stepper.changes import MOST, changes
+from refimpl.lab.apps.stepper.places import beginning
 
 LONGEST = 200  # letters that a step's sentences may have: they are to fit in two lines
 MORE = "Other pictures change too."
@@ -30,7 +31,7 @@ def page(recipe, recording, seed=None):
     -------
     str
     """
-    style, script = _part("css"), _part("js")
+    style, script = _part("css"), _script()
     return _filled(
         recipe,
         page_data(recipe, recording, seed),
@@ -53,7 +54,7 @@ def site_pages(recordings):
     dict of str to str
         The name of each file and its text.
     """
-    files_of = {"stepper.css": _part("css"), "stepper.js": _part("js")}
+    files_of = {"stepper.css": _part("css"), "stepper.js": _script()}
     for recipe, recording in recordings:
         files_of[f"{recipe.name}.html"] = _filled(
             recipe,
@@ -77,8 +78,12 @@ def _filled(recipe, data, **values):
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], _part("html"))
 
 
+def _script():
+    return _part("panels.js") + _part("js")
+
+
 def _part(kind):
-    """Return the page's "html", "css" or "js"."""
+    """Return the file of the page called so."""
     return files("refimpl.lab.apps.stepper").joinpath(f"page.{kind}").read_text(encoding="utf-8")
 
 
@@ -90,12 +95,13 @@ def _hash(text):
 
 def page_data(recipe, recording, seed=None):
     """Return what is embedded in the page, as JSON values; see `page`."""
+    seed = recipe.seed if seed is None else seed
     return {
         "format": FORMAT,
         "name": recipe.name,
         "title": recipe.title,
         "about": recipe.about,
-        "seed": str(recipe.seed if seed is None else seed),
+        "seed": None if seed is None else str(seed),
         "algorithms": [algorithm_text(id) for id in recipe.algorithms],
         "panels": [
             {**panel._asdict(), "states": recording.states.get(panel.id, [])}
@@ -103,6 +109,7 @@ def page_data(recipe, recording, seed=None):
         ],
         "functions": [_function(recipe, function) for function in recording.functions],
         "steps": list(_steps(recipe, recording)),
+        "begin": beginning(recipe, recording),
     }
 
 
@@ -160,18 +167,20 @@ def _steps(recipe, recording):
             "depth": step.depth,
             "panels": [step.panels.get(panel.id, -1) for panel in recipe.panels],
             "where": where,
+            "why": step.why,
             "said": said,
+            "telling": recording.tells(i),
         }
 
 
 def _said(recipe, before, after, longest):
-    """Return what changed, named as far as there is room for it."""
+    """Return what changed, named as far as there is room for it; "" if nothing did."""
     shown = [panel for panel in recipe.panels if panel.id in after]
     for most in (MOST, 2, 1):
         news = [changes(panel, before.get(panel.id), after[panel.id], most) for panel in shown]
         text = " ".join(filter(None, news))
         if len(text) <= longest:
-            return text or "Nothing drawn changes."
+            return text
     kept = ""
     for text in filter(None, news):
         if len(kept) + len(text) > longest - len(MORE):

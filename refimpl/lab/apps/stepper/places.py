@@ -18,7 +18,8 @@ def step_at(recipe, recording, place):
     place : str
         The line's number, and behind a dot the how-manieth run of it, by default the first; in
         front, with a colon, whose line it is, such as "J4" for JPDC'21 Algorithm 4, by default
-        the recipe's first algorithm. Statements of one line that follow one another are one run.
+        the recipe's first algorithm. Statements of one line that follow one another are one run,
+        and the step is the first in it that tells something.
 
     Returns
     -------
@@ -36,37 +37,58 @@ def step_at(recipe, recording, place):
     letter = found[1] or next(iter(letters))
     if letter not in letters:
         raise ValueError(f"{recipe.name} has lines of {', '.join(letters)}, got {place!r}")
-    runs = list(runs_of(recording, letters[letter], int(found[2])))
+    runs = runs_of(recording, letters[letter], int(found[2]))
     time = int(found[3] or 1)
     if time > len(runs):
         raise ValueError(
             f"line {found[2]} of {letter} runs {len(runs)} times in {recipe.name}, got {place!r}"
         )
-    return runs[time - 1]
+    return next(filter(recording.tells, runs[time - 1]), runs[time - 1][0])
 
 
 def runs_of(recording, algorithm, number):
-    """Yield the steps at which runs of a line of an algorithm begin."""
+    """Return the steps of each run of a line of an algorithm, lists; number None: of any line."""
+    found = []
     bearing = [lines_bearing(function, algorithm, number) for function in recording.functions]
-    before: dict[int, int | None] = {}  # depth -> the line of its last step, if it bears the number
+    under_way: dict[int, tuple[int, list[int]]] = {}  # depth -> line now, steps of its run
     for k, step in enumerate(recording.steps):
-        if step.event == "return":
-            continue
-        if step.event == "call":
-            before[step.depth] = None
-        here = step.line if step.line in bearing[step.function] else None
-        last = before.get(step.depth)
-        before[step.depth] = here
-        if here is not None and (last is None or here <= last):
-            yield k
+        line, run = under_way.pop(step.depth, (0, []))
+        on = step.event == "return" or (step.event == "line" and step.line > line)
+        if run and not (on and step.line in bearing[step.function]):
+            found.append(run)
+            run = []
+        if step.line in bearing[step.function]:
+            under_way[step.depth] = step.line, [*run, k]
+    return sorted([*found, *(run for _, run in under_way.values())])
 
 
 def lines_bearing(function, algorithm, number):
     """Return the first lines of the statements of a function that bear a line of an algorithm."""
-    found = set()
-    for line in function.lines:
-        for id, lines in line.marks:
-            first, _, last = lines.partition("-")
-            if id == algorithm and int(first) <= number <= int(last or first):
-                found.add(function.statements.get(line.number, (line.number,))[0])
-    return found
+    return {
+        function.statements[line.number][0]
+        for line in function.lines
+        for mark in line.marks
+        if line.number in function.statements and bears(mark, algorithm, number)
+    }
+
+
+def bears(mark, algorithm, number=None):
+    """Return whether a mark is of a line of an algorithm; None: of any."""
+    id, lines = mark
+    low, _, high = lines.partition("-")
+    return id == algorithm and (number is None or int(low) <= number <= int(high or low))
+
+
+def beginning(recipe, recording):
+    """Return the step that a page opens with: the first line of the recipe's papers that runs."""
+    found = [runs_of(recording, id, None)[:1] for id in recipe.algorithms]
+    return min((run[0] for runs in found for run in runs), default=0)
+
+
+def shown(recipe, recording):
+    """Return the numbers of the steps that a page shows unless it is asked for every line.
+
+    They tell something, and none is before the papers' first line.
+    """
+    steps = range(beginning(recipe, recording), len(recording.steps))
+    return [step for step in steps if recording.tells(step)]

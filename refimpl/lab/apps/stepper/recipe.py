@@ -1,9 +1,11 @@
 """What a stepper shows: the run, the functions to follow, and the panels beside the code."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from refimpl.lab.apps.stepper.recorder import Recording, Stack, record
+from refimpl.lab.apps.stepper.whys import Table
 
 KINDS = ("graph", "array", "table", "counters")
 
@@ -57,27 +59,35 @@ class Recipe(NamedTuple):
     panels : tuple of Panel
     about : str
         What is run and what to look at, in a few sentences; shown at the top.
-    seed : int
-        The default of `--seed`.
+    seed : int or None
+        The default of `--seed`; None: the run has no seed.
+    why : dict of str to (dict of str to callable)
+        The name of a function -> how a line of it begins -> what says why the line did what it
+        did, from the function's variables, which are its parameters; see `whys.Whys`.
+    callers : dict of str to str
+        The name of a function -> whose calls of it are followed; all, where it is not named.
     """
 
     name: str
     title: str
     algorithms: tuple[str, ...]
     functions: dict[str, str | None]
-    call: Callable[[int], Any]
+    call: Callable[[Any], Any]
     view: Callable[[Stack], dict[str, Any]]
     panels: tuple[Panel, ...]
     about: str
-    seed: int = 0
+    seed: int | None = 0
+    why: Table = {}
+    callers: dict[str, str] = {}
 
     def record(self, seed=None) -> Recording:
         """Run the reference and return the `Recording`; `seed` None takes the recipe's own."""
         seed = self.seed if seed is None else seed
-        return record(lambda: self.call(seed), self.functions, self.view)
+        run = partial(self.call, seed)
+        return record(run, self.functions, self.view, self.why, self.callers)
 
 
-def graph_picture(positions, edges, roles, *, directed=False):
+def graph_picture(positions, edges, roles, *, directed=False, faint=False):
     """Return what is `fixed` of a "graph" panel.
 
     Parameters
@@ -91,6 +101,8 @@ def graph_picture(positions, edges, roles, *, directed=False):
         drawn plain.
     directed : bool
         Whether edges get arrowheads.
+    faint : bool
+        Whether nodes without a role, and edges not in use, are hardly seen.
 
     Returns
     -------
@@ -101,6 +113,7 @@ def graph_picture(positions, edges, roles, *, directed=False):
         "edges": [[str(u), str(v)] for u, v in edges],
         "roles": {role: list(pair) for role, pair in roles.items()},
         "directed": directed,
+        "faint": faint,
     }
 
 

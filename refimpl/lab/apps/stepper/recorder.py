@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refimpl.lab.apps.stepper.functions import Function, functions_of
+from refimpl.lab.apps.stepper.whys import Whys
 
 MOST_STEPS = 20_000  # a page with more could not be read, nor loaded
 
@@ -55,6 +56,8 @@ class Step(NamedTuple):
     panels : dict of str to int
         Which of the states of each panel: the state once the line has run. Of a line that calls
         a traced function, the state just before.
+    why : str
+        Why the line did what it did, with its numbers; "" where nobody says so.
     """
 
     function: int
@@ -62,6 +65,7 @@ class Step(NamedTuple):
     event: str
     depth: int
     panels: dict[str, int]
+    why: str = ""
 
 
 class Recording(NamedTuple):
@@ -86,8 +90,13 @@ class Recording(NamedTuple):
         """Return panel -> state at step number `step`."""
         return {name: self.states[name][i] for name, i in self.steps[step].panels.items()}
 
+    def tells(self, step):
+        """Return whether step number `step` tells something: a picture is new, or it says why."""
+        now = self.steps[step]
+        return bool(now.why) or step == 0 or now.panels != self.steps[step - 1].panels
 
-def record(call, functions, view):
+
+def record(call, functions, view, why=None, callers=None):
     """Run ``call()`` and record each line that the given functions run.
 
     The functions are watched through ``sys.settrace`` in this thread and run unchanged. The lines
@@ -103,6 +112,11 @@ def record(call, functions, view):
         ``view(stack)`` gets a `Stack` after each line and returns the state of each panel that
         it can see, a dict of name -> JSON value (NumPy's numbers and arrays will do). A panel
         that it leaves out keeps its last state.
+    why : mapping of str to (mapping of str to callable), optional
+        The name of a function -> how a line of it begins -> what says why: see `whys.Whys`.
+    callers : mapping of str to str, optional
+        The name of a function -> that of another: the calls of the first are followed only where
+        the innermost call under way that is followed is one of the other.
 
     Returns
     -------
@@ -111,9 +125,10 @@ def record(call, functions, view):
     Raises
     ------
     ValueError
-        If there is no such function, or more than `MOST_STEPS` lines are run.
+        If there is no such function or line, or more than `MOST_STEPS` lines are run.
     """
-    recorder = _Recorder(functions_of(functions), view)
+    followed = functions_of(functions)
+    recorder = _Recorder(followed, view, Whys(followed, why or {}), callers or {})
     before = sys.gettrace()
     sys.settrace(recorder.enter)
     try:
@@ -126,8 +141,8 @@ def record(call, functions, view):
 class _Recorder:
     """Steps wait without a state until the next event: then their line has run."""
 
-    def __init__(self, functions, view):
-        self.functions, self.view = functions, view
+    def __init__(self, functions, view, whys, callers):
+        self.functions, self.view, self.whys, self.callers = functions, view, whys, callers
         self.number = {function.code: i for i, function in enumerate(functions)}
         self.steps: list[Step] = []
         self.states: dict[str, list] = {}
@@ -135,25 +150,40 @@ class _Recorder:
         self._panels: dict[str, int] = {}
         self._frames: list[Any] = []
         self._waiting: tuple[int, int, str, int] | None = None
+        self._raised = False  # an exception since the waiting line began
 
     def enter(self, frame, event, argument):
         """Be called by Python for each call of any function; follow those that are traced."""
         if frame.f_code not in self.number:
             return None
-        self._finish()
+        if not self._is_followed(frame):
+            return None
+        self._finish(done=False)
         self._frames.append(frame)
         self._start(frame, "call")
         return self.inside
 
+    def _is_followed(self, frame):
+        """Whether the call is one of those of its function that are to be followed."""
+        caller = self.callers.get(self._name(frame))
+        return caller is None or bool(self._frames and self._name(self._frames[-1]) == caller)
+
+    def _name(self, frame):
+        return self.functions[self.number[frame.f_code]].name
+
     def inside(self, frame, event, argument):
         """Be called by Python before each line of a traced function, and when it ends."""
-        if event == "line":
+        if not self._frames or self._frames[-1] is not frame:
+            return self.inside  # a generator that was followed before, in a call that is not
+        if event == "exception":
+            self._raised = True
+        elif event == "line":
             if self._goes_on(frame):
                 return self.inside
             self._finish()
             self._start(frame, "line")
         elif event == "return":
-            self._finish()
+            self._finish(done=not self._raised)
             self._frames.pop()
             if self._frames:
                 self._start(self._frames[-1], "return")
@@ -176,14 +206,12 @@ class _Recorder:
         first, _ = self.functions[number].statements[line]
         self._waiting = number, first, event, len(self._frames) - 1
 
-    def _finish(self):
+    def _finish(self, done=True):
+        """Store the step that waits; its line is `done`, or has just called a traced function."""
         if self._waiting is None:
             return
-        waiting, self._waiting = self._waiting, None
-        names = [self.functions[self.number[frame.f_code]].name for frame in self._frames]
-        stack = Stack(
-            Frame(name, frame.f_locals) for name, frame in zip(names, self._frames, strict=True)
-        )
+        waiting, self._waiting, self._raised = self._waiting, None, False
+        stack = Stack(Frame(self._name(frame), frame.f_locals) for frame in self._frames)
         for panel, state in self.view(stack).items():
             text = json.dumps(state, default=_plain, allow_nan=False)
             states = self.states.setdefault(panel, [])
@@ -191,7 +219,11 @@ class _Recorder:
                 self._known[panel, text] = len(states)
                 states.append(json.loads(text))
             self._panels[panel] = self._known[panel, text]
-        self.steps.append(Step(*waiting, dict(self._panels)))
+        number, line, event, _ = waiting
+        said = ""
+        if done or event == "call":
+            said = self.whys.say(number, line, self._frames[-1].f_lineno, stack)
+        self.steps.append(Step(*waiting, dict(self._panels), said))
 
 
 def _plain(value):

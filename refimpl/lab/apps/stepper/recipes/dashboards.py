@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from refimpl.lab.apps.stepper.course import ETA, SEED
+from refimpl.lab.apps.stepper.reasons.dashboards import PIN_TILE, SLOTS
+from refimpl.lab.apps.stepper.reasons.samplers import SUBGRAPH
 from refimpl.lab.apps.stepper.recipe import Panel, Recipe, array_state, cell, table_state
 from refimpl.lab.apps.stepper.recipes.samplers import (
     DRAWS,
@@ -16,8 +19,6 @@ from refimpl.lab.apps.stepper.recipes.samplers import (
     nodes_state,
     roots_state,
 )
-
-ETA = 1.8
 
 
 def moving_on_board(stack, run, board):
@@ -191,8 +192,10 @@ RECIPES = (
             ),
         ),
         f"{SETTING} A node of degree k owns k entries, so a probe that hits an entry hits each "
-        f"node in proportion to its degree. With eta = {ETA} the Dashboard is soon full and has "
-        "to be cleaned up.",
+        f"node in proportion to its degree. With eta = {ETA:g} the Dashboard has 8 entries: "
+        "in step 2 it is full and has to be cleaned up.",
+        SEED,
+        {**SLOTS, **SUBGRAPH},
     ),
     Recipe(
         "pin_tile",
@@ -236,6 +239,9 @@ RECIPES = (
         ),
         f"{SETTING} A node of degree k owns k pins, so a probe that hits a pin hits each node in "
         "proportion to its degree. Moving a node rewrites one tile, not every entry. With "
-        f"eta = {ETA} the Dashboard is soon full and has to be cleaned up.",
+        f"eta = {ETA:g} the Dashboard has 8 entries: in step 2 it is full and has to be cleaned "
+        "up.",
+        SEED,
+        {**PIN_TILE, **SUBGRAPH},
     ),
 )

@@ -1,149 +1,93 @@
-"""FreshGNN's cache of embeddings and features."""
+"""FreshGNN's cache of embeddings and features, in five iterations with made-up gradients."""
 
 import numpy as np
 
 import refimpl
-from refimpl.lab.apps.stepper.recipe import Panel, Recipe, array_state, cell, table_state
-from refimpl.lab.backend import find
+from refimpl.history.iteration import fresh_iteration
+from refimpl.lab.apps.stepper.cache_pictures import LOOKUP, MAP, POLICY, SLOTS, cache_states
+from refimpl.lab.apps.stepper.course import FEATURES, six_nodes
+from refimpl.lab.apps.stepper.reasons import history as reasons
+from refimpl.lab.apps.stepper.recipe import Panel, Recipe
 
-NODES, WIDTH, FLOATS, T_STALE, STABLE = 7, 2, 9, 2, 0.75
-DEGREES = (3, 1, 2, 5, 7, 6, 4)  # how hot the nodes' features are
-BATCHES = (  # nodes of layer 1 in an iteration, and the norms of their gradients
-    ((0, 1, 2, 5), (1, 2, 3, 8)),
-    ((1, 3, 4), (9, 1, 2)),
-    ((0, 2, 6), (2, 1, 8)),
-    ((1, 2, 3, 4), (9, 2, 1, 8)),
+T_STALE, STABLE, WIDTH, FLOATS = 2, 0.5, 2, 10
+NORMS = (  # of the gradients of nodes 0 to 3 in layer 1, iteration by iteration
+    (0.9, 0.5, 0.2, 0.1),
+    (0.9, 0.1, 0.2, 0.5),
+    (0.9, 0.1, 0.2, 0.5),
+    (0.9, 0.1, 0.2, 0.5),
+    (0.9, 0.1, 0.2, 0.5),
 )
-MOST = max(len(ids) for ids, _ in BATCHES)
-VALID, OLD, LOST = range(3)  # entries, by colour
-STATES = "", "old", "lost"
-EMBEDDING, FEATURE = 0, 3  # what floats are, by colour
 
 
-def fresh_iterations(seed):
-    """Return the cache after four iterations on one layer, and the embeddings of each.
+class MadeUp:
+    """A model whose rows tell node and iteration, 3.1 for node 3 in iteration 1."""
+
+    def __init__(self, mfg, i):
+        self.mfg, self.i = mfg, i
+
+    def forward(self, l, block, nodes, H):
+        rows = nodes[: block.n_dst]  # what is computed stands first below
+        return np.repeat(rows + self.i / 10, WIDTH).reshape(-1, WIDTH)
+
+    def loss(self, H, nodes):
+        return 1.0, np.zeros_like(H)
+
+    def backward(self, l, G):
+        norms = np.array(NORMS[self.i])[self.mfg.nodes[1]]
+        return np.stack([norms, np.zeros(len(norms))], 1) if l == 2 else None
+
+
+def new_cache():
+    """Return the cache of the worked example, with the features of all six nodes but one."""
+    cache = refimpl.BidirectionalCache(
+        n=6, d=WIDTH, h=WIDTH, layers=1, floats=FLOATS, t_stale=T_STALE, dtype="float64"
+    )
+    cache.fill(FEATURES, refimpl.history.degree_hotness(six_nodes()))
+    return cache
+
+
+def root_0():
+    """Return the message-flow graph of node 0: two layers, all neighbours."""
+    return refimpl.sample_mfg(six_nodes(), np.array([0]), (-1, -1), seed=7, epoch=0, batch=0)
+
+
+def five_iterations(seed):
+    """Return the cache after five iterations on node 0, and what each of them returned.
 
     Nothing is random: `seed` is there as in the other recipes.
     """
-    cache = refimpl.BidirectionalCache(
-        NODES, WIDTH, WIDTH, 1, FLOATS, t_stale=T_STALE, header="cycle", dtype="float64"
-    )
-    cache.fill(100 + np.repeat(np.arange(NODES, dtype=float), WIDTH).reshape(-1, WIDTH), DEGREES)
-    return cache, [
-        fresh_iteration(cache, i, np.array(ids), np.array(norms, float))
-        for i, (ids, norms) in enumerate(BATCHES)
+    mfg, cache = root_0(), new_cache()
+    steps = [
+        fresh_iteration(
+            refimpl,
+            iter([mfg]),
+            cache,
+            MadeUp(mfg, i),
+            FEATURES.__getitem__,
+            i,
+            cached_layers=(1,),
+            p=STABLE,
+        )
+        for i in range(len(NORMS))
     ]
-
-
-def fresh_iteration(cache, i, ids, norms):
-    """Return the embeddings of one iteration: 3.1 is what node 3 gets in iteration 1."""
-    slots = cache.lookup(1, ids, i)
-    computed = slots < 0
-    H = np.repeat(ids + i / 10, WIDTH).reshape(-1, WIDTH)
-    H[~computed] = cache.read(slots[~computed])
-    cache.begin_update(i)
-    update = find(refimpl, "policy_update")
-    counts = update(cache, 1, ids, norms, computed, H, i, p=STABLE)
-    return H[:, 0], counts
+    return cache, steps
 
 
 def view_cache(stack):
     """Return the states of the panels of `CACHE`."""
     now = stack.within("fresh_iteration")
+    if not now:
+        return {}
     cache = now["cache"]
-    found = cache.lookup(1, np.arange(NODES), now["i"])  # as a reader would find them now
-    states = {
-        "buffer": array_state(floats=_floats(cache, stack.within("cache_admit").get("s"))),
-        "slots": array_state(**_slots(cache.entries, cache.head, found)),
-        "map": array_state(slot_of=_map(cache.entries, found)),
-        "counters": {
-            "iteration": now["i"],
-            "header": cache.head,
-            "admitted": cache.admitted,
-            "evicted": cache.evicted,
-            "lost": cache.lost,
-            "features held": cache.feature_rows,
-        },
+    counters = {
+        "iteration": now["i"],
+        "header": cache.head,
+        "admitted": cache.admitted,
+        "evicted": cache.evicted,
+        "lost": cache.lost,
+        "features held": cache.feature_rows,
     }
-    if "computed" not in now:
-        states["lookup"] = _table(_looked_up(cache, now, stack.within("cache_lookup")), 5)
-    if "counts" not in now:
-        states["policy"] = _table(_ranked(now, stack.within("update_with"), found), 5)
-    return states
-
-
-def _table(rows, width):
-    """Return the state of a table of as many rows as the largest batch has."""
-    rows = [[cell(value) for value in row] for row in rows]
-    return table_state(rows + [[cell(None)] * width] * (MOST - len(rows)))
-
-
-def _floats(cache, writing):
-    """Return the cells of the buffer; `writing` is the slot that is written to now."""
-    cells = [cell(None)] * FLOATS
-    for v in np.flatnonzero(cache.rank < cache.feature_rows):
-        first = FLOATS - (int(cache.rank[v]) + 1) * WIDTH
-        for c in range(first, first + WIDTH):
-            cells[c] = cell(f"{cache.arena[c]:.0f}", FEATURE, f"x of {v}")
-    for s, v in enumerate(cache.entries.back):
-        if v >= 0 or s == writing:
-            for c in range(s * WIDTH, (s + 1) * WIDTH):
-                cells[c] = cell(f"{cache.arena[c]:.1f}", EMBEDDING, f"slot {s}")
-    return cells
-
-
-def _slots(entries, head, found):
-    """Return the rows of the slots' keys and stamps; "head" is where the next entry goes."""
-    keys, stamps = [], []
-    for s, v in enumerate(entries.back):  # with one layer, a node is its own key
-        mark = "head" if s == head else ""
-        if v < 0:
-            keys.append(cell(None, mark=mark))
-            stamps.append(cell(None))
-        else:
-            group = OLD if entries.slot_of[0, v] == s else LOST
-            group = VALID if found[v] == s else group
-            keys.append(cell(v, group, mark))
-            stamps.append(cell(entries.stamp[s], group, "dead" if group == LOST else STATES[group]))
-    return {"back": keys, "stamp": stamps}
-
-
-def _map(entries, found):
-    """Return the cells of the map from nodes to slots."""
-    cells = []
-    for v, s in enumerate(entries.slot_of[0]):
-        if s < 0:
-            cells.append(cell(None))
-        else:
-            group = VALID if found[v] == s else OLD if entries.back[s] == v else LOST
-            cells.append(cell(s, group, STATES[group]))
-    return cells
-
-
-def _looked_up(cache, now, lookup):
-    """Yield node, slot by the map, whose slot it is, age and whether it is served."""
-    entries, done = cache.entries, len(now["ids"]) if "slots" in now else lookup.get("j", -1)
-    slots = now.get("slots", lookup.get("slots"))
-    for k, v in enumerate(now["ids"]):
-        if k > done:
-            yield v, None, None, None, None
-            continue
-        s = int(entries.slot_of[0, v])
-        served = bool(slots[k] >= 0)
-        known = (None, None) if s < 0 else (entries.back[s], now["i"] - entries.stamp[s])
-        yield v, None if s < 0 else s, *known, served or (None if k == done else False)
-
-
-def _ranked(now, update, found):
-    """Yield node, where its embedding is from, norm, whether it is stable, and its slot now."""
-    low = update.get("low")
-    for k, v in enumerate(now["ids"]):
-        if "computed" not in now:
-            yield v, None, None, None, None
-            continue
-        origin = "computed" if now["computed"][k] else "cached"
-        stable = None if low is None else bool(low[k])
-        yield v, origin, int(now["norms"][k]), stable, None if found[v] < 0 else found[v]
+    return {**cache_states(stack, most=4), "counters": counters}
 
 
 CACHE = Recipe(
@@ -151,53 +95,26 @@ CACHE = Recipe(
     title="A cache of embeddings and features",
     algorithms=("vldb24:1",),
     functions={
-        "refimpl.lab.apps.stepper.recipes.history:fresh_iteration": None,
+        "refimpl.history.iteration:fresh_iteration": "vldb24:1",
         "refimpl.history.entries:cache_lookup": None,
         "refimpl.history.policy:update_with": None,
         "refimpl.history.entries:cache_admit": None,
     },
-    call=fresh_iterations,
+    call=five_iterations,
     view=view_cache,
     panels=(
         Panel(
             "array",
             "buffer",
-            "The buffer: embeddings from the left, features from the right",
-            "Two floats each. 3.1 is the embedding of node 3 written in iteration 1, 104 the "
-            "features of node 4. Embeddings grow over the coldest features.",
+            "The buffer: embeddings, then features",
+            "Two floats each. 3.1 is the embedding of node 3 written in iteration 1; x of 0 are "
+            "the features of node 0. Embeddings grow over the features used least.",
             wide=True,
         ),
-        Panel(
-            "array",
-            "map",
-            "The map: in which slot a node's embedding was put",
-            "Nobody tells a node that its slot went to another: that is lost. Old: written more "
-            f"than {T_STALE} iterations ago.",
-            wide=True,
-        ),
-        Panel(
-            "array",
-            "slots",
-            "The slots: whose, written when",
-            "A slot counts for a node only if the map says the slot and the slot says the node "
-            "(back); otherwise it is dead. The header goes round, and back to slot 0 when a new "
-            "cycle begins.",
-        ),
-        Panel(
-            "table",
-            "lookup",
-            "The lookup of this iteration",
-            "Served: the map has a slot, the slot is the node's, and the entry is young enough.",
-            {"columns": ["node", "slot", "whose", "age", "served"]},
-        ),
-        Panel(
-            "table",
-            "policy",
-            "The policy of this iteration",
-            "The embeddings with the smallest gradients are stable. Stable and computed: "
-            "admitted. Unstable and cached: evicted.",
-            {"columns": ["node", "from", "norm", "stable", "slot now"]},
-        ),
+        MAP,
+        SLOTS,
+        LOOKUP,
+        POLICY,
         Panel(
             "counters",
             "counters",
@@ -205,12 +122,12 @@ CACHE = Recipe(
             "Lost: entries overwritten that could still be read.",
         ),
     ),
-    about="Four iterations of FreshGNN on one layer, with 4 slots and the header as printed: an "
-    f"entry is served for {T_STALE} iterations after the one that wrote it, and a cycle has "
-    f"{T_STALE}. Iteration 1 "
-    "evicts node 1, whose gradient is large, and fills the buffer: node 4 is written to slot 0, "
-    "over node 0. Iteration 2 finds no node 0, as slot 0 says 4. Iteration 3 is refused node 2, "
-    "which is too old, and stores it anew.",
+    about="Five iterations of FreshGNN on root 0 of the six nodes, with room for five embeddings "
+    "or features. The rows and their gradients' norms are made up, so that something happens: in "
+    "iteration 1 node 3 is evicted and node 1 gets its slot, in iteration 3 node 2 is too old to "
+    f"be read. An entry is read for {T_STALE} iterations after the one that wrote it.",
+    why={**reasons.ITERATION, **reasons.LOOKUP, **reasons.POLICY, **reasons.ADMIT},
+    callers={"cache_lookup": "fresh_iteration"},
 )
 
 RECIPES = (CACHE,)

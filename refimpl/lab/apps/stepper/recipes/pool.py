@@ -1,8 +1,8 @@
 """The subgraph pool between the samplers and the training loop."""
 
-import numpy as np
-
 import refimpl
+from refimpl.lab.apps.stepper.course import EDGES, PLACES, SEED, tail_dataset
+from refimpl.lab.apps.stepper.reasons.pool import POOL as REASONS
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
     Recipe,
@@ -13,24 +13,16 @@ from refimpl.lab.apps.stepper.recipe import (
     table_state,
 )
 from refimpl.lab.backend import find
-from refimpl.lab.data.karate import karate_dataset
 from refimpl.lab.training.methods.graph import SampledGraph
 
 SIZE = 3
-PLACES = {  # of the 18 members whose side the training sees
-    **{0: (7, 0.9), 1: (5.4, 0.2), 2: (9.2, 1.8), 3: (8.4, 2.9), 4: (7.2, -0.6), 5: (0.6, 1.6)},
-    **{6: (9, 0.3), 7: (3.6, 0.9), 8: (0.4, 3), 9: (9.8, 3.6), 10: (1, 4.4), 11: (2.7, 4.9)},
-    **{12: (6, 4.8), 13: (7.4, 4.2), 14: (4.4, 5), 15: (6.4, 2.6), 16: (4.8, 3.5), 17: (2.8, 2.8)},
-}
-EDGES = np.argwhere(np.triu(karate_dataset().train_graph.to_scipy().toarray()))
 
 
 def train_from_pool(seed):
-    """Return two epochs of training on subgraphs of the karate club, three drawn at a time."""
-    dataset = karate_dataset(dtype="float64")
-    method = SampledGraph(sampler=refimpl.Sampler("frontier", m=2, n=6), pool=SIZE)
-    config = refimpl.TrainConfig(method=method, layers=1, hidden=4, epochs=2, lr=0.1, rng=seed)
-    return find(refimpl, "train")(dataset, config)
+    """Return four epochs of training on subgraphs of the six nodes, three drawn at a time."""
+    method = SampledGraph(sampler=refimpl.Sampler("pin_tile", m=2, n=4), pool=SIZE)
+    config = refimpl.TrainConfig(method=method, layers=1, hidden=2, epochs=4, rng=seed)
+    return find(refimpl, "train")(tail_dataset(), config)
 
 
 def numbered(stack):
@@ -123,8 +115,7 @@ POOL = Recipe(
             "graph",
             "graph",
             "The training graph",
-            "The 18 members of the karate club whose side the training sees; the nodes of the "
-            "subgraph that was sampled or is trained on last.",
+            "The nodes of the subgraph that was sampled or is trained on last.",
             graph_picture(
                 PLACES,
                 EDGES,
@@ -138,13 +129,15 @@ POOL = Recipe(
             "counters",
             "counters",
             "Work",
-            "Sampled rises by three at a time, used by one: the last subgraph is never used.",
+            "Sampled rises by three at a time, used by one.",
         ),
         Panel("counters", "loss", "Loss", "Of the subgraph that the model was trained on."),
     ),
-    about="Two epochs of GraphSAGE on the karate club, on subgraphs of at most 6 nodes. The pool "
-    "is filled and then refilled twice. Its size changes when a subgraph is sampled, never which: "
-    "the weights are the same for every size.",
+    about="Four epochs of GraphSAGE on the six nodes, on subgraphs of at most 4 nodes. The pool is "
+    "filled and then refilled when it is empty. Its size changes when a subgraph is sampled, never "
+    "which: the weights are the same for every size.",
+    seed=SEED,
+    why=REASONS,
 )
 
 RECIPES = (POOL,)

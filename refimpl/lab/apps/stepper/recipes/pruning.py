@@ -2,115 +2,109 @@
 
 import numpy as np
 
-from refimpl.block import MFG, Block
+import refimpl
+from refimpl.history.iteration import fresh_iteration
 from refimpl.history.pruning import prune_mfg
-from refimpl.lab.apps.stepper.recipe import (
-    Panel,
-    Recipe,
-    array_state,
-    cell,
-    graph_picture,
-    graph_state,
+from refimpl.lab.apps.stepper.course import FEATURES
+from refimpl.lab.apps.stepper.flow_pictures import (
+    ROLES,
+    by_layer,
+    flow_edges,
+    flow_picture,
+    flow_state,
+    name,
 )
+from refimpl.lab.apps.stepper.reasons import history as reasons
+from refimpl.lab.apps.stepper.recipe import Panel, Recipe, array_state, cell
+from refimpl.lab.apps.stepper.recipes.history import STABLE, MadeUp, new_cache, root_0
 
-ROWS = (  # sources of each node, for layers 1, 2 and 3
-    ((1,), (2,), (6,), (5,), (3, 5), (4, 6)),
-    ((1,), (4,), (4, 5), (5,)),
-    ((1, 2, 3),),
-)
-HITS = (4, 5), (2, 3), ()  # nodes of the same layers whose embeddings are cached
-SIZES = 7, 6, 4, 1
-DEPTH = len(ROWS)
-RAISED = "\u2070\u00b9\u00b2\u00b3"  # layers 0 to 3 as superscripts
+CACHED, MORE = (3,), (1, 3)  # nodes of layer 1 that the cache has, in the iteration and after it
 
 
-def prune_twice(seed):
-    """Return what pruning leaves of a message-flow graph, in CSR2 and, to compare, in CSR.
+def prune_thrice(seed):
+    """Return an iteration with node 3 in the cache, and what two more prunings leave.
 
-    Nothing is random: `seed` is there as in the other recipes.
+    These have node 1 in the cache, too, and are in CSR2 and, to compare, in CSR. Nothing is
+    random: `seed` is there as in the other recipes.
     """
-    mfg = message_flow_graph()
-    hit = [np.isin(ids, cached) for ids, cached in zip(mfg.nodes[1:], HITS, strict=True)]
+    mfg, cache = root_0(), new_cache()
+    cache.admit(1, np.array(CACHED), np.full((len(CACHED), cache.h), 3.0), 0)
+    step = fresh_iteration(
+        refimpl,
+        iter([mfg]),
+        cache,
+        MadeUp(mfg, 1),
+        FEATURES.__getitem__,
+        1,
+        cached_layers=(1,),
+        p=STABLE,
+    )
+    hit = [np.isin(mfg.nodes[1], MORE), np.array([False])]
     csr2 = prune_mfg(mfg, hit)
     csr = prune_mfg(mfg, hit, layout="csr")
-    return csr2, csr
-
-
-def message_flow_graph():
-    """Return the graph that `ROWS` says; a node has the same id in every layer."""
-    blocks = []
-    for rows, n_src in zip(ROWS, SIZES, strict=False):
-        bounds = np.cumsum([0, *map(len, rows)])
-        blocks.append(Block(bounds[:-1], bounds[1:], np.concatenate(rows), n_src))
-    return MFG(tuple(np.arange(size, dtype=np.int32) for size in SIZES), tuple(blocks))
-
-
-def name(layer, node):
-    """Return the name of a node in a layer: 4 with a raised 1 is node 4 in layer 1."""
-    return f"{node}{RAISED[layer]}"
-
-
-def edges_of(layer):
-    """Return the (source, node) pairs of a layer; each node is its own source as well."""
-    pairs = [(u, v) for v, row in enumerate(ROWS[layer - 1]) for u in (v, *row)]
-    return [(name(layer - 1, u), name(layer, v)) for u, v in pairs]
+    return step, csr2, csr
 
 
 def view_pruning(stack):
     """Return the states of the panels of `PRUNING`."""
-    driver, run = stack.within("prune_twice"), stack.within("prune_mfg")
-    if "hit" not in driver:
+    iteration, run = stack.within("fresh_iteration"), stack.within("prune_mfg")
+    if run:
+        return pruning_states(stack, run)
+    if "mfg" not in iteration:
         return {}
-    states = {"graph": _flow(driver, run), "counters": _work(driver, run)}
+    mfg = iteration["mfg"]
+    hits = (
+        [(1, v) for v in mfg.nodes[1][iteration["slots"][1] >= 0]] if "slots" in iteration else ()
+    )
+    if "live" not in iteration:
+        return {"graph": flow_state(mfg, {}, {}, hits=hits)}
+    live, comp = {}, {}
+    for layer, (nodes, rows) in enumerate(zip(mfg.nodes, iteration["live"].order, strict=True)):
+        live[layer] = np.isin(np.arange(len(nodes)), rows)
+        if layer:
+            comp[layer] = live[layer].copy()
+            comp[layer][rows] = iteration["live"].computed[layer - 1]
+    return {"graph": flow_state(mfg, live, comp, loaded="H" in iteration)}
+
+
+def pruning_states(stack, run):
+    """Return the states while `prune_mfg` runs, with the variables `run`."""
+    mfg, top = run["mfg"], len(run["mfg"].blocks)
+    live, comp = by_layer(run.get("live", []), top), by_layer(run.get("comp", []), top)
+    edges = []
+    if "block" in run:
+        done = run["blocks"]
+        layer = top - len(done) + (bool(done) and done[0] is run.get("pruned"))
+        if len(run.get("computed", ())) == len(mfg.nodes[layer]) and layer in live:
+            comp.setdefault(layer, run["computed"])  # otherwise it is the layer's above
+        needed = run.get("needed", ())
+        if len(needed) == len(mfg.nodes[layer - 1]) and layer - 1 not in live:
+            live[layer - 1] = needed
+            edges = flow_edges(mfg, layer)
+    hits = [
+        (layer, v)
+        for layer, mask in enumerate(run["hit"], 1)
+        for v in mfg.nodes[layer][np.asarray(mask, bool)]
+    ]
+    computed = {name(l, v) for l, rows in comp.items() for v in mfg.nodes[l][rows]}
+    edges = [(u, v) for u, v in edges if v in computed]
+    states = {"graph": flow_state(mfg, live, comp, hits=hits, edges=edges)}
+    states["counters"] = _work(stack.within("prune_thrice"), run)
     if "block" in run:
         states["bounds"], states["entries"] = _removal(run, stack.within("Csr.empty").get("i"))
     return states
 
 
-def _known(driver, run):
-    """Return layer -> which nodes are live, and layer -> which are computed, so far."""
-    if not run and "csr2" in driver:
-        result = driver.get("csr", driver["csr2"])
-        live, comp = result.live, result.comp
-    else:
-        live, comp = run.get("live", []), run.get("comp", [])
-    by_layer = ({DEPTH - k: found for k, found in enumerate(reversed(p))} for p in (live, comp))
-    return tuple(by_layer)
-
-
-def _flow(driver, run):
-    """Return the state of the message-flow graph."""
-    roles: dict[str, str] = {}
-    edges: list[tuple[str, str]] = []
-    live, comp = _known(driver, run)
-    if "block" in run:
-        layer = SIZES.index(run["block"].n_dst)
-        if len(run.get("computed", ())) == SIZES[layer]:  # otherwise it is the layer's above
-            comp.setdefault(layer, run["computed"])
-        if len(run.get("needed", ())) == SIZES[layer - 1] and layer - 1 not in live:
-            roles |= {name(layer - 1, v): "needed" for v in np.flatnonzero(run["needed"])}
-            edges = edges_of(layer)
-    for layer, needed in live.items():
-        for v in range(SIZES[layer]):
-            role = "needed" if needed[v] else "dead"
-            if needed[v] and layer in comp:
-                role = "computed" if comp[layer][v] else "cached"
-            roles[name(layer, v)] = role
-    hits = {name(layer, v): "hit" for layer, nodes in enumerate(HITS, 1) for v in nodes}
-    used = [(u, v) for u, v in edges if roles[v] == "computed"]
-    return graph_state(roles, notes=hits, edges=used)
-
-
 def _work(driver, run):
-    """Return what removing entries has cost so far, in both layouts."""
-    counts: dict[str, int] = {}
-    for layout in ("csr2", "csr"):
-        ops = touched_bytes = 0
-        if layout in driver:
-            ops, touched_bytes = driver[layout].ops, driver[layout].touched_bytes
-        elif run.get("layout") == layout:
-            ops, touched_bytes = run.get("ops", 0), run.get("touched_bytes", 0)
-        counts |= {f"{layout.upper()}: numbers": ops, f"{layout.upper()}: bytes": touched_bytes}
+    """Return what removing entries has cost so far, in the layouts that were used."""
+    counts = {}
+    for layout in dict.fromkeys(("csr2", "csr", run["layout"])):
+        work = driver[layout]._asdict() if layout in driver else {}
+        if run["layout"] == layout:
+            work = run
+        if work:
+            counts[f"{layout.upper()}: numbers"] = work.get("ops", 0)
+            counts[f"{layout.upper()}: bytes"] = work.get("touched_bytes", 0)
     return counts
 
 
@@ -124,7 +118,7 @@ def _removal(run, emptied):
         row = np.repeat(np.arange(block.n_dst), block.degrees())  # no entry ever moves
         dead = np.arange(block.e) >= end[row]
     else:
-        own = edges is not None and len(edges.indptr) == block.n_dst + 1
+        own = len(getattr(edges, "indptr", ())) == block.n_dst + 1  # pairs have no pointers
         indptr, indices = np.append(block.start, block.e), block.indices
         if own:
             indptr, indices = edges.indptr, edges.indices
@@ -144,67 +138,57 @@ def _removal(run, emptied):
     return array_state(**rows), array_state(source=entries)
 
 
+WORK = Panel("counters", "counters", "Removing entries", "How many numbers are written; bytes.")
+BOUNDS = Panel(
+    "array",
+    "bounds",
+    "Where the rows of this layer's block begin and end",
+    "CSR2 has a start and an end for each row: a row is emptied by setting its end to its start. "
+    "CSR has one pointer for both: all behind an emptied row are corrected.",
+    wide=True,
+)
+ENTRIES = Panel(
+    "array",
+    "entries",
+    "The entries of this layer's block",
+    "A colour is a row. In CSR2 nothing moves, and dead entries stay where they are; in CSR all "
+    "entries behind an emptied row move up.",
+    wide=True,
+)
+
+
+def flow_panel(mfg):
+    """Return the panel of a message-flow graph."""
+    edges = [edge for layer in range(1, len(mfg.nodes)) for edge in flow_edges(mfg, layer)]
+    return Panel(
+        "graph",
+        "graph",
+        "The message-flow graph, root on top",
+        "4 with a raised 1 is node 4 in layer 1; each node is its own source as well. From the "
+        "root down: what is needed and not cached (hit) is computed, and needs its sources.",
+        flow_picture([nodes.tolist() for nodes in mfg.nodes], edges, ROLES),
+    )
+
+
 PRUNING = Recipe(
     name="pruning",
     title="Pruning below cached embeddings",
     algorithms=("vldb24:1",),
     functions={
-        "refimpl.lab.apps.stepper.recipes.pruning:prune_twice": None,
+        "refimpl.lab.apps.stepper.recipes.pruning:prune_thrice": None,
+        "refimpl.history.iteration:fresh_iteration": "vldb24:1",
         "refimpl.history.pruning:prune_mfg": None,
         "refimpl.history.pruning:Csr2": None,
         "refimpl.history.pruning:Csr.empty": None,
     },
-    call=prune_twice,
+    call=prune_thrice,
     view=view_pruning,
-    panels=(
-        Panel(
-            "graph",
-            "graph",
-            "The message-flow graph, root on top",
-            "4 with a raised 1 is node 4 in layer 1; each node is its own source as well. From the "
-            "root down: what is needed and not cached (hit) is computed, and needs its sources.",
-            graph_picture(
-                {
-                    name(layer, v): (v, 1.6 * (DEPTH - layer))
-                    for layer, size in enumerate(SIZES)
-                    for v in range(size)
-                },
-                [edge for layer in range(1, DEPTH + 1) for edge in edges_of(layer)],
-                {
-                    "computed": ("c", "needed and not cached: computed"),
-                    "cached": ("h", "needed and cached: read"),
-                    "needed": ("n", "needed"),
-                    "dead": ("x", "not needed"),
-                },
-            ),
-        ),
-        Panel(
-            "counters",
-            "counters",
-            "Removing entries",
-            "How many numbers are written, and their bytes.",
-        ),
-        Panel(
-            "array",
-            "bounds",
-            "Where the rows of this layer's block begin and end",
-            "CSR2 has a start and an end for each row: a row is emptied by setting its end to its "
-            "start. CSR has one pointer for both: all behind an emptied row are corrected.",
-            wide=True,
-        ),
-        Panel(
-            "array",
-            "entries",
-            "The entries of this layer's block",
-            "A colour is a row. In CSR2 nothing moves, and dead entries stay where they are; in "
-            "CSR all entries behind an emptied row move up.",
-            wide=True,
-        ),
-    ),
-    about="One root, three layers. Nodes 2 and 3 are cached in layer 2, nodes 4 and 5 in layer 1. "
-    "In layer 1, node 5 is a source of 2 and 3 alone, so it is dead, and that it is cached does "
-    "not matter; node 4 is a source of 1 as well, and stays. Of seven inputs three are left. First "
-    "in CSR2, then again in CSR to compare the work.",
+    panels=(flow_panel(root_0()), WORK, BOUNDS, ENTRIES),
+    about="An iteration on root 0 of the six nodes, when the embedding of node 3 in layer 1 is in "
+    "the cache: its row is emptied by one number, and node 4 is needed by nobody. Then two more "
+    "prunings of the same graph with node 1 cached as well, in CSR2 and, to compare, in CSR, where "
+    "what stands behind an emptied row moves.",
+    why={**reasons.ITERATION, **reasons.PRUNE},
 )
 
 RECIPES = (PRUNING,)

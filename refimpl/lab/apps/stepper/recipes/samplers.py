@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from refimpl.graph import as_graph
+from refimpl.lab.apps.stepper.course import EDGES, PLACES, SEED, M, N, six_nodes
+from refimpl.lab.apps.stepper.reasons.samplers import FRONTIER, SUBGRAPH
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
     Recipe,
@@ -15,22 +16,6 @@ from refimpl.lab.apps.stepper.recipe import (
 from refimpl.samplers.sampling import Sampler, sample_many
 from refimpl.streams import Stream, uniform
 
-EDGES = [
-    *[(0, v) for v in (1, 2, 3, 4, 5, 6)],  # node 0 is the hub
-    *[(1, 2), (3, 4), (5, 7), (6, 8), (7, 8), (7, 9), (8, 9)],
-]
-POSITIONS = {
-    0: (3.0, 2.0),
-    1: (0.8, 0.8),
-    2: (0.0, 2.2),
-    3: (1.0, 3.6),
-    4: (3.0, 4.0),
-    5: (5.0, 3.4),
-    6: (4.6, 0.6),
-    7: (7.0, 3.4),
-    8: (6.8, 1.2),
-    9: (8.4, 2.4),
-}
 ROLES = {
     "frontier": ("F", "frontier"),
     "popped": ("P", "popped"),
@@ -38,14 +23,13 @@ ROLES = {
     "sampled": ("S", "sampled"),
 }
 SAMPLE = "refimpl.samplers.sampling:sample_one"
-M, N = 3, 8
 
 
 def drawn_by(sampler, **options):
     """Return the call of a recipe: subgraph 0 of a run, as `sample_many` draws it."""
 
     def call(seed):
-        graph = as_graph(EDGES, symmetrize=True)
+        graph = six_nodes()
         return sample_many(graph, Sampler(sampler, m=M, n=N, **options), seed, 0, 1)[0]
 
     return call
@@ -59,7 +43,7 @@ def graph_panel():
         "Graph",
         "Nodes in the frontier will move. One popped leaves the frontier, and its neighbour, "
         "pushed, takes its place. At the end, edges of the subgraph are thick.",
-        graph_picture(POSITIONS, EDGES, ROLES),
+        graph_picture(PLACES, EDGES, ROLES),
     )
 
 
@@ -163,8 +147,8 @@ def after_sampling(stack):
 
 
 SETTING = (
-    f"One subgraph of a graph with 10 nodes, of which node 0 is the hub: a frontier of m = {M} "
-    f"nodes and n = {N}, so {N - M} steps."
+    "One subgraph of six nodes, a triangle 0, 1, 2 with a tail 3, 4, 5: a frontier of "
+    f"m = {M} nodes and n = {N}, so {N - M} steps."
 )
 RECIPES = (
     Recipe(
@@ -189,5 +173,7 @@ RECIPES = (
         ),
         f"{SETTING} Each step adds up the degrees of the whole frontier: that is what the "
         "Dashboards avoid.",
+        SEED,
+        {**FRONTIER, **SUBGRAPH},
     ),
 )

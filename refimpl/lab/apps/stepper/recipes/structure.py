@@ -3,7 +3,9 @@
 import numpy as np
 
 from refimpl.adjacency import row_norm
-from refimpl.graph import as_graph, transpose_perm
+from refimpl.graph import transpose_perm
+from refimpl.lab.apps.stepper.course import EDGES, PLACES, six_nodes
+from refimpl.lab.apps.stepper.reasons import structure as reasons
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
     Recipe,
@@ -15,17 +17,16 @@ from refimpl.lab.apps.stepper.recipe import (
 )
 from refimpl.partition import MODES, feature_propagate, partition_order, partition_plan
 
-ENTRIES = ((0, 2), (1, 2), (2, 3), (2, 4), (2, 5), (3, 4), (5, 6))  # node 2 is the hub
-PLACES = {0: (0, 0), 1: (0, 2), 2: (1.4, 1), 3: (2.4, 2.2), 4: (1, 2.4), 5: (2.8, 0.6), 6: (4, 1)}
+FIRST_VALUE = 10  # of the matrix whose transpose is shown: no value can be taken for a position
 
 
 def transpose_and_back(seed):
-    """Return the permutation of a graph with a hub, and D^-1 A transposed once and twice.
+    """Return the permutation of the six nodes' graph, and values transposed once and twice.
 
     Nothing is random: `seed` is there as in the other recipes.
     """
-    graph = as_graph(ENTRIES, symmetrize=True)
-    data = row_norm(graph).data
+    graph = six_nodes()
+    data = np.arange(FIRST_VALUE, FIRST_VALUE + graph.e)
     perm = transpose_perm(graph)
     data_t = data[perm]
     return perm, data_t, data_t[perm]
@@ -45,8 +46,8 @@ def view_transpose(stack):
     ptr, fill = run.get("ptr"), {}
     if ptr is not None:
         fill = {int(k): f"ptr {w}" for w, k in enumerate(ptr) if k < graph.indptr[w + 1]}
-    value = [f"1/{graph.degrees()[w]}" for w in row]
     entries = range(graph.e)
+    value = [FIRST_VALUE + k for k in entries]
     states = {
         "entries": array_state(
             **{
@@ -113,11 +114,11 @@ TRANSPOSE = Recipe(
             "graph",
             "graph",
             "The graph",
-            "Node 2 is the hub. Rows are read in ascending order, so each row of A^T is filled in "
-            "ascending order too: nothing is sorted.",
+            "Rows are read in ascending order, so each row of A^T is filled in ascending order "
+            "too: nothing is sorted.",
             graph_picture(
                 PLACES,
-                ENTRIES,
+                EDGES,
                 {
                     "row": ("v", "row of A that is read"),
                     "column": ("u", "row of A^T that gets the value"),
@@ -131,29 +132,32 @@ TRANSPOSE = Recipe(
             "One entry is placed in each turn of the inner loop: time is O(nodes + entries).",
         ),
     ),
-    about="A is D^-1 A of a graph with a hub: row v holds 1 / degree of v. The graph is "
-    "undirected, so A^T has the same rows and columns, and only the values move. Follow the five "
-    "values of node 2: they lie together in A and one in each neighbour's row in A^T. The "
-    "permutation is its own inverse: applied twice, it gives A back.",
+    about="A has the pattern of the six nodes and the values 10 to 21. The graph is undirected, so "
+    "A^T has the same rows and columns, and only the values move. Follow the three values of row "
+    "0: they lie together in A, and one in each neighbour's row in A^T. The permutation is its "
+    "own inverse: applied twice, it gives A back.",
+    why=reasons.TRANSPOSE,
 )
 
-NODES, COLUMNS, LANES, CACHE, LINE, WORD = 4, 9, 2, 80, 16, 8
-FRIENDS = ((0, 1), (0, 2), (0, 3), (2, 3))
-CORNERS = {0: (1, 0), 1: (0, 1), 2: (1, 2), 3: (2, 1)}
+COLUMNS, LANES, CACHE, WORD = 6, 3, 48, 8
+ORDERS = "ipdps", "jpdc", "five"  # columns of the table of orders
 
 
 def propagate_in_parts(seed):
-    """Return A X for 4 nodes and 9 columns, worked off in parts by 2 lanes.
+    """Return the plans, the orders and A X of the worked example: 6 nodes, 6 columns, 3 lanes.
 
     Nothing is random: `seed` is there as in the other recipes.
     """
-    graph = as_graph(FRIENDS, symmetrize=True)
-    X = 10.0 * np.arange(1, NODES + 1)[:, None] + np.arange(COLUMNS)
-    paper = partition_plan(NODES, COLUMNS, LANES, CACHE, line=LINE, mode="paper")
-    plan = partition_plan(NODES, COLUMNS, LANES, CACHE, line=LINE)
-    neighbours = partition_order(len(plan.starts) - 1, LANES, version="ipdps")
-    Y = feature_propagate(graph, np.ones(graph.e), X, plan, LANES)
-    return paper, plan, neighbours, Y
+    graph, p = six_nodes(), LANES
+    n, f = graph.n, COLUMNS
+    paper = partition_plan(n, f, p, CACHE, mode="paper")
+    plan = partition_plan(n, f, p, CACHE)
+    neighbours = partition_order(6, p, version="ipdps")
+    five = partition_order(5, p)
+    A = row_norm(graph)
+    X = np.arange(36.0).reshape(6, 6)
+    Y = feature_propagate(graph, A.data, X, plan, p)
+    return paper, plan, neighbours, five, Y
 
 
 def part_of(starts):
@@ -174,9 +178,21 @@ def view_partition(stack):
     if "graph" in outer:
         roles = {node: role for node, role in ((v, "row"), (u, "source")) if node is not None}
         states["graph"] = graph_state(roles, edges=() if u is None else ((v, u),))
-        added = 0 if Y is None else products_added(outer["graph"], X, Y)
-        states["counters"] = {"products added": added}
+        states["counters"] = {"entries read": entries_read(outer, run)}
     return states
+
+
+def entries_read(outer, run):
+    """Return how many entries of the graph have been read, over all parts so far."""
+    graph = outer["graph"]
+    if "lanes" not in run:
+        return graph.e * (len(outer["plan"].starts) - 1) if "Y" in outer else 0
+    order = partition_order(len(run["starts"]) - 1, LANES)
+    before = order[order >= 0].tolist().index(run["i"]) if "i" in run else 0
+    part, v, u = _place(run)
+    if part is None or v is None:
+        return graph.e * before
+    return graph.e * before + (graph.start[v] if u is None else run["j"] + 1)
 
 
 def _starts(outer, planning, mode):
@@ -189,7 +205,7 @@ def _starts(outer, planning, mode):
 
 def _parts(outer, planning):
     """Return the rows that show where the parts begin."""
-    rows = {"cache line": [cell(c * WORD // LINE) for c in range(COLUMNS)]}
+    rows = {}
     for mode in MODES[::-1]:
         _, starts = _starts(outer, planning, mode)
         rows[f"part, {mode}"] = [cell(None)] * COLUMNS
@@ -210,22 +226,22 @@ def _plans(outer, planning):
 
 
 def _order(outer, ordering, run):
-    """Return the state of both orders; "now" stands at the part that is worked on."""
-    shown = {"ipdps": outer.get("neighbours"), "jpdc": None}
+    """Return the state of the orders; "now" stands at the part that is worked on."""
+    shown = {
+        name: outer.get(variable) for name, variable in (("ipdps", "neighbours"), ("five", "five"))
+    }
+    shown["jpdc"] = None
     if "lanes" in run or "Y" in outer:
         shown["jpdc"] = partition_order(len(outer["plan"].starts) - 1, LANES)
     if ordering:
-        shown[ordering["version"]] = ordering.get("order")
-    if all(order is None for order in shown.values()):
-        return {}
-    rounds = max(len(order) for order in shown.values() if order is not None)
+        shown["five" if ordering["Q"] == 5 else ordering["version"]] = ordering.get("order")
     rows = []
-    for r in range(rounds):
+    for r in range(2):
         cells = [cell(r)]
-        for version, order in shown.items():
+        for name in ORDERS:
             for lane in range(LANES):
-                i = None if order is None else int(order[r, lane])
-                now = version == "jpdc" and i in run.get("lanes", ()) and i == run.get("i")
+                i = None if shown[name] is None else int(shown[name][r, lane])
+                now = name == "jpdc" and i in run.get("lanes", ()) and i == run.get("i")
                 mark = "idle" if i == -1 else "now" if now else ""
                 cells.append(cell(i, None if i == -1 else i, mark))
         rows.append(cells)
@@ -251,26 +267,17 @@ def _values(X, Y, outer, part, u):
     if u is not None:
         here = range(part.start, part.stop)
         read = [
-            cell(int(X[u, c]), parts[c], f"X[{u}]") if c in here else cell(None)
+            cell(f"{X[u, c]:g}", parts[c], f"X[{u}]") if c in here else cell(None)
             for c in range(COLUMNS)
         ]
     rows = {"X[u]": read}
-    for w in range(NODES):
+    for w in range(outer.get("n", 0)):
         rows[f"Y[{w}]"] = [cell(None)] * COLUMNS
         if Y is not None:
             rows[f"Y[{w}]"] = [
-                cell(int(y), i if y else None) for y, i in zip(Y[w], parts, strict=True)
+                cell(f"{y:.4g}", i if y else None) for y, i in zip(Y[w], parts, strict=True)
             ]
     return rows
-
-
-def products_added(graph, X, Y):
-    """Return how many products are in Y so far: X is positive, so each makes a value larger."""
-    total = 0
-    for v in range(graph.n):
-        sums = np.cumsum(X[graph.indices[graph.start[v] : graph.end[v]]], axis=0)
-        total += int((sums <= Y[v]).sum())
-    return total
 
 
 PARTITION = Recipe(
@@ -289,11 +296,24 @@ PARTITION = Recipe(
         Panel(
             "array",
             "columns",
-            "The columns in parts, what is read of X, and Y = A X so far",
-            "A colour is a part. Those of mode paper differ by one column, may be one too wide for "
-            "the cache, and end inside cache lines; those of mode columns do neither. X[u, c] is "
-            "10 (u + 1) + c and all values of A are 1: Y[v] adds up the rows of v's neighbours.",
+            "The columns: their parts, what is read of X, and Y so far",
+            "A colour is a part. X[u, c] is 6 u + c, and A takes the mean: Y[v] is the mean of the "
+            "rows of v's neighbours.",
             wide=True,
+        ),
+        Panel(
+            "graph",
+            "graph",
+            "The graph",
+            "Every part goes over the whole graph.",
+            graph_picture(
+                PLACES,
+                EDGES,
+                {
+                    "row": ("v", "its row of Y is added to"),
+                    "source": ("u", "its row of X is read"),
+                },
+            ),
         ),
         Panel(
             "table",
@@ -306,35 +326,28 @@ PARTITION = Recipe(
             "counters",
             "counters",
             "Work",
-            "8 entries times 9 columns make 72 products, however the columns are cut.",
+            "The graph has 12 entries, and each part reads all of them: 6 parts make 72.",
         ),
         Panel(
             "table",
             "order",
             "The part of each lane by round",
             "In IPDPS'19 (I) the lanes of a round take neighbouring parts, in JPDC'21 (J) parts "
-            "as far apart as there are rounds. A lane without a part is idle.",
-            {"columns": ["round", "I lane 0", "I lane 1", "J lane 0", "J lane 1"]},
-        ),
-        Panel(
-            "graph",
-            "graph",
-            "The graph",
-            "Every part goes over the whole graph.",
-            graph_picture(
-                CORNERS,
-                FRIENDS,
-                {
-                    "row": ("v", "its row of Y is added to"),
-                    "source": ("u", "its row of X is read"),
-                },
-            ),
+            "as far apart as there are rounds. With five parts (J5) one lane is idle.",
+            {
+                "columns": [
+                    "round",
+                    *(f"{name} lane {lane}" for name in ("I", "J", "J5") for lane in range(LANES)),
+                ]
+            },
+            wide=True,
         ),
     ),
-    about=f"X has {NODES} rows and {COLUMNS} columns of {WORD} bytes; {LANES} lanes have a cache "
-    f"of {CACHE} bytes each, in lines of {LINE} bytes: room for two columns. First both plans and "
-    "the order of IPDPS'19, then the product itself in the order of JPDC'21, the lanes one after "
-    "another: no part depends on another.",
+    about=f"The six nodes, with {COLUMNS} columns of {WORD} bytes; {LANES} lanes have a cache of "
+    f"{CACHE} bytes each: room for one column. First both plans, the order of IPDPS'19 and one of "
+    "five parts, then the product itself in the order of JPDC'21, the lanes one after another: no "
+    "part depends on another.",
+    why=reasons.PARTITION,
 )
 
 RECIPES = (TRANSPOSE, PARTITION)
