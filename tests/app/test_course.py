@@ -13,12 +13,14 @@ from docs_ext import DOCS
 
 from refimpl.history.policy import cache_update
 from refimpl.lab.apps.conformance.compare import first_difference
-from refimpl.lab.apps.conformance.encode import encode
+from refimpl.lab.apps.conformance.encode import decode, encode
 from refimpl.lab.apps.conformance.runner import rule_of
 from refimpl.lab.apps.course import own_cases, telling
 from refimpl.lab.apps.course.answering import Answering
 from refimpl.lab.apps.course.checking import EMPTY, check, questions_of, same_as_mistakes
 from refimpl.lab.apps.course.exercises import LEVELS, TITLES, exercises, find, names
+from refimpl.lab.apps.course.stepping import page_of
+from refimpl.lab.apps.stepper.cases import recipe_for
 from refimpl.lab.apps.stepper.recipes import recipes
 from refimpl.lab.backend import homes
 
@@ -267,3 +269,37 @@ def test_docstrings_are_no_place_for_mistakes():
             """a = 1"""
             a = 2
         ''')
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "code", "time"),
+    [
+        ("frontier", 1, "slot = np.searchsorted", 3),  # popped[2] is another
+        ("transpose_perm", 0, "perm[ptr[u]] = j", 1),  # 0 is wanted: the first that is placed
+        ("pop", 0, "v_pop, pin = board.pop_frontier", 3),  # after step 3
+        ("cache_lookup", 0, "s = entries.slot_of", 2),  # result[1]
+        ("cache_admit", 2, "entries.rows[s] = ", 1),  # after the first is written
+        ("prune_mfg", 0, "computed = ", 1),
+    ],
+)
+def test_the_stepper_opens_where_the_answer_went_astray(name, number, code, time):
+    exercise = find(name)
+    outcome = checked(exercise, exercise.with_mistake(number))[0].shown
+    _, step = page_of(exercise, outcome)
+    args = {one: decode(value) for one, value in outcome.case["args"].items()}
+    recording = recipe_for(exercise.function, **args).record()
+    texts = [
+        {line.number: line.text.strip() for line in recording.functions[at.function].lines}[at.line]
+        for at in recording.steps
+        if at.event == "line"
+    ]
+    lines = [at.event == "line" for at in recording.steps]
+    assert texts[sum(lines[:step]) - 1].startswith(code)
+    assert sum(text.startswith(code) for text in texts[: sum(lines[:step])]) == time
+
+
+def test_there_is_no_stepper_of_what_is_too_large():
+    exercise = find("transpose_perm")
+    found, *_ = checked(exercise, exercise.with_mistake(0), only="large")
+    assert page_of(exercise, found.shown) is None
+    assert page_of(find("mix"), found.shown) is None

@@ -300,8 +300,8 @@ def test_the_stepper_of_the_case_is_written_at_its_step(capsys, monkeypatch, fol
 
 
 def test_a_stepper_of_another_run_is_named_where_there_is_none_of_the_case(capsys):
-    text = find("cache_lookup").code.replace(">= oldest", "> oldest")
-    _, out, _ = checks(capsys, text, "cache_lookup")
+    text = find("policy").code.replace("stable & comp", "stable")
+    _, out, _ = checks(capsys, text, "policy")
     assert "Step through a run of it: minibatch-gnn trace cache" in out
 
 

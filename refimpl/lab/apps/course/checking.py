@@ -220,6 +220,12 @@ def _kind(verdict, case, answer):
     return FAULT if "raised" in answer else WRONG
 
 
+def is_walk(outcome):
+    """Whether the right answer is a sample, made step by step."""
+    result = outcome.case.get("result")
+    return isinstance(result, dict) and result.get("type") == "NodeSample"
+
+
 def first_state(outcome):
     """Return which state that the student's code showed differs first, from 0; None: there is none.
 

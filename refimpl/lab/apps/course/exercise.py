@@ -15,7 +15,9 @@ WRITE         the functions that the student writes (default: FUNCTION alone)
 GIVEN         functions and classes that the student finds written (default: none)
 WITHOUT       flags of cases that are not asked
 REFUSES       whether refusing bad arguments is part of it (default: it is not)
-STEPPER       the name of a stepper that shows it, and the paper's line that ends a step
+STEPPER       the name of a stepper that shows it, and the lines that decide which node leaves in a
+              step and which comes, or what is done with each of a list: the paper's, by number, or
+              beginnings of lines of the reference
 """
 
 import ast
@@ -63,7 +65,7 @@ class Exercise(NamedTuple):
     write, given, without : tuple of str
     refuses : bool
     stepper : tuple of str
-        Empty, or a name and a line.
+        Empty, or a name and two lines.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The stepper of a case: a page on which the reference runs on the question that went wrong."""
 
 from refimpl.lab.apps.conformance.encode import decode
-from refimpl.lab.apps.course.checking import WRONG, first_state
+from refimpl.lab.apps.course.checking import WRONG, first_state, is_walk
 from refimpl.lab.apps.course.differences import locate
 from refimpl.lab.apps.stepper.cases import KERNELS, recipe_for
 from refimpl.lab.apps.stepper.page import page
@@ -25,23 +25,50 @@ def page_of(exercise, outcome):
     except ValueError:  # too large
         return None
     recording = recipe.record()
+    line, time = place_of(exercise, outcome)
     try:
-        step = step_at(recipe, recording, place_of(exercise, outcome)) + 1
+        by_number = line.isdecimal()
+        step = (step_at if by_number else step_of_code)(recipe, recording, f"{line}.{time}")
     except ValueError:  # the line does not run so often: the student's code went further
-        step = 1
-    return page(recipe, recording), step
+        step = 0
+    return page(recipe, recording), step + 1
+
+
+def step_of_code(recipe, recording, place):
+    """Return the number of the step, from 0, at which code runs: "s = entries.2", the second time.
+
+    Raises
+    ------
+    ValueError
+        If no line begins so, or it does not run so often.
+    """
+    code, _, time = place.rpartition(".")
+    runs = [k for k, step in enumerate(recording.steps) if _text(recording, step).startswith(code)]
+    if int(time) > len(runs):
+        raise ValueError(f"{recipe.name} has no step at {place!r}")
+    return runs[int(time) - 1]
+
+
+def _text(recording, step):
+    """Return the line of code that runs in a step."""
+    lines = recording.functions[step.function].lines
+    return next((line.text.strip() for line in lines if line.number == step.line), "")
 
 
 def place_of(exercise, outcome):
-    """Return the paper's line, and which time it runs, at which the first difference arises."""
+    """Return the line at which the first difference arises, and which time it runs.
+
+    The line is the paper's, or the beginning of one of code.
+    """
     _, left, came = exercise.stepper
-    state = first_state(outcome)
-    if state:
-        return f"{left}.{state}"
-    found = locate(outcome.case, outcome.answer, outcome.difference)
+    found, state = locate(outcome.case, outcome.answer, outcome.difference), first_state(outcome)
+    if state is not None:  # those of a walk begin before the first step
+        return left, max(state + (not is_walk(outcome)), 1)
     if outcome.kind != WRONG or not found.place:
-        return left
+        return left, 1
     if exercise.function == "transpose_perm":  # entry j of the graph is the j-th that is placed
-        return f"{left}.{found.want['data'][found.place[0]] + 1}"
-    line = came if found.at.endswith("pushed") else left
-    return f"{line}.{found.place[0] + 1}" if found.at.endswith(("popped", "pushed")) else left
+        return left, found.want["data"][found.place[0]] + 1
+    if found.at.endswith("pushed"):
+        return came, found.place[0] + 1
+    listed = found.at.endswith("popped") or exercise.function == "cache_lookup"
+    return left, found.place[0] + 1 if listed else 1

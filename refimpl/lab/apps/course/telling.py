@@ -14,6 +14,7 @@ from refimpl.lab.apps.course.checking import (
     TOUCHED,
     WRONG,
     first_state,
+    is_walk,
 )
 from refimpl.lab.apps.course.differences import MISSING, Difference, in_words, locate
 from refimpl.lab.apps.course.reasons import OMITTED, shared
@@ -237,7 +238,7 @@ def steps(outcome):
     """Return the lines on the step in which an answer went another way, where steps are known."""
     case, answer = outcome.case, outcome.answer
     states, number = case.get("states", ()), first_state(outcome)
-    sample = isinstance(case["result"], dict) and case["result"].get("type") == "NodeSample"
+    sample = is_walk(outcome)
     if number is not None:
         step = number if sample else number + 1
         lines = ["", f"After step {step}" if step else "Before the first step"]

@@ -54,7 +54,7 @@ BESIDE = (
     "The reference calls `cache.evict` and `cache.admit` with these rows. It can also rank the "
     'computed rows alone (rank_base="new").'
 )
-STEPPER = ("cache", "", "")
+STEPPER = ("cache", "20", "20")
 HINTS = (
     "`select_stable` gives a bool array; `~stable` is the others, `stable & comp` the rows for "
     "which both hold.",

@@ -68,7 +68,7 @@ BESIDE = (
     "numbers, `key_of_hop` makes the keys."
 )
 WITHOUT = ("SHARED", "RELATIONS")
-STEPPER = ("pruning", "", "")
+STEPPER = ("pruning", "6", "6")
 HINTS = (
     "One hop first: which entries of graph.indices each destination takes, as a list of lists.",
     "`np.setdiff1d(a, b)` is what is in a and not in b, ascending, each once.",
