@@ -328,6 +328,7 @@ def beside_code(key):
     """
     lines, silent = paper_lines(key), load_algorithms()[key]["silent"]
     serves = Counter((code.path, code.row) for line in lines for code in line.code)
+    told = {gist.id for line in lines for code in line.code for gist in code.errata}
     rows: list[BesideRow] = []
     seen: set = set()
     for line in lines:
@@ -338,7 +339,6 @@ def beside_code(key):
         code = code or line.code
         seen |= set(places)
         errata = dict.fromkeys(gist for one in code for gist in one.errata)
-        told = {gist.id for gist in errata}
         errata |= dict.fromkeys(
             papers.Gist(id, "") for id in errata_at(key, line) if id not in told
         )
@@ -351,14 +351,13 @@ def beside_code(key):
 
 
 def errata_at(key, line):
-    """Return the ids of the errata whose place in the paper is this line."""
+    """Return the ids of the errata whose place in the paper is, or begins at, this line."""
     algorithm = load_algorithms()[key]
     name = f"{LETTERS[algorithm['paper']]}{algorithm['number']}"
     found = []
     for erratum in read_errata():
-        for first, last in re.findall(rf"\b{name}:(\d+)(?:-(\d+))?", erratum.where):
-            if int(first) <= line.number <= int(last or first):
-                found.append(erratum.id)
+        if str(line.number) in re.findall(rf"\b{name}:(\d+)", erratum.where):
+            found.append(erratum.id)
     return found
 
 

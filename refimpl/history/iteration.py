@@ -60,8 +60,8 @@ def fresh_iteration(
 
     FreshGNN (VLDB'24) Algorithm 1, its lines 5 to 20, of which ``# n`` marks line n. fastimpl runs
     this function too; docs/learn/fresh_policy.md lists the kernels of each line in both packages:
-    line 13 is `cache_read`, in fastimpl ``gather`` of ``fastimpl/history/_entries.pyx``. A row that is
-    read from the cache is a constant for the weights below it, but has a gradient, which says
+    line 13 is `cache_read`, in fastimpl ``gather`` of ``fastimpl/history/_entries.pyx``. A row that
+    is read from the cache is a constant for the weights below it, but has a gradient, which says
     whether it stays in the cache: FreshGNN Equation 2, its set S being what the cache has. Without
     `cached_layers` this is neighbour sampling.
 
