@@ -5,6 +5,7 @@ MINIBATCH_GNN_AXE the axe.min.js of axe-core, without which tests of contrast an
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -68,8 +69,8 @@ class Visit:
         self.tab.on("console", lambda message: self.messages.append(message.text))
         self.tab.on("pageerror", lambda error: self.messages.append(str(error)))
         self.tab.on("request", lambda request: self.requests.append(request.url))
-        path, _, rest = address.partition("#")
-        self.tab.goto((site / path).as_uri() + (f"#{rest}" if rest else ""))
+        path, mark, rest = re.match("([^?#]*)([?#]?)(.*)", address).groups()
+        self.tab.goto((site / path).as_uri() + mark + rest)
 
     def is_quiet(self):
         """No message, and no request left the site."""

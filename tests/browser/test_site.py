@@ -1,0 +1,110 @@
+"""Pages of the site that no other test visits: the first one, words and questions, tables."""
+
+import re
+
+import pytest
+from docs_ext import DOCS
+
+pytestmark = pytest.mark.runs
+
+PAGES = (
+    "index.html",
+    "glossary.html",
+    "questions.html",
+    "measurements.html",
+    "errata.html",
+    "figures.html",
+    "algorithms.html",
+    "howto/train.html",
+    "reference/samplers.html",
+)
+LOOKS = {"desktop": {}, "phone": {"width": "phone"}, "dark": {"dark": True}}
+SCRIPTS = 300_000  # bytes of the site's own scripts, those of the theme and of Sphinx apart
+OWN = (
+    "_static/playground.js",
+    "_static/scrollable.js",
+    "_static/steppers.js",
+    "steppers/stepper.js",
+)
+THEIRS = {  # of Sphinx and the theme
+    "base-stemmer.js",
+    "debug.js",
+    "doctools.js",
+    "documentation_options.js",
+    "english-stemmer.js",
+    "furo-extensions.js",
+    "furo.js",
+    "language_data.js",
+    "searchindex.js",
+    "searchtools.js",
+    "sphinx_highlight.js",
+}
+FOUND = {  # what readers type, and a page that is to be among the first ten
+    "tile": "glossary.html",
+    "eta": "questions.html",
+    "cap": "glossary.html",
+    "freeze": "glossary.html",
+    "port": "howto/port_a_backend.html",
+    "Rust": "howto/port_a_backend.html",
+    "pin": "learn/pin_tile.html",
+    "staleness": "learn/fresh_policy.html",
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_quiet_fits_and_is_accessible(visit, page, look):
+    seen = visit(page, **LOOKS[look])
+    seen.tab.wait_for_load_state("load")
+    seen.is_quiet()
+    seen.fits()
+    seen.is_accessible()
+
+
+def test_bars_are_as_long_as_the_numbers_of_their_table(visit):
+    tab = visit("measurements.html").tab
+    charts = tab.query_selector_all("figure.bars")
+    assert len(charts) > 8
+    for chart in charts:
+        bars = [
+            (
+                float(re.match(r"[~*]*(-?[\d,.]+)", bar.inner_text())[1].replace(",", "")),
+                bar.query_selector("i").bounding_box()["width"],
+                "cut" in bar.get_attribute("class"),
+            )
+            for bar in chart.query_selector_all(".bar")
+        ]
+        whole = [(number, width) for number, width, cut in bars if not cut]
+        longest = max(width for _, width, _ in bars)
+        assert all(width == pytest.approx(longest, abs=1) for _, width, cut in bars if cut)
+        number, width = max(whole)
+        for other, drawn in whole:
+            assert drawn == pytest.approx(max(1, width * other / number), abs=2), other
+
+
+def test_rows_of_the_errata_are_cards_on_a_phone(visit):
+    tab = visit("errata.html", width="phone").tab
+    cells = tab.query_selector_all("tr:has(> td.erratum):nth-child(2) > td")[:5]
+    tops = [cell.bounding_box()["y"] for cell in cells]
+    assert len(tops) == 5 and tops == sorted(tops) and len(set(tops)) == 5
+    wide = visit("errata.html").tab
+    cells = wide.query_selector_all("tr:has(> td.erratum):nth-child(2) > td")[:5]
+    assert len({cell.bounding_box()["y"] for cell in cells}) == 1
+
+
+@pytest.mark.parametrize("words", FOUND)
+def test_the_search_finds_what_readers_type(visit, words):
+    tab = visit(f"search.html?q={words}").tab
+    tab.wait_for_selector("#search-results ul.search li a")
+    tab.wait_for_timeout(500)  # results come one after another
+    links = tab.eval_on_selector_all(
+        "#search-results ul.search > li > a", "links => links.map((link) => link.href)"
+    )
+    assert any(FOUND[words] in link for link in links[:10]), links[:10]
+
+
+def test_the_scripts_of_the_site_are_small(site):
+    scripts = [site / path for path in OWN] + [DOCS / "lectures" / "_deck" / "deck.js"]
+    assert sum(path.stat().st_size for path in scripts) < SCRIPTS
+    others = {path.name for path in site.rglob("*.js")} - {path.name for path in scripts}
+    assert others <= THEIRS, "count it, or name it as Sphinx's"
