@@ -288,14 +288,13 @@ def test_the_stepper_opens_where_the_answer_went_astray(name, number, code, time
     _, step = page_of(exercise, outcome)
     args = {one: decode(value) for one, value in outcome.case["args"].items()}
     recording = recipe_for(exercise.function, **args).record()
-    texts = [
-        {line.number: line.text.strip() for line in recording.functions[at.function].lines}[at.line]
-        for at in recording.steps
-        if at.event == "line"
+    functions = [
+        {line.number: line.text.strip() for line in function.lines}
+        for function in recording.functions
     ]
-    lines = [at.event == "line" for at in recording.steps]
-    assert texts[sum(lines[:step]) - 1].startswith(code)
-    assert sum(text.startswith(code) for text in texts[: sum(lines[:step])]) == time
+    run = [(functions[at.function][at.line], at.event) for at in recording.steps[:step]]
+    assert run[-1][0].startswith(code)
+    assert sum(text.startswith(code) and event == "line" for text, event in run) == time
 
 
 def test_there_is_no_stepper_of_what_is_too_large():

@@ -266,6 +266,8 @@ def _answers_so(exercise, asker, checked, number, ours):
     if theirs.kind != ours.kind:
         return False
     if "result" not in ours.answer or "result" not in theirs.answer:
+        if ours.answer.get("raised") == "MemoryError":
+            return theirs.answer.get("raised") == "MemoryError"
         return all(ours.answer.get(part) == theirs.answer.get(part) for part in ("raised", "text"))
     parts = "result", "changed", *(["states"] if framed else [])
     case = {name: theirs.answer[name] for name in parts if name in theirs.answer}

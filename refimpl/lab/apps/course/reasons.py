@@ -8,6 +8,7 @@ MANY = 10**6
 MOST = 2  # facts that are told
 OMITTED = {"WORKED", "LARGE_WORD"}  # flags that say nothing to who writes Python
 COUNTED = "the right answer's "
+WEAK = " is neither 0 nor 1"  # which much else may explain better
 GIVEN, LACKING = " is given", " is not given"
 
 
@@ -41,7 +42,7 @@ def _of_argument(name, value):
         if MANY <= abs(value) < LARGE:
             yield f"{name} is a very large number"
         elif not large:
-            yield f"{name} is {value}" if value in (0, 1) else f"{name} is neither 0 nor 1"
+            yield f"{name} is {value}" if value in (0, 1) else f"{name}{WEAK}"
             if value:
                 yield f"{name} is not 0"
     elif is_array(value):
@@ -149,6 +150,7 @@ def shared(file, failing, passing):
     if apart:
         counted = [fact for fact in apart if fact.startswith(COUNTED)]
         apart = [fact for fact in apart if fact not in counted[1:]]
+        apart = [fact for fact in apart if not fact.endswith(WEAK)] or apart[:1]
         several = f"the {len(failing)} failing cases share"
         who = several if len(failing) > 1 else "the failing case has"
         return [f"What {who}, and no passing one: {fact}" for fact in apart[:MOST]]
