@@ -125,7 +125,7 @@ class NodeClassifier:
         ----------
         graph : Graph, or what `as_graph` takes, optional
             Default: the one that it was fitted on.
-        X : (n, n_features_in_) array of real numbers, optional
+        X : (n, f) array of real numbers, optional
             Features of its nodes; given with `graph`, and only then.
         nodes : (k,) integer array, optional
             In any order; default: all.
