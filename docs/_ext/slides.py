@@ -207,7 +207,7 @@ class Panels(SphinxDirective):
             raise self.error(f"panels: {name} has {len(panels)} panels")
         serial = self.env.new_serialno("slide panels")
         made = [
-            f'<div style="flex: {panels[number - 1].width} 1 0">'
+            f'<div style="--width: {panels[number - 1].width}">'
             f"{panels[number - 1].markup(f'slide-{name}-{serial}-{number}')}</div>"
             for number in wanted
         ]
