@@ -62,19 +62,35 @@
   const now = [...document.querySelectorAll("tr.now")];
   const code = document.getElementById("code").getBoundingClientRect();
   const screen = { top: 0, bottom: window.innerHeight };
-  const controls = [...document.querySelectorAll(".controls > button, .controls > input, select, #said")];
+  const controls = [...document.querySelectorAll(".controls button, .controls input, select, #said")];
+  const pane = document.getElementById("panels");
+  const changed = [...pane.querySelectorAll(".changed")];
+  const meets = (node, frame) => {
+    const [box, around] = [node.getBoundingClientRect(), frame.getBoundingClientRect()];
+    return box.bottom > around.top && box.top < around.bottom;
+  };
   return {
     step: document.body.dataset.step,
     function: text(document.getElementById("function")),
     now: now.map((tr) => [text(tr.querySelector("th")), text(tr.querySelector("td"))]),
     panels,
     points,
-    said: text(document.getElementById("said")),
+    why: text(document.getElementById("why")),
+    where: text(document.getElementById("where")),
+    news: text(document.getElementById("news")),
     slider: document.getElementById("slider").value,
     count: text(document.getElementById("count")),
     current_line_visible: now.length > 0 && now.every((tr) => inside(tr, code) && inside(tr, screen)),
+    current_begins_in_view: now.length > 0 && inside(now[0], code) && inside(now[0], screen),
     controls_visible: controls.every((node) => inside(node, screen)),
     said_fits: document.getElementById("said").scrollHeight <= document.getElementById("said").clientHeight,
+    panes: {
+      code: document.getElementById("code").clientHeight,
+      panels: pane.clientHeight,
+      sideways: pane.scrollWidth - pane.clientWidth,
+    },
+    changed_visible: changed.length === 0 || changed.some((node) => meets(node, pane)),
+    is_wide: document.documentElement.scrollWidth > window.innerWidth,
     scrolls: document.documentElement.scrollHeight > window.innerHeight,
   };
 }

@@ -1,7 +1,6 @@
 """The pages of `minibatch-gnn trace` in a browser: what is drawn at each step is the trace."""
 
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from refimpl.lab.apps.stepper.changes import value_text
 from refimpl.lab.apps.stepper.page import page as html_page
 from refimpl.lab.apps.stepper.page import page_data
+from refimpl.lab.apps.stepper.places import shown
 from refimpl.lab.apps.stepper.recipes import recipes
 
 pytestmark = pytest.mark.runs
@@ -42,8 +42,9 @@ class Opened:
         self.recipe, self.data = recipe, page_data(recipe, self.recording)
         self.path = folder / f"{recipe.name}.html"
         self.path.write_text(html_page(recipe, self.recording), encoding="utf-8")
-        self.last = len(self.recording.steps) - 1
-        self.tab = browser.new_page(viewport=SIZE, **context)
+        self.every = list(range(len(self.recording.steps)))
+        self.shown = shown(recipe, self.recording)
+        self.tab = browser.new_page(**{"viewport": SIZE, **context})
         self.tab.set_default_timeout(10_000)
         self.messages, self.requests = [], []
         self.tab.on("console", lambda message: self.messages.append(message.text))
@@ -56,6 +57,9 @@ class Opened:
 
     def step(self):
         return int(self.tab.evaluate("document.body.dataset.step"))
+
+    def show_every_line(self):
+        self.tab.get_by_label("every line").check()
 
     def expected(self, i):
         """Return what the page must draw at step i, from the trace."""
@@ -127,8 +131,8 @@ def drawn_graph(panel, state):
     }
 
 
-def is_the_trace(opened, seen, i):
-    """The page `seen` shows step i: its code, its pictures, and its sentence."""
+def is_the_trace(opened, seen, i, numbers):
+    """The page `seen` shows step i, one of `numbers`: its code, pictures, reason and sentence."""
     step = opened.data["steps"][i]
     function = opened.data["functions"][step["function"]]
     assert seen["step"] == str(i)
@@ -138,37 +142,48 @@ def is_the_trace(opened, seen, i):
     for (_, text), line in zip(seen["now"], lines, strict=True):
         assert text.split() == f"{line['text']} {'; '.join(line['errata'])}".split()
     assert seen["panels"] == opened.expected(i), f"step {i + 1}"
-    assert seen["said"].startswith(f"Step {i + 1} of {opened.last + 1}: ")
-    assert step["where"] in seen["said"] and step["said"] in seen["said"]
-    assert (seen["slider"], seen["count"]) == (str(i + 1), f"{i + 1} of {opened.last + 1}")
+    place, count = numbers.index(i) + 1, len(numbers)
+    assert seen["where"] == f"Step {place} of {count}: {step['where']}."
+    assert seen["why"] == step["why"]
+    told = step["said"] or ("" if step["why"] else "Nothing drawn changes.")
+    assert seen["news"] == told
+    assert numbers is opened.every or "Nothing drawn" not in seen["news"]
+    assert (seen["slider"], seen["count"]) == (str(place), f"{place} of {count}")
     assert seen["current_line_visible"] and seen["controls_visible"], f"step {i + 1}"
-    assert seen["said_fits"], seen["said"]
-    assert not seen["scrolls"], "the page itself must not scroll"
+    assert seen["said_fits"], (seen["why"], seen["where"], seen["news"])
+    assert not seen["scrolls"] and not seen["is_wide"], "the page itself must not scroll"
 
 
+@pytest.mark.parametrize("every", [False, True], ids=["telling", "every"])
 @pytest.mark.parametrize("name", RECIPES)
-def test_every_step_there_and_back_is_the_trace(opened, name):
+def test_every_step_there_and_back_is_the_trace(opened, name, every):
     page = opened(RECIPES[name])
+    numbers = page.every if every else page.shown
+    if every:
+        page.show_every_line()
+    page.tab.keyboard.press("Home")
     page.tab.evaluate(KEEP_READING)
     for key in ("ArrowRight", "ArrowLeft"):
-        for _ in range(page.last + 1):  # once more than there are steps: there it stays
+        for _ in numbers:  # once more than there are steps: there it stays
             page.tab.keyboard.press(key)
     seen = page.tab.evaluate("seen")
-    order = [*range(page.last + 1), *range(page.last - 1, -1, -1)]
-    assert [int(shown["step"]) for shown in seen] == order
-    for shown in seen:
-        is_the_trace(page, shown, int(shown["step"]))
+    assert [int(now["step"]) for now in seen] == [*numbers, *reversed(numbers[:-1])]
+    for now in seen:
+        is_the_trace(page, now, int(now["step"]), numbers)
     page.is_quiet()
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_step_is_reached_by_the_slider(opened, name):
     page = opened(RECIPES[name])
-    assert page.tab.locator("#slider").get_attribute("max") == str(page.last + 1)
-    order = [*range(1, page.last + 1, 2), *range(0, page.last + 1, 2)]  # not one after another
-    seen = page.tab.evaluate(SLIDE, [i + 1 for i in order])
-    for shown, i in zip(seen, order, strict=True):
-        is_the_trace(page, shown, i)
+    for numbers in (page.shown, page.every):
+        assert page.tab.locator("#slider").get_attribute("max") == str(len(numbers))
+        places = range(len(numbers))
+        order = [*places[1::2], *places[::2]]  # not one after another
+        seen = page.tab.evaluate(SLIDE, [place + 1 for place in order])
+        for now, place in zip(seen, order, strict=True):
+            is_the_trace(page, now, numbers[place], numbers)
+        page.show_every_line()
     page.is_quiet()
 
 
@@ -177,7 +192,7 @@ def test_lines_so_far_grow_with_the_steps(opened, name):
     """A counter's line has a point for each step at which the counter was there."""
     page = opened(RECIPES[name])
     panels = [panel.id for panel in page.recipe.panels if panel.kind == "counters"]
-    for i in (0, page.last // 2, page.last):
+    for i in (page.every[0], page.every[-1] // 2, page.every[-1]):
         page.tab.evaluate("i => go(i)", i)
         for panel in panels:
             points = page.read()["points"][panel]
@@ -193,45 +208,55 @@ def pin_tile(opened):
 
 
 def test_buttons_keys_and_lists_lead_to_their_step(pin_tile):
-    tab, last = pin_tile.tab, pin_tile.last
-    calls = [i for i, s in enumerate(pin_tile.recording.steps) if s.event == "call"]
+    tab, numbers = pin_tile.tab, pin_tile.shown
+    first, last = numbers[0], numbers[-1]
 
     def press(name):
         tab.get_by_role("button", name=name, exact=True).click(force=True)  # disabled or not
         return pin_tile.step()
 
-    assert [press("Forward"), press("Forward"), press("Back")] == [1, 2, 1]
-    assert [press("Last step"), press("Forward"), press("First step"), press("Back")] == [
-        last,
-        last,
-        0,
-        0,
-    ]
-    for key, step in [("End", last), ("Home", 0), ("ArrowRight", 1), ("ArrowLeft", 0)]:
+    assert [press("Forward"), press("Forward"), press("Back")] == [*numbers[1:3], numbers[1]]
+    assert [press("Last step"), press("Forward")] == [last, last]
+    assert [press("First step"), press("Back")] == [first, first]
+    for key, step in [("End", last), ("Home", first), ("ArrowRight", numbers[1])]:
         tab.keyboard.press(key)
         assert pin_tile.step() == step
+    tab.keyboard.press("ArrowLeft")
+    assert pin_tile.step() == first
+    listed = tab.get_by_label("Go to").locator("option").all_inner_texts()
+    steps = pin_tile.recording.steps
+    names = [pin_tile.recording.functions[steps[i].function].name for i in numbers]
+    for text in listed:
+        place, function = text.split()
+        assert names[int(place) - 1].removesuffix(".__init__").endswith(function)
+    assert [text.split()[1] for text in listed].count("cleanup") == 1
     tab.get_by_label("Go to").select_option(index=2)
-    assert pin_tile.step() == calls[2]
+    second = int(listed[2].split()[0]) - 1
+    assert pin_tile.step() == numbers[second]
     tab.get_by_label("Step", exact=True).focus()
     tab.keyboard.press("ArrowRight")  # the slider's own key: one step, not two
-    assert pin_tile.step() == calls[2] + 1
+    assert pin_tile.step() == numbers[second + 1]
     pin_tile.is_quiet()
 
 
-def test_page_keys_go_to_the_next_change(pin_tile):
+@pytest.mark.parametrize("every", [False, True])
+def test_page_keys_go_to_the_next_change(pin_tile, every):
+    if every:
+        pin_tile.show_every_line()
+    numbers = pin_tile.every if every else pin_tile.shown
     panels = [step.panels for step in pin_tile.recording.steps]
-    changes = [i for i, (a, b) in enumerate(pairwise(panels), 1) if a != b]
-    stops = sorted({*changes, pin_tile.last})
+    changes = [i for i in numbers[1:] if panels[i] != panels[i - 1]]
+    pin_tile.tab.keyboard.press("Home")
     seen = []
-    while pin_tile.step() != pin_tile.last:
+    while pin_tile.step() != numbers[-1]:
         pin_tile.tab.keyboard.press("PageDown")
         seen.append(pin_tile.step())
-    assert seen == stops
+    assert seen == sorted({*changes, numbers[-1]})
     seen = []
-    while pin_tile.step() != 0:
+    while pin_tile.step() != numbers[0]:
         pin_tile.tab.keyboard.press("PageUp")
         seen.append(pin_tile.step())
-    assert seen == [*reversed([i for i in changes if i != pin_tile.last]), 0]
+    assert seen == [*reversed([i for i in changes if i != numbers[-1]]), numbers[0]]
 
 
 def test_play_runs_to_the_end_and_can_be_paused(pin_tile):
@@ -240,22 +265,25 @@ def test_play_runs_to_the_end_and_can_be_paused(pin_tile):
     tab.get_by_label("Speed").select_option("5 a second")
     tab.locator("#code").focus()
     tab.keyboard.press("Space")
-    playwright.expect(tab.locator("body")).to_have_attribute("data-step", re.compile("^[2-9]$"))
+    steps = "|".join(str(i) for i in pin_tile.shown[2:8])
+    playwright.expect(tab.locator("body")).to_have_attribute(
+        "data-step", re.compile(f"^({steps})$")
+    )
     assert live.get_attribute("aria-live") == "off"  # nobody could listen that fast
     tab.keyboard.press("Space")
     assert tab.evaluate("timer === null")
     assert live.get_attribute("aria-live") == "polite"
-    tab.evaluate("i => go(i)", pin_tile.last - 1)
+    tab.evaluate("i => go(i)", pin_tile.shown[-2])
     tab.get_by_role("button", name="Play").click()
     playwright.expect(tab.get_by_role("button", name="Play")).to_have_text("Play")
-    assert pin_tile.step() == pin_tile.last
+    assert pin_tile.step() == pin_tile.shown[-1]
     tab.get_by_role("button", name="Play").press("Space")  # one press of the button, not two
-    assert tab.evaluate("timer !== null") and pin_tile.step() == 0
+    assert tab.evaluate("timer !== null") and pin_tile.step() == pin_tile.shown[0]
 
 
 def test_focus_goes_from_top_to_bottom(pin_tile):
     order = []
-    for _ in range(11):
+    for _ in range(12):
         pin_tile.tab.keyboard.press("Tab")
         order.append(
             pin_tile.tab.evaluate("document.activeElement.id || document.activeElement.tagName")
@@ -270,6 +298,7 @@ def test_focus_goes_from_top_to_bottom(pin_tile):
         "forward",
         "last",
         "slider",
+        "every",
         "speed",
         "calls",
     ]
@@ -286,12 +315,12 @@ def test_a_screen_reader_finds_names_and_tables(pin_tile):
     status = tab.get_by_role("status")
     assert status.count() == 1 and status.get_attribute("aria-atomic") == "true"
     assert "Algorithm 4 line 5" in status.inner_text()
-    DB = tab.get_by_role("table", name="Dashboard DB, 0 to 14")
+    DB = tab.get_by_role("table", name="Dashboard DB, 0 to 7")
     assert DB.get_by_role("rowheader").all_inner_texts() == ["DB"]
-    assert DB.get_by_role("columnheader").count() == 16
+    assert DB.get_by_role("columnheader").count() == 9
     assert tab.get_by_role("region", name="Pictures").count() == 1
     picture = tab.get_by_role("img", name="Graph").get_attribute("aria-label")
-    assert "frontier: 0, 4, 7" in picture
+    assert "frontier: 0, 4" in picture
     assert tab.locator("[aria-current=step]").count() == 1
     tab.get_by_text("About and keys").click()
     assert tab.locator(".sheet").is_visible()
@@ -300,12 +329,48 @@ def test_a_screen_reader_finds_names_and_tables(pin_tile):
 
 
 def test_the_address_opens_a_step(pin_tile):
-    for address, step in [("#60", 59), ("#1", 0), ("#99999", pin_tile.last), ("#x", 0)]:
+    """Whether it tells something or not; without one the page begins at the paper's line 1."""
+    first, last = pin_tile.shown[0], pin_tile.every[-1]
+    hidden = next(i for i in range(first, last) if i not in pin_tile.shown)
+    for address, step in [
+        ("", first),
+        ("#60", 59),
+        ("#1", 0),
+        (f"#{hidden + 1}", hidden),
+        ("#99999", last),
+        ("#x", first),
+    ]:
         pin_tile.tab.goto("about:blank")
         pin_tile.tab.goto(pin_tile.path.as_uri() + address)
         assert pin_tile.step() == step
-    pin_tile.tab.evaluate("location.hash = '7'")
-    playwright.expect(pin_tile.tab.locator("body")).to_have_attribute("data-step", "6")
+    pin_tile.tab.evaluate(f"location.hash = '{hidden + 1}'")
+    body = pin_tile.tab.locator("body")
+    playwright.expect(body).to_have_attribute("data-step", str(hidden))
+    place = sum(i < hidden for i in pin_tile.shown)
+    assert pin_tile.tab.locator("#where").inner_text().startswith(f"Beside step {place} of ")
+    assert pin_tile.tab.locator("#news").inner_text() == ""
+    pin_tile.tab.keyboard.press("ArrowRight")
+    assert pin_tile.step() == pin_tile.shown[place]
+    pin_tile.tab.evaluate(f"location.hash = '{hidden + 1}'")
+    pin_tile.tab.evaluate(f"go({hidden})")
+    pin_tile.tab.keyboard.press("ArrowLeft")
+    assert pin_tile.step() == pin_tile.shown[place - 1]
+
+
+@pytest.mark.parametrize("width", [360, 390])
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_phone_shows_every_step(opened, name, width):
+    """Nothing is clipped sideways; the line that runs, a picture that changed, and all buttons."""
+    page = opened(RECIPES[name], viewport={"width": width, "height": 700})
+    places = range(1, len(page.shown) + 1)
+    for seen in page.tab.evaluate(SLIDE, list(places)):
+        i = int(seen["step"])
+        assert not seen["is_wide"] and not seen["scrolls"], f"step {i + 1}"
+        assert seen["current_begins_in_view"] and seen["controls_visible"], f"step {i + 1}"
+        assert seen["said_fits"] and seen["panes"]["code"] >= 90 and seen["panes"]["panels"] >= 180
+        assert seen["changed_visible"], f"step {i + 1}"
+    assert seen["panes"]["sideways"] <= 1
+    page.is_quiet()
 
 
 def test_text_never_becomes_markup(opened):

@@ -49,9 +49,9 @@ def run(arguments):
     """
     known = recipes()
     if arguments["list"]:
-        for name, shown in (("algorithm", "ALGORITHM"), ("out", "--out"), ("seed", "--seed")):
+        for name, flag in (("algorithm", "ALGORITHM"), ("out", "--out"), ("seed", "--seed")):
             if arguments[name] is not None:
-                raise UserError(f"--list takes no {shown}")
+                raise UserError(f"--list takes no {flag}")
         return _show(known)
     recipe = _find(known, arguments["algorithm"])
     seed, out = arguments["seed"], arguments["out"]

@@ -80,12 +80,12 @@ function shortName(name) {
 
 function intoView(pane, first, last) {
   const box = pane.getBoundingClientRect();
+  const head = pane.querySelector("h2").offsetHeight; // which stays at the top
   const top = first.getBoundingClientRect().top - box.top;
   const bottom = last.getBoundingClientRect().bottom - box.top;
-  const head = pane.querySelector("h2").offsetHeight; // which stays at the top
-  if (top < head || bottom > pane.clientHeight) {
-    pane.scrollTop += (top + bottom - head - pane.clientHeight) / 2;
-  }
+  if (top >= head && bottom <= pane.clientHeight) return;
+  const spare = (pane.clientHeight - head - (bottom - top)) / 2;
+  pane.scrollTop += top - head - Math.max(0, spare); // what is too long is seen from its beginning
 }
 
 // -------------------------------------------------------------------------------- the panels
@@ -146,19 +146,23 @@ function go(index) {
   index = Math.max(0, Math.min(steps.length - 1, index));
   if (index === now) return;
   now = index;
+  say(); // first: a longer sentence leaves less room for the code
   drawCode(steps[now]);
   drawPanels();
   showChanged();
-  say();
 }
 
-// Where not all pictures fit, one that changed comes into view.
+// Where not all pictures fit, what changed comes into view.
 function showChanged() {
   const pane = byId("panels");
   if (pane.scrollHeight <= pane.clientHeight) return;
-  const changed = [...pane.children].filter((panel, i) => !same(stateOf(now, i), stateOf(now - 1, i)));
-  const isSeen = (panel) => panel.offsetTop >= pane.scrollTop && panel.offsetTop + panel.offsetHeight <= pane.scrollTop + pane.clientHeight;
-  if (changed.length && !changed.some(isSeen)) pane.scrollTop = changed[changed.length - 1].offsetTop - 4;
+  const box = pane.getBoundingClientRect();
+  let changed = [...pane.querySelectorAll(".changed")];
+  if (!changed.length) changed = [...pane.children].filter((panel, i) => !same(stateOf(now, i), stateOf(now - 1, i)));
+  const boxes = changed.map((node) => node.getBoundingClientRect());
+  if (!boxes.length || boxes.some(({ top, bottom }) => top >= box.top && bottom <= box.bottom)) return;
+  const last = boxes[boxes.length - 1];
+  pane.scrollTop += (last.top + Math.min(last.bottom, last.top + box.height) - box.top - box.bottom) / 2;
 }
 
 function say() {

@@ -92,8 +92,8 @@ class Recording(NamedTuple):
 
     def tells(self, step):
         """Return whether step number `step` tells something: a picture is new, or it says why."""
-        now = self.steps[step]
-        return bool(now.why) or step == 0 or now.panels != self.steps[step - 1].panels
+        now, before = self.steps[step], self.steps[step - 1].panels if step else {}
+        return bool(now.why) or now.panels != before
 
 
 def record(call, functions, view, why=None, callers=None):

@@ -261,7 +261,9 @@ SLOTS: Table = {
         "self.DB = DB_new": lambda: "the second Dashboard is the Dashboard",
     },
     "SlotDashboard.add_to_frontier": {
-        "d = min": lambda self, weight, i, d: f"weight {weight}, free {self.free(i)}: {d} entries",
+        "d = min": lambda self, weight, i, d: (
+            f"weight {weight}, free {self.free(i)}: {counted(d, 'entry', 'entries')}"
+        ),
         "self.IA_start[i + 1]": lambda self, i, d: (
             f"{self.IA_start[i]} + {d}: column {i} is live and ends before {self.IA_start[i + 1]}"
         ),

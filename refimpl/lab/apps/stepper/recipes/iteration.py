@@ -114,8 +114,8 @@ ITERATION = Recipe(
     view=view_iteration,
     panels=PANELS,
     about="The seventh iteration of a training run on the six nodes, the first of its second "
-    "epoch: GraphSAGE with two layers, one root in a minibatch, all neighbours, p_grad 0.5, t_stale "
-    "2, and a buffer for five embeddings or features. Six iterations have filled the cache.",
+    "epoch: GraphSAGE with two layers, one root in a minibatch, all neighbours, p_grad 0.5, "
+    "t_stale 2, and a buffer for five embeddings or features. Six iterations filled the cache.",
     seed=338,
     why={
         **reasons.BATCHES,
