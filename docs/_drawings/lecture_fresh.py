@@ -31,7 +31,7 @@ def bottleneck():
         panel.arrow(204, y, 416, y, kind)
     panel.words(310, 50, "rows of L hops", size=19)
     panel.words(310, 156, "in every iteration", size=17, kind="muted")
-    return Drawing("Loading features", [panel])
+    return Drawing("What a minibatch loads, and from where", [panel])
 
 
 def sides():
@@ -95,7 +95,7 @@ def ahead():
             x, width = 4 + start * 70, (end - start) * 70 - 4
             panel.box(x, 28 + lane * 48, width, 40, kind, words, size=16)
         panels.append(panel)
-    return Drawing("Sampling waits for nothing", panels)
+    return Drawing("Sampling ahead: training waits for nothing", panels)
 
 
 DRAWINGS = {

@@ -175,8 +175,9 @@ def source_of(place):
 
 @cache
 def whole_reference():
-    """Return (path, source) of every module of refimpl."""
-    files = sorted(Path(refimpl.__file__).parent.rglob("*.py"))
+    """Return (path, source) of every module of refimpl, solutions of exercises apart."""
+    known = sorted(Path(refimpl.__file__).parent.rglob("*.py"))
+    files = [path for path in known if path.parent.name != "exercises"]
     return [(path.relative_to(PACKAGES).as_posix(), path.read_text()) for path in files]
 
 
