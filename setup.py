@@ -15,6 +15,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, LinkError
 
 OPENMP = os.environ.get("MINIBATCH_GNN_OPENMP", "auto")  # auto | require | off
+PURE = os.environ.get("MINIBATCH_GNN_PURE", "0")  # "1": refimpl alone, for any machine
 CHECKED = os.environ.get("MINIBATCH_GNN_CHECKED") == "1"  # bounds-checked kernels, for the tests
 SANITIZERS = {"0": "", "1": "address,undefined", "thread": "thread"}
 SANITIZE = os.environ.get("MINIBATCH_GNN_SANITIZE", "0")
@@ -27,9 +28,12 @@ DIRECTIVES |= {"boundscheck": CHECKED, "initializedcheck": CHECKED}
 DIRECTIVES["freethreading_compatible"] = True  # what threads share has locks, or is one thread's
 SOURCES = (".pyx", ".pxd", ".h")
 SHARED = "fastimpl._cython_shared"  # Cython's code for memoryviews, else repeated in every module
+ONE_LEVEL = (SHARED, "fastimpl._processor")  # nothing in them is faster on a newer processor
 
 if OPENMP not in ("auto", "require", "off"):
     raise SystemExit(f"MINIBATCH_GNN_OPENMP must be auto, require or off, got {OPENMP!r}")
+if PURE not in ("0", "1"):
+    raise SystemExit(f"MINIBATCH_GNN_PURE must be 0 or 1, got {PURE!r}")
 if not set(LEVELS) <= {"x86-64-v3", "x86-64-v4"}:
     raise SystemExit(f"MINIBATCH_GNN_ARCH has x86-64-v3 and x86-64-v4 as levels, got {LEVELS}")
 if SANITIZE not in SANITIZERS:
@@ -47,7 +51,12 @@ class BuildExt(build_ext):
 
     def build_extensions(self):
         if not self.works([]) and OPENMP != "require":
-            self.warn("no C compiler: only refimpl will work; fastimpl's kernels are not compiled")
+            self.warn(
+                "no C compiler: only refimpl will work, as fastimpl's kernels are not compiled. "
+                "Install one (Debian: apt install gcc python3-dev; macOS: xcode-select --install; "
+                "Windows: the Visual C++ build tools) and install again, or set "
+                "MINIBATCH_GNN_PURE=1 to install refimpl alone."
+            )
             self.extensions = []
         else:
             self.add_flags()
@@ -92,6 +101,10 @@ class BuildExt(build_ext):
             link_args += [f"-fsanitize={SANITIZERS[SANITIZE]}", "-fno-sanitize-recover=all"]
             compile_args += [*link_args, "-fno-omit-frame-pointer", "-g", "-O1"]
             compile_args += ["-fno-wrapv"]  # else Python's own -fwrapv defines a signed overflow
+        elif not self.editable_mode and self.works(
+            [], ["-Wl,-s"]
+        ):  # in a checkout perf shows names
+            link_args += ["-Wl,-s"]
         if OPENMP != "off":
             if self.works(*openmp):
                 compile_args, link_args = compile_args + openmp[0], link_args + openmp[1]
@@ -129,7 +142,8 @@ class BuildExt(build_ext):
         """Whether a program compiles and links with these flags."""
         with tempfile.TemporaryDirectory() as tmp:
             probe = Path(tmp, "probe.c")
-            header = "#include <omp.h>\n" if link_args or "/openmp" in compile_args else ""
+            openmp = any("openmp" in arg for arg in [*compile_args, *link_args])
+            header = "#include <omp.h>\n" if openmp else ""
             probe.write_text(header + "int main(void) { return 0; }\n")
             try:
                 objects = self.compiler.compile([str(probe)], tmp, extra_postargs=compile_args)
@@ -171,5 +185,6 @@ if __name__ == "__main__":  # a process of cythonize's may import this file
         Extension(source.rpartition(".")[0].replace("/", "."), [source], **settings)
         for source in sources
     ]
-    kernels += [at_level(ext, level) for level in LEVELS for ext in kernels]
-    setup(ext_modules=kernels, cmdclass={"build_ext": BuildExt})
+    faster = [ext for ext in kernels if ext.name not in ONE_LEVEL]
+    kernels += [at_level(ext, level) for level in LEVELS for ext in faster]
+    setup(ext_modules=[] if PURE == "1" else kernels, cmdclass={"build_ext": BuildExt})

@@ -22,6 +22,8 @@ extensions = [
     "teaching",
     "live_steppers",
     "dead_links",
+    "table_charts",
+    "page_mends",
 ]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -29,6 +31,7 @@ exclude_patterns = ["_build", "_ext", "tutorial_table.md"]
 html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"
+html_css_files = ["site.css"]
 html_static_path = ["_static"]
 numpydoc_show_class_members = False
 autodoc_member_order = "bysource"

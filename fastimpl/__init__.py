@@ -18,6 +18,7 @@ except ModuleNotFoundError as error:
     ) from error
 from refimpl import *
 from refimpl import __all__ as __all__
+from refimpl import __version__ as __version__
 from refimpl.lab.backend import fill
 
 compiled = fill(__name__)

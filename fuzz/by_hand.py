@@ -19,6 +19,7 @@ LEFT_OUT = {
     "gathered_state": "is collective: ranks wait for each other",
     "register_layer": "changes the package for all calls after it",
     "make_trainer": "`train` calls it",
+    "NodeClassifier": "`train` and `predict` do its work",
     "backend": "takes modules; the calls through it are the same functions",
 }
 WRITES = {

@@ -58,6 +58,7 @@ from refimpl import (
 from refimpl import (
     typed as typed,
 )
+from refimpl._version import __version__ as __version__
 from refimpl.adjacency import Adjacency
 from refimpl.block import MFG, Block
 from refimpl.graph import Graph, Subgraph, as_graph, induced_subgraph, transpose_perm
@@ -65,6 +66,7 @@ from refimpl.history import BidirectionalCache, fresh_iteration, policy_update, 
 from refimpl.lab.backend import backend, fill
 from refimpl.lab.data import Dataset, load_dataset
 from refimpl.lab.training import (
+    NodeClassifier,
     Prefetcher,
     SubgraphPool,
     TrainConfig,
@@ -125,6 +127,7 @@ __all__ = [
     "Dataset",
     "Graph",
     "MFG",
+    "NodeClassifier",
     "TrainedModel",
     "Prefetcher",
     "Sampler",

@@ -2,7 +2,6 @@
 
 import os
 import platform
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -10,18 +9,15 @@ import scipy
 from threadpoolctl import threadpool_info
 
 from refimpl._processor import processor
+from refimpl._version import __version__
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.options import load_implementation
 
 
 def versions():
     """Return the versions of this distribution and of what its numbers depend on."""
-    try:
-        own = metadata.version("minibatch-gnn")
-    except metadata.PackageNotFoundError:
-        own = "not installed"
     return {
-        "minibatch-gnn": own,
+        "minibatch-gnn": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,

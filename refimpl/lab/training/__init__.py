@@ -1,6 +1,7 @@
 """Training over an implementation: models, methods, the loop; written once, for both packages."""
 
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
+from refimpl.lab.training.classifier import NodeClassifier
 from refimpl.lab.training.clusters import grow_clusters
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.model import TrainedModel, load_model, predict, save_model
@@ -14,6 +15,7 @@ from refimpl.lab.training.trainer import make_trainer, train
 
 __all__ = [
     "EpochRecord",
+    "NodeClassifier",
     "TrainedModel",
     "Prefetcher",
     "SubgraphPool",
