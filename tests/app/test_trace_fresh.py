@@ -119,6 +119,17 @@ def test_every_lookup_and_why():
     ]
 
 
+def test_an_entry_that_is_too_old_is_marked():
+    """Node 2's in iteration 3, in the map and at its slot, until its slot is given up and written anew."""
+    marks = {}
+    for step, table in states("cache", "map"):
+        i = state("cache", "counters", step)["iteration"]
+        node_2, slot_0 = dict(table)["slot_of"][2], dict(state("cache", "slots", step))["stamp"][0]
+        marks.setdefault(i, set()).add((node_2[2], slot_0[2]))
+    assert marks[2] == {("", "")} and marks[3] == {("old", "old"), ("lost", ""), ("", "")}
+    assert marks[1] == {("", "")} == marks[4]
+
+
 def test_the_header_goes_round_and_features_give_way():
     heads, held = [], []
     for _, counters in states("cache", "counters"):

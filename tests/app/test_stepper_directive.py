@@ -8,8 +8,9 @@ import sys
 import pytest
 from docs_ext import DOCS
 
-from refimpl.lab.apps.stepper.places import step_at
+from refimpl.lab.apps.stepper.places import runs_of, step_at
 from refimpl.lab.apps.stepper.recipes import recipes
+from refimpl.lab.apps.stepper.recorder import record
 
 pytest.importorskip("sphinx", reason="sphinx is not installed")
 pytestmark = pytest.mark.runs
@@ -87,6 +88,28 @@ def test_a_link_behind_the_last_step_is_dead(tmp_path):
     links = "".join(f'<a href="one.html#{step}">x</a>' for step in (0, 1, 3, 4))
     (tmp_path / "page.html").write_text(links)
     assert dead_links(tmp_path, ["page"]) == ["page: one.html#0", "page: one.html#4"]
+
+
+def loop(numbers):
+    total = 0  # 1
+    for x in numbers:  # 2
+        total += x  # 2
+        total += 1  # 2-3
+    return total
+
+
+def test_a_turn_of_a_loop_is_a_run_of_its_own():
+    """Its head, and what stands under it, are one line of a paper here."""
+    recipe = recipes()["frontier"]
+    recording = record(lambda: loop([5, 6]), {f"{__name__}:loop": "jpdc21:2"}, dict)
+    assert len(recording.steps) == 10
+
+    def place(text):
+        return recording.steps[step_at(recipe, recording, text)].line - recording.steps[0].line
+
+    runs = [[2, 3, 4], [5, 6, 7], [8]]
+    assert runs_of(recording, "jpdc21:2", 2) == runs
+    assert [place("1"), place("2"), place("2.2"), place("2.3"), place("3.2")] == [1, 2, 2, 2, 4]
 
 
 def test_a_run_of_a_line_begins_where_its_first_statement_does():
