@@ -58,7 +58,7 @@ def reply(question):
         ({"result": None}, "result: want an array of int32, shape [2], got None"),
         ({"result": {**ARRAY, "dtype": "int64"}}, "result: want dtype int32, got int64"),
         ({"error": "value"}, "want a result, got error 'value'"),
-        ({"fault": "no memory"}, "want a result, got no memory"),
+        ({"fault": "no memory"}, "want a result, got a fault: no memory"),
         ({}, "want a result, got {}"),
         ({"answer": 3}, "want a result, got {'answer': 3}"),
     ],
@@ -74,7 +74,7 @@ def test_wrong_answers(reply, said):
         ({"error": "type"}, "differs", "want error 'value', got error 'type'"),
         ({"error": ["value"]}, "differs", "want error 'value', got error \"['value']\""),
         ({"result": [4, 9]}, "differs", "want error 'value', got a result"),
-        ({"fault": "KeyError: 'x'"}, "differs", "want error 'value', got KeyError: 'x'"),
+        ({"fault": "KeyError: 'x'"}, "differs", "want error 'value', got a fault: KeyError: 'x'"),
         ({"skip": "not now"}, "skip", "not now"),
     ],
 )

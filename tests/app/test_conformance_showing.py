@@ -137,7 +137,7 @@ def test_counters_and_graphs_that_differ():
     [
         ({"error": "type"}, "differs: want a result, got error 'type'"),
         ({"skip": "no"}, "skip: no"),
-        ({"fault": "no memory"}, "differs: want a result, got no memory"),
+        ({"fault": "no memory"}, "differs: want a result, got a fault: no memory"),
         ({}, "differs: want a result, got {}"),
         ({"result": 7}, "differs: result: want nodes, "),
         ({"result": {"fields": 3}}, "differs: result: want nodes, "),

@@ -187,7 +187,7 @@ static void reply(const char *line, const char *program, const Kernel *kernels) 
     case 0: answer(skip_space(line), program, kernels); break;
     case TYPE: begin("error"), printf("\"type\""); break;
     case VALUE: begin("error"), printf("\"value\""); break;
-    default: begin("fault"), printf("\"no such question, or no memory\"");
+    default: begin("fault"), printf("\"the question cannot be read, or no memory\"");
     }
     printf("}\n");
     fflush(stdout);

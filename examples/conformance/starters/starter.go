@@ -132,7 +132,7 @@ func answer(line []byte) object {
 	decoder.UseNumber()
 	said := object{}
 	if decoder.Decode(&question) != nil {
-		return object{"fault": "no such question"}
+		return object{"fault": "the question cannot be read"}
 	}
 	if id, isThere := question["id"]; isThere {
 		said["id"] = id

@@ -164,7 +164,7 @@ fn main() -> std::io::Result<()> {
             Ok(members) => members,
             Err(Type) => "\"error\":\"type\"".to_string(),
             Err(Value) => "\"error\":\"value\"".to_string(),
-            Err(Fault) => "\"fault\":\"no such question\"".to_string(),
+            Err(Fault) => "\"fault\":\"the question cannot be read\"".to_string(),
         };
         let id = find(question, "id").ok().flatten().filter(|id| word(id).is_ok());
         let id = id.map_or(String::new(), |id| format!("\"id\":{id},"));

@@ -197,7 +197,8 @@ def _show_case(arguments):
         except Unable:
             raise
         except Lost as loss:
-            verdict, lines = runner.LOST, [f"{runner.LOST}: {loss}"]
+            right = showing.answer_lines(file, case)
+            verdict, lines = runner.LOST, [f"{runner.LOST}: {loss}", "", *right]
         except RecursionError:
             verdict, lines = runner.DIFFERS, ["the answer is nested too deeply"]
     _show(*showing.case_lines(file, case), "", *lines)

@@ -59,7 +59,9 @@ def _verdict(verdicts):
     kinds = [v.verdict for v in verdicts]
     for v in verdicts:
         if v.verdict in (DIFFERS, LOST):
-            return v.verdict, f"{v.case}: {v.difference}"
+            after = kinds.count(NOT_RUN)
+            rest = f" ({after} cases after it are not run)" if after else ""
+            return v.verdict, f"{v.case}: {v.difference}{rest}"
     if NOT_RUN in kinds:
         why = next((v.difference for v in verdicts if v.difference), "")
         return NOT_RUN, f", {why}" if why else ""
@@ -113,7 +115,7 @@ def table(report, files, *, missing=False):
             some = f"{len(left_out)} kernels (--missing lists them)"
             lines.append(f"  missing: {', '.join(left_out) if len(left_out) <= FEW else some}")
     for row in found:
-        if row.verdict == DIFFERS:
+        if row.verdict in (DIFFERS, LOST):
             case = f"{row.paper}/{row.kernel}/{row.said.partition(':')[0]}"
             lines += ["", f"--show {case} shows the case, and the answer beside the right one"]
             break
@@ -131,6 +133,8 @@ def _told(report, file):
     if not failing:
         return []
     lines = [f"        {line}" for line in flag_lines(file, failing[0].get("flags", ()))]
+    if passing and all("error" in case for case in passing):
+        lines.append(f"      nothing is answered rightly: the {len(passing)} that pass are refused")
     shared = in_common(failing, passing)
     if shared:
         said = ", ".join(f"{mark} ({_of(count, len(passing))})" for mark, count in shared)

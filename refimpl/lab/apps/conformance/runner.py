@@ -187,7 +187,7 @@ def judge(file, case, answer):
         return SKIP, short(answer["skip"]), False
     wanted = f"want error {case['error']!r}" if "error" in case else "want a result"
     if "fault" in answer:
-        return DIFFERS, f"{wanted}, got {short(answer['fault'])}", False
+        return DIFFERS, f"{wanted}, got a fault: {short(answer['fault'])}", False
     if "error" in case or "error" in answer:
         if answer.get("error") == case.get("error"):
             return PASS, "", False
