@@ -120,7 +120,7 @@ def test_every_lookup_and_why():
 
 
 def test_an_entry_that_is_too_old_is_marked():
-    """Node 2's in iteration 3, in the map and at its slot, until its slot is given up and written anew."""
+    """Node 2's in iteration 3, in the map and at its slot, until that is given up for a new one."""
     marks = {}
     for step, table in states("cache", "map"):
         i = state("cache", "counters", step)["iteration"]

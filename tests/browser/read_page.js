@@ -88,6 +88,7 @@
       code: document.getElementById("code").clientHeight,
       panels: pane.clientHeight,
       sideways: pane.scrollWidth - pane.clientWidth,
+      code_sideways: document.getElementById("code").scrollWidth - document.getElementById("code").clientWidth,
     },
     changed_visible: changed.length === 0 || changed.some((node) => meets(node, pane)),
     is_wide: document.documentElement.scrollWidth > window.innerWidth,

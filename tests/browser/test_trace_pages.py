@@ -369,7 +369,7 @@ def test_a_phone_shows_every_step(opened, name, width):
         assert seen["current_begins_in_view"] and seen["controls_visible"], f"step {i + 1}"
         assert seen["said_fits"] and seen["panes"]["code"] >= 90 and seen["panes"]["panels"] >= 180
         assert seen["changed_visible"], f"step {i + 1}"
-    assert seen["panes"]["sideways"] <= 1
+        assert seen["panes"]["sideways"] <= 1 and seen["panes"]["code_sideways"] <= 1
     page.is_quiet()
 
 

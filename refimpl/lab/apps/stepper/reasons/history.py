@@ -101,7 +101,9 @@ ITERATION: Table = {
         "slots[l] = cache": of_found,
         "live = gnn": of_pruned,
         "normal = (None": of_normal,
-        "H = [load": lambda mfg, V: f"{len(V[0])} of {len(mfg.nodes[0])}: {named('node', V[0])}",
+        "H = [load": lambda mfg, V: (
+            f"features of {len(V[0])} inputs out of {len(mfg.nodes[0])}: {named('node', V[0])}"
+        ),
         "for l in range(1": lambda l, taken: f"layer {l}" if taken else "",
         "h_cache =": of_read,
         "h_normal =": lambda l, V, normal: f"layer {l}: {named('node', V[l][normal[l]])} computed",
