@@ -215,6 +215,14 @@ def test_a_program_that_is_lost_is_started_again_for_the_next_kernel(reply, time
     assert status == 1
 
 
+def test_the_table_says_what_a_lost_case_cost():
+    fatal = ({**CASE, "id": name, "args": {"x": 2}} for name in "abc")
+    files = [vector(*fatal)]
+    lines = report.table(run(answering(DIES), files, timeout=SLOW), files)
+    assert "      a: the program ended with status 4 (2 not run after it)" in lines
+    assert "--show common/mix/a shows the case, and the answer beside the right one" in lines
+
+
 def test_a_program_is_not_started_for_ever(tmp_path):
     starts = tmp_path / "starts"
     command = answering(

@@ -60,7 +60,7 @@ def _verdict(verdicts):
     for v in verdicts:
         if v.verdict in (DIFFERS, LOST):
             after = kinds.count(NOT_RUN)
-            rest = f" ({after} cases after it are not run)" if after else ""
+            rest = f" ({after} not run after it)" if after else ""
             return v.verdict, f"{v.case}: {v.difference}{rest}"
     if NOT_RUN in kinds:
         why = next((v.difference for v in verdicts if v.difference), "")
