@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from docs_ext import DOCS  # also lets docs/_ext be imported
 
-playground = importlib.import_module("playground")
+bundling = importlib.import_module("bundle")
 FOLDER = DOCS / "playground"
 OLDEST_NODE = 18
 

@@ -12,6 +12,7 @@ SIZES = re.compile(r"\\[bB]igg?[lr]?(?![A-Za-z])")  # of brackets: MathML stretc
 
 LEGIBLE = (  # a prime; and a bar that does not touch its letter where no font for formulas is there
     (">'<", ">\u2032<"),
+    ("\u29f5", "\u2216"),  # a backslash that fonts have
     ("\u02c9", "\u00af"),
     ('<mover accent="true">', "<mover>"),
 )

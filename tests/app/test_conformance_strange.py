@@ -231,4 +231,4 @@ def test_a_program_that_was_lost_too_often(tmp_path):
     found = run(command, files(runner.MOST_LOST + 2), timeout=SLOW)
     assert found.verdicts[-2].difference == "not started again: it was lost 4 times"
     table = report.table(found, files(runner.MOST_LOST + 2))
-    assert table[-3].endswith("not run, not started again: it was lost 4 times")
+    assert any(one.endswith("not run, not started again: it was lost 4 times") for one in table)

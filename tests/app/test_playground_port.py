@@ -10,7 +10,7 @@ import pytest
 from docs_ext import paper_lines
 from hypothesis import given
 from hypothesis import strategies as st
-from playground_port import FOLDER, node, playground
+from playground_port import FOLDER, bundling, node
 from strategies import KEYS, directed_graphs, graphs, sampler_options
 
 import refimpl
@@ -212,7 +212,7 @@ def test_marks_of_the_papers_lines_are_those_of_the_reference(path):
 
 
 def test_the_script_is_small_and_puts_text_in_as_text():
-    script = playground.bundle()
+    script = bundling.bundle()
     assert 50_000 < len(script.encode()) < MOST_BYTES
     forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|\bdocument\.write|\beval\(|\bFunction\("
     forbidden += r"|\bfetch\(|XMLHttpRequest|WebSocket|\bimport\(|\bstyle[:=]"
@@ -220,11 +220,11 @@ def test_the_script_is_small_and_puts_text_in_as_text():
 
 
 def test_each_module_stands_before_those_that_import_it():
-    order = re.findall(r"^// (\S+\.mjs)$", playground.bundle(), re.M)
-    assert len(order) == len(set(order)) and order[-1] == playground.ENTRY
+    order = re.findall(r"^// (\S+\.mjs)$", bundling.bundle(), re.M)
+    assert len(order) == len(set(order)) and order[-1] == bundling.ENTRY
     for path in order:
-        for found in playground.IMPORT.finditer((FOLDER / path).read_text()):
-            assert order.index(playground._target(path, found[2])) < order.index(path)
+        for found in bundling.IMPORT.finditer((FOLDER / path).read_text()):
+            assert order.index(bundling._target(path, found[2])) < order.index(path)
     assert all(a != b for a, b in pairwise(order))
 
 
@@ -242,6 +242,6 @@ def test_each_module_stands_before_those_that_import_it():
 def test_what_cannot_be_put_together_is_refused(tmp_path, monkeypatch, files, said):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(playground, "FOLDER", tmp_path)
+    monkeypatch.setattr(bundling, "FOLDER", tmp_path)
     with pytest.raises(ValueError, match=said):
-        playground.bundle("a.mjs")
+        bundling.bundle("a.mjs")

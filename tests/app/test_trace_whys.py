@@ -160,7 +160,7 @@ def test_each_choice_of_the_frontier_is_as_it_says():
     assert whys("frontier", "FS = main") == [
         f"m = 2 of 6 nodes, none twice: roots {listed(roots())}"
     ]
-    steps = [f"step {i + 1} of n − m = 4" for i in range(4)]
+    steps = [f"step {i} of n − m = 4, from 0 on" for i in range(4)]
     assert whys("frontier", "for _ in") == [*steps, "all n − m = 4 steps are made"]
 
 

@@ -23,7 +23,7 @@ def of_next_step(n, m, popped, taken):
     """Say which step begins."""
     if not taken:
         return f"all n − m = {n - m} steps are made"
-    return f"step {len(popped) + 1} of n − m = {n - m}"
+    return f"step {len(popped)} of n − m = {n - m}, from 0 on"
 
 
 ROOTS: Lines = {
