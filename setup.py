@@ -97,14 +97,13 @@ class BuildExt(build_ext):
             compile_args += ["-Wno-unused-function"]
             if self.works([f"-march={ARCH}"]):
                 compile_args += [f"-march={ARCH}"]
+            in_place = self.editable_mode or self.inplace  # perf shows names in a checkout
+            if not in_place and SANITIZE == "0" and self.works([], ["-Wl,-s"]):
+                link_args += ["-Wl,-s"]
         if SANITIZERS[SANITIZE]:  # and what is undefined ends the program
             link_args += [f"-fsanitize={SANITIZERS[SANITIZE]}", "-fno-sanitize-recover=all"]
             compile_args += [*link_args, "-fno-omit-frame-pointer", "-g", "-O1"]
             compile_args += ["-fno-wrapv"]  # else Python's own -fwrapv defines a signed overflow
-        elif not self.editable_mode and self.works(
-            [], ["-Wl,-s"]
-        ):  # in a checkout perf shows names
-            link_args += ["-Wl,-s"]
         if OPENMP != "off":
             if self.works(*openmp):
                 compile_args, link_args = compile_args + openmp[0], link_args + openmp[1]

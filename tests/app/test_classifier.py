@@ -125,5 +125,12 @@ def test_what_it_refuses(gnn, data):
     classifier = gnn.NodeClassifier(**SETTINGS).fit(*fit)
     with pytest.raises(ValueError, match="graph and X must be given together"):
         classifier.predict(data.graph)
-    with pytest.raises(ValueError, match=r"y must have shape \(200,\), got \(3,\)"):
-        classifier.score(data.labels[:3])
+    for wrong in (data.labels[:3], np.tile(data.labels, 2)):
+        with pytest.raises(ValueError, match=r"y must have shape \(200,\), got"):
+            classifier.score(wrong, nodes=[7])
+    with pytest.raises(ValueError, match="nodes"):
+        classifier.score(data.labels, nodes=[200])
+    with pytest.raises(ValueError, match="train must have at least one node"):
+        gnn.NodeClassifier(**SETTINGS).fit(*fit, train=[])
+    with pytest.raises(TypeError, match="y must hold classes of one kind"):
+        gnn.NodeClassifier(**SETTINGS).fit(*fit[:2], np.array(["a", 1] * 100, object))

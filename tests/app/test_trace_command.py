@@ -71,6 +71,7 @@ def test_the_command_lists_what_there_is(trace, tmp_path):
         (["--list", "frontier"], "--list takes no ALGORITHM"),
         (["--list", "--out", "page.html"], "--list takes no --out"),
         (["--list", "--seed", "0"], "--list takes no --seed"),
+        (["transpose", "--seed", "5"], "nothing in transpose is random: it takes no --seed"),
         (["frontier", "--sed", "1"], "unrecognized arguments"),
     ],
 )

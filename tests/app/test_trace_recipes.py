@@ -82,6 +82,12 @@ def test_a_recording_is_small_and_fills_every_panel(name):
     assert all(len(found) > 1 for found in recording.states.values())
 
 
+@pytest.mark.parametrize("name", [name for name, one in RECIPES.items() if one.seed is not None])
+def test_another_seed_is_another_run(name):
+    recipe = RECIPES[name]
+    assert recipe.record(recipe.seed + 1).states != recipe.record().states
+
+
 def test_every_statement_is_run():
     """But those that raise, and those of `NOT_RUN`; a line of the papers always is.
 

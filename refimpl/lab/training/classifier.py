@@ -106,6 +106,8 @@ class NodeClassifier:
         config = config_from(self.settings)
         graph = graph if isinstance(graph, Graph) else as_graph(graph)
         train, val = _split(graph.n, train, val)
+        if not train.size:
+            raise ValueError("train must have at least one node")
         known = np.union1d(train, val)
         labels, names = _encoded(_check.array("y", y), known, graph.n)
         split = {"train": train, "val": val, "test": val[:0]}  # of others no label is known
@@ -182,9 +184,10 @@ class NodeClassifier:
         float
         """
         found, y = self.predict(graph, X, nodes=nodes), _check.array("y", y)
-        wanted = y if nodes is None else y[np.asarray(nodes)]
-        if wanted.shape != found.shape:
-            raise ValueError(f"y must have shape {found.shape}, got {wanted.shape}")
+        n = len(self.X_ if X is None else X)
+        if y.shape != (n, *found.shape[1:]):
+            raise ValueError(f"y must have shape {(n, *found.shape[1:])}, got {y.shape}")
+        wanted = y if nodes is None else y[_check.ids("nodes", nodes, 0, n, np.int64)]
         if found.ndim == 2:
             return float(self.gnn.metrics.f1_micro(wanted, found))
         return float(np.mean(wanted == found)) if found.size else float("nan")
@@ -228,7 +231,10 @@ def _encoded(y, known, n):
         return rows, np.arange(y.shape[1])
     if y.dtype.kind not in "iubUSO":
         raise TypeError(f"y must hold integers, text or booleans, got dtype {y.dtype}")
-    names, found = np.unique(y[known], return_inverse=True)
+    try:
+        names, found = np.unique(y[known], return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"y must hold classes of one kind: {error}") from error
     labels = np.full(n, -1, np.int64)
     labels[known] = found
     return labels, names

@@ -252,10 +252,12 @@ def _leave(number, frame):
 
 
 def _show(*lines):
-    """Print lines that hold a program's text; letters that the terminal has not are escaped."""
+    """Print lines that hold a program's text; letters that the terminal has not are escaped, and
+    those that would move its cursor are shown as �."""
     encoding = sys.stdout.encoding or "utf-8"
     for line in lines:
-        print(line.encode(encoding, "backslashreplace").decode(encoding))
+        shown = "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in line)
+        print(shown.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _check_report(name):

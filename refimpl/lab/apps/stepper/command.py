@@ -55,6 +55,8 @@ def run(arguments):
         return _show(known)
     recipe = _find(known, arguments["algorithm"])
     seed, out = arguments["seed"], arguments["out"]
+    if seed is not None and recipe.seed is None:
+        raise UserError(f"nothing in {recipe.name} is random: it takes no --seed")
     out = Path(f"{recipe.name}.html" if out is None else out)
     if seed is not None and not 0 <= seed < 2**64:
         raise UserError(f"--seed must be in [0, 2**64), got {seed}")

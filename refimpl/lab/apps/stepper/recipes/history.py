@@ -92,6 +92,7 @@ def view_cache(stack):
 
 CACHE = Recipe(
     name="cache",
+    seed=None,
     title="A cache of embeddings and features",
     algorithms=("vldb24:1",),
     functions={

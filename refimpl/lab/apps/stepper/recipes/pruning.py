@@ -172,6 +172,7 @@ def flow_panel(mfg):
 
 PRUNING = Recipe(
     name="pruning",
+    seed=None,
     title="Pruning below cached embeddings",
     algorithms=("vldb24:1",),
     functions={

@@ -85,6 +85,7 @@ def view_transpose(stack):
 
 TRANSPOSE = Recipe(
     name="transpose",
+    seed=None,
     title="Transpose by permuting values",
     algorithms=("jpdc21:6",),
     functions={
@@ -282,6 +283,7 @@ def _values(X, Y, outer, part, u):
 
 PARTITION = Recipe(
     name="partition",
+    seed=None,
     title="Feature propagation in parts",
     algorithms=("jpdc21:7", "ipdps19:6"),
     functions={
