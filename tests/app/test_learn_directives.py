@@ -1,5 +1,6 @@
 """The directives `drawing`, `paper-beside-code` and `fold`: what they write and refuse."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -92,3 +93,18 @@ def test_a_fold_is_closed_and_holds_what_it_is_given(build):
     assert messages == ""
     assert '<details class="folded"><summary>More &amp; more</summary>' in html
     assert "<em>words</em>" in html and "<details open" not in html
+
+
+@pytest.mark.parametrize(
+    ("tex", "names"),
+    [
+        (r"\tilde h_u", ["msub", "mover", "mi", "mo", "mi"]),
+        (r"{\tilde h}_u^{(l)}", ["msubsup", "mover", "mi", "mo", "mi", "mrow", "mo", "mi", "mo"]),
+        (r"\sum_{v \in V}", ["munder", "mo", "mrow", "mi", "mo", "mi"]),  # a limit stays below
+        (r"p_{grad}", ["msub", "mi", "mi"]),
+    ],
+)
+def test_scripts_stand_behind_a_letter_with_a_mark(tex, names):
+    mathml, nodes = importlib.import_module("mathml"), importlib.import_module("docutils.nodes")
+    tree = ElementTree.fromstring(mathml.mathml(nodes.math("", tex), as_block=False))
+    assert [part.tag.rpartition("}")[2] for part in tree.iter()][1:] == names
