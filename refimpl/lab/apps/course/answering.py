@@ -196,8 +196,10 @@ def serve(name, path, seconds):
 
     def late(question):
         with writing:
-            write(question, {"fault": "late", "late": line_now(place)})
-            os._exit(3)
+            try:
+                write(question, {"fault": "late", "late": line_now(place)})
+            finally:  # where nobody listens any more, too
+                os._exit(3)
 
     answering = None
     for line in questions:
