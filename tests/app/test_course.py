@@ -132,8 +132,6 @@ def test_hints_and_pointers_are_there(name):
 
 def test_each_is_explained_on_a_page():
     pages = {exercise.page for exercise in EXERCISES.values()}
-    if (DOCS / "learn" / "fresh.md").is_file():  # one page, where there are to be three
-        pages = {page for page in pages if "fresh_" not in page}
     assert len(pages) >= 6
     assert [page for page in pages if not (DOCS / f"{page}.md").is_file()] == []
 
@@ -181,8 +179,13 @@ def test_two_mistakes_at_once_are_not_taken_for_one():
 
 def test_one_case_can_be_asked_alone():
     exercise = find("below")
-    found, *_ = checked(exercise, exercise.code, only="true_n")
-    assert (found.ordinary, len(found.refusals)) == ([], 1)
+    found, said, _ = checked(exercise, exercise.code, only="true_n")
+    assert (found.ordinary, len(found.refusals)) == ([], 1) and telling.is_passed(found)
+    assert said == "below.py: the bad argument of case true_n is refused."
+    text = exercise.code.replace("or isinstance(n, bool)", "")
+    found, said, _ = checked(exercise, text, only="true_n")
+    assert not telling.is_passed(found) and "not refused as it should be: k = 1, c = 0, " in said
+    assert said.endswith("n = true: TypeError wanted, an answer came")
     found, *_ = checked(exercise, exercise.code, only="ten")
     assert len(found.ordinary) == 1 and not found.refusals
 
@@ -202,6 +205,41 @@ def test_bad_arguments_can_be_asked_in_any_exercise():
     exercise = find("floyd")
     found, said, _ = checked(exercise, exercise.code, errors=True)
     assert not telling.is_passed(found) and "f = true: TypeError wanted" in said
+
+
+def test_bad_arguments_are_offered_only_where_there_are_some():
+    assert "--errors asks them" in checked(find("floyd"), find("floyd").code)[1]
+    for more in ({}, {"errors": True}):
+        found, said, _ = checked(find("policy"), find("policy").code, **more)
+        assert said.endswith(f"all {len(found.ordinary)} of {len(found.ordinary)} cases pass.")
+
+
+WITHOUT_FORM = {
+    "object()": "an object, which cannot be compared",
+    "(x for x in ())": "a generator, which cannot be compared",
+    "1j": "a complex, which cannot be compared",
+    "int": "a type, which cannot be compared",
+    "10**5000": "an int of too many digits",
+    "[object()]": "a list with something in it that cannot be compared",
+    "__import__('numpy').array(['a'])": "an array of <U1, which cannot be compared",
+    "__import__('numpy').array([object()])": "an array of object, which cannot be compared",
+}
+
+
+@pytest.mark.parametrize("value", WITHOUT_FORM)
+@pytest.mark.parametrize("name", EXERCISES)
+def test_an_answer_without_a_form_is_given_no_false_reason(name, value):
+    """That no mistake answers so is known: each returns numbers, or raises."""
+    exercise = EXERCISES[name]
+    tree = ast.parse(exercise.code)
+    (function,) = [x for x in tree.body if getattr(x, "name", "") == exercise.function]
+    if isinstance(function, ast.ClassDef):
+        pytest.skip("its methods return what is compared")
+    function.body = ast.parse(f"return {value}").body
+    found, said, _ = checked(exercise, ast.unparse(tree))
+    assert f"your code returned {WITHOUT_FORM[value]}: return " in said
+    assert "the same comes out" not in said and " at 0x" not in said
+    assert same_as_mistakes(exercise, Answering(exercise, ast.unparse(tree), "x"), found) == []
 
 
 def test_a_walk_is_shown_step_by_step_where_the_student_looks():

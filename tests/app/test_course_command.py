@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -17,7 +18,6 @@ pytestmark = pytest.mark.runs
 
 UNIFORM = find("uniform").code
 BODY = "    if not isinstance(c, int):\n"
-NICE = "raise SystemExit"
 
 
 @pytest.fixture(autouse=True)
@@ -133,6 +133,28 @@ def test_one_case_and_another_name(capsys):
     assert status == 0 and "mine.py: all 1 of 1 cases pass." in out and "Passed" not in out
 
 
+def test_a_bad_argument_that_is_asked_alone(capsys):
+    status, out, _ = checks(capsys, find("below").code, "below", "--case", "zero")
+    assert (status, out) == (0, "below.py: the bad argument of case zero is refused.")
+
+
+def test_what_has_passed_is_kept_in_mind(capsys):
+    """Whatever else is asked of the file, or of another."""
+    assert checks(capsys, find("below").code, "below")[0] == 0
+    Path("below2.py").write_text(find("below").code.replace("draw * n", "draw * n + 1"))
+    assert typed(capsys, "check", "below2.py", "--exercise", "below")[0] == 1
+    assert typed(capsys, "check", "below.py", "--case", "ten")[0] == 0
+    assert "(passed)" in typed(capsys, "list")[1]
+    Path("below.py").unlink()
+    assert checks(capsys, find("floyd").code, "floyd")[0] == 0
+    assert typed(capsys, "check", "floyd.py", "--errors")[0] == 1
+    assert "(passed)" in typed(capsys, "list")[1]
+    Path("mine.py").write_text(find("mix").code)
+    Path("mix.py").write_text(find("mix").template)
+    assert typed(capsys, "check", "mine.py", "--exercise", "mix")[0] == 0
+    assert typed(capsys, "list")[1].count("passed") == 1
+
+
 def test_a_folder_in_the_place_of_a_file(capsys, folder):
     (folder / "uniform.py").mkdir()
     status, _, err = typed(capsys, "check", "uniform.py")
@@ -157,6 +179,9 @@ def test_a_folder_in_the_place_of_a_file(capsys, folder):
         (b"x = 1\n\x00", "is not Python yet"),
         ("x = [" * 300, "is not Python yet"),
         ("input()\n", "cannot be loaded: EOFError in line 1"),
+        ("print('hello')\n", "has no function called uniform"),
+        ("print('hello')\n1 / 0\n", "cannot be loaded: ZeroDivisionError in line 2"),
+        ("class E(BaseException): pass\nraise E\n", "cannot be loaded: E in line 2."),
     ],
 )
 def test_files_that_cannot_be_used(text, said, capsys):
@@ -179,14 +204,17 @@ def test_files_that_cannot_be_used(text, said, capsys):
         ("return uniform(k, c)", "The function calls itself without an end"),
         ("return", "Yours is None: is a `return` missing"),
         ("return {1, 2}", "your code returned a set, which cannot be compared"),
-        ("return object()", "your code returned a object, which cannot be compared"),
+        ("return object()", "your code returned an object, which cannot be compared"),
         ("return 'a'", "differs: want 0.3500795420214081, yours is a"),
         ("return [0.5]", "Yours is a list, and a single number is wanted"),
         ("return 1j", "your code returned a complex, which cannot be compared"),
         ("yield 1", "your code returned a generator, which cannot be compared"),
+        ("import numpy; return numpy.array(1.5)", "want 0.35008 yours 1.5 (float64)"),
+        ("import numpy; return numpy.array(True)", "want 0.35008 yours True (bool)"),
         ("x = [0] * 10**13", "It asks for more memory than there is"),
         ("nothing", "your code raised NameError in line 25"),
         ("class E(Exception): __str__ = None\n    raise E", "your code raised E in line 26"),
+        ("class E(BaseException): pass\n    raise E", "your code raised E in line 26"),
         ("import sys; sys.stdout.close(); sys.stdin.close(); 1 / 0", "raised ZeroDivisionError"),
         ("import os; os.close(1); os.close(0); 1 / 0", "raised ZeroDivisionError"),
     ],
@@ -195,6 +223,24 @@ def test_functions_that_misbehave(code, said, capsys):
     status, out, err = checks(capsys, with_body(code), "uniform", "--timeout", "2")
     assert (status, err) == (1, "") and said in out, out
     assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("name", ["cache_lookup", "pick_without_replacement"])
+@pytest.mark.parametrize("value", ["1.5", "1", "True", "0, 'uint8'"])
+def test_an_array_without_an_axis_is_told_as_one_number(name, value, capsys):
+    text = f"import numpy as np\n{find(name).code}"
+    text = re.sub(r"^    return ", f"    return np.array({value})\n    return ", text, flags=re.M)
+    status, out, err = checks(capsys, text, name)
+    assert (status, err) == (1, "")
+    assert "Yours is a single number, and an array is wanted." in out, out
+
+
+def test_functions_that_catch_all_arguments(capsys):
+    text = UNIFORM.replace("def uniform(k, c):", "def uniform(*a, **k):\n    c, k = k['c'], k['k']")
+    assert checks(capsys, text)[0] == 0
+    text = UNIFORM.replace("def uniform(k, c):", "def uniform(*a):")
+    out = checks(capsys, text)[1]
+    assert "TypeError" in out and "Keep the arguments as they were" in out
 
 
 def test_arguments_with_other_names(capsys):
@@ -212,6 +258,16 @@ def test_what_is_printed_is_shown_with_the_case_alone(capfd):
     assert main(["exercise", "check", "uniform.py"]) == 1
     out, err = capfd.readouterr()
     assert "What your code printed\n  c is 0\n" in out and err == ""
+
+
+def test_a_file_may_print_while_it_is_loaded(capsys):
+    status, out, _ = checks(capsys, f"print('hello')\n{UNIFORM}")
+    assert status == 0 and "all 6 of 6 cases pass" in out
+
+
+def test_tabs_are_printed_as_columns(capsys):
+    out = checks(capsys, with_body("print('k\\tc'); return 0"))[1]
+    assert "What your code printed k c" in out and "\N{REPLACEMENT CHARACTER}" not in out
 
 
 def test_much_that_is_printed_is_cut(capsys):
@@ -276,6 +332,23 @@ def test_nothing_that_is_started_outlives_the_check(capsys, folder):
     assert not left
 
 
+def test_a_check_that_is_ended_takes_its_process_along(folder):
+    if not Path("/proc/self/cmdline").exists():
+        pytest.skip("no list of processes")
+    Path("uniform.py").write_text(
+        f"import os\nopen('pid', 'w').write(str(os.getpid()))\n{with_body('while True: pass')}"
+    )
+    words = "-m", "refimpl", "exercise", "check", "uniform.py", "--timeout", "60"
+    with subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL) as run:
+        end = time.monotonic() + 60
+        while not (Path("pid").is_file() and Path("pid").read_text()) and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        run.terminate()
+        assert run.wait(60) == 128 + signal.SIGTERM
+    assert not _has(Path("/proc") / Path("pid").read_text() / "cmdline", b"uniform.py")
+
+
 def _has(path, word):
     try:
         return word in path.read_bytes()
@@ -297,6 +370,22 @@ def test_the_stepper_of_the_case_is_written_at_its_step(capsys, monkeypatch, fol
         "no browser could be opened; the address is file://"
         in checks(capsys, text, "frontier", "--open")[2]
     )
+
+
+def test_a_stepper_that_cannot_be_written_is_noted(capsys, folder):
+    text = find("frontier").code.replace('side="right"', 'side="left"')
+    (folder / "frontier_stepper.html").mkdir()
+    status, out, err = checks(capsys, text, "frontier")
+    assert status == 1 and "in step 3 another node leaves" in out
+    assert err.startswith("note: the stepper of this case could not be written: frontier_stepper")
+
+
+def test_a_path_does_not_steer_the_terminal(capsys, folder):
+    (folder / "\x1b[2J").mkdir()
+    path = folder / "\x1b[2J" / "frontier.py"
+    path.write_text(find("frontier").code.replace('side="right"', 'side="left"'))
+    status, out, err = typed(capsys, "check", str(path))
+    assert status == 1 and "Step through this case" in out and "\x1b" not in out + err
 
 
 def test_a_stepper_of_another_run_is_named_where_there_is_none_of_the_case(capsys):

@@ -164,7 +164,7 @@ def _conformance(arguments, impl):
         if only_copy:
             return 0
     limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
-    with _asking(package, arguments["cmd"]), _ended_in_order():
+    with _asking(package, arguments["cmd"]), ended_in_order():
         found = runner.run(command, files, **limits)
     if found.lost is None:
         kit = f"minibatch-gnn {report.kit_version()}, {vectors.FORMAT}"
@@ -190,7 +190,7 @@ def _show_case(arguments):
     limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
     with _asking(package, command):
         try:
-            with _ended_in_order():
+            with ended_in_order():
                 answer = runner.ask_one(_command(package, command), file, case, **limits)
             verdict, *_ = runner.judge(file, case, answer)
             lines = showing.answer_lines(file, case, answer)
@@ -232,7 +232,7 @@ def _asking(package, command):
 
 
 @contextmanager
-def _ended_in_order():
+def ended_in_order():
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does: the program does not outlive it."""
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     numbers = [n for n in map(signal.Signals.__getitem__, names) if signal.getsignal(n) == DEFAULT]

@@ -5,12 +5,15 @@ what, what was printed, which arguments were changed, and which line still ran w
 """
 
 import contextlib
+import inspect
 import io
 import json
 import os
 import sys
 import threading
 from pathlib import Path
+
+import numpy as np
 
 from refimpl.lab.apps.conformance.encode import decode, dumps, encode
 from refimpl.lab.apps.conformance.vectors import apply
@@ -56,7 +59,7 @@ class Code:
             return
         try:
             exec(code, self.functions)
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
+        except BaseException as error:
             self.trouble = what_went_wrong(error, place)
 
 
@@ -125,28 +128,49 @@ def called(function, question, place):
     before = {name: encode(args[name]) for name in kept}
     states = look.watch()
     try:
-        result = apply(function, args)
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        result = apply(_by_name(function, args), args)
+    except BaseException as error:
         return what_went_wrong(error, place)
     found: dict = {"touched": [name for name in kept if _encoded(args[name]) != before[name]]}
     answer = _encoded(result)
     if answer is UNKNOWN:
-        kind = type(result).__name__
-        return {**found, "fault": f"returned a {kind}", "returned": kind}
+        kind = _kind(result)
+        return {**found, "fault": f"returned {kind}", "returned": kind}
     found["result"] = answer
     if question.get("writes"):
         found["changed"] = {name: encode(args[name]) for name in question["writes"]}
     return {**found, "states": states} if states else found
 
 
+def _by_name(function, args):
+    """Return a function that takes all of `args` by name, where it is a "*" that catches others."""
+    parameters = inspect.signature(function).parameters.values()
+    if all(one.name in args for one in parameters if one.kind is one.VAR_POSITIONAL):
+        return function
+    return lambda **named: function(**named)
+
+
 UNKNOWN = object()
+
+
+def _kind(value):
+    """Return in words what an answer is that has no JSON form."""
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}, which cannot be compared"
+    name = type(value).__name__
+    named = f"a{'n' if name[:1].lower() in tuple('aeiou') else ''} {name}"
+    if isinstance(value, int):
+        return f"{named} of too many digits"
+    if isinstance(value, list | tuple | dict):
+        return f"{named} with something in it that cannot be compared"
+    return f"{named}, which cannot be compared"
 
 
 def _encoded(value):
     """Return the JSON value, or `UNKNOWN` of what has none."""
     try:
         return encode(value)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # attributes of a student's object may raise anything
         return UNKNOWN
 
 
@@ -172,8 +196,10 @@ def serve(name, path, seconds):
 
     def late(question):
         with writing:
-            write(question, {"fault": "late", "late": line_now(place)})
-            os._exit(3)
+            try:
+                write(question, {"fault": "late", "late": line_now(place)})
+            finally:  # where nobody listens any more, too
+                os._exit(3)
 
     answering = None
     for line in questions:

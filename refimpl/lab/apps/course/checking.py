@@ -164,6 +164,7 @@ def check(exercise, asker, *, only=None, errors=False):
     file = questions_of(exercise, only)
     found = Checked(file, [], [])
     trouble = asker.ask({"load": True}, 0)
+    trouble.pop("printed", None)  # a file may print while it is loaded
     if trouble:
         return found._replace(trouble=trouble)
     for case in (case for case in file["cases"] if "error" not in case):
@@ -220,6 +221,11 @@ def _kind(verdict, case, answer):
     return FAULT if "raised" in answer else WRONG
 
 
+def has_other_answer(outcome):
+    """Whether there is an answer that can be compared, and another is wanted."""
+    return outcome.kind == WRONG and "result" in outcome.answer
+
+
 def is_walk(outcome):
     """Whether the right answer is a sample, made step by step."""
     result = outcome.case.get("result")
@@ -268,7 +274,8 @@ def _answers_so(exercise, asker, checked, number, ours):
     if "result" not in ours.answer or "result" not in theirs.answer:
         if ours.answer.get("raised") == "MemoryError":
             return theirs.answer.get("raised") == "MemoryError"
-        return all(ours.answer.get(part) == theirs.answer.get(part) for part in ("raised", "text"))
+        said = "result", "raised", "text", "returned", "fault"
+        return all(ours.answer.get(part) == theirs.answer.get(part) for part in said)
     parts = "result", "changed", *(["states"] if framed else [])
     case = {name: theirs.answer[name] for name in parts if name in theirs.answer}
     plain = {name: ours.answer[name] for name in case if name in ours.answer}

@@ -5,6 +5,7 @@ import webbrowser
 from pathlib import Path
 
 from refimpl._files import replacing
+from refimpl.lab.apps.conformance.command import ended_in_order
 from refimpl.lab.apps.course import done, telling
 from refimpl.lab.apps.course.checking import (
     EMPTY,
@@ -182,14 +183,15 @@ def _check(arguments):
         raise UserError(f"--case must be one of {known}, got {only!r}")
     with user_errors():
         text = path.read_bytes()
-    with Subprocess(exercise, path, arguments["timeout"]) as asker:
+    with ended_in_order(), Subprocess(exercise, path, arguments["timeout"]) as asker:
         errors = arguments["errors"] or only is not None
         checked = check(exercise, asker, only=only, errors=errors)
         alike = same_as_mistakes(exercise, asker, checked)
     _show(*telling.told(exercise, str(path), checked, alike))
     passed = telling.is_passed(checked)
-    if only is None:
-        done.note(path.parent, exercise.name, text if passed else None)
+    if only is None and path.name == f"{exercise.name}.py":
+        asked = checked if exercise.refuses else checked._replace(refusals=[])  # but for --errors
+        done.note(path.parent, exercise.name, text if telling.is_passed(asked) else None)
     if checked.failed and checked.shown.kind != EMPTY:
         _write_stepper(exercise, checked, path, arguments["open"])
     if passed and only is None:
@@ -212,17 +214,23 @@ def _write_stepper(exercise, checked, path, opened):
         return
     html, step = found
     page = path.with_name(f"{exercise.name}_stepper.html")
-    with user_errors(), replacing(page) as file:
-        file.write(html.encode())
+    try:
+        with replacing(page) as file:
+            file.write(html.encode())
+    except OSError as error:
+        _show(f"note: the stepper of this case could not be written: {error}", file=sys.stderr)
+        return
     address = f"{page.resolve().as_uri()}#{step}"
-    print(f"Step through this case in the reference: {page}, step {step}")
+    _show(f"Step through this case in the reference: {page}, step {step}")
     if opened and not webbrowser.open(address):
         print(f"note: no browser could be opened; the address is {address}", file=sys.stderr)
 
 
-def _show(*lines):
+def _show(*lines, file=None):
     """Print lines that may hold a student's text; letters that the terminal has not are escaped."""
-    encoding = sys.stdout.encoding or "utf-8"
+    file = file or sys.stdout
+    encoding = file.encoding or "utf-8"
     for line in lines:
-        shown = "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in line)
-        print(shown.encode(encoding, "backslashreplace").decode(encoding))
+        letters = line.expandtabs()
+        shown = "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in letters)
+        print(shown.encode(encoding, "backslashreplace").decode(encoding), file=file)

@@ -85,9 +85,9 @@ def is_list(value):
 
 
 def items(value):
-    """Return the items of a list, or of an array, or []."""
+    """Return the items of a list, or of an array, or []; the number alone where it has no axis."""
     if is_array(value):
-        return np.reshape(np.array(value["data"], object), value["shape"]).tolist()
+        return np.reshape(np.array(value["data"], object), value["shape"] or -1).tolist()
     return value if is_list(value) else []
 
 

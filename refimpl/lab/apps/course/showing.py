@@ -122,7 +122,7 @@ def beside(found, indent="  "):
     want, got = found.want, found.got
     if got is MISSING:
         return [*lines, f"{indent}  want   {described(want)[0]}", f"{indent}  yours  nothing"]
-    if not _alike(want, got):
+    if not _alike(want, got) or len(shape(want)) != len(shape(got)):
         return [*lines, *_one_above_the_other(want, got, indent)]
     if len(shape(want)) == 2 and shape(want) == shape(got) and found.place:
         return [*lines, *_matrices(want, got, found.place, indent)]

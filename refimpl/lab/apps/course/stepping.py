@@ -1,7 +1,7 @@
 """The stepper of a case: a page on which the reference runs on the question that went wrong."""
 
 from refimpl.lab.apps.conformance.encode import decode
-from refimpl.lab.apps.course.checking import WRONG, first_state, is_walk
+from refimpl.lab.apps.course.checking import first_state, has_other_answer, is_walk
 from refimpl.lab.apps.course.differences import locate
 from refimpl.lab.apps.stepper.cases import KERNELS, recipe_for
 from refimpl.lab.apps.stepper.page import page
@@ -64,7 +64,7 @@ def place_of(exercise, outcome):
     found, state = locate(outcome.case, outcome.answer, outcome.difference), first_state(outcome)
     if state is not None:  # those of a walk begin before the first step
         return left, max(state + (not is_walk(outcome)), 1)
-    if outcome.kind != WRONG or not found.place:
+    if not has_other_answer(outcome) or not found.place:
         return left, 1
     if exercise.function == "transpose_perm":  # entry j of the graph is the j-th that is placed
         return left, found.want["data"][found.place[0]] + 1

@@ -14,6 +14,7 @@ from refimpl.lab.apps.course.checking import (
     TOUCHED,
     WRONG,
     first_state,
+    has_other_answer,
     is_walk,
 )
 from refimpl.lab.apps.course.differences import MISSING, Difference, in_words, locate
@@ -67,19 +68,21 @@ def told(exercise, file, checked, alike):
         return nothing_yet(exercise, file, failed[0].answer)
     if failed:
         return [
-            _score(exercise, file, checked),
+            _score(file, checked),
             "",
             *_failure(exercise, file, checked, alike),
             *_next(exercise),
         ]
-    return [_score(exercise, file, checked), *_refusals(checked)]
+    return (
+        [_score(file, checked), *_refusals(checked)] if checked.ordinary else _alone(file, checked)
+    )
 
 
 def is_passed(checked):
     """Whether all that was asked is right."""
-    if checked.trouble is not None or checked.failed or checked.unasked or not checked.ordinary:
+    if checked.trouble is not None or checked.failed or checked.unasked or checked.accepted:
         return False
-    return not checked.accepted
+    return bool(checked.ordinary or checked.refusals)
 
 
 def nothing_yet(exercise, file, answer):
@@ -94,7 +97,7 @@ def nothing_yet(exercise, file, answer):
     return [*wrapped(text), *_next(exercise)]
 
 
-def _score(exercise, file, checked):
+def _score(file, checked):
     passed, asked = len(checked.ordinary) - len(checked.failed), len(checked.ordinary)
     left = f" {checked.unasked} more were not asked." if checked.unasked else ""
     every = "all " if passed == asked and not left else ""
@@ -117,7 +120,7 @@ def _failure(exercise, file, checked, alike):
         for reason in reasons:
             lines += wrapped(reason, "- ", "  ")
     lines += ["", "The question", *question(case["args"])]
-    if outcome.kind == WRONG and not outcome.difference.startswith("states"):
+    if has_other_answer(outcome) and not outcome.difference.startswith("states"):
         lines += ["", "The answer", *beside(locate(case, outcome.answer, outcome.difference))]
     lines += steps(outcome)
     if "working" in case:
@@ -147,10 +150,7 @@ def _what_happened(outcome):
     if "error" in case:
         return f"a {ERRORS[case['error']]} is wanted, and your code returned an answer."
     if answer.get("returned"):
-        return (
-            f"your code returned a {answer['returned']}, which cannot be compared: return "
-            f"{_wanted(case['result'])}."
-        )
+        return f"your code returned {answer['returned']}: return {_wanted(case['result'])}."
     at, _, rest = outcome.difference.partition(": ")
     state = re.fullmatch(r"states\[(\d+)\]\.(\w+).*", at)
     if state:
@@ -161,6 +161,8 @@ def _what_happened(outcome):
         which = "leaves" if step[1] == "popped" else "comes"
         return f"in step {int(step[2]) + 1} another node {which}: {rest}."
     name = at.removeprefix("result.")
+    if "{'dtype'" in rest:  # an array where a number is wanted: it is shown below
+        return f"{name} is of another kind."
     size = re.fullmatch(r"want shape \[(\d+)\], got \[(\d+)\]", rest)
     if size:
         return f"{name} has {size[2]} numbers, and {size[1]} are wanted."
@@ -197,7 +199,7 @@ def _of_answer(outcome):
         yield "It asks for more memory than there is: is something as long as an argument is large?"
     if outcome.kind == LATE:
         yield "A loop that does not end, or far more steps than the question needs."
-    if outcome.kind == WRONG and "result" in answer and not answer.get("returned"):
+    if has_other_answer(outcome):
         found = locate(outcome.case, answer, outcome.difference)
         if not (found.place and found.at.endswith(("popped", "pushed"))):  # a walk that went astray
             yield from in_words(found)
@@ -247,7 +249,7 @@ def steps(outcome):
             if got is not MISSING and got != want:
                 lines += beside(Difference(name, (), want, got))
         return lines
-    if outcome.kind != WRONG or not states:
+    if not has_other_answer(outcome) or not states:
         return []
     found = locate(case, answer, outcome.difference)
     if not sample or not found.at.endswith(("popped", "pushed")) or not found.place:
@@ -263,7 +265,9 @@ def _refusals(checked):
     """Return the lines on bad arguments, once all else is right."""
     asked, accepted = len(checked.refusals), checked.accepted
     if not asked:
-        return ["(Bad arguments are not asked in this exercise; --errors asks them, too.)"]
+        left = any("error" in case for case in checked.file["cases"])
+        said = "(Bad arguments are not asked in this exercise; --errors asks them, too.)"
+        return [said] if left else []
     if not accepted:
         return [f"Bad arguments: all {asked} are refused as they should be."]
     lines = wrapped(
@@ -276,6 +280,15 @@ def _refusals(checked):
     if len(accepted) > MOST_ACCEPTED:
         lines.append(f"  .. and {len(accepted) - MOST_ACCEPTED} more")
     return lines
+
+
+def _alone(file, checked):
+    """Return the lines on a bad argument that was asked alone."""
+    (one,) = checked.refusals
+    if not checked.accepted:
+        return wrapped(f"{file}: the bad argument of case {one.case['id']} is refused.")
+    said = f"{file}: the bad argument of case {one.case['id']} is not refused as it should be:"
+    return [*wrapped(said), *wrapped(_bad(one, {}), "  ", "      ")]
 
 
 def _usual(calls):
@@ -291,11 +304,13 @@ def _usual(calls):
 def _bad(outcome, usual):
     """Return a call with a bad argument in words: those arguments that are not as usual."""
     args = outcome.case["args"]
-    odd = [n for n in args if json.dumps(args[n]) != usual[n]] or list(args)
+    odd = [n for n in args if json.dumps(args[n]) != usual.get(n)] or list(args)
     shown = ", ".join(f"{name} = {_brief(args[name])}" for name in odd)
     answer = outcome.answer
-    came = _raised(answer) if answer.get("raised") else "an answer"
-    return f"{shown}: {ERRORS[outcome.case['error']]} wanted, {came} came"
+    came = f"{_raised(answer) if answer.get('raised') else 'an answer'} came"
+    if outcome.kind in (LATE, LOST):
+        came = answer.get("lost") or "your code still ran when its time was over"
+    return f"{shown}: {ERRORS[outcome.case['error']]} wanted, {came}"
 
 
 def _brief(value):
