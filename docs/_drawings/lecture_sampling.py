@@ -5,6 +5,7 @@ import numpy as np
 import refimpl as gnn
 from _drawings.course import dashboard_run, frontier_run
 from _drawings.frontier import draw_graph
+from _drawings.structure import timeline
 from _drawings.svg import Drawing, Panel
 from refimpl.lab.apps.stepper.course import SEED, M, N, six_nodes
 
@@ -52,32 +53,39 @@ def hops(roots=(24,), most=3):
 
 
 def board():
-    """Return the Dashboard of pins after each operation, entries in the colour of their tile."""
-    panels = []
-    for number, (name, state) in enumerate(dashboard_run("pins")):
-        nodes = state["tiles"][0]
-        panel = Panel(30 + 8 * SIDE, 108, f"Dashboard, {name}", told(name, state))
-        for k, pin in enumerate(state["DB"]):
-            kind = "gone" if pin < 0 else ("strong", "warm")[pin]
-            panel.box(
-                15 + k * SIDE, 34, SIDE, 42, kind, "" if pin < 0 else str(nodes[pin]), size=22
-            )
-            panel.words(15 + (k + 0.5) * SIDE, 92, str(k), kind="muted", size=15)
-        for k in state["probes"]:
-            panel.arrow(15 + (k + 0.5) * SIDE, 6, 15 + (k + 0.5) * SIDE, 32, "thick")
-        if number and not state["probes"] and name == "add":
-            free = state["start"][-1]
-            panel.words(15 + 4 * SIDE, 14, f"free from entry {free} on", kind="muted", size=17)
-        panels.append(panel)
+    """Return the Dashboard of pins: before each pop with its probes, and after each operation."""
+    panels, before = [], None
+    for name, state in dashboard_run("pins"):
+        if state["probes"]:
+            panels.append(entries("probe", before | {"probes": state["probes"]}))
+        panels.append(entries(name, state | {"probes": []}))
+        before = state
     return Drawing("A Dashboard of eight entries, operation after operation", panels)
+
+
+def entries(name, state):
+    """Return a panel of the entries in the colour of their tile, with an arrow at each probe."""
+    nodes = state["tiles"][0]
+    panel = Panel(30 + 8 * SIDE, 108, f"Dashboard, {name}", told(name, state))
+    for k, pin in enumerate(state["DB"]):
+        kind, node = ("gone", "") if pin < 0 else (("strong", "warm")[pin], str(nodes[pin]))
+        panel.box(15 + k * SIDE, 34, SIDE, 42, kind, node, size=22)
+        panel.words(15 + (k + 0.5) * SIDE, 92, str(k), kind="muted", size=15)
+    for k in state["probes"]:
+        panel.arrow(15 + (k + 0.5) * SIDE, 6, 15 + (k + 0.5) * SIDE, 32, "thick")
+    if name not in ("start", "probe"):
+        free = state["start"][-1]
+        panel.words(15 + 4 * SIDE, 14, f"free from entry {free} on", kind="muted", size=17)
+    return panel
 
 
 def told(name, state):
     """Return a state of the Dashboard in words."""
     nodes = state["tiles"][0]
-    entries = ", ".join("free" if pin < 0 else f"node {nodes[pin]}" for pin in state["DB"])
-    probed = f" Probes at {', '.join(map(str, state['probes']))}." if state["probes"] else ""
-    return f"After {name}: entries {entries}.{probed}"
+    owned = ", ".join("free" if pin < 0 else f"node {nodes[pin]}" for pin in state["DB"])
+    if state["probes"]:
+        return f"Entries {owned}; probes at {', '.join(map(str, state['probes']))}."
+    return f"After {name}: entries {owned}."
 
 
 def lonely():
@@ -110,9 +118,33 @@ def often_met(samples=4000):
     return Drawing("How often each node is in a sample", [panel])
 
 
+def pool_lanes():
+    """Return when subgraphs are drawn and used: in the loop, with a pool, in the background."""
+    panels, scale = [], 40
+    for size, background, title in (
+        (1, False, "draw, train, draw, train"),
+        (2, False, "a pool of 2, drawn on two processors"),
+        (2, True, "the same, while training goes on"),
+    ):
+        bars = timeline(size, background)
+        end = max(bar[2] for bar in bars)
+        drawn = ", ".join(f"{n} from {a} to {b}" for _, a, b, n, sample in bars if sample)
+        said = f"Subgraphs are drawn: {drawn}. Four steps end at {end}."
+        panel = Panel(530, 54 + 28 * size, title, said)
+        panel.words(4, 10, title, anchor="start", size=17, kind="bold")
+        for lane, a, b, number, sample in bars:
+            y = 22 + 28 * (lane - 1 if sample else size)
+            kind = "warm" if sample else "strong"
+            panel.box(4 + scale * a, y, scale * (b - a), 26, kind, str(number), size=15)
+        panel.words(10 + scale * end, 36 + 28 * size, str(end), anchor="start", size=16)
+        panels.append(panel)
+    return Drawing("Four steps, their subgraphs drawn in turn and ahead", panels)
+
+
 DRAWINGS = {
     "hops": hops,
     "board": board,
     "frontier-alone": lonely,
     "often-met": often_met,
+    "pool-lanes": pool_lanes,
 }
