@@ -1,6 +1,7 @@
 "use strict";
 // The page's side of its steppers: it tells them its theme, and brings the one into view that a link opens.
 
+const told = new WeakSet(); // windows of steppers that have said that they are there
 const frames = () => [...document.querySelectorAll("figure.stepper > iframe")];
 
 function tellTheme(target) {
@@ -9,7 +10,10 @@ function tellTheme(target) {
 }
 
 window.addEventListener("message", (event) => {
-  if (frames().some((frame) => frame.contentWindow === event.source)) tellTheme(event.source);
+  if (frames().some((frame) => frame.contentWindow === event.source)) {
+    told.add(event.source);
+    tellTheme(event.source);
+  }
 });
 new MutationObserver(() => frames().forEach((frame) => tellTheme(frame.contentWindow)))
   .observe(document.body, { attributeFilter: ["data-theme"] });
@@ -17,5 +21,11 @@ new MutationObserver(() => frames().forEach((frame) => tellTheme(frame.contentWi
 document.addEventListener("click", (event) => {
   const link = event.target.closest('a.step[target^="stepper-"]');
   const frame = link && frames().find((one) => one.name === link.target);
-  if (frame) frame.scrollIntoView({ block: "nearest" });
+  if (!frame) return;
+  frame.scrollIntoView({ block: "nearest" });
+  const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+  const step = Number(new URL(link.href).hash.slice(1));
+  if (!plain || !told.has(frame.contentWindow) || !step) return; // the browser follows the link
+  event.preventDefault(); // the same link again leads there too, and Back leaves the page
+  frame.contentWindow.postMessage({ step }, "*");
 });

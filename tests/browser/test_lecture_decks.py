@@ -232,6 +232,24 @@ def test_the_speakers_window_and_the_rooms_follow_each_other(deck):
     deck.is_quiet()
 
 
+def test_quick_presses_do_not_part_the_two_windows(deck):
+    with deck.tab.expect_popup() as opened:
+        press(deck, "s")
+    speaker = opened.value
+    speaker.wait_for_function("slides.length > 0")
+    number = deck.tab.evaluate(
+        "slides.findIndex((s) => s.querySelectorAll('.reveal, .question').length)"
+    )
+    for _ in range(4):
+        deck.tab.evaluate(f"show({number})")
+        speaker.wait_for_function(f"at === {number}")
+        deck.tab.evaluate("forward(); forward(); forward()")
+        there = at(deck) - 1
+        speaker.wait_for_function(f"at === {there}")
+        speaker.wait_for_timeout(100)  # what folds tell late would come now
+        assert (at(deck) - 1, speaker.evaluate("at")) == (there, there)
+
+
 def pages_of(pdf):
     return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
 

@@ -69,6 +69,21 @@ def test_a_sentence_leads_to_its_step(visit, site):
     page.is_quiet()
 
 
+def test_the_same_link_leads_there_again_and_back_leaves_the_page(visit):
+    page = visit(PAGE)
+    found = frame(page, "frontier")
+    link = page.tab.locator('a.step[target="stepper-frontier"]').first
+    number = int(link.get_attribute("href").partition("#")[2])
+    before = page.tab.evaluate("history.length")
+    for _ in range(2):
+        link.click()
+        expect_step(found, number - 1)
+        found.evaluate("go(now + 2)")
+        expect_step(found, number + 1)
+    assert page.tab.evaluate("history.length") == before
+    page.is_quiet()
+
+
 def test_a_link_opens_a_frame_that_is_not_loaded_yet(visit):
     page = visit(PAGE)
     page.tab.get_by_text("policy and ring buffer").evaluate("link => link.click()")

@@ -81,8 +81,15 @@ function say(words) {
   status.textContent = words;
 }
 
+let known = ""; // what both windows show, as far as this one knows
+
+function shown() {
+  return JSON.stringify([at, folded(slides[at]).map((fold) => fold.open)]);
+}
+
 function report() {
   const open = folded(slides[at]).map((fold) => fold.open);
+  known = shown();
   if (other && !other.closed) other.postMessage({ deck: root.dataset.deck, at, open }, "*");
 }
 
@@ -92,6 +99,7 @@ function follow(event) {
   if (!Number.isInteger(index)) return report(); // the other has just opened, and asks
   if (index !== at) show(index, { tell: false });
   folded(slides[at]).forEach((fold, i) => { fold.open = Boolean(open && open[i]); });
+  known = shown(); // the folds tell of it later, when the other may be further on
 }
 
 function forward() {
@@ -128,7 +136,7 @@ function tick() {
   const planned = plannedMinute(at);
   const late = Math.round(gone - planned);
   const mine = partOf(slides[at]);
-  const state = late > 1 ? `${late} minutes late` : late < -1 ? `${-late} minutes early` : "in time";
+  const state = late > 1 ? `${late} minutes late` : late < -1 ? `${-late} minutes early` : "on time";
   const two = (number) => String(Math.floor(number)).padStart(2, "0");
   clock.replaceChildren(
     make("strong", { textContent: `${two(gone)}:${two((gone % 1) * 60)}` }),
@@ -268,7 +276,7 @@ addEventListener("message", follow);
 addEventListener("beforeprint", openForPaper);
 addEventListener("afterprint", closeAfterPaper);
 addEventListener("hashchange", () => presenting() && placeOf(location.hash) !== at && show(placeOf(location.hash)));
-document.addEventListener("toggle", () => { focusable(); if (presenting()) report(); }, true);
+document.addEventListener("toggle", () => { focusable(); if (presenting() && shown() !== known) report(); }, true);
 swipes();
 function fit() {
   root.classList.toggle("present", speaking || wide.matches);

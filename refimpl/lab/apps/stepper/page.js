@@ -14,6 +14,7 @@ prefersDark.addEventListener("change", showTheme);
 window.addEventListener("message", (event) => {
   // from the page that this one is embedded in, which says which of its themes is chosen
   if (event.source !== window.parent || typeof event.data !== "object" || event.data === null) return;
+  if (Number.isInteger(event.data.step)) chosen(event.data.step - 1); // a link to a step
   if (!["light", "dark", "auto"].includes(event.data.theme)) return;
   theme = event.data.theme;
   showTheme();
