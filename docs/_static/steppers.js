@@ -1,7 +1,7 @@
 "use strict";
 // The page's side of its steppers: it tells them its theme, and brings the one into view that a link opens.
 
-const told = new WeakSet(); // windows of steppers that have said that they are there
+const there = new WeakSet(); // frames whose stepper has said that it is loaded
 const frames = () => [...document.querySelectorAll("figure.stepper > iframe")];
 
 function tellTheme(target) {
@@ -10,10 +10,10 @@ function tellTheme(target) {
 }
 
 window.addEventListener("message", (event) => {
-  if (frames().some((frame) => frame.contentWindow === event.source)) {
-    told.add(event.source);
-    tellTheme(event.source);
-  }
+  const frame = frames().find((one) => one.contentWindow === event.source);
+  if (!frame) return;
+  there.add(frame);
+  tellTheme(event.source);
 });
 new MutationObserver(() => frames().forEach((frame) => tellTheme(frame.contentWindow)))
   .observe(document.body, { attributeFilter: ["data-theme"] });
@@ -25,7 +25,7 @@ document.addEventListener("click", (event) => {
   frame.scrollIntoView({ block: "nearest" });
   const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   const step = Number(new URL(link.href).hash.slice(1));
-  if (!plain || !told.has(frame.contentWindow) || !step) return; // the browser follows the link
+  if (!plain || !there.has(frame) || !step) return; // the browser follows the link
   event.preventDefault(); // the same link again leads there too, and Back leaves the page
   frame.contentWindow.postMessage({ step }, "*");
 });
