@@ -15,6 +15,7 @@ window.addEventListener("message", (event) => {
   there.add(frame);
   tellTheme(event.source);
 });
+frames().forEach((frame) => frame.contentWindow.postMessage({ who: true }, "*")); // loaded before
 new MutationObserver(() => frames().forEach((frame) => tellTheme(frame.contentWindow)))
   .observe(document.body, { attributeFilter: ["data-theme"] });
 

@@ -206,11 +206,17 @@ def test_the_line_has_a_piece_for_each_part_as_long_as_its_minutes(deck):
     assert deck.tab.locator(".bar-foot [aria-current=step]").get_attribute("title").startswith("Q")
 
 
-def test_the_speakers_window_and_the_rooms_follow_each_other(deck):
-    press(deck, "4", "Enter")
+def speakers_window(deck):
+    """Open it, and return it when its script has run."""
     with deck.tab.expect_popup() as opened:
         press(deck, "s")
-    speaker = opened.value
+    opened.value.wait_for_selector(".clock strong")
+    return opened.value
+
+
+def test_the_speakers_window_and_the_rooms_follow_each_other(deck):
+    press(deck, "4", "Enter")
+    speaker = speakers_window(deck)
     speaker.wait_for_function("at === 3")
     shown = speaker.locator(".slide.current .notes .inside")
     assert shown.is_visible() and "Say." in shown.inner_text()
@@ -233,10 +239,7 @@ def test_the_speakers_window_and_the_rooms_follow_each_other(deck):
 
 
 def test_quick_presses_do_not_part_the_two_windows(deck):
-    with deck.tab.expect_popup() as opened:
-        press(deck, "s")
-    speaker = opened.value
-    speaker.wait_for_function("slides.length > 0")
+    speaker = speakers_window(deck)
     number = deck.tab.evaluate(
         "slides.findIndex((s) => s.querySelectorAll('.reveal, .question').length)"
     )

@@ -11,16 +11,19 @@ function showTheme() {
 }
 
 prefersDark.addEventListener("change", showTheme);
+const announce = () => window.parent.postMessage({ stepper: trace.name }, "*");
+
 window.addEventListener("message", (event) => {
   // from the page that this one is embedded in, which says which of its themes is chosen
   if (event.source !== window.parent || typeof event.data !== "object" || event.data === null) return;
+  if (event.data.who) announce(); // a page whose script runs after this one
   if (Number.isInteger(event.data.step)) chosen(event.data.step - 1); // a link to a step
   if (!["light", "dark", "auto"].includes(event.data.theme)) return;
   theme = event.data.theme;
   showTheme();
 });
 showTheme();
-if (window.parent !== window) window.parent.postMessage({ stepper: trace.name }, "*");
+if (window.parent !== window) announce();
 
 // ---------------------------------------------------------------------------------- the code
 
