@@ -17,7 +17,7 @@ from statistics import median
 import numpy as np
 
 from bench.command import Common, UsageError, numbers
-from bench.markdown import span, table, threads_title
+from refimpl.lab.apps.bench.markdown import span, table, threads_title
 from bench.peers.protocol import Contestant
 from bench.timing import in_turns
 from bench.training import data_set

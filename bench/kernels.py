@@ -11,9 +11,9 @@ from collections import defaultdict
 from pathlib import Path
 
 from bench.command import Common, UsageError
-from bench.limits import Limits
+from refimpl.lab.apps.bench.limits import Limits
 from bench.machine import ROOT
-from bench.markdown import milliseconds, ratio, significant, table, threads_title
+from refimpl.lab.apps.bench.markdown import milliseconds, ratio, significant, table, threads_title
 from bench.timing import Times
 
 COMMON = Common(threads=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import perf_counter, sleep
 
 from bench.command import Common, UsageError
-from bench.markdown import head, line, span
+from refimpl.lab.apps.bench.markdown import head, line, span
 from refimpl import load_dataset
 
 COMMON = Common()

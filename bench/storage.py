@@ -19,7 +19,7 @@ import numpy as np
 
 import fastimpl
 from bench.command import Common, UsageError, numbers
-from bench.markdown import median_and_range, table
+from refimpl.lab.apps.bench.markdown import median_and_range, table
 from bench.timing import in_turns
 from bench.training import data_set
 from refimpl import Dataset

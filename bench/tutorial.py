@@ -16,7 +16,7 @@ import fastimpl
 import refimpl
 from bench.checks import check_subgraph, keys
 from bench.command import Common, UsageError
-from bench.markdown import milliseconds, ratio, significant, table
+from refimpl.lab.apps.bench.markdown import milliseconds, ratio, significant, table
 from bench.timing import in_turns, summary
 from refimpl import Sampler
 

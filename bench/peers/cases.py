@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 import fastimpl as gnn
-from bench import inputs
+from refimpl.lab.apps.bench import inputs
 from bench.training import layers_of
 from refimpl.lab.apps.figures.training import settings
 

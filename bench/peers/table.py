@@ -1,6 +1,6 @@
 """The result of a run as Markdown: one table for each kind of job, ratios of times from one run."""
 
-from bench.markdown import milliseconds, significant, table, threads_title
+from refimpl.lab.apps.bench.markdown import milliseconds, significant, table, threads_title
 from bench.peers.jobs import OURS, TOGETHER, WAYS, beside
 
 LEGEND = (
