@@ -32,15 +32,27 @@ def apply(function, args):
     With `calls`, pairs of a method and its arguments, `function` makes an object: what its methods
     return is the result.
     """
+    return prepared(function, args, copy.deepcopy)()
+
+
+def prepared(function, args, kept=lambda result: result):
+    """Return a function without arguments that does what `apply` does.
+
+    `kept` makes of what a method returns what is kept of it: a later method may change it.
+    """
     args, listed = dict(args), []
     calls = args.pop("calls", None)
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
             listed = args.pop(name)
-    made = function(*listed, **args)
     if calls is None:
-        return made
-    return [copy.deepcopy(getattr(made, method)(**rest)) for method, rest in calls]
+        return lambda: function(*listed, **args)
+
+    def call():
+        made = function(*listed, **args)
+        return [kept(getattr(made, method)(**rest)) for method, rest in calls]
+
+    return call
 
 
 def filled(function, args):
