@@ -18,7 +18,8 @@ from conformance_programs import (
 )
 
 from refimpl.lab.apps.cli import main
-from refimpl.lab.apps.conformance import report, runner
+from refimpl.lab.apps.conformance import program as asking
+from refimpl.lab.apps.conformance import report
 from refimpl.lab.apps.conformance.compare import short
 from refimpl.lab.apps.conformance.runner import run
 
