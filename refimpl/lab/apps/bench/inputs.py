@@ -56,9 +56,7 @@ def layer_graph(size):
 @cache
 def adjacency(size, dtype="float32"):
     """Return the row-normalised adjacency of `layer_graph`."""
-    return refimpl.adjacency.row_norm(
-        layer_graph(size), transpose_of(size), dtype=np.dtype(dtype)
-    )
+    return refimpl.adjacency.row_norm(layer_graph(size), transpose_of(size), dtype=np.dtype(dtype))
 
 
 @cache

@@ -10,12 +10,12 @@ from refimpl.lab.apps.bench.work import Part
 
 
 def scaled(matrix, kind):
-    """Return what SciPy makes of a 0/1 matrix: means over rows, or the symmetric form."""
-    degrees = np.maximum(matrix.sum(axis=1), 1)
+    """Return what SciPy makes of a 0/1 matrix: means over rows, or with loops and symmetric."""
     if kind == "row_norm":
-        return sp.diags_array(1 / degrees) @ matrix
-    half = sp.diags_array(1 / np.sqrt(degrees))
-    return half @ matrix @ half
+        return sp.diags_array(1 / np.maximum(matrix.sum(axis=1), 1)) @ matrix
+    looped = ((matrix + sp.eye_array(matrix.shape[0])) > 0).astype(np.float64)
+    half = sp.diags_array(1 / np.sqrt(looped.sum(axis=1)))
+    return half @ looped @ half
 
 
 def norm_tasks(kind):
@@ -34,7 +34,7 @@ def norm_tasks(kind):
             want.sort_indices()
             near("result.data", got.data, want.data, rtol=1e-6)
             x = inputs.normal(graph.n, 1, "float64")
-            turned = graph.to_scipy(np.asarray(got.data_t, np.float64)) @ x
+            turned = got.graph.to_scipy(np.asarray(got.data_t, np.float64)) @ x
             near("result.data_t times numbers", turned, want.T @ x, atol=1e-4)
 
         done = [Part(nbytes, nbytes, random=random, table=4 * graph.e)]

@@ -80,9 +80,7 @@ def kept(size, name):
         args["A"].data, args["X"], args["W_neigh"], args["W_self"]
     )
     aggregated = args["A"].graph.to_scipy(data) @ X
-    out, AX = singles(
-        np.maximum(np.hstack([aggregated @ W_neigh, X @ W_self]), 0), aggregated
-    )
+    out, AX = singles(np.maximum(np.hstack([aggregated @ W_neigh, X @ W_self]), 0), aggregated)
     return refimpl.layers.SageOutput(out, AX if ORDERS[name].forward == 1 else None)
 
 

@@ -93,9 +93,7 @@ def tasks_of(layer, way):
             products = 1 if way == "forward" else 2
             done = work.spmm(graph, scale.hidden, "float32")
             done += work.times(products, work.dense(scale.s, scale.f, scale.hidden, "float32"))
-        yield Task(
-            f"{text}{form.get(layer, '')} float32", args, as_other(f"{layer}_{way}"), done
-        )
+        yield Task(f"{text}{form.get(layer, '')} float32", args, as_other(f"{layer}_{way}"), done)
 
     return tasks
 

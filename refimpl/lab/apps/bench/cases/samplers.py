@@ -31,7 +31,8 @@ def tasks_of(name):
     streams = 2 if name in FRONTIER else 1
 
     def tasks(size):
-        graph, options, text = inputs.parent(size), *options_of(name, inputs.SIZES[size])
+        graph = inputs.parent(size)
+        options, text = options_of(name, inputs.SIZES[size])
 
         def check(got, args, other):
             check_nodes(got.nodes, graph.n)
@@ -75,7 +76,7 @@ def quick(name):
 
 def check_nodes(nodes, n):
     """Refuse nodes that are no ascending set of a graph's."""
-    if len(nodes) and not (0 <= nodes[0] and nodes[-1] < n and (np.diff(nodes) > 0).all()):
+    if len(nodes) and not (nodes[0] >= 0 and nodes[-1] < n and (np.diff(nodes) > 0).all()):
         raise Differs("result.nodes: want ascending nodes of the graph, each once")
 
 

@@ -20,7 +20,6 @@ def words(size):
 
 def plain_mix(x):
     """Return the mixed word by the contract of docs/kernels/streams.md, in Python integers."""
-    x = (x + 0x9E3779B97F4A7C15) % 2**64
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
     return x ^ (x >> 31)
@@ -28,7 +27,7 @@ def plain_mix(x):
 
 def plain_uniform(k, c):
     """Return draw c of key k, in Python integers."""
-    return (plain_mix((k + 0x9E3779B97F4A7C15 * c) % 2**64) >> 11) / 2**53
+    return (plain_mix((k + 0x9E3779B97F4A7C15 * (c + 1)) % 2**64) >> 11) / 2**53
 
 
 def draws(name, value, **args):
