@@ -219,9 +219,9 @@ def _header(there, threads, revision):
 
 
 def status_of(made):
-    """Return 1 if an answer differs, else 0."""
+    """Return 1 if an answer differs, or a program was lost, else 0."""
     verdicts = {cell.verdict for row in made.rows for cell in row.cells}
-    return int(contestants.DIFFERS in verdicts)
+    return int(not verdicts.isdisjoint((contestants.DIFFERS, contestants.LOST)))
 
 
 def check_files(options):

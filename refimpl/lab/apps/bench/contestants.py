@@ -12,7 +12,8 @@ from refimpl.lab.apps.options import load_implementation
 from refimpl.lab.backend import find
 
 PROGRAM = "cmd:"  # before a command in --impl
-MISSING, DIFFERS, TIMED, RIGHT, LEFT_OUT = "missing", "differs", "timed", "right", "left out"
+MISSING, DIFFERS, LOST = "missing", "differs", "lost"
+TIMED, RIGHT, LEFT_OUT = "timed", "right", "left out"
 CLOSE = {
     "float32": Close(1e-4, 1e-4, "sums in another order, in single precision"),
     "float64": Close(1e-10, 1e-10, "sums in another order"),
@@ -113,9 +114,9 @@ class Command:
         return [1]
 
     def time(self, bench, task, want, changed, rounds):
-        """Return the seconds of each round, or in words why there are none."""
+        """Return the seconds of each round, and "", or [] and in words why there are none."""
         given = Input(task.text, task.arguments(0), want, changed)
         dtype = next((name for name in CLOSE if name in task.text), None)
         compare = EXACT if dtype is None else CLOSE[dtype]
         timing = self.timer.time(bench.kernel, given, rounds, compare=compare)
-        return timing.said or [one * 1e-9 for one in timing.nanoseconds]
+        return [one * 1e-9 for one in timing.nanoseconds], timing.said

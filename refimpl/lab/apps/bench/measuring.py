@@ -37,10 +37,11 @@ class Cell(NamedTuple):
     ----------
     impl : str
     threads : int
-    verdict : {"timed", "right", "missing", "differs", "left out"}
-        "right": checked and not timed, as asked.
+    verdict : str
+        "timed", "right" (checked and not timed, as asked), "missing", "differs" or "left out" (no
+        input for it); and of a program "lost", "not run" or "not timed".
     said : str
-        How it differs.
+        How it differs, or why it is not timed.
     median, least, iqr : float, optional
         Seconds.
     rounds : int
@@ -181,7 +182,7 @@ def _asked(setting, program, cell, bench, task):
     """Return the Cell of a program, which checks by its vectors and is then asked this."""
     if task.call is not None:
         return cell._replace(verdict=MISSING)
-    files = vectors.load(patterns=[f"*/{bench.kernel}"])
+    files = vectors.load(patterns=[bench.kernel])
     if not files:
         return cell._replace(verdict=MISSING)
     arguments = copy.deepcopy(task.arguments(0))
@@ -189,10 +190,10 @@ def _asked(setting, program, cell, bench, task):
     task.check(want, arguments, None)
     changed = {name: arguments[name] for name in files[0]["writes"]} or None
     rounds = 1 if setting.quick else ROUNDS_ASKED
-    times = program.time(bench, task, want, changed, rounds)
-    if isinstance(times, str):
-        missing = times.startswith(MISSING)
-        return cell._replace(verdict=MISSING if missing else DIFFERS, said="" if missing else times)
+    times, said = program.time(bench, task, want, changed, rounds)
+    if said:
+        verdict, _, why = said.partition(": ")
+        return cell._replace(verdict=verdict, said="" if verdict == MISSING else why)
     if setting.quick:
         return cell._replace(verdict=RIGHT)
     return cell._replace(verdict=TIMED, **summary(times)._asdict())

@@ -1,6 +1,6 @@
 """The tables of a run, with a column for each contestant, and of several runs side by side."""
 
-from refimpl.lab.apps.bench.contestants import DIFFERS, MISSING, RIGHT, TIMED
+from refimpl.lab.apps.bench.contestants import LEFT_OUT, RIGHT, TIMED
 from refimpl.lab.apps.bench.limits import Limits
 from refimpl.lab.apps.bench.markdown import milliseconds, ratio, significant, table, threads_title
 from refimpl.lab.apps.bench.timing import Times
@@ -9,11 +9,11 @@ NONE = "-"
 NOTE = (
     "Medians; ~ where the middle half of the rounds spreads over more than a quarter of it, * "
     "where a call took so long that it was timed once, + where refimpl's kernels helped. "
-    "Speed-ups are over {first}; pairs are numbers of threads. Below 1 ms, the checks and the start of threads "
-    "count. Rates and limits are those of {bound} on the fewest threads. ! above 1: the limit was "
-    "disturbed; repeat the run."
+    "Speed-ups are over {first}; pairs are numbers of threads. Below 1 ms, the checks and the "
+    "start of threads count. Rates and limits are those of {bound} on the fewest threads. ! above "
+    "1: the limit was disturbed; repeat the run."
 )
-SAID = 60  # characters of a difference in its cell
+SAID = 28  # characters of a difference in its cell
 
 
 def columns(runs):
@@ -65,33 +65,33 @@ def checked(run):
     found = []
     for impl, threads in columns([run]):
         mine = [cell.verdict for cell in cells if (cell.impl, cell.threads) == (impl, threads)]
-        parts = [f"{mine.count(RIGHT)} right"]
-        parts += [f"{mine.count(v)} {v}" for v in (MISSING, DIFFERS) if v in mine]
-        found.append(f"{impl}, {threads_title(threads)}: {', '.join(parts)}")
+        kinds = [RIGHT, *sorted(set(mine) - {RIGHT, LEFT_OUT})]
+        counts = ", ".join(f"{mine.count(kind)} {kind}" for kind in kinds)
+        found.append(f"{impl}, {threads_title(threads)}: {counts}")
     differing = differences(run)
     return [*found, *(["", *differing] if differing else [])]
 
 
 def differences(run):
-    """Return a line for each answer that differs, whole."""
+    """Return a line for each cell that has something to say, whole."""
     return [
-        f"- {row.kernel}, {row.input}: {cell.impl} on {threads_title(cell.threads)} "
-        f"{DIFFERS}: {cell.said}"
+        f"- {row.kernel}, {row.input}: {cell.impl} on {threads_title(cell.threads)}, "
+        f"{cell.verdict}: {cell.said}"
         for row in run.rows
         for cell in row.cells
-        if cell.verdict == DIFFERS
+        if cell.said
     ]
 
 
 def shown(cell):
     """Return a cell in words: its milliseconds, or why there are none."""
-    if cell is None:
+    if cell is None or cell.verdict == LEFT_OUT:
         return NONE
-    if cell.verdict == DIFFERS:
+    if cell.said:
         said = cell.said if len(cell.said) <= SAID else cell.said[:SAID].rstrip() + " .."
-        return f"{DIFFERS}: {said}".replace("|", "/")
+        return f"{cell.verdict}: {said}".replace("|", "/")
     if cell.verdict != TIMED:
-        return cell.verdict if cell.verdict == MISSING else NONE
+        return cell.verdict
     text = milliseconds(Times(cell.median, cell.least, cell.iqr, cell.rounds))
     return text + ("*" if cell.rounds == 1 else "") + ("+" if cell.completed else "")
 
@@ -151,7 +151,7 @@ def compared(runs, names):
     several = {impl for impl, threads in columns(runs) if threads > 1}
     lines = []
     for (kernel, text, impl, threads), cells in found.items():
-        if not any(cell.verdict in (TIMED, DIFFERS) for cell in cells.values()):
+        if not any(cell.verdict == TIMED or cell.said for cell in cells.values()):
             continue
         who = f"{impl}, {threads_title(threads)}" if impl in several else impl
         times = [cells.get(at) for at in range(len(runs))]

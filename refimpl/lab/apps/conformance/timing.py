@@ -125,7 +125,7 @@ class Timer:
 
     def _file(self, kernel):
         if kernel not in self._files:
-            found = vectors.load(patterns=[f"*/{kernel}"])
+            found = vectors.load(patterns=[kernel])
             if len(found) != 1:
                 raise ValueError(f"there are no vectors of a kernel {kernel!r}")
             self._files[kernel] = found[0]
