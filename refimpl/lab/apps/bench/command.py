@@ -7,9 +7,11 @@ import shlex
 from contextlib import ExitStack
 from pathlib import Path
 
+import refimpl
 from refimpl._files import is_replaceable, replacing
 from refimpl.lab.apps.bench import contestants, measuring, report, saved, yardsticks
 from refimpl.lab.apps.bench.header import header
+from refimpl.lab.apps.bench.inputs import fastest
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.figures.panels import FORMATS
 from refimpl.lab.apps.info import build_of
@@ -155,8 +157,7 @@ def implementations(given):
         If one is named twice.
     """
     if given is None:
-        there = importlib.util.find_spec("fastimpl._streams") is not None
-        return ALL.split(",") if there else ["refimpl"]
+        return ALL.split(",") if fastest() is not refimpl else ["refimpl"]
     names = [name.strip() for text in given for name in text.split(",")]
     if twice := [name for at, name in enumerate(names) if name in names[:at]]:
         raise UserError(f"--impl names {twice[0]!r} twice")

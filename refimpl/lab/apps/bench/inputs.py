@@ -1,5 +1,6 @@
 """Inputs of the benchmarks: made once, from fixed seeds, outside every timer."""
 
+import importlib
 from functools import cache
 from typing import NamedTuple
 
@@ -35,6 +36,15 @@ SIZES = {
     "small": Size(10_000, 15, 100, 800, 1_000, 15, 128, 128, 16),
     "large": Size(200_000, 20, 1_000, 8_000, 8_000, 30, 256, 256, 64),
 }
+
+
+@cache
+def fastest():
+    """Return fastimpl where it is compiled, else refimpl: for what is not timed and takes long."""
+    try:
+        return importlib.import_module("fastimpl")
+    except ImportError:
+        return refimpl
 
 
 @cache

@@ -7,7 +7,6 @@ import numpy as np
 import refimpl
 from refimpl.lab.apps.bench import inputs, work
 from refimpl.lab.apps.bench.case import Bench, Task
-from refimpl.lab.apps.bench.cases.samplers import quick
 from refimpl.lab.apps.bench.checks import Differs, near
 from refimpl.lab.apps.bench.timing import MIN_ROUNDS
 
@@ -78,7 +77,7 @@ def work_of(size):
     """Return the mean work of an iteration: the draw, sparse and dense products."""
     scale = inputs.SIZES[size]
     graph, sampler = inputs.parent(size), refimpl.Sampler("pin_tile", m=scale.m, n=scale.n)
-    drawn = quick("sample_many")(graph, sampler, inputs.SEED, 0, MIN_ROUNDS)
+    drawn = inputs.fastest().sample_many(graph, sampler, inputs.SEED, 0, MIN_ROUNDS)
     return work.mean([one_work(graph, sub, size) for sub in drawn])
 
 

@@ -41,7 +41,9 @@ def tasks_of(name):
 
         done = []
         if name in FRONTIER:
-            drawn = [quick(name)(graph, **keys(q), **options) for q in range(MIN_ROUNDS)]
+            drawn = [
+                find(inputs.fastest(), name)(graph, **keys(q), **options) for q in range(MIN_ROUNDS)
+            ]
             done = work.mean([work.sampling(graph, sample.counters) for sample in drawn])
         yield Task(
             f"{text} of {inputs.graph_text(graph)}",
@@ -63,15 +65,6 @@ def options_of(name, scale):
         "forest_fire": {"n": n},
     }.get(name, {"m": m, "n": n})
     return options, " ".join(f"{key}={value:,}" for key, value in options.items())
-
-
-def quick(name):
-    """Return a kernel of fastimpl where there is one: for what is no check and would take long."""
-    try:
-        import fastimpl
-    except ImportError:
-        return find(refimpl, name)
-    return find(fastimpl, name)
 
 
 def check_nodes(nodes, n):
@@ -121,7 +114,7 @@ def work_of_many(size):
     """Return the mean work of a call, from the counters of the subgraphs."""
     graph, scale = inputs.parent(size), inputs.SIZES[size]
     sampler = refimpl.Sampler("pin_tile", m=scale.m, n=scale.n)
-    drawn = quick("sample_many")(graph, sampler, inputs.SEED, 0, COUNT * MIN_ROUNDS)
+    drawn = inputs.fastest().sample_many(graph, sampler, inputs.SEED, 0, COUNT * MIN_ROUNDS)
     works = [
         work.sampling(graph, one.counters) + work.induced(graph, one.nodes, one.graph.e)
         for one in drawn
