@@ -14,18 +14,23 @@ from refimpl.lab.apps.conformance.runner import PASS, SKIP, judge, question
 class Vectors(pytest.Collector):
     """The cases of all kernels, for one implementation."""
 
+    def __init__(self, *, server, **about):
+        super().__init__(**about)
+        self.server = server
+
     @classmethod
     def of(cls, session, name):
         """Return the collector of the implementation `name`."""
-        made = cls.from_parent(session, name=name, nodeid=f"gnn-conformance/{name}")
-        made.server = Server(importlib.import_module(name))
-        return made
+        server = Server(importlib.import_module(name))
+        place = {"name": name, "nodeid": f"gnn-conformance/{name}"}
+        return cls.from_parent(session, server=server, **place)
 
     def collect(self):
         """Yield a Vector for each case."""
         for file in vectors.load():
             for case in file["cases"]:
-                yield Vector.of(self, file, case)
+                name = showing.case_name(file, case)
+                yield Vector.from_parent(self, name=name, server=self.server, file=file, case=case)
 
 
 class Differs(Exception):
@@ -35,18 +40,15 @@ class Differs(Exception):
 class Vector(pytest.Item):
     """One case: the implementation is asked in this process, as a program would be."""
 
-    @classmethod
-    def of(cls, parent, file, case):
-        """Return the test of a case."""
-        made = cls.from_parent(parent, name=showing.case_name(file, case))
-        made.file, made.case = file, case
-        made.add_marker("gnn_conformance")
-        return made
+    def __init__(self, *, server, file, case, **about):
+        super().__init__(**about)
+        self.server, self.file, self.case = server, file, case
+        self.add_marker("gnn_conformance")
 
     def runtest(self):
         """Ask, and compare."""
         asked = json.loads(dumps(question(self.file, self.case)))
-        answer = json.loads(dumps(self.parent.server.answer(asked)))
+        answer = json.loads(dumps(self.server.answer(asked)))
         verdict, said, _ = judge(self.file, self.case, answer)
         if verdict == SKIP:
             pytest.skip(said)
@@ -55,11 +57,11 @@ class Vector(pytest.Item):
             answers = showing.answer_lines(self.file, self.case, answer)
             raise Differs("\n".join([said, "", *lines, "", *answers]))
 
-    def repr_failure(self, excinfo):
+    def repr_failure(self, excinfo, style=None):
         """Return what a failure shows: the case and both answers, without a traceback."""
         if isinstance(excinfo.value, Differs):
             return str(excinfo.value)
-        return super().repr_failure(excinfo)
+        return super().repr_failure(excinfo, style)
 
     def reportinfo(self):
         """Return where the test stands: in no file."""
