@@ -87,7 +87,8 @@ def lines_of(runs, names):
         row.size for run in runs for row in run.rows if any(c.verdict == TIMED for c in row.cells)
     }
     size = next((size for size in DRAWN if size in timed), None)
-    series, found = series_of(runs, names), {}
+    series = series_of(runs, names)
+    found: dict = {}
     for at, run in enumerate(runs):
         for row in run.rows:
             for cell in row.cells:
