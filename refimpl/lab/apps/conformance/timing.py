@@ -125,7 +125,7 @@ class Timer:
 
     def _file(self, kernel):
         if kernel not in self._files:
-            found = vectors.load(patterns=[f"*/{kernel}"])
+            found = vectors.load(patterns=[kernel])
             if len(found) != 1:
                 raise ValueError(f"there are no vectors of a kernel {kernel!r}")
             self._files[kernel] = found[0]
@@ -146,19 +146,6 @@ class Timer:
         if "nanoseconds" not in answer:
             return Timing(said=f"{NOT_TIMED}: the program answers without times")
         return _timing(answer["nanoseconds"], rounds)
-
-
-def time_cases(command, kernel, cases, rounds, *, compare=None, timeout=60.0, total=3600.0):
-    """Return a dict from the name of each case to its Timing, by one start of a program.
-
-    Parameters and errors are those of `Timer` and `Timer.time`; `cases` is a list of names, or of
-    Inputs, or of both.
-    """
-    with Timer(command, timeout=timeout, total=total) as timer:
-        return {
-            getattr(case, "id", case): timer.time(kernel, case, rounds, compare=compare)
-            for case in cases
-        }
 
 
 def _case(file, given):
