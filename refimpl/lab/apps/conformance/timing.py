@@ -148,19 +148,6 @@ class Timer:
         return _timing(answer["nanoseconds"], rounds)
 
 
-def time_cases(command, kernel, cases, rounds, *, compare=None, timeout=60.0, total=3600.0):
-    """Return a dict from the name of each case to its Timing, by one start of a program.
-
-    Parameters and errors are those of `Timer` and `Timer.time`; `cases` is a list of names, or of
-    Inputs, or of both.
-    """
-    with Timer(command, timeout=timeout, total=total) as timer:
-        return {
-            getattr(case, "id", case): timer.time(kernel, case, rounds, compare=compare)
-            for case in cases
-        }
-
-
 def _case(file, given):
     """Return a case as `vectors.load` does."""
     if isinstance(given, str):
