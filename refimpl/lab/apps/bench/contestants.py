@@ -93,12 +93,12 @@ class Command:
 
     def __init__(self, text):
         self.name = PROGRAM + text
-        words = shlex.split(text)
-        if not words:
-            raise UserError(f"--impl {PROGRAM} must be followed by a program")
         try:
+            words = shlex.split(text)
+            if not words:
+                raise UserError(f"--impl {PROGRAM} must be followed by a program")
             self.timer = Timer(words)
-        except (OSError, Lost) as error:
+        except (OSError, ValueError, Lost) as error:
             raise UserError(f"--impl {self.name}: {error}") from error
         self.said = f"{self.timer.name} {self.timer.version}"
 
