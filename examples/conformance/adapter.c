@@ -357,7 +357,7 @@ static void write_sample(const Options *o, const Board *b, const int64_t *nodes,
                                 popped_sum, pushed_sum, b->capacity, o->m + steps};
     const char *names[] = {"pops", "probes", "rounds", "cleanups", "moved", "truncated",
                            "popped_degree_sum", "added_degree_sum", "capacity", "draws"};
-    printf("],\"result\":{\"fields\":{\"nodes\":");
+    printf("{\"fields\":{\"nodes\":");
     write_ids(nodes, count);
     printf(",\"popped\":");
     write_ids(popped, (size_t)steps);
@@ -373,8 +373,10 @@ static Options options;
 
 static void read_pin_tile(const char *args) { options = read_options(args); }
 
-/* Draw a sample; if it is to be written, with the state before the first step and after each. */
+/* Draw a sample; if it is to be written, with the state before the first step and after each, unless
+   the question is about time: states are longer than all else. */
 static void pin_tile(bool is_written) {
+    bool with_states = is_written && !rounds;
     const Options o = options;
     const int64_t *weight = o.graph.weight;
     int64_t *FS = pick_without_replacement(o.main, 0, o.graph.n, o.m), needed = 0, steps = 0;
@@ -384,8 +386,8 @@ static void pin_tile(bool is_written) {
     for (int64_t i = 0; i < o.m; i++) needed += weight[FS[i]], in[FS[i]] = 1;
     Board b = new_board(FS, weight, needed > o.planned ? needed : o.planned, o.m, o.n);
     uint64_t cm = (uint64_t)o.m, cp = 0;
-    if (is_written) begin("states"), putchar('[');
-    if (is_written) write_state(&b, nodes, sampled(in, o.graph.n, nodes));
+    if (with_states) begin("states"), putchar('[');
+    if (with_states) write_state(&b, nodes, sampled(in, o.graph.n, nodes));
     while (steps < o.n - o.m && b.valid) {
         int64_t pin = pop(&b, o.probe, &cp, o.lanes, o.whole), v_pop = b.node[pin];
         int64_t which = below(o.main, cm++, (double)degree(&o.graph, v_pop));
@@ -395,9 +397,11 @@ static void pin_tile(bool is_written) {
         in[o.pushed ? v_new : v_pop] = 1;
         popped[steps] = v_pop;
         pushed[steps++] = v_new;
-        if (is_written) putchar(','), write_state(&b, nodes, sampled(in, o.graph.n, nodes));
+        if (with_states) putchar(','), write_state(&b, nodes, sampled(in, o.graph.n, nodes));
     }
     size_t count = sampled(in, o.graph.n, nodes);
+    if (with_states) printf("],\"result\":");
+    else if (is_written) begin("result");
     if (is_written) write_sample(&o, &b, nodes, count, popped, pushed, steps);
 }
 

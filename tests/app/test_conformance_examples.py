@@ -150,7 +150,7 @@ def test_adapter_in_c_answers_with_the_states(tmp_path):
         ("floyd", {"key": 3, "n": 10_000, "f": 300}),
         ("permutation", {"key": 3, "n": 1000}),
         ("pick_without_replacement", {"k": 3, "c": 4, "N": 1000, "m": 77}),
-        ("pin_tile", {"graph": GRAPH, "main": 1, "probe": 2, "m": 20, "n": 300, "eta": 2.0}),
+        ("pin_tile", {"graph": GRAPH, "main": 1, "probe": 2, "m": 50, "n": 900, "eta": 2.0}),
     ],
 )
 def test_adapter_in_c_is_timed(tmp_path, kernel, args):

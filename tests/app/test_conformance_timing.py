@@ -77,7 +77,7 @@ def test_a_case_that_loses_the_program_costs_no_other():
     ("reply", "said"),
     [
         ("{'skip': 'no'}", "missing"),
-        ("{'result': [1]}", "differs: all_of_one: want"),
+        ("{'result': [1]}", "differs: "),
         ("os._exit(3)", "lost: "),
     ],
 )
@@ -92,7 +92,7 @@ def reply(question):
 """
     with Timer(answering(source), timeout=SLOW) as timer:
         found = [timer.time("floyd", ASKED, 3) for _ in range(2)]
-    assert found[0] == found[1] and found[0].said.startswith(said.partition(":")[0])
+    assert found[0] == found[1] and found[0].said.startswith(said)
     asked = log.read_text().splitlines()
     assert 1 <= len(asked) <= 8 and set(asked) == {"False"}
 

@@ -269,9 +269,11 @@ static int64_t nanoseconds(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Answer with what a kernel computes, and with the time of each of some rounds, of which one more
-   comes before: it does not count. */
-static void run(const Kernel *kernel, const char *args, size_t rounds) {
+static size_t rounds; /* that are timed; of a question that is not about time none */
+
+/* Answer with what a kernel computes, and with the time of each round; one that does not count comes
+   before. */
+static void run(const Kernel *kernel, const char *args) {
     kernel->read(args);
     int64_t *took = take(rounds, sizeof *took);
     Chunk *kept = chunks;
@@ -296,9 +298,10 @@ static void answer(const char *question, const char *program, const Kernel *kern
         return;
     }
     const char *call = need(question, "call"), *args = need(question, "args");
-    const char *rounds = find(question, "time");
+    const char *count = find(question, "time");
+    rounds = count ? (size_t)integer(count, 1, 1000000) : 0;
     while (kernels->name && !is_text(call, kernels->name)) kernels++;
-    if (kernels->name) run(kernels, args, rounds ? (size_t)integer(rounds, 1, 1000000) : 0);
+    if (kernels->name) run(kernels, args);
     else begin("skip"), printf("\"not implemented\"");
 }
 
