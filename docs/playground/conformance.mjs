@@ -22,32 +22,25 @@ import { Sampler, sample_many } from "./kernels/sampling.mjs";
 import * as streams from "./kernels/streams.mjs";
 import { edge, forest_fire, multiple_walks, random_walk } from "./kernels/walks.mjs";
 
-// Kernels that work in steps: [result, states].
-const STEPPED = {
-  frontier: ({ graph, main, probe, ...options }) =>
-    watched(
-      (watch) => frontier(graph, main, probe, options, watch),
-      (FS, Vs) => ({ frontier: FS.slice(), sample: ascending(Vs) }),
-    ),
-  pin_tile: ({ graph, main, probe, ...options }) =>
-    watched(
-      (watch) => pin_tile(graph, main, probe, options, watch),
-      (board, Vs) => ({ ...board.state(), sample: ascending(Vs) }),
-    ),
-  dashboard: ({ graph, main, probe, ...options }) =>
-    watched(
-      (watch) => dashboard(graph, main, probe, options, watch),
-      (board, Vs, s) => ({ ...board.state(s), sample: ascending(Vs) }),
-    ),
-  cache_admit: ({ entries, layer, ids, values, slots, i, take }) =>
-    watched(
-      (watch) => cache_admit(entries, layer, ids, values, slots, i, { take }, watch) ?? null,
-      () => ({ entries: entries.copy() }),
-    ),
-  BidirectionalCache: run_of_cache,
+// Kernels that work in steps, and the state that is seen in each: `watch` keeps them.
+const SEEN = {
+  frontier: (FS, Vs) => ({ frontier: FS.slice(), sample: ascending(Vs) }),
+  pin_tile: (board, Vs) => ({ ...board.state(), sample: ascending(Vs) }),
+  dashboard: (board, Vs, s) => ({ ...board.state(s), sample: ascending(Vs) }),
+  cache_admit: (entries) => ({ entries: entries.copy() }),
+  BidirectionalCache: (cache) => cache.state(),
 };
 
 const KERNELS = {
+  frontier: ({ graph, main, probe, ...options }, watch) =>
+    frontier(graph, main, probe, options, watch),
+  pin_tile: ({ graph, main, probe, ...options }, watch) =>
+    pin_tile(graph, main, probe, options, watch),
+  dashboard: ({ graph, main, probe, ...options }, watch) =>
+    dashboard(graph, main, probe, options, watch),
+  cache_admit: ({ entries, layer, ids, values, slots, i, take }, watch) =>
+    cache_admit(entries, layer, ids, values, slots, i, { take }, watch) ?? null,
+  BidirectionalCache: run_of_cache,
   mix: ({ x }) => streams.mix(x),
   key: ({ parts }) => streams.key(...parts),
   uniform: ({ k, c }) => streams.uniform(k, c),
@@ -82,14 +75,8 @@ const KERNELS = {
   select_stable: ({ score, ids, p }) => select_stable(score, ids, p),
 };
 
-function watched(run, seen) {
-  const states = [];
-  const result = run((...parts) => states.push(seen(...parts)));
-  return [result, states];
-}
-
 // What the methods of a cache return, called in turn.
-function run_of_cache({ n, d, h, layers, floats, calls, ...options }) {
+function run_of_cache({ n, d, h, layers, floats, calls, ...options }, watch = null) {
   const cache = new BidirectionalCache(n, d, h, layers, floats, options);
   const methods = {
     fill: ({ X, hotness }) => cache.fill(X, hotness) ?? null,
@@ -100,13 +87,12 @@ function run_of_cache({ n, d, h, layers, floats, calls, ...options }) {
     admit: ({ layer, ids, values, i }) => cache.admit(layer, ids, values, i),
     evict: ({ layer, ids, i }) => cache.evict(layer, ids, i),
   };
-  const states = [cache.state()];
-  const results = calls.map(([method, args]) => {
+  watch?.(cache);
+  return calls.map(([method, args]) => {
     const result = methods[method](args);
-    states.push(cache.state());
+    watch?.(cache);
     return result;
   });
-  return [results, states];
 }
 
 // JSON whose numbers with a point or an exponent come as {"real": x}, and integers beyond 2**53 as text.
@@ -212,22 +198,34 @@ function encoded_array(value) {
 
 function answer(question) {
   if ("hello" in question) return { name: "playground", version: "1" };
-  const stepped = STEPPED[question.call];
-  const kernel = stepped ?? KERNELS[question.call];
+  const kernel = KERNELS[question.call];
   if (!kernel) return { skip: "not implemented" };
   const args = decode({ fields: question.args });
+  const seen = question.time ? undefined : SEEN[question.call];
+  const states = [];
   try {
-    const [result, states] = stepped ? kernel(args) : [kernel(args), null];
+    const result = kernel(args, seen && ((...parts) => states.push(seen(...parts))));
     const said = { result: encode(result) };
-    if (states) said.states = states.map((state) => encode(state).fields);
+    if (seen) said.states = states.map((state) => encode(state).fields);
     if (question.writes)
       said.changed = Object.fromEntries(question.writes.map((name) => [name, encode(args[name])]));
+    if (question.time) said.nanoseconds = timed(kernel, question, args);
     return said;
   } catch (error) {
     if (error instanceof ValueError) return { error: "value" };
     if (error instanceof KindError) return { error: "type" };
     return { fault: `${error.name}: ${error.message}` };
   }
+}
+
+// A kernel that changes its arguments is given new ones in each round.
+function timed(kernel, { args, time, writes }, read) {
+  return Array.from({ length: time }, () => {
+    const given = writes || args.calls ? decode({ fields: args }) : read;
+    const begin = process.hrtime.bigint();
+    kernel(given);
+    return Number(process.hrtime.bigint() - begin);
+  });
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

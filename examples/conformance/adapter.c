@@ -1,41 +1,13 @@
 /* An adapter for `minibatch-gnn conformance`, written from docs/kernels alone: the streams and the
    reader of JSON of starters/starter.c, and beyond them the choosing and the pin-tile sampler.
 
-       cc -std=c99 -O2 -o adapter adapter.c -lm && minibatch-gnn conformance --cmd ./adapter
-
-   All memory is freed after each question. */
+       cc -std=c99 -O2 -o adapter adapter.c -lm && minibatch-gnn conformance --cmd ./adapter */
 
 #define PART_OF_ANOTHER_PROGRAM
 #include "starters/starter.c"
 
 #include <math.h>
 #include <stdbool.h>
-
-/* ---- Memory ---- */
-
-typedef struct Chunk {
-    struct Chunk *next;
-    double align; /* so that what follows is aligned for anything we keep */
-} Chunk;
-
-static Chunk *chunks;
-
-static void *take(size_t count, size_t size) {
-    if (size && count > (SIZE_MAX - sizeof(Chunk)) / size) refuse(FAULT);
-    Chunk *chunk = malloc(sizeof(Chunk) + count * size);
-    if (!chunk) refuse(FAULT);
-    chunk->next = chunks;
-    chunks = chunk;
-    return chunk + 1;
-}
-
-static void free_all(void) {
-    while (chunks) {
-        Chunk *next = chunks->next;
-        free(chunks);
-        chunks = next;
-    }
-}
 
 /* ---- Arguments ---- */
 
@@ -147,28 +119,41 @@ static void write_ids(const int64_t *list, size_t count) {
     putchar('}');
 }
 
-static void answer_ids(const int64_t *list, int64_t count) {
+/* What the kernels of this part are given, and what they choose. */
+static struct {
+    uint64_t k, c;
+    int64_t of, count, *chosen;
+} choice;
+
+static void write_choice(void) {
     begin("result");
-    write_ids(list, (size_t)count);
+    write_ids(choice.chosen, (size_t)choice.count);
 }
 
-static void call_pick(const char *args) {
-    int64_t N = (int64_t)integer(need(args, "N"), 0, INT32_MAX);
-    int64_t m = (int64_t)integer(need(args, "m"), 0, (uint64_t)N);
-    uint64_t k = word(need(args, "k")), c = word(need(args, "c"));
-    answer_ids(pick_without_replacement(k, c, N, m), m);
+static void read_pick(const char *args) {
+    choice.of = (int64_t)integer(need(args, "N"), 0, INT32_MAX);
+    choice.count = (int64_t)integer(need(args, "m"), 0, (uint64_t)choice.of);
+    choice.k = word(need(args, "k"));
+    choice.c = word(need(args, "c"));
 }
 
-static void call_permutation(const char *args) {
-    int64_t n = (int64_t)integer(need(args, "n"), 0, INT32_MAX);
-    answer_ids(pick_without_replacement(word(need(args, "key")), 0, n, n), n);
+static void read_permutation(const char *args) {
+    choice.of = choice.count = (int64_t)integer(need(args, "n"), 0, INT32_MAX);
+    choice.k = word(need(args, "key"));
+    choice.c = 0;
 }
 
-static void call_floyd(const char *args) {
-    int64_t n = (int64_t)integer(need(args, "n"), 0, INT32_MAX);
-    int64_t f = (int64_t)integer(need(args, "f"), 0, (uint64_t)n);
-    answer_ids(floyd(word(need(args, "key")), n, f), f);
+static void compute_pick(void) {
+    choice.chosen = pick_without_replacement(choice.k, choice.c, choice.of, choice.count);
 }
+
+static void read_floyd(const char *args) {
+    choice.of = (int64_t)integer(need(args, "n"), 0, INT32_MAX);
+    choice.count = (int64_t)integer(need(args, "f"), 0, (uint64_t)choice.of);
+    choice.k = word(need(args, "key"));
+}
+
+static void compute_floyd(void) { choice.chosen = floyd(choice.k, choice.of, choice.count); }
 
 /* ---- The pin-tile sampler ---- */
 
@@ -372,7 +357,7 @@ static void write_sample(const Options *o, const Board *b, const int64_t *nodes,
                                 popped_sum, pushed_sum, b->capacity, o->m + steps};
     const char *names[] = {"pops", "probes", "rounds", "cleanups", "moved", "truncated",
                            "popped_degree_sum", "added_degree_sum", "capacity", "draws"};
-    printf("],\"result\":{\"fields\":{\"nodes\":");
+    printf("{\"fields\":{\"nodes\":");
     write_ids(nodes, count);
     printf(",\"popped\":");
     write_ids(popped, (size_t)steps);
@@ -384,8 +369,15 @@ static void write_sample(const Options *o, const Board *b, const int64_t *nodes,
     printf("}}}}");
 }
 
-static void call_pin_tile(const char *args) {
-    Options o = read_options(args);
+static Options options;
+
+static void read_pin_tile(const char *args) { options = read_options(args); }
+
+/* Draw a sample; if it is to be written, with the state before the first step and after each, unless
+   the question is about time: states are longer than all else. */
+static void pin_tile(bool is_written) {
+    bool with_states = is_written && !rounds;
+    const Options o = options;
     const int64_t *weight = o.graph.weight;
     int64_t *FS = pick_without_replacement(o.main, 0, o.graph.n, o.m), needed = 0, steps = 0;
     int64_t *popped = filled(o.n - o.m, 0), *pushed = filled(o.n - o.m, 0);
@@ -394,8 +386,8 @@ static void call_pin_tile(const char *args) {
     for (int64_t i = 0; i < o.m; i++) needed += weight[FS[i]], in[FS[i]] = 1;
     Board b = new_board(FS, weight, needed > o.planned ? needed : o.planned, o.m, o.n);
     uint64_t cm = (uint64_t)o.m, cp = 0;
-    begin("states"), putchar('[');
-    write_state(&b, nodes, sampled(in, o.graph.n, nodes));
+    if (with_states) begin("states"), putchar('[');
+    if (with_states) write_state(&b, nodes, sampled(in, o.graph.n, nodes));
     while (steps < o.n - o.m && b.valid) {
         int64_t pin = pop(&b, o.probe, &cp, o.lanes, o.whole), v_pop = b.node[pin];
         int64_t which = below(o.main, cm++, (double)degree(&o.graph, v_pop));
@@ -405,24 +397,26 @@ static void call_pin_tile(const char *args) {
         in[o.pushed ? v_new : v_pop] = 1;
         popped[steps] = v_pop;
         pushed[steps++] = v_new;
-        putchar(',');
-        write_state(&b, nodes, sampled(in, o.graph.n, nodes));
+        if (with_states) putchar(','), write_state(&b, nodes, sampled(in, o.graph.n, nodes));
     }
-    write_sample(&o, &b, nodes, sampled(in, o.graph.n, nodes), popped, pushed, steps);
+    size_t count = sampled(in, o.graph.n, nodes);
+    if (with_states) printf("],\"result\":");
+    else if (is_written) begin("result");
+    if (is_written) write_sample(&o, &b, nodes, count, popped, pushed, steps);
 }
+
+static void compute_pin_tile(void) { pin_tile(false); }
+static void write_pin_tile(void) { pin_tile(true); }
 
 int main(void) {
     static const Kernel kernels[] = {
         STREAMS,
-        {"pick_without_replacement", call_pick},
-        {"permutation", call_permutation},
-        {"floyd", call_floyd},
-        {"pin_tile", call_pin_tile},
-        {NULL, NULL},
+        {"pick_without_replacement", read_pick, compute_pick, write_choice},
+        {"permutation", read_permutation, compute_pick, write_choice},
+        {"floyd", read_floyd, compute_floyd, write_choice},
+        {"pin_tile", read_pin_tile, compute_pin_tile, write_pin_tile},
+        {NULL, NULL, NULL, NULL},
     };
-    for (const char *line; (line = read_line());) {
-        reply(line, "adapter.c", kernels);
-        free_all();
-    }
+    for (const char *line; (line = read_line());) reply(line, "adapter.c", kernels);
     return 0;
 }

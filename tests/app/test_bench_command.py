@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from refimpl.lab.apps.bench.markdown import significant
+
 pytestmark = pytest.mark.runs
 
 README = Path(__file__).parents[2] / "bench" / "README.md"
@@ -104,5 +106,5 @@ def test_contestants_take_turns_and_each_round_begins_with_another(main):
 @pytest.mark.parametrize(
     ("x", "text"), [(1234.5, "1,234"), (0.056789, "0.0568"), (2.3456, "2.35"), (0.0, "0")]
 )
-def test_numbers_have_three_digits_and_no_exponent(main, x, text):
-    assert importlib.import_module("bench.markdown").significant(x) == text
+def test_numbers_have_three_digits_and_no_exponent(x, text):
+    assert significant(x) == text

@@ -15,6 +15,9 @@ from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.protocol import Server
 from refimpl.lab.apps.conformance.runner import judge, question
+from refimpl.lab.apps.conformance.timing import Input, Timer
+from refimpl.lab.apps.conformance.vectors import apply
+from refimpl.lab.backend import find
 
 pytestmark = pytest.mark.runs
 
@@ -22,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES, DOCS = ROOT / "examples" / "conformance", ROOT / "docs"
 PAGE = DOCS / "conformance.md"
 STREAMS = {"mix", "key", "uniform", "below", "pick_without_replacement", "permutation", "floyd"}
+GRAPH = refimpl.lab.data.power_law(2000, 6.0, 3)
 LISTS = """
 import refimpl
 
@@ -138,6 +142,24 @@ def test_adapter_in_c_answers_with_the_states(tmp_path):
             for state in case["states"]
         ]
     assert sum(len(case["states"]) for case in cases) > 50
+
+
+@pytest.mark.parametrize(
+    ("kernel", "args"),
+    [
+        ("floyd", {"key": 3, "n": 10_000, "f": 300}),
+        ("permutation", {"key": 3, "n": 1000}),
+        ("pick_without_replacement", {"k": 3, "c": 4, "N": 1000, "m": 77}),
+        ("pin_tile", {"graph": GRAPH, "main": 1, "probe": 2, "m": 50, "n": 900, "eta": 2.0}),
+    ],
+)
+def test_adapter_in_c_is_timed(tmp_path, kernel, args):
+    command = shlex.split(compiled((EXAMPLES / "adapter.c").read_text(), tmp_path))
+    given = Input("mine", args, apply(find(refimpl, kernel), args))
+    with Timer(command) as timer:
+        timing = timer.time(kernel, given, 5)
+    assert timing.said == "" and len(timing.nanoseconds) == 5
+    assert all(one > 0 for one in timing.nanoseconds)
 
 
 @pytest.mark.parametrize(

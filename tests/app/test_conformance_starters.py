@@ -8,10 +8,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance.cases import kernels
+from refimpl.lab.apps.conformance.timing import Input, Timer
+from refimpl.lab.apps.conformance.vectors import apply
 
 pytestmark = pytest.mark.runs
 
@@ -26,6 +30,7 @@ BUILDS = {
     "go": ("go", ["go", "build", "-o", "{out}", "{source}"], ["{out}"]),
     "js": ("node", None, ["node", "{source}"]),
 }
+WORDS = np.arange(10_000, dtype=np.uint64) * np.uint64(2**50 + 1)
 OWN = {"mix", "key", "uniform", "below"}
 languages = pytest.mark.parametrize("language", BUILDS)
 
@@ -73,6 +78,29 @@ def test_a_wrong_number_in_a_starter_is_found(language, shift, kernel, tmp_path,
 
 
 @languages
+@pytest.mark.parametrize(
+    ("kernel", "args"),
+    [
+        ("mix", {"x": WORDS}),
+        ("key", {"parts": [7, 1, 2**64 - 1]}),
+        ("uniform", {"k": 5, "c": WORDS.reshape(2, -1)}),
+        ("below", {"k": 5, "c": WORDS, "n": 2**53 - 1}),
+    ],
+)
+def test_a_starter_is_timed(language, kernel, args, tmp_path):
+    want = apply(getattr(refimpl.streams, kernel), args)
+    with Timer(starter(language, tmp_path)) as timer:
+        timing = timer.time(kernel, Input("words", args, want), 4)
+        one = timer.time(
+            "uniform", Input("one", {"k": 5, "c": 3}, refimpl.streams.uniform(5, 3)), 9
+        )
+    assert timing.said == one.said == ""
+    assert len(timing.nanoseconds) == 4 and len(one.nanoseconds) == 9
+    if kernel == "uniform":  # of 10,000 numbers, beside one
+        assert sum(sorted(timing.nanoseconds)[:2]) > sum(sorted(one.nanoseconds)[:2])
+
+
+@languages
 def test_a_starter_survives_what_is_no_question(language, tmp_path):
     lines = [
         "",
@@ -112,7 +140,7 @@ def test_a_starter_survives_what_is_no_question(language, tmp_path):
         {"id": 14, "result": answers[14]["result"]},
         {"id": 15, "result": answers[15]["result"]},
     ]
-    assert 0 <= answers[15]["result"] < 10 and answers[14]["result"].isdecimal()
+    assert 0 <= answers[15]["result"] < 10 and str(answers[14]["result"]).isdecimal()
 
 
 @languages

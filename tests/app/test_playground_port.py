@@ -15,12 +15,14 @@ from strategies import KEYS, directed_graphs, graphs, sampler_options
 
 import refimpl
 from refimpl.lab.apps.cli import main
+from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.case import EXACT
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.compare import first_difference
 from refimpl.lab.apps.conformance.encode import encode
 from refimpl.lab.apps.conformance.program import Clock, Program
 from refimpl.lab.apps.conformance.protocol import Server
+from refimpl.lab.apps.conformance.timing import Timer
 
 pytestmark = pytest.mark.runs
 
@@ -51,6 +53,19 @@ def test_it_conforms(tmp_path, capsys):
     missing = kernels().keys() - set(own)
     assert verdicts == {**dict.fromkeys(own, {"pass"}), **dict.fromkeys(missing, {"skip"})}
     assert states == {name for name, kernel in kernels().items() if kernel.states is not None}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "case"),
+    [("pin_tile", "used"), ("cache_admit", None), ("BidirectionalCache", "by_hand"), ("key", None)],
+)
+def test_it_is_timed(kernel, case):
+    if case is None:
+        (file,) = vectors.load(patterns=[kernel])
+        case = next(case["id"] for case in file["cases"] if "result" in case)
+    with Timer([node(), str(ADAPTER)]) as timer:
+        timing = timer.time(kernel, case, 4)
+    assert timing.said == "" and len(timing.nanoseconds) == 4
 
 
 @pytest.fixture(scope="module")

@@ -2,19 +2,50 @@
 
        cc -std=c99 -O2 -o starter starter.c && minibatch-gnn conformance --cmd ./starter
 
-   To add a kernel, write a function as `call_below`: it reads its arguments, refuses what the
-   kernel's page says, and prints the result; then name it in the table of `main`. A JSON value is
-   a pointer to where it stands in the line. What is refused ends the question by a jump. */
+   To add a kernel, write three functions, as `read_below`, `compute_below` and `write_integers`: the
+   first reads the arguments and refuses what the kernel's page says, the second computes, which
+   alone is timed, the third prints the result; then name them in the table of `main`. A JSON value
+   is a pointer to where it stands in the line. What is refused ends the question by a jump. */
+
+#define _POSIX_C_SOURCE 199309L /* for clock_gettime */
 
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { TYPE = 1, VALUE, FAULT };
 static jmp_buf refused;
 static void refuse(int why) { longjmp(refused, why); }
+
+/* ---- Memory ---- */
+
+typedef struct Chunk {
+    struct Chunk *next;
+    double align; /* so that what follows is aligned for anything we keep */
+} Chunk;
+
+static Chunk *chunks;
+
+/* Return memory that lasts until the question is answered; in `compute`, until it begins again. */
+static void *take(size_t count, size_t size) {
+    if (size && count > (SIZE_MAX - sizeof(Chunk)) / size) refuse(FAULT);
+    Chunk *chunk = malloc(sizeof(Chunk) + count * size);
+    if (!chunk) refuse(FAULT);
+    chunk->next = chunks;
+    chunks = chunk;
+    return chunk + 1;
+}
+
+static void free_since(Chunk *kept) {
+    while (chunks != kept) {
+        Chunk *next = chunks->next;
+        free(chunks);
+        chunks = next;
+    }
+}
 
 /* ---- JSON ---- */
 
@@ -116,57 +147,148 @@ static void begin(const char *name) {
     printf("\"%s\":", name);
 }
 
-static void draw(char kind, uint64_t k, uint64_t c, double n) {
-    if (kind == 'm') printf("\"%" PRIu64 "\"", mix(c));
-    if (kind == 'u') printf("%.17g", uniform(k, c));
-    if (kind == 'b') printf("%" PRId64, below(k, c, n));
+/* What a kernel of the streams is given, `count` counters of this `shape` or a single one, and what
+   it draws of each. */
+static struct {
+    uint64_t k, n, *c;
+    size_t count;
+    const char *shape;
+    void *drawn;
+} given;
+
+static void read_words(const char *list) {
+    given.count = 0;
+    for (const char *at = first(list); at; at = following(at)) given.count++;
+    given.c = take(given.count, sizeof *given.c);
+    uint64_t *c = given.c;
+    for (const char *at = first(list); at; at = following(at)) *c++ = word(at);
 }
 
-/* Answer with the draw of one counter, or of each of an array, whose shape the answer has too. */
-static void draws(char kind, const char *dtype, const char *counters, uint64_t k, double n) {
-    if (*counters != '{') {
-        uint64_t c = word(counters);
-        begin("result"), draw(kind, k, c, n);
-        return;
+static void read_counters(const char *counters) {
+    given.shape = NULL;
+    if (*counters == '{') {
+        if (!is_text(need(counters, "dtype"), "uint64")) refuse(TYPE);
+        given.shape = need(counters, "shape");
+        read_words(need(counters, "data"));
+    } else {
+        given.count = 1;
+        given.c = take(1, sizeof *given.c);
+        *given.c = word(counters);
     }
-    const char *data = need(counters, "data"), *shape = need(counters, "shape"), *comma = "";
-    int length = (int)(behind(shape) - shape);
-    if (!is_text(need(counters, "dtype"), "uint64")) refuse(TYPE);
-    for (const char *at = first(data); at; at = following(at)) word(at);
+}
+
+static void begin_numbers(const char *dtype) {
     begin("result");
-    printf("{\"dtype\":\"%s\",\"shape\":%.*s,\"data\":[", dtype, length, shape);
-    for (const char *at = first(data); at; at = following(at), comma = ",")
-        fputs(comma, stdout), draw(kind, k, word(at), n);
-    printf("]}");
+    if (!given.shape) return;
+    int length = (int)(behind(given.shape) - given.shape);
+    printf("{\"dtype\":\"%s\",\"shape\":%.*s,\"data\":[", dtype, length, given.shape);
 }
 
-static void call_mix(const char *args) { draws('m', "uint64", need(args, "x"), 0, 0); }
-
-static void call_key(const char *args) {
-    uint64_t a = 0;
-    for (const char *at = first(need(args, "parts")); at; at = following(at))
-        a = mix(a + GOLD + word(at));
-    begin("result"), printf("\"%" PRIu64 "\"", a);
+static void end_numbers(void) {
+    if (given.shape) printf("]}");
 }
 
-static void call_uniform(const char *args) {
-    draws('u', "float64", need(args, "c"), word(need(args, "k")), 0);
+static void write_words(void) {
+    begin_numbers("uint64");
+    for (size_t i = 0; i < given.count; i++)
+        printf("%s%" PRIu64, i ? "," : "", ((uint64_t *)given.drawn)[i]);
+    end_numbers();
 }
 
-static void call_below(const char *args) {
-    uint64_t k = word(need(args, "k")), n = integer(need(args, "n"), 1, ((uint64_t)1 << 53) - 1);
-    draws('b', "int64", need(args, "c"), k, (double)n);
+static void write_integers(void) {
+    begin_numbers("int64");
+    for (size_t i = 0; i < given.count; i++)
+        printf("%s%" PRId64, i ? "," : "", ((int64_t *)given.drawn)[i]);
+    end_numbers();
+}
+
+static void write_reals(void) {
+    begin_numbers("float64");
+    for (size_t i = 0; i < given.count; i++)
+        printf("%s%.17g", i ? "," : "", ((double *)given.drawn)[i]);
+    end_numbers();
+}
+
+static void read_mix(const char *args) { read_counters(need(args, "x")); }
+
+static void compute_mix(void) {
+    uint64_t *drawn = given.drawn = take(given.count, sizeof *drawn);
+    for (size_t i = 0; i < given.count; i++) drawn[i] = mix(given.c[i]);
+}
+
+static void read_key(const char *args) {
+    given.shape = NULL;
+    read_words(need(args, "parts"));
+}
+
+static void compute_key(void) {
+    uint64_t *a = given.drawn = take(1, sizeof *a);
+    *a = 0;
+    for (size_t i = 0; i < given.count; i++) *a = mix(*a + GOLD + given.c[i]);
+}
+
+static void write_key(void) { begin("result"), printf("%" PRIu64, *(uint64_t *)given.drawn); }
+
+static void read_uniform(const char *args) {
+    given.k = word(need(args, "k"));
+    read_counters(need(args, "c"));
+}
+
+static void compute_uniform(void) {
+    double *drawn = given.drawn = take(given.count, sizeof *drawn);
+    for (size_t i = 0; i < given.count; i++) drawn[i] = uniform(given.k, given.c[i]);
+}
+
+static void read_below(const char *args) {
+    read_uniform(args);
+    given.n = integer(need(args, "n"), 1, ((uint64_t)1 << 53) - 1);
+}
+
+static void compute_below(void) {
+    int64_t *drawn = given.drawn = take(given.count, sizeof *drawn);
+    for (size_t i = 0; i < given.count; i++) drawn[i] = below(given.k, given.c[i], (double)given.n);
 }
 
 /* ---- Questions ---- */
 
 typedef struct {
     const char *name;
-    void (*call)(const char *args);
+    void (*read)(const char *args);
+    void (*compute)(void);
+    void (*write)(void);
 } Kernel;
 
 #define STREAMS \
-    {"mix", call_mix}, {"key", call_key}, {"uniform", call_uniform}, {"below", call_below}
+    {"mix", read_mix, compute_mix, write_words}, {"key", read_key, compute_key, write_key}, \
+    {"uniform", read_uniform, compute_uniform, write_reals}, \
+    {"below", read_below, compute_below, write_integers}
+
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static size_t rounds; /* that are timed; of a question that is not about time none */
+
+/* Answer with what a kernel computes, and with the time of each round; one that does not count comes
+   before. */
+static void run(const Kernel *kernel, const char *args) {
+    kernel->read(args);
+    int64_t *took = take(rounds, sizeof *took);
+    Chunk *kept = chunks;
+    kernel->compute();
+    for (size_t i = 0; i < rounds; i++) {
+        free_since(kept);
+        int64_t start = nanoseconds();
+        kernel->compute();
+        took[i] = nanoseconds() - start;
+    }
+    kernel->write();
+    if (rounds) printf(",\"nanoseconds\":[");
+    for (size_t i = 0; i < rounds; i++) printf("%s%" PRId64, i ? "," : "", took[i]);
+    if (rounds) putchar(']');
+}
 
 static void answer(const char *question, const char *program, const Kernel *kernels) {
     const char *number = find(question, "id");
@@ -176,8 +298,10 @@ static void answer(const char *question, const char *program, const Kernel *kern
         return;
     }
     const char *call = need(question, "call"), *args = need(question, "args");
+    const char *count = find(question, "time");
+    rounds = count ? (size_t)integer(count, 1, 1000000) : 0;
     while (kernels->name && !is_text(call, kernels->name)) kernels++;
-    if (kernels->name) kernels->call(args);
+    if (kernels->name) run(kernels, args);
     else begin("skip"), printf("\"not implemented\"");
 }
 
@@ -191,6 +315,7 @@ static void reply(const char *line, const char *program, const Kernel *kernels) 
     }
     printf("}\n");
     fflush(stdout);
+    free_since(NULL);
 }
 
 /* Return the next line without its end, in memory that the next call uses again, or NULL. */
@@ -212,7 +337,7 @@ static char *read_line(void) {
 
 #ifndef PART_OF_ANOTHER_PROGRAM
 int main(void) {
-    static const Kernel kernels[] = {STREAMS, {NULL, NULL}};
+    static const Kernel kernels[] = {STREAMS, {NULL, NULL, NULL, NULL}};
     for (const char *line; (line = read_line());) reply(line, "starter.c", kernels);
     return 0;
 }

@@ -3,7 +3,8 @@
 //	go build -o starter starter.go && minibatch-gnn conformance --cmd ./starter
 //
 // To add a kernel, write a function of its arguments, as below, which returns errType or errValue
-// for what the kernel's page says, and name it in kernels.
+// for what the kernel's page says, or else a function that computes the result, and name it in
+// kernels. What computes is apart from what reads, since it alone is timed.
 package main
 
 import (
@@ -14,10 +15,11 @@ import (
 	"io"
 	"math/big"
 	"os"
-	"strconv"
+	"time"
 )
 
 type object = map[string]any
+type compute = func() any
 
 var (
 	errType  = errors.New("type")
@@ -47,26 +49,36 @@ func integer(value any, low, high uint64) (uint64, error) {
 
 func word(value any) (uint64, error) { return integer(value, 0, 1<<64-1) }
 
-// each returns what draw gives for a counter, or for each of an array of uint64.
-func each(counters any, dtype string, draw func(uint64) any) (any, error) {
+// each computes what draw gives for a counter, or for each of an array of uint64.
+func each[T any](counters any, dtype string, draw func(uint64) T) (compute, error) {
 	array, isArray := counters.(object)
 	if !isArray {
 		c, err := word(counters)
-		return draw(c), err
+		return func() any { return draw(c) }, err
 	}
 	if array["dtype"] != "uint64" {
 		return nil, errType
 	}
-	drawn := []any{}
 	data, _ := array["data"].([]any)
-	for _, counter := range data {
-		c, err := word(counter)
-		if err != nil {
+	words, err := wordsOf(data)
+	return func() any {
+		drawn := make([]T, len(words))
+		for i, c := range words {
+			drawn[i] = draw(c)
+		}
+		return object{"dtype": dtype, "shape": array["shape"], "data": drawn}
+	}, err
+}
+
+func wordsOf(values []any) ([]uint64, error) {
+	words := make([]uint64, len(values))
+	for i, value := range values {
+		var err error
+		if words[i], err = word(value); err != nil {
 			return nil, err
 		}
-		drawn = append(drawn, draw(c))
 	}
-	return object{"dtype": dtype, "shape": array["shape"], "data": drawn}, nil
+	return words, nil
 }
 
 // ---- Streams ----
@@ -81,34 +93,29 @@ func mixWord(x uint64) uint64 {
 
 func draw(k, c uint64) float64 { return float64(mixWord(k+gold*(c+1))>>11) / (1 << 53) }
 
-func text(x uint64) any { return strconv.FormatUint(x, 10) }
+func mix(args object) (compute, error) { return each(args["x"], "uint64", mixWord) }
 
-func mix(args object) (any, error) {
-	return each(args["x"], "uint64", func(x uint64) any { return text(mixWord(x)) })
-}
-
-func key(args object) (any, error) {
-	var a uint64
+func key(args object) (compute, error) {
 	parts, _ := args["parts"].([]any)
-	for _, part := range parts {
-		p, err := word(part)
-		if err != nil {
-			return nil, err
+	words, err := wordsOf(parts)
+	return func() any {
+		var a uint64
+		for _, part := range words {
+			a = mixWord(a + gold + part)
 		}
-		a = mixWord(a + gold + p)
-	}
-	return text(a), nil
+		return a
+	}, err
 }
 
-func uniform(args object) (any, error) {
+func uniform(args object) (compute, error) {
 	k, err := word(args["k"])
 	if err != nil {
 		return nil, err
 	}
-	return each(args["c"], "float64", func(c uint64) any { return draw(k, c) })
+	return each(args["c"], "float64", func(c uint64) float64 { return draw(k, c) })
 }
 
-func below(args object) (any, error) {
+func below(args object) (compute, error) {
 	k, err := word(args["k"])
 	if err != nil {
 		return nil, err
@@ -117,10 +124,10 @@ func below(args object) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return each(args["c"], "int64", func(c uint64) any { return int64(draw(k, c) * float64(n)) })
+	return each(args["c"], "int64", func(c uint64) int64 { return int64(draw(k, c) * float64(n)) })
 }
 
-var kernels = map[string]func(object) (any, error){
+var kernels = map[string]func(object) (compute, error){
 	"mix": mix, "key": key, "uniform": uniform, "below": below,
 }
 
@@ -143,12 +150,25 @@ func answer(line []byte) object {
 		said["name"], said["version"] = "starter.go", "1"
 	} else if kernel := kernels[name]; kernel == nil {
 		said["skip"] = "not implemented"
-	} else if result, err := kernel(args); err != nil {
+	} else if run, err := kernel(args); err != nil {
 		said["error"] = err.Error()
 	} else {
-		said["result"] = result
+		said["result"] = run()
+		if rounds, err := integer(question["time"], 1, 1_000_000); err == nil {
+			said["nanoseconds"] = timed(run, rounds)
+		}
 	}
 	return said
+}
+
+func timed(run compute, rounds uint64) []int64 {
+	took := make([]int64, rounds)
+	for i := range took {
+		begin := time.Now()
+		run()
+		took[i] = time.Since(begin).Nanoseconds()
+	}
+	return took
 }
 
 func main() {

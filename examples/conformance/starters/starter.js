@@ -3,7 +3,8 @@
 //     minibatch-gnn conformance --cmd 'node starter.js'
 //
 // To add a kernel, write a function of its arguments by their names, as `below`, which throws
-// `refuse(..)` for what the kernel's page says, and name it in KERNELS.
+// `refuse(..)` for what the kernel's page says and returns a function that computes the result, and
+// name it in KERNELS. What computes is apart from what reads, since it alone is timed.
 
 "use strict";
 const readline = require("node:readline");
@@ -42,13 +43,17 @@ function integer(value, low, high) {
 
 const word = (value) => integer(value, 0n, WORD - 1n);
 
-// Return what a function gives for a counter, or for each of an array of uint64.
+// Return what computes what a function gives for a counter, or for each of an array of uint64.
 function each(counters, dtype, draw) {
   const isArray = counters !== null && Array.isArray(counters.data);
-  if (!isArray) return draw(word(counters));
+  if (!isArray) {
+    const c = word(counters);
+    return () => draw(c);
+  }
   if (counters.dtype !== "uint64") refuse("type");
   const shape = counters.shape.map((size) => Number(size.text));
-  return { dtype, shape, data: counters.data.map((one) => draw(word(one))) };
+  const words = counters.data.map(word);
+  return () => ({ dtype, shape, data: words.map((c) => draw(c)) });
 }
 
 // ---- Streams ----
@@ -63,12 +68,11 @@ function mixWord(x) {
 
 const uniformNumber = (k, c) => Number(mixWord(wrap(k + GOLD * (c + 1n))) >> 11n) * 2 ** -53;
 
-const mix = ({ x }) => each(x, "uint64", (one) => String(mixWord(one)));
+const mix = ({ x }) => each(x, "uint64", mixWord);
 
 function key({ parts }) {
-  let a = 0n;
-  for (const part of parts) a = mixWord(wrap(a + GOLD + word(part)));
-  return String(a);
+  const words = parts.map(word);
+  return () => words.reduce((a, part) => mixWord(wrap(a + GOLD + part)), 0n);
 }
 
 function uniform({ k, c }) {
@@ -89,8 +93,22 @@ const KERNELS = new Map(Object.entries({ mix, key, uniform, below }));
 function answer(question) {
   if ("hello" in question) return { name: "starter.js", version: "1" };
   const kernel = KERNELS.get(question.call);
-  return kernel ? { result: kernel(question.args) } : { skip: "not implemented" };
+  if (!kernel) return { skip: "not implemented" };
+  const compute = kernel(question.args);
+  const result = compute();
+  return question.time ? { result, nanoseconds: timed(compute, question.time) } : { result };
 }
+
+function timed(compute, rounds) {
+  return Array.from({ length: Number(integer(rounds, 1n, 1_000_000n)) }, () => {
+    const begin = process.hrtime.bigint();
+    compute();
+    return process.hrtime.bigint() - begin;
+  });
+}
+
+// JSON has no BigInt: integers of any size may be written as text.
+const write = (said) => JSON.stringify(said, (_, x) => (typeof x === "bigint" ? String(x) : x));
 
 readline.createInterface({ input: process.stdin }).on("line", (line) => {
   let id = {};
@@ -102,5 +120,5 @@ readline.createInterface({ input: process.stdin }).on("line", (line) => {
   } catch (error) {
     said = error instanceof Refused ? { error: error.message } : { fault: String(error) };
   }
-  process.stdout.write(`${JSON.stringify({ ...id, ...said })}\n`);
+  process.stdout.write(`${write({ ...id, ...said })}\n`);
 });

@@ -3,10 +3,13 @@
 //!     rustc -O starter.rs && minibatch-gnn conformance --cmd ./starter
 //!
 //! To add a kernel, write a function as `below_of`: it reads its arguments, refuses what the
-//! kernel's page says, and returns the result as JSON; then name it in `call`. A JSON value is
-//! the piece of the line in which it stands.
+//! kernel's page says, and returns what computes the result; then name it in `kernel`. What computes
+//! is apart from what reads and what writes, since it alone is timed. A JSON value is the piece of
+//! the line in which it stands.
 
+use std::hint::black_box;
 use std::io::{BufRead, Write};
+use std::time::Instant;
 
 enum Refused {
     Type,
@@ -103,56 +106,111 @@ fn below(k: u64, c: u64, n: u64) -> u64 {
     (uniform(k, c) * n as f64) as u64
 }
 
+// ---- Kernels ----
+
+enum Numbers {
+    Words(Vec<u64>),
+    Integers(Vec<u64>),
+    Reals(Vec<f64>),
+}
+use Numbers::{Integers, Reals, Words};
+
+/// What computes a result, and the shape that it has: of a single number none.
+struct Kernel<'a> {
+    compute: Box<dyn Fn() -> Numbers + 'a>,
+    shape: Option<&'a str>,
+}
+
+fn words(list: &str) -> Result<Vec<u64>, Refused> {
+    parts(list, '[', ']')?.into_iter().map(word).collect()
+}
+
+/// Return what computes a function of a counter, or of each of an array of them.
+fn each<'a, T: 'a>(
+    counters: &'a str,
+    numbers: fn(Vec<T>) -> Numbers,
+    draw: impl Fn(u64) -> T + 'a,
+) -> Result<Kernel<'a>, Refused> {
+    let (given, shape) = if !counters.starts_with('{') {
+        (vec![word(counters)?], None)
+    } else if text(need(counters, "dtype")?) == Some("uint64") {
+        (words(need(counters, "data")?)?, Some(need(counters, "shape")?))
+    } else {
+        return Err(Type);
+    };
+    let compute = move || numbers(given.iter().map(|&c| draw(c)).collect());
+    Ok(Kernel { compute: Box::new(compute), shape })
+}
+
+fn key_of(args: &str) -> Result<Kernel<'_>, Refused> {
+    let given = words(need(args, "parts")?)?;
+    let key = move || given.iter().fold(0u64, |a, &p| mix(a.wrapping_add(GOLD).wrapping_add(p)));
+    Ok(Kernel { compute: Box::new(move || Words(vec![key()])), shape: None })
+}
+
+fn uniform_of(args: &str) -> Result<Kernel<'_>, Refused> {
+    let k = word(need(args, "k")?)?;
+    each(need(args, "c")?, Reals, move |c| uniform(k, c))
+}
+
+fn below_of(args: &str) -> Result<Kernel<'_>, Refused> {
+    let (k, n) = (word(need(args, "k")?)?, integer(need(args, "n")?, 1, (1 << 53) - 1)?);
+    each(need(args, "c")?, Integers, move |c| below(k, c, n))
+}
+
+fn kernel<'a>(name: &str, args: &'a str) -> Result<Option<Kernel<'a>>, Refused> {
+    Ok(Some(match name {
+        "mix" => each(need(args, "x")?, Words, mix)?,
+        "key" => key_of(args)?,
+        "uniform" => uniform_of(args)?,
+        "below" => below_of(args)?,
+        _ => return Ok(None),
+    }))
+}
+
 // ---- Answers ----
 
-type Answer = Result<String, Refused>;
-
-/// Return what a function gives for a counter, or for each of an array of them.
-fn each(counters: &str, dtype: &str, draw: impl Fn(u64) -> String) -> Answer {
-    if !counters.starts_with('{') {
-        return Ok(draw(word(counters)?));
-    }
-    if text(need(counters, "dtype")?) != Some("uint64") {
-        return Err(Type);
-    }
-    let mut drawn = Vec::new();
-    for counter in parts(need(counters, "data")?, '[', ']')? {
-        drawn.push(draw(word(counter)?));
-    }
-    let (shape, data) = (need(counters, "shape")?, drawn.join(","));
-    Ok(format!("{{\"dtype\":\"{dtype}\",\"shape\":{shape},\"data\":[{data}]}}"))
+fn joined<T: ToString>(list: &[T]) -> String {
+    list.iter().map(T::to_string).collect::<Vec<_>>().join(",")
 }
 
-fn key_of(args: &str) -> Answer {
-    let mut a = 0u64;
-    for part in parts(need(args, "parts")?, '[', ']')? {
-        a = mix(a.wrapping_add(GOLD).wrapping_add(word(part)?));
+fn written(numbers: &Numbers, shape: Option<&str>) -> String {
+    let (dtype, data) = match numbers {
+        Words(list) => ("uint64", joined(list)),
+        Integers(list) => ("int64", joined(list)),
+        Reals(list) => ("float64", joined(list)),
+    };
+    match shape {
+        Some(shape) => format!("{{\"dtype\":\"{dtype}\",\"shape\":{shape},\"data\":[{data}]}}"),
+        None => data,
     }
-    Ok(format!("\"{a}\""))
 }
 
-fn below_of(args: &str) -> Answer {
-    let (k, n) = (word(need(args, "k")?)?, integer(need(args, "n")?, 1, (1 << 53) - 1)?);
-    each(need(args, "c")?, "int64", |c| below(k, c, n).to_string())
+/// Return the nanoseconds of each round.
+fn timed(compute: &dyn Fn() -> Numbers, rounds: u64) -> Vec<u128> {
+    let round = |_| {
+        let begin = Instant::now();
+        black_box(compute());
+        begin.elapsed().as_nanos()
+    };
+    (0..rounds).map(round).collect()
 }
 
 /// Return the members of the answer to a question.
-fn call(question: &str) -> Answer {
+fn call(question: &str) -> Result<String, Refused> {
     if find(question, "hello")?.is_some() {
         return Ok("\"name\":\"starter.rs\",\"version\":\"1\"".to_string());
     }
-    let args = need(question, "args")?;
-    let result = match text(need(question, "call")?) {
-        Some("mix") => each(need(args, "x")?, "uint64", |x| format!("\"{}\"", mix(x))),
-        Some("key") => key_of(args),
-        Some("uniform") => {
-            let k = word(need(args, "k")?)?;
-            each(need(args, "c")?, "float64", |c| uniform(k, c).to_string())
-        }
-        Some("below") => below_of(args),
-        _ => return Ok("\"skip\":\"not implemented\"".to_string()),
+    let name = text(need(question, "call")?).ok_or(Fault)?;
+    let Some(Kernel { compute, shape }) = kernel(name, need(question, "args")?)? else {
+        return Ok("\"skip\":\"not implemented\"".to_string());
     };
-    Ok(format!("\"result\":{}", result?))
+    let result = written(&compute(), shape);
+    let Some(rounds) = find(question, "time")? else {
+        return Ok(format!("\"result\":{result}"));
+    };
+    let took = joined(&timed(&*compute, integer(rounds, 1, 1_000_000)?));
+    Ok(format!("\"result\":{result},\"nanoseconds\":[{took}]"))
 }
 
 fn main() -> std::io::Result<()> {

@@ -1,5 +1,6 @@
 """Inputs of the benchmarks: made once, from fixed seeds, outside every timer."""
 
+import importlib
 from functools import cache
 from typing import NamedTuple
 
@@ -38,6 +39,15 @@ SIZES = {
 
 
 @cache
+def fastest():
+    """Return fastimpl where it is compiled, else refimpl: for what is not timed and takes long."""
+    try:
+        return importlib.import_module("fastimpl")
+    except ImportError:
+        return refimpl
+
+
+@cache
 def power_law(n, mean_degree):
     """Return an undirected random graph whose degrees follow a power law."""
     return refimpl.lab.data.power_law(n, mean_degree, SEED)
@@ -56,9 +66,20 @@ def layer_graph(size):
 @cache
 def adjacency(size, dtype="float32"):
     """Return the row-normalised adjacency of `layer_graph`."""
-    graph = layer_graph(size)
-    perm = np.argsort(graph.indices, kind="stable")
-    return refimpl.adjacency.row_norm(graph, perm, dtype=np.dtype(dtype))
+    return refimpl.adjacency.row_norm(layer_graph(size), transpose_of(size), dtype=np.dtype(dtype))
+
+
+@cache
+def transpose_of(size):
+    """Return the permutation that transposes `layer_graph`."""
+    return np.argsort(layer_graph(size).indices, kind="stable").astype(np.int32)
+
+
+@cache
+def neighbours(size):
+    """Return message-flow graphs of two hops from some roots of `parent`."""
+    roots = np.arange(SIZES[size].m)
+    return refimpl.sample_mfg(parent(size), roots, [10, 5], seed=SEED, epoch=0, batch=0)
 
 
 def normal(shape, seed, dtype="float32"):

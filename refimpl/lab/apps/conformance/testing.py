@@ -1,0 +1,68 @@
+"""The test vectors as tests of pytest, for the plugin `pytest_minibatch_gnn`."""
+
+import importlib
+import json
+
+import pytest
+
+from refimpl.lab.apps.conformance import showing, vectors
+from refimpl.lab.apps.conformance.encode import dumps
+from refimpl.lab.apps.conformance.protocol import Server
+from refimpl.lab.apps.conformance.runner import PASS, SKIP, judge, question
+
+
+class Vectors(pytest.Collector):
+    """The cases of all kernels, for one implementation."""
+
+    def __init__(self, *, server, **about):
+        super().__init__(**about)
+        self.server = server
+
+    @classmethod
+    def of(cls, session, name):
+        """Return the collector of the implementation `name`."""
+        server = Server(importlib.import_module(name))
+        place = {"name": name, "nodeid": f"gnn-conformance/{name}"}
+        return cls.from_parent(session, server=server, **place)
+
+    def collect(self):
+        """Yield a Vector for each case."""
+        for file in vectors.load():
+            for case in file["cases"]:
+                name = showing.case_name(file, case)
+                yield Vector.from_parent(self, name=name, server=self.server, file=file, case=case)
+
+
+class Differs(Exception):
+    """The answer to a case is not the right one; all of it, as `conformance --show` has it."""
+
+
+class Vector(pytest.Item):
+    """One case: the implementation is asked in this process, as a program would be."""
+
+    def __init__(self, *, server, file, case, **about):
+        super().__init__(**about)
+        self.server, self.file, self.case = server, file, case
+        self.add_marker("gnn_conformance")
+
+    def runtest(self):
+        """Ask, and compare."""
+        asked = json.loads(dumps(question(self.file, self.case)))
+        answer = json.loads(dumps(self.server.answer(asked)))
+        verdict, said, _ = judge(self.file, self.case, answer)
+        if verdict == SKIP:
+            pytest.skip(said)
+        if verdict != PASS:
+            lines = showing.case_lines(self.file, self.case)
+            answers = showing.answer_lines(self.file, self.case, answer)
+            raise Differs("\n".join([said, "", *lines, "", *answers]))
+
+    def repr_failure(self, excinfo, style=None):
+        """Return what a failure shows: the case and both answers, without a traceback."""
+        if isinstance(excinfo.value, Differs):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self):
+        """Return where the test stands: in no file."""
+        return self.path, None, self.name

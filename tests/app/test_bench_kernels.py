@@ -1,0 +1,462 @@
+"""`minibatch-gnn bench`: its cases, what it says of wrong and partial packages, its files."""
+
+import copy
+import csv
+import json
+import os
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import fastimpl
+import refimpl
+from refimpl.lab.apps.bench import contestants, measuring, probes, report, saved, yardsticks
+from refimpl.lab.apps.bench.checks import Differs, alike, fields_of, near, same
+from refimpl.lab.apps.bench.limits import Limits
+from refimpl.lab.apps.bench.picture import labels, lines_of
+from refimpl.lab.apps.bench.timing import MIN_ROUNDS, Stopwatch, in_turns, summary
+from refimpl.lab.apps.bench.work import Part, dense, stream
+from refimpl.lab.apps.bench.yardsticks import Limit
+from refimpl.lab.apps.cli import main as cli
+from refimpl.lab.backend import find
+
+pytestmark = pytest.mark.runs
+
+BENCHES = {one.kernel: one for one in measuring.chosen_benches(lambda kernel, topic: True)}
+LEFT_OUT = {
+    "key": "a few integers: only the call would be timed",
+    "from_edges": "as_graph by another name",
+    "graph_and_names": "as_graph with names",
+    "cache_update": "cache_admit after select_stable",
+    "fetch_one_sided": "gather_rows, part by part; bench exchange times it",
+    "fetch_two_sided": "gather_rows, part by part; bench exchange times it",
+}
+TASKS = [
+    pytest.param(one, task, id=f"{name}-{at}")
+    for name, one in BENCHES.items()
+    for at, task in enumerate(one.tasks("tiny"))
+]
+
+
+@pytest.fixture
+def bench(monkeypatch, capsys):
+    """Run the command on a machine that says it is idle; return its status and what it printed."""
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
+
+    def run(*words):
+        status = cli(["bench", *map(str, words)])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """Make a module of some kernels that can be imported."""
+
+    def make(name, **kernels):
+        made = types.ModuleType(name)
+        vars(made).update(kernels)
+        monkeypatch.setitem(sys.modules, name, made)
+        return made
+
+    return make
+
+
+def test_every_kernel_has_a_benchmark():
+    kernels = {kernel for one in BENCHES.values() for kernel in (one.kernel, *one.parts)}
+    assert set(fastimpl.compiled) - kernels == set(LEFT_OUT)
+    assert kernels - set(fastimpl.compiled) == {"training iteration"}
+
+
+def called(package, task, bench):
+    """Return what a package answers to a task, and the arguments after the call."""
+    function = find(package, bench.kernel) if task.call is None else None
+    args = copy.deepcopy(task.arguments(0))
+    return function(**args) if function else task.call(package, **args), args
+
+
+@pytest.mark.parametrize(("one", "task"), TASKS)
+def test_a_right_answer_passes_and_any_wrong_number_is_noticed(one, task):
+    """In the result, and in the arguments that a call changes."""
+    result, args = called(fastimpl, task, one)
+    task.check(result, args, refimpl)
+    before = task.arguments(0)
+    changed = {} if task.turn is None else {k: args[k] for k in task.turn(0) if k not in ("t", "q")}
+    changed = {k: v for k, v in changed.items() if differs(v, before[k])}
+    places = [("result", path) for path in leaves(result)]
+    places += [(name, path) for name in changed for path in leaves(changed[name])]
+    assert places
+    noticed = 0
+    for name, path in places:
+        wrong, others = result, dict(args)
+        if name == "result":
+            wrong = spoilt(result, path)
+        else:
+            others[name] = spoilt(args[name], path)
+        try:
+            task.check(wrong, others, refimpl)
+        except Exception:  # as in a run: whatever a check raises, the answer is not right
+            noticed += 1
+        else:
+            assert not must(one, (name, *path)), (name, path)
+    assert noticed
+
+
+def must(one, path):
+    """Whether a wrong number has to be noticed: what a layer keeps for itself need not be."""
+    own = {
+        "sage_forward": {"AX"},
+        "sage_backward": {"b"},
+        "dense_backward": {"b"},
+        "row_norm": {"graph", "graph_t", "perm"},
+        "sym_norm": {"graph", "graph_t", "perm"},
+        "induced_subgraph": {"counters"},
+        "sample_many": {"counters"},
+        "training iteration": {"m", "v"},
+    }
+    return not own.get(one.kernel, set()) & set(map(str, path))
+
+
+def leaves(value):
+    """Yield the path to each number or array of numbers inside a value that is not empty."""
+    names = fields_of(value)
+    if names:
+        for name in names:
+            yield from ((name, *path) for path in leaves(getattr(value, name)))
+    elif isinstance(value, list | tuple):
+        for i, part in enumerate(value):
+            yield from ((i, *path) for path in leaves(part))
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from ((key, *path) for path in leaves(part))
+    elif np.size(value) and not isinstance(value, str) and value is not None:
+        yield ()
+
+
+def spoilt(value, path):
+    """Return a value like this one, with another number at the path."""
+    if not path:
+        array = np.array(value)
+        flat, middle = array.reshape(-1), array.size // 2
+        if array.dtype.kind == "f":
+            flat[middle] = 1 + 2 * np.abs(flat).max()
+        else:
+            flat[middle] ^= True
+        return array if isinstance(value, np.ndarray) else array.item()
+    name, *rest = path
+    if isinstance(value, dict):
+        return {**value, name: spoilt(value[name], rest)}
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return type(value)(spoilt(v, rest) if i == name else v for i, v in enumerate(value))
+    fields = {field: getattr(value, field) for field in fields_of(value)}
+    return types.SimpleNamespace(**{**fields, name: spoilt(fields[name], rest)})
+
+
+def differs(a, b):
+    """Whether two values of the same form differ in any number."""
+    if isinstance(a, dict):
+        return any(differs(a[name], b[name]) for name in a)
+    try:
+        alike(a, b)
+    except Differs:
+        return True
+    return False
+
+
+def test_quick_checks_all_answers_of_both_packages(bench):
+    status, out, _ = bench("--quick", "--threads", "1")
+    tasks = len(TASKS)
+    assert status == 0
+    assert f"refimpl, 1 thread: {tasks} right" in out
+    assert f"fastimpl, 1 thread: {tasks} right" in out
+
+
+def test_a_partial_module_is_timed_where_it_has_a_kernel_of_its_own(bench, module):
+    def wrong(graph, data, X):
+        return 2 * refimpl.spmm(graph, data, X)
+
+    def not_done(k, c):
+        raise NotImplementedError
+
+    def crash(X, *, eps=1e-6):
+        raise ZeroDivisionError("by a | b")
+
+    module(
+        "part_of_it",
+        transpose_perm=lambda graph: np.argsort(graph.indices, kind="stable").astype(np.int32),
+        induced_subgraph=refimpl.induced_subgraph,  # to build on
+        adam_step=lambda *args, **options: refimpl.adam_step(*args, **options),
+        spmm=wrong,
+        uniform=not_done,
+        row_l2_forward=crash,
+    )
+    only = ("transpose_perm", "induced_subgraph", "spmm", "uniform", "row_l2_forward", "training*")
+    words = [word for name in only for word in ("--only", name)]
+    status, out, _ = bench("--quick", "--impl", "refimpl,part_of_it", *words)
+    assert status == 1
+    assert "part_of_it, 1 thread: 2 right, 4 differs, 2 missing" in out
+    assert "- spmm, n=16 e=64 f=128 float32: part_of_it on 1 thread, differs: result[0, 0]" in out
+    assert "row_l2_forward, s=16 f=16 float32: part_of_it on 1 thread, differs: Zero" in out
+
+
+def test_a_report_has_a_column_each_and_files_that_say_the_same(
+    bench, module, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(yardsticks, "FOOTPRINTS", yardsticks.QUICK)
+    monkeypatch.setattr(yardsticks, "PRODUCTS", [(32, 32, 32)])
+    module("only_one", transpose_perm=fastimpl.transpose_perm)
+    files = {name: tmp_path / f"run.{name}" for name in ("json", "csv", "md", "svg")}
+    words = ["--impl", "refimpl,fastimpl", "--impl", "only_one", "--threads", "1"]
+    words += ["--only", "transpose_perm", "--only", "floyd", "--force-noisy"]
+    words += ["--out", files["md"], "--json", files["json"], "--csv", files["csv"]]
+    status, out, _ = bench(*words, "--histogram", files["svg"])
+    assert status == 0 and files["md"].read_text() == out
+    head, rule, *lines = [line for line in out.splitlines() if line.startswith("|")][:7]
+    assert [cell.strip() for cell in head.strip("|").split("|")] == [
+        *("kernel", "input", "refimpl ms", "fastimpl ms", "only_one ms"),
+        *("speed-up, fastimpl", "speed-up, only_one", "achieved", "limit", "fraction of limit"),
+    ]
+    assert len({len(line) for line in (head, rule, *lines)}) == 1
+    assert lines[0].startswith("| floyd") and "missing" in lines[0]
+    run = saved.read(files["json"])
+    assert run.impls == ["refimpl", "fastimpl", "only_one"] and run.threads == [1]
+    cells = {(row.kernel, row.size, c.impl): c for row in run.rows for c in row.cells}
+    for name in ("refimpl", "fastimpl", "only_one"):
+        cell = cells["transpose_perm", "small", name]
+        assert cell.verdict == "timed" and cell.rounds >= MIN_ROUNDS
+        assert 0 < cell.least <= cell.median < 60
+    assert cells["transpose_perm", "large", "refimpl"].verdict == "left out"
+    assert cells["floyd", "tiny", "only_one"].verdict == "missing"
+    assert report.lines(run)[2] in out.splitlines()  # what is read again gives the same table
+    with files["csv"].open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(cells) == 15
+    assert float(rows[0]["median"]) == cells["floyd", "tiny", "refimpl"].median
+    assert "transpose_perm" in files["svg"].read_text()
+    status, out, err = bench(*words)
+    assert status == 2 and "is there already: give --overwrite" in err
+
+
+def test_a_program_of_the_protocol_has_a_column(bench):
+    server = f"{sys.executable} -m refimpl.lab.apps.conformance.protocol fastimpl"
+    words = ("--impl", f"refimpl,cmd:{server}", "--only", "transpose_perm", "--only", "adam_step")
+    status, out, _ = bench("--quick", *words, "--only", "training*", "--only", "cache_admit")
+    assert status == 0
+    assert f"- Program cmd:{server}: fastimpl" in out
+    assert f"cmd:{server}, 1 thread: 3 right, 1 missing" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--only", "spm"], "--only 'spm' fits no kernel and no topic; did you mean spmm?"),
+        (["--impl", "no_such_package"], "--impl no_such_package cannot be imported"),
+        (["--impl", "refimpl,refimpl"], "--impl names 'refimpl' twice"),
+        (["--impl", "json"], "json is no implementation: it has no kernel"),
+        (["--impl", "cmd:"], "--impl cmd: must be followed by a program"),
+        (["--impl", "cmd:/no/such/program"], "--impl cmd:/no/such/program"),
+        (["--impl", "cmd:'"], "--impl cmd:': No closing quotation"),
+        (["--threads", "0"], "--threads must be numbers in [1, 1024], got [0]"),
+        (["--threads", "one"], "invalid list of int value: 'one'"),
+        (["--out", "no/folder/a.md"], "there is no folder"),
+        (["--json", "."], "is no ordinary file"),
+        (["--histogram", "a.pdf"], "--histogram must end in .svg or .png, got a.pdf"),
+        (["--compare", "a.json"], "--compare needs at least two saved runs"),
+        (["--compare", "a.json", "b.json"], "a.json: No such file"),
+        (["--compare", "a", "b", "--impl", "refimpl"], "--impl does not apply with --compare"),
+    ],
+)
+def test_what_cannot_be_done_is_said_at_once(bench, words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = bench(*words)
+    assert (status, out) == (2, "") and message in err
+
+
+def test_a_busy_machine_is_refused_unless_forced(bench, monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (1e3, 0.0, 0.0), raising=False)
+    status, out, err = bench("--only", "floyd")
+    assert (status, out) == (2, "") and "--force-noisy" in err
+    assert bench("--only", "floyd", "--quick")[0] == 0
+
+
+def made_run(seconds, date="2026-01-01", machine="A"):
+    """Return a Run of two kernels whose medians are given, as typed in."""
+    spmm, floyd, wrong = seconds
+    cells = [
+        measuring.Cell("refimpl", 1, "timed", "", spmm, spmm, 0.0, 7),
+        measuring.Cell("mine", 1, "timed", "", spmm / 4, spmm / 4, spmm / 2, 1, True),
+    ]
+    rows = [
+        measuring.Row("spmm", "n=1", "small", stream(1e9), cells),
+        measuring.Row("floyd", "3", "small", [], [cells[0]._replace(median=floyd)]),
+        measuring.Row("mix", "2", "small", [], [measuring.Cell("mine", 1, "differs", wrong)]),
+    ]
+    limits = [Limit("triad", "GB/s", 1, 10.0, 1024)]
+    header = [f"- Processor: {machine}", f"- Date: {date}", ""]
+    return saved.Run(["refimpl", "mine"], [1], header, rows, limits, ["A note."], ["Load: 0."])
+
+
+def test_a_report_by_hand():
+    """1 s and 0.25 s for 1 GB at 10 GB/s: 10x marks, 4x, and 0.40 of the limit."""
+    lines = report.lines(made_run((1.0, 2.0, "result[0]: want 1, got 2 " + 40 * "x")))
+    head, _, spmm, floyd, mix = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in lines[:5]
+    ]
+    assert head[2:5] == ["refimpl ms", "mine ms", "speed-up"]
+    assert spmm[2:] == ["1,000", "~250*+", "4.0x", "4.00 GB/s", "10.0 GB/s triad", "0.40"]
+    assert floyd[2:] == ["2,000", "-", "-", "-", "-", "-"]
+    assert mix[3] == "differs: result[0]: want 1, got 2 xxx .."[:39] + mix[3][39:]
+    assert any(line.endswith("got 2 " + 40 * "x") for line in lines)
+    assert "A note." in lines
+
+
+def test_runs_side_by_side(bench, tmp_path):
+    runs = {"old": (1.0, 2.0, "x"), "new": (0.5, 2.0, "x"), "newer": (0.25, 4.0, "x")}
+    for name, seconds in runs.items():
+        machine = "B" if name == "newer" else "A"
+        saved.write(made_run(seconds, name, machine), tmp_path / f"{name}.json")
+    paths = [tmp_path / f"{name}.json" for name in runs]
+    status, out, _ = bench("--compare", *paths, "--histogram", tmp_path / "runs.svg")
+    table = [line for line in out.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    assert status == 0 and "different machines" in out
+    assert cells[0] == [
+        *("kernel", "input", "who", "old ms", "new ms", "newer ms"),
+        *("new / old", "newer / old"),
+    ]
+    assert ["spmm", "n=1", "refimpl", "1,000", "500", "250", "0.5x", "0.25x"] in cells
+    assert ["floyd", "3", "refimpl", "2,000", "2,000", "4,000", "1.0x", "2.0x"] in cells
+    drawn = (tmp_path / "runs.svg").read_text()
+    assert "old: refimpl" in drawn and "newer: mine" in drawn
+    _, out, _ = bench("--compare", *paths[:2])
+    assert "different machines" not in out  # of another date only
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda text: "{", "is no JSON"),
+        (lambda text: "[]", "is no saved run"),
+        (lambda text: text.replace("bench/1", "bench/9"), "is no saved run"),
+        (lambda text: text.replace('"median": 1.0', '"median": "fast"'), "is damaged"),
+        (lambda text: text.replace('"cells"', '"sells"'), "is damaged"),
+        (lambda text: json.dumps({**json.loads(text), "more": 1}), "is damaged"),
+    ],
+)
+def test_a_saved_run_that_is_none_is_refused_by_name(tmp_path, damage, message):
+    path = tmp_path / "run.json"
+    saved.write(made_run((1.0, 2.0, "x")), path)
+    assert saved.read(path) == made_run((1.0, 2.0, "x"))
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(saved.UserError, match=f"run.json.* {message}"):
+        saved.read(path)
+
+
+def test_the_limit_that_takes_longest_binds():
+    """100 GB at 10 GB/s take 10 s, 4 TFLOP at 1,000 GFLOP/s 4 s, 1,000 M reads at 50 M/s 20 s."""
+    measured = [
+        Limit("triad", "GB/s", 1, 10.0, 1 << 10),
+        Limit("triad", "GB/s", 1, 2.0, 1 << 40),  # only for what is so large
+        Limit("GEMM float32", "GFLOP/s", 1, 1000.0, 0, "2x2x2"),
+        Limit("GEMM float32", "GFLOP/s", 1, 900.0, 0, "3x3x3"),
+    ]
+    work = [Part(100e9, 1 << 20, 1e9, 4096, 4e12)]
+    assert Limits(measured).bound(work, 2, 20.0) == (5.0, 10.0, "GB/s", "triad")
+    reads = Limit("random reads", "M/s", 1, 50.0, 1 << 10)
+    assert Limits([*measured, reads]).bound(work, 1, 40.0) == (25.0, 50.0, "M/s", "random reads")
+    alone = dense(1000, 1000, 2000, "float32")
+    assert Limits(measured[2:]).bound(alone, 1, 1.0) == (4.0, 1000.0, "GFLOP/s", "GEMM float32")
+    assert Limits([]).bound(work, 1, 1.0) is None
+    assert Limits([]).tables([1]) == ["No limits were measured in this run."]
+
+
+def test_without_a_compiler_memory_is_not_measured_and_the_rest_is(bench, monkeypatch):
+    monkeypatch.setenv("CC", "/no/such/compiler")
+    probes.library.cache_clear()
+    try:
+        found = list(yardsticks.measure([1], measuring.limiting(), quick=True))
+    finally:
+        probes.library.cache_clear()
+    note, *limits = found
+    assert note.startswith("Bandwidth and random reads were not measured: no C compiler (/no/such")
+    assert {one.name for one in limits} == {"GEMM float32", "GEMM float64"}
+
+
+def test_probes_do_what_they_are_timed_for():
+    found = list(yardsticks.measure([1], measuring.limiting(), quick=True))
+    assert {one.name for one in found} == {"triad", "random reads", "GEMM float32", "GEMM float64"}
+    assert all(one.rate > 0 for one in found)
+
+
+def test_contestants_take_turns_and_one_that_fails_leaves():
+    order = []
+
+    def fail(turn):
+        order.append("bad")
+        if len(order) > 4:
+            raise ArithmeticError("stop")
+
+    def right(turn):
+        order.append("good")
+
+    watches = {
+        name: Stopwatch(call, lambda turn: {"turn": turn}, True)
+        for name, call in (("bad", fail), ("good", right))
+    }
+    limit = measuring.limiting()
+    failed = in_turns({name: (watch, lambda: limit(1)) for name, watch in watches.items()})
+    assert order[:5] == ["bad", "good", "good", "bad", "bad"] and set(order[5:]) == {"good"}
+    assert list(failed) == ["bad"] and len(watches["good"].seconds) == MIN_ROUNDS
+
+
+def test_short_calls_are_repeated_within_a_round_unless_they_need_fresh_arguments():
+    for fresh, seconds, calls, together in (
+        (False, 1e-5, 10, 30 * 1),
+        (True, 1e-5, 1, 30),
+        (False, 0.01, 1, 7),
+        (False, 10.0, 1, 1),
+    ):
+        watch = Stopwatch(lambda **args: None, lambda turn: {}, fresh)
+        watch.estimate(seconds)
+        assert (watch.calls, watch.together) == (calls, together)
+    assert summary([1.0, 2.0, 3.0, 4.0, 5.0]) == (3.0, 1.0, 2.0, 5)
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "message"),
+    [
+        (np.arange(3), np.arange(4), r"x: want shape \[4\], got \[3\]"),
+        (np.array([1, 2]), np.array([1, 3]), r"x\[1\]: want 3, got 2"),
+        (np.array([1.0]), np.array([1]), "x: want dtype int64, got float64"),
+        (np.array([1], np.int32), np.array([1]), "x: want dtype int64, got int32"),
+        (np.array([[1.0, np.nan]]), np.array([[1.0, 2.0]]), r"x\[0, 1\]: want 2.0, got nan"),
+    ],
+)
+def test_a_difference_says_where(got, want, message):
+    with pytest.raises(Differs, match=message):
+        same("x", got, want)
+    same("x", want, want)
+
+
+def test_near_numbers_pass_and_far_ones_do_not():
+    near("x", 1.0 + 1e-7, 1.0, rtol=1e-6)
+    with pytest.raises(Differs, match="want 1.0"):
+        near("x", 1.0 + 1e-5, 1.0, rtol=1e-6)
+    with pytest.raises(Differs, match="has no nodes"):
+        alike((1, 2), refimpl.induced_subgraph(refimpl.as_graph([(0, 1)], symmetrize=True), [0]))
+
+
+def test_rows_of_a_picture_are_named_by_what_tells_inputs_apart():
+    keys = [("spmm", "n=1 f=2"), ("spmm", "n=1 f=3"), ("mix", "5 draws")]
+    assert list(labels(keys).values()) == ["spmm f=2", "spmm f=3", "mix"]
+    lines = lines_of([made_run((1.0, 2.0, "x"))], ["run"])
+    assert [line.name for line in lines] == ["streams", "floyd", "propagation", "spmm"]
+    assert list(lines[3].cells) == ["refimpl", "mine"]
+
+
+def test_threads_are_those_of_packages_that_say_so():
+    assert contestants.Package("fastimpl").threads([1, 2]) == [1, 2]
+    assert contestants.Package("refimpl").threads([1, 2]) == [1]

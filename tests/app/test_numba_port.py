@@ -1,0 +1,94 @@
+"""The third implementation of `examples/numba_port`: in the conformance kit, and as a backend."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import refimpl
+
+pytestmark = pytest.mark.runs
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "examples" / "numba_port"
+PAGE = (ROOT / "docs" / "howto" / "port_a_backend.md").read_text()
+OWN = {"frontier", "induced_subgraph"}
+
+
+@pytest.fixture
+def my_numba(monkeypatch):
+    pytest.importorskip("numba", reason="numba is not installed")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import my_numba
+
+    return my_numba
+
+
+def conformance(source, folder, *options):
+    """Run the command in a process of its own on a module; return (status, report, output)."""
+    (folder / "my_numba.py").write_text(source)
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    words = ["conformance", "--impl", "my_numba", "--report", "report.json", *options]
+    main = "import sys; from refimpl.lab.apps.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", main, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, json.loads((folder / "report.json").read_text()), done.stdout
+
+
+def test_the_port_conforms_in_its_kernels_and_lacks_the_rest(my_numba, tmp_path):
+    source = (FOLDER / "my_numba.py").read_text()
+    status, report, _ = conformance(source, tmp_path)
+    verdicts = {}
+    for case in report["cases"]:
+        verdicts.setdefault(case["kernel"], set()).add(case["verdict"])
+    assert status == 0
+    assert {name for name, found in verdicts.items() if found == {"pass"}} == OWN
+    assert all(found == {"skip"} for name, found in verdicts.items() if name not in OWN)
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "kernel"),
+    [
+        ("GOLD * (U(c) + U(1))", "GOLD * (c + 1)", "frontier"),  # a float64
+        ("left >= weight", "left > weight", "frontier"),
+        ("perm[free[u]] = j", "perm[free[u]] = u", "induced_subgraph"),
+    ],
+)
+def test_a_wrong_line_is_found(my_numba, tmp_path, line, other, kernel):
+    source = (FOLDER / "my_numba.py").read_text()
+    assert source.count(line) == 1
+    status, report, out = conformance(source.replace(line, other), tmp_path, "--only", kernel)
+    assert (status, report["lost"]) == (1, None)
+    assert "differs" in {case["verdict"] for case in report["cases"]}
+
+
+def test_a_backend_of_it_draws_and_trains_as_the_reference(my_numba):
+    """On a graph that the vectors do not have, and through everything that calls the kernels."""
+    gnn = refimpl.backend(my_numba)
+    graph = refimpl.lab.data.power_law(3000, 9.0, 5)
+    sampler = refimpl.Sampler("frontier", m=40, n=700, deg_cap=30)
+    ours, theirs = (package.sample_many(graph, sampler, 3, 0, 4) for package in (gnn, refimpl))
+    assert my_numba.walk.signatures and my_numba.induce.signatures  # they were called
+    for a, b in zip(ours, theirs, strict=True):
+        for name in ("nodes", "edge_ids", "transpose_perm"):
+            x, y = getattr(a, name), getattr(b, name)
+            assert x.dtype == y.dtype
+            np.testing.assert_array_equal(x, y)
+        np.testing.assert_array_equal(a.graph.indptr, b.graph.indptr)
+        np.testing.assert_array_equal(a.graph.indices, b.graph.indices)
+        assert a.counters == b.counters
+
+
+def test_the_page_shows_the_port_and_its_commands():
+    assert "```{literalinclude} ../../examples/numba_port/my_numba.py" in PAGE
+    for command in ("conformance --impl my_numba", "bench --impl refimpl,fastimpl,my_numba"):
+        assert f"PYTHONPATH=examples/numba_port minibatch-gnn {command}" in PAGE
