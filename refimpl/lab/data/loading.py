@@ -1,14 +1,17 @@
 """One door to every data set."""
 
+from __future__ import annotations
+
 import os
+import pathlib
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._reading import naming
+from refimpl.hints import FloatDtype, Int, Path, Rng
 from refimpl.lab.data.attributed import load_attributed
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.dataset import SETTINGS, Dataset
@@ -19,6 +22,7 @@ from refimpl.lab.data.ogb import is_ogb
 from refimpl.lab.data.planetoid import VALIDATION, load_planetoid, planetoid_names
 from refimpl.lab.data.preparation import scaling_of
 from refimpl.lab.data.typed import FILES, load_typed, typed_communities
+from refimpl.lab.hints import Setting, SomeScaling
 from refimpl.loader.features import check_scaling
 from refimpl.streams import DATA, as_seed, key, pick_without_replacement
 
@@ -33,17 +37,17 @@ HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
 
 
 def load_dataset(
-    source,
+    source: Path,
     *,
-    rng=0,
-    dtype=None,
-    scaling=None,
-    setting=None,
-    split=None,
-    features=None,
-    labels="label",
-    verify=False,
-):
+    rng: Rng = 0,
+    dtype: FloatDtype | None = None,
+    scaling: SomeScaling | None = None,
+    setting: Setting | None = None,
+    split: Int | str | None = None,
+    features: Path | None = None,
+    labels: str = "label",
+    verify: bool = False,
+) -> Dataset:
     """Return a data set by name, or from a folder.
 
     Not in the papers, whose data sets can be read from folders.
@@ -110,7 +114,7 @@ def load_dataset(
     a_class = None
     if split is not None and not isinstance(split, str):
         a_class, split = _check.integer("split", split, 1, 2**31 - 1), None
-    tabular = isinstance(source, str | os.PathLike) and Path(source).suffix == ".csv"
+    tabular = isinstance(source, str | os.PathLike) and pathlib.Path(source).suffix == ".csv"
     if tabular != (features is not None):
         raise ValueError(
             "features must be the file of nodes where source is a .csv file, and only there"
@@ -139,7 +143,7 @@ def _loaded(source, seed, dtype, scaling, split, verify):
     if isinstance(source, str) and source in BUILT_IN:
         refuse_split(source, split)
         return BUILT_IN[source](seed, dtype=dtype, **more)
-    folder = Path(source)
+    folder = pathlib.Path(source)
     if not folder.exists():
         raise FileNotFoundError(f"no folder {str(source)!r}, and no data set of that name{HINT}")
     if folder.suffix == ".npz":

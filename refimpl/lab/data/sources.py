@@ -1,22 +1,46 @@
 """Data sets made of what people have: arrays, tables, graphs of other libraries."""
 
+from __future__ import annotations
+
 import csv
 import io
-from pathlib import Path
-from typing import Any
+import pathlib
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from refimpl._foreign import as_array, as_names, ends_of, numbers_of
 from refimpl._reading import reading
 from refimpl.graph import Graph, from_edges, graph_and_names
+from refimpl.hints import FloatDtype, Path, Rng
 from refimpl.lab.data.ogb import ogb_dataset
 from refimpl.lab.data.preparation import chosen_scaling
+from refimpl.lab.hints import Nodes, Setting, SomeScaling
 from refimpl.streams import DATA, as_seed, key, pick_without_replacement
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from refimpl.lab.data.dataset import Dataset
 
 PARTS = ("train", "val", "test")
 SHARES = (60, 20, 20)  # % of the nodes with a class, for each part, where nobody says otherwise
 SHUFFLED = 33  # what the draws are for
+
+
+class ArrayOptions(TypedDict, total=False):
+    """What `FromElsewhere.from_arrays` takes by name."""
+
+    train: Nodes
+    val: Nodes
+    test: Nodes
+    name: str
+    setting: Setting
+    scaling: SomeScaling
+    dtype: FloatDtype | None
+    node_names: Sequence[Any] | np.ndarray | None
+    rng: Rng
 
 
 class FromElsewhere:
@@ -24,9 +48,21 @@ class FromElsewhere:
 
     @classmethod
     def from_arrays(
-        cls: Any, graph, features, labels, train=None, val=(), test=(), *, name="arrays",
-        setting="transductive", scaling="standard", dtype=None, node_names=None, rng=0,
-    ):  # fmt: skip
+        cls: Any,
+        graph: Any,
+        features: Any,
+        labels: Any,
+        train: Nodes | None = None,
+        val: Nodes = (),
+        test: Nodes = (),
+        *,
+        name: str = "arrays",
+        setting: Setting = "transductive",
+        scaling: SomeScaling = "standard",
+        dtype: FloatDtype | None = None,
+        node_names: Sequence[Any] | np.ndarray | None = None,
+        rng: Rng = 0,
+    ) -> Dataset:
         """Return the Dataset of a graph and arrays, a row or an entry a node.
 
         Parameters
@@ -90,7 +126,14 @@ class FromElsewhere:
         )
 
     @classmethod
-    def from_networkx(cls, graph, features="features", label="label", split="split", **options):
+    def from_networkx(
+        cls: Any,
+        graph: Any,
+        features: str = "features",
+        label: str = "label",
+        split: str = "split",
+        **options: Unpack[ArrayOptions],
+    ) -> Dataset:
         """Return the Dataset of a NetworkX graph whose nodes have attributes.
 
         Parameters
@@ -123,7 +166,15 @@ class FromElsewhere:
         return cls.from_arrays(graph, np.array(list(rows.values())), labels, **parts, **options)
 
     @classmethod
-    def from_pandas(cls, nodes, edges, id=None, label="label", split="split", **options):
+    def from_pandas(
+        cls: Any,
+        nodes: Any,
+        edges: Any,
+        id: Hashable | None = None,
+        label: Hashable = "label",
+        split: Hashable = "split",
+        **options: Unpack[ArrayOptions],
+    ) -> Dataset:
         """Return the Dataset of a table of nodes and a table of edges.
 
         Parameters
@@ -165,7 +216,7 @@ class FromElsewhere:
         return cls.from_arrays(graph, features, labels, node_names=names, **parts, **options)
 
     @classmethod
-    def from_pyg(cls, data, **options):
+    def from_pyg(cls: Any, data: Any, **options: Unpack[ArrayOptions]) -> Dataset:
         """Return the Dataset of a PyG `Data`: `x`, `y`, `edge_index` and the three masks.
 
         Parameters
@@ -189,7 +240,13 @@ class FromElsewhere:
         return cls.from_arrays(data, data.x, data.y, **parts, **options)
 
     @classmethod
-    def from_dgl(cls, graph, features="feat", label="label", **options):
+    def from_dgl(
+        cls: Any,
+        graph: Any,
+        features: str = "feat",
+        label: str = "label",
+        **options: Unpack[ArrayOptions],
+    ) -> Dataset:
         """Return the Dataset of a DGL graph with data on its nodes, masks among them.
 
         Parameters
@@ -216,7 +273,14 @@ class FromElsewhere:
         return cls.from_arrays(graph, kept[features], kept[label], **parts, **options)
 
     @classmethod
-    def from_csv(cls, edges, nodes, label="label", split="split", **options):
+    def from_csv(
+        cls: Any,
+        edges: Path,
+        nodes: Path,
+        label: str = "label",
+        split: str = "split",
+        **options: Unpack[ArrayOptions],
+    ) -> Dataset:
         """Return the Dataset of two files of comma-separated values with a line of titles each.
 
         Parameters
@@ -263,11 +327,13 @@ class FromElsewhere:
             raise ValueError(f"{edges} must have two columns") from None
         u, v = (numbers_of(names, end, str(edges)) for end in ends)
         graph = from_edges(u, v, n=len(names), symmetrize=True, self_loops=False)
-        options.setdefault("name", Path(nodes).stem)
+        options.setdefault("name", pathlib.Path(nodes).stem)
         return cls.from_arrays(graph, features, labels, node_names=names, **parts, **options)
 
     @classmethod
-    def from_ogb(cls, folder, split=None, **options):
+    def from_ogb(
+        cls: Any, folder: Path, split: str | None = None, **options: Unpack[ArrayOptions]
+    ) -> Dataset:
         """Return the Dataset in a raw folder of the Open Graph Benchmark, such as ogbn-arxiv's.
 
         In both layouts: of text, as ``raw/edge.csv.gz``, and binary, as ``raw/data.npz``. Features

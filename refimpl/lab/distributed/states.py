@@ -1,11 +1,14 @@
 """The state of a run whose workers are on several ranks."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
+from refimpl.lab.hints import Comm
 from refimpl.lab.training.state import TrainState
 
 
-def gathered_state(state, comm):
+def gathered_state(state: TrainState, comm: Comm) -> TrainState | None:
     """Return the state of a run on rank 0, with what all workers keep (collective).
 
     A rank's own state has the caches of its own workers only; a checkpoint has to have all:

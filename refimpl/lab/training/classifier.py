@@ -1,14 +1,22 @@
 """Training and predicting in the manner of scikit-learn, which is not needed for it."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from refimpl import _check
 from refimpl.graph import Graph, as_graph
+from refimpl.hints import Integers, Matrix
 from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.hints import Nodes, Table
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.model import TrainedModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class NodeClassifier:
@@ -38,16 +46,16 @@ class NodeClassifier:
 
     gnn: Any = None  # the implementation; bound in each package
 
-    def __init__(self, **settings):
+    def __init__(self, **settings: Any) -> None:
         self.settings = settings
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"NodeClassifier({', '.join(f'{k}={v!r}' for k, v in self.settings.items())})"
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings that were given.
 
         Parameters
@@ -61,7 +69,7 @@ class NodeClassifier:
         """
         return dict(self.settings)
 
-    def set_params(self, **settings):
+    def set_params(self, **settings: Any) -> Self:
         """Change settings, which `fit` checks.
 
         Parameters
@@ -76,7 +84,15 @@ class NodeClassifier:
         self.settings = {**self.settings, **settings}
         return self
 
-    def fit(self, graph, X, y, *, train=None, val=None):
+    def fit(
+        self,
+        graph: Any,
+        X: Table,
+        y: np.ndarray | Sequence[Any],
+        *,
+        train: Nodes | None = None,
+        val: Nodes | None = None,
+    ) -> Self:
         """Train a model; return the classifier.
 
         Parameters
@@ -120,7 +136,13 @@ class NodeClassifier:
         self.graph_, self.X_ = graph, data.features
         return self
 
-    def predict(self, graph=None, X=None, *, nodes=None):
+    def predict(
+        self,
+        graph: Any = None,
+        X: Table | None = None,
+        *,
+        nodes: Integers | None = None,
+    ) -> np.ndarray:
         """Return the classes of nodes, as `y` called them.
 
         Parameters
@@ -144,7 +166,13 @@ class NodeClassifier:
         labels = self._ask("labels", graph, X, nodes)
         return labels if labels.ndim == 2 else self.classes_[labels]
 
-    def predict_proba(self, graph=None, X=None, *, nodes=None):
+    def predict_proba(
+        self,
+        graph: Any = None,
+        X: Table | None = None,
+        *,
+        nodes: Integers | None = None,
+    ) -> Matrix[Any]:
         """Return the probabilities of `classes_`.
 
         Parameters
@@ -157,7 +185,13 @@ class NodeClassifier:
         """
         return self._ask("probabilities", graph, X, nodes)
 
-    def transform(self, graph=None, X=None, *, nodes=None):
+    def transform(
+        self,
+        graph: Any = None,
+        X: Table | None = None,
+        *,
+        nodes: Integers | None = None,
+    ) -> Matrix[Any]:
         """Return the embeddings of nodes.
 
         Parameters
@@ -170,7 +204,14 @@ class NodeClassifier:
         """
         return self._ask("embeddings", graph, X, nodes)
 
-    def score(self, y, graph=None, X=None, *, nodes=None):
+    def score(
+        self,
+        y: np.ndarray | Sequence[Any],
+        graph: Any = None,
+        X: Table | None = None,
+        *,
+        nodes: Integers | None = None,
+    ) -> float:
         """Return the share of nodes whose class is predicted; of rows of classes, F1-micro.
 
         Parameters

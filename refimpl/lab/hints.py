@@ -1,0 +1,98 @@
+"""What the annotations of `refimpl.lab` are made of, besides those of `refimpl.hints`.
+
+Arrays
+------
+`Numbers`: (n, f) real numbers of any kind, as features are kept. `Table` is what may be given for
+them, `Classes` and `Nodes` what may be given as labels and as a part of the nodes. `Weights`:
+arrays of floats of any shape, by name.
+
+Others
+------
+`Scaling`: how features are read, as it is kept; `SomeScaling`, as it may be given. `Fanouts` and
+`SomeFanouts` likewise. `Setting`: over which part of a graph messages pass. `Comm`: ranks that work together. `Kept`: the type of a field that is kept
+in another form than it may be given in.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from refimpl.hints import Int, Integers
+
+__all__ = [
+    "Classes",
+    "Comm",
+    "Fanouts",
+    "Kept",
+    "Nodes",
+    "Numbers",
+    "Scaling",
+    "Setting",
+    "SomeFanouts",
+    "SomeScaling",
+    "Table",
+    "Weights",
+    "as_default",
+]
+
+Numbers: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.floating[Any]]]
+Table: TypeAlias = np.ndarray[
+    tuple[int, int], np.dtype[np.floating[Any] | np.integer[Any] | np.bool_]
+]
+Classes: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.integer[Any] | np.bool_]]
+Nodes: TypeAlias = Integers | np.ndarray[tuple[int], np.dtype[np.bool_]]
+Weights: TypeAlias = dict[str, np.ndarray[tuple[Any, ...], np.dtype[np.floating[Any]]]]
+
+MeanAndStd: TypeAlias = tuple[
+    np.ndarray[tuple[int], np.dtype[np.floating[Any]]],
+    np.ndarray[tuple[int], np.dtype[np.floating[Any]]],
+]
+Scaling: TypeAlias = MeanAndStd | Literal["rows"] | None
+SomeScaling: TypeAlias = MeanAndStd | Literal["standard", "rows", "none"]
+Setting: TypeAlias = Literal["transductive", "inductive"]
+Fanouts: TypeAlias = tuple[int | tuple[int, ...], ...]
+SomeFanouts: TypeAlias = Sequence[Int | Sequence[Int]]
+
+
+class _Ranks(Protocol):
+    """An MPIComm, a SimComm, or another `Communicator`."""
+
+    @property
+    def rank(self) -> Any: ...
+
+    @property
+    def size(self) -> Any: ...
+
+
+class _MpiRanks(Protocol):
+    """A communicator of mpi4py."""
+
+    def Get_rank(self) -> int: ...
+
+    def Get_size(self) -> int: ...
+
+
+Comm: TypeAlias = _Ranks | _MpiRanks
+
+Held = TypeVar("Held", covariant=True)
+Given = TypeVar("Given", contravariant=True)
+
+
+class Kept(Generic[Held, Given]):
+    """The type of a field that is a `Held` in every object, whichever `Given` it was made with.
+
+    ``model: Kept[ModelSettings, ModelSettings | str]`` says that the name of a model may be given,
+    and that the field is the model. For type checkers alone: no object of this class is made.
+    """
+
+    if TYPE_CHECKING:
+
+        def __get__(self, owner: object, kind: type | None = None) -> Held: ...
+
+        def __set__(self, owner: object, value: Given) -> None: ...
+
+
+def as_default(value: Any) -> Any:
+    """Return a value that is the default of a `Kept` field: what is kept, not a `Kept`."""
+    return value
