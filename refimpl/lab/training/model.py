@@ -7,6 +7,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import undirected
+from refimpl.hints import bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import real_matrix, scale
 from refimpl.lab.training.config import MEMORY, TrainConfig, config_from
@@ -239,6 +240,7 @@ def load_model(path):
         return TrainedModel(arrays, scaling=scaling, **meta)
 
 
+@bound
 def predict(
     gnn,
     model,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from refimpl._threads import one_blas_thread
+from refimpl.hints import bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.local import LocalIterations
 from refimpl.lab.distributed.messages import check_alike
@@ -291,6 +292,7 @@ def check_features(features, dataset):
         raise TypeError(f"features must be {dtype} as the data set, got {features.dtype}")
 
 
+@bound
 def make_trainer(gnn, dataset, config, state=None, *, features=None, comm=None):
     """Return one run over an implementation, to be taken an iteration or an epoch at a time.
 
@@ -328,6 +330,7 @@ def make_trainer(gnn, dataset, config, state=None, *, features=None, comm=None):
     return Trainer(gnn, dataset, config, state, features, comm)
 
 
+@bound
 def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None, comm=None):
     """Train a model by minibatches; return the weights that do best on validation nodes.
 
@@ -363,7 +366,7 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None, 
     ImportError
         If `comm` is mpi4py's, and no MPI is there.
     """
-    with make_trainer(gnn, dataset, config, state, features=features, comm=comm) as trainer:
+    with gnn.make_trainer(dataset, config, state, features=features, comm=comm) as trainer:
         while not trainer.done:  # 2 J1:2 E-F8: a number of epochs
             trainer.epoch()
             if after_epoch is not None:
