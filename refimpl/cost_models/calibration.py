@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import bound
 from refimpl.streams import CALIBRATION, key
 
 
@@ -34,6 +35,7 @@ class Calibration(NamedTuple):
         return self.write
 
 
+@bound
 def calibrate(gnn, *, entries=60_000, repeats=9):
     """Measure what a probe and an entry written cost on this machine.
 

@@ -7,6 +7,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.block import Block
 from refimpl.graph import Graph
+from refimpl.hints import bound
 from refimpl.history.pruning import checked_mfg
 from refimpl.samplers.neighbor import neighbor_arguments
 from refimpl.streams import PROFILE_EPOCH
@@ -53,6 +54,7 @@ def degree_hotness(graph):
     return _checked(graph).degrees()
 
 
+@bound
 def reverse_pagerank(gnn, graph, train, *, alpha=0.95, iterations=20):
     """Return the weighted reverse PageRank of every node, seen from the training nodes.
 
@@ -102,6 +104,7 @@ def reverse_pagerank(gnn, graph, train, *, alpha=0.95, iterations=20):
     return x[:, 0]
 
 
+@bound
 def count_visits(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, mode="layered"):
     """Sample one epoch without training; return how often each node was met, and its share.
 

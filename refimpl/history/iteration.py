@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import bound
 from refimpl.history.policy import MOST
 from refimpl.history.pruning import checked_mfg
 from refimpl.profiling import timed
@@ -39,6 +40,7 @@ class FreshStep(NamedTuple):
     updates: dict
 
 
+@bound
 def fresh_iteration(
     gnn,
     mfgs,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.history.hotness import count_visits
+from refimpl.hints import bound
 from refimpl.history.policy import MOST
 
 
@@ -38,6 +38,7 @@ class PerformancePolicy(NamedTuple):
     hotness: np.ndarray
 
 
+@bound
 def plan_performance(
     gnn,
     graph,
@@ -95,8 +96,8 @@ def plan_performance(
     if not fanouts:
         raise ValueError("fanouts must have at least one layer")
     for _ in range(rounds):
-        met = count_visits(
-            gnn, graph, train, fanouts, batch_size, seed=seed, needed=needed, mode=mode
+        met = gnn.history.count_visits(
+            graph, train, fanouts, batch_size, seed=seed, needed=needed, mode=mode
         )
         plan = knapsack(
             met, floats=floats, d=d, h=h, p=p, t_stale=t_stale, cache_layers=cache_layers

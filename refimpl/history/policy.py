@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import bound
 
 MOST = 2**31 - 1  # iterations, slots and nodes are counted in int32
 CONTROLS = ("gradient", "random", "anti")
@@ -92,6 +93,7 @@ def select_stable(score, ids, p):
     return low
 
 
+@bound
 def policy_update(
     gnn,
     cache,

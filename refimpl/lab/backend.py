@@ -293,12 +293,18 @@ def _module(package, topic):
     for part in topic.split("."):
         path = f"{path}.{part}"
         if not hasattr(gnn, part):
-            if path not in sys.modules and importlib.util.find_spec(path) is None:
+            if path not in sys.modules and not _has_file(path):
                 sys.modules[path] = ModuleType(path)
                 sys.modules[path].__path__ = []
             setattr(gnn, part, importlib.import_module(path))
         gnn = getattr(gnn, part)
     return gnn
+
+
+def _has_file(path):
+    """Whether there is code of a module; a folder with stubs alone holds none."""
+    spec = importlib.util.find_spec(path)
+    return spec is not None and spec.origin is not None
 
 
 def _own(package, value):

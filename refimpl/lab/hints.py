@@ -9,8 +9,8 @@ arrays of floats of any shape, by name.
 Others
 ------
 `Scaling`: how features are read, as it is kept; `SomeScaling`, as it may be given. `Fanouts` and
-`SomeFanouts` likewise. `Setting`: over which part of a graph messages pass. `Comm`: ranks that work together. `Kept`: the type of a field that is kept
-in another form than it may be given in.
+`SomeFanouts` likewise. `Setting`: over which part of a graph messages pass. `Comm`: ranks that work
+together, `Ranks` or `MpiRanks`. `Kept`: the type of a field that is kept in another form than it may be given in.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,10 @@ __all__ = [
     "Comm",
     "Fanouts",
     "Kept",
+    "MpiRanks",
     "Nodes",
     "Numbers",
+    "Ranks",
     "Scaling",
     "Setting",
     "SomeFanouts",
@@ -55,7 +57,7 @@ Fanouts: TypeAlias = tuple[int | tuple[int, ...], ...]
 SomeFanouts: TypeAlias = Sequence[Int | Sequence[Int]]
 
 
-class _Ranks(Protocol):
+class Ranks(Protocol):
     """An MPIComm, a SimComm, or another `Communicator`."""
 
     @property
@@ -65,7 +67,7 @@ class _Ranks(Protocol):
     def size(self) -> Any: ...
 
 
-class _MpiRanks(Protocol):
+class MpiRanks(Protocol):
     """A communicator of mpi4py."""
 
     def Get_rank(self) -> int: ...
@@ -73,7 +75,7 @@ class _MpiRanks(Protocol):
     def Get_size(self) -> int: ...
 
 
-Comm: TypeAlias = _Ranks | _MpiRanks
+Comm: TypeAlias = Ranks | MpiRanks
 
 Held = TypeVar("Held", covariant=True)
 Given = TypeVar("Given", contravariant=True)

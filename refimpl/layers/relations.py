@@ -3,9 +3,11 @@
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import bound
 from refimpl.typed import relation_blocks
 
 
+@bound
 def relation_norms(gnn, pattern, edge_types, relations, *, dtype=np.float64):
     """Return the matrices that take the mean over each node's sources in each relation.
 

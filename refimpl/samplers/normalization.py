@@ -9,6 +9,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.adjacency import Adjacency
 from refimpl.graph import Graph, Subgraph, undirected
+from refimpl.hints import bound
 from refimpl.streams import SAINT, as_seed
 
 MOST_COVERAGE = 1e6  # the error of an estimate is then a thousandth
@@ -34,6 +35,7 @@ class SamplingCounts(NamedTuple):
     subgraphs: int
 
 
+@bound
 def estimate_counts(gnn, graph, sampler, rng, *, coverage=50, pool=4):
     """Draw subgraphs until they hold ``coverage * n`` nodes in all; count nodes and edges.
 

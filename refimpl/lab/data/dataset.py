@@ -201,7 +201,7 @@ class Dataset(FromElsewhere):
         nodes = np.arange(self.graph.n) if nodes is None else nodes
         return gather(self.features, nodes, self.scaling, self.dtype)
 
-    def targets(self, nodes: Integers | None = None) -> Matrix[Any]:
+    def targets(self, nodes: Ids | Positions | None = None) -> Matrix[Any]:
         """Return a row of 0 and 1 for each of some nodes of `graph`: (k, C) of `dtype`.
 
         All are 0 where no class is known. The default are all n nodes.

@@ -6,6 +6,7 @@ import os
 import pathlib
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -119,9 +120,9 @@ def load_dataset(
         raise ValueError(
             "features must be the file of nodes where source is a .csv file, and only there"
         )
-    if tabular:
+    if features is not None:
         refuse_split(source, split)
-        more = {} if scaling is None else {"scaling": scaling}
+        more: dict[str, Any] = {} if scaling is None else {"scaling": scaling}
         kind = dtype or "float32"
         dataset = Dataset.from_csv(source, features, labels, dtype=kind, rng=as_seed(rng), **more)
     else:

@@ -106,18 +106,16 @@ class FromElsewhere:
             if len(val) or len(test):
                 raise ValueError("train must be given where val or test is")
             known = np.flatnonzero(labels >= 0) if labels.ndim == 1 else np.arange(len(labels))
-            train, val, test = drawn_parts(known, as_seed(rng))
+            parts = drawn_parts(known, as_seed(rng))
         else:
-            train, val, test = map(as_array, (train, val, test))
-        rows = np.flatnonzero(train) if train.dtype == np.bool_ else train
+            parts = [as_array(part) for part in (train, val, test)]
+        rows = np.flatnonzero(parts[0]) if parts[0].dtype == np.bool_ else parts[0]
         return cls(
             name,
             graph,
             features,
             labels,
-            train,
-            val,
-            test,
+            *parts,
             setting=setting,
             scaling=chosen_scaling(scaling, features, rows),
             dtype=dtype,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from refimpl.lab.hints import Comm
+from refimpl.lab.hints import Ranks
 from refimpl.lab.training.state import TrainState
 
 
-def gathered_state(state: TrainState, comm: Comm) -> TrainState | None:
+def gathered_state(state: TrainState, comm: Ranks) -> TrainState | None:
     """Return the state of a run on rank 0, with what all workers keep (collective).
 
     A rank's own state has the caches of its own workers only; a checkpoint has to have all:

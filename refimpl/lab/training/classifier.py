@@ -121,12 +121,16 @@ class NodeClassifier:
         """
         config = config_from(self.settings)
         graph = graph if isinstance(graph, Graph) else as_graph(graph)
-        train, val = _split(graph.n, train, val)
-        if not train.size:
+        learned, judged = _split(graph.n, train, val)
+        if not learned.size:
             raise ValueError("train must have at least one node")
-        known = np.union1d(train, val)
+        known = np.union1d(learned, judged)
         labels, names = _encoded(_check.array("y", y), known, graph.n)
-        split = {"train": train, "val": val, "test": val[:0]}  # of others no label is known
+        split: dict[str, Any] = {
+            "train": learned,
+            "val": judged,
+            "test": judged[:0],
+        }  # of others no label is known
         data = Dataset(
             "nodes", graph, X, labels, **split, setting="transductive", classes=len(names)
         )
@@ -224,11 +228,11 @@ class NodeClassifier:
         -------
         float
         """
-        found, y = self.predict(graph, X, nodes=nodes), _check.array("y", y)
+        found, known = self.predict(graph, X, nodes=nodes), _check.array("y", y)
         n = len(self.X_ if X is None else X)
-        if y.shape != (n, *found.shape[1:]):
-            raise ValueError(f"y must have shape {(n, *found.shape[1:])}, got {y.shape}")
-        wanted = y if nodes is None else y[_check.ids("nodes", nodes, 0, n, np.int64)]
+        if known.shape != (n, *found.shape[1:]):
+            raise ValueError(f"y must have shape {(n, *found.shape[1:])}, got {known.shape}")
+        wanted = known if nodes is None else known[_check.ids("nodes", nodes, 0, n, np.int64)]
         if found.ndim == 2:
             return float(self.gnn.metrics.f1_micro(wanted, found))
         return float(np.mean(wanted == found)) if found.size else float("nan")

@@ -11,7 +11,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import Graph, undirected
-from refimpl.hints import Int, Integers, Path
+from refimpl.hints import Int, Integers, Path, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import real_matrix, scale
 from refimpl.lab.hints import Kept, Scaling, Table, Weights, as_default
@@ -192,12 +192,13 @@ def save_model(path: Path, model: TrainedModel) -> None:
         If the file cannot be written; the one of before is whole then.
     """
     _check_model(model)
-    scaled = ROWS if model.scaling == ROWS else model.scaling is not None
-    scaling = dict(zip(SCALING, model.scaling, strict=True)) if scaled is True else {}
+    scaling: Any = model.scaling
+    scaled = ROWS if scaling == ROWS else scaling is not None
+    mean_and_std = dict(zip(SCALING, scaling, strict=True)) if scaled is True else {}
     facts = {name: getattr(model, name) for name in FACTS}
     meta = {"format": FORMAT, "scaled": scaled, **facts}
     meta |= {} if model.class_names is None else {NAMES: list(model.class_names)}
-    write_npz(path, meta, {**model.weights, **scaling})
+    write_npz(path, meta, {**model.weights, **mean_and_std})
 
 
 def load_model(path: Path) -> TrainedModel:
@@ -245,6 +246,7 @@ def load_model(path: Path) -> TrainedModel:
         return TrainedModel(arrays, scaling=scaling, **meta)
 
 
+@bound
 def predict(
     gnn: ModuleType,
     model: TrainedModel,

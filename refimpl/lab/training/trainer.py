@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refimpl._threads import one_blas_thread
-from refimpl.hints import Integers
+from refimpl.hints import Integers, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.local import LocalIterations
 from refimpl.lab.distributed.messages import check_alike
@@ -310,6 +310,7 @@ def check_features(features, dataset):
         raise TypeError(f"features must be {dtype} as the data set, got {features.dtype}")
 
 
+@bound
 def make_trainer(
     gnn: ModuleType,
     dataset: Dataset,
@@ -355,6 +356,7 @@ def make_trainer(
     return Trainer(gnn, dataset, config, state, features, comm)
 
 
+@bound
 def train(
     gnn: ModuleType,
     dataset: Dataset,
@@ -399,7 +401,7 @@ def train(
     ImportError
         If `comm` is mpi4py's, and no MPI is there.
     """
-    with make_trainer(gnn, dataset, config, state, features=features, comm=comm) as trainer:
+    with gnn.make_trainer(dataset, config, state, features=features, comm=comm) as trainer:
         while not trainer.done:  # 2 J1:2 E-F8: a number of epochs
             trainer.epoch()
             if after_epoch is not None:
