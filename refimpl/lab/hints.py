@@ -10,7 +10,8 @@ Others
 ------
 `Scaling`: how features are read, as it is kept; `SomeScaling`, as it may be given. `Fanouts` and
 `SomeFanouts` likewise. `Setting`: over which part of a graph messages pass. `Comm`: ranks that work
-together, `Ranks` or `MpiRanks`. `Kept`: the type of a field that is kept in another form than it may be given in.
+together, `Ranks` or `MpiRanks`. `Kept`: the type of a field that is kept in another form than it
+may be given in.
 """
 
 from collections.abc import Sequence
