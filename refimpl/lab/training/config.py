@@ -63,6 +63,22 @@ def _part(known, base):
     return check
 
 
+if TYPE_CHECKING:
+
+    class AnyModel(ModelSettings):
+        """Of some class: a checker does not know which settings it has."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    class AnyMethod(MethodSettings):
+        """Likewise."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    AnyModel, AnyMethod = ModelSettings, MethodSettings
+
+
 @dataclass(frozen=True)
 class TrainConfig(Settings):
     """The settings of a run; together with the data set they determine its result to the bit.
@@ -137,10 +153,10 @@ class TrainConfig(Settings):
     (8, 5, 256)
     """
 
-    model: Kept[ModelSettings, ModelSettings | str] = other(
+    model: Kept[AnyModel, ModelSettings | str] = other(
         Sage(), _part(MODELS, ModelSettings), "kind of all layers"
     )
-    method: Kept[MethodSettings, MethodSettings | str] = other(
+    method: Kept[AnyMethod, MethodSettings | str] = other(
         SampledGraph(), _part(METHODS, MethodSettings), "what a minibatch is"
     )
     layers: int = integer(2, "number of layers", high=MOST_LAYERS, metavar="L", computes=True)

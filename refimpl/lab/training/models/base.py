@@ -62,7 +62,7 @@ class ModelSettings(Settings):
     """
 
     title: ClassVar[str] = ""  # for people
-    matrix: ClassVar[str | None] = None  # "row", "sym", "loop"; None: no graph at all
+    matrix: ClassVar[Any] = None  # "row", "sym", "loop"; None: no graph at all
     lr: ClassVar[float] = 0.01  # Adam's, where nobody says otherwise
     hops_a_layer: Any = 1  # how many hops away a layer looks
 
