@@ -1,10 +1,13 @@
 """Embeddings in slots: finding, reading and writing them, the kernels of FreshGNN's cache."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import F, Ids, Int, Integers, Mask, Matrix, Positions
 from refimpl.history.policy import MOST, layer_ids, rows_taken
 
 
@@ -26,13 +29,13 @@ class Entries(NamedTuple):
         Iteration in which the entry was written.
     """
 
-    rows: np.ndarray
-    slot_of: np.ndarray
-    back: np.ndarray
-    stamp: np.ndarray
+    rows: Matrix
+    slot_of: np.ndarray[tuple[int, int], np.dtype[np.int32]]
+    back: Positions
+    stamp: Ids
 
 
-def cache_lookup(entries, layer, ids, oldest):
+def cache_lookup(entries: Entries, layer: Int, ids: Integers, oldest: Int) -> Ids:
     """Return the slots of the entries of some nodes that are valid. O(len(ids)) time.
 
     FreshGNN Algorithm 1 line 7, in the buffer of section 4.2.
@@ -67,7 +70,7 @@ def cache_lookup(entries, layer, ids, oldest):
     return slots
 
 
-def cache_read(rows, slots):
+def cache_read(rows: Matrix[F], slots: Integers) -> Matrix[F]:
     """Return some rows of a matrix, copied. O(k h) time.
 
     FreshGNN Algorithm 1 line 13, from the buffer of section 4.2.
@@ -90,7 +93,16 @@ def cache_read(rows, slots):
     return rows[slots]
 
 
-def cache_admit(entries, layer, ids, values, slots, i, *, take=None):
+def cache_admit(
+    entries: Entries,
+    layer: Int,
+    ids: Integers,
+    values: Matrix[F],
+    slots: Integers,
+    i: Int,
+    *,
+    take: Integers | None = None,
+) -> None:
     """Write entry j of a list to slot ``slots[j]``. O(k h) time, O(k log k) if slots descend.
 
     A node that stands in the list twice gets the later slot; the earlier entry is lost. FreshGNN
@@ -127,7 +139,9 @@ def cache_admit(entries, layer, ids, values, slots, i, *, take=None):
         entries.slot_of[layer - 1, node] = s
 
 
-def cache_fetch(features, rank, ids, held):
+def cache_fetch(
+    features: Matrix[F], rank: Integers, ids: Integers, held: Int
+) -> tuple[Matrix[F], Mask]:
     """Return the features of some nodes as far as they are held. O(k d) time.
 
     FreshGNN Algorithm 1 line 11, from the buffer of section 4.2.

@@ -6,12 +6,17 @@ to J on X itself, once for all branches; the rest on the narrower products (sect
 rule for it, E-F4; `mixhop_depth` does).
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
+from refimpl.adjacency import Adjacency
+from refimpl.hints import F, Floats, Int, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
@@ -27,8 +32,8 @@ class MixHopOutput(NamedTuple):
         A X, .., A^J X.
     """
 
-    X_out: np.ndarray
-    powers: tuple[np.ndarray, ...]
+    X_out: Matrix
+    powers: tuple[Matrix, ...]
 
 
 class MixHopGradients(NamedTuple):
@@ -43,13 +48,21 @@ class MixHopGradients(NamedTuple):
     b : (w_0 + .. + w_K,) float array or None
     """
 
-    W: tuple[np.ndarray, ...]
-    X: np.ndarray | None
-    b: np.ndarray | None
+    W: tuple[Matrix, ...]
+    X: Matrix | None
+    b: Floats | None
 
 
 @quiet
-def mixhop_forward(hops, X, W, depth, *, b=None, relu=True):
+def mixhop_forward(
+    hops: Sequence[Adjacency],
+    X: Matrix[F],
+    W: Sequence[Matrix[F]],
+    depth: Int,
+    *,
+    b: Floats[F] | None = None,
+    relu: bool = True,
+) -> MixHopOutput:
     """Return ReLU([X W_0 || A X W_1 || .. || A^K X W_K] + b).
 
     JPDC'21 Equation 5 (E-E5). With e entries in the largest hop and w = w_0 + .. + w_K,
@@ -94,7 +107,19 @@ def mixhop_forward(hops, X, W, depth, *, b=None, relu=True):
 
 
 @quiet
-def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx, overwrite=False):
+def mixhop_backward(
+    hops: Sequence[Adjacency],
+    X: Matrix[F],
+    W: Sequence[Matrix[F]],
+    out: MixHopOutput,
+    G_out: Matrix[F],
+    depth: Int,
+    *,
+    b: Floats[F] | None = None,
+    relu: bool = True,
+    need_dx: bool,
+    overwrite: bool = False,
+) -> MixHopGradients:
     """Return the gradients of a MixHop layer from the gradient of its output.
 
     With G_k the columns of branch k before the ReLU, R_k = (A^T)^(k - j) G_k for j = min(k, J):
