@@ -2,47 +2,38 @@
 
 Arrays
 ------
-`Numbers`: (n, f) real numbers of any kind, as features are kept. `Table` is what may be given for
-them, `Classes` and `Nodes` what may be given as labels and as a part of the nodes. `Weights`:
-arrays of floats of any shape, by name.
+`Classes` and `Nodes` are what may be given as labels, and as a part of the nodes. `Weights`: arrays
+of floats of any shape, by name.
 
 Others
 ------
-`Scaling`: how features are read, as it is kept; `SomeScaling`, as it may be given. `Fanouts` and
-`SomeFanouts` likewise. `Setting`: over which part of a graph messages pass. `Comm`: ranks that work
-together, `Ranks` or `MpiRanks`. `Kept`: the type of a field that is kept in another form than it
-may be given in.
+`Scaling`: how features are read, as it is kept; `SomeScaling`, as it may be given. `HopFanouts`:
+fan-outs, as they are kept. `Setting`: over which part of a graph messages pass. `Comm`: ranks that
+work together, `Ranks` or `MpiRanks`. `Kept`: the type of a field that is kept in another form than
+it may be given in.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from refimpl.hints import Int, Integers
+from refimpl.hints import Integers
 
 __all__ = [
     "Classes",
     "Comm",
-    "Fanouts",
+    "HopFanouts",
     "Kept",
     "MpiRanks",
     "Nodes",
-    "Numbers",
     "Ranks",
     "Scaling",
     "Setting",
-    "SomeFanouts",
     "SomeScaling",
-    "Table",
     "Weights",
     "as_default",
 ]
 
-Numbers: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.floating[Any]]]
-Table: TypeAlias = np.ndarray[
-    tuple[int, int], np.dtype[np.floating[Any] | np.integer[Any] | np.bool_]
-]
 Classes: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.integer[Any] | np.bool_]]
 Nodes: TypeAlias = Integers | np.ndarray[tuple[int], np.dtype[np.bool_]]
 Weights: TypeAlias = dict[str, np.ndarray[tuple[Any, ...], np.dtype[np.floating[Any]]]]
@@ -54,8 +45,7 @@ MeanAndStd: TypeAlias = tuple[
 Scaling: TypeAlias = MeanAndStd | Literal["rows"] | None
 SomeScaling: TypeAlias = MeanAndStd | Literal["standard", "rows", "none"]
 Setting: TypeAlias = Literal["transductive", "inductive"]
-Fanouts: TypeAlias = tuple[int | tuple[int, ...], ...]
-SomeFanouts: TypeAlias = Sequence[Int | Sequence[Int]]
+HopFanouts: TypeAlias = tuple[int | tuple[int, ...], ...]
 
 
 class Ranks(Protocol):

@@ -7,7 +7,8 @@ import pytest
 
 pytestmark = pytest.mark.runs
 
-MISTAKES = {
+CHECKED = Path(__file__).parent / "checked"
+MISTAKES = {path.stem: path.read_text() for path in sorted(CHECKED.glob("*.py"))}
     path.stem: path.read_text() for path in sorted(Path(__file__).parent.glob("checked/*.py"))
 }
 PAGES = checkers.scripts_of_pages()

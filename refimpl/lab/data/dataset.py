@@ -13,11 +13,22 @@ from refimpl import _check
 from refimpl._foreign import column_of
 from refimpl._shown import short_repr
 from refimpl.graph import Graph, undirected
-from refimpl.hints import FloatDtype, Ids, Int, Integers, Mask, Matrix, Path, Positions
+from refimpl.hints import (
+    Features,
+    FilePath,
+    FloatDtype,
+    Ids,
+    Int,
+    Integers,
+    Mask,
+    Matrix,
+    Positions,
+    Table,
+)
 from refimpl.lab.data.preparation import check_finite, induced
 from refimpl.lab.data.sources import PARTS, FromElsewhere
 from refimpl.lab.data.writing import save_dataset
-from refimpl.lab.hints import Classes, Nodes, Numbers, Scaling, Setting, Table, as_default
+from refimpl.lab.hints import Classes, Nodes, Scaling, Setting, as_default
 from refimpl.loader.features import check_scaling, gather_rows
 from refimpl.loader.files import AT_REST
 
@@ -82,7 +93,7 @@ class Dataset(FromElsewhere):
 
     name: str
     graph: Graph
-    features: Numbers
+    features: Features
     labels: Classes
     train: Positions
     val: Positions
@@ -222,7 +233,7 @@ class Dataset(FromElsewhere):
         """Return this data set in the setting "transductive" or "inductive"."""
         return self._changed(setting=_check.choice("setting", setting, SETTINGS))
 
-    def save(self, folder: Path, *, overwrite: bool = False) -> None:
+    def save(self, folder: FilePath, *, overwrite: bool = False) -> None:
         """Write this data set as a folder of plain .npy files, which `load_dataset` maps.
 
         The folder is there whole or not at all; a process that is killed leaves one that is

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import pathlib
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._reading import naming
-from refimpl.hints import FloatDtype, Int, Path, Rng
+from refimpl.hints import FilePath, FloatDtype, Int, Rng
 from refimpl.lab.data.attributed import load_attributed
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.dataset import SETTINGS, Dataset
@@ -38,14 +38,14 @@ HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
 
 
 def load_dataset(
-    source: Path,
+    source: FilePath,
     *,
     rng: Rng = 0,
     dtype: FloatDtype | None = None,
     scaling: SomeScaling | None = None,
     setting: Setting | None = None,
     split: Int | str | None = None,
-    features: Path | None = None,
+    features: FilePath | None = None,
     labels: str = "label",
     verify: bool = False,
 ) -> Dataset:
@@ -82,7 +82,7 @@ def load_dataset(
         number stands for so many training nodes of each class, drawn with `rng`, 500 more
         nodes for validation, and all others with a class for test; for nodes of one class. Default:
         the split that the data has.
-    features : str or Path, optional
+    features : str or FilePath, optional
         The file of nodes that goes with a .csv file of edges; see `Dataset.from_csv`.
     labels : str
         The title of its column of classes.
@@ -109,13 +109,13 @@ def load_dataset(
         If a file takes more memory than there is; it is named.
     """
     if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")
+        raise TypeError(f"source must be a str or a FilePath, got {type(source).__name__}")
     if setting is not None:
         _check.choice("setting", setting, SETTINGS)
     a_class = None
     if split is not None and not isinstance(split, str):
         a_class, split = _check.integer("split", split, 1, 2**31 - 1), None
-    tabular = isinstance(source, str | os.PathLike) and pathlib.Path(source).suffix == ".csv"
+    tabular = isinstance(source, str | os.PathLike) and Path(source).suffix == ".csv"
     if tabular != (features is not None):
         raise ValueError(
             "features must be the file of nodes where source is a .csv file, and only there"
@@ -144,7 +144,7 @@ def _loaded(source, seed, dtype, scaling, split, verify):
     if isinstance(source, str) and source in BUILT_IN:
         refuse_split(source, split)
         return BUILT_IN[source](seed, dtype=dtype, **more)
-    folder = pathlib.Path(source)
+    folder = Path(source)
     if not folder.exists():
         raise FileNotFoundError(f"no folder {str(source)!r}, and no data set of that name{HINT}")
     if folder.suffix == ".npz":

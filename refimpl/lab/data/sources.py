@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import pathlib
 from collections.abc import Hashable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from refimpl._foreign import as_array, as_names, ends_of, numbers_of
 from refimpl._reading import reading
 from refimpl.graph import Graph, from_edges, graph_and_names
-from refimpl.hints import FloatDtype, Path, Rng
+from refimpl.hints import FilePath, FloatDtype, Rng
 from refimpl.lab.data.ogb import ogb_dataset
 from refimpl.lab.data.preparation import chosen_scaling
 from refimpl.lab.hints import Nodes, Setting, SomeScaling
@@ -273,8 +273,8 @@ class FromElsewhere:
     @classmethod
     def from_csv(
         cls: Any,
-        edges: Path,
-        nodes: Path,
+        edges: FilePath,
+        nodes: FilePath,
         label: str = "label",
         split: str = "split",
         **options: Unpack[ArrayOptions],
@@ -325,12 +325,12 @@ class FromElsewhere:
             raise ValueError(f"{edges} must have two columns") from None
         u, v = (numbers_of(names, end, str(edges)) for end in ends)
         graph = from_edges(u, v, n=len(names), symmetrize=True, self_loops=False)
-        options.setdefault("name", pathlib.Path(nodes).stem)
+        options.setdefault("name", Path(nodes).stem)
         return cls.from_arrays(graph, features, labels, node_names=names, **parts, **options)
 
     @classmethod
     def from_ogb(
-        cls: Any, folder: Path, split: str | None = None, **options: Unpack[ArrayOptions]
+        cls: Any, folder: FilePath, split: str | None = None, **options: Unpack[ArrayOptions]
     ) -> Dataset:
         """Return the Dataset in a raw folder of the Open Graph Benchmark, such as ogbn-arxiv's.
 

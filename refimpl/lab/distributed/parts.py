@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from refimpl import _check
-from refimpl.hints import Int, Integers, Matrix
-from refimpl.lab.hints import Comm, Numbers
+from refimpl.hints import Features, Int, Integers, Matrix
+from refimpl.lab.hints import Comm
 from refimpl.loader.distributed import DistributedFeatures
 from refimpl.loader.mpi import as_communicator
 from refimpl.loader.rounds import Topology, pairwise_exchange, plan_rounds
@@ -73,7 +73,7 @@ class FeatureParts:
     def __init__(
         self,
         comm: Comm,
-        X: Numbers,
+        X: Features,
         rounds: Literal["pairwise"] | Sequence[Int] | None = None,
     ) -> None:
         self.comm = as_communicator(comm).duplicate()  # for the thread

@@ -9,9 +9,9 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import Graph, as_graph
-from refimpl.hints import Integers, Matrix
+from refimpl.hints import Integers, Matrix, Table
 from refimpl.lab.data.dataset import Dataset
-from refimpl.lab.hints import Nodes, Table
+from refimpl.lab.hints import Nodes
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.model import TrainedModel
 

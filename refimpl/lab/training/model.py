@@ -11,10 +11,10 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import Graph, undirected
-from refimpl.hints import Int, Integers, Path, bound
+from refimpl.hints import FilePath, Int, Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import real_matrix, scale
-from refimpl.lab.hints import Kept, Scaling, Table, Weights, as_default
+from refimpl.lab.hints import Kept, Scaling, Weights, as_default
 from refimpl.lab.training.config import MEMORY, TrainConfig, config_from
 from refimpl.lab.training.evaluation import Evaluation, rows_of
 from refimpl.lab.training.npz import reading_npz, write_npz
@@ -171,7 +171,7 @@ def architecture_of(config):
     return {name: flat[name] for name in ("model", *common, *settings_of(type(config.model)))}
 
 
-def save_model(path: Path, model: TrainedModel) -> None:
+def save_model(path: FilePath, model: TrainedModel) -> None:
     """Write a model to `path`, whole or not at all.
 
     This project's format, not in the papers.
@@ -201,7 +201,7 @@ def save_model(path: Path, model: TrainedModel) -> None:
     write_npz(path, meta, {**model.weights, **mean_and_std})
 
 
-def load_model(path: Path) -> TrainedModel:
+def load_model(path: FilePath) -> TrainedModel:
     """Return the TrainedModel in a file that `save_model` wrote, or that has the same arrays.
 
     This project's format, not in the papers.

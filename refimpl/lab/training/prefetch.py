@@ -15,8 +15,7 @@ from refimpl import _check
 from refimpl._threads import in_background
 from refimpl.block import MFG
 from refimpl.graph import Graph
-from refimpl.hints import Int, Integers
-from refimpl.lab.hints import SomeFanouts
+from refimpl.hints import Fanouts, Int, Integers
 from refimpl.profiling import timed
 from refimpl.samplers.neighbor import many_arguments
 
@@ -65,7 +64,7 @@ class Prefetcher:
         self,
         graph: Graph,
         batches: Sequence[Integers],
-        fanouts: SomeFanouts,
+        fanouts: Fanouts,
         *,
         seed: Int,
         epoch: Int,

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refimpl._threads import one_blas_thread
-from refimpl.hints import Integers, bound
+from refimpl.hints import Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.local import LocalIterations
 from refimpl.lab.distributed.messages import check_alike
 from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.distributed.team import Team
-from refimpl.lab.hints import Comm, Table, Weights
+from refimpl.lab.hints import Comm, Weights
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.evaluation import Evaluation

@@ -13,7 +13,7 @@ gnn.load_dataset("karate", seed=1)  # mistake
 gnn.lab.data.kronecker("10", 8)  # mistake
 gnn.lab.data.power_law(1000)  # mistake
 data.with_setting("both")  # mistake
-data.n_nodes  # mistake
+print(data.n_nodes)  # mistake
 data.save(None)  # mistake
 gnn.Dataset("mine", data.graph, data.features, np.zeros(34), [0], [1], [2])  # mistake
 gnn.Dataset("mine", data.graph, data.features, data.labels, data.train)  # mistake
@@ -26,7 +26,7 @@ gnn.methods.Fresh(t_stael=5)  # mistake
 gnn.methods.Fresh(header="cycles")  # mistake
 gnn.methods.Neighbor(fanouts=10)  # mistake
 gnn.methods.SampledGraph(sampler="edge")  # mistake
-gnn.methods.SampledGraph().batch_size  # mistake
+print(gnn.methods.SampledGraph().batch_size)  # mistake
 
 gnn.TrainConfig(model=3)  # mistake
 gnn.TrainConfig(method=gnn.models.Gat())  # mistake
@@ -43,9 +43,9 @@ gnn.train(data)  # mistake
 gnn.train(data, config, after_epoch="print")  # mistake
 gnn.train(data, config, comm=4)  # mistake
 result = gnn.train(data, config)
-result.test_f2  # mistake
-result.history[0].time  # mistake
-result.test_f1 + 1  # mistake
+print(result.test_f2)  # mistake
+print(result.history[0].time)  # mistake
+print(result.test_f1 + 1)  # mistake
 with gnn.make_trainer(data, config) as trainer:
     trainer.run_epoch()  # mistake
     trainer.epoch(lambda a, b: None)  # mistake

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from refimpl import _check
-from refimpl.hints import Integers
+from refimpl.hints import Fanouts, Integers
 from refimpl.history.policy import CONTROLS
 from refimpl.history.ring import HEADERS, OVERFLOWS
 from refimpl.history.validity import STALENESS
-from refimpl.lab.hints import Fanouts, Kept, SomeFanouts
+from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.batches import message_flow_graphs
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import base
@@ -118,7 +118,7 @@ class Fresh(MethodSettings):
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    fanouts: Kept[Fanouts | None, SomeFanouts | None] = base.fanouts("20,15,10,10,..")
+    fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("20,15,10,10,..")
     fanout_order: Literal["roots_first", "code"] = base.fanout_order()
     sample_mode: Literal["layered", "shared"] = base.sample_mode()
     workers: int = base.workers()

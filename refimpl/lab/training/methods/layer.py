@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from refimpl.lab.hints import Fanouts, Kept, SomeFanouts
+from refimpl.hints import Fanouts
+from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.batches import DrawnLayers
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings
@@ -44,7 +45,7 @@ class LayerSampling(MethodSettings):
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    fanouts: Kept[Fanouts | None, SomeFanouts | None] = base.fanouts("25,10,10,..")
+    fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("25,10,10,..")
     fanout_order: Literal["roots_first", "code"] = base.fanout_order()
     pool: int = base.pool_size()
     background: bool = base.background()

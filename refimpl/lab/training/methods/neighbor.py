@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from refimpl.lab.hints import Fanouts, Kept, SomeFanouts
+from refimpl.hints import Fanouts
+from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.batches import message_flow_graphs
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import base
@@ -34,7 +35,7 @@ class Neighbor(MethodSettings):
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    fanouts: Kept[Fanouts | None, SomeFanouts | None] = base.fanouts("20,15,10,10,..")
+    fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("20,15,10,10,..")
     fanout_order: Literal["roots_first", "code"] = base.fanout_order()
     sample_mode: Literal["layered", "shared"] = base.sample_mode()
     workers: int = base.workers()

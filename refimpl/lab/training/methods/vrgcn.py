@@ -13,7 +13,8 @@ import numpy as np
 
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
-from refimpl.lab.hints import Fanouts, Kept, SomeFanouts
+from refimpl.hints import Fanouts
+from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.batches import message_flow_graphs
 from refimpl.lab.training.histories import histories_of, history_counts, rows_of
 from refimpl.lab.training.methods import base
@@ -52,7 +53,7 @@ class VrGcn(MethodSettings):
     sample_mode: ClassVar[str] = "layered"
 
     batch_size: int = base.batch_size()
-    fanouts: Kept[Fanouts | None, SomeFanouts | None] = base.fanouts("2,2,..")
+    fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("2,2,..")
     fanout_order: Literal["roots_first", "code"] = base.fanout_order()
     workers: int = base.workers()
 
