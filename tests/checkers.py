@@ -107,6 +107,7 @@ def pyright_says(scripts, folder):
         "reportMissingImports": False,
         "reportMissingModuleSource": False,
         "reportPossiblyUnbound": False,
+        "reportPossiblyUnboundVariable": False,
     }
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     done = subprocess.run(
