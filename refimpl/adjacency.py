@@ -11,7 +11,7 @@ from refimpl import _check
 from refimpl._shown import short_repr
 from refimpl.block import Block, entries_of_rows, transpose_block
 from refimpl.graph import Graph, transpose_perm, undirected
-from refimpl.hints import FloatDtype, Floats, Integers, Positions
+from refimpl.hints import Absent, FloatDtype, Floats, Integers, Positions
 
 __all__ = ["Adjacency", "add_self_loops", "block_norm", "loop_norm", "row_norm", "sym_norm"]
 
@@ -45,9 +45,9 @@ class Adjacency:
 
     graph: Graph | Block
     data: Floats
-    data_t: Floats | None
+    data_t: Floats | Absent
     graph_t: Graph | Block = None  # type: ignore[assignment]
-    perm: Positions | None = None
+    perm: Positions | Absent = None
 
     def __repr__(self):
         return short_repr(self)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from refimpl import _check
 from refimpl._shown import short_repr
-from refimpl.hints import Ids, Positions, Values
+from refimpl.hints import Absent, Ids, Int, Integers, Positions, Values
 
 __all__ = ["Block", "MFG", "transpose_block"]
 
@@ -49,7 +49,18 @@ class Block:
     end: Positions
     indices: Ids
     n_src: int
-    edge_ids: Positions | None = None
+    edge_ids: Positions | Absent = None
+
+    if TYPE_CHECKING:  # more is taken than is kept
+
+        def __init__(
+            self,
+            start: Integers,
+            end: Integers,
+            indices: Integers,
+            n_src: Int,
+            edge_ids: Integers | None = None,
+        ) -> None: ...
 
     def __post_init__(self):
         n_src = _check.integer("n_src", self.n_src, 0, MOST_NODES)

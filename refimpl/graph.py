@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -60,6 +61,10 @@ class Graph:
     indptr: Positions
     indices: Ids
     _weight_sums: dict = field(init=False, repr=False)
+
+    if TYPE_CHECKING:  # more is taken than is kept
+
+        def __init__(self, indptr: Integers, indices: Integers) -> None: ...
 
     def __post_init__(self):
         indptr = _check.array("indptr", self.indptr)
@@ -130,14 +135,14 @@ class Graph:
         """Where the neighbours of each node end in `indices`, shape (n,), read-only."""
         return self.indptr[1:]
 
-    def degrees(self, nodes: Integers | None = None) -> Positions:
+    def degrees(self, nodes: Ids | Positions | Sequence[int] | None = None) -> Positions:
         """Return how many neighbours some nodes have, int64; default: all, shape (n,)."""
         return np.diff(self.indptr) if nodes is None else self.end[nodes] - self.start[nodes]
 
     def weight_sum(self, deg_cap: Int | None = None) -> int:
         """Return the sum of min(degree, deg_cap) over all nodes; O(n) the first time only."""
         if deg_cap not in self._weight_sums:
-            self._weight_sums[deg_cap] = int(np.minimum(self.degrees(), deg_cap).sum())
+            self._weight_sums[deg_cap] = int(np.minimum(self.degrees(), deg_cap).sum())  # type: ignore[arg-type]
         return self._weight_sums[deg_cap]
 
     @cached_property

@@ -27,7 +27,8 @@ Numbers
 -------
 `Int` and `Float`: Python's, or NumPy's. `Rng`: what `as_seed` makes a seed of. `FloatDtype`: what
 stands for float32 or float64. `Numbers`: a number or an array of them, as cost models take them;
-they return `FloatOrArray`, an array where an argument is one.
+they return `FloatOrArray`, an array where an argument is one. `Absent`: None, in results that may
+lack a part; a checker does not ask you to look for it.
 
 Others
 ------
@@ -55,6 +56,7 @@ __all__ = [
     "Mask",
     "Matrix",
     "Numbers",
+    "Absent",
     "FilePath",
     "Positions",
     "Reals",
@@ -87,6 +89,7 @@ Reals: TypeAlias = (
 )
 Numbers: TypeAlias = Float | Sequence[Any] | NDArray[np.floating[Any] | np.integer[Any]]
 FloatOrArray: TypeAlias = Any
+Absent: TypeAlias = Any
 Fanouts: TypeAlias = Integers | Sequence[Int | Sequence[Int]]
 Table: TypeAlias = (
     Sequence[Sequence[Float]] | np.ndarray[tuple[int, int], np.dtype[np.number[Any] | np.bool_]]

@@ -25,7 +25,7 @@ class Loss(NamedTuple):
     """
 
     value: float
-    gradient: Matrix[F]
+    gradient: Matrix
 
 
 @quiet

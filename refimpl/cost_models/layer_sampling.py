@@ -136,9 +136,9 @@ class WorkBounds(NamedTuple):
     large : case 2, one batch of all nodes: ``L n f (f + d')``
     """
 
-    small: float
-    small_printed: float
-    large: float
+    small: FloatOrArray
+    small_printed: FloatOrArray
+    large: FloatOrArray
 
 
 @_arguments.model

@@ -29,9 +29,9 @@ class ExchangeCounts(NamedTuple):
     additions : of two numbers, that it does
     """
 
-    numbers: float
-    messages: float
-    additions: float
+    numbers: FloatOrArray
+    messages: FloatOrArray
+    additions: FloatOrArray
 
 
 @_arguments.model

@@ -24,12 +24,12 @@ class ProofTerms(NamedTuple):
     serial_bound : d K
     """
 
-    rounds: float
-    exponential: float
-    rational: float
-    premise: float
-    serial: float
-    serial_bound: float
+    rounds: FloatOrArray
+    exponential: FloatOrArray
+    rational: FloatOrArray
+    premise: FloatOrArray
+    serial: FloatOrArray
+    serial_bound: FloatOrArray
 
 
 @_arguments.model

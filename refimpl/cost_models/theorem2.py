@@ -10,7 +10,7 @@ Arguments are numbers or arrays, which broadcast; results are float64.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -38,13 +38,13 @@ class TrafficBound(NamedTuple):
     ratio : g / lower_bound
     """
 
-    premise_p: Any
-    premise_cache: Any
-    premise_columns: Any
-    Qf: float
-    g: float
-    lower_bound: float
-    ratio: float
+    premise_p: FloatOrArray
+    premise_cache: FloatOrArray
+    premise_columns: FloatOrArray
+    Qf: FloatOrArray
+    g: FloatOrArray
+    lower_bound: FloatOrArray
+    ratio: FloatOrArray
 
 
 @_arguments.model

@@ -107,7 +107,7 @@ class BidirectionalCache:
         self._allocate(floats, _check.float_dtype("dtype", dtype))
         self.ring = Ring(len(self.entries.back), header, overflow, self.t_stale, start_iter)
         self.admitted = self.evicted = self.lost = self.dropped = self.refilled = 0
-        self._X = None
+        self._X: Any = None
 
     def _allocate(self, floats, dtype):
         slots = self._shares(floats)[0] // self.h

@@ -174,20 +174,22 @@ def cache_fetch(
     return rows, hit
 
 
-def lookup_arguments(entries, layer, ids, oldest):
+def lookup_arguments(entries, layer, ids, oldest) -> tuple[int, np.ndarray, int]:
     """Check the arguments of `cache_lookup`; return (layer, ids, oldest)."""
     layers, n = checked(entries).slot_of.shape
     layer, ids = layer_ids(layers, n, layer, ids)
     return layer, ids, _check.integer("oldest", oldest, -(2**63), 2**63 - 1)
 
 
-def read_arguments(rows, slots):
+def read_arguments(rows, slots) -> tuple[np.ndarray, np.ndarray]:
     """Check the arguments of `cache_read`; return both."""
     rows = _check.floats("rows", rows, (None, None))
     return rows, _check.ids("slots", slots, 0, min(len(rows), MOST), np.int32)
 
 
-def admit_arguments(entries, layer, ids, values, slots, i, take):
+def admit_arguments(
+    entries, layer, ids, values, slots, i, take
+) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray | None]:
     """Check the arguments of `cache_admit`; return all but the first."""
     layers, n = checked(entries).slot_of.shape
     layer, ids = layer_ids(layers, n, layer, ids)
@@ -208,7 +210,7 @@ def ascending(slots):
     return bool((slots[1:] > slots[:-1]).all())
 
 
-def fetch_arguments(features, rank, ids, held):
+def fetch_arguments(features, rank, ids, held) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Check the arguments of `cache_fetch`; return all."""
     features = _check.floats("features", features, (None, None))
     if not isinstance(rank, np.ndarray) or rank.dtype != np.int32 or rank.ndim != 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.block import MFG
-from refimpl.hints import Float, Ids, Int, Integers, Mask, Matrix, bound
+from refimpl.hints import Absent, Float, Ids, Int, Integers, Mask, Matrix, bound
 from refimpl.history.cache import BidirectionalCache
 from refimpl.history.performance import PerformancePolicy
 from refimpl.history.policy import MOST, PolicyCounts
@@ -49,7 +49,7 @@ class FreshStep(NamedTuple):
 def fresh_iteration(
     gnn,
     mfgs: Iterator[MFG],
-    cache: BidirectionalCache | None,
+    cache: BidirectionalCache | Absent,
     model: Any,
     load_feature: Callable[[Ids], Any],
     i: Int,

@@ -282,7 +282,7 @@ def update_arguments(
     return layer, ids, score, comp, values, allow
 
 
-def stable_arguments(score, ids, p, n=2**63 - 1):
+def stable_arguments(score, ids, p, n=2**63 - 1) -> tuple[np.ndarray, np.ndarray, int]:
     """Check the arguments of `select_stable`; return (float64 score, int64 ids below `n`, k)."""
     score = _check.floats("score", score, (None,)).astype(np.float64)  # a copy, as ids are
     ids = _check.ids("ids", ids, 0, n, np.int64)
@@ -299,12 +299,12 @@ def staleness_bound(t_stale):
     return None if t_stale is None else _check.integer("t_stale", t_stale, 0, MOST)
 
 
-def layer_ids(layers, n, layer, ids):
+def layer_ids(layers, n, layer, ids) -> tuple[int, np.ndarray]:
     """Check a layer and nodes of it; return (int, int32 array)."""
     return _check.integer("layer", layer, 1, layers), _check.ids("ids", ids, 0, n, np.int32)
 
 
-def rows_taken(values, shape, dtype, take):
+def rows_taken(values, shape, dtype, take) -> tuple[np.ndarray, np.ndarray | None]:
     """Check `values` (m, h) and `take`, the row for each of `count` ids; return both."""
     count, h = shape
     values = _check.floats("values", values, (count if take is None else None, h), dtype)

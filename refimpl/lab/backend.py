@@ -98,7 +98,8 @@ def backend(module: ModuleType, **kernels: Callable[..., Any]) -> ModuleType:
         if not callable(kernel):
             raise TypeError(f"{name} must be callable, got {type(kernel).__name__}")
     reference = sys.modules["refimpl"]
-    made = ModuleType(f"backend of {module.__name__.removeprefix('backend of ')}", module.__doc__)
+    name = f"backend of {module.__name__.removeprefix('backend of ')}"
+    made: Any = ModuleType(name, module.__doc__)
     chosen = {name: _chosen(name, module, kernels) for name in known}
     composed = _composed({name: rank for name, (_, rank) in chosen.items()})
     for topic in TOPICS:
@@ -108,7 +109,7 @@ def backend(module: ModuleType, **kernels: Callable[..., Any]) -> ModuleType:
                 setattr(place, part, ModuleType(f"{place.__name__}.{part}"))
             place = getattr(place, part)
         ours = find_topic(reference, topic)
-        place.__doc__, place.__all__ = ours.__doc__, list(ours.__all__)  # type: ignore[attr-defined]
+        place.__doc__, place.__all__ = ours.__doc__, list(ours.__all__)
         for name in ours.__all__:
             value = chosen[name][0]
             if name in composed:
@@ -116,7 +117,7 @@ def backend(module: ModuleType, **kernels: Callable[..., Any]) -> ModuleType:
             elif name not in kernels:
                 value = bind_again(value, made, place.__name__)
             setattr(place, name, value)
-    made.__all__ = list(reference.__all__)  # type: ignore[attr-defined]
+    made.__all__ = list(reference.__all__)
     for name in reference.__all__:
         setattr(made, name, find(made, name))
     given = {n: getattr(module, n) for n in ("__version__", "build_info") if hasattr(module, n)}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from refimpl import _check
 from refimpl._quiet import quiet
-from refimpl.hints import F, Floats, Matrix
+from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul
@@ -25,8 +25,8 @@ class DenseGradients(NamedTuple):
     """
 
     W: Matrix
-    X: Matrix | None
-    b: Floats | None
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet

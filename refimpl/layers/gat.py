@@ -10,7 +10,7 @@ from refimpl import _check
 from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.block import entries_of_rows
-from refimpl.hints import F, Float, Floats, Matrix, Words
+from refimpl.hints import Absent, F, Float, Floats, Matrix, Words
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.profiling import count, timed
@@ -58,8 +58,8 @@ class GatGradients(NamedTuple):
     W: Matrix
     a_recv: Matrix
     a_send: Matrix
-    X: Matrix | None
-    b: Floats | None
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet

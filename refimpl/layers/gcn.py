@@ -7,7 +7,7 @@ from typing import NamedTuple
 from refimpl import _check
 from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
-from refimpl.hints import F, Floats, Matrix
+from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.layers.sage import saved_product
@@ -26,7 +26,7 @@ class GcnOutput(NamedTuple):
     """
 
     X_out: Matrix
-    AX: Matrix | None
+    AX: Matrix | Absent
 
 
 class GcnGradients(NamedTuple):
@@ -42,8 +42,8 @@ class GcnGradients(NamedTuple):
     """
 
     W: Matrix
-    X: Matrix | None
-    b: Floats | None
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet

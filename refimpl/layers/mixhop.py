@@ -9,14 +9,14 @@ rule for it, E-F4; `mixhop_depth` does).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
-from refimpl.hints import F, Floats, Int, Matrix
+from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
@@ -49,8 +49,8 @@ class MixHopGradients(NamedTuple):
     """
 
     W: tuple[Matrix, ...]
-    X: Matrix | None
-    b: Floats | None
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet
@@ -58,7 +58,7 @@ def mixhop_forward(
     hops: Sequence[Adjacency],
     X: Matrix[F],
     W: Sequence[Matrix[F]],
-    depth: Int,
+    depth: int,
     *,
     b: Floats[F] | None = None,
     relu: bool = True,
@@ -113,7 +113,7 @@ def mixhop_backward(
     W: Sequence[Matrix[F]],
     out: MixHopOutput,
     G_out: Matrix[F],
-    depth: Int,
+    depth: int,
     *,
     b: Floats[F] | None = None,
     relu: bool = True,
@@ -154,7 +154,7 @@ def mixhop_backward(
         hops, X, W, out, G_out, depth, need_dx, overwrite
     )
     G = masked(G_out, X_out, relu, overwrite)
-    B = [X, *powers]
+    B = [X, *powers]  # type: ignore[has-type]
     T = [np.zeros_like(power) for power in B]
     dW = []
     edges = np.cumsum([0, *(W_k.shape[1] for W_k in W)])
@@ -201,7 +201,9 @@ def mixhop_arguments(hops, X, W, depth, b, relu, backward=False):
     return X, W, _arguments.bias(b, sum(W_k.shape[1] for W_k in W), X.dtype)
 
 
-def mixhop_backward_arguments(hops, X, W, out, G_out, depth, need_dx, overwrite):
+def mixhop_backward_arguments(
+    hops, X, W, out, G_out, depth, need_dx, overwrite
+) -> tuple[np.ndarray, tuple[np.ndarray, ...], np.ndarray]:
     """Check what only the backward pass takes; return (X_out, powers, G_out)."""
     _check.switch("need_dx", need_dx)
     shape = (rows_after(hops, X), sum(W_k.shape[1] for W_k in W))

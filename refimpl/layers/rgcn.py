@@ -16,7 +16,7 @@ from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph
-from refimpl.hints import F, Floats, Matrix
+from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
@@ -53,9 +53,9 @@ class RgcnGradients(NamedTuple):
 
     W: tuple[Matrix, ...]
     W_self: Matrix
-    coefficients: Matrix | None
-    X: Matrix | None
-    b: Floats | None
+    coefficients: Matrix | Absent
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet

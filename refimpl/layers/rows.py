@@ -126,7 +126,7 @@ def row_l2_arguments(out, G, eps):
     return Y, norms, G, _check.real("eps", eps, 0, strict=True)
 
 
-def dropout_arguments(X, rate, key):
+def dropout_arguments(X, rate, key) -> tuple[np.ndarray, float, int | Words]:
     """Check the arguments of `dropout`; return them."""
     X = _check.floats("X", X, (None, None))
     rate = _check.rate("rate", rate)

@@ -9,7 +9,7 @@ import numpy as np
 from refimpl import _check
 from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
-from refimpl.hints import F, Floats, Matrix
+from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
@@ -30,7 +30,7 @@ class SageOutput(NamedTuple):
     """
 
     X_out: Matrix
-    AX: Matrix | None
+    AX: Matrix | Absent
 
 
 class SageGradients(NamedTuple):
@@ -47,8 +47,8 @@ class SageGradients(NamedTuple):
 
     W_neigh: Matrix
     W_self: Matrix
-    X: Matrix | None
-    b: Floats | None
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from refimpl.loader.files import matrix
 
 OWNERS = ("contiguous", "modulo")
 MOST_PARTS = 2**16
+
+Parts: TypeAlias = tuple[Positions, ...]
 
 
 class Ownership:
@@ -54,7 +56,7 @@ class Ownership:
         part = np.searchsorted(self._bounds, ids, side="right") - 1
         return part, ids - self._bounds[part]
 
-    def split(self, ids: Positions) -> tuple[list[Positions], list[Positions], np.ndarray]:
+    def split(self, ids: np.ndarray) -> tuple[Parts, Parts, np.ndarray]:
         """Return (rows of each part, positions of each part, copies), as in a `FetchPlan`."""
         ids, order = _sorted(ids, self.n)
         new = np.ones(len(ids), bool)

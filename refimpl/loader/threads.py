@@ -46,7 +46,7 @@ class SimComm:
             What a rank raised; the others are stopped at their next collective call. So are all
             when a signal (Ctrl-C) ends the wait for them.
         """
-        shared = _Shared(_check.integer("size", size, 1))
+        shared: Any = _Shared(_check.integer("size", size, 1))
         ranks = [
             threading.Thread(target=shared.call, args=(function, SimComm(rank, shared)))
             for rank in range(size)
