@@ -134,7 +134,7 @@ def load_dataset(
     return dataset if setting in (None, dataset.setting) else dataset.with_setting(setting)
 
 
-def _loaded(source, seed, dtype, scaling, split, verify):
+def _loaded(source, seed, dtype: Any, scaling, split, verify):
     """Return the data set of a source, in its own setting."""
     more = {} if scaling is None else {"scaling": scaling}
     if not (isinstance(source, str) and source in BUILT_IN) and is_folder(source):
