@@ -34,6 +34,7 @@ BUILT_IN: dict[str, Callable[..., Dataset]] = {
     "typed": typed_communities,
 }
 SPLIT = 32  # what the draws are for
+DTYPE: FloatDtype = "float32"  # where nobody says otherwise
 HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
 
 
@@ -123,7 +124,7 @@ def load_dataset(
     if features is not None:
         refuse_split(source, split)
         more: dict[str, Any] = {} if scaling is None else {"scaling": scaling}
-        kind = dtype or "float32"
+        kind = dtype or DTYPE
         dataset = Dataset.from_csv(source, features, labels, dtype=kind, rng=as_seed(rng), **more)
     else:
         dataset = _loaded(source, as_seed(rng), dtype, scaling, split, verify)
@@ -134,13 +135,13 @@ def load_dataset(
     return dataset if setting in (None, dataset.setting) else dataset.with_setting(setting)
 
 
-def _loaded(source, seed, dtype: Any, scaling, split, verify):
+def _loaded(source, seed, dtype, scaling, split, verify):
     """Return the data set of a source, in its own setting."""
     more = {} if scaling is None else {"scaling": scaling}
     if not (isinstance(source, str) and source in BUILT_IN) and is_folder(source):
         refuse_split(source, split)
         return open_folder(source, dtype=dtype, scaling=scaling, verify=verify)
-    dtype = "float32" if dtype is None else dtype
+    dtype = DTYPE if dtype is None else dtype
     if isinstance(source, str) and source in BUILT_IN:
         refuse_split(source, split)
         return BUILT_IN[source](seed, dtype=dtype, **more)
