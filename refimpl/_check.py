@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from refimpl.hints import Ids
+
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 WORD = 2**64  # keys and counters live modulo this
 
@@ -25,7 +27,7 @@ def shown(value):
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}.."
 
 
-def integer(name, value, low, high=None):
+def integer(name, value, low, high=None) -> int:
     """Return `value` as an int in [low, high], or raise."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {type(value).__name__}")
@@ -36,7 +38,7 @@ def integer(name, value, low, high=None):
     return value
 
 
-def word(name, value):
+def word(name, value) -> int:
     """Return `value` as an int in [0, 2**64), or raise."""
     return integer(name, value, 0, WORD - 1)
 
@@ -50,7 +52,7 @@ def word_or_words(name, value):
     return np.asarray(value) if value.ndim else int(value)
 
 
-def real(name, value, low, *, strict=False, high=math.inf):
+def real(name, value, low, *, strict=False, high=math.inf) -> float:
     """Return `value` as a finite float, at least (or above, if strict) `low`, at most `high`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
@@ -65,7 +67,7 @@ def real(name, value, low, *, strict=False, high=math.inf):
     return value
 
 
-def rate(name, value):
+def rate(name, value) -> float:
     """Return `value` as a float in [0, 1), or raise."""
     value = real(name, value, 0)
     if value >= 1:
@@ -88,7 +90,7 @@ def switch(name, value):
     return value
 
 
-def path(name, value):
+def path(name, value) -> Path:
     """Return `value` as a Path, or raise."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name} must be a str or a Path, got {type(value).__name__}")
@@ -97,7 +99,7 @@ def path(name, value):
     return Path(value)
 
 
-def sequence(name, value, of="integers", count=None):
+def sequence(name, value, of="integers", count=None) -> tuple:
     """Return `value` as a tuple, of `count` parts if that is given, or raise."""
     if not np.iterable(value):
         raise TypeError(f"{name} must be a sequence of {of}, got {type(value).__name__}")
@@ -121,7 +123,7 @@ def record(name, value, kind):
     return value
 
 
-def array(name, value):
+def array(name, value) -> np.ndarray:
     """Return `value` as an array, or raise."""
     if type(value) is np.ndarray:
         return value
@@ -133,7 +135,7 @@ def array(name, value):
         raise ValueError(f"{name} must be an array, got {type(value).__name__}: {error}") from None
 
 
-def floats(name, value, shape, dtype=None):
+def floats(name, value, shape, dtype=None) -> np.ndarray:
     """Return `value` as a C-contiguous float array; None in `shape` accepts any length.
 
     With `dtype` given, the array must have just that dtype: no value is ever cast silently.
@@ -165,7 +167,7 @@ def replaceable(arrays, *others):
             )
 
 
-def plain(values, dtype=None):
+def plain(values, dtype=None) -> np.ndarray:
     """Return an array as memory that kernels may read: C-contiguous, and aligned to its dtype."""
     values = np.ascontiguousarray(values, dtype)
     return values if values.flags.aligned else values.copy()
@@ -176,7 +178,7 @@ def is_plain(array):
     return array.flags.c_contiguous and array.flags.aligned
 
 
-def float_dtype(name, value):
+def float_dtype(name, value) -> np.dtype:
     """Return `value` as float32 or float64, or raise."""
     try:
         dtype = np.dtype(value)
@@ -187,7 +189,7 @@ def float_dtype(name, value):
     return dtype
 
 
-def ids(name, value, low, high, dtype):
+def ids(name, value, low, high, dtype) -> np.ndarray:
     """Return a copy of `value`, 1-D, C-contiguous integers in [low, high), or raise.
 
     Memory is indexed by them, and another thread may write to `value` meanwhile: it is the copy
@@ -205,7 +207,7 @@ def ids(name, value, low, high, dtype):
     return np.ascontiguousarray(values, dtype=dtype)
 
 
-def mask(name, value, count):
+def mask(name, value, count) -> np.ndarray:
     """Return a copy of `value`, a C-contiguous array of `count` bools, or raise.
 
     A copy as those of `ids`: arrays are made as long as there are true entries.
@@ -218,7 +220,7 @@ def mask(name, value, count):
     return values.view(np.uint8) != 0  # whatever byte stands for true, it is now 1
 
 
-def positions(name, value, count, e=None):
+def positions(name, value, count, e=None) -> np.ndarray:
     """Return a copy of `value`, `count` positions in [0, e) (default: `count`), or raise."""
     e = count if e is None else e
     array = ids(name, value, 0, e, position_dtype(e))
@@ -232,7 +234,7 @@ def position_dtype(e):
     return np.int32 if e < 2**31 else np.int64
 
 
-def node_set(name, value, n):
+def node_set(name, value, n) -> Ids:
     """Return a copy of `value`, int32 node ids in [0, n), strictly ascending, or raise."""
     nodes = ids(name, value, 0, n, np.int32)
     if np.any(nodes[1:] <= nodes[:-1]):

@@ -1,5 +1,7 @@
 """What samplers count."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 

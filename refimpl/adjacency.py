@@ -1,6 +1,9 @@
 """Normalised adjacency matrices: values for the entries of a graph's pattern."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -8,6 +11,7 @@ from refimpl import _check
 from refimpl._shown import short_repr
 from refimpl.block import Block, entries_of_rows, transpose_block
 from refimpl.graph import Graph, transpose_perm, undirected
+from refimpl.hints import Absent, FloatDtype, Floats, Integers, Positions
 
 __all__ = ["Adjacency", "add_self_loops", "block_norm", "loop_norm", "row_norm", "sym_norm"]
 
@@ -40,10 +44,10 @@ class Adjacency:
     """
 
     graph: Graph | Block
-    data: np.ndarray
-    data_t: np.ndarray | None
+    data: Floats
+    data_t: Floats | Absent
     graph_t: Graph | Block = None  # type: ignore[assignment]
-    perm: np.ndarray | None = None
+    perm: Positions | Absent = None
 
     def __repr__(self):
         return short_repr(self)
@@ -61,7 +65,9 @@ class Adjacency:
             object.__setattr__(self, "graph_t", self.graph)
 
 
-def row_norm(graph, transpose_perm=None, *, dtype=np.float64):
+def row_norm(
+    graph: Graph, transpose_perm: Integers | None = None, *, dtype: FloatDtype = np.float64
+) -> Adjacency:
     """Return D^-1 A, the matrix that takes the mean over each node's neighbours.
 
     JPDC'21 Equation 1; D holds the degrees in `graph` itself (E-A4), and the mean is taken at
@@ -91,7 +97,7 @@ def row_norm(graph, transpose_perm=None, *, dtype=np.float64):
     return Adjacency(graph, data, None if perm is None else data[perm])
 
 
-def add_self_loops(graph):
+def add_self_loops(graph: Graph) -> Graph:
     """Return the pattern I + A: every node is its own neighbour, once.
 
     The pattern of JPDC'21 Equations 4 and 6. O(n + e) time.
@@ -120,7 +126,7 @@ def add_self_loops(graph):
     return Graph._trusted(np.array(indptr), merged, symmetric=True)
 
 
-def sym_norm(graph, *, dtype=np.float64):
+def sym_norm(graph: Graph, *, dtype: FloatDtype = np.float64) -> Adjacency:
     """Return (I + D)^-1/2 (I + A) (I + D)^-1/2, the matrix of GCN and MixHop.
 
     JPDC'21 Equations 4 and 5, D of `graph` itself (E-A4). Entry (v, u) is 1 over the root of the
@@ -151,7 +157,7 @@ def sym_norm(graph, *, dtype=np.float64):
     return Adjacency(looped, data, data)
 
 
-def loop_norm(graph, *, dtype=np.float64):
+def loop_norm(graph: Graph, *, dtype: FloatDtype = np.float64) -> Adjacency:
     """Return the mean over each node's neighbours and itself: the pattern of GAT.
 
     The attention of JPDC'21 Equation 6 spreads over these entries; the values, 1 over the length
@@ -181,7 +187,13 @@ def loop_norm(graph, *, dtype=np.float64):
     return Adjacency(looped, data, data[perm], perm=perm)
 
 
-def block_norm(kind, block, degrees=None, *, dtype=np.float64):
+def block_norm(
+    kind: Literal["row", "sym", "loop"],
+    block: Block,
+    degrees: Integers | None = None,
+    *,
+    dtype: FloatDtype = np.float64,
+) -> Adjacency:
     """Return the matrix of one layer on sampled neighbours, with its transpose.
 
     "row" is the mean over the sampled neighbours, as `row_norm` is over all. "sym" estimates

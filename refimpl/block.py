@@ -1,13 +1,16 @@
 """Blocks: the rectangular patterns of layer sampling, and message-flow graphs made of them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from refimpl import _check
 from refimpl._shown import short_repr
+from refimpl.hints import Absent, Ids, Int, Integers, Positions, Values
 
 __all__ = ["Block", "MFG", "transpose_block"]
 
@@ -42,11 +45,22 @@ class Block:
         If the arrays are not integers, or not rows as above.
     """
 
-    start: np.ndarray
-    end: np.ndarray
-    indices: np.ndarray
+    start: Positions
+    end: Positions
+    indices: Ids
     n_src: int
-    edge_ids: np.ndarray | None = None
+    edge_ids: Positions | Absent = None
+
+    if TYPE_CHECKING:  # more is taken than is kept
+
+        def __init__(
+            self,
+            start: Integers,
+            end: Integers,
+            indices: Integers,
+            n_src: Int,
+            edge_ids: Integers | None = None,
+        ) -> None: ...
 
     def __post_init__(self):
         n_src = _check.integer("n_src", self.n_src, 0, MOST_NODES)
@@ -92,20 +106,20 @@ class Block:
         return Block._trusted, (self.start, self.end, self.indices, self.n_src, self.edge_ids)
 
     @property
-    def n_dst(self):
+    def n_dst(self) -> int:
         """Number of destinations: the rows."""
         return len(self.start)
 
     @property
-    def e(self):
+    def e(self) -> int:
         """Number of entries, dead ones included: the length of an array of values."""
         return len(self.indices)
 
-    def degrees(self):
+    def degrees(self) -> Positions:
         """Return the number of sources of every destination, shape (n_dst,), int64."""
         return self.end - self.start
 
-    def to_scipy(self, data=None):
+    def to_scipy(self, data: Values | None = None) -> sp.csr_array:
         """Return a scipy.sparse.csr_array of the live entries of `data` (default: ones)."""
         live = entries_of_rows(self.start, self.end)
         data = np.ones(live.size) if data is None else np.asarray(data)[live]
@@ -159,14 +173,14 @@ class MFG(NamedTuple):
         ``blocks[l - 1]`` is layer l: destinations ``nodes[l]``, sources ``nodes[l - 1]``.
     """
 
-    nodes: tuple
-    blocks: tuple
+    nodes: tuple[Ids, ...]
+    blocks: tuple[Block, ...]
 
     def __repr__(self):
         return short_repr(self)
 
 
-def transpose_block(block):
+def transpose_block(block: Block) -> tuple[Block, Positions]:
     """Return the transpose of `block` and the permutation of its values.
 
     A counting sort: a block is rectangular, so JPDC'21 Algorithm 6 does not apply.

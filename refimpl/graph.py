@@ -1,7 +1,11 @@
 """Graphs as compressed rows (CSR), node-induced subgraphs, and the transpose by permutation."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,6 +13,7 @@ import scipy.sparse as sp
 from refimpl import _check, _sources
 from refimpl._counters import Counters
 from refimpl._shown import shown
+from refimpl.hints import Ids, Int, Integers, Positions, Values
 
 __all__ = [
     "Counters",
@@ -53,9 +58,13 @@ class Graph:
         If the graph has more than 2**31 - 1 nodes.
     """
 
-    indptr: np.ndarray
-    indices: np.ndarray
+    indptr: Positions
+    indices: Ids
     _weight_sums: dict = field(init=False, repr=False)
+
+    if TYPE_CHECKING:  # more is taken than is kept
+
+        def __init__(self, indptr: Integers, indices: Integers) -> None: ...
 
     def __post_init__(self):
         indptr = _check.array("indptr", self.indptr)
@@ -90,12 +99,12 @@ class Graph:
         return graph
 
     @cached_property
-    def symmetric(self):
+    def symmetric(self) -> bool:
         """Whether every (u, v) stands beside a (v, u)."""
         return _sources.symmetric(self.indptr, self.indices)
 
     @cached_property
-    def self_loops(self):
+    def self_loops(self) -> bool:
         """Whether a node is its own neighbour."""
         return _sources.has_loops(self.indptr, self.indices)
 
@@ -103,12 +112,12 @@ class Graph:
         return Graph._trusted, (self.indptr, self.indices, self.symmetric)
 
     @property
-    def n(self):
+    def n(self) -> int:
         """Number of nodes."""
         return len(self.indptr) - 1
 
     @property
-    def e(self):
+    def e(self) -> int:
         """Number of directed edges: 2 per undirected edge, 1 per self-loop."""
         return len(self.indices)
 
@@ -117,36 +126,36 @@ class Graph:
     n_src = n
 
     @cached_property
-    def start(self):
+    def start(self) -> Positions:
         """Where the neighbours of each node begin in `indices`, shape (n,), read-only."""
         return self.indptr[:-1]
 
     @cached_property
-    def end(self):
+    def end(self) -> Positions:
         """Where the neighbours of each node end in `indices`, shape (n,), read-only."""
         return self.indptr[1:]
 
-    def degrees(self, nodes=None):
+    def degrees(self, nodes: Ids | Positions | Sequence[int] | None = None) -> Positions:
         """Return how many neighbours some nodes have, int64; default: all, shape (n,)."""
         return np.diff(self.indptr) if nodes is None else self.end[nodes] - self.start[nodes]
 
-    def weight_sum(self, deg_cap=None):
+    def weight_sum(self, deg_cap: Int | None = None) -> int:
         """Return the sum of min(degree, deg_cap) over all nodes; O(n) the first time only."""
         if deg_cap not in self._weight_sums:
-            self._weight_sums[deg_cap] = int(np.minimum(self.degrees(), deg_cap).sum())
+            self._weight_sums[deg_cap] = int(np.minimum(self.degrees(), deg_cap).sum())  # type: ignore[arg-type]
         return self._weight_sums[deg_cap]
 
     @cached_property
-    def max_degree(self):
+    def max_degree(self) -> int:
         """The largest number of neighbours of a node; 0 for a graph without nodes."""
         return int(self.degrees().max(initial=0))
 
-    def to_scipy(self, data=None):
+    def to_scipy(self, data: Values | None = None) -> sp.csr_array:
         """Return a scipy.sparse.csr_array with values `data` (default: float64 ones)."""
         data = np.ones(self.e) if data is None else data
         return sp.csr_array((data, self.indices, self.indptr), shape=(self.n, self.n))
 
-    def to_networkx(self):
+    def to_networkx(self) -> Any:
         """Return a networkx.Graph (DiGraph where the pattern is not symmetric); needs networkx."""
         import networkx as nx
 
@@ -158,7 +167,14 @@ class Graph:
         return f"Graph(n={self.n}, e={self.e}, {kind})"
 
 
-def as_graph(source, *, n=None, symmetrize=False, self_loops=True, dense=False):
+def as_graph(
+    source: object,
+    *,
+    n: Int | None = None,
+    symmetrize: bool = False,
+    self_loops: bool = True,
+    dense: bool = False,
+) -> Graph:
     """Return `source` as a Graph: rows sorted, duplicates merged, weights dropped.
 
     Not in the papers, which have their graphs in CSR already. O(n + e log d) time for rows of at
@@ -214,7 +230,14 @@ def as_graph(source, *, n=None, symmetrize=False, self_loops=True, dense=False):
     return graph_and_names(source, n=n, **options)[0]
 
 
-def graph_and_names(source, *, n=None, symmetrize=False, self_loops=True, dense=False):
+def graph_and_names(
+    source: object,
+    *,
+    n: Int | None = None,
+    symmetrize: bool = False,
+    self_loops: bool = True,
+    dense: bool = False,
+) -> tuple[Graph, Positions | None]:
     """Return `source` as a Graph, and what its nodes are called there.
 
     Not in the papers. O(n + e log d) time, as `as_graph`.
@@ -253,7 +276,14 @@ def graph_and_names(source, *, n=None, symmetrize=False, self_loops=True, dense=
     return _built(found, symmetrize, self_loops), found.names
 
 
-def from_edges(u, v, n=None, *, symmetrize=False, self_loops=True):
+def from_edges(
+    u: Integers,
+    v: Integers,
+    n: Int | None = None,
+    *,
+    symmetrize: bool = False,
+    self_loops: bool = True,
+) -> Graph:
     """Return the Graph with the edges (u[i], v[i]): entry v[i] of row u[i].
 
     Not in the papers. `as_graph` for what can be read in one way only. O(n + k log d) time.
@@ -315,10 +345,10 @@ class Subgraph:
         The sampler's; all zero where no sampler ran.
     """
 
-    nodes: np.ndarray
+    nodes: Ids
     graph: Graph
-    edge_ids: np.ndarray
-    transpose_perm: np.ndarray
+    edge_ids: Positions
+    transpose_perm: Ids
     counters: Counters = Counters()
 
     @classmethod
@@ -356,7 +386,7 @@ class Subgraph:
         return Subgraph, tuple(getattr(self, field.name) for field in fields(self))
 
 
-def induced_subgraph(graph, nodes):
+def induced_subgraph(graph: Graph, nodes: Integers) -> Subgraph:
     """Return the subgraph on `nodes` with every edge of `graph` between them.
 
     Last line of every sampling algorithm (JPDC'21 Algorithm 2 line 9, Algorithm 3 line 31).
@@ -400,7 +430,7 @@ def induced_subgraph(graph, nodes):
     return Subgraph(nodes.copy(), induced, np.array(edge_ids, np.int64), transpose_perm(induced))
 
 
-def transpose_perm(graph):
+def transpose_perm(graph: Graph) -> Ids:
     """Return the permutation that transposes a matrix on an undirected pattern.
 
     JPDC'21 Algorithm 6; ``# n`` marks its line n. A and A^T share one pattern, so only values

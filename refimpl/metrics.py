@@ -1,8 +1,11 @@
 """F1-micro, the papers' measure of accuracy."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import Table
 
 __all__ = ["f1_micro"]
 
@@ -20,7 +23,7 @@ def decide(logits, multilabel):
     return decided
 
 
-def f1_micro(predicted, labels):
+def f1_micro(predicted: Table, labels: Table) -> float:
     """Return 2 TP / (2 TP + FP + FN) over all (node, class) pairs; 0 where there are none.
 
     The papers' measure of accuracy (JPDC'21 section 7.2). O(s C) time.

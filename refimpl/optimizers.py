@@ -1,17 +1,31 @@
 """Adam (Kingma and Ba 2015, Algorithm 1), which IPDPS'19 Algorithm 1 uses."""
 
+from __future__ import annotations
+
 from itertools import combinations
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
+from refimpl.hints import F, Float, Int, Values
 
 __all__ = ["adam_step"]
 
 
 @quiet
-def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8):
+def adam_step(
+    theta: Values[F],
+    grad: Values[F],
+    m: Values[F],
+    v: Values[F],
+    t: Int,
+    *,
+    lr: Float = 0.01,
+    beta1: Float = 0.9,
+    beta2: Float = 0.999,
+    eps: Float = 1e-8,
+) -> None:
     """Update `theta`, `m` and `v` in place by step number `t`.
 
     Every result has one right answer to the last bit: each operation is rounded on its own.

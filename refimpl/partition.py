@@ -5,12 +5,17 @@ JPDC'21 Algorithm 7, which differs in the order of the parts. A mark ``# J7:n`` 
 latter, ``# I6:n`` of the former.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
+from refimpl.block import Block
+from refimpl.graph import Graph
+from refimpl.hints import F, Floats, Int, Matrix, Positions
 from refimpl.profiling import count, timed
 from refimpl.propagation import product_arguments
 
@@ -36,12 +41,21 @@ class Partition(NamedTuple):
         Whether the n rows of the widest part fit in the cache.
     """
 
-    starts: np.ndarray
+    starts: Positions
     rounds: int
     fits: bool
 
 
-def partition_plan(n, f, p, s_cache, *, word=8, line=64, mode="columns"):
+def partition_plan(
+    n: Int,
+    f: Int,
+    p: Int,
+    s_cache: Int,
+    *,
+    word: Int = 8,
+    line: Int = 64,
+    mode: Literal["columns", "paper"] = "columns",
+) -> Partition:
     """Cut f columns into parts of whole columns, at least one for each of p lanes if f >= p.
 
     The papers' Q_f, f / Q_f and Q_f / p need not be whole (E-D1). "paper" takes Q_f rounded up,
@@ -101,7 +115,9 @@ def partition_plan(n, f, p, s_cache, *, word=8, line=64, mode="columns"):
     return Partition(starts.astype(np.int64), -(-Q // p), fits)
 
 
-def partition_order(Q, p, *, version="jpdc"):
+def partition_order(
+    Q: Int, p: Int, *, version: Literal["jpdc", "ipdps"] = "jpdc"
+) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     """Return which part each lane works on in each round.
 
     In IPDPS'19 lanes take neighbouring parts at the same time, so a cache line that holds the
@@ -152,7 +168,16 @@ def partition_order(Q, p, *, version="jpdc"):
 
 @timed("aggregation")
 @quiet
-def feature_propagate(graph, data, X, plan, p, *, version="jpdc", layout="C"):
+def feature_propagate(
+    graph: Graph | Block,
+    data: Floats[F],
+    X: Matrix[F],
+    plan: Partition,
+    p: Int,
+    *,
+    version: Literal["jpdc", "ipdps"] = "jpdc",
+    layout: Literal["C", "F"] = "C",
+) -> Matrix[F]:
     """Return A X like `spmm`, to the last bit, one part of the columns after another.
 
     IPDPS'19 Algorithm 6 and JPDC'21 Algorithm 7. The lanes of a round would run at the same

@@ -1,5 +1,7 @@
 """Where a training run's time and work go: kernels add theirs to the profile in force."""
 
+from __future__ import annotations
+
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
@@ -17,7 +19,7 @@ PARTS = (
     "evaluation",
 )
 
-_in_force: ContextVar["Meter | None"] = ContextVar("profile", default=None)
+_in_force: ContextVar[Meter | None] = ContextVar("profile", default=None)
 
 
 class Meter:
@@ -37,7 +39,7 @@ class Meter:
         Multiply-adds of the sparse x dense ("sparse") and of the dense products ("dense").
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.seconds = dict.fromkeys(PARTS, 0.0)
         self.macs = {"sparse": 0, "dense": 0}
 

@@ -1,5 +1,7 @@
 """Products of a sparse and a dense matrix: features travel along the edges."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from refimpl import _check
@@ -8,6 +10,7 @@ from refimpl._quiet import quiet
 from refimpl._threads import one_blas_thread
 from refimpl.block import Block
 from refimpl.graph import Graph, undirected
+from refimpl.hints import F, Floats, Integers, Matrix
 from refimpl.profiling import count, timed
 
 __all__ = ["spmm", "spmm_t"]
@@ -15,7 +18,7 @@ __all__ = ["spmm", "spmm_t"]
 
 @timed("aggregation")
 @quiet
-def spmm(graph, data, X):
+def spmm(graph: Graph | Block, data: Floats[F], X: Matrix[F]) -> Matrix[F]:
     """Return A X, where A has the values `data` on the pattern of `graph`.
 
     Each row of the result is summed in the order of its entries, each product rounded before it
@@ -55,7 +58,7 @@ def spmm(graph, data, X):
     return Y
 
 
-def spmm_t(graph, data, transpose_perm, G):
+def spmm_t(graph: Graph, data: Floats[F], transpose_perm: Integers, G: Matrix[F]) -> Matrix[F]:
     """Return A^T G: the pattern of A is undirected, so only its values move (JPDC'21 section 5.2).
 
     O(e f) time.

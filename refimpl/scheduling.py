@@ -4,10 +4,13 @@ Costs are multiply-adds of one layer on a subgraph, forward and backward, as the
 them in ``Meter.macs``.
 """
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import NamedTuple
 
 from refimpl import _check
+from refimpl.hints import Int, Integers
 
 __all__ = [
     "ProductOrders",
@@ -53,7 +56,7 @@ class Macs(NamedTuple):
     dense: int
 
 
-def chain_order(f1, f3, *, first, reuse=True):
+def chain_order(f1: Int, f3: Int, *, first: bool, reuse: bool = True) -> ProductOrders:
     """Return the cheapest orders for a GraphSAGE layer (JPDC'21 Equation 1; E-F1), or a GCN.
 
     Both orders of a product do the same dense work, so the width of the sparse product decides
@@ -99,7 +102,9 @@ def chain_order(f1, f3, *, first, reuse=True):
     return ProductOrders(narrow, narrow, 0 if first else (1 if f3 < f1 else 2))
 
 
-def chain_macs(order, s, e, f1, h_neigh, h_self, *, reuse=True):
+def chain_macs(
+    order: ProductOrders, s: Int, e: Int, f1: Int, h_neigh: Int, h_self: Int, *, reuse: bool = True
+) -> Macs:
     """Return the multiply-adds of one GraphSAGE or GCN layer, forward and backward.
 
     By the counts of JPDC'21 section 6.1.
@@ -147,7 +152,7 @@ def check_order(order):
             raise ValueError(f"order must be as chain_order returns it, got {_check.shown(order)}")
 
 
-def mixhop_depth(f1, widths, *, first=False):
+def mixhop_depth(f1: Int, widths: Integers, *, first: bool = False) -> int:
     """Return the cheapest split depth J of a MixHop layer.
 
     The layer computes A^k X at full width for k up to J, and multiplies by the weights before
@@ -183,7 +188,7 @@ def mixhop_depth(f1, widths, *, first=False):
     return min(range(len(widths)), key=columns)
 
 
-def mixhop_macs(depth, s, e, f1, widths, *, first):
+def mixhop_macs(depth: Int, s: Int, e: Int, f1: Int, widths: Integers, *, first: bool) -> Macs:
     """Return the multiply-adds of one MixHop layer, forward and backward.
 
     By the counts of JPDC'21 section 6.1, for Equation 5 (E-F4).
@@ -218,7 +223,7 @@ def mixhop_macs(depth, s, e, f1, widths, *, first):
     return Macs(e * columns, _weight_products(first) * s * f1 * sum(widths))
 
 
-def gat_macs(s, e, f1, f_out, *, heads=1, first):
+def gat_macs(s: Int, e: Int, f1: Int, f_out: Int, *, heads: Int = 1, first: bool) -> Macs:
     """Return the multiply-adds of one GAT layer, forward and backward.
 
     The layer aggregates H = X W, which it has for its scores; (P X) W, which needs them as
@@ -256,7 +261,7 @@ def gat_macs(s, e, f1, f_out, *, heads=1, first):
     return Macs(3 * e * f_out, _weight_products(first) * s * f1 * f_out + 6 * s * f_out)
 
 
-def dense_macs(s, f1, f2, *, first):
+def dense_macs(s: Int, f1: Int, f2: Int, *, first: bool) -> Macs:
     """Return the multiply-adds of a layer without a graph, forward and backward.
 
     By the counts of JPDC'21 section 6.1 (E-F5).

@@ -8,11 +8,14 @@ The public functions check their arguments once, then call the core of the same 
 in front, which checks nothing. Whoever draws in a loop takes a `Stream`, which calls the core.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import Ids, Int, Rng, Values, Words
 
 __all__ = [
     "as_seed",
@@ -77,7 +80,11 @@ WORKER, PARTS = 17, 18
 PROFILE_EPOCH = 2**31  # of trial runs: training ends before an epoch of this number
 
 
-def mix(x):
+@overload
+def mix(x: Int) -> int: ...
+@overload
+def mix(x: Words) -> Words: ...
+def mix(x: Int | Words) -> int | Words:
     """Return SplitMix64's finaliser of `x`, a bijection of the 64-bit integers.
 
     Steele, Lea and Flood 2014. O(1) time an element.
@@ -109,7 +116,11 @@ def _mix(x):
     return x ^ (x >> 31)
 
 
-def key(*parts):
+@overload
+def key(*parts: Int) -> int: ...
+@overload
+def key(*parts: Int | Words) -> Any: ...
+def key(*parts: Int | Words) -> int | Words:
     """Return the key of the stream named by the integers `parts`: (seed, domain, ..).
 
     This project's contract, not in the papers: ``a = mix(a + GOLD + part)`` from a = 0, part by
@@ -146,7 +157,11 @@ def _absorb(a, part):
     return _mix((a + GOLD & MASK) + part & MASK)
 
 
-def uniform(k, c):
+@overload
+def uniform(k: Int, c: Int) -> float: ...
+@overload
+def uniform(k: Int, c: Words) -> Values[np.float64]: ...
+def uniform(k: Int, c: Int | Words) -> float | Values[np.float64]:
     """Return draw number `c` of the stream with key `k`: a multiple of 2**-53 in [0, 1).
 
     Draw c of SplitMix64 seeded with k (Steele, Lea and Flood 2014). O(1) time an element.
@@ -178,7 +193,11 @@ def _uniform(k, c):
     return (_mix(k + GOLD * (c + 1 & MASK) & MASK) >> 11) * 2.0**-53
 
 
-def below(k, c, n):
+@overload
+def below(k: Int, c: Int, n: Int) -> int: ...
+@overload
+def below(k: Int, c: Words, n: Int) -> np.ndarray[tuple[Any, ...], np.dtype[np.int64]]: ...
+def below(k: Int, c: Int | Words, n: Int) -> int | np.ndarray[tuple[Any, ...], np.dtype[np.int64]]:
     """Return ``floor(uniform(k, c) * n)``: an integer in [0, n), uniform up to n / 2**53.
 
     No clamp is needed: the product rounds below n for every n < 2**53. Not in the papers,
@@ -213,7 +232,7 @@ def _below(k, c, n):
     return int(_uniform(k, c) * n)
 
 
-def pick_without_replacement(k, c, N, m):
+def pick_without_replacement(k: Int, c: Int, N: Int, m: Int) -> Ids:
     """Return `m` distinct integers of [0, N), in the order drawn: a partial Fisher-Yates shuffle.
 
     Draws c, c+1, .., c+m-1 of the stream with key `k`, one per pick. Durstenfeld 1964,
@@ -253,7 +272,7 @@ def _pick_without_replacement(k, c, N, m):
     return picked
 
 
-def floyd(key, n, f):
+def floyd(key: Int, n: Int, f: Int) -> Ids:
     """Return `f` distinct integers of [0, n), ascending: Floyd's algorithm.
 
     Draw c of the stream `key` picks one of the first n - f + c + 1 integers, or the last of them
@@ -297,7 +316,7 @@ def _floyd(key, n, f):
     return sorted(chosen)
 
 
-def permutation(key, n):
+def permutation(key: Int, n: Int) -> Ids:
     """Return the integers of [0, n) shuffled, draw i of the stream `key` choosing the i-th.
 
     Fisher and Yates, from the front (Durstenfeld 1964, Algorithm 235, goes from the back): all of
@@ -365,7 +384,7 @@ class Stream:
         return _floyd(self.k, n, f)
 
 
-def as_seed(rng):
+def as_seed(rng: Rng) -> int:
     """Return `rng` as a 64-bit seed.
 
     This project's convention, not in the papers.

@@ -3,6 +3,8 @@
 The model for them is R-GCN (`rgcn_forward`), which takes a mean over each relation by itself.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +12,8 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.block import Block, entries_of_rows
-from refimpl.graph import Graph
+from refimpl.graph import Graph, Subgraph
+from refimpl.hints import Int, Integers, Positions, Types
 
 __all__ = ["TypedGraph", "relation_blocks"]
 
@@ -42,11 +45,13 @@ class TypedGraph(Graph):
         If an argument is of the wrong kind or shape, or a type is out of range.
     """
 
-    edge_types: np.ndarray
+    edge_types: Types
     relations: int
-    node_types: np.ndarray | None
+    node_types: Types | None
 
-    def __init__(self, graph, edge_types, relations, node_types=None):
+    def __init__(
+        self, graph: Graph, edge_types: Integers, relations: Int, node_types: Integers | None = None
+    ) -> None:
         if not isinstance(graph, Graph):
             raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
         relations = _check.integer("relations", relations, 1, MOST_TYPES)
@@ -80,12 +85,12 @@ class TypedGraph(Graph):
         return f"Typed{super().__repr__()[:-1]}, relations={self.relations})"
 
     @cached_property
-    def kinds(self):
+    def kinds(self) -> int:
         """Number of types of nodes: the largest plus 1, or 0 where nodes have no types."""
         return 0 if self.node_types is None else int(self.node_types.max(initial=-1)) + 1
 
     @cached_property
-    def relation_graphs(self):
+    def relation_graphs(self) -> tuple[tuple[Graph, Positions], ...]:
         """For each relation its entries as a Graph, and their positions in `indices`."""
         row, found = _rows(self), []
         for r in range(self.relations):
@@ -95,13 +100,13 @@ class TypedGraph(Graph):
             found.append((Graph._trusted(indptr, self.indices[where], False), where))
         return tuple(found)
 
-    def typed(self, sub):
+    def typed(self, sub: Subgraph) -> Subgraph:
         """Return `sub`, a Subgraph of this graph, with types. O(n + e) time for its sizes."""
         types = self.edge_types[sub.edge_ids]
         node_types = None if self.node_types is None else self.node_types[sub.nodes]
         return sub._replace(graph=TypedGraph(sub.graph, types, self.relations, node_types))
 
-    def on(self, nodes, graph):
+    def on(self, nodes: Integers, graph: Graph) -> TypedGraph:
         """Return `graph` as a TypedGraph: node i of it is ``nodes[i]`` here, with its types.
 
         O((n + e) log e) time for n nodes and e entries of `graph`.
@@ -138,7 +143,9 @@ class TypedGraph(Graph):
         return TypedGraph(graph, self.edge_types[at], self.relations, node_types)
 
 
-def relation_blocks(pattern, edge_types, relations):
+def relation_blocks(
+    pattern: Graph | Block, edge_types: Integers, relations: Int
+) -> tuple[Block, ...]:
     """Return the entries of each relation, as a Block of the same shape.
 
     Entries of a row keep their order; a row without a source in a relation is empty in its Block.

@@ -37,7 +37,7 @@ def broadcasting(**given):
             ) from None
 
 
-def pops(n, m):
+def pops(n, m) -> np.ndarray:
     """Return n - m for a budget n and a frontier m, or raise."""
     n, m = whole("n", n), whole("m", m)
     if np.any(n < m):
@@ -45,7 +45,7 @@ def pops(n, m):
     return n - m
 
 
-def numbers(name, value):
+def numbers(name, value) -> np.ndarray:
     """Return `value` as finite float64, or raise."""
     array = _check.array(name, value)
     if array.dtype.kind not in "iuf":
@@ -56,7 +56,7 @@ def numbers(name, value):
     return array
 
 
-def at_least(name, value, low):
+def at_least(name, value, low) -> np.ndarray:
     """Return `value` as float64, none below `low`, or raise."""
     array = numbers(name, value)
     if np.any(array < low):
@@ -64,7 +64,7 @@ def at_least(name, value, low):
     return array
 
 
-def above(name, value, low):
+def above(name, value, low) -> np.ndarray:
     """Return `value` as float64, all above `low`, or raise."""
     array = numbers(name, value)
     if np.any(array <= low):
@@ -72,7 +72,7 @@ def above(name, value, low):
     return array
 
 
-def whole(name, value):
+def whole(name, value) -> np.ndarray:
     """Return `value` as float64 whole numbers from 1, or raise."""
     array = at_least(name, value, 1)
     if np.any(array != np.floor(array)):

@@ -1,11 +1,14 @@
 """What the cost models' two kinds of memory operation cost on the running machine."""
 
+from __future__ import annotations
+
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import Int, bound
 from refimpl.streams import CALIBRATION, key
 
 
@@ -24,17 +27,18 @@ class Calibration(NamedTuple):
     write: float
 
     @property
-    def c_rand(self):
+    def c_rand(self) -> float:
         """Seconds of a probe: a random number and a random read."""
         return self.draw + self.access
 
     @property
-    def c_mem(self):
+    def c_mem(self) -> float:
         """Seconds of an entry written."""
         return self.write
 
 
-def calibrate(gnn, *, entries=60_000, repeats=9):
+@bound
+def calibrate(gnn, *, entries: Int = 60_000, repeats: Int = 9) -> Calibration:
     """Measure what a probe and an entry written cost on this machine.
 
     For comparison with the papers' c_rand = c_mem (IPDPS'19 section IV-C). Each is the fastest of

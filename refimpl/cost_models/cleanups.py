@@ -1,5 +1,7 @@
 """How often a Dashboard is cleaned up, and how much that moves."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +9,8 @@ import numpy as np
 from refimpl._quiet import quiet
 from refimpl.cost_models import _arguments
 from refimpl.cost_models._arguments import weights as pop_weights
+from refimpl.graph import Graph
+from refimpl.hints import FloatOrArray, Int, Numbers
 
 
 class Cleanups(NamedTuple):
@@ -41,7 +45,7 @@ class CleanupModels(NamedTuple):
 
 
 @quiet
-def size_biased_degree(graph, deg_cap=None):
+def size_biased_degree(graph: Graph, deg_cap: Int | None = None) -> FloatOrArray:
     """Return the expected weight of a node popped or added: sum of deg^2 over sum of deg (E-C1).
 
     The chain of frontiers of a connected graph is stationary where a frontier's weight is
@@ -70,7 +74,9 @@ def size_biased_degree(graph, deg_cap=None):
 
 
 @_arguments.model
-def predicted_cleanups(eta, d, n, m, d_e=None):
+def predicted_cleanups(
+    eta: Numbers, d: Numbers, n: Numbers, m: Numbers, d_e: Numbers | None = None
+) -> FloatOrArray:
     """Return how often a Dashboard is cleaned up: ``(n - m) d_e / ((eta - 1) m d)``.
 
     IPDPS'19 section IV-C and JPDC'21 section 4.3 print it with d_e = d (E-C1). After a clean-up
@@ -101,7 +107,7 @@ def predicted_cleanups(eta, d, n, m, d_e=None):
 
 
 @_arguments.model
-def predicted_moves(eta, d, d_e=None):
+def predicted_moves(eta: Numbers, d: Numbers, d_e: Numbers | None = None) -> FloatOrArray:
     """Return the entries that clean-ups move for each pop: ``d_e / (eta - 1)``.
 
     The clean-up term of IPDPS'19 Equation 2 (which counts three slots an entry) and JPDC'21
@@ -129,7 +135,9 @@ def predicted_moves(eta, d, d_e=None):
 
 
 @quiet
-def cleanups_from_graph(graph, eta, n, m, *, deg_cap=None):
+def cleanups_from_graph(
+    graph: Graph, eta: Numbers, n: Numbers, m: Numbers, *, deg_cap: Int | None = None
+) -> CleanupModels:
     """Return how often sampling on `graph` cleans up, by three models.
 
     Printed and corrected are `predicted_cleanups` and `predicted_moves`, with the mean weight.

@@ -5,6 +5,8 @@ is left out, and so is the backward pass. Arguments are numbers or arrays, which
 results are float64.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +14,13 @@ import numpy as np
 from refimpl import _check
 from refimpl._quiet import quiet
 from refimpl.cost_models import _arguments
+from refimpl.hints import FloatOrArray, Floats, Int, Integers, Numbers
 
 MOST_LAYERS = 2**16  # more are no network, and would be summed one by one
 
 
 @quiet
-def forward_work(nodes, edges, widths):
+def forward_work(nodes: Numbers, edges: Numbers, widths: Numbers) -> FloatOrArray:
     """Return the work of one minibatch: the sum over l of ``e_l f_(l-1) + s_l f_(l-1) f_l``.
 
     IPDPS'19 Equation 1, printed with l from 0, where no edges are defined (E-G1). Exact for any
@@ -56,7 +59,7 @@ def _a_layer(name, value, layers):
 
 
 @_arguments.model
-def graph_sampling_work(layers, s, f, d):
+def graph_sampling_work(layers: Numbers, s: Numbers, f: Numbers, d: Numbers) -> FloatOrArray:
     """Return ``L s f (f + d)``: JPDC'21 Equation 8, for all widths equal.
 
     Parameters
@@ -83,7 +86,9 @@ def graph_sampling_work(layers, s, f, d):
 
 
 @_arguments.model
-def layer_sampling_work(layers, n, f, fanout, batch):
+def layer_sampling_work(
+    layers: Int, n: Numbers, f: Numbers, fanout: Numbers, batch: Numbers
+) -> FloatOrArray:
     """Return the work of an epoch of layer sampling, between the two cases of the papers.
 
     ``n / b`` batches; layer l of each computes ``min(b d'^(L - l), n)`` nodes at f (f + d')
@@ -131,13 +136,13 @@ class WorkBounds(NamedTuple):
     large : case 2, one batch of all nodes: ``L n f (f + d')``
     """
 
-    small: float
-    small_printed: float
-    large: float
+    small: FloatOrArray
+    small_printed: FloatOrArray
+    large: FloatOrArray
 
 
 @_arguments.model
-def layer_sampling_cases(layers, n, f, fanout):
+def layer_sampling_cases(layers: Int, n: Numbers, f: Numbers, fanout: Numbers) -> WorkBounds:
     """Return cases 1 and 2 of the work of an epoch (JPDC'21 section 3.2, IPDPS'19 III-B).
 
     The text has layer l evaluated ``d'^(L - l)`` times for l >= 1, so the largest term of case 1
@@ -167,7 +172,7 @@ def layer_sampling_cases(layers, n, f, fanout):
 
 
 @quiet
-def unique_nodes(n, r, fanouts):
+def unique_nodes(n: Int, r: Int, fanouts: Integers) -> Floats[np.float64]:
     """Return how many distinct nodes `layer_sample` is expected to meet, hop by hop.
 
     ``u_0 = r`` and ``u_(k+1) = n (1 - (1 - u_k / n) (1 - 1 / n)^(u_k s_k))``: each of u_k s_k

@@ -9,11 +9,14 @@ Premises of the model, in which a step's parts follow one another:
   messages and bytes are those of the rank that has the most.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
 
 from refimpl.cost_models import _arguments
+from refimpl.hints import FloatOrArray, Numbers
 
 
 class ExchangeCounts(NamedTuple):
@@ -26,13 +29,13 @@ class ExchangeCounts(NamedTuple):
     additions : of two numbers, that it does
     """
 
-    numbers: float
-    messages: float
-    additions: float
+    numbers: FloatOrArray
+    messages: FloatOrArray
+    additions: FloatOrArray
 
 
 @_arguments.model
-def gradient_exchange(parameters, ranks):
+def gradient_exchange(parameters: Numbers, ranks: Numbers) -> ExchangeCounts:
     """Count what averaging the gradients of all ranks sends: ``2 ceil(P / R) (R - 1)`` numbers.
 
     The P parameters are cut into R slices of ``ceil(P / R)``, zeros behind the last. Every rank
@@ -62,7 +65,9 @@ def gradient_exchange(parameters, ranks):
 
 
 @_arguments.model
-def parallel_step_seconds(compute, messages, sent, *, latency, bandwidth):
+def parallel_step_seconds(
+    compute: Numbers, messages: Numbers, sent: Numbers, *, latency: Numbers, bandwidth: Numbers
+) -> FloatOrArray:
     """Return ``compute + latency messages + sent / bandwidth``: the seconds of a step of a rank.
 
     Not in the papers. Premises: ranks compute for equally long, messages do not overlap one
@@ -99,7 +104,7 @@ def parallel_step_seconds(compute, messages, sent, *, latency, bandwidth):
 
 
 @_arguments.model
-def parallel_speedup(ranks, alone, together):
+def parallel_speedup(ranks: Numbers, alone: Numbers, together: Numbers) -> FloatOrArray:
     """Return ``ranks * alone / together``: how many times as many minibatches a second.
 
     Each of `ranks` ranks has one minibatch a step, which takes all of them `together` seconds, and

@@ -9,13 +9,17 @@ reading half of every move, probes of entries in use beyond the first, and induc
 Arguments are numbers or arrays, which broadcast; results are float64.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
 from refimpl.cost_models import _arguments
+from refimpl.graph import Graph
+from refimpl.hints import FloatOrArray, Int, Numbers
 
 VERSIONS = ("ipdps", "jpdc")
 
@@ -36,7 +40,7 @@ class OperationCosts(NamedTuple):
 
 
 @_arguments.model
-def expected_rounds(p, eta):
+def expected_rounds(p: Numbers, eta: Numbers) -> FloatOrArray:
     """Return the expected rounds of a pop, ``R(p) = 1 / (1 - (1 - 1/eta)^p)``.
 
     The first term of IPDPS'19 Equation 2 and JPDC'21 Equation 9; the former's text writes alpha
@@ -69,7 +73,7 @@ def expected_rounds(p, eta):
 
 
 @_arguments.model
-def memory_factor(eta, version):
+def memory_factor(eta: Numbers, version: Literal["ipdps", "jpdc"]) -> FloatOrArray:
     """Return K, entries written for a pop over the degree: 4 + 3/(eta-1), or 2 + 1/(eta-1).
 
     IPDPS'19 Equation 2 and JPDC'21 Equation 9. A pop clears 1 slot an entry, the addition
@@ -102,8 +106,18 @@ def memory_factor(eta, version):
 
 @_arguments.model
 def sample_cost(
-    p, eta, d, n, m, version, *, c_rand=1.0, c_mem=1.0, lanes_exact=False, index_scan=False
-):
+    p: Numbers,
+    eta: Numbers,
+    d: Numbers,
+    n: Numbers,
+    m: Numbers,
+    version: Literal["ipdps", "jpdc"],
+    *,
+    c_rand: Numbers = 1.0,
+    c_mem: Numbers = 1.0,
+    lanes_exact: bool = False,
+    index_scan: bool = False,
+) -> FloatOrArray:
     """Return the cost of sampling one subgraph, ``(c_rand R(p) + c_mem K d/p) (n - m)``.
 
     IPDPS'19 Equation 2 and JPDC'21 Equation 9. See the module for what they leave out.
@@ -153,19 +167,19 @@ def _cost(p, eta, steps, columns, pops, version, c_rand, c_mem):
 
 @quiet
 def sample_cost_from_graph(
-    graph,
-    p,
-    eta,
-    n,
-    m,
-    version,
+    graph: Graph,
+    p: Numbers,
+    eta: Numbers,
+    n: Numbers,
+    m: Numbers,
+    version: Literal["ipdps", "jpdc"],
     *,
-    deg_cap=None,
-    c_rand=1.0,
-    c_mem=1.0,
-    lanes_exact=False,
-    index_scan=False,
-):
+    deg_cap: Int | None = None,
+    c_rand: Numbers = 1.0,
+    c_mem: Numbers = 1.0,
+    lanes_exact: bool = False,
+    index_scan: bool = False,
+) -> OperationCosts:
     """Return `sample_cost` for a graph, as printed and with size-biased degrees.
 
     Printed: d is the mean degree. Corrected: pops and additions handle nodes in proportion to

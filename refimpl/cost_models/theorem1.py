@@ -1,11 +1,14 @@
 """Theorem 1 of both papers: up to how many lanes the Dashboard sampler scales."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from refimpl.cost_models import _arguments
 from refimpl.cost_models.sampling import expected_rounds, memory_factor, sample_cost
+from refimpl.hints import FloatOrArray, Numbers
 
 
 class ProofTerms(NamedTuple):
@@ -21,16 +24,18 @@ class ProofTerms(NamedTuple):
     serial_bound : d K
     """
 
-    rounds: float
-    exponential: float
-    rational: float
-    premise: float
-    serial: float
-    serial_bound: float
+    rounds: FloatOrArray
+    exponential: FloatOrArray
+    rational: FloatOrArray
+    premise: FloatOrArray
+    serial: FloatOrArray
+    serial_bound: FloatOrArray
 
 
 @_arguments.model
-def theorem1_pmax(eps, eta, d, version, *, rho=1.0):
+def theorem1_pmax(
+    eps: Numbers, eta: Numbers, d: Numbers, version: Literal["ipdps", "jpdc"], *, rho: Numbers = 1.0
+) -> FloatOrArray:
     """Return the most lanes for which Theorem 1 promises a speed-up of p / (1 + eps).
 
     ``floor(eps d K / rho - eta)``; below 1 it promises nothing. Theorem 1 of both papers, there
@@ -66,7 +71,9 @@ def theorem1_pmax(eps, eta, d, version, *, rho=1.0):
 
 
 @_arguments.model
-def theorem1_pmax_lanes(eps, eta, d, version, *, rho=1.0):
+def theorem1_pmax_lanes(
+    eps: Numbers, eta: Numbers, d: Numbers, version: Literal["ipdps", "jpdc"], *, rho: Numbers = 1.0
+) -> FloatOrArray:
     """Return the most whole lanes for which a speed-up of p / (1 + eps) is sure (E-C5).
 
     ``floor((eps d K - rho eta + K) / (rho + K))``, from the proof of Theorem 1 with
@@ -96,7 +103,15 @@ def theorem1_pmax_lanes(eps, eta, d, version, *, rho=1.0):
 
 
 @_arguments.model
-def theorem1_speedup(p, eta, d, version, *, rho=1.0, lanes_exact=False):
+def theorem1_speedup(
+    p: Numbers,
+    eta: Numbers,
+    d: Numbers,
+    version: Literal["ipdps", "jpdc"],
+    *,
+    rho: Numbers = 1.0,
+    lanes_exact: bool = False,
+) -> FloatOrArray:
     """Return the model's speed-up of p lanes over one, `sample_cost` at 1 over that at p.
 
     What Theorem 1 of both papers bounds from below.
@@ -130,7 +145,9 @@ def theorem1_speedup(p, eta, d, version, *, rho=1.0, lanes_exact=False):
 
 
 @_arguments.model
-def theorem1_steps(p, eps, eta, d, version):
+def theorem1_steps(
+    p: Numbers, eps: Numbers, eta: Numbers, d: Numbers, version: Literal["ipdps", "jpdc"]
+) -> ProofTerms:
     """Return what the proof of Theorem 1 of both papers compares; d / p real, c_rand = c_mem.
 
     Parameters

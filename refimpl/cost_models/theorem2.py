@@ -8,12 +8,15 @@ pointers, and what does not stay in a cache that it fits in.
 Arguments are numbers or arrays, which broadcast; results are float64.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
 from refimpl.cost_models import _arguments
+from refimpl.hints import FloatOrArray, Numbers
 
 PARTS = ("real", "whole", "padded", "columns")
 
@@ -35,17 +38,17 @@ class TrafficBound(NamedTuple):
     ratio : g / lower_bound
     """
 
-    premise_p: np.ndarray
-    premise_cache: np.ndarray
-    premise_columns: np.ndarray
-    Qf: float
-    g: float
-    lower_bound: float
-    ratio: float
+    premise_p: FloatOrArray
+    premise_cache: FloatOrArray
+    premise_columns: FloatOrArray
+    Qf: FloatOrArray
+    g: FloatOrArray
+    lower_bound: FloatOrArray
+    ratio: FloatOrArray
 
 
 @_arguments.model
-def g_comp(n, d, f):
+def g_comp(n: Numbers, d: Numbers, f: Numbers) -> FloatOrArray:
     """Return the multiply-adds of a feature propagation, n d f, whatever the parts.
 
     IPDPS'19 Equation 3, JPDC'21 Equation 13.
@@ -73,7 +76,19 @@ def g_comp(n, d, f):
 
 
 @_arguments.model
-def g_comm(Qv, Qf, n, d, f, gamma, *, index=2, word=8, edge_word=0, out=False):
+def g_comm(
+    Qv: Numbers,
+    Qf: Numbers,
+    n: Numbers,
+    d: Numbers,
+    f: Numbers,
+    gamma: Numbers,
+    *,
+    index: Numbers = 2,
+    word: Numbers = 8,
+    edge_word: Numbers = 0,
+    out: bool = False,
+) -> FloatOrArray:
     """Return the traffic of a feature propagation, index Q_f n d + word Q_v n f gamma, in bytes.
 
     IPDPS'19 Equation 3, JPDC'21 Equation 13 (there "computation and computation", E-C7).
@@ -119,7 +134,15 @@ def g_comm(Qv, Qf, n, d, f, gamma, *, index=2, word=8, edge_word=0, out=False):
 
 
 @_arguments.model
-def theorem2_Qf(n, f, p, s_cache, *, word=8, parts="real"):
+def theorem2_Qf(
+    n: Numbers,
+    f: Numbers,
+    p: Numbers,
+    s_cache: Numbers,
+    *,
+    word: Numbers = 8,
+    parts: Literal["real", "whole", "padded", "columns"] = "real",
+) -> FloatOrArray:
     """Return how many parts of the features Theorem 2 takes, max(p, word n f / s_cache).
 
     The choice of Theorem 2 of both papers.
@@ -161,7 +184,19 @@ def theorem2_Qf(n, f, p, s_cache, *, word=8, parts="real"):
 
 
 @_arguments.model
-def theorem2(n, d, f, p, s_cache, *, parts="real", index=2, word=8, edge_word=0, out=False):
+def theorem2(
+    n: Numbers,
+    d: Numbers,
+    f: Numbers,
+    p: Numbers,
+    s_cache: Numbers,
+    *,
+    parts: Literal["real", "whole", "padded", "columns"] = "real",
+    index: Numbers = 2,
+    word: Numbers = 8,
+    edge_word: Numbers = 0,
+    out: bool = False,
+) -> TrafficBound:
     """Return the premises of Theorem 2 and the ratio that it bounds, for one subgraph.
 
     Theorem 2 of both papers. Where the first two premises hold, the ratio is at most 2 with "real"

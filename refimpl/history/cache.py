@@ -1,10 +1,14 @@
 """Embeddings and features in one buffer, from both ends: FreshGNN's cache (section 4.2)."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import F, Features, Float, FloatDtype, Ids, Int, Integers, Mask, Matrix, Reals
 from refimpl.history.cache_state import all_arrays, state_of, take_over
 from refimpl.history.entries import Entries
 from refimpl.history.policy import MOST, layer_ids, rows_taken, staleness_bound
@@ -76,20 +80,20 @@ class BidirectionalCache:
 
     def __init__(
         self,
-        n,
-        d,
-        h,
-        layers,
-        floats,
+        n: Int,
+        d: Int,
+        h: Int,
+        layers: Int,
+        floats: Int,
         *,
-        t_stale,
-        dtype="float32",
-        header="continue",
-        overflow="wrap",
-        staleness="stamp",
-        start_iter=0,
-        refill=False,
-    ):
+        t_stale: Int | None,
+        dtype: FloatDtype = "float32",
+        header: Literal["continue", "cycle"] = "continue",
+        overflow: Literal["wrap", "drop"] = "wrap",
+        staleness: Literal["stamp", "header_only"] = "stamp",
+        start_iter: Int = 0,
+        refill: bool = False,
+    ) -> None:
         self.n = _check.integer("n", n, 0, MOST)
         self.d, self.h = _check.integer("d", d, 1, MOST), _check.integer("h", h, 1, MOST)
         self.layers = _check.integer("layers", layers, 0, MOST_LAYERS)
@@ -103,7 +107,7 @@ class BidirectionalCache:
         self._allocate(floats, _check.float_dtype("dtype", dtype))
         self.ring = Ring(len(self.entries.back), header, overflow, self.t_stale, start_iter)
         self.admitted = self.evicted = self.lost = self.dropped = self.refilled = 0
-        self._X = None
+        self._X: Any = None
 
     def _allocate(self, floats, dtype):
         slots = self._shares(floats)[0] // self.h
@@ -136,34 +140,34 @@ class BidirectionalCache:
         return floats, floats
 
     @property
-    def head(self):
+    def head(self) -> int:
         """The slot that the header is at."""
         return self.ring.head
 
     @property
-    def hwm(self):
+    def hwm(self) -> int:
         """How many slots embeddings have used: those below it. Features have the rest."""
         return self.ring.used
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes of all arrays: 4 floats + 4 layers n + 12 slots + 4 n, with a float32 buffer."""
         return sum(array.nbytes for array in all_arrays(self).values())
 
     @property
-    def feature_rows(self):
+    def feature_rows(self) -> int:
         """How many features are in the buffer, the hottest ones, once it was filled."""
         return self.features_beside(self.hwm)
 
-    def features_beside(self, used):
+    def features_beside(self, used: Int) -> int:
         """Return how many features there is room for beside embeddings in `used` slots."""
         return min(len(self.features), (self.arena.size - used * self.h) // self.d)
 
-    def slots_beside(self, rows):
+    def slots_beside(self, rows: Int) -> int:
         """Return how many slots there is room for beside `rows` features."""
         return min(len(self.entries.back), (self.arena.size - rows * self.d) // self.h)
 
-    def fill(self, X, hotness):
+    def fill(self, X: Features | Callable[[Ids], Any], hotness: Reals) -> None:
         """Copy the features of the hottest nodes, cast to the buffer's dtype, and rank all nodes.
 
         O(n log n) time and the copying.
@@ -200,15 +204,15 @@ class BidirectionalCache:
             rows = X(ids) if callable(X) else still_whole(X)[ids]
             self.features[len(self.features) - 1 - self.rank[ids]] = rows
 
-    def feature_mask(self, ids):
+    def feature_mask(self, ids: Integers) -> Mask:
         """Return for which of the nodes `ids` the features are in the buffer, (k,) bool."""
         return self.rank[_check.ids("ids", ids, 0, self.n, np.int32)] < self.feature_rows
 
-    def fetch_features(self, ids):
+    def fetch_features(self, ids: Integers) -> tuple[Matrix, Mask]:
         """Return (rows, hit) of the nodes `ids`, as `cache_fetch` does: features or zeros."""
         return self.gnn.history.cache_fetch(self.features, self.rank, ids, self.feature_rows)
 
-    def lookup(self, layer, ids, i):
+    def lookup(self, layer: Int, ids: Integers, i: Int) -> Ids:
         """Return the slots of the entries valid in iteration `i`, -1 for the others, int32.
 
         `layer` counts from 1, `ids` is a (k,) integer array of nodes.
@@ -220,18 +224,18 @@ class BidirectionalCache:
         """Return the lowest stamp of an entry that iteration `i` may read."""
         return oldest_stamp(i, self.t_stale, self.staleness)
 
-    def oldest_kept(self, i):
+    def oldest_kept(self, i: Int) -> int:
         """Return the lowest stamp of an entry that is worth its slot when iteration `i` updates.
 
         A later iteration may read it, or this one has just written it.
         """
         return min(self._oldest(i + 1), i)
 
-    def read(self, slots):
+    def read(self, slots: Integers) -> Matrix:
         """Return the embeddings in some `slots`, (len(slots), h)."""
         return self.gnn.history.cache_read(self.entries.rows, slots)
 
-    def begin_update(self, i):
+    def begin_update(self, i: Int) -> None:
         """Begin the update of iteration `i`, and with it a new cycle if it is the first of one.
 
         Cycle c is the iterations from ``start_iter + c t_stale`` on; calls must not go back.
@@ -264,7 +268,7 @@ class BidirectionalCache:
         self.lost += int(np.count_nonzero(is_valid(self.entries, behind, self.oldest_kept(i))))
         self.entries.back[behind] = -1
 
-    def evict(self, layer, ids, i):
+    def evict(self, layer: Int, ids: Integers, i: Int) -> None:
         """Take out a `layer`'s entries of `ids`, each given once, in iteration `i`.
 
         Return how many the next iteration could have read: those that are too old go uncounted.
@@ -275,7 +279,9 @@ class BidirectionalCache:
         self.evicted += count
         return count
 
-    def admit(self, layer, ids, values, i, *, take=None):
+    def admit(
+        self, layer: Int, ids: Integers, values: Matrix[F], i: Int, *, take: Integers | None = None
+    ) -> int:
         """Write the entries of some nodes, in order; return how many were written.
 
         `layer`, `ids`, `values`, `i` and `take` are as for `cache_admit`; any number of nodes, each
@@ -320,14 +326,14 @@ class BidirectionalCache:
         oldest = self.oldest_kept(i)
         return lambda slots: ~is_valid(self.entries, slots, oldest)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Return everything that `load_state_dict` needs to go on alike: a dictionary of arrays.
 
         The features outside the buffer are not in it: with `refill`, call `fill` before loading.
         """
         return state_of(self)
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over a `state` that `state_dict` of a cache with the same options returned.
 
         Raises
@@ -359,20 +365,20 @@ class StaticSplitCache(BidirectionalCache):
 
     def __init__(
         self,
-        n,
-        d,
-        h,
-        layers,
-        floats,
+        n: Int,
+        d: Int,
+        h: Int,
+        layers: Int,
+        floats: Int,
         *,
-        t_stale,
-        split=0.5,
-        dtype="float32",
-        header="continue",
-        overflow="wrap",
-        staleness="stamp",
-        start_iter=0,
-    ):
+        t_stale: Int | None,
+        split: Float = 0.5,
+        dtype: FloatDtype = "float32",
+        header: Literal["continue", "cycle"] = "continue",
+        overflow: Literal["wrap", "drop"] = "wrap",
+        staleness: Literal["stamp", "header_only"] = "stamp",
+        start_iter: Int = 0,
+    ) -> None:
         self.split = _check.real("split", split, 0, high=1)
         super().__init__(
             n,

@@ -1,11 +1,15 @@
 """What is left of a message-flow graph after pruning: rows to compute, rows that are read."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import Block, entries_of_rows
+from refimpl.block import MFG, Block, entries_of_rows
+from refimpl.hints import Mask, Positions
 from refimpl.history.pruning import PruneResult, checked_mfg, prune_mfg
 
 DEAD = "pruned must be what prune_mfg returns with uses_self=True"
@@ -29,12 +33,12 @@ class LiveRows(NamedTuple):
         layer l - 1.
     """
 
-    order: tuple[np.ndarray, ...]
-    computed: tuple[np.ndarray, ...]
+    order: tuple[Positions, ...]
+    computed: tuple[Mask, ...]
     blocks: tuple[Block, ...]
 
 
-def live_layers(pruned):
+def live_layers(pruned: PruneResult) -> LiveRows:
     """Return the live part of a pruned message-flow graph.
 
     Dead rows take no part in any product, and a cached row has no sources: what remains is what
@@ -73,7 +77,7 @@ def live_layers(pruned):
     return LiveRows(tuple(order), tuple(computed), tuple(blocks))
 
 
-def prune_layers(mfg, hit):
+def prune_layers(mfg: MFG, hit: Sequence[Mask]) -> LiveRows:
     """Return the live part of a message-flow graph of which some embeddings are cached.
 
     FreshGNN's Algorithm 1 lines 8 and 9: `prune_mfg`, then `live_layers`, of which fastimpl makes

@@ -1,10 +1,13 @@
 """Embeddings in slots: finding, reading and writing them, the kernels of FreshGNN's cache."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import F, Ids, Int, Integers, Mask, Matrix, Positions
 from refimpl.history.policy import MOST, layer_ids, rows_taken
 
 
@@ -26,13 +29,13 @@ class Entries(NamedTuple):
         Iteration in which the entry was written.
     """
 
-    rows: np.ndarray
-    slot_of: np.ndarray
-    back: np.ndarray
-    stamp: np.ndarray
+    rows: Matrix
+    slot_of: np.ndarray[tuple[int, int], np.dtype[np.int32]]
+    back: Positions
+    stamp: Ids
 
 
-def cache_lookup(entries, layer, ids, oldest):
+def cache_lookup(entries: Entries, layer: Int, ids: Integers, oldest: Int) -> Ids:
     """Return the slots of the entries of some nodes that are valid. O(len(ids)) time.
 
     FreshGNN Algorithm 1 line 7, in the buffer of section 4.2.
@@ -67,7 +70,7 @@ def cache_lookup(entries, layer, ids, oldest):
     return slots
 
 
-def cache_read(rows, slots):
+def cache_read(rows: Matrix[F], slots: Integers) -> Matrix[F]:
     """Return some rows of a matrix, copied. O(k h) time.
 
     FreshGNN Algorithm 1 line 13, from the buffer of section 4.2.
@@ -90,7 +93,16 @@ def cache_read(rows, slots):
     return rows[slots]
 
 
-def cache_admit(entries, layer, ids, values, slots, i, *, take=None):
+def cache_admit(
+    entries: Entries,
+    layer: Int,
+    ids: Integers,
+    values: Matrix[F],
+    slots: Integers,
+    i: Int,
+    *,
+    take: Integers | None = None,
+) -> None:
     """Write entry j of a list to slot ``slots[j]``. O(k h) time, O(k log k) if slots descend.
 
     A node that stands in the list twice gets the later slot; the earlier entry is lost. FreshGNN
@@ -127,7 +139,9 @@ def cache_admit(entries, layer, ids, values, slots, i, *, take=None):
         entries.slot_of[layer - 1, node] = s
 
 
-def cache_fetch(features, rank, ids, held):
+def cache_fetch(
+    features: Matrix[F], rank: Integers, ids: Integers, held: Int
+) -> tuple[Matrix[F], Mask]:
     """Return the features of some nodes as far as they are held. O(k d) time.
 
     FreshGNN Algorithm 1 line 11, from the buffer of section 4.2.
@@ -160,20 +174,22 @@ def cache_fetch(features, rank, ids, held):
     return rows, hit
 
 
-def lookup_arguments(entries, layer, ids, oldest):
+def lookup_arguments(entries, layer, ids, oldest) -> tuple[int, np.ndarray, int]:
     """Check the arguments of `cache_lookup`; return (layer, ids, oldest)."""
     layers, n = checked(entries).slot_of.shape
     layer, ids = layer_ids(layers, n, layer, ids)
     return layer, ids, _check.integer("oldest", oldest, -(2**63), 2**63 - 1)
 
 
-def read_arguments(rows, slots):
+def read_arguments(rows, slots) -> tuple[np.ndarray, np.ndarray]:
     """Check the arguments of `cache_read`; return both."""
     rows = _check.floats("rows", rows, (None, None))
     return rows, _check.ids("slots", slots, 0, min(len(rows), MOST), np.int32)
 
 
-def admit_arguments(entries, layer, ids, values, slots, i, take):
+def admit_arguments(
+    entries, layer, ids, values, slots, i, take
+) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray | None]:
     """Check the arguments of `cache_admit`; return all but the first."""
     layers, n = checked(entries).slot_of.shape
     layer, ids = layer_ids(layers, n, layer, ids)
@@ -194,7 +210,7 @@ def ascending(slots):
     return bool((slots[1:] > slots[:-1]).all())
 
 
-def fetch_arguments(features, rank, ids, held):
+def fetch_arguments(features, rank, ids, held) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Check the arguments of `cache_fetch`; return all."""
     features = _check.floats("features", features, (None, None))
     if not isinstance(rank, np.ndarray) or rank.dtype != np.int32 or rank.ndim != 1:

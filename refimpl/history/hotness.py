@@ -1,12 +1,15 @@
 """How often a node is needed: which features to keep, and what an embedding would save."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import Block
+from refimpl.block import MFG, Block
 from refimpl.graph import Graph
+from refimpl.hints import Fanouts, Float, Floats, Int, Integers, Mask, Positions, bound
 from refimpl.history.pruning import checked_mfg
 from refimpl.samplers.neighbor import neighbor_arguments
 from refimpl.streams import PROFILE_EPOCH
@@ -26,12 +29,12 @@ class SamplingProfile(NamedTuple):
         In the epoch.
     """
 
-    rho: tuple
-    sigma: tuple
+    rho: tuple[Floats[np.float64], ...]
+    sigma: tuple[Floats[np.float64], ...]
     batches: int
 
 
-def degree_hotness(graph):
+def degree_hotness(graph: Graph) -> Positions:
     """Return the in-degree of every node as its hotness: how many neighbours it has.
 
     The degree-based policy of FreshGNN, Figure 14. Row v of `graph` lists whom v aggregates; on
@@ -53,7 +56,10 @@ def degree_hotness(graph):
     return _checked(graph).degrees()
 
 
-def reverse_pagerank(gnn, graph, train, *, alpha=0.95, iterations=20):
+@bound
+def reverse_pagerank(
+    gnn, graph: Graph, train: Integers, *, alpha: Float = 0.95, iterations: Int = 20
+) -> Floats[np.float64]:
     """Return the weighted reverse PageRank of every node, seen from the training nodes.
 
     How often a walk is at a node that starts at a random training node, and in each step stops
@@ -102,7 +108,18 @@ def reverse_pagerank(gnn, graph, train, *, alpha=0.95, iterations=20):
     return x[:, 0]
 
 
-def count_visits(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, mode="layered"):
+@bound
+def count_visits(
+    gnn,
+    graph: Graph,
+    train: Integers,
+    fanouts: Fanouts,
+    batch_size: Int,
+    *,
+    seed: Int,
+    needed: Mask | None = None,
+    mode: Literal["layered", "shared"] = "layered",
+) -> SamplingProfile:
     """Sample one epoch without training; return how often each node was met, and its share.
 
     The pre-processing of FreshGNN, Figure 16(b), after GNNLab (Yang et al. 2022); the shares are
@@ -159,7 +176,7 @@ def count_visits(gnn, graph, train, fanouts, batch_size, *, seed, needed=None, m
     )
 
 
-def fair_share(mfg, needed):
+def fair_share(mfg: MFG, needed: Mask) -> tuple[Floats[np.float64], ...]:
     """Charge every feature row that has to be loaded to those that need it, layer by layer.
 
     This project's estimator of the memory access that a cached embedding saves (E-V17); no paper

@@ -1,12 +1,18 @@
 """FreshGNN's Algorithm 1: one iteration of training with cached embeddings."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
-from refimpl.history.policy import MOST
+from refimpl.block import MFG
+from refimpl.hints import Absent, Float, Ids, Int, Integers, Mask, Matrix, bound
+from refimpl.history.cache import BidirectionalCache
+from refimpl.history.performance import PerformancePolicy
+from refimpl.history.policy import MOST, PolicyCounts
 from refimpl.history.pruning import checked_mfg
 from refimpl.profiling import timed
 from refimpl.streams import CONTROL, key
@@ -32,30 +38,31 @@ class FreshStep(NamedTuple):
 
     loss: float
     inputs: int
-    nodes: tuple[np.ndarray, ...]
-    cached: tuple[np.ndarray, ...]
-    H: list
-    G: list
-    updates: dict
+    nodes: tuple[Ids, ...]
+    cached: tuple[Mask, ...]
+    H: list[Matrix]
+    G: list[Matrix | None]
+    updates: dict[int, PolicyCounts]
 
 
+@bound
 def fresh_iteration(
     gnn,
-    mfgs,
-    cache,
-    model,
-    load_feature,
-    i,
+    mfgs: Iterator[MFG],
+    cache: BidirectionalCache | Absent,
+    model: Any,
+    load_feature: Callable[[Ids], Any],
+    i: Int,
     *,
-    cached_layers,
-    p,
-    rank_base="all",
-    gradient_evict=True,
-    control="gradient",
-    seed=0,
-    lookup_roots=True,
-    performance=None,
-):
+    cached_layers: Integers,
+    p: Float,
+    rank_base: Literal["all", "new"] = "all",
+    gradient_evict: bool = True,
+    control: Literal["gradient", "random", "anti"] = "gradient",
+    seed: Int = 0,
+    lookup_roots: bool = True,
+    performance: PerformancePolicy | None = None,
+) -> FreshStep:
     """Train on one minibatch, with embeddings of earlier iterations in the place of rows.
 
     FreshGNN (VLDB'24) Algorithm 1, its lines 5 to 20, of which ``# n`` marks line n. fastimpl runs

@@ -4,12 +4,15 @@ FreshGNN (text on Figure 14) has a policy that "prioritizes embeddings with high
 savings", and no estimator of them. The one here is this project's own.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
-from refimpl.history.hotness import count_visits
+from refimpl.graph import Graph
+from refimpl.hints import Fanouts, Float, Floats, Int, Integers, Mask, Matrix, bound
 from refimpl.history.policy import MOST
 
 
@@ -32,29 +35,30 @@ class PerformancePolicy(NamedTuple):
     """
 
     theta: float
-    ok: np.ndarray
-    kept: np.ndarray
-    density: np.ndarray
-    hotness: np.ndarray
+    ok: np.ndarray[tuple[int, int], np.dtype[np.bool_]]
+    kept: Mask
+    density: Matrix[np.float64]
+    hotness: Floats[np.float64]
 
 
+@bound
 def plan_performance(
     gnn,
-    graph,
-    train,
-    fanouts,
-    batch_size,
+    graph: Graph,
+    train: Integers,
+    fanouts: Fanouts,
+    batch_size: Int,
     *,
-    seed,
-    floats,
-    d,
-    h,
-    p,
-    t_stale,
-    cache_layers=None,
-    rounds=3,
-    mode="layered",
-):
+    seed: Int,
+    floats: Int,
+    d: Int,
+    h: Int,
+    p: Float,
+    t_stale: Int | None,
+    cache_layers: Integers | None = None,
+    rounds: Int = 3,
+    mode: Literal["layered", "shared"] = "layered",
+) -> PerformancePolicy:
     """Return which features and embeddings save most memory access for the room they take.
 
     A greedy knapsack over both, by feature rows saved an iteration and float. An embedding saves
@@ -95,8 +99,8 @@ def plan_performance(
     if not fanouts:
         raise ValueError("fanouts must have at least one layer")
     for _ in range(rounds):
-        met = count_visits(
-            gnn, graph, train, fanouts, batch_size, seed=seed, needed=needed, mode=mode
+        met = gnn.history.count_visits(
+            graph, train, fanouts, batch_size, seed=seed, needed=needed, mode=mode
         )
         plan = knapsack(
             met, floats=floats, d=d, h=h, p=p, t_stale=t_stale, cache_layers=cache_layers

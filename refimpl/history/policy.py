@@ -1,10 +1,16 @@
 """Which embeddings are stable enough to be kept: FreshGNN's policy for accuracy (section 4.1)."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import F, Float, Floats, Int, Integers, Mask, Matrix, bound
+
+if TYPE_CHECKING:
+    from refimpl.history.cache import BidirectionalCache
 
 MOST = 2**31 - 1  # iterations, slots and nodes are counted in int32
 CONTROLS = ("gradient", "random", "anti")
@@ -28,7 +34,7 @@ class PolicyCounts(NamedTuple):
     evicted: int
 
 
-def gradient_norms(G):
+def gradient_norms(G: Matrix[F]) -> Floats[np.float64]:
     """Return the Euclidean norm of every row: how far its embedding is from stable.
 
     Squares and sums are in float64; each row is summed from left to right, in both packages, so
@@ -56,7 +62,7 @@ def gradient_norms(G):
     return np.sqrt(total)
 
 
-def select_stable(score, ids, p):
+def select_stable(score: Floats[F], ids: Integers, p: Float) -> Mask:
     """Return which rows are among the ``floor(p m + 1e-9)`` smallest by (score, id).
 
     The fraction p is of the rows that are ranked, and exact whatever the ties. FreshGNN
@@ -92,23 +98,24 @@ def select_stable(score, ids, p):
     return low
 
 
+@bound
 def policy_update(
     gnn,
-    cache,
-    layer,
-    ids,
-    score,
-    comp,
-    values,
-    i,
+    cache: BidirectionalCache,
+    layer: Int,
+    ids: Integers,
+    score: Floats[F],
+    comp: Mask,
+    values: Matrix,
+    i: Int,
     *,
-    p,
-    rank_base="all",
-    gradient_evict=True,
-    control="gradient",
-    key=None,
-    allow=None,
-):
+    p: Float,
+    rank_base: Literal["all", "new"] = "all",
+    gradient_evict: bool = True,
+    control: Literal["gradient", "random", "anti"] = "gradient",
+    key: Int | None = None,
+    allow: Mask | None = None,
+) -> PolicyCounts:
     """Admit the stable new embeddings of a layer to the cache, evict the unstable cached ones.
 
     FreshGNN section 4.1.1. The rows are the live nodes of the layer. A stable row that was
@@ -184,19 +191,19 @@ def policy_update(
 
 
 def cache_update(
-    cache,
-    layer,
-    ids,
-    score,
-    comp,
-    values,
-    i,
+    cache: BidirectionalCache,
+    layer: Int,
+    ids: Integers,
+    score: Floats[F],
+    comp: Mask,
+    values: Matrix[F],
+    i: Int,
     *,
-    p,
-    rank_base="all",
-    gradient_evict=True,
-    allow=None,
-):
+    p: Float,
+    rank_base: Literal["all", "new"] = "all",
+    gradient_evict: bool = True,
+    allow: Mask | None = None,
+) -> PolicyCounts:
     """Rank the live rows of a layer by `score`; evict the unstable ones, admit the stable new ones.
 
     FreshGNN section 4.1.1: what `policy_update` does with any `control`, whose scores these are.
@@ -275,7 +282,7 @@ def update_arguments(
     return layer, ids, score, comp, values, allow
 
 
-def stable_arguments(score, ids, p, n=2**63 - 1):
+def stable_arguments(score, ids, p, n=2**63 - 1) -> tuple[np.ndarray, np.ndarray, int]:
     """Check the arguments of `select_stable`; return (float64 score, int64 ids below `n`, k)."""
     score = _check.floats("score", score, (None,)).astype(np.float64)  # a copy, as ids are
     ids = _check.ids("ids", ids, 0, n, np.int64)
@@ -292,12 +299,12 @@ def staleness_bound(t_stale):
     return None if t_stale is None else _check.integer("t_stale", t_stale, 0, MOST)
 
 
-def layer_ids(layers, n, layer, ids):
+def layer_ids(layers, n, layer, ids) -> tuple[int, np.ndarray]:
     """Check a layer and nodes of it; return (int, int32 array)."""
     return _check.integer("layer", layer, 1, layers), _check.ids("ids", ids, 0, n, np.int32)
 
 
-def rows_taken(values, shape, dtype, take):
+def rows_taken(values, shape, dtype, take) -> tuple[np.ndarray, np.ndarray | None]:
     """Check `values` (m, h) and `take`, the row for each of `count` ids; return both."""
     count, h = shape
     values = _check.floats("values", values, (count if take is None else None, h), dtype)

@@ -1,12 +1,16 @@
 """Pruning: a message-flow graph without what only cached embeddings would have needed."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._shown import short_repr
 from refimpl.block import MFG, Block
+from refimpl.hints import Integers, Mask
 
 
 class PruneResult(NamedTuple):
@@ -28,8 +32,8 @@ class PruneResult(NamedTuple):
     """
 
     mfg: MFG
-    live: tuple
-    comp: tuple
+    live: tuple[Mask, ...]
+    comp: tuple[Mask, ...]
     ops: int
     touched_bytes: int
 
@@ -37,7 +41,13 @@ class PruneResult(NamedTuple):
         return short_repr(self)
 
 
-def prune_mfg(mfg, hit, *, uses_self=True, layout="csr2"):
+def prune_mfg(
+    mfg: MFG,
+    hit: Sequence[Mask],
+    *,
+    uses_self: bool = True,
+    layout: Literal["csr2", "csr", "csr_batched", "coo", "coo_compact"] = "csr2",
+) -> PruneResult:
     """Drop whatever is needed only to compute embeddings that are cached.
 
     FreshGNN, Algorithm 1 lines 6-9, and section 5. From the roots down: a node that is live and
@@ -296,7 +306,7 @@ def _length(name, nodes):
     return len(nodes)
 
 
-def io_saving(loaded, needed):
+def io_saving(loaded: Integers, needed: Integers) -> float:
     """Return the share of feature rows that need not be loaded, over some iterations.
 
     A ratio of sums, not a mean of ratios: 1 - sum(loaded) / sum(needed). In FreshGNN's Figures

@@ -12,6 +12,7 @@ import importlib.util
 import inspect
 import re
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -50,7 +51,7 @@ ENTRY = re.compile(r"^( *)gnn : module\n(?:\1 +.*\n)+", re.M)  # of a docstring
 __all__ = ["backend"]
 
 
-def backend(module, **kernels):
+def backend(module: ModuleType, **kernels: Callable[..., Any]) -> ModuleType:
     """Return a complete backend: the given kernels, and the rest from `module` and `refimpl`.
 
     Not in the papers. What takes an implementation (`train`, `estimate_counts`,
@@ -97,7 +98,8 @@ def backend(module, **kernels):
         if not callable(kernel):
             raise TypeError(f"{name} must be callable, got {type(kernel).__name__}")
     reference = sys.modules["refimpl"]
-    made = ModuleType(f"backend of {module.__name__.removeprefix('backend of ')}", module.__doc__)
+    name = f"backend of {module.__name__.removeprefix('backend of ')}"
+    made: Any = ModuleType(name, module.__doc__)
     chosen = {name: _chosen(name, module, kernels) for name in known}
     composed = _composed({name: rank for name, (_, rank) in chosen.items()})
     for topic in TOPICS:
@@ -107,7 +109,7 @@ def backend(module, **kernels):
                 setattr(place, part, ModuleType(f"{place.__name__}.{part}"))
             place = getattr(place, part)
         ours = find_topic(reference, topic)
-        place.__doc__, place.__all__ = ours.__doc__, list(ours.__all__)  # type: ignore[attr-defined]
+        place.__doc__, place.__all__ = ours.__doc__, list(ours.__all__)
         for name in ours.__all__:
             value = chosen[name][0]
             if name in composed:
@@ -115,7 +117,7 @@ def backend(module, **kernels):
             elif name not in kernels:
                 value = bind_again(value, made, place.__name__)
             setattr(place, name, value)
-    made.__all__ = list(reference.__all__)  # type: ignore[attr-defined]
+    made.__all__ = list(reference.__all__)
     for name in reference.__all__:
         setattr(made, name, find(made, name))
     given = {n: getattr(module, n) for n in ("__version__", "build_info") if hasattr(module, n)}
@@ -217,7 +219,7 @@ COMPOSED = {
 }
 
 
-def find(gnn, name):
+def find(gnn: ModuleType, name: str) -> Any:
     """Return what has the public name `name`, in its topic or at the top.
 
     A module that has a few kernels only may have them at its top.
@@ -263,7 +265,7 @@ def homes():
     return {name: t for t in TOPICS for name in find_topic(reference, t).__all__}
 
 
-def fill(package):
+def fill(package: str) -> tuple[str, ...]:
     """Give `package` its public names; return those that it has compiled.
 
     A topic that the package has no file for is made. A name is what the package's own module of
@@ -292,12 +294,18 @@ def _module(package, topic):
     for part in topic.split("."):
         path = f"{path}.{part}"
         if not hasattr(gnn, part):
-            if path not in sys.modules and importlib.util.find_spec(path) is None:
+            if path not in sys.modules and not _has_file(path):
                 sys.modules[path] = ModuleType(path)
                 sys.modules[path].__path__ = []
             setattr(gnn, part, importlib.import_module(path))
         gnn = getattr(gnn, part)
     return gnn
+
+
+def _has_file(path):
+    """Whether there is code of a module; a folder with stubs alone holds none."""
+    spec = importlib.util.find_spec(path)
+    return spec is not None and spec.origin is not None
 
 
 def _own(package, value):

@@ -1,11 +1,12 @@
 """A layer without a graph: the classifier (JPDC'21 Equations 2 and 11), or a layer of an MLP."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
 from refimpl import _check
 from refimpl._quiet import quiet
+from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul
@@ -23,13 +24,15 @@ class DenseGradients(NamedTuple):
     b : (h,) float array or None
     """
 
-    W: np.ndarray
-    X: np.ndarray | None
-    b: np.ndarray | None
+    W: Matrix
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet
-def dense_forward(X, W, *, relu, b=None):
+def dense_forward(
+    X: Matrix[F], W: Matrix[F], *, relu: bool, b: Floats[F] | None = None
+) -> Matrix[F]:
     """Return X W + b, or ReLU(X W + b).
 
     The papers print a ReLU before the classifier's sigmoid or softmax, which keeps every
@@ -57,7 +60,17 @@ def dense_forward(X, W, *, relu, b=None):
 
 
 @quiet
-def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None, overwrite=False):
+def dense_backward(
+    X: Matrix[F],
+    W: Matrix[F],
+    Y: Matrix[F],
+    G_out: Matrix[F],
+    *,
+    relu: bool,
+    need_dx: bool,
+    b: Floats[F] | None = None,
+    overwrite: bool = False,
+) -> DenseGradients:
     """Return the gradients of `dense_forward` from the gradient of its result Y.
 
     JPDC'21 Equation 11, with the mask applied before the product with W^T (E-E2). O(s f h) time.

@@ -1,12 +1,16 @@
 """Graph attention (JPDC'21 Equations 6 and 7) and its gradients."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
+from refimpl.adjacency import Adjacency
 from refimpl.block import entries_of_rows
+from refimpl.hints import Absent, F, Float, Floats, Matrix, Words
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.profiling import count, timed
@@ -31,11 +35,11 @@ class GatOutput(NamedTuple):
         The attention matrix of each head, on A's entries, before dropout; 0 for entries in no row.
     """
 
-    X_out: np.ndarray
-    H: np.ndarray
-    sigma: np.ndarray
-    tau: np.ndarray
-    P: np.ndarray
+    X_out: Matrix
+    H: Matrix
+    sigma: Matrix
+    tau: Matrix
+    P: Matrix
 
 
 class GatGradients(NamedTuple):
@@ -51,29 +55,29 @@ class GatGradients(NamedTuple):
     b : (h,) float array or None
     """
 
-    W: np.ndarray
-    a_recv: np.ndarray
-    a_send: np.ndarray
-    X: np.ndarray | None
-    b: np.ndarray | None
+    W: Matrix
+    a_recv: Matrix
+    a_send: Matrix
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet
 def gat_forward(
-    A,
-    X,
-    W,
-    a_recv,
-    a_send,
+    A: Adjacency,
+    X: Matrix[F],
+    W: Matrix[F] | None,
+    a_recv: Matrix[F],
+    a_send: Matrix[F],
     *,
-    norm="softmax",
-    form="joint",
-    slope=0.2,
-    b=None,
-    relu=True,
-    dropout=0.0,
-    keys=None,
-):
+    norm: Literal["softmax", "row", "none"] = "softmax",
+    form: Literal["joint", "split"] = "joint",
+    slope: Float = 0.2,
+    b: Floats[F] | None = None,
+    relu: bool = True,
+    dropout: Float = 0.0,
+    keys: Words | None = None,
+) -> GatOutput:
     """Return ReLU([Q_1 H_1 || Q_2 H_2 || ..] + b), where H = X W, and Q_k is head k's attention.
 
     The score of entry (u, v) is phi(sigma_u + tau_v), sigma = H a_recv of the receiver u and
@@ -137,24 +141,24 @@ def gat_forward(
 
 @quiet
 def gat_backward(
-    A,
-    X,
-    W,
-    a_recv,
-    a_send,
-    out,
-    G_out,
+    A: Adjacency,
+    X: Matrix[F],
+    W: Matrix[F] | None,
+    a_recv: Matrix[F],
+    a_send: Matrix[F],
+    out: GatOutput,
+    G_out: Matrix[F],
     *,
-    norm="softmax",
-    form="joint",
-    slope=0.2,
-    b=None,
-    relu=True,
-    dropout=0.0,
-    keys=None,
-    need_dx,
-    overwrite=False,
-):
+    norm: Literal["softmax", "row", "none"] = "softmax",
+    form: Literal["joint", "split"] = "joint",
+    slope: Float = 0.2,
+    b: Floats[F] | None = None,
+    relu: bool = True,
+    dropout: Float = 0.0,
+    keys: Words | None = None,
+    need_dx: bool,
+    overwrite: bool = False,
+) -> GatGradients:
     """Return the gradients of a GAT layer from the gradient of its output.
 
     H acts three times: through Q H, and through the scores of receivers and senders. Besides

@@ -1,16 +1,18 @@
 """The graph convolution of GCN (JPDC'21 Equation 4) and its gradients."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
 from refimpl import _check
 from refimpl._quiet import quiet
+from refimpl.adjacency import Adjacency
+from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.layers.sage import saved_product
 from refimpl.propagation import matmul, spmm
-from refimpl.scheduling import check_order
+from refimpl.scheduling import ProductOrders, check_order
 
 
 class GcnOutput(NamedTuple):
@@ -23,8 +25,8 @@ class GcnOutput(NamedTuple):
         A X, where the chosen order computes it.
     """
 
-    X_out: np.ndarray
-    AX: np.ndarray | None
+    X_out: Matrix
+    AX: Matrix | Absent
 
 
 class GcnGradients(NamedTuple):
@@ -39,13 +41,21 @@ class GcnGradients(NamedTuple):
     b : (h,) float array or None
     """
 
-    W: np.ndarray
-    X: np.ndarray | None
-    b: np.ndarray | None
+    W: Matrix
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet
-def gcn_forward(A, X, W, order, *, b=None, relu=True):
+def gcn_forward(
+    A: Adjacency,
+    X: Matrix[F],
+    W: Matrix[F],
+    order: ProductOrders,
+    *,
+    b: Floats[F] | None = None,
+    relu: bool = True,
+) -> GcnOutput:
     """Return ReLU(A X W + b).
 
     JPDC'21 Equation 4. O(e f + n_dst f h) time for (A X) W, O(e h + n_src f h) for A (X W).
@@ -81,7 +91,18 @@ def gcn_forward(A, X, W, order, *, b=None, relu=True):
 
 
 @quiet
-def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True, overwrite=False):
+def gcn_backward(
+    A: Adjacency,
+    X: Matrix[F],
+    W: Matrix[F],
+    out: GcnOutput,
+    G_out: Matrix[F],
+    order: ProductOrders,
+    *,
+    b: Floats[F] | None = None,
+    relu: bool = True,
+    overwrite: bool = False,
+) -> GcnGradients:
     """Return the gradients of a GCN layer from the gradient of its output.
 
     With G the gradient before the ReLU, that of W is (A X)^T G = X^T (A^T G), and that of X is

@@ -6,12 +6,17 @@ to J on X itself, once for all branches; the rest on the narrower products (sect
 rule for it, E-F4; `mixhop_depth` does).
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
+from refimpl.adjacency import Adjacency
+from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
@@ -27,8 +32,8 @@ class MixHopOutput(NamedTuple):
         A X, .., A^J X.
     """
 
-    X_out: np.ndarray
-    powers: tuple[np.ndarray, ...]
+    X_out: Matrix
+    powers: tuple[Matrix, ...]
 
 
 class MixHopGradients(NamedTuple):
@@ -43,13 +48,21 @@ class MixHopGradients(NamedTuple):
     b : (w_0 + .. + w_K,) float array or None
     """
 
-    W: tuple[np.ndarray, ...]
-    X: np.ndarray | None
-    b: np.ndarray | None
+    W: tuple[Matrix, ...]
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet
-def mixhop_forward(hops, X, W, depth, *, b=None, relu=True):
+def mixhop_forward(
+    hops: Sequence[Adjacency],
+    X: Matrix[F],
+    W: Sequence[Matrix[F]],
+    depth: int,
+    *,
+    b: Floats[F] | None = None,
+    relu: bool = True,
+) -> MixHopOutput:
     """Return ReLU([X W_0 || A X W_1 || .. || A^K X W_K] + b).
 
     JPDC'21 Equation 5 (E-E5). With e entries in the largest hop and w = w_0 + .. + w_K,
@@ -94,7 +107,19 @@ def mixhop_forward(hops, X, W, depth, *, b=None, relu=True):
 
 
 @quiet
-def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx, overwrite=False):
+def mixhop_backward(
+    hops: Sequence[Adjacency],
+    X: Matrix[F],
+    W: Sequence[Matrix[F]],
+    out: MixHopOutput,
+    G_out: Matrix[F],
+    depth: int,
+    *,
+    b: Floats[F] | None = None,
+    relu: bool = True,
+    need_dx: bool,
+    overwrite: bool = False,
+) -> MixHopGradients:
     """Return the gradients of a MixHop layer from the gradient of its output.
 
     With G_k the columns of branch k before the ReLU, R_k = (A^T)^(k - j) G_k for j = min(k, J):
@@ -129,7 +154,7 @@ def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx
         hops, X, W, out, G_out, depth, need_dx, overwrite
     )
     G = masked(G_out, X_out, relu, overwrite)
-    B = [X, *powers]
+    B = [X, *powers]  # type: ignore[has-type]
     T = [np.zeros_like(power) for power in B]
     dW = []
     edges = np.cumsum([0, *(W_k.shape[1] for W_k in W)])
@@ -176,7 +201,9 @@ def mixhop_arguments(hops, X, W, depth, b, relu, backward=False):
     return X, W, _arguments.bias(b, sum(W_k.shape[1] for W_k in W), X.dtype)
 
 
-def mixhop_backward_arguments(hops, X, W, out, G_out, depth, need_dx, overwrite):
+def mixhop_backward_arguments(
+    hops, X, W, out, G_out, depth, need_dx, overwrite
+) -> tuple[np.ndarray, tuple[np.ndarray, ...], np.ndarray]:
     """Check what only the backward pass takes; return (X_out, powers, G_out)."""
     _check.switch("need_dx", need_dx)
     shape = (rows_after(hops, X), sum(W_k.shape[1] for W_k in W))

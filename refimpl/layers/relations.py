@@ -1,12 +1,26 @@
 """A matrix for each relation, for R-GCN."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from refimpl import _check
+from refimpl.adjacency import Adjacency
+from refimpl.block import Block
+from refimpl.graph import Graph
+from refimpl.hints import FloatDtype, Int, Integers, bound
 from refimpl.typed import relation_blocks
 
 
-def relation_norms(gnn, pattern, edge_types, relations, *, dtype=np.float64):
+@bound
+def relation_norms(
+    gnn,
+    pattern: Graph | Block,
+    edge_types: Integers,
+    relations: Int,
+    *,
+    dtype: FloatDtype = np.float64,
+) -> tuple[Adjacency, ...]:
     """Return the matrices that take the mean over each node's sources in each relation.
 
     Those of R-GCN (Schlichtkrull et al. 2018, Equation 2, with c_(i,r) the number of sources).

@@ -4,6 +4,9 @@ The layer is that of Schlichtkrull et al. 2018, its mean taken over each relatio
 the basis decomposition (their Equation 3) the matrices of all relations are mixtures of a few.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +16,7 @@ from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph
+from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
@@ -28,8 +32,8 @@ class RgcnOutput(NamedTuple):
         The rows of A_r X for the n_r destinations that have a source in relation r, in order.
     """
 
-    X_out: np.ndarray
-    means: tuple[np.ndarray, ...]
+    X_out: Matrix
+    means: tuple[Matrix, ...]
 
 
 class RgcnGradients(NamedTuple):
@@ -47,15 +51,24 @@ class RgcnGradients(NamedTuple):
     b : (h,) float array or None
     """
 
-    W: tuple[np.ndarray, ...]
-    W_self: np.ndarray
-    coefficients: np.ndarray | None
-    X: np.ndarray | None
-    b: np.ndarray | None
+    W: tuple[Matrix, ...]
+    W_self: Matrix
+    coefficients: Matrix | Absent
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet
-def rgcn_forward(A, X, W, W_self, *, coefficients=None, b=None, relu=True):
+def rgcn_forward(
+    A: Sequence[Adjacency],
+    X: Matrix[F],
+    W: Sequence[Matrix[F]],
+    W_self: Matrix[F],
+    *,
+    coefficients: Matrix[F] | None = None,
+    b: Floats[F] | None = None,
+    relu: bool = True,
+) -> RgcnOutput:
     """Return ReLU(X W_self + A_1 X W_1 + .. + A_R X W_R + b), the first term for destinations.
 
     O(k f + m f h) time for k entries and m pairs of a relation and a destination that has a
@@ -98,8 +111,19 @@ def rgcn_forward(A, X, W, W_self, *, coefficients=None, b=None, relu=True):
 
 @quiet
 def rgcn_backward(
-    A, X, W, W_self, out, G_out, *, coefficients=None, b=None, relu=True, need_dx, overwrite=False
-):
+    A: Sequence[Adjacency],
+    X: Matrix[F],
+    W: Sequence[Matrix[F]],
+    W_self: Matrix[F],
+    out: RgcnOutput,
+    G_out: Matrix[F],
+    *,
+    coefficients: Matrix[F] | None = None,
+    b: Floats[F] | None = None,
+    relu: bool = True,
+    need_dx: bool,
+    overwrite: bool = False,
+) -> RgcnGradients:
     """Return the gradients of an R-GCN layer from the gradient of its output.
 
     With G the gradient before the ReLU, that of W_r is (A_r X)^T G, that of a basis and of a

@@ -3,12 +3,15 @@
 They are off by default (E-E12).
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
+from refimpl.hints import F, Float, Floats, Int, Matrix, Words
 from refimpl.streams import Stream
 
 
@@ -23,12 +26,12 @@ class RowL2Output(NamedTuple):
     norms : (s,) float array
     """
 
-    Y: np.ndarray
-    norms: np.ndarray
+    Y: Matrix
+    norms: Floats
 
 
 @quiet
-def row_l2_forward(X, *, eps=1e-6):
+def row_l2_forward(X: Matrix[F], *, eps: Float = 1e-6) -> RowL2Output:
     """Return every row of X over its Euclidean length, or over eps where that is larger.
 
     Not in the papers: an option of the authors' code (E-E12). O(s f) time.
@@ -54,7 +57,7 @@ def row_l2_forward(X, *, eps=1e-6):
 
 
 @quiet
-def row_l2_backward(out, G, *, eps=1e-6):
+def row_l2_backward(out: RowL2Output, G: Matrix[F], *, eps: Float = 1e-6) -> Matrix[F]:
     """Return the gradient of X from that of ``out.Y``.
 
     Of an option of the authors' code (E-E12). O(s f) time.
@@ -81,7 +84,7 @@ def row_l2_backward(out, G, *, eps=1e-6):
 
 
 @quiet
-def dropout(X, rate, key):
+def dropout(X: Matrix[F], rate: Float, key: Int | Words) -> Matrix[F]:
     """Return X with each element set to 0 with probability `rate`, the others over 1 - rate.
 
     Element (i, c) stays if its draw is at least `rate`: draw i f + c of the stream `key`, or, if
@@ -123,7 +126,7 @@ def row_l2_arguments(out, G, eps):
     return Y, norms, G, _check.real("eps", eps, 0, strict=True)
 
 
-def dropout_arguments(X, rate, key):
+def dropout_arguments(X, rate, key) -> tuple[np.ndarray, float, int | Words]:
     """Check the arguments of `dropout`; return them."""
     X = _check.floats("X", X, (None, None))
     rate = _check.rate("rate", rate)

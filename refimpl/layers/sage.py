@@ -1,15 +1,19 @@
 """GraphSAGE with mean aggregation (JPDC'21 Equation 1) and its gradients (Equation 12)."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
+from refimpl.adjacency import Adjacency
+from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
-from refimpl.scheduling import check_order
+from refimpl.scheduling import ProductOrders, check_order
 
 CONCAT = ("neigh_first", "self_first", "sum")
 
@@ -25,8 +29,8 @@ class SageOutput(NamedTuple):
         A X, where the chosen order computes it.
     """
 
-    X_out: np.ndarray
-    AX: np.ndarray | None
+    X_out: Matrix
+    AX: Matrix | Absent
 
 
 class SageGradients(NamedTuple):
@@ -41,14 +45,24 @@ class SageGradients(NamedTuple):
     b : float array of shape (width of X_out,) or None
     """
 
-    W_neigh: np.ndarray
-    W_self: np.ndarray
-    X: np.ndarray | None
-    b: np.ndarray | None
+    W_neigh: Matrix
+    W_self: Matrix
+    X: Matrix | Absent
+    b: Floats | Absent
 
 
 @quiet
-def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="neigh_first"):
+def sage_forward(
+    A: Adjacency,
+    X: Matrix[F],
+    W_neigh: Matrix[F],
+    W_self: Matrix[F],
+    order: ProductOrders,
+    *,
+    b: Floats[F] | None = None,
+    relu: bool = True,
+    concat: Literal["neigh_first", "self_first", "sum"] = "neigh_first",
+) -> SageOutput:
     """Return ReLU([A X W_neigh || X W_self] + b), or ReLU(A X W_neigh + X W_self + b).
 
     JPDC'21 Equation 1; the sum is Hamilton et al. 2017, Algorithm 1, where one matrix multiplies
@@ -98,19 +112,19 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
 
 @quiet
 def sage_backward(
-    A,
-    X,
-    W_neigh,
-    W_self,
-    out,
-    G_out,
-    order,
+    A: Adjacency,
+    X: Matrix[F],
+    W_neigh: Matrix[F],
+    W_self: Matrix[F],
+    out: SageOutput,
+    G_out: Matrix[F],
+    order: ProductOrders,
     *,
-    b=None,
-    relu=True,
-    concat="neigh_first",
-    overwrite=False,
-):
+    b: Floats[F] | None = None,
+    relu: bool = True,
+    concat: Literal["neigh_first", "self_first", "sum"] = "neigh_first",
+    overwrite: bool = False,
+) -> SageGradients:
     """Return the gradients of a GraphSAGE layer from the gradient of its output.
 
     JPDC'21 Equation 12, with the halves in the order of Equation 1 (E-E1) and the mask of this

@@ -4,11 +4,18 @@
 `SimComm` is one whose ranks are threads of this process, so that all of it runs without MPI.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import Features, Integers
 from refimpl.loader.features import Fetched, one_sided_trace, two_sided_trace
 from refimpl.loader.files import AT_REST, matrix, still_whole
+from refimpl.loader.mpi import Communicator
 from refimpl.loader.store import OWNERS, Ownership
 
 KEPT = (*AT_REST, np.dtype(np.float64))
@@ -39,7 +46,12 @@ class DistributedFeatures:
         ``python -m mpi4py script.py``, which ends all.
     """
 
-    def __init__(self, comm, X, owners="contiguous"):
+    def __init__(
+        self,
+        comm: Communicator,
+        X: Features,
+        owners: Literal["contiguous", "modulo"] = "contiguous",
+    ) -> None:
         self.comm = comm
         matrix("X", X, dtypes=KEPT)
         _check.choice("owners", owners, OWNERS)
@@ -53,21 +65,23 @@ class DistributedFeatures:
         self._X = self._window.X
 
     @property
-    def n(self):
+    def n(self) -> int:
         """Number of nodes, of all ranks together."""
         return self.ownership.n
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype:
         """How features are kept; rows of float16 are read as float32."""
         return self._X.dtype
 
     @property
-    def d(self):
+    def d(self) -> int:
         """Number of features of a node."""
         return self._X.shape[1]
 
-    def fetch_one_sided(self, ids, *, rounds=None):
+    def fetch_one_sided(
+        self, ids: Integers, *, rounds: Sequence[Sequence[Any]] | None = None
+    ) -> Fetched:
         """Read the rows of some nodes out of the ranks' windows.
 
         Without `rounds` no other rank takes part, though MPI may need it to enter the library
@@ -115,7 +129,7 @@ class DistributedFeatures:
         waits = 1 if rounds is None else len(rounds)
         return Fetched(out, one_sided_trace(me, rows, self.row_bytes, waits))
 
-    def fetch_two_sided(self, ids):
+    def fetch_two_sided(self, ids: Integers) -> Fetched:
         """Ask the ranks for the rows of some nodes; every rank packs and sends (collective).
 
         Nodes `ids` and result as for `fetch_one_sided`, the trace as of the function
@@ -135,7 +149,7 @@ class DistributedFeatures:
         out[copies[0]] = out[copies[1]]
         return Fetched(out, two_sided_trace(me, rows, self.row_bytes))
 
-    def close(self):
+    def close(self) -> None:
         """Take the window away (collective). A second call does nothing."""
         window, self._window = self._window, None
         if window is not None:
@@ -149,7 +163,7 @@ class DistributedFeatures:
         self.close()
 
     @property
-    def row_bytes(self):
+    def row_bytes(self) -> int:
         """Bytes of a node's features."""
         return self.d * self.dtype.itemsize
 

@@ -3,12 +3,15 @@
 VLDB'24 section 6, the data loader. `refimpl.loader.distributed` does the same between processes.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
+from refimpl.hints import Features, Float, FloatDtype, Int, Integers, Matrix, Positions, Reals
 from refimpl.loader.files import AT_REST, matrix, still_whole
 from refimpl.loader.store import FeatureStore
 
@@ -39,9 +42,9 @@ class FetchPlan(NamedTuple):
     store: FeatureStore
     me: int
     n: int
-    rows: tuple
-    positions: tuple
-    copies: np.ndarray
+    rows: tuple[Positions, ...]
+    positions: tuple[Positions, ...]
+    copies: np.ndarray[tuple[int, int], np.dtype[np.int64]]
 
 
 class Message(NamedTuple):
@@ -61,7 +64,7 @@ class Message(NamedTuple):
     source: int
     target: int
     bytes: int
-    kind: str
+    kind: Literal["idx", "data", "sync"]
 
 
 class Trace(NamedTuple):
@@ -76,11 +79,11 @@ class Trace(NamedTuple):
         How often the reader waited for a remote part.
     """
 
-    messages: tuple
+    messages: tuple[Message, ...]
     packed: int
     rounds: int
 
-    def bytes(self, kind=None):
+    def bytes(self, kind: Literal["idx", "data", "sync"] | None = None) -> int:
         """Return the bytes of all messages, or of those of one kind."""
         if kind is not None:
             _check.choice("kind", kind, KINDS)
@@ -98,11 +101,11 @@ class Fetched(NamedTuple):
     trace : Trace
     """
 
-    rows: np.ndarray
+    rows: Matrix[np.float32]
     trace: Trace
 
 
-def plan_fetch(store, ids, me=0):
+def plan_fetch(store: FeatureStore, ids: Integers, me: Int = 0) -> FetchPlan:
     """Say which rows a fetch reads from which part. O(n log n) time.
 
     For the data loader of FreshGNN section 6.
@@ -132,7 +135,12 @@ def plan_fetch(store, ids, me=0):
 
 
 @quiet
-def gather_rows(X, rows, scaling=None, dtype=None):
+def gather_rows(
+    X: Features,
+    rows: Integers,
+    scaling: tuple[Reals, Reals] | Literal["rows"] | None = None,
+    dtype: FloatDtype | None = None,
+) -> Matrix:
     """Return ``X[rows]``, perhaps scaled; float16 becomes float32 exactly.
 
     Rows of a memory-mapped file are read in ascending order, each page at one time. Scaled rows
@@ -177,7 +185,7 @@ def gather_rows(X, rows, scaling=None, dtype=None):
     return out
 
 
-def fetch_one_sided(plan):
+def fetch_one_sided(plan: FetchPlan) -> Fetched:
     """Read rows straight from where they are: no row number is sent, no owner takes part.
 
     VLDB'24 section 6, one-sided communication. O(n d) time.
@@ -206,7 +214,7 @@ def fetch_one_sided(plan):
     return Fetched(out, one_sided_trace(plan.me, rows, store.row_bytes))
 
 
-def fetch_two_sided(plan):
+def fetch_two_sided(plan: FetchPlan) -> Fetched:
     """Ask each owner for rows: it packs them into a buffer, and sends that.
 
     VLDB'24 section 6, the naive way. This process plays the owners too. O(n d) time.
@@ -254,7 +262,9 @@ def two_sided_trace(me, rows, row_bytes):
     return trace._replace(packed=trace.bytes("data"))
 
 
-def one_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, half_row=256):
+def one_sided_seconds(
+    n: Int, row_bytes: Int, *, latency: Float = 2e-6, bandwidth: Float = 16e9, half_row: Float = 256
+) -> float:
     """Return the time of a model: latency + n s (s + half_row) / (s bandwidth) for rows of s bytes.
 
     Small rows use a link badly: half of it where a row has `half_row` bytes. The defaults are
@@ -290,7 +300,9 @@ def one_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, half_row=25
     return latency + n * row_bytes / (efficiency * bandwidth)
 
 
-def two_sided_seconds(n, row_bytes, *, latency=2e-6, bandwidth=16e9, memory=100e9):
+def two_sided_seconds(
+    n: Int, row_bytes: Int, *, latency: Float = 2e-6, bandwidth: Float = 16e9, memory: Float = 100e9
+) -> float:
     """Return the time of a model: two latencies, 8-byte numbers there, packing, rows back.
 
     The defaults are round numbers for a PCIe 3 link and a server's memory, fitted to nothing.

@@ -1,5 +1,7 @@
 """Features in files, mapped into memory, and how much of them the operating system reads."""
 
+from __future__ import annotations
+
 import mmap
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +11,7 @@ import numpy as np
 from refimpl import _check
 from refimpl._files import replacing
 from refimpl._reading import map_npy, reading
+from refimpl.hints import Features, FilePath
 
 AT_REST = (np.dtype(np.float32), np.dtype(np.float16))
 
@@ -31,7 +34,7 @@ class BytesRead(NamedTuple):
     calls: int
 
 
-def io_counters():
+def io_counters() -> BytesRead | None:
     """Return what the operating system has read for this process, from /proc/self/io.
 
     A system whose files are not on a disk of its own (some containers) may count nothing. Not in
@@ -50,7 +53,7 @@ def io_counters():
     return BytesRead(int(values["read_bytes"]), int(values["rchar"]))
 
 
-def write_features(path, array):
+def write_features(path: FilePath, array: Features) -> None:
     """Write features in NumPy's .npy format to `path`: whole or not at all.
 
     Not in the papers.
@@ -74,7 +77,7 @@ def write_features(path, array):
         np.save(file, array, allow_pickle=False)
 
 
-def open_features(path, *, readahead=False):
+def open_features(path: FilePath, *, readahead: bool = False) -> np.memmap:
     """Map the features of a file of `write_features` into memory, read-only.
 
     Not in the papers.

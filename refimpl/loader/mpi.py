@@ -1,6 +1,9 @@
 """Ranks that MPI connects, as a communicator: what ranks that work together can do."""
 
+from __future__ import annotations
+
 import mmap
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol
 
@@ -16,26 +19,28 @@ class Communicator(Protocol):
     rank: int
     size: int
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Wait for every rank."""
 
-    def exchange(self, arrays, counts=None):
+    def exchange(
+        self, arrays: Sequence[np.ndarray], counts: Sequence[int] | None = None
+    ) -> list[np.ndarray]:
         """Send ``arrays[k]`` to rank k; return what each rank sent, as a list.
 
         The arrays have one dtype and, but for their length, one shape, on all ranks. `counts` are
         the lengths to receive, where they are known.
         """
 
-    def all_to_all(self, X):
+    def all_to_all(self, X: np.ndarray) -> np.ndarray:
         """Send ``X[k]`` to rank k; return the like array of what each rank sent.
 
         X has as many rows as there are ranks, and one shape and dtype on all of them.
         """
 
-    def all_gather(self, x):
+    def all_gather(self, x: np.ndarray) -> np.ndarray:
         """Return the arrays `x` of all ranks, of one shape and dtype, as one, rank 0's first."""
 
-    def expose(self, X) -> Any:
+    def expose(self, X: np.ndarray) -> Any:
         """Return a window: ``X``, ``get(peer, rows, out)``, ``flush(peer)``, ``close()``.
 
         `get` reads ``X[rows]`` of a peer, `rows` ascending; the rows are in `out` after `flush`.
@@ -62,7 +67,7 @@ class MPIComm:
         If mpi4py is not there, or finds no MPI.
     """
 
-    def __init__(self, comm=None):
+    def __init__(self, comm: Any = None) -> None:
         try:
             from mpi4py import MPI
         except (ImportError, RuntimeError) as error:  # RuntimeError: no MPI library
@@ -73,11 +78,13 @@ class MPIComm:
         self._MPI, self._comm = MPI, MPI.COMM_WORLD if comm is None else comm
         self.rank, self.size = self._comm.Get_rank(), self._comm.Get_size()
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Wait for every rank."""
         self._comm.Barrier()
 
-    def exchange(self, arrays, counts=None):
+    def exchange(
+        self, arrays: Sequence[np.ndarray], counts: Sequence[int] | None = None
+    ) -> list[np.ndarray]:
         """Send ``arrays[k]`` to rank k; return what each sent, `counts` of them where known."""
         sent = np.array([len(a) for a in arrays], np.int32)
         if counts is None:
@@ -95,27 +102,27 @@ class MPIComm:
             )
         return np.split(incoming, np.cumsum(received)[:-1])
 
-    def all_to_all(self, X):
+    def all_to_all(self, X: np.ndarray) -> np.ndarray:
         """Send ``X[k]`` to rank k; return what each rank sent: see `Communicator`."""
         received = np.empty_like(X)
         self._comm.Alltoall(X, received)
         return received
 
-    def all_gather(self, x):
+    def all_gather(self, x: np.ndarray) -> np.ndarray:
         """Return the array `x` of each rank: see `Communicator`."""
         received = np.empty((self.size, *x.shape), x.dtype)
         self._comm.Allgather(x, received)
         return received
 
-    def expose(self, X):
+    def expose(self, X: np.ndarray) -> Any:
         """Return a window on every rank's X: see `Communicator`."""
         return _MPIWindow(self, X)
 
-    def duplicate(self):
+    def duplicate(self) -> MPIComm:
         """Return the same ranks again, for another thread: see `Communicator`."""
         return MPIComm(self._comm.Dup())
 
-    def ranks_here(self):
+    def ranks_here(self) -> int:
         """Return how many of the ranks are on this rank's machine (collective)."""
         here = self._comm.Split_type(self._MPI.COMM_TYPE_SHARED)
         try:
@@ -123,7 +130,7 @@ class MPIComm:
         finally:
             here.Free()
 
-    def abort(self, status):
+    def abort(self, status: int) -> None:
         """End the processes of all ranks, at once; not collective.
 
         Parameters

@@ -4,7 +4,10 @@ VLDB'24 section 6, multi-round communication. The paper gives one example; the g
 here is this project's own; `refimpl.loader.simulation` times it.
 """
 
+from __future__ import annotations
+
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import mul
@@ -13,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import Float, Int, Integers, Reals, Table
 
 MOST_DEVICES = 1024  # there is a route between any two
 MOST_LEVELS = 64
@@ -46,8 +50,8 @@ class Topology:
     """
 
     devices: int
-    links: tuple
-    routes: dict = field(init=False)
+    links: Sequence[tuple[int, int, float]]
+    routes: dict[tuple[int, int], tuple[int, ...]] = field(init=False)
 
     def __post_init__(self):
         devices = _check.integer("devices", self.devices, 1, MOST_DEVICES)
@@ -67,7 +71,7 @@ class Topology:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def tree(cls, shape, bandwidth=1.0):
+    def tree(cls, shape: Integers, bandwidth: Float | Reals = 1.0) -> Topology:
         """Return a tree of switches: `shape` (2, 4) is a host over 2 switches with 4 devices each.
 
         (2, 2) is the paper's example. A level with one switch only has no links above it.
@@ -94,14 +98,14 @@ class Topology:
         return cls(devices, tuple(links))
 
     @classmethod
-    def crossbar(cls, devices, bandwidth=1.0):
+    def crossbar(cls, devices: Int, bandwidth: Float = 1.0) -> Topology:
         """Return devices around one switch that never is the bottleneck.
 
         `bandwidth` is that of each device's link, one number.
         """
         return cls.tree((devices,), bandwidth)
 
-    def reverse(self, link):
+    def reverse(self, link: int) -> int | None:
         """Return the number of the link between the same vertices the other way, or None."""
         a, b, _ = self.links[link]
         return next((k for k, other in enumerate(self.links) if other[:2] == (b, a)), None)
@@ -142,7 +146,9 @@ class Transfer(NamedTuple):
     bytes: int
 
 
-def plan_rounds(topology, demand, *, mix_classes=False, chunk=False):
+def plan_rounds(
+    topology: Topology, demand: Table, *, mix_classes: bool = False, chunk: bool = False
+) -> tuple[tuple[Transfer, ...], ...]:
     """Put transfers into rounds in which every link carries at most one.
 
     Greedy: first what crosses the links with the most left to carry, then long routes, then what
@@ -212,7 +218,7 @@ def _one_round(topology, group):
         used.update(topology.routes[chosen[-1]])
 
 
-def pairwise_exchange(demand):
+def pairwise_exchange(demand: Table) -> tuple[tuple[Transfer, ...], ...]:
     """Return the rounds for a crossbar: in round r device s sends to s XOR r, or to s + r mod n.
 
     XOR where the number of devices n is a power of 2: then both of a pair send to each other. At
@@ -241,7 +247,7 @@ def pairwise_exchange(demand):
     return tuple(filter(None, rounds))
 
 
-def round_bound(topology, demand):
+def round_bound(topology: Topology, demand: Table) -> int:
     """Return the fewest rounds there can be: the most transfers that cross one link.
 
     Not in the papers. O(links of all routes) time.

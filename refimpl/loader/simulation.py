@@ -1,10 +1,14 @@
 """How long transfers take on links that they share: a model of contention, this project's own."""
 
+from __future__ import annotations
+
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from refimpl import _check
-from refimpl.loader.rounds import Transfer, demands, loads, plan_rounds
+from refimpl.hints import Float, Table
+from refimpl.loader.rounds import Topology, Transfer, demands, loads, plan_rounds
 
 POLICIES = ("all_at_once", "fifo_per_destination", "shifted", "rounds")
 
@@ -24,12 +28,19 @@ class Simulation(NamedTuple):
 
     seconds: float
     throughput: float
-    finish: dict
+    finish: dict[tuple[int, int], float]
 
 
 def simulate(
-    topology, demand, policy="rounds", *, rounds=None, gamma=0.0, latency=0.0, barrier=0.0
-):
+    topology: Topology,
+    demand: Table,
+    policy: Literal["all_at_once", "fifo_per_destination", "shifted", "rounds"] = "rounds",
+    *,
+    rounds: Sequence[Sequence[Transfer]] | None = None,
+    gamma: Float = 0.0,
+    latency: Float = 0.0,
+    barrier: Float = 0.0,
+) -> Simulation:
     """Time the transfers on links that they share fairly (max-min), as fluids.
 
     A model, not a measurement. With gamma = 0 links are shared without loss, and no order is

@@ -1,14 +1,21 @@
 """Features of nodes in parts, in memory or in files: which part holds which node (VLDB'24)."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import Features, Int, Positions
 from refimpl.loader.files import matrix
 
 OWNERS = ("contiguous", "modulo")
 MOST_PARTS = 2**16
+
+Parts: TypeAlias = tuple[Positions, ...]
 
 
 class Ownership:
@@ -22,7 +29,9 @@ class Ownership:
         Part 0 holds the first nodes, part 1 the next; or node v is row v // P of part v % P.
     """
 
-    def __init__(self, sizes, owners="contiguous"):
+    def __init__(
+        self, sizes: Iterable[int], owners: Literal["contiguous", "modulo"] = "contiguous"
+    ) -> None:
         self.owners = _check.choice("owners", owners, OWNERS)
         self.sizes = tuple(_check.integer("sizes", size, 0) for size in sizes)
         if not self.sizes:
@@ -36,18 +45,18 @@ class Ownership:
         self._bounds = np.cumsum((0, *self.sizes))
 
     @property
-    def parts(self):
+    def parts(self) -> range:
         """The numbers of the parts."""
         return range(len(self.sizes))
 
-    def locate(self, ids):
+    def locate(self, ids: Positions) -> tuple[Positions, Positions]:
         """Return (part, row) of each id, two int64 arrays."""
         if self.owners == "modulo":
             return ids % len(self.sizes), ids // len(self.sizes)
         part = np.searchsorted(self._bounds, ids, side="right") - 1
         return part, ids - self._bounds[part]
 
-    def split(self, ids):
+    def split(self, ids: np.ndarray) -> tuple[Parts, Parts, np.ndarray]:
         """Return (rows of each part, positions of each part, copies), as in a `FetchPlan`."""
         ids, order = _sorted(ids, self.n)
         new = np.ones(len(ids), bool)
@@ -98,8 +107,8 @@ class FeatureStore:
         `owners`.
     """
 
-    parts: tuple
-    owners: str = "contiguous"
+    parts: Sequence[Features]
+    owners: Literal["contiguous", "modulo"] = "contiguous"
     ownership: Ownership = field(init=False)
 
     def __post_init__(self):
@@ -111,7 +120,9 @@ class FeatureStore:
         object.__setattr__(self, "ownership", Ownership(map(len, self.parts), self.owners))
 
     @classmethod
-    def of(cls, X, parts, owners="contiguous"):
+    def of(
+        cls, X: Features, parts: Int, owners: Literal["contiguous", "modulo"] = "contiguous"
+    ) -> FeatureStore:
         """Return a store of the rows of X in so many parts, as even as they can be.
 
         With `owners` "contiguous" the parts are views of X, with "modulo" they are copies.
@@ -122,22 +133,22 @@ class FeatureStore:
         return cls(tuple(X[n * p // P : n * (p + 1) // P] for p in range(P)), owners)
 
     @property
-    def n(self):
+    def n(self) -> int:
         """Number of nodes."""
         return self.ownership.n
 
     @property
-    def d(self):
+    def d(self) -> int:
         """Number of features of a node."""
         return self.parts[0].shape[1]
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype:
         """float32 or float16: how features are kept."""
         return self.parts[0].dtype
 
     @property
-    def row_bytes(self):
+    def row_bytes(self) -> int:
         """Bytes of a node's features."""
         return self.d * self.dtype.itemsize
 

@@ -1,13 +1,20 @@
 """Ranks that are threads of one process: a communicator where there is no MPI."""
 
+from __future__ import annotations
+
 import os
 import threading
 from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._threads import in_background
+from refimpl.hints import Int
+
+Result = TypeVar("Result")
 
 
 class SimComm:
@@ -23,12 +30,12 @@ class SimComm:
         What all ranks have in common.
     """
 
-    def __init__(self, rank, shared):
+    def __init__(self, rank: int, shared: Any) -> None:
         self.rank, self.size = rank, len(shared.boxes)
         self._shared = shared
 
     @staticmethod
-    def run(size, function):
+    def run(size: Int, function: Callable[[SimComm], Result]) -> list[Result]:
         """Call ``function(comm)`` on `size` ranks at once; return what each returned, as a list.
 
         Raises
@@ -39,7 +46,7 @@ class SimComm:
             What a rank raised; the others are stopped at their next collective call. So are all
             when a signal (Ctrl-C) ends the wait for them.
         """
-        shared = _Shared(_check.integer("size", size, 1))
+        shared: Any = _Shared(_check.integer("size", size, 1))
         ranks = [
             threading.Thread(target=shared.call, args=(function, SimComm(rank, shared)))
             for rank in range(size)
@@ -56,7 +63,7 @@ class SimComm:
             raise shared.errors[0]
         return shared.results
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Wait for every rank.
 
         Raises
@@ -68,26 +75,28 @@ class SimComm:
             raise RuntimeError("the other ranks are threads of the process that forked this one")
         self._shared.barrier.wait()
 
-    def exchange(self, arrays, counts=None):
+    def exchange(
+        self, arrays: Sequence[np.ndarray], counts: Sequence[int] | None = None
+    ) -> list[np.ndarray]:
         """Send ``arrays[k]`` to rank k; return what each sent, `counts` of them where known."""
         received = [a.copy() for a in self._all(list(arrays), self.rank)]
         if counts is not None and [len(a) for a in received] != list(counts):
             raise ValueError(f"counts must be {[len(a) for a in received]}, got {list(counts)}")
         return received
 
-    def all_to_all(self, X):
+    def all_to_all(self, X: np.ndarray) -> np.ndarray:
         """Send ``X[k]`` to rank k; return what each rank sent: see `Communicator`."""
         return np.stack([x.copy() for x in self._all(X, self.rank)])
 
-    def all_gather(self, x):
+    def all_gather(self, x: np.ndarray) -> np.ndarray:
         """Return the array `x` of each rank: see `Communicator`."""
         return np.stack([other.copy() for other in self._all([x], 0)])
 
-    def expose(self, X):
+    def expose(self, X: np.ndarray) -> Any:
         """Return a window on every rank's X: see `Communicator`."""
         return _SimWindow(self, self._all([X] * self.size, self.rank))
 
-    def duplicate(self):
+    def duplicate(self) -> SimComm:
         """Return the same ranks again, for another thread: see `Communicator`."""
         mine = _Shared(self.size, self._shared) if self.rank == 0 else None
         shared = self._all([mine] * self.size, self.rank)[0]

@@ -1,10 +1,13 @@
 """The alias method: draws from a fixed law in constant time."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import F, Floats, Int, Positions
 from refimpl.streams import Stream
 
 
@@ -20,11 +23,11 @@ class AliasTable(NamedTuple):
     alias : (k,) int64
     """
 
-    prob: np.ndarray
-    alias: np.ndarray
+    prob: Floats[np.float64]
+    alias: Positions
 
 
-def alias_build(weights):
+def alias_build(weights: Floats[F]) -> AliasTable:
     """Return the table from which `alias_draw` draws i in proportion to ``weights[i]``.
 
     Walker's method in the form of Vose 1991; the papers name it for their static samplers. The
@@ -60,7 +63,7 @@ def alias_build(weights):
     return AliasTable(prob, alias)  # what is left on a stack is a whole part, but for rounding
 
 
-def alias_draw(table, k, c):
+def alias_draw(table: AliasTable, k: Int, c: Int) -> int:
     """Return an outcome of `table` from draws c and c + 1 of the stream with key `k`.
 
     Walker 1977. O(1) time.

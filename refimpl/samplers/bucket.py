@@ -1,13 +1,28 @@
 """Frontier sampling with the frontier in classes of similar weight."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
 from refimpl import _check
-from refimpl.samplers.nodes import frontier_options, node_sample, random_neighbour
+from refimpl.graph import Graph
+from refimpl.hints import Int
+from refimpl.samplers.nodes import NodeSample, frontier_options, node_sample, random_neighbour
 from refimpl.streams import Stream
 
 
-def bucket(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
+def bucket(
+    graph: Graph,
+    main: Int,
+    probe: Int,
+    *,
+    m: Int,
+    n: Int,
+    deg_cap: Int | None = None,
+    include: Literal["pushed", "popped"] = "pushed",
+) -> NodeSample:
     """Draw the nodes of a subgraph by frontier sampling in O(1) expected time a step.
 
     Same law as `frontier`, in no paper of the three. Frontier slots of weight 2**j to

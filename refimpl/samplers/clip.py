@@ -1,12 +1,15 @@
 """Sample sizes that fill whole cache lines."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import Ids, Int, Integers
 from refimpl.streams import pick_without_replacement
 
 
-def clip_nodes(nodes, unit, k, c):
+def clip_nodes(nodes: Integers, unit: Int, k: Int, c: Int) -> Ids:
     """Return `nodes` without as many random ones as are over a multiple of `unit`.
 
     JPDC'21 section 6.2: with rows of features split among cores, a number of nodes that fills

@@ -1,9 +1,15 @@
 """Frontier sampling on the Dashboard of IPDPS'19, with three slots an entry."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
 from refimpl import _check
-from refimpl.samplers.nodes import frontier_options, node_sample, random_neighbour
+from refimpl.graph import Graph
+from refimpl.hints import Float, Int
+from refimpl.samplers.nodes import NodeSample, frontier_options, node_sample, random_neighbour
 from refimpl.samplers.pin_tile import dashboard_options, planned_capacity
 from refimpl.streams import Stream
 
@@ -11,20 +17,20 @@ INV = -1
 
 
 def dashboard(
-    graph,
-    main,
-    probe,
+    graph: Graph,
+    main: Int,
+    probe: Int,
     *,
-    m,
-    n,
-    eta=2.0,
-    deg_cap=None,
-    include="pushed",
-    lanes=8,
-    probing="one",
-    probe_range="capacity",
-    overflow="truncate",
-):
+    m: Int,
+    n: Int,
+    eta: Float = 2.0,
+    deg_cap: Int | None = None,
+    include: Literal["pushed", "popped"] = "pushed",
+    lanes: Int = 8,
+    probing: Literal["one", "lanes"] = "one",
+    probe_range: Literal["capacity", "used"] = "capacity",
+    overflow: Literal["truncate", "grow"] = "truncate",
+) -> NodeSample:
     """Draw the nodes of a subgraph by frontier sampling on a Dashboard of three slots an entry.
 
     IPDPS'19 Algorithm 3; ``# n`` marks line n, and line 26 is `induced_subgraph`. The first

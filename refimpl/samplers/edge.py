@@ -1,15 +1,22 @@
 """Random edges: the end points of b of them are the sample."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import undirected
+from refimpl.graph import Graph, undirected
+from refimpl.hints import Int
 from refimpl.samplers.alias import alias_build, outcome
-from refimpl.samplers.nodes import node_sample, random_neighbour
+from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour
 from refimpl.streams import Stream
 
 
-def edge(graph, main, *, b, method="direct"):  # 1 E-B27: b, not m
+def edge(
+    graph: Graph, main: Int, *, b: Int, method: Literal["direct", "alias"] = "direct"
+) -> NodeSample:  # 1 E-B27: b, not m
     """Draw the nodes of a subgraph as the end points of random edges.
 
     JPDC'21 Algorithm 5, "Edge"; ``# n`` marks line n, and line 5 is `induced_subgraph`. An edge

@@ -1,14 +1,17 @@
 """Forest fire: random spreading, started again until the sample is full."""
 
+from __future__ import annotations
+
 from collections import deque
 
 from refimpl import _check
-from refimpl.graph import undirected
-from refimpl.samplers.nodes import node_sample
+from refimpl.graph import Graph, undirected
+from refimpl.hints import Float, Int
+from refimpl.samplers.nodes import NodeSample, node_sample
 from refimpl.streams import Stream
 
 
-def forest_fire(graph, main, *, n, p_f=0.7):
+def forest_fire(graph: Graph, main: Int, *, n: Int, p_f: Float = 0.7) -> NodeSample:
     """Draw the nodes of a subgraph by fires that spread from random nodes.
 
     JPDC'21 section 3.3 names it and does not define it (E-B29); this is the fire of Leskovec

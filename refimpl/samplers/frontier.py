@@ -1,13 +1,28 @@
 """Frontier sampling as the papers state it: the law that every dashboard must have."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
 from refimpl import _check
-from refimpl.samplers.nodes import frontier_options, node_sample, random_neighbour
+from refimpl.graph import Graph
+from refimpl.hints import Int
+from refimpl.samplers.nodes import NodeSample, frontier_options, node_sample, random_neighbour
 from refimpl.streams import Stream
 
 
-def frontier(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
+def frontier(
+    graph: Graph,
+    main: Int,
+    probe: Int,
+    *,
+    m: Int,
+    n: Int,
+    deg_cap: Int | None = None,
+    include: Literal["pushed", "popped"] = "pushed",
+) -> NodeSample:
     """Draw the nodes of a subgraph by frontier sampling.
 
     IPDPS'19 and JPDC'21 Algorithm 2; ``# n`` marks line n, and its last lines are

@@ -7,6 +7,8 @@ draw is a number of a keyed stream, so a sample has one right answer to the last
 are silent or differ on what is marked "here" below.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +16,8 @@ import numpy as np
 from refimpl import _check
 from refimpl._quiet import quiet
 from refimpl.block import MFG, Block, entries_of_rows, sources
+from refimpl.graph import Graph
+from refimpl.hints import F, Floats, Int, Integers
 from refimpl.samplers.layer import layer_arguments
 from refimpl.streams import Stream
 
@@ -33,7 +37,7 @@ class ImportanceSample(NamedTuple):
     """
 
     mfg: MFG
-    values: tuple
+    values: tuple[Floats, ...]
 
 
 class ColumnLaw(NamedTuple):
@@ -47,11 +51,11 @@ class ColumnLaw(NamedTuple):
         Running sums of the masses that they are in proportion to.
     """
 
-    q: np.ndarray
-    cumulative: np.ndarray
+    q: Floats[np.float64]
+    cumulative: Floats[np.float64]
 
 
-def importance_law(graph, data):
+def importance_law(graph: Graph, data: Floats[F]) -> ColumnLaw:
     """Return the law of FastGCN: q(u) in proportion to the sum of P[v, u]^2 over all rows v.
 
     O(n + e) time.
@@ -82,7 +86,15 @@ def importance_law(graph, data):
     return _law(graph.indices, _checked_values(data), graph.n)
 
 
-def fastgcn_sample(graph, data, roots, sizes, key, *, law=None):
+def fastgcn_sample(
+    graph: Graph,
+    data: Floats[F],
+    roots: Integers,
+    sizes: Integers,
+    key: Int,
+    *,
+    law: ColumnLaw | None = None,
+) -> ImportanceSample:
     """Draw the message-flow graph of one minibatch with FastGCN's layers.
 
     Every layer draws t nodes from the law of all columns, whatever the rows. Entry (v, u) is
@@ -130,7 +142,9 @@ def fastgcn_sample(graph, data, roots, sizes, key, *, law=None):
     return _top_down(graph, data, roots, sizes, key, hop)
 
 
-def ladies_sample(graph, data, roots, sizes, key):
+def ladies_sample(
+    graph: Graph, data: Floats[F], roots: Integers, sizes: Integers, key: Int
+) -> ImportanceSample:
     """Draw the message-flow graph of one minibatch with the layers of LADIES.
 
     From the roots down, s nodes are drawn for the rows S of a layer, with q(u) in proportion to

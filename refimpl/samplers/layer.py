@@ -1,14 +1,17 @@
 """GraphSAGE layer sampling: a few neighbours of each node, hop by hop, as blocks."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from refimpl import _check
 from refimpl.block import MFG, Block, sources
 from refimpl.graph import Graph
+from refimpl.hints import Int, Integers
 from refimpl.streams import Stream
 
 
-def layer_sample(graph, roots, fanouts, key):
+def layer_sample(graph: Graph, roots: Integers, fanouts: Integers, key: Int) -> MFG:
     """Draw the message-flow graph of one minibatch by sampling neighbours on every layer.
 
     The layer sampling that the papers compare with (JPDC'21 section 7.7, there with 512 roots

@@ -1,12 +1,15 @@
 """Independent random walks with the budget of frontier sampling."""
 
+from __future__ import annotations
+
 from refimpl import _check
-from refimpl.graph import undirected
-from refimpl.samplers.nodes import node_sample, random_neighbour, walk_budget
+from refimpl.graph import Graph, undirected
+from refimpl.hints import Int
+from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, walk_budget
 from refimpl.streams import Stream
 
 
-def multiple_walks(graph, main, *, m, n):
+def multiple_walks(graph: Graph, main: Int, *, m: Int, n: Int) -> NodeSample:
     """Draw the nodes of a subgraph by m independent random walks of n - m steps in all.
 
     The static sampler next to `frontier`, with the same two parameters: every root walks

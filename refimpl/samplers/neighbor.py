@@ -1,10 +1,16 @@
 """FreshGNN's neighbour sampling: a key for every node of every batch, so order never matters."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import sources
+from refimpl.block import MFG, sources
 from refimpl.graph import Graph
+from refimpl.hints import Fanouts, Ids, Int, Integers
 from refimpl.samplers.typed_neighbor import as_mfg, by_relation, typed_mfg
 from refimpl.streams import NEIGHBOR, NODES, SHARED, Stream, key, permutation
 from refimpl.typed import TypedGraph
@@ -12,7 +18,16 @@ from refimpl.typed import TypedGraph
 MODES = ("layered", "shared")
 
 
-def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode="layered"):
+def sample_mfg(
+    graph: Graph,
+    roots: Integers,
+    fanouts: Fanouts,
+    *,
+    seed: Int,
+    epoch: Int,
+    batch: Int,
+    mode: Literal["layered", "shared"] = "layered",
+) -> MFG:
     """Draw the message-flow graph of one batch by sampling neighbours on every layer.
 
     The sampling under FreshGNN (VLDB'24 section 2). Hop by hop, from the roots: nodes
@@ -116,7 +131,16 @@ def _one_behind_another(hops):
     return whole, np.concatenate(indices), np.concatenate(edge_ids)
 
 
-def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode="layered"):
+def sample_mfg_many(
+    graph: Graph,
+    batches: Sequence[Integers],
+    fanouts: Fanouts,
+    *,
+    seed: Int,
+    epoch: Int,
+    first_batch: Int = 0,
+    mode: Literal["layered", "shared"] = "layered",
+) -> list[MFG]:
     """Draw the message-flow graphs of several batches, in parallel: `sample_mfg` for each.
 
     With fan-outs by relation the batches are drawn one after another.
@@ -149,7 +173,7 @@ def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode
     ]
 
 
-def epoch_batches(ids, batch_size, seed, epoch):
+def epoch_batches(ids: Integers, batch_size: Int, seed: Int, epoch: Int) -> list[Ids]:
     """Return the batches of an epoch: the nodes `ids` in a random order, cut in pieces.
 
     VLDB'24 Algorithm 1, line 3. The order is ``permutation(key(seed, NODES, epoch), len(ids))``.

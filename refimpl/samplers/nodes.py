@@ -1,5 +1,7 @@
 """What every sampler takes and gives."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +9,7 @@ import numpy as np
 from refimpl import _check
 from refimpl._shown import short_repr
 from refimpl.graph import Counters, undirected
+from refimpl.hints import Ids
 
 
 class NodeSample(NamedTuple):
@@ -23,9 +26,9 @@ class NodeSample(NamedTuple):
     counters : Counters
     """
 
-    nodes: np.ndarray
-    popped: np.ndarray
-    pushed: np.ndarray
+    nodes: Ids
+    popped: Ids
+    pushed: Ids
     counters: Counters
 
     def __repr__(self):

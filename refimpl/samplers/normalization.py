@@ -1,5 +1,7 @@
 """Normalisation by how often a sampler picks each node and edge, estimated before training."""
 
+from __future__ import annotations
+
 from collections import deque
 from math import ceil
 from typing import NamedTuple
@@ -9,6 +11,8 @@ import numpy as np
 from refimpl import _check
 from refimpl.adjacency import Adjacency
 from refimpl.graph import Graph, Subgraph, undirected
+from refimpl.hints import Float, FloatDtype, Floats, Int, Integers, Positions, Rng, bound
+from refimpl.samplers.sampling import Sampler
 from refimpl.streams import SAINT, as_seed
 
 MOST_COVERAGE = 1e6  # the error of an estimate is then a thousandth
@@ -29,12 +33,15 @@ class SamplingCounts(NamedTuple):
         How many were drawn.
     """
 
-    nodes: np.ndarray
-    edges: np.ndarray
+    nodes: Positions
+    edges: Positions
     subgraphs: int
 
 
-def estimate_counts(gnn, graph, sampler, rng, *, coverage=50, pool=4):
+@bound
+def estimate_counts(
+    gnn, graph: Graph, sampler: Sampler, rng: Rng, *, coverage: Float = 50, pool: Int = 4
+) -> SamplingCounts:
     """Draw subgraphs until they hold ``coverage * n`` nodes in all; count nodes and edges.
 
     The pre-processing of JPDC'21 section 4.4, after GraphSAINT (Zeng et al. 2020). The subgraphs
@@ -84,7 +91,9 @@ def estimate_counts(gnn, graph, sampler, rng, *, coverage=50, pool=4):
     return SamplingCounts(nodes, edges, subgraphs)
 
 
-def loss_weights(counts, nodes, *, floor=1.0, dtype=np.float64):
+def loss_weights(
+    counts: SamplingCounts, nodes: Integers, *, floor: Float = 1.0, dtype: FloatDtype = np.float64
+) -> Floats:
     """Return the weights that make the loss on a subgraph unbiased: N / (n C_v) for node v.
 
     With N subgraphs drawn, of which C_v had node v, the weighted sum over a subgraph's nodes
@@ -116,7 +125,14 @@ def loss_weights(counts, nodes, *, floor=1.0, dtype=np.float64):
     return (counts.subgraphs / (counts.nodes.size * met)).astype(dtype)
 
 
-def aggregator(counts, graph, sub, *, floor=1.0, dtype=np.float64):
+def aggregator(
+    counts: SamplingCounts,
+    graph: Graph,
+    sub: Subgraph,
+    *,
+    floor: Float = 1.0,
+    dtype: FloatDtype = np.float64,
+) -> Adjacency:
     """Return the adjacency that makes aggregation on a subgraph unbiased.
 
     Entry (v, u) is ``1 / (deg(v) alpha)`` with ``alpha = C_vu / C_v``, the share of the

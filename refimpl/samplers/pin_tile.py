@@ -1,11 +1,16 @@
 """Frontier sampling on the pin-and-tile Dashboard of JPDC'21."""
 
+from __future__ import annotations
+
 import math
+from typing import Literal
 
 import numpy as np
 
 from refimpl import _check
-from refimpl.samplers.nodes import frontier_options, node_sample, random_neighbour
+from refimpl.graph import Graph
+from refimpl.hints import Float, Int
+from refimpl.samplers.nodes import NodeSample, frontier_options, node_sample, random_neighbour
 from refimpl.streams import Stream
 
 NULL = -1
@@ -13,20 +18,20 @@ MOST_ENTRIES = 2**32  # of a Dashboard: 16 GiB of pins
 
 
 def pin_tile(
-    graph,
-    main,
-    probe,
+    graph: Graph,
+    main: Int,
+    probe: Int,
     *,
-    m,
-    n,
-    eta=2.0,
-    deg_cap=None,
-    include="pushed",
-    lanes=8,
-    probing="one",
-    probe_range="capacity",
-    overflow="truncate",
-):
+    m: Int,
+    n: Int,
+    eta: Float = 2.0,
+    deg_cap: Int | None = None,
+    include: Literal["pushed", "popped"] = "pushed",
+    lanes: Int = 8,
+    probing: Literal["one", "lanes"] = "one",
+    probe_range: Literal["capacity", "used"] = "capacity",
+    overflow: Literal["truncate", "grow"] = "truncate",
+) -> NodeSample:
     """Draw the nodes of a subgraph by frontier sampling on a Dashboard.
 
     JPDC'21 Algorithm 3; ``# n`` marks line n, and its last lines are `induced_subgraph`. Same

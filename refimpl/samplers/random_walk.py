@@ -1,12 +1,15 @@
 """Random walks from random roots."""
 
+from __future__ import annotations
+
 from refimpl import _check
-from refimpl.graph import undirected
-from refimpl.samplers.nodes import node_sample, random_neighbour, root_count
+from refimpl.graph import Graph, undirected
+from refimpl.hints import Int
+from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, root_count
 from refimpl.streams import Stream
 
 
-def random_walk(graph, main, *, r, h):  # 7
+def random_walk(graph: Graph, main: Int, *, r: Int, h: Int) -> NodeSample:  # 7
     """Draw the nodes of a subgraph by r random walks of h steps.
 
     JPDC'21 Algorithm 5, "RW"; ``# n`` marks line n, and line 17 is `induced_subgraph`. O(r h)

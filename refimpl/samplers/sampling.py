@@ -1,10 +1,14 @@
 """From a seed and a number to a subgraph, whatever the sampler."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 from refimpl import _check, streams
-from refimpl.graph import induced_subgraph, undirected
+from refimpl.graph import Graph, Subgraph, induced_subgraph, undirected
+from refimpl.hints import Int, Rng
 from refimpl.samplers.bucket import bucket
 from refimpl.samplers.clip import clip_nodes
 from refimpl.samplers.dashboard import dashboard
@@ -67,7 +71,9 @@ class Sampler:
         has other parameters than those.
     """
 
-    def __init__(self, kernel, /, *, clip=None, **options):
+    def __init__(
+        self, kernel: str | Callable[..., NodeSample], /, *, clip: Int | None = None, **options: Any
+    ) -> None:
         name, function = sampler_kernel(kernel)
         self.function = function if callable(kernel) else None
         self.clip = None if clip is None else _check.integer("clip", clip, 1, 2**31 - 1)
@@ -116,7 +122,15 @@ def sampler_kernel(kernel, argument="kernel"):
     return name, KERNELS[_check.choice(argument, name, tuple(KERNELS))]
 
 
-def sample_many(graph, sampler, rng, first, count, *, domain=streams.SAMPLE):
+def sample_many(
+    graph: Graph,
+    sampler: Sampler,
+    rng: Rng,
+    first: Int,
+    count: Int,
+    *,
+    domain: Int = streams.SAMPLE,
+) -> list[Subgraph]:
     """Return subgraphs number first, first + 1, .., first + count - 1 of a run.
 
     JPDC'21 Algorithm 8, lines 4-8. Subgraph q depends on the seed and q alone, so it does not

@@ -18,7 +18,6 @@ from refimpl.lab.apps.preparing import check_sampler, facts_of, limited_threads,
 from refimpl.lab.apps.results import check_free
 from refimpl.lab.apps.settings import asked, config_of, recorded
 from refimpl.lab.training.settings import MOST
-from refimpl.lab.training.trainer import make_trainer
 
 SLOW, FAST = "refimpl", "fastimpl"
 TOLERANCE = {"float32": 1e-3, "float64": 1e-9}  # largest relative difference of weights
@@ -89,7 +88,7 @@ def compare(given, *, options, rounds, out, overwrite):
             check_sampler(gnn, dataset, config)
         with user_errors():
             trainers = [
-                until_the_end.enter_context(make_trainer(gnn, dataset, config)) for gnn in gnns
+                until_the_end.enter_context(gnn.make_trainer(dataset, config)) for gnn in gnns
             ]
         before = _normalization(trainers)
         taken = [_recording(trainer.iterations) for trainer in trainers]

@@ -20,7 +20,6 @@ from refimpl.lab.apps.settings import asked, config_of, recorded
 from refimpl.lab.distributed.launch import fair_threads
 from refimpl.lab.distributed.parts import FeatureParts, planned
 from refimpl.lab.distributed.team import Team
-from refimpl.lab.training.trainer import make_trainer
 from refimpl.loader.files import open_features, write_features
 
 FEATURES = "training_features.npy"
@@ -84,8 +83,7 @@ def _train(folder, given, options, resume, prog, comm):
             with together(comm), user_errors():  # said once for all; the trainer makes its own
                 Team(found.config.workers_a_step, comm)
             with user_errors(), found.naming():
-                trainer = make_trainer(
-                    found.gnn,
+                trainer = found.gnn.make_trainer(
                     found.dataset,
                     found.config,
                     found.state,

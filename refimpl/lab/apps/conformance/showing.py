@@ -225,7 +225,7 @@ def _cells(value):
     """Return the cells of a leaf, how many stand in a row (None: as many as fit), and a note."""
     if isinstance(value, dict) and "data" in value:
         data = value["data"] if isinstance(value["data"], list) else [value["data"]]
-        shape = value.get("shape")
+        shape: Any = value.get("shape")
         if not isinstance(shape, list) or not all(isinstance(s, int) for s in shape):
             shape = [len(data)]
         columns = shape[-1] if len(shape) > 1 and prod(shape) else None

@@ -15,11 +15,13 @@ NVLink. Its premises:
 - a transfer begins after `latency`, and so does each round after the one before.
 """
 
+from typing import Any
+
 from refimpl.loader import Topology, plan_rounds, simulate
 
 ID_BYTES = 8
 TWO_SIDED, ONE_SIDED, ROUNDS = "two-sided", "one-sided", "rounds"
-ORDERS = {
+ORDERS: dict[str, Any] = {
     ONE_SIDED: "all_at_once",
     "fifo per destination": "fifo_per_destination",
     "shifted": "shifted",

@@ -1,5 +1,7 @@
 """The live rows of a pruned message-flow graph, numbered anew."""
 
+from typing import Any
+
 import numpy as np
 
 from refimpl import prune_mfg
@@ -14,6 +16,7 @@ FLAGS = {
     "CACHED": "A row that is read from a cache has no row in the block, and stays as a source.",
     "IDS": "The block's entries keep their positions in the graph.",
 }
+TWO: Any = np.arange(2)  # int64, while samplers give int32
 PRUNED = PruneResult(
     MFG(TREE.nodes, (pattern([0, 1, 2], [1, 2, 2], [1, 3, 3, 4], 5), ROOT)), LIVE, COMPUTED, 1, 8
 )
@@ -49,7 +52,7 @@ LIVE_LAYERS = (
     Case("no_hits", after(TREE, [0, 0, 0], [0])),
     Case("all_hits", after(TREE, [1, 1, 1], [0]), ("CACHED",)),
     Case("positions_in_the_graph", after(named(TREE, 10), [0, 1, 0], [0]), ("IDS", "CACHED")),
-    Case("no_blocks", {"pruned": PruneResult(MFG((np.arange(2),), ()), masks([1, 1]), (), 0, 0)}),
+    Case("no_blocks", {"pruned": PruneResult(MFG((TWO,), ()), masks([1, 1]), (), 0, 0)}),
     *changed(
         {
             "dead_below": {"pruned": PRUNED._replace(live=masks([0, 1, 0, 1, 0], [1, 1, 1], [1]))},

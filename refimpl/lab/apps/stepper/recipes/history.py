@@ -3,7 +3,6 @@
 import numpy as np
 
 import refimpl
-from refimpl.history.iteration import fresh_iteration
 from refimpl.lab.apps.stepper.cache_pictures import LOOKUP, MAP, POLICY, SLOTS, cache_states
 from refimpl.lab.apps.stepper.course import FEATURES, six_nodes
 from refimpl.lab.apps.stepper.reasons import history as reasons
@@ -58,8 +57,7 @@ def five_iterations(seed):
     """
     mfg, cache = root_0(), new_cache()
     steps = [
-        fresh_iteration(
-            refimpl,
+        refimpl.fresh_iteration(
             iter([mfg]),
             cache,
             MadeUp(mfg, i),

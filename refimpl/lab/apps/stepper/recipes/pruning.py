@@ -3,7 +3,6 @@
 import numpy as np
 
 import refimpl
-from refimpl.history.iteration import fresh_iteration
 from refimpl.history.pruning import prune_mfg
 from refimpl.lab.apps.stepper.course import FEATURES
 from refimpl.lab.apps.stepper.flow_pictures import (
@@ -29,8 +28,7 @@ def prune_thrice(seed):
     """
     mfg, cache = root_0(), new_cache()
     cache.admit(1, np.array(CACHED), np.full((len(CACHED), cache.h), 3.0), 0)
-    step = fresh_iteration(
-        refimpl,
+    step = refimpl.fresh_iteration(
         iter([mfg]),
         cache,
         MadeUp(mfg, 1),

@@ -1,0 +1,2 @@
+from refimpl.cost_models import *
+from refimpl.cost_models import __all__ as __all__

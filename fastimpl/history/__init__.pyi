@@ -1,0 +1,2 @@
+from refimpl.history import *
+from refimpl.history import __all__ as __all__

@@ -1,0 +1,2 @@
+from refimpl.lab.data import *
+from refimpl.lab.data import __all__ as __all__

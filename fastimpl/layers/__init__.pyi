@@ -1,0 +1,2 @@
+from refimpl.layers import *
+from refimpl.layers import __all__ as __all__

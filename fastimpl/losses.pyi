@@ -1,0 +1,2 @@
+from refimpl.losses import *
+from refimpl.losses import __all__ as __all__

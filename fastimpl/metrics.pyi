@@ -1,0 +1,2 @@
+from refimpl.metrics import *
+from refimpl.metrics import __all__ as __all__

@@ -1,0 +1,2 @@
+from refimpl.optimizers import *
+from refimpl.optimizers import __all__ as __all__

@@ -1,0 +1,2 @@
+from refimpl.propagation import *
+from refimpl.propagation import __all__ as __all__

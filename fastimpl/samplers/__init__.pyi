@@ -1,0 +1,2 @@
+from refimpl.samplers import *
+from refimpl.samplers import __all__ as __all__

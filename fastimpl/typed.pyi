@@ -1,0 +1,2 @@
+from refimpl.typed import *
+from refimpl.typed import __all__ as __all__
