@@ -106,7 +106,7 @@ def train(gnn, data, count):
 
 def main():
     """Train on a data set and print the accuracy."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Train a PyTorch model on sampled subgraphs.")
     parser.add_argument("--data", default="communities", help="a data set with one class a node")
     parser.add_argument("--impl", default="fastimpl", help="fastimpl or refimpl")
     parser.add_argument("--subgraphs", type=int, default=60, help="how many to train on")

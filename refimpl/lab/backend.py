@@ -12,6 +12,7 @@ import importlib.util
 import inspect
 import re
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -50,7 +51,7 @@ ENTRY = re.compile(r"^( *)gnn : module\n(?:\1 +.*\n)+", re.M)  # of a docstring
 __all__ = ["backend"]
 
 
-def backend(module, **kernels):
+def backend(module: ModuleType, **kernels: Callable[..., Any]) -> ModuleType:
     """Return a complete backend: the given kernels, and the rest from `module` and `refimpl`.
 
     Not in the papers. What takes an implementation (`train`, `estimate_counts`,
@@ -218,7 +219,7 @@ COMPOSED = {
 }
 
 
-def find(gnn, name):
+def find(gnn: ModuleType, name: str) -> Any:
     """Return what has the public name `name`, in its topic or at the top.
 
     A module that has a few kernels only may have them at its top.
@@ -264,7 +265,7 @@ def homes():
     return {name: t for t in TOPICS for name in find_topic(reference, t).__all__}
 
 
-def fill(package):
+def fill(package: str) -> tuple[str, ...]:
     """Give `package` its public names; return those that it has compiled.
 
     A topic that the package has no file for is made. A name is what the package's own module of

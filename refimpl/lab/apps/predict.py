@@ -163,9 +163,13 @@ def _read_input(settings, model):
         _check_width(settings["features"], features.shape[1], model)
         return Input(settings["graph"], graph, features, None)
     data = settings["data"]
-    scaling = "none" if model.scaling is None else model.scaling
     more = {name: settings[name] for name in ("split", "features", "labels", "verify")}
-    dataset = load_dataset(data, dtype=model.dtype, scaling=scaling, **more)
+    dataset = load_dataset(
+        data,
+        dtype=model.dtype,
+        scaling="none" if model.scaling is None else model.scaling,
+        **more,
+    )
     _check_width(data, dataset.features.shape[1], model)
     for name in ("classes", "multilabel"):
         ours, theirs = getattr(model, name), getattr(dataset, name)

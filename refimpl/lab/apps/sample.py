@@ -1,12 +1,13 @@
 """Drawing subgraphs to look at them: what it took, and how like the graph they are."""
 
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import Counters
+from refimpl.graph import Counters, Graph
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import Option, hyphenated
@@ -20,7 +21,7 @@ from refimpl.lab.data.generators import kronecker, power_law
 
 JSON, PICTURE = "sample.json", "sample.png"
 AT_A_TIME = 16  # subgraphs kept in memory together
-GENERATORS = {
+GENERATORS: dict[str, tuple[Callable[..., Graph], str]] = {
     "kronecker": (kronecker, "kronecker:SCALE:DEGREE"),
     "power-law": (power_law, "power-law:NODES:DEGREE"),
 }

@@ -1,7 +1,11 @@
 """What training needs of a data set, checked once."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,9 +13,22 @@ from refimpl import _check
 from refimpl._foreign import column_of
 from refimpl._shown import short_repr
 from refimpl.graph import Graph, undirected
+from refimpl.hints import (
+    Features,
+    FilePath,
+    FloatDtype,
+    Ids,
+    Int,
+    Integers,
+    Mask,
+    Matrix,
+    Positions,
+    Table,
+)
 from refimpl.lab.data.preparation import check_finite, induced
 from refimpl.lab.data.sources import PARTS, FromElsewhere
 from refimpl.lab.data.writing import save_dataset
+from refimpl.lab.hints import Classes, Nodes, Scaling, Setting, as_default
 from refimpl.loader.features import check_scaling, gather_rows
 from refimpl.loader.files import AT_REST
 
@@ -76,25 +93,46 @@ class Dataset(FromElsewhere):
 
     name: str
     graph: Graph
-    features: np.ndarray
-    labels: np.ndarray
-    train: np.ndarray
-    val: np.ndarray
-    test: np.ndarray
-    setting: str = SETTINGS[0]
-    scaling: tuple[np.ndarray, np.ndarray] | str | None = None
-    dtype: np.dtype | None = None
+    features: Features
+    labels: Classes
+    train: Positions
+    val: Positions
+    test: Positions
+    setting: Setting = "transductive"
+    scaling: Scaling = None
+    dtype: np.dtype[Any] = as_default(None)
     induced: Graph | None = None
-    known: np.ndarray | None = None
-    classes: int | None = None
+    known: Mask | None = None
+    classes: int = as_default(None)
     class_names: tuple[str, ...] | None = None
     node_names: np.ndarray | None = None
-    checksums: dict | None = field(init=False, repr=False, default=None)
+    checksums: dict[str, Any] | None = field(init=False, repr=False, default=None)
 
-    def __repr__(self):
+    if TYPE_CHECKING:  # what the fields may be given as
+
+        def __init__(
+            self,
+            name: str,
+            graph: Graph,
+            features: Table,
+            labels: Classes,
+            train: Nodes,
+            val: Nodes,
+            test: Nodes,
+            setting: Setting = "transductive",
+            scaling: Scaling = None,
+            dtype: FloatDtype | None = None,
+            induced: Graph | None = None,
+            known: Mask | None = None,
+            classes: Int | None = None,
+            class_names: Sequence[str] | None = None,
+            node_names: Sequence[Any] | np.ndarray | None = None,
+        ) -> None: ...
+
+    def __repr__(self) -> str:
         return short_repr(self)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         n = undirected(self.graph).n
         _check.choice("setting", self.setting, SETTINGS)
         checked = _checked_features(self.features, n, self.dtype)
@@ -124,17 +162,17 @@ class Dataset(FromElsewhere):
         return self._trusted(**{one.name: getattr(self, one.name) for one in fields(self)} | values)
 
     @property
-    def multilabel(self):
+    def multilabel(self) -> bool:
         """Whether a node may have several classes."""
         return self.labels.ndim == 2
 
     @property
-    def inductive(self):
+    def inductive(self) -> bool:
         """Whether training sees the graph between training nodes only."""
         return self.setting == "inductive"
 
     @cached_property
-    def train_graph(self):
+    def train_graph(self) -> Graph:
         """The graph that messages pass over in training, without self-loops.
 
         The matrices of sampled neighbours count a node apart from its neighbours.
@@ -150,16 +188,18 @@ class Dataset(FromElsewhere):
         return graph
 
     @cached_property
-    def roots(self):
+    def roots(self) -> Ids:
         """The training nodes as nodes of `train_graph`, ascending: (any,) int32."""
         nodes = np.arange(self.train.size) if self.inductive else self.train
         return nodes.astype(np.int32)
 
-    def in_graph(self, nodes):
+    def in_graph(self, nodes: Ids) -> Ids | Positions:
         """Return which nodes of `graph` some nodes of `train_graph` are."""
         return self.train[nodes] if self.inductive else nodes
 
-    def inputs(self, nodes=None, gather=gather_rows):
+    def inputs(
+        self, nodes: Integers | None = None, gather: Callable[..., Any] = gather_rows
+    ) -> Matrix[Any]:
         """Return what a model reads of some nodes of `graph`; (k, f) of `dtype`.
 
         Parameters
@@ -172,7 +212,7 @@ class Dataset(FromElsewhere):
         nodes = np.arange(self.graph.n) if nodes is None else nodes
         return gather(self.features, nodes, self.scaling, self.dtype)
 
-    def targets(self, nodes=None):
+    def targets(self, nodes: Ids | Positions | None = None) -> Matrix[Any]:
         """Return a row of 0 and 1 for each of some nodes of `graph`: (k, C) of `dtype`.
 
         All are 0 where no class is known. The default are all n nodes.
@@ -182,18 +222,18 @@ class Dataset(FromElsewhere):
             labels = labels[:, None] == np.arange(self.classes or 0)
         return labels.astype(self.dtype)
 
-    def kept_share(self):
+    def kept_share(self) -> float:
         """Return the share of the training nodes' edges that training passes messages over."""
         if not self.inductive:
             return 1.0
         ends = int(self.graph.degrees(self.train).sum())
         return self.train_graph.e / ends if ends else 1.0
 
-    def with_setting(self, setting):
+    def with_setting(self, setting: Setting) -> Dataset:
         """Return this data set in the setting "transductive" or "inductive"."""
         return self._changed(setting=_check.choice("setting", setting, SETTINGS))
 
-    def save(self, folder, *, overwrite=False):
+    def save(self, folder: FilePath, *, overwrite: bool = False) -> None:
         """Write this data set as a folder of plain .npy files, which `load_dataset` maps.
 
         The folder is there whole or not at all; a process that is killed leaves one that is

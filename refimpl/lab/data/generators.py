@@ -4,10 +4,13 @@ A graph holds the first so many distinct edges that its stream of draws gives, s
 depend on how many are drawn at a time, and its mean degree is met to the edge.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from refimpl import _check, streams
 from refimpl.graph import Graph
+from refimpl.hints import Float, Int, Rng
 
 # Quadrants (row bit, column bit) of an R-MAT step, by the initiator [[.9, .5], [.5, .1]]: it has
 # to be normalised (E-H5), which makes its entries twentieths.
@@ -24,7 +27,7 @@ MAX_SCALE = 30  # a graph has fewer than 2^31 nodes
 QUADRANT, ENDS, NAMES = range(8, 11)
 
 
-def kronecker(scale, mean_degree, rng=0):
+def kronecker(scale: Int, mean_degree: Float, rng: Rng = 0) -> Graph:
     """Return a Kronecker graph by R-MAT: skewed degrees, many isolated nodes.
 
     JPDC'21 section 7.1. An edge descends `scale` times into a quadrant of the adjacency matrix,
@@ -78,7 +81,7 @@ def kronecker(scale, mean_degree, rng=0):
     return _graph(n, _distinct(n, count, ends), seed)
 
 
-def power_law(n, mean_degree, rng=0, *, exponent=2.5):
+def power_law(n: Int, mean_degree: Float, rng: Rng = 0, *, exponent: Float = 2.5) -> Graph:
     """Return a random graph whose expected degrees follow a power law.
 
     Node number i has weight ((i + 1/2) / n) ** (-1 / (exponent - 1)); both ends of an edge are

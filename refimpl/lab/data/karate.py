@@ -1,9 +1,11 @@
 """Zachary's karate club: the smallest graph that everyone knows."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import as_graph
+from refimpl.graph import Graph, as_graph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import chosen_scaling
 
@@ -43,7 +45,7 @@ VAL = (3, 10, 17, 24, 27, 30)
 TEST = (2, 6, 8, 12, 15, 19, 21, 22, 26, 28)
 
 
-def karate():
+def karate() -> Graph:
     """Return the friendships in a karate club: 34 nodes, 78 undirected edges.
 
     Returns

@@ -1,14 +1,18 @@
 """One door to every data set."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from refimpl import _check
 from refimpl._reading import naming
+from refimpl.hints import FilePath, FloatDtype, Int, Rng
 from refimpl.lab.data.attributed import load_attributed
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.dataset import SETTINGS, Dataset
@@ -19,6 +23,7 @@ from refimpl.lab.data.ogb import is_ogb
 from refimpl.lab.data.planetoid import VALIDATION, load_planetoid, planetoid_names
 from refimpl.lab.data.preparation import scaling_of
 from refimpl.lab.data.typed import FILES, load_typed, typed_communities
+from refimpl.lab.hints import Setting, SomeScaling
 from refimpl.loader.features import check_scaling
 from refimpl.streams import DATA, as_seed, key, pick_without_replacement
 
@@ -29,21 +34,22 @@ BUILT_IN: dict[str, Callable[..., Dataset]] = {
     "typed": typed_communities,
 }
 SPLIT = 32  # what the draws are for
+DTYPE: FloatDtype = "float32"  # where nobody says otherwise
 HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
 
 
 def load_dataset(
-    source,
+    source: FilePath,
     *,
-    rng=0,
-    dtype=None,
-    scaling=None,
-    setting=None,
-    split=None,
-    features=None,
-    labels="label",
-    verify=False,
-):
+    rng: Rng = 0,
+    dtype: FloatDtype | None = None,
+    scaling: SomeScaling | None = None,
+    setting: Setting | None = None,
+    split: Int | str | None = None,
+    features: FilePath | None = None,
+    labels: str = "label",
+    verify: bool = False,
+) -> Dataset:
     """Return a data set by name, or from a folder.
 
     Not in the papers, whose data sets can be read from folders.
@@ -77,7 +83,7 @@ def load_dataset(
         number stands for so many training nodes of each class, drawn with `rng`, 500 more
         nodes for validation, and all others with a class for test; for nodes of one class. Default:
         the split that the data has.
-    features : str or Path, optional
+    features : str or FilePath, optional
         The file of nodes that goes with a .csv file of edges; see `Dataset.from_csv`.
     labels : str
         The title of its column of classes.
@@ -104,7 +110,7 @@ def load_dataset(
         If a file takes more memory than there is; it is named.
     """
     if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")
+        raise TypeError(f"source must be a str or a FilePath, got {type(source).__name__}")
     if setting is not None:
         _check.choice("setting", setting, SETTINGS)
     a_class = None
@@ -115,10 +121,10 @@ def load_dataset(
         raise ValueError(
             "features must be the file of nodes where source is a .csv file, and only there"
         )
-    if tabular:
+    if features is not None:
         refuse_split(source, split)
-        more = {} if scaling is None else {"scaling": scaling}
-        kind = dtype or "float32"
+        more: dict[str, Any] = {} if scaling is None else {"scaling": scaling}
+        kind = dtype or DTYPE
         dataset = Dataset.from_csv(source, features, labels, dtype=kind, rng=as_seed(rng), **more)
     else:
         dataset = _loaded(source, as_seed(rng), dtype, scaling, split, verify)
@@ -135,7 +141,7 @@ def _loaded(source, seed, dtype, scaling, split, verify):
     if not (isinstance(source, str) and source in BUILT_IN) and is_folder(source):
         refuse_split(source, split)
         return open_folder(source, dtype=dtype, scaling=scaling, verify=verify)
-    dtype = "float32" if dtype is None else dtype
+    dtype = DTYPE if dtype is None else dtype
     if isinstance(source, str) and source in BUILT_IN:
         refuse_split(source, split)
         return BUILT_IN[source](seed, dtype=dtype, **more)

@@ -1,22 +1,46 @@
 """Data sets made of what people have: arrays, tables, graphs of other libraries."""
 
+from __future__ import annotations
+
 import csv
 import io
+from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from refimpl._foreign import as_array, as_names, ends_of, numbers_of
 from refimpl._reading import reading
 from refimpl.graph import Graph, from_edges, graph_and_names
+from refimpl.hints import FilePath, FloatDtype, Rng
 from refimpl.lab.data.ogb import ogb_dataset
 from refimpl.lab.data.preparation import chosen_scaling
+from refimpl.lab.hints import Nodes, Setting, SomeScaling
 from refimpl.streams import DATA, as_seed, key, pick_without_replacement
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from refimpl.lab.data.dataset import Dataset
 
 PARTS = ("train", "val", "test")
 SHARES = (60, 20, 20)  # % of the nodes with a class, for each part, where nobody says otherwise
 SHUFFLED = 33  # what the draws are for
+
+
+class ArrayOptions(TypedDict, total=False):
+    """What `FromElsewhere.from_arrays` takes by name."""
+
+    train: Nodes
+    val: Nodes
+    test: Nodes
+    name: str
+    setting: Setting
+    scaling: SomeScaling
+    dtype: FloatDtype | None
+    node_names: Sequence[Any] | np.ndarray | None
+    rng: Rng
 
 
 class FromElsewhere:
@@ -24,9 +48,21 @@ class FromElsewhere:
 
     @classmethod
     def from_arrays(
-        cls: Any, graph, features, labels, train=None, val=(), test=(), *, name="arrays",
-        setting="transductive", scaling="standard", dtype=None, node_names=None, rng=0,
-    ):  # fmt: skip
+        cls: Any,
+        graph: Any,
+        features: Any,
+        labels: Any,
+        train: Nodes | None = None,
+        val: Nodes = (),
+        test: Nodes = (),
+        *,
+        name: str = "arrays",
+        setting: Setting = "transductive",
+        scaling: SomeScaling = "standard",
+        dtype: FloatDtype | None = None,
+        node_names: Sequence[Any] | np.ndarray | None = None,
+        rng: Rng = 0,
+    ) -> Dataset:
         """Return the Dataset of a graph and arrays, a row or an entry a node.
 
         Parameters
@@ -70,18 +106,16 @@ class FromElsewhere:
             if len(val) or len(test):
                 raise ValueError("train must be given where val or test is")
             known = np.flatnonzero(labels >= 0) if labels.ndim == 1 else np.arange(len(labels))
-            train, val, test = drawn_parts(known, as_seed(rng))
+            parts = drawn_parts(known, as_seed(rng))
         else:
-            train, val, test = map(as_array, (train, val, test))
-        rows = np.flatnonzero(train) if train.dtype == np.bool_ else train
+            parts = [as_array(part) for part in (train, val, test)]
+        rows = np.flatnonzero(parts[0]) if parts[0].dtype == np.bool_ else parts[0]
         return cls(
             name,
             graph,
             features,
             labels,
-            train,
-            val,
-            test,
+            *parts,
             setting=setting,
             scaling=chosen_scaling(scaling, features, rows),
             dtype=dtype,
@@ -90,7 +124,14 @@ class FromElsewhere:
         )
 
     @classmethod
-    def from_networkx(cls, graph, features="features", label="label", split="split", **options):
+    def from_networkx(
+        cls: Any,
+        graph: Any,
+        features: str = "features",
+        label: str = "label",
+        split: str = "split",
+        **options: Unpack[ArrayOptions],
+    ) -> Dataset:
         """Return the Dataset of a NetworkX graph whose nodes have attributes.
 
         Parameters
@@ -123,7 +164,15 @@ class FromElsewhere:
         return cls.from_arrays(graph, np.array(list(rows.values())), labels, **parts, **options)
 
     @classmethod
-    def from_pandas(cls, nodes, edges, id=None, label="label", split="split", **options):
+    def from_pandas(
+        cls: Any,
+        nodes: Any,
+        edges: Any,
+        id: Hashable | None = None,
+        label: Hashable = "label",
+        split: Hashable = "split",
+        **options: Unpack[ArrayOptions],
+    ) -> Dataset:
         """Return the Dataset of a table of nodes and a table of edges.
 
         Parameters
@@ -165,7 +214,7 @@ class FromElsewhere:
         return cls.from_arrays(graph, features, labels, node_names=names, **parts, **options)
 
     @classmethod
-    def from_pyg(cls, data, **options):
+    def from_pyg(cls: Any, data: Any, **options: Unpack[ArrayOptions]) -> Dataset:
         """Return the Dataset of a PyG `Data`: `x`, `y`, `edge_index` and the three masks.
 
         Parameters
@@ -189,7 +238,13 @@ class FromElsewhere:
         return cls.from_arrays(data, data.x, data.y, **parts, **options)
 
     @classmethod
-    def from_dgl(cls, graph, features="feat", label="label", **options):
+    def from_dgl(
+        cls: Any,
+        graph: Any,
+        features: str = "feat",
+        label: str = "label",
+        **options: Unpack[ArrayOptions],
+    ) -> Dataset:
         """Return the Dataset of a DGL graph with data on its nodes, masks among them.
 
         Parameters
@@ -216,7 +271,14 @@ class FromElsewhere:
         return cls.from_arrays(graph, kept[features], kept[label], **parts, **options)
 
     @classmethod
-    def from_csv(cls, edges, nodes, label="label", split="split", **options):
+    def from_csv(
+        cls: Any,
+        edges: FilePath,
+        nodes: FilePath,
+        label: str = "label",
+        split: str = "split",
+        **options: Unpack[ArrayOptions],
+    ) -> Dataset:
         """Return the Dataset of two files of comma-separated values with a line of titles each.
 
         Parameters
@@ -267,7 +329,9 @@ class FromElsewhere:
         return cls.from_arrays(graph, features, labels, node_names=names, **parts, **options)
 
     @classmethod
-    def from_ogb(cls, folder, split=None, **options):
+    def from_ogb(
+        cls: Any, folder: FilePath, split: str | None = None, **options: Unpack[ArrayOptions]
+    ) -> Dataset:
         """Return the Dataset in a raw folder of the Open Graph Benchmark, such as ogbn-arxiv's.
 
         In both layouts: of text, as ``raw/edge.csv.gz``, and binary, as ``raw/data.npz``. Features

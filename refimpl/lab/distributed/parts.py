@@ -1,17 +1,25 @@
 """Features in parts, one with each rank, read when a minibatch needs them or one ahead."""
 
+from __future__ import annotations
+
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import Features, Int, Integers, Matrix
+from refimpl.lab.hints import Comm
 from refimpl.loader.distributed import DistributedFeatures
 from refimpl.loader.mpi import as_communicator
 from refimpl.loader.rounds import Topology, pairwise_exchange, plan_rounds
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass
@@ -62,7 +70,12 @@ class FeatureParts:
         If `comm` is mpi4py's, and no MPI is there.
     """
 
-    def __init__(self, comm, X, rounds=None):
+    def __init__(
+        self,
+        comm: Comm,
+        X: Features,
+        rounds: Literal["pairwise"] | Sequence[Int] | None = None,
+    ) -> None:
         self.comm = as_communicator(comm).duplicate()  # for the thread
         self.rounds = planned(rounds, self.comm.size)
         self.features = DistributedFeatures(self.comm, X)
@@ -71,26 +84,26 @@ class FeatureParts:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-features")
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Of all parts together."""
         return self.features.n, self.features.d
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any]:
         """How features are kept."""
         return self.features.dtype
 
     @property
-    def row_bytes(self):
+    def row_bytes(self) -> int:
         """Bytes of a node's features."""
         return self.features.row_bytes
 
-    def ask(self, nodes):
+    def ask(self, nodes: Integers) -> None:
         """Begin to fetch the features of some nodes; the next `load` but those asked is of them."""
         fetched = self._thread.submit(self.features.fetch_one_sided, nodes, rounds=self.rounds)
         self._asked.append((nodes, fetched))
 
-    def load(self, nodes):
+    def load(self, nodes: Integers) -> Matrix[Any]:
         """Return the features of some nodes, in float32 where they are kept in float16."""
         begin = perf_counter()
         if not self._asked or self._asked[0][0] is not nodes:
@@ -105,21 +118,21 @@ class FeatureParts:
         counts.rounds += trace.rounds
         return rows
 
-    def finish(self):
+    def finish(self) -> None:
         """Wait for what was asked for, and forget it."""
         while self._asked:
             self._asked.popleft()[1].result()
 
-    def close(self):
+    def close(self) -> None:
         """End the thread, and take the parts away (collective)."""
         self.finish()
         self._thread.shutdown()
         self.features.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind, *exc_info):
+    def __exit__(self, kind: object, *exc_info: object) -> None:
         if kind is None:
             self.close()
         else:  # the other ranks may never come to the end

@@ -1,11 +1,15 @@
 """The state of a run whose workers are on several ranks."""
 
-from dataclasses import replace
+from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+from refimpl.lab.hints import Ranks
 from refimpl.lab.training.state import TrainState
 
 
-def gathered_state(state, comm):
+def gathered_state(state: TrainState, comm: Ranks) -> TrainState | Any:  # a program knows its rank
     """Return the state of a run on rank 0, with what all workers keep (collective).
 
     A rank's own state has the caches of its own workers only; a checkpoint has to have all:

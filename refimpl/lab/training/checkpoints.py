@@ -1,8 +1,12 @@
 """Saving a run so that it can go on to the same bits."""
 
+from __future__ import annotations
+
 import json
+from typing import Any
 
 from refimpl import _check
+from refimpl.hints import FilePath
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.npz import reading_npz, write_npz
 from refimpl.lab.training.state import EpochRecord, TrainState
@@ -16,7 +20,7 @@ OWN = ("epoch", "iterations", "loss", "val_f1", "val_loss")  # of a record: with
 REAL = tuple(name for name in EpochRecord._fields if name not in OWN)
 
 
-def save_checkpoint(path, state, settings):
+def save_checkpoint(path: FilePath, state: TrainState, settings: dict[str, Any]) -> None:
     """Write `state` and `settings` to `path`, whole or not at all.
 
     This project's format, not in the papers.
@@ -67,7 +71,7 @@ def _check_json(settings):
         raise TypeError(f"settings must be JSON data: {error}") from None
 
 
-def load_checkpoint(path):
+def load_checkpoint(path: FilePath) -> tuple[TrainState, dict[str, Any]]:
     """Return what a file that `save_checkpoint` wrote holds.
 
     This project's format, not in the papers.

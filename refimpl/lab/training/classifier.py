@@ -1,14 +1,22 @@
 """Training and predicting in the manner of scikit-learn, which is not needed for it."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from refimpl import _check
 from refimpl.graph import Graph, as_graph
+from refimpl.hints import Integers, Matrix, Table
 from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.hints import Nodes
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.model import TrainedModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class NodeClassifier:
@@ -38,16 +46,16 @@ class NodeClassifier:
 
     gnn: Any = None  # the implementation; bound in each package
 
-    def __init__(self, **settings):
+    def __init__(self, **settings: Any) -> None:
         self.settings = settings
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"NodeClassifier({', '.join(f'{k}={v!r}' for k, v in self.settings.items())})"
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings that were given.
 
         Parameters
@@ -61,7 +69,7 @@ class NodeClassifier:
         """
         return dict(self.settings)
 
-    def set_params(self, **settings):
+    def set_params(self, **settings: Any) -> Self:
         """Change settings, which `fit` checks.
 
         Parameters
@@ -76,7 +84,15 @@ class NodeClassifier:
         self.settings = {**self.settings, **settings}
         return self
 
-    def fit(self, graph, X, y, *, train=None, val=None):
+    def fit(
+        self,
+        graph: Any,
+        X: Table,
+        y: np.ndarray | Sequence[Any],
+        *,
+        train: Nodes | None = None,
+        val: Nodes | None = None,
+    ) -> Self:
         """Train a model; return the classifier.
 
         Parameters
@@ -105,12 +121,16 @@ class NodeClassifier:
         """
         config = config_from(self.settings)
         graph = graph if isinstance(graph, Graph) else as_graph(graph)
-        train, val = _split(graph.n, train, val)
-        if not train.size:
+        learned, judged = _split(graph.n, train, val)
+        if not learned.size:
             raise ValueError("train must have at least one node")
-        known = np.union1d(train, val)
+        known = np.union1d(learned, judged)
         labels, names = _encoded(_check.array("y", y), known, graph.n)
-        split = {"train": train, "val": val, "test": val[:0]}  # of others no label is known
+        split: dict[str, Any] = {
+            "train": learned,
+            "val": judged,
+            "test": judged[:0],
+        }  # of others no label is known
         data = Dataset(
             "nodes", graph, X, labels, **split, setting="transductive", classes=len(names)
         )
@@ -120,7 +140,13 @@ class NodeClassifier:
         self.graph_, self.X_ = graph, data.features
         return self
 
-    def predict(self, graph=None, X=None, *, nodes=None):
+    def predict(
+        self,
+        graph: Any = None,
+        X: Table | None = None,
+        *,
+        nodes: Integers | None = None,
+    ) -> np.ndarray:
         """Return the classes of nodes, as `y` called them.
 
         Parameters
@@ -144,7 +170,13 @@ class NodeClassifier:
         labels = self._ask("labels", graph, X, nodes)
         return labels if labels.ndim == 2 else self.classes_[labels]
 
-    def predict_proba(self, graph=None, X=None, *, nodes=None):
+    def predict_proba(
+        self,
+        graph: Any = None,
+        X: Table | None = None,
+        *,
+        nodes: Integers | None = None,
+    ) -> Matrix[Any]:
         """Return the probabilities of `classes_`.
 
         Parameters
@@ -157,7 +189,13 @@ class NodeClassifier:
         """
         return self._ask("probabilities", graph, X, nodes)
 
-    def transform(self, graph=None, X=None, *, nodes=None):
+    def transform(
+        self,
+        graph: Any = None,
+        X: Table | None = None,
+        *,
+        nodes: Integers | None = None,
+    ) -> Matrix[Any]:
         """Return the embeddings of nodes.
 
         Parameters
@@ -170,7 +208,14 @@ class NodeClassifier:
         """
         return self._ask("embeddings", graph, X, nodes)
 
-    def score(self, y, graph=None, X=None, *, nodes=None):
+    def score(
+        self,
+        y: np.ndarray | Sequence[Any],
+        graph: Any = None,
+        X: Table | None = None,
+        *,
+        nodes: Integers | None = None,
+    ) -> float:
         """Return the share of nodes whose class is predicted; of rows of classes, F1-micro.
 
         Parameters
@@ -183,11 +228,11 @@ class NodeClassifier:
         -------
         float
         """
-        found, y = self.predict(graph, X, nodes=nodes), _check.array("y", y)
+        found, known = self.predict(graph, X, nodes=nodes), _check.array("y", y)
         n = len(self.X_ if X is None else X)
-        if y.shape != (n, *found.shape[1:]):
-            raise ValueError(f"y must have shape {(n, *found.shape[1:])}, got {y.shape}")
-        wanted = y if nodes is None else y[_check.ids("nodes", nodes, 0, n, np.int64)]
+        if known.shape != (n, *found.shape[1:]):
+            raise ValueError(f"y must have shape {(n, *found.shape[1:])}, got {known.shape}")
+        wanted = known if nodes is None else known[_check.ids("nodes", nodes, 0, n, np.int64)]
         if found.ndim == 2:
             return float(self.gnn.metrics.f1_micro(wanted, found))
         return float(np.mean(wanted == found)) if found.size else float("nan")

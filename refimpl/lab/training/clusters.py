@@ -1,16 +1,19 @@
 """Cutting a graph into clusters, and the order in which iterations take them."""
 
+from __future__ import annotations
+
 from collections import deque
 
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import undirected
+from refimpl.graph import Graph, undirected
+from refimpl.hints import Ids, Int
 from refimpl.lab.training.shuffle import Shuffle
 from refimpl.streams import pick_without_replacement
 
 
-def grow_clusters(graph, parts, key):
+def grow_clusters(graph: Graph, parts: Int, key: Int) -> Ids:
     """Return the cluster of each node: `parts` clusters of equal size, with few edges between.
 
     Cluster-GCN uses METIS, which is not used here: results may differ from the paper's for that

@@ -1,10 +1,15 @@
 """What a training run is asked to do, checked before it starts."""
 
+from __future__ import annotations
+
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from refimpl import _check
+from refimpl.hints import Rng
+from refimpl.lab.hints import Kept
 from refimpl.lab.training.methods import METHODS, MethodSettings, SampledGraph
 from refimpl.lab.training.models import MODELS, ModelSettings, Sage
 from refimpl.lab.training.settings import (
@@ -20,6 +25,9 @@ from refimpl.lab.training.settings import (
     to_json,
 )
 from refimpl.streams import as_seed
+
+if TYPE_CHECKING:
+    from refimpl.lab.data.dataset import Dataset
 
 MOST_LAYERS = 1000
 MOST_WORKERS = 2**16
@@ -53,6 +61,22 @@ def _part(known, base):
         return value
 
     return check
+
+
+if TYPE_CHECKING:
+
+    class AnyModel(ModelSettings):
+        """Of some class: a checker does not know which settings it has."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    class AnyMethod(MethodSettings):
+        """Likewise."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    AnyModel, AnyMethod = ModelSettings, MethodSettings
 
 
 @dataclass(frozen=True)
@@ -129,8 +153,10 @@ class TrainConfig(Settings):
     (8, 5, 256)
     """
 
-    model: ModelSettings = other(Sage(), _part(MODELS, ModelSettings), "kind of all layers")
-    method: MethodSettings = other(
+    model: Kept[AnyModel, ModelSettings | str] = other(
+        Sage(), _part(MODELS, ModelSettings), "kind of all layers"
+    )
+    method: Kept[AnyMethod, MethodSettings | str] = other(
         SampledGraph(), _part(METHODS, MethodSettings), "what a minibatch is"
     )
     layers: int = integer(2, "number of layers", high=MOST_LAYERS, metavar="L", computes=True)
@@ -147,7 +173,7 @@ class TrainConfig(Settings):
         "share of each layer's input that is set to 0 in training",
         metavar="RATE",
     )
-    classifier: str = choice(
+    classifier: Literal["dense", "layer"] = choice(
         "dense",
         "what gives the logits: a linear classifier behind the layers (dense), or the last of the "
         "layers, as wide as there are classes and without a ReLU (layer)",
@@ -164,14 +190,14 @@ class TrainConfig(Settings):
         "put the ReLU that the papers print before the classifier's softmax or sigmoid",
         computes=True,
     )
-    epochs: int | None = integer(
+    epochs: Kept[int, int | None] = integer(
         None,
         "length of the run; an epoch ends when as many nodes were seen as there are for training",
         low=0,
         metavar="E",
         shown="30; with method full 200",
     )
-    lr: float | None = real(
+    lr: Kept[float, float | None] = real(
         None,
         "learning rate of Adam",
         strict=True,
@@ -181,8 +207,8 @@ class TrainConfig(Settings):
     weight_decay: float = real(
         0.0, "add so much times each weight that decays to its gradient", metavar="RATE"
     )
-    decay: str = choice("first", "which layers' weights decay", DECAYS)
-    best_by: str = choice(
+    decay: Literal["first", "all"] = choice("first", "which layers' weights decay", DECAYS)
+    best_by: Literal["score", "loss"] = choice(
         "score",
         "keep the weights of the epoch with the highest score on the validation nodes, or with the "
         "smallest loss on them",
@@ -196,7 +222,7 @@ class TrainConfig(Settings):
         high=MOST_WORKERS,
         metavar="W",
     )
-    partition: str = choice(
+    partition: Literal["whole", "local"] = choice(
         "whole",
         "every worker samples in the whole training graph, or in a part of its own (local)",
         PARTITIONS,
@@ -216,7 +242,7 @@ class TrainConfig(Settings):
         low=1,
         free=True,
     )
-    rng: int | None = other(
+    rng: Kept[int, Rng] = other(
         0,
         lambda name, value: as_seed(value),
         "seed of initial weights and of sampling; the built-in data sets do not depend on it",
@@ -224,7 +250,7 @@ class TrainConfig(Settings):
         flag="seed",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.dropout >= 1:
             raise ValueError(f"dropout must be below 1, got {self.dropout}")
@@ -261,22 +287,22 @@ class TrainConfig(Settings):
             if getattr(self, name):
                 raise ValueError(f'{name} must be False where classifier is "layer"')
 
-    def decays(self, name):
+    def decays(self, name: str) -> bool:
         """Whether a weight, by its full name, decays where anything does."""
         layer, _, short = name.partition(".")
         return short != "b" and (self.decay == "all" or layer == "layer1")
 
     @property
-    def parts(self):
+    def parts(self) -> int:
         """Into how many parts the training graph is cut."""
         return 1 if self.partition == "whole" else self.workers_a_step
 
     @property
-    def reach(self):
+    def reach(self) -> int:
         """How many hops away the farthest node is that the output for a node depends on."""
         return self.layers * self.model.hops_a_layer
 
-    def fitted(self, dataset):
+    def fitted(self, dataset: Dataset) -> TrainConfig:
         """Return this configuration with everything filled in that depends on the data set.
 
         Parameters
@@ -295,7 +321,7 @@ class TrainConfig(Settings):
         config = replace(self, model=self.model.fitted(dataset.train_graph))
         return replace(config, method=config.method.fitted(config, dataset))
 
-    def flat(self):
+    def flat(self) -> dict[str, Any]:
         """Return all settings that apply, by name, as JSON can hold them; see `config_from`."""
         common = {
             name: to_json(getattr(self, name))
@@ -306,7 +332,7 @@ class TrainConfig(Settings):
         return named | common | self.model.values() | self.method.values()
 
 
-def config_from(flat):
+def config_from(flat: Mapping[str, Any]) -> TrainConfig:
     """Return the TrainConfig of settings by name, such as `TrainConfig.flat` gives.
 
     Parameters
@@ -322,7 +348,7 @@ def config_from(flat):
         `TrainConfig`.
     """
     known = {name: from_json(value) for name, value in flat.items()}
-    parts = {}
+    parts: dict[str, Any] = {}
     for part, classes in PARTS.items():
         name = known.pop(part, getattr(TrainConfig, part).name)
         _check.choice(part, name, tuple(classes))
@@ -343,7 +369,7 @@ def _why_not(name, parts):
 
 def all_settings():
     """Return the names of the settings of all models and methods, and of those they share."""
-    classes = [TrainConfig, *MODELS.values(), *METHODS.values()]
+    classes: list[type] = [TrainConfig, *MODELS.values(), *METHODS.values()]
     return list(dict.fromkeys(name for one in classes for name in settings_of(one)))
 
 

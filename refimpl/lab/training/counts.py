@@ -1,5 +1,7 @@
 """How many rows an iteration needed, found and loaded."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 
@@ -29,16 +31,16 @@ class LoadCounts(NamedTuple):
     lost: int = 0
     dropped: int = 0
 
-    def plus(self, other):
+    def plus(self, other: LoadCounts) -> LoadCounts:
         """Return the sum of both."""
         return LoadCounts(*(a + b for a, b in zip(self, other, strict=True)))
 
     @property
-    def io_saving(self):
+    def io_saving(self) -> float:
         """Share of the rows of neighbour sampling that were not loaded; NaN for none."""
         return 1 - self.loaded / self.inputs if self.inputs else float("nan")
 
     @property
-    def hit_rate(self):
+    def hit_rate(self) -> float:
         """Share of the live rows of cached layers that were read from the cache; NaN for none."""
         return self.hits / self.lookups if self.lookups else float("nan")

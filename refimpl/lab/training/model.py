@@ -1,15 +1,20 @@
 """A trained model: keeping it in a file, and using it on any graph."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import ModuleType
+from typing import Any, Literal
 
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import undirected
-from refimpl.hints import bound
+from refimpl.graph import Graph, undirected
+from refimpl.hints import FilePath, Int, Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import real_matrix, scale
+from refimpl.lab.hints import Kept, Scaling, Weights, as_default
 from refimpl.lab.training.config import MEMORY, TrainConfig, config_from
 from refimpl.lab.training.evaluation import Evaluation, rows_of
 from refimpl.lab.training.npz import reading_npz, write_npz
@@ -58,16 +63,16 @@ class TrainedModel:
         If a part is of the wrong kind or does not fit the others.
     """
 
-    weights: dict[str, np.ndarray] = field(repr=False)
+    weights: Weights = field(repr=False)
     architecture: dict[str, Any]
     features: int
     classes: int
     multilabel: bool
-    scaling: tuple[np.ndarray, np.ndarray] | str | None = field(default=None, repr=False)
+    scaling: Scaling = field(default=None, repr=False)
     dataset: str = ""
-    class_names: tuple[str, ...] | None = None
+    class_names: Kept[tuple[str, ...] | None, Sequence[str] | None] = as_default(None)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("weights", "architecture"):
             if not isinstance(getattr(self, name), dict):
                 raise TypeError(f"{name} must be a dict, got {type(getattr(self, name)).__name__}")
@@ -132,7 +137,7 @@ class TrainedModel:
             )
 
     @classmethod
-    def trained(cls, dataset, config, weights):
+    def trained(cls, dataset: Dataset, config: TrainConfig, weights: Weights) -> TrainedModel:
         """Return the TrainedModel that `weights` are, trained on a `dataset` with a `config`."""
         for name, value, kind in (("dataset", dataset, Dataset), ("config", config, TrainConfig)):
             if not isinstance(value, kind):
@@ -149,11 +154,11 @@ class TrainedModel:
         )
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any]:
         """float32 or float64: of the weights, of the input and of what comes out."""
         return next(iter(self.weights.values())).dtype
 
-    def stack(self, gnn):
+    def stack(self, gnn: ModuleType | None) -> Stack:
         """Return the Stack of this architecture over an implementation `gnn`, or None."""
         config = config_from(self.architecture)
         return Stack(gnn, config, self.features, self.classes, self.multilabel)
@@ -166,7 +171,7 @@ def architecture_of(config):
     return {name: flat[name] for name in ("model", *common, *settings_of(type(config.model)))}
 
 
-def save_model(path, model):
+def save_model(path: FilePath, model: TrainedModel) -> None:
     """Write a model to `path`, whole or not at all.
 
     This project's format, not in the papers.
@@ -187,15 +192,16 @@ def save_model(path, model):
         If the file cannot be written; the one of before is whole then.
     """
     _check_model(model)
-    scaled = ROWS if model.scaling == ROWS else model.scaling is not None
-    scaling = dict(zip(SCALING, model.scaling, strict=True)) if scaled is True else {}
+    scaling: Any = model.scaling
+    scaled = ROWS if scaling == ROWS else scaling is not None
+    mean_and_std = dict(zip(SCALING, scaling, strict=True)) if scaled is True else {}
     facts = {name: getattr(model, name) for name in FACTS}
     meta = {"format": FORMAT, "scaled": scaled, **facts}
     meta |= {} if model.class_names is None else {NAMES: list(model.class_names)}
-    write_npz(path, meta, {**model.weights, **scaling})
+    write_npz(path, meta, {**model.weights, **mean_and_std})
 
 
-def load_model(path):
+def load_model(path: FilePath) -> TrainedModel:
     """Return the TrainedModel in a file that `save_model` wrote, or that has the same arrays.
 
     This project's format, not in the papers.
@@ -242,15 +248,15 @@ def load_model(path):
 
 @bound
 def predict(
-    gnn,
-    model,
-    graph,
-    features,
-    nodes=None,
-    what="labels",
-    scaled=False,
-    eval_memory=MEMORY,
-):
+    gnn: ModuleType,
+    model: TrainedModel,
+    graph: Graph,
+    features: Table,
+    nodes: Integers | None = None,
+    what: Literal["labels", "probabilities", "embeddings"] = "labels",
+    scaled: bool = False,
+    eval_memory: Int = MEMORY,
+) -> np.ndarray:
     """Return what a model predicts for nodes of a graph, by one exact pass.
 
     Nothing is sampled. The models are inductive: the graph need not be the one that the model

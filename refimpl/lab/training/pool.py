@@ -1,21 +1,33 @@
 """The pool between the samplers and the training loop, refilled at once or in the background."""
 
+from __future__ import annotations
+
 import os
 from collections import deque
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from refimpl import _check
 from refimpl._threads import in_background
-from refimpl.lab.training.turns import ALONE
+from refimpl.graph import Graph, Subgraph
+from refimpl.hints import Int, Rng
+from refimpl.lab.training.turns import ALONE, Turns
 from refimpl.profiling import timed
+from refimpl.samplers.sampling import Sampler
 from refimpl.streams import as_seed
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-class Pool:
+
+Item = TypeVar("Item")
+
+
+class Pool(Generic[Item]):
     """Items first, first + 1, .. of a run, drawn `size` at a time: an iterator without end.
 
     First in, first out, by number (E-F9): neither the size nor the thread changes an item. With
@@ -38,7 +50,14 @@ class Pool:
         If an option is of the wrong kind.
     """
 
-    def __init__(self, draw, *, size=1, first=0, background=False):
+    def __init__(
+        self,
+        draw: Callable[[int, int], Iterable[Item]],
+        *,
+        size: Int = 1,
+        first: Int = 0,
+        background: bool = False,
+    ) -> None:
         if not isinstance(background, bool):
             raise TypeError("background must be True or False")
         self.draw = draw
@@ -49,10 +68,10 @@ class Pool:
         self._worker = Worker() if background else None
         self._under_way: Future | None = None
 
-    def __iter__(self):
+    def __iter__(self) -> Self:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Item:
         if self.closed:
             raise ValueError("the pool is closed")
         if not self.waiting:  # J8:3
@@ -68,7 +87,7 @@ class Pool:
         if worker:
             self._under_way = worker.start(self.draw, self.next_q, self.size)
 
-    def _drawn_by(self, worker):
+    def _drawn_by(self, worker: Any) -> Any:
         """Return the items that the thread has drawn already, or is drawing."""
         if self._under_way is None or worker.forked():
             self._under_way = worker.start(self.draw, self.next_q, self.size)
@@ -78,7 +97,7 @@ class Pool:
             if self._under_way.done():  # not if the wait itself was interrupted
                 self._under_way = None
 
-    def close(self):
+    def close(self) -> None:
         """End the thread; nothing more can be taken.
 
         A compiled kernel ends at once, other functions once they have drawn what they draw.
@@ -88,10 +107,10 @@ class Pool:
         if self._worker is not None:
             self._worker.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
 
@@ -103,7 +122,7 @@ def one_by_one(item, turns):
     return lambda first, count: [item(turns.number(j)) for j in range(first, first + count)]
 
 
-class SubgraphPool(Pool):
+class SubgraphPool(Pool[Subgraph]):
     """Subgraphs first, first + 1, .. of a run, sampled `size` at a time.
 
     IPDPS'19 Algorithm 5 and JPDC'21 Algorithm 8; see `Pool` for their lines. First in, first
@@ -135,7 +154,17 @@ class SubgraphPool(Pool):
 
     gnn: Any = None  # the implementation; bound in each package
 
-    def __init__(self, graph, sampler, rng, *, size=1, first=0, background=False, turns=ALONE):
+    def __init__(
+        self,
+        graph: Graph,
+        sampler: Sampler,
+        rng: Rng,
+        *,
+        size: Int = 1,
+        first: Int = 0,
+        background: bool = False,
+        turns: Turns = ALONE,
+    ) -> None:
         draw = partial(self.gnn.sample_many, graph, sampler, as_seed(rng))  # 4-6
         super().__init__(turns.drawing(draw), size=size, first=first, background=background)
 

@@ -1,17 +1,26 @@
 """Batches sampled ahead by threads, and delivered in order."""
 
+from __future__ import annotations
+
 import os
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from threadpoolctl import ThreadpoolController
 
 from refimpl import _check
 from refimpl._threads import in_background
+from refimpl.block import MFG
+from refimpl.graph import Graph
+from refimpl.hints import Fanouts, Int, Integers
 from refimpl.profiling import timed
 from refimpl.samplers.neighbor import many_arguments
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 MOST_WORKERS = 1024  # threads
 
@@ -53,17 +62,17 @@ class Prefetcher:
 
     def __init__(
         self,
-        graph,
-        batches,
-        fanouts,
+        graph: Graph,
+        batches: Sequence[Integers],
+        fanouts: Fanouts,
         *,
-        seed,
-        epoch,
-        workers=0,
-        window=4,
-        mode="layered",
-        numbers=None,
-    ):
+        seed: Int,
+        epoch: Int,
+        workers: Int = 0,
+        window: Int = 4,
+        mode: Literal["layered", "shared"] = "layered",
+        numbers: Sequence[Int] | None = None,
+    ) -> None:
         self.batches, fanouts, name, _ = many_arguments(
             graph, batches, fanouts, seed, epoch, 0, mode
         )
@@ -81,10 +90,10 @@ class Prefetcher:
         self._executor: ThreadPoolExecutor | None = None
         self._process, self._unwanted = os.getpid(), bytearray(1)
 
-    def __iter__(self):
+    def __iter__(self) -> Self:
         return self
 
-    def __next__(self):
+    def __next__(self) -> tuple[int, MFG]:
         if self.next_out == len(self.numbers):
             self.close()
             raise StopIteration
@@ -128,7 +137,7 @@ class Prefetcher:
             task = partial(self._draw, self.batches[b], batch=b)
             self._begun.append(self._executor.submit(in_background, self._unwanted, task))
 
-    def close(self):
+    def close(self) -> None:
         """End the threads; may be called again.
 
         Compiled kernels end at once, the reference's once they have drawn what they draw.
@@ -139,10 +148,10 @@ class Prefetcher:
         if self._executor is not None and self._process == os.getpid():
             self._executor.shutdown(cancel_futures=True)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
 

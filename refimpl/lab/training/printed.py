@@ -1,5 +1,7 @@
 """What the papers print, where the project by default does what is right: a table of settings."""
 
+from __future__ import annotations
+
 import inspect
 from typing import Any, NamedTuple
 
@@ -97,7 +99,7 @@ def printed_choices(settings, given):
     return found
 
 
-def as_printed(config, dataset=None):
+def as_printed(config: TrainConfig, dataset: Dataset | None = None) -> TrainConfig:
     """Return a configuration with the papers' literal choices, where they are not the defaults.
 
     docs/as_printed.md lists them, with what of the papers each one is and the erratum that says why

@@ -1,11 +1,17 @@
 """Making a model of one's own known."""
 
+from __future__ import annotations
+
+from typing import TypeVar
+
 from refimpl.lab.training.config import METHODS, TrainConfig
 from refimpl.lab.training.models import MODELS, ModelSettings
 from refimpl.lab.training.settings import settings_of
 
+Model = TypeVar("Model", bound=ModelSettings)
 
-def register_layer(model):
+
+def register_layer(model: type[Model]) -> type[Model]:
     """Make a model known by its name to `TrainConfig`, and so to saved models; return it.
 
     May decorate the class. Not in the papers: how a layer of one's own is trained. The command

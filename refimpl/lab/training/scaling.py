@@ -1,13 +1,26 @@
 """Sizes of a sampler in proportion to a graph."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from refimpl import _check
-from refimpl.graph import undirected
+from refimpl.graph import Graph, undirected
+from refimpl.hints import Int
+from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.sampling import Sampler, parameters_of, sampler_kernel
 
 MOST_NODES, WALK_LENGTH = 8000, 2  # where nobody says otherwise
 
 
-def scaled_sampler(graph, name="pin_tile", *, parts=1, **options):
+def scaled_sampler(
+    graph: Graph,
+    name: str | Callable[..., NodeSample] = "pin_tile",
+    *,
+    parts: Int = 1,
+    **options: Any,
+) -> Sampler:
     """Return the Sampler `name`, its sizes in proportion to a small training graph.
 
     The budget n is a fifth of the nodes, at most 8000, where `options` has no other. From it

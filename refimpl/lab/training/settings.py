@@ -1,15 +1,19 @@
 """Settings that check themselves: each field says what it accepts and how a command line asks."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import inf, isinf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from refimpl import _check
+
+Check: TypeAlias = Callable[[str, Any], Any]
 
 MOST = 2**31 - 1
 DEEPEST = 4  # lists in lists in JSON: more than any setting has
@@ -49,7 +53,7 @@ class Setting:
         model files without it were saved for.
     """
 
-    check: Callable[[str, Any], Any]
+    check: Check
     help: str
     parse: Callable[[str], Any] = str
     metavar: str | None = None
@@ -70,22 +74,22 @@ class Settings:
 
     name: ClassVar[str] = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for one, setting in settings_of(type(self)).items():
             object.__setattr__(self, one, setting.check(one, getattr(self, one)))
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         """Whether both have the same class and settings; for classes with arrays among them."""
         names = settings_of(type(self))
         return type(self) is type(other) and all(
             np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         values = (getattr(self, name) for name in settings_of(type(self)))
         return hash((type(self), *(None if isinstance(v, np.ndarray) else v for v in values)))
 
-    def values(self):
+    def values(self) -> dict[str, Any]:
         """Return the settings by name, as JSON can hold them and `from_json` takes them.
 
         A sampler and a partition, which the command line does not ask for, stay as they are.
@@ -96,18 +100,35 @@ class Settings:
 PLAIN = Setting(check=lambda name, value: value, help="", flag="")  # of a field that has no other
 
 
-def settings_of(cls):
+def settings_of(cls: type) -> dict[str, Setting]:
     """Return the `Setting` of every field of a dataclass, by name, in order."""
     return {f.name: f.metadata.get("setting", PLAIN) for f in fields(cls)}
 
 
-def integer(default, help, low=1, high=MOST, *, metavar="COUNT", **more):
+def integer(
+    default: int | None,
+    help: str,
+    low: int = 1,
+    high: int = MOST,
+    *,
+    metavar: str = "COUNT",
+    **more: Any,
+) -> Any:
     """Make a field for an int in [low, high]; for None too where that is the default."""
     check = _or_none(default, lambda name, value: _check.integer(name, value, low, high))
     return _field(default, check, help, **{"parse": int, "metavar": metavar, **more})
 
 
-def real(default, help, low=0, high=inf, *, strict=False, metavar="NUMBER", **more):
+def real(
+    default: float | None,
+    help: str,
+    low: float = 0,
+    high: float = inf,
+    *,
+    strict: bool = False,
+    metavar: str = "NUMBER",
+    **more: Any,
+) -> Any:
     """Make a field for a float of at least (above, if strict) `low` and at most `high`, or None."""
 
     def number(name, value):
@@ -117,7 +138,7 @@ def real(default, help, low=0, high=inf, *, strict=False, metavar="NUMBER", **mo
     return _field(default, check, help, **{"parse": float, "metavar": metavar, **more})
 
 
-def switch(default, help, **more):
+def switch(default: bool, help: str, **more: Any) -> Any:
     """Make a field for True or False."""
 
     def check(name, value):
@@ -128,7 +149,7 @@ def switch(default, help, **more):
     return _field(default, check, help, bool, None, **more)
 
 
-def choice(default, help, choices, **more):
+def choice(default: str, help: str, choices: tuple[str, ...], **more: Any) -> Any:
     """Make a field for one of some words; a user may write "-" for "_"."""
 
     def check(name, value):
@@ -137,7 +158,15 @@ def choice(default, help, choices, **more):
     return _field(default, check, help, _underscored, None, choices=choices, **more)
 
 
-def integers(default, help, low=1, high=MOST, *, metavar="COUNT,..", **more):
+def integers(
+    default: tuple[int, ...] | None,
+    help: str,
+    low: int = 1,
+    high: int = MOST,
+    *,
+    metavar: str = "COUNT,..",
+    **more: Any,
+) -> Any:
     """Make a field for a tuple of ints in [low, high], or None."""
 
     def check(name, value):
@@ -150,17 +179,24 @@ def integers(default, help, low=1, high=MOST, *, metavar="COUNT,..", **more):
     return _field(default, check, help, parsed_integers, metavar, **more)
 
 
-def size(default, help, shown, low=0, **more):
+def size(default: int, help: str, shown: str, low: int = 0, **more: Any) -> Any:
     """Make a field for a number of bytes; a user may give it a unit. `shown` is the default."""
     return other(default, bytes_from(low), help, parsed_size, "SIZE", shown=shown, **more)
 
 
-def bytes_from(low):
+def bytes_from(low: int) -> Check:
     """Return the check of a number of bytes of at least `low`."""
     return lambda name, value: _check.integer(name, value, low, MOST_BYTES)
 
 
-def other(default, check, help, parse=str, metavar=None, **more):
+def other(
+    default: Any,
+    check: Check,
+    help: str,
+    parse: Callable[[str], Any] = str,
+    metavar: str | None = None,
+    **more: Any,
+) -> Any:
     """Make a field with a check and a parser of its own."""
     return _field(default, check, help, parse, metavar, **more)
 

@@ -1,11 +1,14 @@
 """What a run depends on and leaves: its state, its records, its result."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from refimpl._shown import short_repr
+from refimpl.lab.hints import Weights
 
 
 class EpochRecord(NamedTuple):
@@ -77,18 +80,18 @@ class TrainState:
         state from a checkpoint, what its ``state_dict()`` gave.
     """
 
-    weights: dict[str, np.ndarray]
-    m: dict[str, np.ndarray]
-    v: dict[str, np.ndarray]
-    best_weights: dict[str, np.ndarray]
+    weights: Weights
+    m: Weights
+    v: Weights
+    best_weights: Weights
     best_val_f1: float = -1.0
     best_epoch: int = 0
     iterations: int = 0  # V1:2
     history: list[EpochRecord] = field(default_factory=list)
-    loads: list[dict] = field(default_factory=list)  # rows loaded and saved in each epoch
+    loads: list[dict[str, int]] = field(default_factory=list)  # rows loaded and saved in each epoch
     cache: Any = None  # of embeddings; in a state from a checkpoint, what its state_dict() gave
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return short_repr(self)
 
 
@@ -113,7 +116,7 @@ class TrainResult(NamedTuple):
         Where another run can go on.
     """
 
-    weights: dict[str, np.ndarray]
+    weights: Weights
     val_f1: float | None
     test_f1: float | None
     best_epoch: int
@@ -121,7 +124,7 @@ class TrainResult(NamedTuple):
     history: list[EpochRecord]
     state: TrainState
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return short_repr(self)
 
 

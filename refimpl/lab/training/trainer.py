@@ -1,33 +1,43 @@
 """The training loop, over the iterations of any method."""
 
+from __future__ import annotations
+
 import math
 import warnings
+from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from refimpl._threads import one_blas_thread
-from refimpl.hints import bound
+from refimpl.hints import Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.local import LocalIterations
 from refimpl.lab.distributed.messages import check_alike
 from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.distributed.team import Team
+from refimpl.lab.hints import Comm, Weights
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.evaluation import Evaluation
+from refimpl.lab.training.methods.base import Step
 from refimpl.lab.training.run import Run
 from refimpl.lab.training.stack import Stack
 from refimpl.lab.training.state import (
     EpochRecord,
     TrainResult,
+    TrainState,
     check_state,
     copied,
     first_state,
 )
 from refimpl.metrics import decide, f1_micro
 from refimpl.profiling import PARTS, Meter
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Trainer:
@@ -60,7 +70,15 @@ class Trainer:
         Rows loaded in this epoch so far, if the method counts them.
     """
 
-    def __init__(self, gnn, dataset, config, state=None, features=None, comm=None):
+    def __init__(
+        self,
+        gnn: ModuleType,
+        dataset: Dataset,
+        config: TrainConfig,
+        state: TrainState | None = None,
+        features: Table | FeatureParts | None = None,
+        comm: Comm | None = None,
+    ) -> None:
         for name, value, kind in (("dataset", dataset, Dataset), ("config", config, TrainConfig)):
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
@@ -97,18 +115,18 @@ class Trainer:
         self.evaluation: Any = None
         self.closed = False
 
-    def close(self):
+    def close(self) -> None:
         """End the threads that sample ahead, if there are any; no step can follow."""
         self.closed = True
         self.iterations.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def step(self):
+    def step(self) -> Step:
         """Do one iteration; return its `Step`.
 
         The method goes forward and back on its next minibatch, or on that of each worker, then
@@ -131,7 +149,7 @@ class Trainer:
         self.run.worker = worker
         return self.iterations.iteration()
 
-    def update(self, gradients):
+    def update(self, gradients: Weights) -> None:
         """Let Adam move the weights, and count the iteration.
 
         JPDC'21 Algorithm 1; ``# n`` marks line n. Line 18 of VLDB'24 Algorithm 1 is here too.
@@ -151,7 +169,7 @@ class Trainer:
                 lr=self.config.lr,
             )
 
-    def epoch(self, after_step=None):
+    def epoch(self, after_step: Callable[[float], object] | None = None) -> None:
         """Do iterations until as many nodes were seen as an epoch has.
 
         These are the training nodes for methods that take batches of them, and all nodes of the
@@ -195,14 +213,14 @@ class Trainer:
         return record.val_loss is not None and record.val_loss < best
 
     @property
-    def done(self):
+    def done(self) -> bool:
         """Whether the last epoch is done, or none was better than the best for too long."""
         config, last = self.config, len(self.state.history)
         if config.patience is not None and last - self.state.best_epoch >= config.patience:
             return True
         return last >= config.epochs
 
-    def scores(self, weights, *parts):
+    def scores(self, weights: Weights, *parts: Integers) -> list[float | None]:
         """Return F1-micro on each array of nodes, None for none: one exact pass for these."""
         return [score for score, _ in self._judged(weights, parts)]
 
@@ -241,7 +259,7 @@ class Trainer:
             )
         return self.evaluation
 
-    def result(self):
+    def result(self) -> TrainResult:
         """Score the best weights on validation and test nodes."""
         state = self.state
         weights, best_epoch = state.best_weights, state.best_epoch
@@ -293,7 +311,15 @@ def check_features(features, dataset):
 
 
 @bound
-def make_trainer(gnn, dataset, config, state=None, *, features=None, comm=None):
+def make_trainer(
+    gnn: ModuleType,
+    dataset: Dataset,
+    config: TrainConfig,
+    state: TrainState | None = None,
+    *,
+    features: Table | FeatureParts | None = None,
+    comm: Comm | None = None,
+) -> Trainer:
     """Return one run over an implementation, to be taken an iteration or an epoch at a time.
 
     JPDC'21 Algorithm 1, or VLDB'24 Algorithm 1, opened up.
@@ -331,7 +357,16 @@ def make_trainer(gnn, dataset, config, state=None, *, features=None, comm=None):
 
 
 @bound
-def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None, comm=None):
+def train(
+    gnn: ModuleType,
+    dataset: Dataset,
+    config: TrainConfig,
+    *,
+    state: TrainState | None = None,
+    after_epoch: Callable[[TrainState], object] | None = None,
+    features: Table | FeatureParts | None = None,
+    comm: Comm | None = None,
+) -> TrainResult:
     """Train a model by minibatches; return the weights that do best on validation nodes.
 
     JPDC'21 Algorithm 8, of which ``# n`` marks line n; the method's ``iteration`` is what stands

@@ -1,5 +1,7 @@
 """Which minibatches of a run are whose: a step has one for each of its logical workers."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 

@@ -136,6 +136,7 @@ class Lab:
         )
 
     def _load(self, options):
+        assert self.data is not None  # of figures that have a data set
         with user_errors():
             return load_dataset(self.data, **options)
 

@@ -1,13 +1,19 @@
 """What a method is: its settings, and what starts its iterations."""
 
-from typing import Any, ClassVar, NamedTuple
+from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from refimpl import _check
+from refimpl.lab.hints import Weights
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.settings import MOST, Settings, choice, integer, other, switch
 from refimpl.samplers.neighbor import MODES
+
+if TYPE_CHECKING:
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.run import Run
 
 
 class Step(NamedTuple):
@@ -25,15 +31,29 @@ class Step(NamedTuple):
     """
 
     loss: float
-    gradients: dict[str, np.ndarray]
+    gradients: Weights
     nodes: int
     counts: LoadCounts | None = None
+
+
+class Iterations(Protocol):
+    """What `MethodSettings.start` returns."""
+
+    @property
+    def cache(self) -> Any:
+        """None, or what a checkpoint keeps, with ``state_dict`` and ``load_state_dict``."""
+
+    def iteration(self) -> Step:
+        """Go forward and back on the next minibatch."""
+
+    def close(self) -> None:
+        """End the threads that there may be."""
 
 
 class MethodSettings(Settings):
     """A base for the settings of a method; its subclasses are frozen dataclasses.
 
-    Not in the papers. `start` returns an object with
+    Not in the papers. `start` returns `Iterations`: an object with
 
     - ``iteration()``, which goes forward and back on the next minibatch and returns a `Step`;
     - ``close()``, which ends the threads that it may have;
@@ -49,14 +69,14 @@ class MethodSettings(Settings):
     in_parts: ClassVar[bool] = False  # whether a worker may have a part of the graph of its own
     sees_all: ClassVar[bool] = False  # whether an epoch is about all nodes, not the roots alone
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
 
-    def fitted(self, config, dataset):
+    def fitted(self, config: TrainConfig, dataset: Dataset) -> MethodSettings:
         """Return these settings with what `config` and the `dataset` decide filled in."""
         return self
 
-    def start(self, run) -> Any:
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of `run`, a `Run`."""
         raise TypeError(f"{type(self).__name__} must have a method start")
 
@@ -70,7 +90,7 @@ def only(config, *names):
         )
 
 
-def pool_size():
+def pool_size() -> Any:
     """Make the field `pool`."""
     return integer(
         4,
@@ -79,7 +99,7 @@ def pool_size():
     )
 
 
-def background():
+def background() -> Any:
     """Make the field `background`."""
     return switch(
         False,
@@ -88,7 +108,7 @@ def background():
     )
 
 
-def workers():
+def workers() -> Any:
     """Make the field `workers`."""
     return integer(
         0,
@@ -99,12 +119,12 @@ def workers():
     )
 
 
-def batch_size():
+def batch_size() -> Any:
     """Make the field `batch_size`."""
     return integer(512, "nodes in a batch")
 
 
-def fanouts(shown):
+def fanouts(shown: str) -> Any:
     """Make the field `fanouts`; `shown` is the default, as the user writes it."""
     return other(
         None,
@@ -118,12 +138,12 @@ def fanouts(shown):
     )
 
 
-def sample_mode():
+def sample_mode() -> Any:
     """Make the field `sample_mode`."""
     return choice("layered", "draw a node's neighbours anew for each layer, or once for all", MODES)
 
 
-def fanout_order():
+def fanout_order() -> Any:
     """Make the field `fanout_order`."""
     return choice(
         "roots_first",

@@ -1,16 +1,23 @@
 """Cluster-GCN: minibatches that are a few clusters of the training graph each."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import MethodSettings
+from refimpl.lab.training.methods.base import Iterations, MethodSettings
 from refimpl.lab.training.pool import Pool, one_by_one
 from refimpl.lab.training.settings import integer
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key
+
+if TYPE_CHECKING:
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class ClusterGcn(MethodSettings):
     pool: int = base.pool_size()
     background: bool = base.background()
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError if a minibatch has more clusters than there are."""
         if self.clusters_per_batch > self.clusters:
             raise ValueError(
@@ -43,7 +50,7 @@ class ClusterGcn(MethodSettings):
                 f"got {self.clusters_per_batch}"
             )
 
-    def fitted(self, config, dataset):
+    def fitted(self, config: TrainConfig, dataset: Dataset) -> ClusterGcn:
         """Return these settings if the graph that is trained on has as many nodes as clusters."""
         n = dataset.train_graph.n
         if self.clusters > n:
@@ -53,7 +60,7 @@ class ClusterGcn(MethodSettings):
             )
         return self
 
-    def start(self, run):
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         return ClusterIterations(run)
 

@@ -4,19 +4,28 @@ Chen, Ma and Xiao 2018, "FastGCN: Fast Learning with Graph Convolutional Network
 Sampling".
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from refimpl.hints import Integers
+from refimpl.lab.hints import Kept
 from refimpl.lab.training.batches import DrawnLayers
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import MethodSettings
+from refimpl.lab.training.methods.base import Iterations, MethodSettings
 from refimpl.lab.training.settings import integers
+
+if TYPE_CHECKING:
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.run import Run
 
 LAYER_SIZE = 512  # where nobody says otherwise
 
 
-def layer_sizes():
+def layer_sizes() -> Any:
     """Make the field `layer_sizes`."""
     return integers(
         None,
@@ -46,19 +55,19 @@ class FastGcn(MethodSettings):
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    layer_sizes: tuple[int, ...] | None = layer_sizes()
+    layer_sizes: Kept[tuple[int, ...] | None, Integers | None] = layer_sizes()
     pool: int = base.pool_size()
     background: bool = base.background()
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn")
 
-    def fitted(self, config, dataset):
+    def fitted(self, config: TrainConfig, dataset: Dataset) -> FastGcn:
         """Return these settings with what depends on the model filled in."""
         return replace(self, layer_sizes=fitted_sizes(self, config))
 
-    def start(self, run):
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         P = run.stack.adjacency(run.graph, dtype=run.dtype)
         law = run.gnn.samplers.importance_law(P.graph, P.data)

@@ -1,21 +1,25 @@
 """FreshGNN: training on sampled neighbours, with embeddings of earlier iterations (VLDB'24)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from numbers import Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import Fanouts, Integers
 from refimpl.history.policy import CONTROLS
 from refimpl.history.ring import HEADERS, OVERFLOWS
 from refimpl.history.validity import STALENESS
+from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.batches import message_flow_graphs
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.settings import (
     MOST,
     choice,
@@ -29,6 +33,11 @@ from refimpl.lab.training.settings import (
 from refimpl.lab.training.worker_caches import kept_caches, state_of
 from refimpl.profiling import timed
 from refimpl.streams import WORKER, key
+
+if TYPE_CHECKING:
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.run import Run
 
 FANOUTS = (20, 15, 10)  # FreshGNN section 7.1
 RANK_BASES = ("all", "new")
@@ -109,9 +118,9 @@ class Fresh(MethodSettings):
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    fanouts: tuple | None = base.fanouts("20,15,10,10,..")
-    fanout_order: str = base.fanout_order()
-    sample_mode: str = base.sample_mode()
+    fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("20,15,10,10,..")
+    fanout_order: Literal["roots_first", "code"] = base.fanout_order()
+    sample_mode: Literal["layered", "shared"] = base.sample_mode()
     workers: int = base.workers()
     p_grad: float = real(  # V1:1 E-V3: the share that is admitted
         0.9,
@@ -134,40 +143,40 @@ class Fresh(MethodSettings):
         "bytes for cached embeddings and features together, as 65536, 256MB or 1GiB",
         "256MiB",
     )
-    hotness: str = choice(
+    hotness: Literal["none", "degree", "pagerank", "profile"] = choice(
         "degree",
         "which nodes' features are cached at the start: those with most neighbours, with the "
         "highest reverse PageRank, those that a trial run of the sampling loads most often, or "
         "none",
         HOTNESS,
     )
-    header: str = choice(
+    header: Literal["continue", "cycle"] = choice(
         "continue",
         "an embedding goes to the next slot of the buffer that is free (continue), or to one slot "
         "after the other, from the first again every t-stale iterations, free or not (cycle), as "
         "printed",
         HEADERS,
     )
-    overflow: str = choice(
+    overflow: Literal["wrap", "drop"] = choice(
         "wrap",
         "an embedding that does not fit into the buffer replaces the one the header is at (wrap), "
         "or is not cached (drop)",
         OVERFLOWS,
         flag="buffer_overflow",
     )
-    control: str = choice(
+    control: Literal["gradient", "random", "anti"] = choice(
         "gradient",
         "cache embeddings by their gradients, at random, or those with the largest gradients, to "
         "see what the gradients are worth",
         CONTROLS,
     )
-    cache_layers: tuple[int, ...] | None = integers(
+    cache_layers: Kept[tuple[int, ...] | None, Integers | None] = integers(
         None, "layers whose embeddings are cached", metavar="LAYER,..", shown="all but the last"
     )
     lookup_roots: bool = switch(
         True, "never read the embeddings of a batch's own nodes from the cache"
     )
-    rank_base: str = choice(
+    rank_base: Literal["all", "new"] = choice(
         "all", "p-grad is a share of all live rows, or of the new ones", RANK_BASES
     )
     gradient_evict: bool = switch(
@@ -175,7 +184,7 @@ class Fresh(MethodSettings):
         "leave an embedding in the cache when its gradient has become large, as the public code "
         "does",
     )
-    staleness: str = choice(
+    staleness: Literal["stamp", "header_only"] = choice(
         "stamp",
         "an embedding has a stamp that says how old it is, or lasts until the next cycle of the "
         "buffer overwrites it, as in the public code",
@@ -187,7 +196,7 @@ class Fresh(MethodSettings):
         "take the place of; with hotness profile only",
     )
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless these settings fit the model and what all methods have."""
         base.check_one_hop(config)
         base.check_fanouts(self, config)
@@ -201,7 +210,7 @@ class Fresh(MethodSettings):
         if self.performance and self.hotness != "profile":
             raise ValueError('performance must be False where hotness is not "profile"')
 
-    def fitted(self, config, dataset):
+    def fitted(self, config: TrainConfig, dataset: Dataset) -> Fresh:
         """Return these settings with what depends on the model and the data set filled in."""
         layers = self.cache_layers
         layers = tuple(range(1, config.layers)) if layers is None else tuple(sorted(layers))
@@ -216,7 +225,7 @@ class Fresh(MethodSettings):
             cache_layers=layers,
         )
 
-    def start(self, run):
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         return FreshIterations(run)
 

@@ -1,12 +1,17 @@
 """Full-batch training: the whole training graph in every iteration, a baseline."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from refimpl.lab.training.methods.base import MethodSettings
+from refimpl.lab.training.methods.base import Iterations, MethodSettings
 from refimpl.profiling import timed
+
+if TYPE_CHECKING:
+    from refimpl.lab.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,7 @@ class FullBatch(MethodSettings):
     sees_all: ClassVar[bool] = True
     epochs: ClassVar[int] = 200  # of one step
 
-    def start(self, run):
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         return FullIterations(run)
 

@@ -4,20 +4,28 @@ Fey, Lenssen, Weichert and Leskovec 2021, "GNNAutoScale: Scalable and Expressive
 Networks via Historical Embeddings".
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from itertools import count
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import Integers, Positions
+from refimpl.lab.hints import Kept
 from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
 from refimpl.lab.training.histories import histories_of, history_counts, neighborhood
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.settings import other
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key
+
+if TYPE_CHECKING:
+    from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.run import Run
 
 
 def checked_partition(name, value):
@@ -51,13 +59,15 @@ class Gas(MethodSettings):
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    partition: np.ndarray | None = other(None, checked_partition, "clusters", flag="")
+    partition: Kept[Positions | None, Integers | None] = other(
+        None, checked_partition, "clusters", flag=""
+    )
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn", "gat")
 
-    def start(self, run):
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         return GasIterations(run)
 

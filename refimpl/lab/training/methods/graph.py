@@ -1,15 +1,22 @@
 """Training on sampled subgraphs: the method of both graph-sampling papers."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import MethodSettings
+from refimpl.lab.training.methods.base import Iterations, MethodSettings
 from refimpl.lab.training.scaling import scaled_sampler
 from refimpl.lab.training.settings import other, real, switch
 from refimpl.profiling import timed
 from refimpl.samplers.sampling import Sampler
+
+if TYPE_CHECKING:
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.run import Run
 
 COVERAGE = 50.0  # where nobody says otherwise
 
@@ -60,7 +67,7 @@ class SampledGraph(MethodSettings):
     pool: int = base.pool_size()
     background: bool = base.background()
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
         if self.normalize:
             if config.model.name not in ("sage", "mlp"):
@@ -68,13 +75,13 @@ class SampledGraph(MethodSettings):
         elif self.coverage != COVERAGE:
             raise ValueError(f"coverage must be {COVERAGE} where normalize is False")
 
-    def fitted(self, config, dataset):
+    def fitted(self, config: TrainConfig, dataset: Dataset) -> SampledGraph:
         """Return these settings with a sampler."""
         parts = config.parts
         sampler = self.sampler or scaled_sampler(dataset.train_graph, parts=parts)
         return replace(self, sampler=sampler)
 
-    def start(self, run):
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         return GraphIterations(run)
 

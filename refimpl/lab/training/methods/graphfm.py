@@ -4,18 +4,26 @@ Yu, Wang, Wang, Liu, Gui, Li and Ji 2022, "GraphFM: Improving Large-Scale GNN Tr
 Momentum": the variant for out-of-batch nodes (GraphFM-OB).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from refimpl.block import Block
+from refimpl.hints import Integers, Positions
+from refimpl.lab.hints import Kept
 from refimpl.lab.training.histories import histories_of, history_counts, neighborhood
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.methods.gas import checked_partition, cluster_batches
 from refimpl.lab.training.settings import other, real
 from refimpl.profiling import timed
+
+if TYPE_CHECKING:
+    from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.run import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +51,16 @@ class GraphFm(MethodSettings):
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    partition: np.ndarray | None = other(None, checked_partition, "clusters", flag="")
+    partition: Kept[Positions | None, Integers | None] = other(
+        None, checked_partition, "clusters", flag=""
+    )
     beta: float = real(0.5, "momentum of histories outside the batch", high=1, metavar="SHARE")
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn", "gat")
 
-    def start(self, run):
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         return GraphFmIterations(run)
 

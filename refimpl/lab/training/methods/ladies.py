@@ -4,13 +4,22 @@ Zou, Hu, Wang, Jiang, Sun and Gu 2019, "Layer-Dependent Importance Sampling for 
 Large Graph Convolutional Networks".
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from refimpl.hints import Integers
+from refimpl.lab.hints import Kept
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import MethodSettings
+from refimpl.lab.training.methods.base import Iterations, MethodSettings
 from refimpl.lab.training.methods.fastgcn import fitted_sizes, importance_iterations, layer_sizes
+
+if TYPE_CHECKING:
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -30,19 +39,19 @@ class Ladies(MethodSettings):
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    layer_sizes: tuple[int, ...] | None = layer_sizes()
+    layer_sizes: Kept[tuple[int, ...] | None, Integers | None] = layer_sizes()
     pool: int = base.pool_size()
     background: bool = base.background()
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn")
 
-    def fitted(self, config, dataset):
+    def fitted(self, config: TrainConfig, dataset: Dataset) -> Ladies:
         """Return these settings with what depends on the model filled in."""
         return replace(self, layer_sizes=fitted_sizes(self, config))
 
-    def start(self, run):
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         P = run.stack.adjacency(run.graph, dtype=run.dtype)
         sample = partial(run.gnn.samplers.ladies_sample, P.graph, P.data)

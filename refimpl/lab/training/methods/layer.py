@@ -1,12 +1,21 @@
 """Layer sampling as GraphSAGE does it: the baseline of JPDC'21 section 7.7."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from refimpl.hints import Fanouts
+from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.batches import DrawnLayers
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import MethodSettings
+from refimpl.lab.training.methods.base import Iterations, MethodSettings
+
+if TYPE_CHECKING:
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.run import Run
 
 FANOUTS = (25, 10)  # JPDC'21 section 7.7
 
@@ -36,20 +45,20 @@ class LayerSampling(MethodSettings):
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    fanouts: tuple | None = base.fanouts("25,10,10,..")
-    fanout_order: str = base.fanout_order()
+    fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("25,10,10,..")
+    fanout_order: Literal["roots_first", "code"] = base.fanout_order()
     pool: int = base.pool_size()
     background: bool = base.background()
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
         base.check_fanouts(self, config)
 
-    def fitted(self, config, dataset):
+    def fitted(self, config: TrainConfig, dataset: Dataset) -> LayerSampling:
         """Return these settings with what depends on the model filled in."""
         return replace(self, fanouts=base.fitted_fanouts(self, config.reach, FANOUTS))
 
-    def start(self, run):
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         return DrawnLayers(run, partial(sampled_batch, run, base.hop_fanouts(self)))
 

@@ -1,13 +1,22 @@
 """Neighbour sampling: FreshGNN without its cache, the baseline."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from refimpl.hints import Fanouts
+from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.batches import message_flow_graphs
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.methods.fresh import FANOUTS
+
+if TYPE_CHECKING:
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -26,21 +35,21 @@ class Neighbor(MethodSettings):
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    fanouts: tuple | None = base.fanouts("20,15,10,10,..")
-    fanout_order: str = base.fanout_order()
-    sample_mode: str = base.sample_mode()
+    fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("20,15,10,10,..")
+    fanout_order: Literal["roots_first", "code"] = base.fanout_order()
+    sample_mode: Literal["layered", "shared"] = base.sample_mode()
     workers: int = base.workers()
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
         base.check_one_hop(config)
         base.check_fanouts(self, config)
 
-    def fitted(self, config, dataset):
+    def fitted(self, config: TrainConfig, dataset: Dataset) -> Neighbor:
         """Return these settings with what depends on the model filled in."""
         return replace(self, fanouts=base.fitted_fanouts(self, config.reach, FANOUTS))
 
-    def start(self, run):
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         return NeighborIterations(run)
 

@@ -4,18 +4,27 @@ Chen, Zhu and Song 2018, "Stochastic Training of Graph Convolutional Networks wi
 Reduction".
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
+from refimpl.hints import Fanouts
+from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.batches import message_flow_graphs
 from refimpl.lab.training.histories import histories_of, history_counts, rows_of
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.profiling import timed
+
+if TYPE_CHECKING:
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.run import Run
 
 FANOUTS = (2,)  # "only two neighbors per node"
 
@@ -44,20 +53,20 @@ class VrGcn(MethodSettings):
     sample_mode: ClassVar[str] = "layered"
 
     batch_size: int = base.batch_size()
-    fanouts: tuple | None = base.fanouts("2,2,..")
-    fanout_order: str = base.fanout_order()
+    fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("2,2,..")
+    fanout_order: Literal["roots_first", "code"] = base.fanout_order()
     workers: int = base.workers()
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
         base.only(config, "sage", "gcn")
         base.check_fanouts(self, config)
 
-    def fitted(self, config, dataset):
+    def fitted(self, config: TrainConfig, dataset: Dataset) -> VrGcn:
         """Return these settings with what depends on the model filled in."""
         return replace(self, fanouts=base.fitted_fanouts(self, config.reach - 1, FANOUTS))
 
-    def start(self, run):
+    def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         return VrGcnIterations(run)
 

@@ -1,7 +1,10 @@
 """What a model is: its settings, its layers, and the matrix that they aggregate with."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -9,7 +12,30 @@ from refimpl.lab.training.complete import matrix_of
 from refimpl.lab.training.settings import Settings
 from refimpl.scheduling import ProductOrders
 
+if TYPE_CHECKING:
+    from refimpl.block import Block
+    from refimpl.graph import Graph
+    from refimpl.hints import FloatDtype, Ids
+    from refimpl.lab.training.complete import CompleteRows
+    from refimpl.lab.training.config import TrainConfig
+
 PIECE = 2**18  # bytes of rows on which one operation follows another
+
+
+class Layer(Protocol):
+    """What a model's method `layer` returns: see `ModelSettings`."""
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The weights' shapes by short name."""
+
+    def forward(self, W: dict[str, Any], A: Any, X: Any, /) -> tuple[Any, Any]:
+        """Return the output, and what `backward` needs of the pass."""
+
+    def backward(
+        self, W: dict[str, Any], A: Any, X: Any, needed: Any, G_out: Any, /
+    ) -> tuple[dict[str, Any], Any]:
+        """Return the gradients of the weights by name, and that of X."""
 
 
 class ModelSettings(Settings):
@@ -36,18 +62,22 @@ class ModelSettings(Settings):
     """
 
     title: ClassVar[str] = ""  # for people
-    matrix: ClassVar[str | None] = None  # "row", "sym", "loop"; None: no graph at all
+    matrix: ClassVar[Any] = None  # "row", "sym", "loop"; None: no graph at all
     lr: ClassVar[float] = 0.01  # Adam's, where nobody says otherwise
     hops_a_layer: Any = 1  # how many hops away a layer looks
 
-    def layer(self, gnn, config, f_in, f_out, first):
+    def layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+    ) -> Layer:
         """Return one layer over `gnn`, from width `f_in` to `f_out`, for a TrainConfig `config`.
 
         The input of the `first` one needs no gradient.
         """
         raise TypeError(f"{type(self).__name__} must have a method layer")
 
-    def last_layer(self, gnn, config, f_in, classes, first):
+    def last_layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+    ) -> Layer:
         """Return the last layer where it is the classifier: without a ReLU.
 
         As `layer`, from width `f_in` to the number of `classes`, for a TrainConfig `config`; the
@@ -56,17 +86,19 @@ class ModelSettings(Settings):
         """
         raise TypeError(f"{type(self).__name__} must have a method last_layer")
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
 
-    def fitted(self, graph):
+    def fitted(self, graph: Graph) -> ModelSettings:
         """Return these settings with what depends on `graph`, for training, filled in."""
         return self
 
-    def check_graph(self, graph):
+    def check_graph(self, graph: Graph) -> None:
         """Raise unless the model can work on `graph`."""
 
-    def adjacency(self, gnn, graph, transpose_perm, dtype):
+    def adjacency(
+        self, gnn: ModuleType, graph: Graph, transpose_perm: Ids | None, dtype: FloatDtype
+    ) -> Any:
         """Return what a hop aggregates with on a whole `graph`, of float type `dtype`.
 
         `transpose_perm` is its transpose's permutation; None where there is no backward pass.
@@ -78,7 +110,9 @@ class ModelSettings(Settings):
         whole = {"sym": gnn.adjacency.sym_norm, "loop": gnn.adjacency.loop_norm}[self.matrix]
         return whole(graph, dtype=dtype)
 
-    def block_operand(self, gnn, block, sources, graph, dtype):
+    def block_operand(
+        self, gnn: ModuleType, block: Block, sources: Ids, graph: Graph, dtype: FloatDtype
+    ) -> Any:
         """Return what a hop aggregates with on a `block` of `graph`, whose nodes are `sources`.
 
         `dtype` is the float type.
@@ -86,7 +120,7 @@ class ModelSettings(Settings):
         degrees = graph.degrees(sources) if self.matrix == "sym" else None
         return gnn.adjacency.block_norm(self.matrix, block, degrees, dtype=dtype)
 
-    def complete_operand(self, gnn, rows, dtype):
+    def complete_operand(self, gnn: ModuleType, rows: CompleteRows, dtype: FloatDtype) -> Any:
         """Return what a hop aggregates with in an exact pass, on some rows of a whole graph.
 
         `rows` is a CompleteRows, `dtype` the float type. The values are those of `adjacency`; none
@@ -97,7 +131,7 @@ class ModelSettings(Settings):
             return matrix_of(self.matrix, rows, dtype)
         return self.block_operand(gnn, rows.block, rows.nodes, rows.graph, dtype)
 
-    def whole_operand(self, gnn, graph, dtype):
+    def whole_operand(self, gnn: ModuleType, graph: Graph, dtype: FloatDtype) -> Any:
         """Return `complete_operand` of all rows of a graph in their order: its own matrix.
 
         `dtype` is the float type. None for a model that has one of `block_operand` or
@@ -108,7 +142,7 @@ class ModelSettings(Settings):
             return None
         return self.adjacency(gnn, graph, None, dtype)
 
-    def operand(self, hops):
+    def operand(self, hops: tuple[Any, ...]) -> Any:
         """Return a layer's operand, made of what each of its `hops` aggregates with."""
         return hops[0] if self.hops_a_layer else None
 

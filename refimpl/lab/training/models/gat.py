@@ -1,12 +1,18 @@
 """GAT."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from refimpl import _check
-from refimpl.lab.training.models.base import ModelSettings, Stage, bias_shape, by_name
+from refimpl.lab.training.models.base import Layer, ModelSettings, Stage, bias_shape, by_name
 from refimpl.lab.training.settings import choice, integer, other
 from refimpl.layers.gat import NORMS
+
+if TYPE_CHECKING:
+    from refimpl.lab.training.config import TrainConfig
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Gat(ModelSettings):
     lr: ClassVar[float] = 0.003
 
     heads: int = integer(1, "attention heads of a layer")
-    attention: str = choice(
+    attention: Literal["softmax", "row", "none"] = choice(
         "softmax",
         "scale the scores of a node's neighbours by softmax, by their number (row), or not at all",
         NORMS,
@@ -46,18 +52,22 @@ class Gat(ModelSettings):
         "RATE",
     )
 
-    def check(self, config):
+    def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless the heads share the width of a layer."""
         if config.hidden % self.heads:
             raise ValueError(
                 f"hidden must be a multiple of heads ({self.heads}), got {config.hidden}"
             )
 
-    def layer(self, gnn, config, f_in, f_out, first):
+    def layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+    ) -> Layer:
         """Return one layer."""
         return GatLayer(gnn, config, f_in, f_out, first, self)
 
-    def last_layer(self, gnn, config, f_in, classes, first):
+    def last_layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+    ) -> Layer:
         """Return the layer that is the classifier."""
         return GatLayer(gnn, config, f_in, classes, first, replace(self, heads=1), relu=False)
 

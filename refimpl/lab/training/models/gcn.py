@@ -1,9 +1,13 @@
 """GCN."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar
 
 from refimpl.lab.training.models.base import (
+    Layer,
     ModelSettings,
     bias_shape,
     by_name,
@@ -11,6 +15,9 @@ from refimpl.lab.training.models.base import (
     product_first,
 )
 from refimpl.scheduling import chain_order
+
+if TYPE_CHECKING:
+    from refimpl.lab.training.config import TrainConfig
 
 
 @dataclass(frozen=True)
@@ -21,11 +28,15 @@ class Gcn(ModelSettings):
     title: ClassVar[str] = "GCN"
     matrix: ClassVar[str] = "sym"
 
-    def layer(self, gnn, config, f_in, f_out, first):
+    def layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+    ) -> Layer:
         """Return one layer."""
         return GcnLayer(gnn, config, f_in, f_out, first)
 
-    def last_layer(self, gnn, config, f_in, classes, first):
+    def last_layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+    ) -> Layer:
         """Return the layer that is the classifier."""
         return GcnLayer(gnn, config, f_in, classes, first, relu=False)
 

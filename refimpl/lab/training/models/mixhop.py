@@ -1,13 +1,19 @@
 """MixHop."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from refimpl.lab.training.models.base import ModelSettings, bias_shape, product_first
+from refimpl.lab.training.models.base import Layer, ModelSettings, bias_shape, product_first
 from refimpl.lab.training.settings import integer
 from refimpl.scheduling import mixhop_depth
+
+if TYPE_CHECKING:
+    from refimpl.lab.training.config import TrainConfig
 
 MOST_HOPS = 1000
 
@@ -35,15 +41,17 @@ class MixHop(ModelSettings):
     )
 
     @property
-    def hops_a_layer(self):
+    def hops_a_layer(self) -> int:
         """How many hops away a layer looks: K."""
         return self.hops
 
-    def operand(self, hops):
+    def operand(self, hops: tuple[Any, ...]) -> Any:
         """Return what each hop of a layer aggregates with."""
         return hops
 
-    def layer(self, gnn, config, f_in, f_out, first):
+    def layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+    ) -> Layer:
         """Return one layer."""
         return MixHopLayer(gnn, config, f_in, f_out, first, self.hops)
 

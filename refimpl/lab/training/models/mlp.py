@@ -1,9 +1,15 @@
 """Layers that do not look at the graph: a control, and the classifier of every model."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from __future__ import annotations
 
-from refimpl.lab.training.models.base import ModelSettings, Stage, bias_shape, by_name
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar
+
+from refimpl.lab.training.models.base import Layer, ModelSettings, Stage, bias_shape, by_name
+
+if TYPE_CHECKING:
+    from refimpl.lab.training.config import TrainConfig
 
 
 @dataclass(frozen=True)
@@ -14,11 +20,15 @@ class Mlp(ModelSettings):
     title: ClassVar[str] = "MLP"
     hops_a_layer = 0
 
-    def layer(self, gnn, config, f_in, f_out, first):
+    def layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+    ) -> Layer:
         """Return one layer."""
         return DenseLayer(gnn, config, f_in, f_out, first)
 
-    def last_layer(self, gnn, config, f_in, classes, first):
+    def last_layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+    ) -> Layer:
         """Return the layer that is the classifier."""
         return DenseLayer(gnn, config, f_in, classes, first, relu=False)
 

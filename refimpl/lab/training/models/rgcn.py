@@ -1,20 +1,29 @@
 """R-GCN, for typed graphs."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from refimpl.adjacency import Adjacency
 from refimpl.lab.training.complete import mean_of
-from refimpl.lab.training.models.base import ModelSettings, bias_shape
+from refimpl.lab.training.models.base import Layer, ModelSettings, bias_shape
 from refimpl.lab.training.settings import integer
 from refimpl.typed import MOST_TYPES, TypedGraph, relation_blocks
+
+if TYPE_CHECKING:
+    from refimpl.block import Block
+    from refimpl.graph import Graph
+    from refimpl.hints import FloatDtype, Ids
+    from refimpl.lab.training.config import TrainConfig
 
 ALL = -1
 
 
-def types_or_all(text):
+def types_or_all(text: str) -> int:
     """Return a number, or `ALL` for "all"."""
     return ALL if text == "all" else int(text)
 
@@ -58,7 +67,7 @@ class Rgcn(ModelSettings):
         parse=types_or_all,
     )
 
-    def fitted(self, graph):
+    def fitted(self, graph: Graph) -> Rgcn:
         """Return these settings with the relations and types of the training graph."""
         relations, types = self.relations, self.node_types
         if relations is None:
@@ -67,7 +76,7 @@ class Rgcn(ModelSettings):
             types = getattr(graph, "kinds", 0)
         return replace(self, relations=relations, node_types=types)
 
-    def check_graph(self, graph):
+    def check_graph(self, graph: Graph) -> None:
         """Raise unless the graph has the types that the model is for."""
         if not isinstance(graph, TypedGraph):
             raise TypeError(
@@ -83,16 +92,20 @@ class Rgcn(ModelSettings):
                 f"of nodes, got {self.node_types}"
             )
 
-    def adjacency(self, gnn, graph, transpose_perm, dtype):
+    def adjacency(
+        self, gnn: ModuleType, graph: Graph, transpose_perm: Ids | None, dtype: FloatDtype
+    ) -> Relations:
         """Return what a layer aggregates with on a whole graph."""
         self.check_graph(graph)
         return self._relations(gnn, graph, graph, None, dtype)
 
-    def block_operand(self, gnn, block, sources, graph, dtype):
+    def block_operand(
+        self, gnn: ModuleType, block: Block, sources: Ids, graph: Graph, dtype: FloatDtype
+    ) -> Relations:
         """Return what a layer aggregates with on a Block of `graph`."""
         return self._relations(gnn, block, graph, sources, dtype)
 
-    def complete_operand(self, gnn, rows, dtype):
+    def complete_operand(self, gnn: ModuleType, rows: Any, dtype: FloatDtype) -> Relations:
         """Return what a layer aggregates with on some `rows` of a whole graph, of type `dtype`."""
         graph, types = rows.graph, rows.graph.node_types
         blocks = relation_blocks(rows.block, graph.edge_types, graph.relations)
@@ -105,11 +118,15 @@ class Rgcn(ModelSettings):
         types = graph.node_types
         return Relations(norms, types if sources is None or types is None else types[sources])
 
-    def layer(self, gnn, config, f_in, f_out, first):
+    def layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+    ) -> Layer:
         """Return one layer, the first with projections where there are types of nodes."""
         return self._layer(gnn, config, f_in, f_out, first, True)
 
-    def last_layer(self, gnn, config, f_in, classes, first):
+    def last_layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+    ) -> Layer:
         """Return the layer that is the classifier."""
         return self._layer(gnn, config, f_in, classes, first, False)
 

@@ -1,9 +1,13 @@
 """GraphSAGE."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from refimpl.lab.training.models.base import (
+    Layer,
     ModelSettings,
     bias_shape,
     by_name,
@@ -13,6 +17,9 @@ from refimpl.lab.training.models.base import (
 from refimpl.lab.training.settings import choice
 from refimpl.layers.sage import CONCAT
 from refimpl.scheduling import chain_order
+
+if TYPE_CHECKING:
+    from refimpl.lab.training.config import TrainConfig
 
 
 @dataclass(frozen=True)
@@ -31,18 +38,22 @@ class Sage(ModelSettings):
     title: ClassVar[str] = "GraphSAGE"
     matrix: ClassVar[str] = "row"
 
-    concat: str = choice(
+    concat: Literal["neigh_first", "self_first", "sum"] = choice(
         "neigh_first",
         "which half of a layer's output comes first, the neighbours' or the node's own, or whether "
         "both are as wide as it is and are added",
         CONCAT,
     )
 
-    def layer(self, gnn, config, f_in, f_out, first):
+    def layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+    ) -> Layer:
         """Return one layer."""
         return SageLayer(gnn, config, f_in, f_out, first, self.concat)
 
-    def last_layer(self, gnn, config, f_in, classes, first):
+    def last_layer(
+        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+    ) -> Layer:
         """Return the layer that is the classifier."""
         return SageLayer(gnn, config, f_in, classes, first, "sum", relu=False)
 
