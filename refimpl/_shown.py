@@ -31,3 +31,8 @@ def short_repr(self):
     names = [one.name for one in fields(self) if one.repr] if is_dataclass(self) else self._fields
     parts = [f"{name}={shown(getattr(self, name))}" for name in names]
     return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def score(value):
+    """Return an F1 as people read it; "-" for that of no nodes."""
+    return "-" if value is None else f"{value:.4f}"

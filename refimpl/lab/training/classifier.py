@@ -76,7 +76,7 @@ class NodeClassifier:
         self.settings = {**self.settings, **settings}
         return self
 
-    def fit(self, graph, X, y, *, train=None, val=None):
+    def fit(self, graph, X, y, *, train=None, val=None, progress=True):
         """Train a model; return the classifier.
 
         Parameters
@@ -92,6 +92,8 @@ class NodeClassifier:
         val : (any,) integer array or (n,) bool array, optional
             Nodes whose score decides which epoch's weights are kept. Default: none, and those of
             the last epoch are.
+        progress : bool
+            As for the function `train` of the package.
 
         Returns
         -------
@@ -114,7 +116,7 @@ class NodeClassifier:
         data = Dataset(
             "nodes", graph, X, labels, **split, setting="transductive", classes=len(names)
         )
-        self.result_ = self.gnn.lab.training.train(data, config)
+        self.result_ = self.gnn.lab.training.train(data, config, progress=progress)
         self.model_ = TrainedModel.trained(data, config, self.result_.weights)
         self.classes_, self.n_features_in_ = names, data.features.shape[1]
         self.graph_, self.X_ = graph, data.features

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from refimpl import _check
 from refimpl._threads import one_blas_thread
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.local import LocalIterations
@@ -16,6 +17,7 @@ from refimpl.lab.distributed.team import Team
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.evaluation import Evaluation
+from refimpl.lab.training.progress import Progress
 from refimpl.lab.training.run import Run
 from refimpl.lab.training.stack import Stack
 from refimpl.lab.training.state import (
@@ -328,7 +330,17 @@ def make_trainer(gnn, dataset, config, state=None, *, features=None, comm=None):
     return Trainer(gnn, dataset, config, state, features, comm)
 
 
-def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None, comm=None):
+def train(
+    gnn,
+    dataset,
+    config,
+    *,
+    state=None,
+    after_epoch=None,
+    features=None,
+    comm=None,
+    progress=True,
+):
     """Train a model by minibatches; return the weights that do best on validation nodes.
 
     JPDC'21 Algorithm 8, of which ``# n`` marks line n; the method's ``iteration`` is what stands
@@ -351,6 +363,9 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None, 
         The ranks, each of which calls this with the same data, settings and state, and gets the
         same result (collective). ``config.workers_a_step`` is a multiple of their number.
         Default: one process does it all.
+    progress : bool
+        Show a bar with the loss and the score: in a notebook, or on stderr where that is a
+        terminal. Elsewhere nothing is shown.
 
     Returns
     -------
@@ -363,9 +378,14 @@ def train(gnn, dataset, config, *, state=None, after_epoch=None, features=None, 
     ImportError
         If `comm` is mpi4py's, and no MPI is there.
     """
-    with make_trainer(gnn, dataset, config, state, features=features, comm=comm) as trainer:
+    _check.switch("progress", progress)
+    with (
+        make_trainer(gnn, dataset, config, state, features=features, comm=comm) as trainer,
+        Progress(trainer, progress) as bar,
+    ):
         while not trainer.done:  # 2 J1:2 E-F8: a number of epochs
-            trainer.epoch()
+            trainer.epoch(bar.within_epoch)
+            bar.after_epoch()
             if after_epoch is not None:
                 after_epoch(trainer.state)
         return trainer.result()  # 15 J1:17
