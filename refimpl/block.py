@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from refimpl import _check
-from refimpl._shown import short_repr
 
 __all__ = ["Block", "MFG", "transpose_block"]
 
@@ -161,9 +160,6 @@ class MFG(NamedTuple):
 
     nodes: tuple
     blocks: tuple
-
-    def __repr__(self):
-        return short_repr(self)
 
 
 def transpose_block(block):

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl._shown import short_repr
 from refimpl.block import MFG, Block
 
 
@@ -32,9 +31,6 @@ class PruneResult(NamedTuple):
     comp: tuple
     ops: int
     touched_bytes: int
-
-    def __repr__(self):
-        return short_repr(self)
 
 
 def prune_mfg(mfg, hit, *, uses_self=True, layout="csr2"):

@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from refimpl._shown import showing
+
 
 class Communicator(Protocol):
     """What ranks that work together can do.
@@ -72,6 +74,8 @@ class MPIComm:
             ) from error
         self._MPI, self._comm = MPI, MPI.COMM_WORLD if comm is None else comm
         self.rank, self.size = self._comm.Get_rank(), self._comm.Get_size()
+
+    __repr__ = showing("rank", "size")
 
     def barrier(self):
         """Wait for every rank."""

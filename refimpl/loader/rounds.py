@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import showing
 
 MOST_DEVICES = 1024  # there is a route between any two
 MOST_LEVELS = 64
@@ -48,6 +49,8 @@ class Topology:
     devices: int
     links: tuple
     routes: dict = field(init=False)
+
+    __repr__ = showing("devices", "links")
 
     def __post_init__(self):
         devices = _check.integer("devices", self.devices, 1, MOST_DEVICES)

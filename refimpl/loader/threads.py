@@ -7,6 +7,7 @@ from collections import deque
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import showing
 from refimpl._threads import in_background
 
 
@@ -26,6 +27,8 @@ class SimComm:
     def __init__(self, rank, shared):
         self.rank, self.size = rank, len(shared.boxes)
         self._shared = shared
+
+    __repr__ = showing("rank", "size")
 
     @staticmethod
     def run(size, function):

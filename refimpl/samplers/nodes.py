@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl._shown import short_repr
 from refimpl.graph import Counters, undirected
 
 
@@ -27,9 +26,6 @@ class NodeSample(NamedTuple):
     popped: np.ndarray
     pushed: np.ndarray
     counters: Counters
-
-    def __repr__(self):
-        return short_repr(self)
 
 
 def node_sample(graph, nodes, popped, pushed, draws, **counts):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import showing
 from refimpl.loader.distributed import DistributedFeatures
 from refimpl.loader.mpi import as_communicator
 from refimpl.loader.rounds import Topology, pairwise_exchange, plan_rounds
@@ -69,6 +70,8 @@ class FeatureParts:
         self.fetching = Fetching()
         self._asked: deque[tuple] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-features")
+
+    __repr__ = showing("comm", "shape", "dtype", "rounds")
 
     @property
     def shape(self):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import line
 from refimpl.graph import Graph, as_graph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.training.config import config_from
@@ -42,7 +43,7 @@ class NodeClassifier:
         self.settings = settings
 
     def __repr__(self):
-        return f"NodeClassifier({', '.join(f'{k}={v!r}' for k, v in self.settings.items())})"
+        return line("NodeClassifier", self.settings)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "model_")

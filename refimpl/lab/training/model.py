@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import short_repr
 from refimpl.graph import undirected
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import real_matrix, scale
@@ -65,6 +66,8 @@ class TrainedModel:
     scaling: tuple[np.ndarray, np.ndarray] | str | None = field(default=None, repr=False)
     dataset: str = ""
     class_names: tuple[str, ...] | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self):
         for name in ("weights", "architecture"):

@@ -9,6 +9,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from refimpl import _check
+from refimpl._shown import showing
 from refimpl._threads import in_background
 from refimpl.lab.training.turns import ALONE
 from refimpl.profiling import timed
@@ -48,6 +49,8 @@ class Pool:
         self.closed = False
         self._worker = Worker() if background else None
         self._under_way: Future | None = None
+
+    __repr__ = showing("size", "next_q", "closed")
 
     def __iter__(self):
         return self

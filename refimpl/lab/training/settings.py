@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from math import inf, isinf
 from typing import Any, ClassVar
@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import line
 
 MOST = 2**31 - 1
 DEEPEST = 4  # lists in lists in JSON: more than any setting has
@@ -80,6 +81,17 @@ class Settings:
         return type(self) is type(other) and all(
             np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls.__repr__ = Settings.__repr__  # type: ignore[method-assign]  # not the dataclass's
+
+    def __repr__(self):  # what is not as it is by default
+        known = fields(self) if is_dataclass(self) else ()  # a base class has no fields
+        default = {one.name: one.default for one in known}
+        values = {name: getattr(self, name) for name in default}
+        kept = [name for name in values if np.array_equal(values[name], default[name])]
+        return line(type(self).__name__, {k: v for k, v in values.items() if k not in kept})
 
     def __hash__(self):
         values = (getattr(self, name) for name in settings_of(type(self)))

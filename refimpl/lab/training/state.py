@@ -121,9 +121,6 @@ class TrainResult(NamedTuple):
     history: list[EpochRecord]
     state: TrainState
 
-    def __repr__(self):
-        return short_repr(self)
-
 
 def first_state(stack, seed, dtype):
     """Return the TrainState of a run that has not begun."""

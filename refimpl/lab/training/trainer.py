@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import showing
 from refimpl._threads import one_blas_thread
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.local import LocalIterations
@@ -97,6 +98,8 @@ class Trainer:
         self.scored: tuple = ()  # the nodes that the evaluation is of
         self.evaluation: Any = None
         self.closed = False
+
+    __repr__ = showing("dataset", "config", "done", "closed")
 
     def close(self):
         """End the threads that sample ahead, if there are any; no step can follow."""
@@ -262,9 +265,10 @@ class Trainer:
 
 def what_is_run(gnn, dataset, config, state):
     """Return what all ranks of a run must have in common, as far as it is known at once."""
+    parts = config, config.model, config.method
     return {
         "implementation": gnn.__name__,
-        "configuration": repr(config),
+        "configuration": repr([(part.name, part.values()) for part in parts]),
         "data set": (dataset.graph.n, dataset.graph.e, len(dataset.roots), dataset.dtype.name),
         "state": (state.iterations, state.best_epoch, sorted(state.weights)),
     }
