@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from refimpl import _check
+from refimpl._html.objects import mfg_html
 
 __all__ = ["Block", "MFG", "transpose_block"]
 
@@ -160,6 +161,9 @@ class MFG(NamedTuple):
 
     nodes: tuple
     blocks: tuple
+
+    def _repr_html_(self):
+        return mfg_html(self)
 
 
 def transpose_block(block):

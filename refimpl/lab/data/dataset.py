@@ -7,6 +7,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl._foreign import column_of
+from refimpl._html.objects import dataset_html
 from refimpl._shown import short_repr
 from refimpl.graph import Graph, undirected
 from refimpl.lab.data.preparation import check_finite, induced
@@ -93,6 +94,9 @@ class Dataset(FromElsewhere):
 
     def __repr__(self):
         return short_repr(self)
+
+    def _repr_html_(self):
+        return dataset_html(self)
 
     def __post_init__(self):
         n = undirected(self.graph).n

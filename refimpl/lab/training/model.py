@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from refimpl import _check
+from refimpl._html.objects import model_html
 from refimpl._shown import short_repr
 from refimpl.graph import undirected
 from refimpl.lab.data.dataset import Dataset
@@ -68,6 +69,9 @@ class TrainedModel:
     class_names: tuple[str, ...] | None = None
 
     __repr__ = short_repr
+
+    def _repr_html_(self):
+        return model_html(self)
 
     def __post_init__(self):
         for name in ("weights", "architecture"):

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from refimpl._html.objects import result_html
 from refimpl._shown import short_repr
 
 
@@ -120,6 +121,9 @@ class TrainResult(NamedTuple):
     iterations: int
     history: list[EpochRecord]
     state: TrainState
+
+    def _repr_html_(self):
+        return result_html(self)
 
 
 def first_state(stack, seed, dtype):
