@@ -13,6 +13,7 @@ CARD = (
 )
 CELL = "text-align:left;vertical-align:top;padding:1px 14px 1px 0;border:none;background:none"
 PLAIN = "border:none;background:none"
+TABLE = "border-collapse:collapse;margin:0;font-size:inherit;color:inherit"
 MOST_CLASSES = 10  # that have a bar each
 
 
@@ -24,7 +25,7 @@ def card(title, rows, *figures):
         for name, value in rows
         if value is not None
     )
-    table = f'<table style="border-collapse:collapse;{PLAIN};margin:0;font-size:inherit;color:inherit">{lines}</table>'
+    table = f'<table style="{TABLE};{PLAIN}">{lines}</table>'
     head = f'<div style="font-weight:600">{escape(title)}</div>'
     beside = "".join(f'<div style="flex:0 1 auto">{one}</div>' for one in figures if one)
     return f'<div style="{CARD}"><div>{head}{table}</div>{beside}</div>'

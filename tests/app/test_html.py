@@ -11,9 +11,14 @@ import scipy.sparse.csgraph as csgraph
 from refimpl._html import pictures
 from refimpl._html.places import distances, places
 from refimpl.graph import as_graph
+from refimpl.lab.data import load_dataset
 from refimpl.lab.data.communities import communities
 
 SVG = "{http://www.w3.org/2000/svg}"
+TAGS = {
+    *("div", "table", "tr", "td", "details", "summary"),
+    *("svg", "g", "title", "circle", "line", "polygon", "rect", "text", "polyline"),
+}
 
 
 class Page(HTMLParser):
@@ -45,23 +50,7 @@ def facts(one):
     html = one._repr_html_()
     page = Page(html)
     for tag, attributes in page.tags:
-        assert tag in [
-            "div",
-            "table",
-            "tr",
-            "td",
-            "svg",
-            "g",
-            "title",
-            "circle",
-            "line",
-            "polygon",
-            "rect",
-            "text",
-            "polyline",
-            "details",
-            "summary",
-        ]
+        assert tag in TAGS
         assert not {"id", "class", "href", "src"} & attributes.keys()
         assert not any(name.startswith("on") for name in attributes)
     for svg in re.findall(r"<svg.*?</svg>", html):
@@ -94,7 +83,7 @@ def test_a_large_graph_has_its_degrees(gnn):
     facts(graph)
     assert 'aria-label="nodes by number of neighbours: 1: 99, 2-3: 0, 4-7: 0' in html
     assert "64-127: 1" in html and len(html) < 6000
-    assert "0: 7" in gnn.as_graph([], n=50)._repr_html_().replace("50", "7")
+    assert "neighbours: 0: 50" in gnn.as_graph(np.zeros((0, 2), int), n=50)._repr_html_()
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
@@ -191,7 +180,7 @@ def test_a_path_lies_along_a_line_and_nodes_do_not_touch():
     at = places(path, 300, 20)
     along = at[:, 0] if at[0, 0] < at[-1, 0] else at[::-1, 0]
     assert (np.diff(along) > 25).all() and np.ptp(at[:, 1]) < 30
-    for graph in (path, communities(0, nodes=40).graph, as_graph([(0, 1)], n=7, symmetrize=True)):
+    for graph in (path, load_dataset("karate").graph, as_graph([(0, 1)], n=7, symmetrize=True)):
         at = places(graph, 300, 15)
         away = np.linalg.norm(at[:, None] - at[None], axis=2) + 99 * np.eye(graph.n)
         assert away.min() > 9 and np.isfinite(at).all()
