@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from refimpl import _check
-from refimpl._shown import short_repr
+from refimpl._html.objects import mfg_html
 from refimpl.hints import Absent, Ids, Int, Integers, Positions, Values
 
 __all__ = ["Block", "MFG", "transpose_block"]
@@ -176,8 +176,8 @@ class MFG(NamedTuple):
     nodes: tuple[Ids, ...]
     blocks: tuple[Block, ...]
 
-    def __repr__(self):
-        return short_repr(self)
+    def _repr_html_(self):
+        return mfg_html(self)
 
 
 def transpose_block(block: Block) -> tuple[Block, Positions]:

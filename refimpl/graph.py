@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from refimpl import _check, _sources
 from refimpl._counters import Counters
+from refimpl._html.objects import graph_html, subgraph_html
 from refimpl._shown import shown
 from refimpl.hints import Ids, Int, Integers, Positions, Values
 
@@ -165,6 +166,9 @@ class Graph:
     def __repr__(self):
         kind = "undirected" if self.symmetric else "directed"
         return f"Graph(n={self.n}, e={self.e}, {kind})"
+
+    def _repr_html_(self):
+        return graph_html(self)
 
 
 def as_graph(
@@ -381,6 +385,9 @@ class Subgraph:
 
     def __repr__(self):  # does not ask for the edge ids, which would look for them
         return f"Subgraph(nodes={shown(self.nodes)}, graph={self.graph})"
+
+    def _repr_html_(self):
+        return subgraph_html(self)
 
     def __reduce__(self):
         return Subgraph, tuple(getattr(self, field.name) for field in fields(self))

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
 
+from refimpl._shown import showing
+
 __all__ = ["Meter"]
 
 PARTS = (
@@ -42,6 +44,8 @@ class Meter:
     def __init__(self) -> None:
         self.seconds = dict.fromkeys(PARTS, 0.0)
         self.macs = {"sparse": 0, "dense": 0}
+
+    __repr__ = showing("seconds", "macs")
 
     def __enter__(self):
         self._token = _in_force.set(self)

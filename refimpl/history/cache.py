@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import showing
 from refimpl.hints import F, Features, Float, FloatDtype, Ids, Int, Integers, Mask, Matrix, Reals
 from refimpl.history.cache_state import all_arrays, state_of, take_over
 from refimpl.history.entries import Entries
@@ -124,6 +125,10 @@ class BidirectionalCache:
         slots, most = for_embeddings // self.h, min(self.n, for_features // self.d)
         self.entries = Entries(self.arena[: slots * self.h].reshape(slots, self.h), *maps)
         self.features = self.arena[self.arena.size - most * self.d :].reshape(most, self.d)
+
+    __repr__ = showing(
+        *("n", "d", "h", "layers", "nbytes", "t_stale", "admitted", "evicted", "lost", "dropped")
+    )
 
     def __getstate__(self):
         """Return all but the views, each of which would become a buffer of its own."""

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl._shown import short_repr
 from refimpl.block import MFG, Block
 from refimpl.hints import Integers, Mask
 
@@ -36,9 +35,6 @@ class PruneResult(NamedTuple):
     comp: tuple[Mask, ...]
     ops: int
     touched_bytes: int
-
-    def __repr__(self):
-        return short_repr(self)
 
 
 def prune_mfg(

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from refimpl._shown import short_repr
 from refimpl.history.policy import update_arguments, update_with
 from refimpl.samplers.sampling import PARTS, sample_with
 from refimpl.streams import SAMPLE
@@ -279,6 +280,8 @@ def fill(package: str) -> tuple[str, ...]:
         place.__doc__, place.__all__ = place.__doc__ or ours.__doc__, list(ours.__all__)
         for name in ours.__all__:
             value = getattr(ours, name)
+            if inspect.isclass(value) and hasattr(value, "_fields"):
+                value.__repr__ = short_repr  # of a named tuple; it may hold large arrays
             own = _own(package, value)
             if own is not None:
                 compiled.append(name)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import showing
 from refimpl.hints import Features, Integers
 from refimpl.loader.features import Fetched, one_sided_trace, two_sided_trace
 from refimpl.loader.files import AT_REST, matrix, still_whole
@@ -63,6 +64,8 @@ class DistributedFeatures:
         self.ownership = Ownership(shapes[:, 0].tolist(), owners)
         self._window = comm.expose(X)
         self._X = self._window.X
+
+    __repr__ = showing("comm", "n", "d", "dtype")
 
     @property
     def n(self) -> int:

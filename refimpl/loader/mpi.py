@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from refimpl._shown import showing
+
 
 class Communicator(Protocol):
     """What ranks that work together can do.
@@ -77,6 +79,8 @@ class MPIComm:
             ) from error
         self._MPI, self._comm = MPI, MPI.COMM_WORLD if comm is None else comm
         self.rank, self.size = self._comm.Get_rank(), self._comm.Get_size()
+
+    __repr__ = showing("rank", "size")
 
     def barrier(self) -> None:
         """Wait for every rank."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import showing
 from refimpl.hints import Float, Int, Integers, Reals, Table
 
 MOST_DEVICES = 1024  # there is a route between any two
@@ -52,6 +53,8 @@ class Topology:
     devices: int
     links: Sequence[tuple[int, int, float]]
     routes: dict[tuple[int, int], tuple[int, ...]] = field(init=False)
+
+    __repr__ = showing("devices", "links")
 
     def __post_init__(self):
         devices = _check.integer("devices", self.devices, 1, MOST_DEVICES)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import showing
 from refimpl._threads import in_background
 from refimpl.hints import Int
 
@@ -33,6 +34,8 @@ class SimComm:
     def __init__(self, rank: int, shared: Any) -> None:
         self.rank, self.size = rank, len(shared.boxes)
         self._shared = shared
+
+    __repr__ = showing("rank", "size")
 
     @staticmethod
     def run(size: Int, function: Callable[[SimComm], Result]) -> list[Result]:

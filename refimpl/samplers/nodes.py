@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl._shown import short_repr
 from refimpl.graph import Counters, undirected
 from refimpl.hints import Ids
 
@@ -30,9 +29,6 @@ class NodeSample(NamedTuple):
     popped: Ids
     pushed: Ids
     counters: Counters
-
-    def __repr__(self):
-        return short_repr(self)
 
 
 def node_sample(graph, nodes, popped, pushed, draws, **counts):

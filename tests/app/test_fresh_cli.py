@@ -279,7 +279,7 @@ def test_progress_shows_hits_and_what_they_save(run, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr("tqdm.std.tqdm.monitor_interval", 0)
-    monkeypatch.setattr("refimpl.lab.apps.progress.tqdm", partial(tqdm, mininterval=0, miniters=0))
+    monkeypatch.setattr("tqdm.tqdm", partial(tqdm, mininterval=0, miniters=0))
     loads = run(*FRESH)[3]["loads"]
     lines = terminal.getvalue().split("\r")
     first = [line for line in lines if "epoch 0." in line and "I/O_saved=" in line]

@@ -15,6 +15,7 @@ from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import Option
 from refimpl.lab.apps.options import RUN, load_implementation, train_options
 from refimpl.lab.apps.preparing import check_sampler, facts_of, limited_threads, load_data
+from refimpl.lab.apps.progress import Stages
 from refimpl.lab.apps.results import check_free
 from refimpl.lab.apps.settings import asked, config_of, recorded
 from refimpl.lab.training.settings import MOST
@@ -92,7 +93,10 @@ def compare(given, *, options, rounds, out, overwrite):
             ]
         before = _normalization(trainers)
         taken = [_recording(trainer.iterations) for trainer in trainers]
-        seconds, losses, same = _run_rounds(trainers, taken, rounds, pool)
+        with Stages() as stages:
+            seconds, losses, same = _run_rounds(
+                trainers, taken, rounds, pool, lambda share: stages.show("rounds", share)
+            )
         counted = config.method.counts_loads
         loads = [trainer.counts_of_epoch for trainer in trainers]
         result = {
@@ -187,8 +191,8 @@ def _normalization(trainers):
     }
 
 
-def _run_rounds(trainers, taken, rounds, pool):
-    """Train in turns.
+def _run_rounds(trainers, taken, rounds, pool, show):
+    """Train in turns; ``show(share)`` is told how much is done.
 
     Returns
     -------
@@ -200,7 +204,8 @@ def _run_rounds(trainers, taken, rounds, pool):
     seconds: list[list[dict[str, float]]] = [[] for _ in trainers]
     losses: list[list[float]] = [[] for _ in trainers]
     same = True
-    for _ in range(rounds):
+    for number in range(rounds):
+        show(number / rounds)
         for i, trainer in enumerate(trainers):
             before = dict(trainer.meter.seconds)
             for _ in range(pool):
@@ -210,6 +215,7 @@ def _run_rounds(trainers, taken, rounds, pool):
         same = same and _equal(*map(tuple, taken))
         for samples in taken:
             samples.clear()  # the next round has others
+    show(1)
     return seconds, losses, same
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from refimpl.history.cache import BidirectionalCache
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
-from refimpl.lab.apps.progress import Progress
 from refimpl.lab.apps.ranks import is_first, together
 from refimpl.lab.distributed.local import EmptyPart, LocalIterations
 from refimpl.lab.distributed.messages import to_first
@@ -18,6 +17,7 @@ from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.distributed.states import gathered_state
 from refimpl.lab.training.checkpoints import save_checkpoint
 from refimpl.lab.training.model import TrainedModel, save_model
+from refimpl.lab.training.progress import Progress
 from refimpl.lab.training.worker_caches import WorkerCaches
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
@@ -54,15 +54,10 @@ class Output:
     def run_epochs(self):
         """Train to the last epoch; after each, save the position and the history."""
         trainer, state, lr = self.trainer, self.trainer.state, self.settings["lr"]
-        counted, first = trainer.config.method.counts_loads, is_first(self.comm)
-        with Progress(self.settings["epochs"], len(state.history), shown=first) as progress:
-
-            def show(share):
-                progress.within_epoch(share, trainer.counts_of_epoch if counted else None)
-
+        with Progress(trainer) as progress:
             while not trainer.done:
                 try:
-                    trainer.epoch(show)
+                    trainer.epoch(progress.within_epoch)
                 except FloatingPointError as error:
                     raise UserError(f"{error}: try a smaller --lr than {lr}") from error
                 except EmptyPart as error:
@@ -76,9 +71,9 @@ class Output:
                         )
                 self._save()
                 with together(self.comm):
-                    if first:
+                    if is_first(self.comm):
                         report.write_history(self.folder / HISTORY, state.history, state.loads)
-                progress.after_epoch(record)
+                progress.after_epoch()
 
     def finish(self, features):
         """Score the best weights; write and print the result."""

@@ -6,6 +6,7 @@ import json
 import math
 
 from refimpl._files import replacing
+from refimpl._shown import score
 from refimpl.lab.apps.option import hyphenated
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import METHODS
@@ -52,11 +53,6 @@ def summary(metrics):
     if "ranks" in metrics:
         tables.append(table(_ranks(metrics["ranks"])))
     return "\n\n".join(tables)
-
-
-def score(value):
-    """Return an F1 as people read it; "-" for that of no nodes."""
-    return "-" if value is None else f"{value:.4f}"
 
 
 def totals(loads):

@@ -13,6 +13,7 @@ from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import Option, hyphenated
 from refimpl.lab.apps.options import data_source, load_implementation, run_options
 from refimpl.lab.apps.preparing import limited_threads, load_data
+from refimpl.lab.apps.progress import Stages
 from refimpl.lab.apps.results import results_in
 from refimpl.lab.apps.sampler_options import SAMPLER_OPTIONS, sampler_of, sampler_settings
 from refimpl.lab.apps.settings import check_applicable, with_printed
@@ -107,7 +108,15 @@ def _sample(settings, given, out):
         name, graph = _load_graph(settings, given)
         with user_errors():
             sampler = sampler_of(settings, graph)
-        drawn = _draw(gnn, graph, sampler, settings["seed"], settings["count"])
+        with Stages() as stages:
+            drawn = _draw(
+                gnn,
+                graph,
+                sampler,
+                settings["seed"],
+                settings["count"],
+                lambda share: stages.show("subgraphs", share),
+            )
         threads = info.threads_of(gnn)
     result = {
         "counters": drawn["counters"],
@@ -152,8 +161,11 @@ def _load_graph(settings, given):
         return data, make(size, degree)
 
 
-def _draw(gnn, graph, sampler, seed, count):
-    """Draw the subgraphs, a few at a time; return all that is to be known of them."""
+def _draw(gnn, graph, sampler, seed, count, show):
+    """Draw the subgraphs, a few at a time; return all that is to be known of them.
+
+    ``show(share)`` is told how much is done.
+    """
     node_sets, structures, counters, degrees, seconds = [], [], [], [], 0.0
     for first in range(0, count, AT_A_TIME):
         begin = perf_counter()
@@ -165,6 +177,7 @@ def _draw(gnn, graph, sampler, seed, count):
             structures.append(structure(sub.graph))
             counters.append(sub.counters)
             degrees.append(sub.graph.degrees())
+        show(len(node_sets) / count)
     means = np.mean(np.array(counters, np.float64), axis=0).tolist()
     return {
         "node_sets": node_sets,

@@ -11,6 +11,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl._foreign import column_of
+from refimpl._html.objects import dataset_html
 from refimpl._shown import short_repr
 from refimpl.graph import Graph, undirected
 from refimpl.hints import (
@@ -131,6 +132,9 @@ class Dataset(FromElsewhere):
 
     def __repr__(self) -> str:
         return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return dataset_html(self)
 
     def __post_init__(self) -> None:
         n = undirected(self.graph).n

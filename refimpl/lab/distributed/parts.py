@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import showing
 from refimpl.hints import Features, Int, Integers, Matrix
 from refimpl.lab.hints import Comm
 from refimpl.loader.distributed import DistributedFeatures
@@ -82,6 +83,8 @@ class FeatureParts:
         self.fetching = Fetching()
         self._asked: deque[tuple] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-features")
+
+    __repr__ = showing("comm", "shape", "dtype", "rounds")
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import line
 from refimpl.graph import Graph, as_graph
 from refimpl.hints import Integers, Matrix, Table
 from refimpl.lab.data.dataset import Dataset
@@ -50,7 +51,7 @@ class NodeClassifier:
         self.settings = settings
 
     def __repr__(self) -> str:
-        return f"NodeClassifier({', '.join(f'{k}={v!r}' for k, v in self.settings.items())})"
+        return line("NodeClassifier", self.settings)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -92,6 +93,7 @@ class NodeClassifier:
         *,
         train: Nodes | None = None,
         val: Nodes | None = None,
+        progress: bool = True,
     ) -> Self:
         """Train a model; return the classifier.
 
@@ -108,6 +110,8 @@ class NodeClassifier:
         val : (any,) integer array or (n,) bool array, optional
             Nodes whose score decides which epoch's weights are kept. Default: none, and those of
             the last epoch are.
+        progress : bool
+            As for the function `train` of the package.
 
         Returns
         -------
@@ -134,7 +138,7 @@ class NodeClassifier:
         data = Dataset(
             "nodes", graph, X, labels, **split, setting="transductive", classes=len(names)
         )
-        self.result_ = self.gnn.lab.training.train(data, config)
+        self.result_ = self.gnn.lab.training.train(data, config, progress=progress)
         self.model_ = TrainedModel.trained(data, config, self.result_.weights)
         self.classes_, self.n_features_in_ = names, data.features.shape[1]
         self.graph_, self.X_ = graph, data.features

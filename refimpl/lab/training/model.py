@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from refimpl import _check
+from refimpl._html.objects import model_html
+from refimpl._shown import short_repr
 from refimpl.graph import Graph, undirected
 from refimpl.hints import FilePath, Int, Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
@@ -71,6 +73,11 @@ class TrainedModel:
     scaling: Scaling = field(default=None, repr=False)
     dataset: str = ""
     class_names: Kept[tuple[str, ...] | None, Sequence[str] | None] = as_default(None)
+
+    __repr__ = short_repr
+
+    def _repr_html_(self) -> str:
+        return model_html(self)
 
     def __post_init__(self) -> None:
         for name in ("weights", "architecture"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from threadpoolctl import ThreadpoolController
 
 from refimpl import _check
+from refimpl._shown import showing
 from refimpl._threads import in_background
 from refimpl.graph import Graph, Subgraph
 from refimpl.hints import Int, Rng
@@ -67,6 +68,8 @@ class Pool(Generic[Item]):
         self.closed = False
         self._worker = Worker() if background else None
         self._under_way: Future | None = None
+
+    __repr__ = showing("size", "next_q", "closed")
 
     def __iter__(self) -> Self:
         return self

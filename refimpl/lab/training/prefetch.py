@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from threadpoolctl import ThreadpoolController
 
 from refimpl import _check
+from refimpl._shown import showing
 from refimpl._threads import in_background
 from refimpl.block import MFG
 from refimpl.graph import Graph
@@ -89,6 +90,8 @@ class Prefetcher:
         self._begun: deque[Future] = deque()  # batches next_out, next_out + 1, ..
         self._executor: ThreadPoolExecutor | None = None
         self._process, self._unwanted = os.getpid(), bytearray(1)
+
+    __repr__ = showing("numbers", "next_out", "workers", "window", "closed")
 
     def __iter__(self) -> Self:
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from math import inf, isinf
 from typing import Any, ClassVar, TypeAlias
@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import line
 
 Check: TypeAlias = Callable[[str, Any], Any]
 
@@ -84,6 +85,17 @@ class Settings:
         return type(self) is type(other) and all(
             np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls.__repr__ = Settings.__repr__  # type: ignore[method-assign]  # not the dataclass's
+
+    def __repr__(self) -> str:  # what is not as it is by default
+        known = fields(self) if is_dataclass(self) else ()  # a base class has no fields
+        default = {one.name: one.default for one in known}
+        values = {name: getattr(self, name) for name in default}
+        kept = [name for name in values if np.array_equal(values[name], default[name])]
+        return line(type(self).__name__, {k: v for k, v in values.items() if k not in kept})
 
     def __hash__(self) -> int:
         values = (getattr(self, name) for name in settings_of(type(self)))

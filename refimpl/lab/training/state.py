@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from refimpl._html.objects import result_html
 from refimpl._shown import short_repr
 from refimpl.lab.hints import Weights
 
@@ -124,8 +125,8 @@ class TrainResult(NamedTuple):
     history: list[EpochRecord]
     state: TrainState
 
-    def __repr__(self) -> str:
-        return short_repr(self)
+    def _repr_html_(self) -> str:
+        return result_html(self)
 
 
 def first_state(stack, seed, dtype):

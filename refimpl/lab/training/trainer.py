@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from refimpl import _check
+from refimpl._shown import showing
 from refimpl._threads import one_blas_thread
 from refimpl.hints import Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
@@ -23,6 +25,7 @@ from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.evaluation import Evaluation
 from refimpl.lab.training.methods.base import Step
+from refimpl.lab.training.progress import Progress
 from refimpl.lab.training.run import Run
 from refimpl.lab.training.stack import Stack
 from refimpl.lab.training.state import (
@@ -114,6 +117,8 @@ class Trainer:
         self.scored: tuple = ()  # the nodes that the evaluation is of
         self.evaluation: Any = None
         self.closed = False
+
+    __repr__ = showing("dataset", "config", "done", "closed")
 
     def close(self) -> None:
         """End the threads that sample ahead, if there are any; no step can follow."""
@@ -279,9 +284,10 @@ class Trainer:
 
 def what_is_run(gnn, dataset, config, state):
     """Return what all ranks of a run must have in common, as far as it is known at once."""
+    parts = config, config.model, config.method
     return {
         "implementation": gnn.__name__,
-        "configuration": repr(config),
+        "configuration": repr([(part.name, part.values()) for part in parts]),
         "data set": (dataset.graph.n, dataset.graph.e, len(dataset.roots), dataset.dtype.name),
         "state": (state.iterations, state.best_epoch, sorted(state.weights)),
     }
@@ -366,6 +372,7 @@ def train(
     after_epoch: Callable[[TrainState], object] | None = None,
     features: Table | FeatureParts | None = None,
     comm: Comm | None = None,
+    progress: bool = True,
 ) -> TrainResult:
     """Train a model by minibatches; return the weights that do best on validation nodes.
 
@@ -389,6 +396,9 @@ def train(
         The ranks, each of which calls this with the same data, settings and state, and gets the
         same result (collective). ``config.workers_a_step`` is a multiple of their number.
         Default: one process does it all.
+    progress : bool
+        Show a bar with the loss and the score: in a notebook, or on stderr where that is a
+        terminal. Elsewhere nothing is shown.
 
     Returns
     -------
@@ -401,9 +411,14 @@ def train(
     ImportError
         If `comm` is mpi4py's, and no MPI is there.
     """
-    with gnn.make_trainer(dataset, config, state, features=features, comm=comm) as trainer:
+    _check.switch("progress", progress)
+    with (
+        gnn.make_trainer(dataset, config, state, features=features, comm=comm) as trainer,
+        Progress(trainer, progress) as bar,
+    ):
         while not trainer.done:  # 2 J1:2 E-F8: a number of epochs
-            trainer.epoch()
+            trainer.epoch(bar.within_epoch)
+            bar.after_epoch()
             if after_epoch is not None:
                 after_epoch(trainer.state)
         return trainer.result()  # 15 J1:17

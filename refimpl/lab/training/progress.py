@@ -1,0 +1,69 @@
+"""The progress bar of training, where somebody sees it: on a terminal or in a notebook."""
+
+import importlib.util
+import math
+import sys
+
+from refimpl._shown import score
+
+FORMAT = "{l_bar}{bar}| epoch {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"
+
+
+def bar(shown=True, **options):
+    """Return a bar of tqdm: a widget where a notebook has these, else text on stderr.
+
+    It is silent unless it is `shown`, and where nobody would see it: stderr is no terminal.
+    """
+    notebook = "ipykernel.zmqshell" in sys.modules
+    if notebook and importlib.util.find_spec("ipywidgets"):  # without it, tqdm.auto warns
+        from tqdm.auto import tqdm
+    else:
+        from tqdm import tqdm
+    unseen = False if notebook else None  # None: tqdm asks stderr
+    return tqdm(file=sys.stderr, disable=unseen if shown else True, **options)
+
+
+class Progress:
+    """A bar with an epoch's loss and validation F1, and what a cache of embeddings saves.
+
+    Parameters
+    ----------
+    trainer : Trainer
+    shown : bool
+        False: no bar. Of several ranks the first has one.
+    """
+
+    def __init__(self, trainer, shown=True):
+        self.trainer = trainer
+        self.bar = bar(
+            shown and trainer.team.rank == 0,
+            total=trainer.config.epochs,
+            initial=len(trainer.state.history),
+            bar_format=FORMAT,
+        )
+        self.scores: dict[str, str] = {}
+        self.saved: dict[str, str] = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.bar.close()
+
+    def within_epoch(self, share):
+        """Show that `share` of the epoch under way is done, and what was loaded in it so far."""
+        if self.bar.disable:
+            return
+        if self.trainer.config.method.counts_loads:
+            loads = self.trainer.counts_of_epoch
+            shares = {"hits": loads.hit_rate, "I/O_saved": loads.io_saving}
+            self.saved = {name: f"{x:.1%}" for name, x in shares.items() if not math.isnan(x)}
+            self.bar.set_postfix(self.scores | self.saved, refresh=False)
+        self.bar.update(len(self.trainer.state.history) + share - self.bar.n)
+
+    def after_epoch(self):
+        """Show the loss and the score of the epoch that is just done."""
+        record = self.trainer.state.history[-1]
+        self.scores = {"loss": f"{record.loss:.4f}", "val_f1": score(record.val_f1)}
+        self.bar.set_postfix(self.scores | self.saved, refresh=False)
+        self.bar.update(record.epoch - self.bar.n)

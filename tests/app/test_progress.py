@@ -1,0 +1,95 @@
+"""Progress bars: on a terminal and in a notebook, of the first rank, and nowhere else."""
+
+import io
+import sys
+from functools import partial
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from tqdm import tqdm
+
+from refimpl.lab.apps.cli import main
+from refimpl.lab.data.communities import communities
+from refimpl.lab.training.progress import Progress, bar
+
+pytestmark = pytest.mark.runs
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def on_terminal(monkeypatch):
+    """Let stderr be a terminal; return it. It shows every change of a bar."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("tqdm.std.tqdm.monitor_interval", 0)
+    monkeypatch.setattr("tqdm.tqdm", partial(tqdm, mininterval=0, miniters=0))
+    return terminal
+
+
+def test_training_shows_each_epoch_and_its_scores(gnn, monkeypatch):
+    seen = on_terminal(monkeypatch)
+    data = communities(0, nodes=300)
+    result = gnn.train(data, gnn.TrainConfig(epochs=2, hidden=8))
+    lines = seen.getvalue().split("\r")
+    last = result.history[-1]
+    assert "epoch 2.0/2" in lines[-1]
+    assert f"loss={last.loss:.4f}, val_f1={last.val_f1:.4f}" in lines[-1]
+    assert any("epoch 0." in line for line in lines)  # within the first, too
+    more = gnn.TrainConfig(epochs=3, hidden=8)
+    seen.truncate(0)
+    gnn.train(data, more, state=result.state)
+    assert "epoch 3.0/3" in seen.getvalue() and "epoch 1." not in seen.getvalue()
+
+
+def test_without_a_bar_the_result_is_the_same_and_nothing_is_shown(gnn, monkeypatch):
+    seen = on_terminal(monkeypatch)
+    data, config = communities(0, nodes=300), gnn.TrainConfig(epochs=2, hidden=8)
+    shown = gnn.train(data, config)
+    assert seen.getvalue()
+    seen.truncate(0)
+    seen.seek(0)
+    silent = gnn.train(data, config, progress=False)
+    classifier = gnn.NodeClassifier(epochs=1, hidden=8)
+    classifier.fit(data.graph, data.features, data.labels, progress=False)
+    assert seen.getvalue() == ""
+    for name, W in shown.weights.items():
+        assert (silent.weights[name] == W).all()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())  # no terminal
+    gnn.train(data, config)
+    assert sys.stderr.getvalue() == ""
+    with pytest.raises(TypeError, match="progress must be True or False"):
+        gnn.train(data, config, progress="yes")
+
+
+def test_only_the_first_rank_has_a_bar(monkeypatch):
+    on_terminal(monkeypatch)
+    trainer = SimpleNamespace(
+        config=SimpleNamespace(epochs=2), state=SimpleNamespace(history=[]), team=SimpleNamespace()
+    )
+    for rank, silent in ((0, False), (1, True)):
+        trainer.team.rank = rank
+        with Progress(trainer) as progress:
+            assert bool(progress.bar.disable) is silent
+
+
+def test_a_notebook_has_bars_though_its_stderr_is_no_terminal(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipykernel.zmqshell", ModuleType("ipykernel.zmqshell"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)  # no ipywidgets
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with bar(total=3, desc="walks") as one:
+        one.update(3)
+    assert "walks: 100%" in sys.stderr.getvalue()
+    with bar(shown=False, total=3) as none:
+        assert none.disable
+
+
+def test_commands_show_how_far_they_are(monkeypatch, capsys):
+    seen = on_terminal(monkeypatch)
+    assert main(["sample", "--data", "karate", "--count", "20", "--sampler", "edge"]) == 0
+    assert "subgraphs: 100%" in seen.getvalue() and "subgraphs:  80%" in seen.getvalue()
+    seen.truncate(0)
+    assert main(["compare", "--data", "karate", "--rounds", "2", "--pool", "1"]) == 0
+    assert "rounds:  50%" in seen.getvalue() and "rounds: 100%" in seen.getvalue()
