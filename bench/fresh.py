@@ -9,8 +9,8 @@ import statistics
 
 import fastimpl
 from bench.command import Common, UsageError, numbers
-from bench.markdown import head, line, span
 from bench.training import data_set
+from refimpl.lab.apps.bench.markdown import head, line, span
 from refimpl.lab.apps.figures.comparing import outcome
 from refimpl.lab.apps.figures.training import settings
 

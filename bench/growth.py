@@ -17,10 +17,10 @@ import numpy as np
 import fastimpl
 from bench.command import Common, numbers
 from bench.kronecker import DRAWN, Scramble, ends
-from bench.markdown import median_and_range, table
 from bench.timing import elapsed, in_turns
 from refimpl import Dataset, Graph, load_dataset
 from refimpl.graph import from_edges
+from refimpl.lab.apps.bench.markdown import median_and_range, table
 from refimpl.lab.apps.figures.training import settings
 
 COMMON = Common(rounds=9)

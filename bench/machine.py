@@ -1,16 +1,11 @@
-"""What a benchmark was measured on: one header for all."""
+"""What a benchmark of a checkout was measured on: one header for all."""
 
-import platform
 import subprocess
-from datetime import datetime, timezone
 from pathlib import Path
 
-import numpy as np
-import scipy
-
 import fastimpl
-from refimpl.lab.apps.info import processor
-from refimpl.lab.apps.machine import CORES, blas
+from refimpl.lab.apps.bench import header as app
+from refimpl.lab.apps.machine import CORES
 
 ROOT = Path(__file__).parents[1]
 THREADS = [1, 2] if fastimpl.build_info()["openmp"] and CORES > 1 else [1]
@@ -26,19 +21,10 @@ def header(threads=None, peer=None):
     peer : str or list of str, optional
         Other libraries that are measured too: their versions and backends, a line each.
     """
-    build = fastimpl.build_info()
-    used = ", ".join(map(str, threads)) if threads else f"the libraries' choice on {CORES} cores"
-    lines = [
-        f"- Processor: {processor()}, {CORES} cores, {platform.system()} {platform.machine()}",
-        f"- BLAS: {', '.join(blas())}; of the kernels: {build['blas']}",
-        f"- Threads: {used}, for OpenMP and BLAS alike; refimpl runs on 1",
-        f"- Versions: Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"SciPy {scipy.__version__}; commit {commit()}",
-        f"- Build: {build['compiler']}, {build['simd']}, OpenMP {build['openmp'] or 'off'}",
-    ]
-    for each in [peer] if isinstance(peer, str) else peer or []:
-        lines.append(f"- Peer: {each}")
-    return [*lines, f"- Date: {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC", ""]
+    peers = [peer] if isinstance(peer, str) else peer or []
+    builds = {"fastimpl": fastimpl.build_info()}
+    more = [f"Peer: {each}" for each in peers]
+    return app.header(builds, threads, more, revision=f"commit {commit()}")
 
 
 def commit():

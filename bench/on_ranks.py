@@ -13,9 +13,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import fastimpl as gnn
-from bench.inputs import normal, power_law
 from bench.timing import elapsed, in_turns
 from refimpl import Dataset, Sampler
+from refimpl.lab.apps.bench.inputs import normal, power_law
 from refimpl.lab.apps.figures.training import settings
 from refimpl.loader import MPIComm
 

@@ -19,10 +19,10 @@ import numpy as np
 
 import fastimpl
 from bench.command import Common, UsageError, numbers
-from bench.markdown import median_and_range, table
 from bench.timing import in_turns
 from bench.training import data_set
 from refimpl import Dataset
+from refimpl.lab.apps.bench.markdown import median_and_range, table
 from refimpl.lab.apps.figures.training import epochs, settings
 from refimpl.loader import io_counters, open_features, write_features
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 import fastimpl as gnn
-from bench import inputs
 from bench.training import layers_of
+from refimpl.lab.apps.bench import inputs
 from refimpl.lab.apps.figures.training import settings
 
 MODELS = ("sage", "gcn", "gat", "mixhop")

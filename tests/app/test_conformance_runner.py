@@ -7,6 +7,7 @@ import pytest
 from conformance_programs import answering, program, vector
 
 from refimpl.lab.apps.conformance import report
+from refimpl.lab.apps.conformance.program import MOST_STARTS
 from refimpl.lab.apps.conformance.runner import MOST_LOST, judge, run
 
 pytestmark = pytest.mark.runs
@@ -204,23 +205,35 @@ SLEEPS = "import time\ndef reply(question): time.sleep(60)"
         (SLEEPS, 5.0, "no answer in 5 seconds"),  # the greeting has to come in time
     ],
 )
-def test_a_program_that_is_lost_is_started_again_for_the_next_kernel(reply, timeout, said):
-    first, second = ({**CASE, "id": name, "args": {"x": 2}} for name in "ab")
-    good = {**CASE, "id": "c"}
+def test_a_program_that_is_lost_is_started_again_for_the_next_case(reply, timeout, said):
+    first = vector({**CASE, "args": {"x": 2}}, {**CASE, "id": "b"})
     found, status = verdicts(
-        answering(reply), vector(first, second), vector(good, name="key"), timeout=timeout
+        answering(reply), first, vector({**CASE, "id": "c"}, name="key"), timeout=timeout
     )
-    assert found[:2] == [("lost", said), ("not run", "")]
-    assert found[2] == (("pass", "") if reply is DIES else ("lost", said))
+    later = ("pass", "") if reply is DIES else ("lost", said)
+    assert found == [("lost", said), later, later]
     assert status == 1
 
 
-def test_the_table_says_what_a_lost_case_cost():
-    fatal = ({**CASE, "id": name, "args": {"x": 2}} for name in "abc")
-    files = [vector(*fatal)]
+FATAL = [{**CASE, "id": name, "args": {"x": 2}} for name in "abcde"]
+
+
+def test_a_kernel_that_loses_the_program_again_and_again_is_asked_no_more():
+    files = [vector(*FATAL), vector(CASE, name="key")]
+    found, _ = verdicts(answering(DIES), *files)
+    lost = ("lost", "the program ended with status 4")
+    assert found == [*[lost] * MOST_LOST, *[("not run", "")] * 2, ("pass", "")]
+
+
+def test_the_table_says_what_lost_cases_cost():
+    files = [vector(*FATAL)]
     lines = report.table(run(answering(DIES), files, timeout=SLOW), files)
-    assert "      a: the program ended with status 4 (2 not run after it)" in lines
+    assert "      a: the program ended with status 4 (3 cases lost it, 2 not run)" in lines
     assert "--show common/mix/a shows the case, and the answer beside the right one" in lines
+    files = [vector(*FATAL[:1], CASE)]
+    lines = report.table(run(answering(DIES), files, timeout=SLOW), files)
+    assert "  Algorithm 1  mix    1/2  lost" in lines
+    assert "      a: the program ended with status 4" in lines
 
 
 def test_a_program_is_not_started_for_ever(tmp_path):
@@ -228,11 +241,11 @@ def test_a_program_is_not_started_for_ever(tmp_path):
     command = answering(
         f"import os\nopen({str(starts)!r}, 'a').write('x')\ndef reply(question): os._exit(1)"
     )
-    files = [vector(CASE, name=f"k{i}") for i in range(MOST_LOST + 4)]
+    files = [vector(CASE, name=f"k{i}") for i in range(MOST_STARTS + 4)]
     found, status = verdicts(command, *files)
     kinds = [verdict for verdict, _ in found]
-    assert kinds == ["lost"] * (MOST_LOST + 1) + ["not run"] * 3
-    assert starts.read_text() == "x" * (MOST_LOST + 1)
+    assert kinds == ["lost"] * (MOST_STARTS + 1) + ["not run"] * 3
+    assert starts.read_text() == "x" * (MOST_STARTS + 1)
     assert status == 1
 
 

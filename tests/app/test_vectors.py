@@ -1,6 +1,7 @@
 """The test vectors: complete, up to date, the same bytes each time, and made with care."""
 
 import inspect
+import itertools
 import json
 import math
 import os
@@ -75,6 +76,29 @@ def test_the_files_are_small_and_say_what_they_are():
             assert set(case["args"]) - {"calls"} == parameters
             assert ("error" in case) != ("result" in case)
             assert ("changed" in case) == ("result" in case and bool(kernel.writes))
+
+
+def test_a_case_is_flagged_if_and_only_if_a_graph_of_it_has_a_self_loop():
+    """Read from the JSON alone: a flag that stands for nothing, or misses, misleads a port."""
+    flagged = 0
+    for file in vectors.load():
+        for case in file["cases"]:
+            looped = any(u in row for g in graphs(case["args"]) for u, row in enumerate(g))
+            assert ("SELF_LOOP" in case["flags"]) == (looped and "error" not in case), case["id"]
+            flagged += looped
+    assert flagged > 100
+
+
+def graphs(value):
+    """Yield the rows of every graph in a JSON value."""
+    if isinstance(value, list):
+        yield from itertools.chain.from_iterable(map(graphs, value))
+    elif isinstance(value, dict) and "indptr" in value:
+        plain = (part["data"] if isinstance(part, dict) else part for part in value.values())
+        indptr, indices = plain
+        yield [indices[a:b] for a, b in itertools.pairwise(indptr)]
+    elif isinstance(value, dict):
+        yield from graphs(list(value.values()))
 
 
 def test_one_case_a_line():

@@ -5,6 +5,7 @@ import os
 import sys
 import textwrap
 
+from refimpl.lab.apps.bench import command as bench
 from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.completion import add_completion, print_completion
 from refimpl.lab.apps.config_file import with_file
@@ -139,6 +140,7 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     _add_info(commands, impl)
     trace.add_parser(commands, impl)
     conformance.add_parser(commands, impl)
+    bench.add_parser(commands)
     figure.add_parser(commands, impl)
     exercise.add_parser(commands)
     add_completion(commands)
@@ -289,7 +291,7 @@ def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
     Returns
     -------
     int
-        0; 1 if `compare`, `conformance`, ``exercise check`` or ``vectors --check`` finds a
+        0; 1 if `compare`, `conformance`, `bench`, ``exercise check`` or ``vectors --check`` finds a
         difference; 2 for bad input; 130 if interrupted; 141 if whoever reads what is printed has
         gone.
     """
@@ -336,6 +338,8 @@ def _run(arguments, impl, prog):
         return trace.run(arguments)
     if command in ("conformance", "vectors"):
         return conformance.run(arguments, impl)
+    if command == "bench":
+        return bench.run(arguments)
     if command == "exercise":
         return exercise.run(arguments)
     if command == "figure":

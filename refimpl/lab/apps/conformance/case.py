@@ -51,7 +51,7 @@ class Case(NamedTuple):
         Argument name -> value; every argument by its name, `*parts` as one list. Where the kernel
         is a class, ``calls`` is a list of pairs of a method and its arguments.
     flags : tuple of str
-        Of `FLAGS`, or of the kernel's own.
+        Of `FLAGS`, or of the kernel's own; SELF_LOOP is added by itself.
     result : object, optional
         What the kernel returns, typed in from `working`; None: the reference says. For a kernel
         that writes into its arguments, ``{"returned": value, "changed": {name: value}}``.

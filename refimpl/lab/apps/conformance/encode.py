@@ -88,7 +88,7 @@ def encode(value, arrays=None):
         return np.dtype(value).name
     if type(value) is Graph:
         return {"graph": {name: _ids(getattr(value, name), arrays) for name in GRAPH}}
-    fields = _fields(value)
+    fields = fields_of(value)
     if fields is not None:
         inside = {name: encode(part, arrays) for name, part in fields.items()}
         return {"fields": inside} if type(value) is dict else {**_type(value), "fields": inside}
@@ -126,7 +126,7 @@ def _type(value):
     return {"type": name} if name in homes() else {}
 
 
-def _fields(value):
+def fields_of(value):
     """Return the parts of a value that has named ones, or None."""
     if isinstance(value, dict):
         if not all(isinstance(name, str) for name in value):

@@ -24,6 +24,7 @@ CHUNK, GREETING = 2**16, 2**20  # bytes read at a time, and of a greeting at mos
 ERRORS = 2**20  # bytes of standard error that are shown
 MARK = "MINIBATCH_GNN_CONFORMANCE"  # in the environment of whatever a program starts
 KILLS = 10  # times that what a program started is looked for: it may be starting more
+MOST_STARTS = 30  # times that a program is started again in a run
 SHOWN = 80  # characters of a line in a message
 UNASKED = "a line that nobody asked for"
 
@@ -34,6 +35,10 @@ class Lost(Exception):
 
 class Unable(Lost):
     """The program greeted with a fault: it has nothing to answer with."""
+
+
+class NotAsked(Exception):
+    """The program was lost before and is not started again: there is nobody to ask."""
 
 
 class Clock:
@@ -216,6 +221,72 @@ class Program:
             name = signal.Signals(-status).name if known else f"signal {-status}"
             return f"the program ended by {name}"
         return f"the program ended with status {status}"
+
+
+class Restarted:
+    """A program that is started again for the next question when it was lost.
+
+    Parameters
+    ----------
+    command : list of str
+    clock : Clock
+
+    Attributes
+    ----------
+    name, version : str
+        As it says when it is first started.
+
+    Raises
+    ------
+    OSError, Lost
+        As `Program`.
+    """
+
+    def __init__(self, command, clock):
+        self._command, self._clock, self._lost, self._why = command, clock, 0, ""
+        self._program: Program | None = Program(command, clock)
+        self.name, self.version = self._program.name, self._program.version
+
+    def ask(self, question, longest=GREETING):
+        """Return the answer to a question, as `Program.ask`.
+
+        Raises
+        ------
+        Lost
+            The next question is asked of a new start.
+        NotAsked
+            If there is none: the time is over, or it failed, or there were `MOST_STARTS`.
+        """
+        program = self._running()
+        try:
+            return program.ask(question, longest)
+        except Lost:
+            self._lost += 1
+            self.close()
+            raise
+
+    def _running(self):
+        if self._program is None:
+            if self._clock.left() <= 0:
+                raise NotAsked(self._clock.over)
+            if self._lost > MOST_STARTS:
+                self._why = f"not started again: it was lost {self._lost} times"
+            if self._why:
+                raise NotAsked(self._why)
+            try:
+                self._program = Program(self._command, self._clock)
+            except (Lost, OSError) as error:
+                self._why = f"not started again: {error}"
+                raise NotAsked(self._why) from error
+        return self._program
+
+    def close(self):
+        """End the program; return what it wrote that nobody asked for, or None."""
+        program, self._program = self._program, None
+        if program is None:
+            return None
+        program.close()
+        return program.unasked
 
 
 def _parsed(line):

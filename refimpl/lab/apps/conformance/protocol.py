@@ -4,14 +4,16 @@
 import. `refimpl.lab.apps.conformance.program` asks a program of any language.
 """
 
+import copy
 import importlib
 import json
 import os
 import sys
+import time
 from importlib import metadata
 
 from refimpl.lab.apps.conformance.encode import decode, dumps, encode
-from refimpl.lab.apps.conformance.vectors import apply
+from refimpl.lab.apps.conformance.vectors import apply, prepared
 from refimpl.lab.backend import find
 
 PROTOCOL = "minibatch-gnn-conformance/1"
@@ -38,6 +40,8 @@ class Server:
         except AttributeError:
             return {"skip": "not implemented"}
         args = {name: decode(value) for name, value in question["args"].items()}
+        rounds = _rounds(question)
+        again = copy.deepcopy(args) if rounds else {}
         try:
             result = apply(function, args)
         except ValueError:
@@ -51,7 +55,33 @@ class Server:
         answer = {"result": encode(result)}
         if question.get("writes"):
             answer["changed"] = {name: encode(args[name]) for name in question["writes"]}
+        if rounds:
+            consumed = bool(question.get("writes")) or "calls" in again
+            answer["nanoseconds"] = nanoseconds(function, again, rounds, consumed)
         return answer
+
+
+def _rounds(question):
+    """Return how many rounds are to be timed: 0 if the question is not about time."""
+    rounds = question.get("time", 0)
+    if "time" in question and (type(rounds) is not int or rounds < 1):
+        raise ValueError(f"time must be a number of rounds, 1 or more, got {rounds!r}")
+    return rounds
+
+
+def nanoseconds(function, args, rounds, consumed):
+    """Return how long each of some calls took, all with the same arguments.
+
+    Where a call consumes them (it changes some), each has a copy of its own, made before its time.
+    """
+    took = []
+    for _ in range(rounds):
+        call = prepared(function, copy.deepcopy(args) if consumed else args)
+        begin = time.perf_counter_ns()
+        result = call()
+        took.append(time.perf_counter_ns() - begin)
+        del result
+    return took
 
 
 def version(package):

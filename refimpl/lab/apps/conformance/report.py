@@ -59,9 +59,10 @@ def _verdict(verdicts):
     kinds = [v.verdict for v in verdicts]
     for v in verdicts:
         if v.verdict in (DIFFERS, LOST):
-            after = kinds.count(NOT_RUN)
-            rest = f" ({after} not run after it)" if after else ""
-            return v.verdict, f"{v.case}: {v.difference}{rest}"
+            lost, after = kinds.count(LOST), kinds.count(NOT_RUN)
+            rest = [f"{lost} cases lost it"] * (lost > 1) + [f"{after} not run"] * (after > 0)
+            said = f" ({', '.join(rest)})" if rest else ""
+            return v.verdict, f"{v.case}: {v.difference}{said}"
     if NOT_RUN in kinds:
         why = next((v.difference for v in verdicts if v.difference), "")
         return NOT_RUN, f", {why}" if why else ""

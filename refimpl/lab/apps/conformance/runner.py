@@ -6,10 +6,18 @@ from typing import NamedTuple
 from refimpl.lab.apps.conformance.case import EXACT, Close
 from refimpl.lab.apps.conformance.compare import first_difference, short
 from refimpl.lab.apps.conformance.encode import dumps
-from refimpl.lab.apps.conformance.program import UNASKED, Clock, Lost, Program, Unable
+from refimpl.lab.apps.conformance.program import (
+    UNASKED,
+    Clock,
+    Lost,
+    NotAsked,
+    Program,
+    Restarted,
+    Unable,
+)
 
 PASS, DIFFERS, SKIP, LOST, NOT_RUN = "pass", "differs", "skip", "lost", "not run"
-MOST_LOST = 3  # times that a program is started again
+MOST_LOST = 3  # cases of a kernel that may lose the program, before the rest is not asked
 SPARE, TIMES = 2**20, 16  # bytes of an answer: so many, and so many times those of the right one
 
 
@@ -61,7 +69,8 @@ class Report(NamedTuple):
 def run(command, files, *, timeout=60.0, total=3600.0):
     """Ask the program all cases of `files`; return a Report.
 
-    A program that is lost is started again for the next kernel, `MOST_LOST` times.
+    A program that is lost is started again for the next case; a kernel that loses it `MOST_LOST`
+    times is asked no more.
 
     Parameters
     ----------
@@ -80,37 +89,24 @@ def run(command, files, *, timeout=60.0, total=3600.0):
     Unable
         If it answers the greeting with a fault the first time.
     """
-    verdicts: list[Verdict] = []
-    clock = Clock(timeout, total)
     try:
-        first = Program(command, clock)
+        program = Restarted(command, Clock(timeout, total))
     except Unable:
         raise
     except Lost as loss:
         why = f"no answer to the greeting: {loss}"
-        return Report(None, None, [v for file in files for v in _ask_all(None, file)], why)
-    program: Program | None = first
-    lost, why = 0, ""
+        return Report(None, None, [v for file in files for v in ask_all(None, file)], why)
+    verdicts: list[Verdict] = []
+    unasked = None
     try:
         for file in files:
-            if program is None and clock.left() <= 0:
-                why = clock.over
-            elif program is None and lost <= MOST_LOST:
-                program, why = _start_again(command, clock)
-            elif program is None:
-                why = f"not started again: it was lost {lost} times"
-            verdicts += _ask_all(program, file, why)
-            if program is not None and verdicts[-1].verdict in (LOST, NOT_RUN):
-                program.close()
-                program = None
-            lost += program is None
+            verdicts += ask_all(program, file)
     finally:
-        if program is not None:
-            program.close()
-    if program is not None and program.unasked is not None:
-        said = f"{UNASKED}: {program.unasked!r}"
+        unasked = program.close()
+    if unasked is not None:
+        said = f"{UNASKED}: {unasked!r}"
         verdicts[-1] = verdicts[-1]._replace(verdict=LOST, difference=said)
-    return Report(first.name, first.version, verdicts)
+    return Report(program.name, program.version, verdicts)
 
 
 def ask_one(command, file, case, *, timeout=60.0, total=3600.0):
@@ -133,36 +129,27 @@ def ask_one(command, file, case, *, timeout=60.0, total=3600.0):
     return answer
 
 
-def _start_again(command, clock):
-    """Return the program, or None and why there is none."""
-    try:
-        return Program(command, clock), ""
-    except (Lost, OSError) as error:
-        return None, f"not started again: {error}"
-
-
-def _ask_all(program, file, why=""):
-    """Return the Verdicts of one file; those after a loss, or without a program, are "not run".
-
-    `why` there is no program, the first of them says.
-    """
+def ask_all(program, file):
+    """Return the Verdicts on one file's cases, in order; without a program all are "not run"."""
     about = file["source"]["paper"], file["function"], file["source"]["place"]
     verdicts: list[Verdict] = []
+    lost = 0
     for case in file["cases"]:
-        if program is None or (verdicts and verdicts[-1].verdict in (LOST, NOT_RUN)):
-            said = "" if verdicts else why
-            verdicts.append(Verdict(*about, case["id"], NOT_RUN, difference=said))
-            continue
         begin = time.perf_counter()
         try:
-            verdict, difference, states = judge(
-                file, case, program.ask(question(file, case), longest(case))
-            )
+            if program is None or lost == MOST_LOST:
+                raise NotAsked("")
+            answer = program.ask(question(file, case), longest(case))
+            verdict, difference, states = judge(file, case, answer)
         except Lost as loss:
             verdict, difference, states = LOST, str(loss), False
+            lost += 1
+        except NotAsked as reason:
+            before = verdicts and verdicts[-1].verdict == NOT_RUN
+            verdict, difference, states = NOT_RUN, "" if before else str(reason), False
         except RecursionError:
             verdict, difference, states = DIFFERS, "the answer is nested too deeply", False
-        seconds = time.perf_counter() - begin
+        seconds = 0.0 if verdict == NOT_RUN else time.perf_counter() - begin
         verdicts.append(Verdict(*about, case["id"], verdict, seconds, difference, states))
     return verdicts
 

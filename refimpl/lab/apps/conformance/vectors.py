@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 
 import refimpl
+from refimpl import Graph
 from refimpl._files import replacing
 from refimpl._reading import reading
 from refimpl.lab.apps.conformance.case import FLAGS
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.compare import first_difference
-from refimpl.lab.apps.conformance.encode import UNSEEN, Arrays, dumps, encode, inline
+from refimpl.lab.apps.conformance.encode import UNSEEN, Arrays, dumps, encode, fields_of, inline
 from refimpl.lab.apps.papers import TITLES
 from refimpl.lab.backend import find
 
@@ -32,15 +33,27 @@ def apply(function, args):
     With `calls`, pairs of a method and its arguments, `function` makes an object: what its methods
     return is the result.
     """
+    return prepared(function, args, copy.deepcopy)()
+
+
+def prepared(function, args, kept=lambda result: result):
+    """Return a function without arguments that does what `apply` does.
+
+    `kept` makes of what a method returns what is kept of it: a later method may change it.
+    """
     args, listed = dict(args), []
     calls = args.pop("calls", None)
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
             listed = args.pop(name)
-    made = function(*listed, **args)
     if calls is None:
-        return made
-    return [copy.deepcopy(getattr(made, method)(**rest)) for method, rest in calls]
+        return lambda: function(*listed, **args)
+
+    def call():
+        made = function(*listed, **args)
+        return [kept(getattr(made, method)(**rest)) for method, rest in calls]
+
+    return call
 
 
 def filled(function, args):
@@ -60,7 +73,7 @@ def render(kernel):
         If the kernel or a case is not as it must be, or a result worked out by hand is not what
         refimpl returns.
     """
-    used = sorted({flag for case in kernel.cases for flag in case.flags})
+    used = sorted({flag for case in kernel.cases for flag in _flags(case)})
     known = {**FLAGS, **kernel.flags}
     ids = [case.id for case in kernel.cases]
     if kernel.paper not in PAPERS:
@@ -104,7 +117,7 @@ def _case(kernel, case, arrays):
     where = f"{kernel.name}/{case.id}"
     function = find(refimpl, kernel.name)
     args = filled(function, case.args)
-    line = {"id": case.id, "flags": list(case.flags)}
+    line = {"id": case.id, "flags": _flags(case)}
     if case.working:
         line["working"] = case.working
     line["args"] = {name: encode(value, arrays) for name, value in args.items()}
@@ -119,6 +132,20 @@ def _case(kernel, case, arrays):
     if kernel.states is not None:
         answer["states"] = kernel.states(**copy.deepcopy(case.args))
     return {**line, **_encoded(answer, arrays)}
+
+
+def _flags(case):
+    """Return a case's flags, and SELF_LOOP where it is answered for a graph that has one."""
+    looped = case.error is None and _has_loop(case.args)
+    return [*case.flags, *["SELF_LOOP"] * looped]
+
+
+def _has_loop(value):
+    if isinstance(value, Graph):
+        return value.self_loops
+    fields = fields_of(value)
+    parts = value if isinstance(value, list | tuple) and fields is None else (fields or {}).values()
+    return any(map(_has_loop, parts))
 
 
 def _encoded(answer, arrays=None):

@@ -116,7 +116,7 @@ WORKED = (
     Case(
         "used",
         options(LOOP, 9, 3, 1, 4, probe_range="used"),
-        ("WORKED", "ONE_NODE", "SELF_LOOP", "USED", "CLEANUP"),
+        ("WORKED", "ONE_NODE", "USED", "CLEANUP"),
         NodeSample(
             ids(0),
             ids(0, 0, 0),
@@ -150,7 +150,7 @@ OPTIONS = (
     Case(
         "truncate_loops",
         options(LOOPS, 3, 4, 1, 9, eta=1.01),
-        ("SELF_LOOP", "ISOLATED", "TRUNCATE"),
+        ("ISOLATED", "TRUNCATE"),
     ),
     Case(
         "grow_mixed",

@@ -84,21 +84,20 @@ SHRINKING = (
 DEAD = (distinct(PRUNED, 5), distinct(block([[2, 1], []], 3, dead=2), 6))
 NO_EDGES, NO_NODES = distinct(LONELY, 7), distinct(NOTHING, 8)
 NORMAL = sym_norm(MIXED)
-LOOPED_FLAGS = "ISOLATED", "SELF_LOOP"
 
 # id: the arguments of the forward pass, and the flags of both passes.
 CASES = {
     "depth_0": (
         mixhop((LOOPED,) * 2, 2, (1, 2, 1), 0, seed=10, bias=True),
-        (*LOOPED_FLAGS, "BIAS"),
+        ("ISOLATED", "BIAS"),
     ),
-    "depth_1": (mixhop((LOOPED,) * 2, 2, (2, 1, 1), 1, seed=20), LOOPED_FLAGS),
-    "depth_2": (mixhop((LOOPED,) * 2, 2, (1, 1, 2), 2, seed=30), LOOPED_FLAGS),
-    "hub": (mixhop((HUB,), 2, (1, 2), 1, seed=40), ("HUB", *LOOPED_FLAGS)),
-    "no_relu": (mixhop((LOOPED,), 2, (1, 2), 0, seed=50, relu=False), (*LOOPED_FLAGS, "LINEAR")),
+    "depth_1": (mixhop((LOOPED,) * 2, 2, (2, 1, 1), 1, seed=20), ("ISOLATED",)),
+    "depth_2": (mixhop((LOOPED,) * 2, 2, (1, 1, 2), 2, seed=30), ("ISOLATED",)),
+    "hub": (mixhop((HUB,), 2, (1, 2), 1, seed=40), ("HUB", "ISOLATED")),
+    "no_relu": (mixhop((LOOPED,), 2, (1, 2), 0, seed=50, relu=False), ("ISOLATED", "LINEAR")),
     "float32": (
         single(mixhop((LOOPED,) * 2, 2, (1, 1, 1), 1, seed=60, bias=True)),
-        ("FLOAT32", *LOOPED_FLAGS, "BIAS"),
+        ("FLOAT32", "ISOLATED", "BIAS"),
     ),
     "shrinking_blocks": (
         mixhop(SHRINKING, 2, (1, 2, 1), 1, seed=70),
@@ -114,10 +113,10 @@ CASES = {
     ),
     "branch_of_width_0": (
         mixhop((LOOPED,) * 2, 2, (0, 2, 0), 1, seed=90),
-        ("EMPTY", *LOOPED_FLAGS),
+        ("EMPTY", "ISOLATED"),
     ),
     "no_hops": (mixhop((), 3, (2,), 0, seed=100, bias=True), ("NO_HOPS", "BIAS")),
-    "thirds": (mixhop((NORMAL,) * 2, 2, (1, 1, 1), 1, seed=110), ("HUB", "SELF_LOOP", "THIRDS")),
+    "thirds": (mixhop((NORMAL,) * 2, 2, (1, 1, 1), 1, seed=110), ("HUB", "THIRDS")),
     "one_node": (mixhop((NO_EDGES,), 2, (1, 1), 1, seed=120), ("ONE_NODE", "NO_EDGES")),
     "no_nodes": (mixhop((NO_NODES,) * 2, 2, (1, 1, 1), 1, seed=130), ("NO_NODES", "EMPTY")),
 }

@@ -88,7 +88,7 @@ LAYER_SAMPLE = (
     Case("no_nodes", draw(NOTHING, [], [2], 4), ("NO_NODES", "EMPTY")),
     Case("no_edges", draw(NO_EDGES, [2, 0], [3, -1], 4), ("NO_EDGES", "ALL", "UNSORTED")),
     Case("zero", draw(PAW, [2, 0], [1, 0], 5), ("ZERO", "UNSORTED")),
-    Case("loops", draw(LOOPS, [4, 1, 5], [2, 2], 6), ("SELF_LOOP", "ISOLATED", "UNSORTED")),
+    Case("loops", draw(LOOPS, [4, 1, 5], [2, 2], 6), ("ISOLATED", "UNSORTED")),
     Case("hub", draw(STAR, [3, 0], [2, 3], 2**64 - 1), ("HUB", "UNSORTED", "LARGE_WORD")),
     Case("arrows", draw(ARROWS, [0, 2], [1, 2, 1], 7), ("DIRECTED", "ISOLATED")),
     Case("karate", draw(KARATE, [33, 0, 16], [4, 2], 8), ("UNSORTED",)),
@@ -180,7 +180,7 @@ SAMPLE_MFG = (
     Case(
         "loops_shared",
         batch(LOOPS, [4, 1, 5], [2, 2], mode="shared"),
-        ("SELF_LOOP", "ISOLATED", "SHARED", "UNSORTED"),
+        ("ISOLATED", "SHARED", "UNSORTED"),
     ),
     Case("hub", batch(STAR, [3, 0], [3, 2], 2**64 - 1), ("HUB", "LARGE_WORD", "UNSORTED")),
     Case("arrows", batch(ARROWS, [0, 2], [1, 2, 1]), ("DIRECTED", "ISOLATED")),
@@ -198,7 +198,7 @@ SAMPLE_MFG = (
     Case(
         "by_three_relations",
         batch(THREE, [7, 1, 4], [(1, -1, 1), (2, 0, 1), 1]),
-        ("ALL", "ISOLATED", "RELATIONS", "SELF_LOOP", "UNSORTED", "ZERO"),
+        ("ALL", "ISOLATED", "RELATIONS", "UNSORTED", "ZERO"),
     ),
     Case("relation_missing", batch(TYPED, [0], [(1,), -1]), ("RELATIONS",), error="value"),
     Case("relation_too_many", batch(TYPED, [0], [1, (1, 1, 1)]), ("RELATIONS",), error="value"),
@@ -242,7 +242,7 @@ SAMPLE_MFG_MANY = (
     Case(
         "shared",
         batches(MIXED, [[1, 0], [4], [7, 5]], [2, 2], mode="shared"),
-        ("ISOLATED", "SELF_LOOP", "SHARED", "UNSORTED"),
+        ("ISOLATED", "SHARED", "UNSORTED"),
     ),
     Case(
         "by_relation",
@@ -255,7 +255,7 @@ SAMPLE_MFG_MANY = (
     Case(
         "by_three_relations",
         batches(THREE, [[1, 0], [4, 7]], [(1, 1, 0), 2], 2**64 - 2),
-        ("ISOLATED", "LARGE_WORD", "RELATIONS", "SELF_LOOP", "UNSORTED", "ZERO"),
+        ("ISOLATED", "LARGE_WORD", "RELATIONS", "UNSORTED", "ZERO"),
     ),
     Case("relation_missing", batches(TYPED, [[0]], [-1, (1,)]), ("RELATIONS",), error="value"),
     Case(

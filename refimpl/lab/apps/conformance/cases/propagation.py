@@ -92,7 +92,7 @@ SPMM = (
     Case("no_nodes", product(NOTHING, 2, 1), ("NO_NODES",)),
     Case("no_edges", product(NO_EDGES, 2, 1), ("NO_EDGES",)),
     Case("no_columns", product(PAW, 0, 1), ("NO_COLUMNS",)),
-    Case("loops", product(LOOPS, 2, 2), ("SELF_LOOP", "ISOLATED", "THIRDS")),
+    Case("loops", product(LOOPS, 2, 2), ("ISOLATED", "THIRDS")),
     Case("hub_single", product(STAR, 3, 3, np.float32), ("HUB", "FLOAT32", "THIRDS")),
     Case("arrows", product(ARROWS, 2, 4), ("DIRECTED", "ISOLATED", "THIRDS")),
     Case("block", with_dead_values(product(PRUNED, 2, 5)), ("DEAD", "ISOLATED", "THIRDS")),
@@ -104,7 +104,7 @@ SPMM = (
             "data": np.array([1, 1, 2, -1, 1, 5e-324]),
             "X": np.array([[-np.inf, 1], [np.inf, 0.75], [np.inf, -0.0], [np.nan, 1e308]]),
         },
-        ("DIRECTED", "SELF_LOOP", "SPECIAL"),
+        ("DIRECTED", "SPECIAL"),
     ),
     *changed(
         {
@@ -153,7 +153,7 @@ SPMM_T = (
     Case("no_nodes", transposed(NOTHING, 2, 1), ("NO_NODES",)),
     Case("no_edges", transposed(NO_EDGES, 2, 1), ("NO_EDGES",)),
     Case("no_columns", transposed(PAW, 0, 1), ("NO_COLUMNS",)),
-    Case("loops", transposed(LOOPS, 2, 2), ("SELF_LOOP", "ISOLATED", "THIRDS")),
+    Case("loops", transposed(LOOPS, 2, 2), ("ISOLATED", "THIRDS")),
     Case("hub_single", transposed(STAR, 3, 3, np.float32), ("HUB", "FLOAT32", "THIRDS")),
     Case("karate", transposed(KARATE, 2, 6), ("THIRDS",)),
     Case(
@@ -210,7 +210,7 @@ FEATURE_PROPAGATE = (
         {**product(PAW, 3, 2), "plan": plan(0, 2, 2, 3), "p": 2},
         ("EMPTY_PART", "THIRDS"),
     ),
-    Case("loops", in_parts(LOOPS, 5, 2, 2), ("SELF_LOOP", "ISOLATED", "THIRDS")),
+    Case("loops", in_parts(LOOPS, 5, 2, 2), ("ISOLATED", "THIRDS")),
     Case("ipdps", in_parts(MIXED, 5, 3, 2, version="ipdps"), ("ISOLATED", "IPDPS", "THIRDS")),
     Case(
         "column_major",

@@ -47,23 +47,20 @@ def spmm(graph, f, dtype):
     return [Part(bytes=pattern + graph.e * f * item + rows, footprint=rows)]
 
 
-def induced(graph, subgraph):
+def induced(graph, nodes, entries):
     """Return the work of an induced subgraph: is each neighbour in? Then the transpose.
 
     That question needs one bit a node of the parent at least.
     """
-    degrees = int(graph.degrees()[subgraph.nodes].sum())
-    nbytes = 4 * degrees + 20 * len(subgraph.nodes) + 12 * subgraph.graph.e
-    return [Part(nbytes, nbytes, degrees, graph.n / 8), *transpose(subgraph.graph)]
+    degrees = int(graph.degrees()[nodes].sum())
+    nbytes = 4 * degrees + 20 * len(nodes) + 12 * entries
+    return [Part(nbytes, nbytes, degrees, graph.n / 8), *transpose(len(nodes), entries)]
 
 
-def transpose(graph):
+def transpose(n, e):
     """Return the work of Algorithm 6: an entry advances one pointer and goes to one place."""
-    nbytes = 4 * graph.e + 16 * graph.n
-    return [
-        Part(nbytes, nbytes, random=graph.e, table=8 * graph.n),
-        Part(random=graph.e, table=8 * graph.e),
-    ]
+    nbytes = 4 * e + 16 * n
+    return [Part(nbytes, nbytes, random=e, table=8 * n), Part(random=e, table=8 * e)]
 
 
 def sampling(graph, counters):

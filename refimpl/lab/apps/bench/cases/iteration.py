@@ -1,17 +1,27 @@
 """One training iteration: draw a subgraph, two GraphSAGE layers and a classifier, Adam."""
 
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
-import pytest
-from numpy.testing import assert_allclose
 
-import fastimpl
 import refimpl
-from bench import inputs, work
-from bench.timing import MIN_ROUNDS
+from refimpl.lab.apps.bench import inputs, work
+from refimpl.lab.apps.bench.case import Bench, Task
+from refimpl.lab.apps.bench.cases.samplers import quick
+from refimpl.lab.apps.bench.checks import Differs, near
+from refimpl.lab.apps.bench.timing import MIN_ROUNDS
 
 NAMES = ("neigh1", "self1", "neigh2", "self2", "classifier")
+PARTS = (
+    "sample_many",
+    "row_norm",
+    "sage_forward",
+    "sage_backward",
+    "dense_forward",
+    "dense_backward",
+    "softmax_cross_entropy",
+    "adam_step",
+)
 
 
 @cache
@@ -24,6 +34,7 @@ def data(size):
 
 @cache
 def initial_weights(size):
+    """Return the weights that every iteration begins with."""
     scale = inputs.SIZES[size]
     half = scale.hidden // 2
     shapes = [(scale.f, half)] * 2 + [(scale.hidden, half)] * 2 + [(scale.hidden, scale.classes)]
@@ -67,13 +78,14 @@ def work_of(size):
     """Return the mean work of an iteration: the draw, sparse and dense products."""
     scale = inputs.SIZES[size]
     graph, sampler = inputs.parent(size), refimpl.Sampler("pin_tile", m=scale.m, n=scale.n)
-    drawn = fastimpl.sample_many(graph, sampler, inputs.SEED, 0, MIN_ROUNDS)
+    drawn = quick("sample_many")(graph, sampler, inputs.SEED, 0, MIN_ROUNDS)
     return work.mean([one_work(graph, sub, size) for sub in drawn])
 
 
 def one_work(graph, sub, size):
+    """Return the work of an iteration on one subgraph."""
     scale, s = inputs.SIZES[size], len(sub.nodes)
-    total = work.sampling(graph, sub.counters) + work.induced(graph, sub)
+    total = work.sampling(graph, sub.counters) + work.induced(graph, sub.nodes, sub.graph.e)
     for order, f in zip(orders(size), (scale.f, scale.hidden), strict=True):
         half = scale.hidden // 2
         wide = [order.forward == 1] + ([] if order.dx == 0 else [order.dx == 2])
@@ -86,36 +98,46 @@ def one_work(graph, sub, size):
     return total + work.times(3, work.dense(s, scale.hidden, scale.classes, "float32"))
 
 
-@cache
-def expected(package, size, q):
-    """Return loss and gradients as the other package has them."""
-    gnn = {"refimpl": refimpl, "fastimpl": fastimpl}[package]
-    return iteration(gnn, size, q, *start(size))
-
-
 def start(size):
-    """Return fresh weights and moments."""
+    """Return fresh weights and moments by the names of `iteration`."""
     W = {name: array.copy() for name, array in initial_weights(size).items()}
     m, v = ({name: np.zeros_like(array) for name, array in W.items()} for _ in range(2))
-    return W, m, v
+    return {"W": W, "m": m, "v": v}
 
 
-@pytest.mark.sizes("tiny", "small", "large")
-def test_iteration(case):
-    scale = case.scale
+def iteration_tasks(size):
+    """Yield iterations on one subgraph after another."""
+    scale, known = inputs.SIZES[size], {}
+
+    def check(got, args, other):
+        loss, gradients = got
+        if other is not None:
+            if other.__name__ not in known:
+                known[other.__name__] = iteration(other, size, args["q"], **start(size))
+            want_loss, want = known[other.__name__]
+            near("loss", float(loss), float(want_loss), rtol=1e-4)
+            for name in NAMES:
+                error = np.linalg.norm(gradients[name] - want[name]) / np.linalg.norm(want[name])
+                if not error < 1e-4:
+                    raise Differs(f"gradient of {name}: {error:.1e} away, relative")
+        for name in NAMES:
+            grad = gradients[name].astype(np.float64)
+            step = 0.01 * grad / (np.abs(grad) + 1e-8)  # Adam's first
+            moved = (initial_weights(size)[name] - step).astype(np.float32)
+            near(f"weights of {name}", args["W"][name], moved, atol=1e-5)
+
     text = (
-        f"m={scale.m:,} n={scale.n:,} of {inputs.graph_text(inputs.parent(case.size))} "
+        f"m={scale.m:,} n={scale.n:,} of {inputs.graph_text(inputs.parent(size))} "
         f"f={scale.f} h={scale.hidden} C={scale.classes} float32"
     )
-    case.describe("training iteration", text, work_of(case.size))
-    (_, q, W, _, _), (loss, gradients) = case.run_turns(
-        partial(iteration, case.gnn), lambda turn: [case.size, turn, *start(case.size)]
+    yield Task(
+        text,
+        {"size": size},
+        check,
+        work_of(size),
+        turn=lambda q: {"q": q, **start(size)},
+        call=iteration,
     )
-    want_loss, want = expected(case.other.__name__, case.size, q)
-    assert loss == pytest.approx(want_loss, rel=1e-4)
-    for name in NAMES:
-        error = np.linalg.norm(gradients[name] - want[name]) / np.linalg.norm(want[name])
-        assert error < 1e-4, name
-        grad = gradients[name].astype(np.float64)
-        moved = initial_weights(case.size)[name] - 0.01 * grad / (np.abs(grad) + 1e-8)  # step 1
-        assert_allclose(W[name], moved, atol=1e-5)
+
+
+BENCHES = (Bench("training iteration", iteration_tasks, parts=PARTS),)

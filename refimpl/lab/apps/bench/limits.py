@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from bench.markdown import binary, significant, table, threads_title
+from refimpl.lab.apps.bench.markdown import binary, significant, table, threads_title
 
 # limit, what of a Part it limits, where that happens, scale, unit
 MEMORY = (
@@ -13,23 +13,17 @@ GEMM = ("flops", None, 1e9, "GFLOP/s")
 
 
 class Limits:
-    """The limits that a run measured: the best round of each, as the machine can do no more."""
+    """What a run measured of the machine, as a list of `yardsticks.Limit`."""
 
-    def __init__(self, benchmarks):
-        self.rates = defaultdict(dict)  # (limit, threads) -> {footprint: rate}
+    def __init__(self, measured):
+        self.rates: dict = defaultdict(dict)  # (limit, threads) -> {footprint: rate}
         self.units, self.shapes = {}, {}
-        for one in benchmarks:
-            info = one["extra_info"]
-            if "limit" not in info:
-                continue
-            measured = self.rates[info["limit"], info["threads"]]
-            rate = info["amount"] / one["stats"]["min"]
-            size = info["footprint"]
-            if rate > measured.get(size, 0):
-                measured[size] = rate
-                shape = "x".join(map(str, info.get("shape", [])))
-                self.shapes[info["limit"], info["threads"]] = shape
-            self.units[info["limit"]] = info["unit"]
+        for one in measured:
+            rates = self.rates[one.name, one.threads]
+            if one.rate > rates.get(one.footprint, 0):
+                rates[one.footprint] = one.rate
+                self.shapes[one.name, one.threads] = one.shape
+            self.units[one.name] = one.unit
 
     def rate(self, name, threads, footprint):
         """Return the rate at the largest measured size not above `footprint`, or None.
@@ -43,20 +37,26 @@ class Limits:
                 found.append(measured[size])
         return max(found, default=None)
 
-    def bound(self, one):
-        """Return (achieved rate, limit, unit, name) of the limit that takes longest, or None."""
-        info = one["extra_info"]
-        found, threads, dtype = None, info["threads"], info["work"][0]["dtype"]
-        dtype = next((p["dtype"] for p in info["work"] if p["flops"]), dtype)
+    def bound(self, work, threads, seconds):
+        """Return (achieved rate, limit, unit, name) of the limit that takes longest, or None.
+
+        `work` is a list of Parts, done in `seconds`.
+        """
+        dtype = next((part.dtype for part in work if part.flops), "float32")
+        found = None
         for name, amount, size, scale, unit in (*MEMORY, (f"GEMM {dtype}", *GEMM)):
-            parts = [(p[amount] / scale, p.get(size, 0)) for p in info["work"] if p[amount]]
+            parts = [
+                (getattr(part, amount) / scale, getattr(part, size) if size else 0)
+                for part in work
+                if getattr(part, amount)
+            ]
             rates = [self.rate(name, threads, where) for _, where in parts]
             if not parts or None in rates:
                 continue
             total = sum(todo for todo, _ in parts)
             least = sum(todo / rate for (todo, _), rate in zip(parts, rates, strict=True))
             if found is None or least > found[0]:
-                found = least, total / one["stats"]["median"], total / least, unit, name
+                found = least, total / seconds, total / least, unit, name
         return found and found[1:]
 
     def tables(self, threads):
@@ -65,7 +65,7 @@ class Limits:
             return ["No limits were measured in this run."]
         rows = []
         for name, unit in self.units.items():
-            for size in sorted(self.rates[name, threads[0]]):
+            for size in sorted({s for t in threads for s in self.rates[name, t]}):
                 rates = [self.rates[name, t].get(size) for t in threads]
                 where = binary(size) if size else self.shapes[name, threads[0]]
                 cells = ["-" if r is None else f"{significant(r)} {unit}" for r in rates]

@@ -56,9 +56,20 @@ def layer_graph(size):
 @cache
 def adjacency(size, dtype="float32"):
     """Return the row-normalised adjacency of `layer_graph`."""
-    graph = layer_graph(size)
-    perm = np.argsort(graph.indices, kind="stable")
-    return refimpl.adjacency.row_norm(graph, perm, dtype=np.dtype(dtype))
+    return refimpl.adjacency.row_norm(layer_graph(size), transpose_of(size), dtype=np.dtype(dtype))
+
+
+@cache
+def transpose_of(size):
+    """Return the permutation that transposes `layer_graph`."""
+    return np.argsort(layer_graph(size).indices, kind="stable").astype(np.int32)
+
+
+@cache
+def neighbours(size):
+    """Return message-flow graphs of two hops from some roots of `parent`."""
+    roots = np.arange(SIZES[size].m)
+    return refimpl.sample_mfg(parent(size), roots, [10, 5], seed=SEED, epoch=0, batch=0)
 
 
 def normal(shape, seed, dtype="float32"):

@@ -1,0 +1,65 @@
+"""What a benchmark is: a kernel, its inputs at each size, and how an answer is checked."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from refimpl.lab.apps.bench.work import Part
+
+ALL_SIZES = ("tiny", "small", "large")
+
+
+class Task(NamedTuple):
+    """One input of a kernel.
+
+    Attributes
+    ----------
+    text : str
+        What the report calls it.
+    args : dict
+        Argument name -> value: every argument by its public name.
+    check : callable
+        ``check(result, args, other)`` raises `Differs` where the result is wrong; `args` are those
+        of the call, after it, and `other` is another implementation, or None if there is none.
+    work : list of Part
+        What the kernel must do at least; empty where that is not known.
+    turn : callable, optional
+        ``turn(i)`` returns the arguments that call i needs afresh, because it changes them, or
+        because it should not be told the same twice. They are made outside the timer.
+    call : callable, optional
+        ``call(gnn, **args)`` in place of the public function.
+    """
+
+    text: str
+    args: dict[str, Any]
+    check: Callable[[Any, dict, Any], None]
+    work: list[Part] = []
+    turn: Callable[[int], dict] | None = None
+    call: Callable[..., Any] | None = None
+
+    def arguments(self, turn):
+        """Return the arguments of a call by name."""
+        return self.args if self.turn is None else {**self.args, **self.turn(turn)}
+
+
+class Bench(NamedTuple):
+    """The benchmarks of a kernel.
+
+    Attributes
+    ----------
+    kernel : str
+        Its public name, or what is made of several, which are then `parts`.
+    tasks : callable
+        Yields the Tasks of a size of `inputs.SIZES`.
+    sizes : tuple of str
+        The smallest first, which is the one that --quick takes.
+    serial : bool
+        Whether the kernel has no parallel loop: it is timed on one thread only.
+    parts : tuple of str
+        The public functions that `Task.call` calls.
+    """
+
+    kernel: str
+    tasks: Callable[[str], Iterator[Task]]
+    sizes: tuple[str, ...] = ALL_SIZES
+    serial: bool = False
+    parts: tuple[str, ...] = ()

@@ -1,0 +1,180 @@
+"""FreshGNN's cache: finding, reading and writing entries, and pruning."""
+
+from functools import cache
+
+import numpy as np
+
+import refimpl
+from refimpl.history.entries import Entries, cache_admit
+from refimpl.lab.apps.bench import inputs
+from refimpl.lab.apps.bench.case import Bench, Task
+from refimpl.lab.apps.bench.checks import as_other, same
+from refimpl.lab.apps.bench.work import Part
+
+SMALL = "tiny", "small"
+STAMP = 7
+
+
+@cache
+def some(size):
+    """Return distinct nodes of the parent graph, as many as a subgraph has, and their slots."""
+    scale = inputs.SIZES[size]
+    rng = np.random.default_rng(inputs.SEED)
+    slots = np.arange(scale.n, dtype=np.int32)
+    return rng.permutation(scale.parent)[: scale.n].astype(np.int32), slots
+
+
+def empty(size):
+    """Return Entries without an entry."""
+    scale = inputs.SIZES[size]
+    return Entries(
+        np.zeros((2 * scale.n, scale.hidden), np.float32),
+        np.full((1, scale.parent), -1, np.int32),
+        np.full(2 * scale.n, -1, np.int64),
+        np.zeros(2 * scale.n, np.int32),
+    )
+
+
+@cache
+def filled(size):
+    """Return Entries that hold `some` nodes."""
+    entries, (ids, slots) = empty(size), some(size)
+    cache_admit(entries, 1, ids, embeddings(size), slots, STAMP)
+    return entries
+
+
+@cache
+def embeddings(size):
+    """Return a row for each of `some` nodes."""
+    scale = inputs.SIZES[size]
+    return inputs.normal((scale.n, scale.hidden), 1)
+
+
+def text_of(size):
+    """Return how the report names them."""
+    scale = inputs.SIZES[size]
+    return f"{scale.n:,} of n={scale.parent:,} h={scale.hidden} float32"
+
+
+def admit_tasks(size):
+    """Yield writing entries, each time into an empty buffer."""
+    ids, slots = some(size)
+    values, kept = embeddings(size), filled(size)
+
+    def check(got, args, other):
+        for name in Entries._fields:
+            same(f"entries.{name}", getattr(args["entries"], name), getattr(kept, name))
+
+    args = {"layer": 1, "ids": ids, "values": values, "slots": slots, "i": STAMP}
+    done = [Part(2 * values.nbytes, values.nbytes)]
+    yield Task(text_of(size), args, check, done, lambda i: {"entries": empty(size)})
+
+
+def lookup_tasks(size):
+    """Yield finding entries: half of the nodes have one."""
+    ids, slots = some(size)
+    asked = np.concatenate([ids[::2], np.setdiff1d(np.arange(inputs.SIZES[size].parent), ids)])
+    asked = asked[: len(ids)].astype(np.int32)
+
+    def check(got, args, other):
+        where = {int(v): int(s) for v, s in zip(ids, slots, strict=True)}
+        same("result", got, np.array([where.get(int(v), -1) for v in asked], np.int32))
+
+    args = {"entries": filled(size), "layer": 1, "ids": asked, "oldest": STAMP}
+    yield Task(text_of(size), args, check)
+
+
+def read_tasks(size):
+    """Yield reading entries."""
+    rows = filled(size).rows
+    slots = np.random.default_rng(inputs.SEED).permutation(some(size)[1])
+
+    def check(got, args, other):
+        same("result", got, rows[slots])
+
+    done = [Part(2 * slots.size * rows.shape[1] * 4, rows.nbytes)]
+    yield Task(text_of(size), {"rows": rows, "slots": slots}, check, done)
+
+
+def fetch_tasks(size):
+    """Yield reading features that are held for the hottest half of the nodes."""
+    scale = inputs.SIZES[size]
+    most, n = scale.parent // 2, scale.parent
+    features = inputs.normal((most, scale.f), 1)
+    rank = np.random.default_rng(inputs.SEED).permutation(n).astype(np.int32)
+    ids = some(size)[0]
+
+    def check(got, args, other):
+        hit = rank[ids] < most
+        want = np.zeros((ids.size, scale.f), np.float32)
+        want[hit] = features[most - 1 - rank[ids][hit]]
+        rows, hits = got
+        same("result.rows", rows, want)
+        same("result.hit", hits, hit)
+
+    args = {"features": features, "rank": rank, "ids": ids, "held": most}
+    yield Task(f"{ids.size:,} of n={n:,} f={scale.f} float32", args, check)
+
+
+def stable_tasks(size):
+    """Yield the choice of the half with the lowest scores."""
+    ids, _ = some(size)
+    score = inputs.normal(ids.size, 3, "float64")
+
+    def check(got, args, other):
+        want = np.zeros(ids.size, np.bool_)
+        want[np.lexsort((ids, score))[: ids.size // 2]] = True
+        same("result", got, want)
+
+    yield Task(f"half of {ids.size:,}", {"score": score, "ids": ids, "p": 0.5}, check)
+
+
+@cache
+def hits(size):
+    """Return sampled neighbours, and a third of the inner nodes as cached."""
+    mfg = inputs.neighbours(size)
+    rng = np.random.default_rng(inputs.SEED)
+    hit = [rng.random(len(nodes)) < 1 / 3 for nodes in mfg.nodes[1:-1]]
+    return mfg, [*hit, np.zeros(len(mfg.nodes[-1]), np.bool_)]
+
+
+def prune_tasks(name):
+    """Return the tasks of `prune_mfg` or `prune_layers`."""
+
+    def tasks(size):
+        mfg, hit = hits(size)
+        yield Task(pruned_text(mfg), {"mfg": mfg, "hit": hit}, as_other(name))
+
+    return tasks
+
+
+def live_tasks(size):
+    """Yield what is left of layers that are pruned."""
+    mfg, hit = hits(size)
+    pruned = refimpl.prune_mfg(mfg, hit)
+    yield Task(pruned_text(mfg), {"pruned": pruned}, as_other("live_layers"))
+
+
+def pruned_text(mfg):
+    """Return how the report names sampled neighbours."""
+    return f"{len(mfg.nodes[0]):,} inputs of {len(mfg.nodes[-1]):,} roots"
+
+
+def share_tasks(size):
+    """Yield who pays for which features."""
+    mfg, _ = hits(size)
+    needed = np.ones(len(mfg.nodes[0]), np.bool_)
+    yield Task(pruned_text(mfg), {"mfg": mfg, "needed": needed}, as_other("fair_share"))
+
+
+BENCHES = (
+    Bench("cache_admit", admit_tasks, SMALL),
+    Bench("cache_lookup", lookup_tasks, SMALL),
+    Bench("cache_read", read_tasks, SMALL),
+    Bench("cache_fetch", fetch_tasks, SMALL),
+    Bench("select_stable", stable_tasks, SMALL),
+    Bench("prune_mfg", prune_tasks("prune_mfg"), SMALL),
+    Bench("prune_layers", prune_tasks("prune_layers"), SMALL),
+    Bench("live_layers", live_tasks, SMALL),
+    Bench("fair_share", share_tasks, SMALL),
+)

@@ -1,0 +1,93 @@
+"""Whether an answer is right: against another method where there is one, else another package."""
+
+import dataclasses
+
+import numpy as np
+
+from refimpl.lab.apps.conformance.compare import short
+from refimpl.lab.backend import find
+
+FLOATS = {"float32": 1e-4, "float64": 1e-10}  # relative to the largest number of an array
+
+
+class Differs(Exception):
+    """An answer that is wrong: where, what was wanted and what came, in a line."""
+
+
+def same(at, got, want):
+    """Refuse an array, or a number, that is not the wanted one in each entry, shape and dtype."""
+    _compare(at, got, want, lambda a, b: (a == b) | ((a != a) & (b != b)))
+
+
+def near(at, got, want, *, rtol=0.0, atol=0.0):
+    """Refuse numbers that are further from the wanted than ``atol + rtol * abs(want)``."""
+    _compare(at, got, want, lambda a, b: np.isclose(a, b, rtol, atol, equal_nan=True), kinds=True)
+
+
+def _compare(at, got, want, equal, kinds=False):
+    """Refuse an array; `kinds`: another dtype of the same kind will do."""
+    a, b = np.asarray(got), np.asarray(want)
+    if a.shape != b.shape:
+        raise Differs(f"{at}: want shape {list(b.shape)}, got {list(a.shape)}")
+    wanted = isinstance(want, np.ndarray | np.generic)
+    if wanted and (a.dtype.kind != b.dtype.kind or not kinds and a.dtype != b.dtype):
+        raise Differs(f"{at}: want dtype {b.dtype}, got {a.dtype}")
+    wrong = ~np.asarray(equal(a, b))
+    if wrong.any():
+        place = np.unravel_index(int(wrong.argmax()), wrong.shape)
+        where = "[" + ", ".join(map(str, map(int, place))) + "]" if place else ""
+        raise Differs(f"{at}{where}: want {short(b[place])}, got {short(a[place])}")
+
+
+def alike(got, want, at="result"):
+    """Refuse a value unlike another of the same form: integers equal, floats but for rounding.
+
+    Fields that are not in `want` are not looked at.
+    """
+    names = fields_of(want)
+    if names:
+        for name in names:
+            if not hasattr(got, name):
+                raise Differs(f"{at}: has no {name}, got {short(got)}")
+            alike(getattr(got, name), getattr(want, name), f"{at}.{name}")
+    elif isinstance(want, list | tuple):
+        if not isinstance(got, list | tuple) or len(got) != len(want):
+            raise Differs(f"{at}: want {len(want)} items, got {short(got)}")
+        for i, (a, b) in enumerate(zip(got, want, strict=True)):
+            alike(a, b, f"{at}[{i}]")
+    elif isinstance(want, np.ndarray | np.floating | float):
+        _alike_numbers(at, got, want)
+    elif got is not want and got != want:
+        raise Differs(f"{at}: want {short(want)}, got {short(got)}")
+
+
+def _alike_numbers(at, got, want):
+    b = np.asarray(want)
+    if b.dtype.kind != "f":
+        return same(at, got, want)
+    finite = np.abs(b[np.isfinite(b)])
+    rtol = FLOATS.get(str(b.dtype), 0.0)
+    return near(at, got, want, rtol=rtol, atol=rtol * float(finite.max(initial=0)))
+
+
+def fields_of(value):
+    """Return the names of the parts of a value that has named ones."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return value._fields
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return tuple(field.name for field in dataclasses.fields(value) if field.init)
+    return ()
+
+
+def as_other(kernel):
+    """Return a check of a kernel that changes no argument: another implementation's answer."""
+    answers = {}
+
+    def check(result, args, other):
+        if other is None:
+            return
+        if other.__name__ not in answers:
+            answers[other.__name__] = find(other, kernel)(**args)
+        alike(result, answers[other.__name__])
+
+    return check

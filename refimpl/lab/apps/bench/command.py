@@ -1,0 +1,299 @@
+"""`minibatch-gnn bench`: how fast are the kernels of some implementations, and are they right?"""
+
+import argparse
+import fnmatch
+import importlib.util
+import shlex
+from contextlib import ExitStack
+from pathlib import Path
+
+from refimpl._files import is_replaceable, replacing
+from refimpl.lab.apps.bench import contestants, measuring, report, saved, yardsticks
+from refimpl.lab.apps.bench.header import header
+from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.figures.panels import FORMATS
+from refimpl.lab.apps.info import build_of
+from refimpl.lab.apps.machine import CORES, MAX_LOAD, Watch
+from refimpl.lab.apps.plots import NO_MATPLOTLIB
+from refimpl.lab.apps.preparing import MOST_THREADS
+from refimpl.lab.apps.progress import Stages
+from refimpl.lab.apps.results import add_overwrite, check_free
+from refimpl.lab.training.config import suggestion
+
+DESCRIPTION = (
+    "Time every kernel of some implementations on the same inputs, in turns, beside what this "
+    "machine can do at most. Each answer is compared with another method's before it is timed. An "
+    "implementation is a package or module that Python can import, with some kernels or all, or a "
+    "program of any language that speaks the line protocol of conformance, as cmd:PROGRAM. Exit "
+    "status 0: all answers are right; 1: one differs; 2: bad usage."
+)
+WRITTEN = "out", "csv", "json", "histogram"
+ALL = "refimpl,fastimpl"
+
+
+def numbers(text):
+    """Return numbers parted by commas."""
+    return [int(part) for part in text.split(",")]
+
+
+numbers.__name__ = "list of int"  # argparse: "invalid list of int value"
+
+
+def add_parser(commands):
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser(
+        "bench",
+        help="time the kernels of any implementations beside each other",
+        description=DESCRIPTION,
+        allow_abbrev=False,
+    )
+    add_measuring_options(parser)
+    parser.add_argument(
+        "--threads",
+        type=numbers,
+        metavar="LIST",
+        help="numbers of threads, each measured (default: 1,2, or 1 on a single core)",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="check each answer once, on tiny inputs, and time nothing (default: off)",
+    )
+    parser.add_argument(
+        "--force-noisy",
+        action="store_true",
+        help="measure on a busy machine too, and say so in the report (default: off)",
+    )
+    parser.add_argument(
+        "--compare",
+        nargs="+",
+        metavar="RUN.json",
+        help="measure nothing: show runs that --json saved side by side, each over the first",
+    )
+    parser.add_argument(
+        "--out", metavar="FILE", help="write the report to this Markdown file (default: no file)"
+    )
+    add_overwrite(parser, "files that are there")
+
+
+def add_measuring_options(parser):
+    """Add the options that say what is measured, and the files that may be written of it."""
+    parser.add_argument(
+        "--impl",
+        action="append",
+        metavar="NAME,..",
+        help=f"implementations, each a column; cmd:PROGRAM for a program (default: {ALL})",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="KERNEL",
+        help="only kernels of this name or topic, such as spmm, 'gat_*' or layers; may be given "
+        "several times (default: all)",
+    )
+    for name, text in (
+        ("json", "all numbers, for --compare"),
+        ("csv", "a line for each kernel, input and column"),
+        ("histogram", "the medians as bars, SVG or PNG by its name; needs matplotlib"),
+    ):
+        parser.add_argument(
+            f"--{name}", metavar="FILE", help=f"write to this file {text} (default: no file)"
+        )
+
+
+def run(arguments):
+    """Run the command; `arguments` is what the parser gave, as a dict. Return the exit status.
+
+    Raises
+    ------
+    UserError
+        If the usage is bad, or the machine is busy.
+    """
+    options = argparse.Namespace(**arguments)
+    check_files(options)
+    for name in WRITTEN:
+        check_free(getattr(options, name), options.overwrite)
+    if options.compare is not None:
+        return _compare(options)
+    options.threads = checked_threads(options.threads)
+    watch = Watch()
+    if watch.busy and not (options.quick or options.force_noisy):
+        raise UserError(
+            f"the load is {watch.load:.2f} a core, above {MAX_LOAD}: times would mean nothing; "
+            "wait, or --force-noisy"
+        )
+    with Stages() as stages:
+        made = measured(options, lambda share: stages.show("bench", share))
+    made = made._replace(verdict=watch.verdict(not options.quick))
+    lines = [f"`{_typed(options)}`", "", *made.header, *report.lines(made), *made.verdict]
+    print("\n".join(lines))
+    _write_report(options.out, lines)
+    write_files(options, [made], ["run"])
+    return status_of(made)
+
+
+def checked_threads(given):
+    """Return numbers of threads; those to take by default where none are given.
+
+    Raises
+    ------
+    UserError
+    """
+    if given is None:
+        return [1, 2] if CORES > 1 else [1]
+    if not all(1 <= count <= MOST_THREADS for count in given):
+        raise UserError(f"--threads must be numbers in [1, {MOST_THREADS}], got {given}")
+    return sorted(set(given))
+
+
+def implementations(given):
+    """Return the names of contestants, each once.
+
+    Raises
+    ------
+    UserError
+        If one is named twice.
+    """
+    if given is None:
+        there = importlib.util.find_spec("fastimpl._streams") is not None
+        return ALL.split(",") if there else ["refimpl"]
+    names = [name.strip() for text in given for name in text.split(",")]
+    if twice := [name for at, name in enumerate(names) if name in names[:at]]:
+        raise UserError(f"--impl names {twice[0]!r} twice")
+    return names
+
+
+def chosen(patterns):
+    """Return the benchmarks that fit one of the patterns, each of which must fit.
+
+    Raises
+    ------
+    UserError
+    """
+    every = measuring.chosen_benches(lambda kernel, topic: True)
+    for pattern in patterns or ():
+        if not measuring.chosen_benches(lambda *names, p=pattern: _fits(p, names)):
+            close = suggestion(pattern, [one.kernel for one in every])
+            raise UserError(f"--only {pattern!r} fits no kernel and no topic{close}")
+    if not patterns:
+        return every
+    return measuring.chosen_benches(lambda *names: any(_fits(p, names) for p in patterns))
+
+
+def _fits(pattern, names):
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+
+
+def measured(options, show=lambda share: None, revision=None):
+    """Return the Run that `options` ask for; ``show(share)`` is told how far it is.
+
+    Raises
+    ------
+    UserError
+        If an implementation cannot be loaded, or nothing fits.
+    """
+    benches = chosen(options.only)
+    with ExitStack() as stack:
+        there = measuring.opened(stack, implementations(options.impl))
+        limit_to = measuring.limiting()
+        found = list(yardsticks.measure(options.threads, limit_to, options.quick))
+        limits = [one for one in found if not isinstance(one, str)]
+        notes = [one for one in found if isinstance(one, str)]
+        show(0.1)
+        setting = measuring.Setting(there, options.threads, options.quick, limit_to)
+        rows: list = []
+        for at, bench in enumerate(benches):
+            rows += measuring.rows(setting, [bench])
+            show(0.1 + 0.9 * (at + 1) / len(benches))
+        head = _header(there, options.threads, revision)
+    names = [one.name for one in there]
+    return saved.Run(names, options.threads, head, rows, limits, notes, [])
+
+
+def _header(there, threads, revision):
+    packages = [one for one in there if isinstance(one, contestants.Package)]
+    builds = {one.name: build_of(one.gnn) for one in packages if build_of(one.gnn)}
+    programs = [f"Program {one.name}: {one.said}" for one in there if one not in packages]
+    more = {} if revision is None else {"revision": revision}
+    return header(builds, threads, programs, **more)
+
+
+def status_of(made):
+    """Return 1 if an answer differs, else 0."""
+    verdicts = {cell.verdict for row in made.rows for cell in row.cells}
+    return int(contestants.DIFFERS in verdicts)
+
+
+def check_files(options):
+    """Refuse files that cannot be written, before anything is measured.
+
+    Raises
+    ------
+    UserError
+    """
+    for name in WRITTEN:
+        given = getattr(options, name, None)
+        if given is None:
+            continue
+        path = Path(given)
+        if not path.absolute().parent.is_dir():
+            raise UserError(f"--{name} {path}: there is no folder {path.absolute().parent}")
+        if not path.name or not is_replaceable(path):
+            raise UserError(f"--{name} {path}: is no ordinary file")
+    picture = options.histogram
+    if picture is not None and Path(picture).suffix[1:] not in FORMATS:
+        raise UserError(f"--histogram must end in .{' or .'.join(FORMATS)}, got {picture}")
+    if picture is not None and importlib.util.find_spec("matplotlib") is None:
+        raise UserError(f"--histogram: {NO_MATPLOTLIB}")
+
+
+def write_files(options, runs, names):
+    """Write the files that are asked for of one run, or the picture of several."""
+    if options.json is not None:
+        saved.write(runs[0], options.json)
+    if options.csv is not None:
+        saved.write_csv(runs[0], options.csv)
+    if options.histogram is not None:
+        from refimpl.lab.apps.bench import picture
+
+        note = next((line[2:] for line in runs[0].header if "Processor" in line), "")
+        picture.draw(options.histogram, runs, names, note)
+
+
+def _compare(options):
+    """Show saved runs side by side; return the exit status."""
+    for name in ("impl", "only", "threads", "quick", "force_noisy", "json", "csv"):
+        if getattr(options, name) not in (None, False):
+            flag = name.replace("_", "-")
+            raise UserError(f"--{flag} does not apply with --compare: it measures nothing")
+    if len(options.compare) < 2:
+        raise UserError("--compare needs at least two saved runs")
+    runs = [saved.read(path) for path in options.compare]
+    names = _short_names(options.compare)
+    lines = report.compared(runs, names)
+    print("\n".join(lines))
+    _write_report(options.out, lines)
+    write_files(options, runs, names)
+    return 0
+
+
+def _short_names(paths):
+    """Return the names of files without folder and ending, or whole where two would be alike."""
+    stems = [Path(path).stem for path in paths]
+    return stems if len(set(stems)) == len(stems) else list(paths)
+
+
+def _write_report(path, lines):
+    if path is not None:
+        with replacing(Path(path)) as file:
+            file.write(("\n".join(lines) + "\n").encode())
+
+
+def _typed(options):
+    """Return the command that measures the same, without the files that it writes."""
+    words = ["minibatch-gnn", "bench"]
+    for flag in ("impl", "only"):
+        words += [word for each in getattr(options, flag) or () for word in (f"--{flag}", each)]
+    words += ["--threads", ",".join(map(str, options.threads))]
+    words += ["--quick"] if options.quick else []
+    return shlex.join(words)

@@ -1,0 +1,198 @@
+"""Measuring: each task by each contestant, its answer checked before it is timed."""
+
+import copy
+import importlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from threadpoolctl import ThreadpoolController
+
+import refimpl
+from refimpl.lab.apps.bench.cases import benches
+from refimpl.lab.apps.bench.checks import Differs
+from refimpl.lab.apps.bench.contestants import (
+    DIFFERS,
+    LEFT_OUT,
+    MISSING,
+    PROGRAM,
+    RIGHT,
+    TIMED,
+    Command,
+    Package,
+)
+from refimpl.lab.apps.bench.timing import MIN_ROUNDS, PATIENCE, Stopwatch, in_turns, summary
+from refimpl.lab.apps.bench.work import Part
+from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.backend import find
+
+SLOW = "refimpl"  # has no large inputs: they would take it minutes
+ROUNDS_ASKED = 3 * MIN_ROUNDS  # of a program, in one question
+
+
+class Cell(NamedTuple):
+    """What came out for one contestant on one number of threads.
+
+    Attributes
+    ----------
+    impl : str
+    threads : int
+    verdict : {"timed", "right", "missing", "differs", "left out"}
+        "right": checked and not timed, as asked.
+    said : str
+        How it differs.
+    median, least, iqr : float, optional
+        Seconds.
+    rounds : int
+        1 where a call took so long that it was not repeated.
+    completed : bool
+        Whether refimpl's kernels helped.
+    """
+
+    impl: str
+    threads: int
+    verdict: str
+    said: str = ""
+    median: float | None = None
+    least: float | None = None
+    iqr: float | None = None
+    rounds: int = 0
+    completed: bool = False
+
+
+class Row(NamedTuple):
+    """One task: the kernel, its input, the work that it cannot avoid, a Cell a contestant."""
+
+    kernel: str
+    input: str
+    size: str
+    work: list[Part]
+    cells: list[Cell]
+
+
+class Setting(NamedTuple):
+    """What a run measures: contestants, numbers of threads, and whether answers are only checked.
+
+    ``limit_to(t)`` gives the context of t threads, of OpenMP and BLAS.
+    """
+
+    contestants: list
+    threads: list[int]
+    quick: bool
+    limit_to: object
+
+
+def opened(stack: ExitStack, names):
+    """Return the contestants of these names, to be closed with `stack`."""
+    return [
+        stack.enter_context(
+            Command(name.removeprefix(PROGRAM)) if name.startswith(PROGRAM) else Package(name)
+        )
+        for name in names
+    ]
+
+
+def limiting():
+    """Return a function that limits all pools of threads; call it when all have been loaded."""
+    controller = ThreadpoolController()
+    return lambda count: controller.limit(limits=count)
+
+
+def rows(setting, chosen) -> Iterator[Row]:
+    """Yield a Row for each task of the benchmarks in `chosen`, of the smallest size if quick."""
+    for bench in chosen:
+        for size in bench.sizes[:1] if setting.quick else bench.sizes:
+            for task in bench.tasks(size):
+                yield _row(setting, bench, size, task)
+
+
+def chosen_benches(fits):
+    """Return the benchmarks whose kernel ``fits(kernel, topic)`` is true of."""
+    return [one for topic, of in benches().items() for one in of if fits(one.kernel, topic)]
+
+
+def _row(setting, bench, size, task):
+    """Check every contestant, then time those that are right, in turns."""
+    found, watches = {}, {}
+    for contestant in setting.contestants:
+        chosen = setting.threads[:1] if bench.serial else setting.threads
+        for threads in contestant.threads(chosen):
+            key = contestant.name, threads
+            cell = Cell(*key, LEFT_OUT)
+            if size == "large" and (contestant.name == SLOW or isinstance(contestant, Command)):
+                found[key] = cell
+            elif isinstance(contestant, Command):
+                found[key] = _asked(setting, contestant, cell, bench, task)
+            else:
+                found[key], watch = _checked(setting, contestant, cell, bench, task)
+                if watch is not None:
+                    watches[key] = watch, lambda count=threads: setting.limit_to(count)
+    for key, error in in_turns(watches).items():
+        found[key] = found[key]._replace(verdict=DIFFERS, said=_in_words(error))
+    for key, (watch, _) in watches.items():
+        if found[key].verdict == TIMED:
+            found[key] = found[key]._replace(**summary(watch.seconds)._asdict())
+    return Row(bench.kernel, task.text, size, task.work, list(found.values()))
+
+
+def _checked(setting, package, cell, bench, task):
+    """Return the Cell of a package after one call, and the Stopwatch to go on with, or None."""
+    call = package.callable(bench, task)
+    if call is None:
+        return cell._replace(verdict=MISSING), None
+    cell = cell._replace(completed=task.call is not None and package.completed(bench))
+    watch = Stopwatch(call, task.arguments, task.turn is not None)
+    try:
+        with setting.limit_to(cell.threads):
+            seconds, result, arguments = watch.once(0)
+            task.check(result, arguments, other_than(package.name))
+            if not setting.quick and seconds <= PATIENCE:
+                seconds, *_ = watch.once(1)  # warmed up
+    except NotImplementedError:
+        return cell._replace(verdict=MISSING), None
+    except Exception as error:  # whatever an implementation raises, or a check of its answer
+        return cell._replace(verdict=DIFFERS, said=_in_words(error)), None
+    if setting.quick:
+        return cell._replace(verdict=RIGHT), None
+    if seconds > PATIENCE:
+        times = summary([seconds])
+        return cell._replace(verdict=TIMED, **times._asdict()), None
+    watch.estimate(seconds)
+    return cell._replace(verdict=TIMED), watch
+
+
+def _in_words(error):
+    """Return what is wrong, in a line."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, Differs) else f"{type(error).__name__}: {text}"
+
+
+def other_than(name):
+    """Return an implementation to compare answers with, or None if there is no other."""
+    if name != SLOW:
+        return refimpl
+    try:
+        return importlib.import_module("fastimpl")
+    except ImportError:
+        return None
+
+
+def _asked(setting, program, cell, bench, task):
+    """Return the Cell of a program, which checks by its vectors and is then asked this."""
+    if task.call is not None:
+        return cell._replace(verdict=MISSING)
+    files = vectors.load(patterns=[f"*/{bench.kernel}"])
+    if not files:
+        return cell._replace(verdict=MISSING)
+    arguments = copy.deepcopy(task.arguments(0))
+    want = find(refimpl, bench.kernel)(**arguments)
+    task.check(want, arguments, None)
+    changed = {name: arguments[name] for name in files[0]["writes"]} or None
+    rounds = 1 if setting.quick else ROUNDS_ASKED
+    times = program.time(bench, task, want, changed, rounds)
+    if isinstance(times, str):
+        missing = times.startswith(MISSING)
+        return cell._replace(verdict=MISSING if missing else DIFFERS, said="" if missing else times)
+    if setting.quick:
+        return cell._replace(verdict=RIGHT)
+    return cell._replace(verdict=TIMED, **summary(times)._asdict())
