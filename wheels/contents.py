@@ -15,7 +15,7 @@ IN_WHEEL = ("refimpl/__init__.py", "fastimpl/__init__.py", "fastimpl/_levels.py"
 
 
 def problems(path):
-    """Return what is wrong with a wheel or a source distribution, a line each; [] if all is well."""
+    """Return what is wrong with a wheel or a source distribution, a line each; [] if nothing is."""
     path = Path(path)
     names, wanted, found = names_in(path), IN_WHEEL, []
     if path.suffix != ".whl":
