@@ -29,8 +29,17 @@ DIRECTIVES |= {"boundscheck": CHECKED, "initializedcheck": CHECKED}
 DIRECTIVES["freethreading_compatible"] = True  # what threads share has locks, or is one thread's
 SOURCES = (".pyx", ".pxd", ".h")
 SHARED = "fastimpl._cython_shared"  # Cython's code for memoryviews, else repeated in every module
-# Nothing in these is faster on a newer processor. They call others, or ask the system.
-ONE_LEVEL = [f"fastimpl._{name}" for name in ("blas", "buffers", "forks", "interrupts", "memory")]
+# Nothing in these is faster on a newer processor: they call others, ask the system, or jump a lot.
+ONE_LEVEL = [
+    "_blas",
+    "_buffers",
+    "_forks",
+    "_interrupts",
+    "_memory",
+    "_symmetry",
+    "samplers._alias",
+]
+ONE_LEVEL = [f"fastimpl.{name}" for name in ONE_LEVEL]
 ANY = (SHARED, "fastimpl._processor")  # for any processor, which they say is the wrong one
 FEATURES = (
     "sse3 ssse3 sse4.1 sse4.2 popcnt avx avx2 bmi bmi2 fma avx512f avx512bw avx512cd avx512dq "
@@ -103,8 +112,10 @@ class BuildExt(build_ext):
             compile_args += ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno"]
             compile_args += ["-Wno-unused-function"]
             in_place = self.editable_mode or self.inplace  # perf shows names in a checkout
-            if not in_place and SANITIZE == "0" and self.works([], ["-Wl,-s"]):
-                link_args += ["-Wl,-s"]
+            if not in_place and SANITIZE == "0":  # a wheel is to be small
+                link_args += ["-Wl,-s"] * self.works([], ["-Wl,-s"])
+                for flag in ("-fno-asynchronous-unwind-tables", "-fno-plt"):
+                    compile_args += [flag] * self.works([flag])
         if SANITIZERS[SANITIZE]:  # and what is undefined ends the program
             link_args += [f"-fsanitize={SANITIZERS[SANITIZE]}", "-fno-sanitize-recover=all"]
             compile_args += [*link_args, "-fno-omit-frame-pointer", "-g", "-O1"]
