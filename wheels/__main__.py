@@ -12,7 +12,7 @@ from refimpl._version import __version__
 from refimpl.lab.apps.bench.markdown import table
 from wheels.build import LEVELS, build
 from wheels.places import Failed
-from wheels.trying import Row, tried
+from wheels.trying import LIBRARIES, Row, tried
 
 TITLES = ["system", "Python", "libraries", "processor", "level", "outcome"]
 
@@ -31,6 +31,9 @@ def main(arguments=None):
     two.add_argument(
         "--emulate", action="append", default=[], help="a processor of QEMU's, for the first Python"
     )
+    two.add_argument(
+        "--libraries", choices=LIBRARIES, action="append", help="NumPy and SciPy (default: both)"
+    )
     two.add_argument("--out", type=Path, help="Markdown file to write the table to")
     options = parser.parse_args(arguments)
     if options.command == "build":
@@ -42,14 +45,15 @@ def main(arguments=None):
 
 def try_all(options):
     """Try every interpreter; print rows as they come, write the table; return 1 if one failed."""
-    rows, status = [], 0
+    rows, status, which = [], 0, options.libraries or LIBRARIES
     for number, name in enumerate(options.pythons):
         root, _, python = name.rpartition(":")
         root = Path(root).resolve() if root else None
         emulated = options.emulate if number == 0 else ()
         with tempfile.TemporaryDirectory(dir=root and root / "tmp") as work:
             try:
-                for row in tried(python, options.wheels.resolve(), Path(work), root, emulated):
+                place = python, options.wheels.resolve(), Path(work), which, root, emulated
+                for row in tried(*place):
                     print(" | ".join(row), flush=True)
                     rows.append(row)
             except Failed as error:

@@ -12,6 +12,7 @@ TESTS = ["graph", "structure", "sampler", "neighbor", "layer", "dense", "history
 TESTS = [f"twins/test_{name}_twins.py" for name in TESTS] + ["twins/test_levels.py"]
 EMULATED = TESTS[:2]  # an emulator takes 20 times as long
 LEVELS = ("base", "x86-64-v3", "x86-64-v4")
+LIBRARIES = ("oldest", "newest")
 OLDEST = {  # that pyproject.toml allows, and that have a wheel for the Python
     "3.13": ["numpy==2.1.0", "scipy==1.14.1"],
     "3.14": ["numpy==2.3.3", "scipy==1.16.2"],
@@ -42,7 +43,7 @@ def wheel_for(version, folder):
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 
 
-def tried(python, folder, work, root=None, emulated=()):
+def tried(python, folder, work, libraries=LIBRARIES, root=None, emulated=()):
     """Yield a Row for each library version and level with one interpreter.
 
     Parameters
@@ -53,22 +54,24 @@ def tried(python, folder, work, root=None, emulated=()):
         With the wheels and the source distribution.
     work : Path
         Where environments are made.
+    libraries : sequence of {"oldest", "newest"}
+        Versions of NumPy and SciPy.
     root : Path, optional
         Of a system made by debootstrap.
     emulated : list of str
         Processors that QEMU emulates, tried with the newest libraries too.
     """
     source = max(folder.glob("*.tar.gz"), key=lambda path: path.stat().st_mtime)
-    for which in ("oldest", "newest"):
+    for which in libraries:
         place = Place(python, work / "place", root)
         code = "import sys; print('%d.%d' % sys.version_info[:2])"
         version = place.run([place.program("python"), "-c", code]).strip()
         wheel = wheel_for(version, folder)
         if wheel is None:
             raise Failed(f"{folder} has no wheel for Python {version}")
-        libraries = OLDEST.get(version, EARLIER) if which == "oldest" else []
+        versions = OLDEST.get(version, EARLIER) if which == "oldest" else []
         try:
-            place.install(place.bring(wheel), *libraries, *NEEDED)
+            place.install(place.bring(wheel), *versions, *NEEDED)
         except Failed as error:
             if "not a supported wheel" not in str(error):
                 raise
