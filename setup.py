@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import re
 import shutil
 import sys
 import tempfile
@@ -23,6 +24,7 @@ SANITIZE = os.environ.get("MINIBATCH_GNN_SANITIZE", "0")
 # others are levels of x86-64 from which fastimpl/_levels.py chooses at import:
 # x86-64-v2,x86-64-v3,x86-64-v4 in wheels.
 ARCH, *LEVELS = os.environ.get("MINIBATCH_GNN_ARCH", "native").split(",")
+ADDRESS = os.environ.get("MINIBATCH_GNN_URL", "").rstrip("/")  # of the repository on the web
 LEVEL_FOLDER = "build/levels"  # of C files: object files are named after theirs
 DIRECTIVES = {"language_level": 3, "wraparound": False, "cdivision": True, "embedsignature": False}
 DIRECTIVES |= {"boundscheck": CHECKED, "initializedcheck": CHECKED}
@@ -207,6 +209,19 @@ def level_of(ext):
     return level if folder == "_levels" and level else None
 
 
+def readme(address, version):
+    """Return the README; with an address, links and pictures lead there, as on GitHub."""
+    text = Path("README.md").read_text(encoding="utf-8")
+    if not address:
+        return text
+
+    def absolute(link):
+        mark, label, path = link.groups()
+        return f"{mark}[{label}]({address}/{'raw' if mark else 'blob'}/v{version}/{path})"
+
+    return re.sub(r"(!?)\[([^]]*)\]\((?!https?:|#)([^)]+)\)", absolute, text)
+
+
 def processor():
     """Return what -march=native depends on, where the system tells."""
     info = Path("/proc/cpuinfo")
@@ -225,4 +240,11 @@ if __name__ == "__main__":  # a process of cythonize's may import this file
     ]
     faster = [ext for ext in kernels if ext.name not in [*ONE_LEVEL, *ANY]]
     kernels += [at_level(ext, level) for level in LEVELS for ext in faster]
-    setup(ext_modules=[] if PURE == "1" else kernels, cmdclass={"build_ext": BuildExt})
+    (version,) = re.findall('__version__ = "(.*)"', Path("refimpl/_version.py").read_text())
+    setup(
+        ext_modules=[] if PURE == "1" else kernels,
+        cmdclass={"build_ext": BuildExt},
+        long_description=readme(ADDRESS, version),
+        long_description_content_type="text/markdown",
+        project_urls={"Source": ADDRESS} if ADDRESS else {},
+    )
