@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import re
 import shutil
 import sys
 import tempfile
@@ -19,16 +20,33 @@ PURE = os.environ.get("MINIBATCH_GNN_PURE", "0")  # "1": refimpl alone, for any 
 CHECKED = os.environ.get("MINIBATCH_GNN_CHECKED") == "1"  # bounds-checked kernels, for the tests
 SANITIZERS = {"0": "", "1": "address,undefined", "thread": "thread"}
 SANITIZE = os.environ.get("MINIBATCH_GNN_SANITIZE", "0")
-# The compiler's -march. Of several the first is for every processor, and the others are levels of
-# x86-64 from which fastimpl/_levels.py chooses at import: x86-64-v2,x86-64-v3,x86-64-v4 in wheels.
+# The compiler's -march, or "default" for none. Of several the first is for every processor, and the
+# others are levels of x86-64 from which fastimpl/_levels.py chooses at import:
+# x86-64-v2,x86-64-v3,x86-64-v4 in wheels.
 ARCH, *LEVELS = os.environ.get("MINIBATCH_GNN_ARCH", "native").split(",")
+ADDRESS = os.environ.get("MINIBATCH_GNN_URL", "").rstrip("/")  # of the repository on the web
 LEVEL_FOLDER = "build/levels"  # of C files: object files are named after theirs
 DIRECTIVES = {"language_level": 3, "wraparound": False, "cdivision": True, "embedsignature": False}
 DIRECTIVES |= {"boundscheck": CHECKED, "initializedcheck": CHECKED}
 DIRECTIVES["freethreading_compatible"] = True  # what threads share has locks, or is one thread's
 SOURCES = (".pyx", ".pxd", ".h")
 SHARED = "fastimpl._cython_shared"  # Cython's code for memoryviews, else repeated in every module
-ONE_LEVEL = (SHARED, "fastimpl._processor")  # nothing in them is faster on a newer processor
+# Nothing in these is faster on a newer processor: they call others, ask the system, or jump a lot.
+ONE_LEVEL = [
+    "_blas",
+    "_buffers",
+    "_forks",
+    "_interrupts",
+    "_memory",
+    "_symmetry",
+    "samplers._alias",
+]
+ONE_LEVEL = [f"fastimpl.{name}" for name in ONE_LEVEL]
+ANY = (SHARED, "fastimpl._processor")  # for any processor, which they say is the wrong one
+FEATURES = (
+    "sse3 ssse3 sse4.1 sse4.2 popcnt avx avx2 bmi bmi2 fma avx512f avx512bw avx512cd avx512dq "
+)
+FEATURES += "avx512vl avx512ifma avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq"
 
 if OPENMP not in ("auto", "require", "off"):
     raise SystemExit(f"MINIBATCH_GNN_OPENMP must be auto, require or off, got {OPENMP!r}")
@@ -80,7 +98,7 @@ class BuildExt(build_ext):
         digest = hashlib.blake2b(Cython.__version__.encode())
         for path in sorted(p for p in Path("fastimpl").rglob("*") if p.suffix in SOURCES):
             digest.update(path.as_posix().encode() + path.read_bytes())
-        flags = self.extensions[0].extra_compile_args + self.extensions[0].extra_link_args
+        flags = [ext.extra_compile_args + ext.extra_link_args for ext in self.extensions]
         compiler = getattr(self.compiler, "compiler_so", self.compiler.compiler_type)
         return [f"{compiler} {processor()} {DIRECTIVES} {flags}", digest.hexdigest()]
 
@@ -89,17 +107,17 @@ class BuildExt(build_ext):
         compile_args, link_args = [], []
         if self.compiler.compiler_type == "msvc":
             openmp = ["/openmp"], []
-            compile_args += ["/O2", "/fp:precise"]
+            compile_args += ["/O2", "/fp:precise", "/std:c11"]  # which has `restrict`
         else:
             openmp = ["-fopenmp"], ["-fopenmp"]
             # no contraction: a product is rounded before it is added, as in the reference
             compile_args += ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno"]
             compile_args += ["-Wno-unused-function"]
-            if self.works([f"-march={ARCH}"]):
-                compile_args += [f"-march={ARCH}"]
             in_place = self.editable_mode or self.inplace  # perf shows names in a checkout
-            if not in_place and SANITIZE == "0" and self.works([], ["-Wl,-s"]):
-                link_args += ["-Wl,-s"]
+            if not in_place and SANITIZE == "0":  # a wheel is to be small
+                link_args += ["-Wl,-s"] * self.works([], ["-Wl,-s"])
+                for flag in ("-fno-asynchronous-unwind-tables", "-fno-plt"):
+                    compile_args += [flag] * self.works([flag])
         if SANITIZERS[SANITIZE]:  # and what is undefined ends the program
             link_args += [f"-fsanitize={SANITIZERS[SANITIZE]}", "-fno-sanitize-recover=all"]
             compile_args += [*link_args, "-fno-omit-frame-pointer", "-g", "-O1"]
@@ -111,16 +129,39 @@ class BuildExt(build_ext):
                 raise CompileError("MINIBATCH_GNN_OPENMP=require, but OpenMP does not compile")
             else:
                 self.warn("no OpenMP: fastimpl will use one thread (see fastimpl.build_info())")
-        first = f"-march={ARCH}"
+        arch = self.arch_args()
         for ext in self.extensions:
             ext.extra_compile_args += compile_args
             ext.extra_link_args += link_args
-        for ext in self.extensions:
-            args = ext.extra_compile_args
-            if (level := level_of(ext)) and first in args:
-                args[args.index(first)] = f"-march={level}"
-            elif level:
-                raise CompileError(f"MINIBATCH_GNN_ARCH: the compiler does not know {ARCH}")
+            if level := level_of(ext):
+                ext.extra_compile_args += [f"-march={level}"]
+            elif ext.name not in ANY:
+                ext.extra_compile_args += arch
+            elif ext.name != SHARED and arch:
+                ext.extra_compile_args += [f"-DGNN_ARCH={ARCH}", self.needs(arch)]
+
+    def arch_args(self):
+        """Return the flags that name the processor; none where "native" means nothing."""
+        if ARCH == "default":
+            return []
+        known = self.compiler.compiler_type != "msvc"
+        known = known and all(self.works([f"-march={name}"]) for name in (ARCH, *LEVELS))
+        if not known and (ARCH != "native" or LEVELS):
+            raise CompileError(f"MINIBATCH_GNN_ARCH: the compiler knows not all of {ARCH, *LEVELS}")
+        return [f"-march={ARCH}"] if known else []
+
+    def needs(self, arch):
+        """Return the definition of GNN_NEEDS(X): X("avx2") and so on for what `arch` may use."""
+        lines = [
+            f"#ifdef __{name.upper().replace('.', '_')}__\nneeds {name}\n#endif\n"
+            for name in FEATURES.split()
+        ]
+        with tempfile.TemporaryDirectory() as tmp:
+            probe, found = Path(tmp, "probe.c"), Path(tmp, "probe.i")
+            probe.write_text("".join(lines))
+            self.compiler.preprocess(str(probe), str(found), extra_postargs=arch)
+            needed = [line[6:] for line in found.read_text().split("\n") if line[:6] == "needs "]
+        return "-DGNN_NEEDS(X)=" + "".join(f'X("{name}")' for name in needed)
 
     def translate(self):
         """Make the C files, as many at a time as there are processors, and copies for levels."""
@@ -168,6 +209,19 @@ def level_of(ext):
     return level if folder == "_levels" and level else None
 
 
+def readme(address, version):
+    """Return the README; with an address, links and pictures lead there, as on GitHub."""
+    text = Path("README.md").read_text(encoding="utf-8")
+    if not address:
+        return text
+
+    def absolute(link):
+        mark, label, path = link.groups()
+        return f"{mark}[{label}]({address}/{'raw' if mark else 'blob'}/v{version}/{path})"
+
+    return re.sub(r"(!?)\[([^]]*)\]\((?!https?:|#)([^)]+)\)", absolute, text)
+
+
 def processor():
     """Return what -march=native depends on, where the system tells."""
     info = Path("/proc/cpuinfo")
@@ -184,6 +238,13 @@ if __name__ == "__main__":  # a process of cythonize's may import this file
         Extension(source.rpartition(".")[0].replace("/", "."), [source], **settings)
         for source in sources
     ]
-    faster = [ext for ext in kernels if ext.name not in ONE_LEVEL]
+    faster = [ext for ext in kernels if ext.name not in [*ONE_LEVEL, *ANY]]
     kernels += [at_level(ext, level) for level in LEVELS for ext in faster]
-    setup(ext_modules=[] if PURE == "1" else kernels, cmdclass={"build_ext": BuildExt})
+    (version,) = re.findall('__version__ = "(.*)"', Path("refimpl/_version.py").read_text())
+    setup(
+        ext_modules=[] if PURE == "1" else kernels,
+        cmdclass={"build_ext": BuildExt},
+        long_description=readme(ADDRESS, version),
+        long_description_content_type="text/markdown",
+        project_urls={"Source": ADDRESS} if ADDRESS else {},
+    )

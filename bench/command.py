@@ -27,6 +27,7 @@ from refimpl.lab.apps.machine import MAX_LOAD, Watch
 
 BENCHMARKS = {
     "kernels": "bench.kernels",
+    "levels": "bench.levels",
     "blas": "bench.blas",
     "samplers": "bench.samplers",
     "tutorial": "bench.tutorial",

@@ -51,8 +51,8 @@ def build_info():
     dict
         'openmp': the OpenMP version as yyyymm, or 0; 'compiler'; 'simd': the widest vector
         instructions the compiler was allowed to use; 'level': which of several builds this is,
-        "base" or a level of x86-64; 'blas': the library that dense products call in this process,
-        and why it was chosen.
+        "base" or a level of x86-64; 'because': why that one; 'blas': the library that dense
+        products call in this process, and why it was chosen.
     """
     from fastimpl import _levels
     from fastimpl._blas_choice import chosen  # once the kernels are there
@@ -62,5 +62,6 @@ def build_info():
         "compiler": GNN_COMPILER.decode(),
         "simd": GNN_SIMD.decode(),
         "level": _levels.chosen,
+        "because": _levels.because,
         "blas": chosen(),
     }

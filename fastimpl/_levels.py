@@ -16,6 +16,7 @@ FOLDER = HERE / "_levels"
 BASE = "base"  # what every processor of the platform runs, or the one build there is
 
 chosen = BASE
+because = ""  # why, in words
 
 
 class Finder:
@@ -43,15 +44,22 @@ def choose():
     ------
     ValueError
         If the environment variable names no level that was built and that the processor has.
+    ImportError
+        If the processor lacks what the kernels of every level use.
     ModuleNotFoundError
         If no kernels are there at all.
     """
-    global chosen
-    from fastimpl._processor import levels
+    global chosen, because
+    from fastimpl import _processor
 
-    there = [
-        level for level in levels() if Finder(FOLDER / level).find_spec(f"{__package__}._graph")
-    ]
+    if lacked := _processor.lacked():
+        raise ImportError(
+            f"the kernels of fastimpl were compiled with -march={_processor.arch()}, for "
+            f"processors that have {', '.join(lacked)}, which this one has not; install from "
+            "source on this machine, or use refimpl, which needs no kernels (--impl refimpl on "
+            "the command line)"
+        )
+    there = [level for level in _processor.levels() if level in built()]
     asked = os.environ.get(VARIABLE) or "auto"
     if asked not in ("auto", BASE, *there):
         raise ValueError(
@@ -59,5 +67,26 @@ def choose():
             f"this processor, got {asked!r}"
         )
     chosen = next(iter(there), BASE) if asked == "auto" else asked
+    because = reason(asked, built())
     if chosen != BASE:
         sys.meta_path.insert(0, Finder(FOLDER / chosen))
+
+
+def built():
+    """Return the levels that kernels were compiled for, beside the base, the highest first."""
+    found = [path.name for path in FOLDER.glob("*")]
+    there = [name for name in found if Finder(FOLDER / name).find_spec(f"{__package__}._graph")]
+    return sorted(there, reverse=True)
+
+
+def reason(asked, above):
+    """Return why a level was chosen, in words; `above`: those that were built, highest first."""
+    from fastimpl._processor import arch
+
+    if asked != "auto":
+        return f"asked for by {VARIABLE}"
+    if not above:
+        return f"the one build there is, -march={arch()}" if arch() else "the one build there is"
+    if chosen == above[0]:
+        return f"the highest of {', '.join([*above, BASE])}"
+    return f"the processor has no {above[above.index(chosen) - 1 if chosen != BASE else -1]}"

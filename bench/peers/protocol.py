@@ -45,14 +45,17 @@ class Contestant:
         Its main module, which calls `serve`.
     threads : int
         For OpenMP and BLAS alike, set before anything is loaded.
+    **settings : str
+        Other environment variables.
     """
 
-    def __init__(self, python, module, threads):
+    def __init__(self, python, module, threads, **settings):
         env = {name: value for name, value in os.environ.items() if not name.startswith(POOLS)}
         inherited = [env["PYTHONPATH"]] if "PYTHONPATH" in env and python == sys.executable else []
         env["PYTHONPATH"] = os.pathsep.join([str(ROOT), *inherited])
         for pool in ("OMP", "OPENBLAS", "MKL"):
             env[f"{pool}_NUM_THREADS"] = str(threads)
+        env |= settings
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         self.process = subprocess.Popen([python, "-m", module], env=env, cwd=ROOT, **pipes)
 

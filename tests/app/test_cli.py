@@ -472,6 +472,7 @@ def test_info(capsys):
     for word in ("minibatch-gnn", np.__version__, processor(), build["compiler"], build["simd"]):
         assert word in text
     assert "fastimpl openmp" in text
+    assert f"{build['level']} ({build['because']})\n" in text and "because" not in text
     assert "blas" in text
     assert main(["info", "--impl", "refimpl"]) == 0
     assert "not compiled" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -11,8 +12,11 @@ import pytest
 from fastimpl._processor import levels
 
 import fastimpl
-from fastimpl import _levels
+from fastimpl import _levels, _processor
 
+QEMU = shutil.which("qemu-x86_64")  # Debian: qemu-user
+# NumPy's OpenBLAS takes kernels with AVX for a processor that it does not know, whatever that has.
+PROCESSORS = {"Nehalem": "base", "Haswell": "x86-64-v3"}
 RUN = """
 import hashlib, json
 import numpy as np
@@ -37,12 +41,16 @@ print(json.dumps([fastimpl.build_info()["level"], _sampling.__file__, digest.hex
 """
 
 
-def run_with(level, root):
+def run_with(level, root, emulator=(), **more):
     """Return what RUN prints with a value of the variable, and with the packages in `root`."""
-    env = {**os.environ, _levels.VARIABLE: level, "PYTHONPATH": str(root)}
-    return subprocess.run(
-        [sys.executable, "-c", RUN], env=env, cwd=root, capture_output=True, text=True
-    )
+    env = {**os.environ, _levels.VARIABLE: level, "PYTHONPATH": str(root), **more}
+    command = [
+        *emulator,
+        os.path.realpath(sys.executable) if emulator else sys.executable,
+        "-c",
+        RUN,
+    ]
+    return subprocess.run(command, env=env, cwd=root, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +99,63 @@ def test_levels_give_the_same_bits():
         pytest.skip("one build of the kernels is installed")
     root = Path(fastimpl.__file__).parents[1]
     assert len({json.loads(run_with(level, root).stdout)[2] for level in there}) == 1
+
+
+@pytest.mark.runs
+@pytest.mark.skipif(QEMU is None, reason="qemu-x86_64, an emulator of processors, is not installed")
+@pytest.mark.parametrize("name", PROCESSORS)
+def test_older_processors_run_their_level_or_say_what_they_lack(name):
+    """Of what is installed, on a processor that QEMU emulates."""
+    root, level = Path(fastimpl.__file__).parents[1], PROCESSORS[name]
+    done = run_with("auto", root, [QEMU, "-cpu", name], OPENBLAS_CORETYPE=name.upper())
+    if _processor.arch() == "x86-64-v2":
+        assert not done.returncode, done.stderr[-2000:]
+        found, _, digest = json.loads(done.stdout)
+        assert found == (level if (_levels.FOLDER / level).is_dir() else _levels.BASE)
+        assert digest == json.loads(run_with("auto", root).stdout)[2]
+    elif "avx512f" in _processor.needed():
+        assert done.returncode
+        assert "were compiled with -march=" in done.stderr and "avx512f" in done.stderr
+    else:
+        pytest.skip("this build is for neither all processors nor those with AVX-512")
+
+
+def test_a_processor_that_lacks_something_is_refused_by_name(monkeypatch):
+    monkeypatch.setattr(_processor, "lacked", lambda: ["sse4.2", "popcnt"])
+    with pytest.raises(ImportError, match="that have sse4.2, popcnt, which this one has not"):
+        _levels.choose()
+
+
+@pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="the system does not tell")
+def test_what_the_kernels_need_is_what_the_system_says_the_processor_has():
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    flags = next(line for line in lines if line.startswith(("flags", "Features")))
+    has = {flag.replace("_", "") for flag in flags.split()}
+    has |= {{"pni": "sse3", "bmi1": "bmi"}.get(flag, flag) for flag in has}  # Linux's names
+    assert {name.replace(".", "") for name in _processor.needed()} <= has
+    if platform.machine() == "x86_64" and _processor.arch() in ("native", "x86-64-v2"):
+        assert "sse3" in _processor.needed()
+    assert not _processor.lacked()
+
+
+@pytest.mark.parametrize(
+    ("asked", "above", "chosen", "words"),
+    [
+        ("base", ["x86-64-v4", "x86-64-v3"], "base", "asked for by MINIBATCH_GNN_LEVEL"),
+        (
+            "auto",
+            ["x86-64-v4", "x86-64-v3"],
+            "x86-64-v4",
+            "the highest of x86-64-v4, x86-64-v3, base",
+        ),
+        ("auto", ["x86-64-v4", "x86-64-v3"], "x86-64-v3", "the processor has no x86-64-v4"),
+        ("auto", ["x86-64-v4", "x86-64-v3"], "base", "the processor has no x86-64-v3"),
+        ("auto", [], "base", "the one build there is"),
+    ],
+)
+def test_the_choice_has_a_reason_in_words(monkeypatch, asked, above, chosen, words):
+    monkeypatch.setattr(_levels, "chosen", chosen)
+    assert _levels.reason(asked, above).startswith(words)
 
 
 def test_the_finder_knows_compiled_modules_of_its_folder_alone(tmp_path):

@@ -1,0 +1,1 @@
+"""Builds what is published, and tries it where users would: ``python -m wheels --help``."""

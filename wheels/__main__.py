@@ -1,0 +1,76 @@
+"""``python -m wheels build``: what is published. ``python -m wheels try``: what runs where."""
+
+import argparse
+import sys
+import tempfile
+from datetime import datetime, timezone
+from pathlib import Path
+
+from refimpl._files import replacing
+from refimpl._processor import processor
+from refimpl._version import __version__
+from refimpl.lab.apps.bench.markdown import table
+from wheels.build import LEVELS, build
+from wheels.places import Failed
+from wheels.trying import LIBRARIES, Row, tried
+
+TITLES = ["system", "Python", "libraries", "processor", "level", "outcome"]
+
+
+def main(arguments=None):
+    """Run a command line; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m wheels", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("build", help="the source distribution, and a wheel for each Python")
+    one.add_argument("pythons", nargs="*", help="interpreters with pip")
+    one.add_argument("--out", type=Path, default=Path("dist"), help="folder (default: dist)")
+    one.add_argument("--arch", default=LEVELS, help=f"MINIBATCH_GNN_ARCH (default: {LEVELS})")
+    two = commands.add_parser("try", help="install and test in fresh places without a compiler")
+    two.add_argument("pythons", nargs="*", help="interpreters; DIR:PATH for one of another root")
+    two.add_argument("--wheels", type=Path, default=Path("dist"), help="folder (default: dist)")
+    two.add_argument(
+        "--emulate", action="append", default=[], help="a processor of QEMU's, for the first Python"
+    )
+    two.add_argument(
+        "--libraries", choices=LIBRARIES, action="append", help="NumPy and SciPy (default: both)"
+    )
+    two.add_argument("--out", type=Path, help="Markdown file to write the table to")
+    options = parser.parse_args(arguments)
+    if options.command == "build":
+        for path in build(options.pythons, options.out.resolve(), options.arch):
+            print(f"{path}: {path.stat().st_size:,} bytes", flush=True)
+        return 0
+    return try_all(options)
+
+
+def try_all(options):
+    """Try every interpreter; print rows as they come, write the table; return 1 if one failed."""
+    rows, status, which = [], 0, options.libraries or LIBRARIES
+    for number, name in enumerate(options.pythons):
+        root, _, python = name.rpartition(":")
+        root = Path(root).resolve() if root else None
+        emulated = options.emulate if number == 0 else ()
+        with tempfile.TemporaryDirectory(dir=root and root / "tmp") as work:
+            try:
+                place = python, options.wheels.resolve(), Path(work), which, root, emulated
+                for row in tried(*place):
+                    print(" | ".join(row), flush=True)
+                    rows.append(row)
+            except Failed as error:
+                print(error, file=sys.stderr)
+                rows.append(Row(str(root or "here"), python, "-", "-", "-", "**failed**"))
+                status = 1
+    if options.out:
+        with replacing(options.out) as file:
+            file.write(("\n".join(lines(rows)) + "\n").encode())
+    return status
+
+
+def lines(rows):
+    """Return the table of rows as Markdown, and what it was made by."""
+    said = f"Version {__version__} on {processor()}, {datetime.now(timezone.utc):%Y-%m-%d}, by "
+    return [said + "`python -m wheels try`:", "", *table(TITLES, rows, left=len(TITLES))]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""What runs where: wheels in fresh environments, with the oldest and the newest NumPy."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from wheels.places import NEEDED, Failed, Place
+
+TESTS = ["graph", "structure", "sampler", "neighbor", "layer", "dense", "history"]
+TESTS = [f"twins/test_{name}_twins.py" for name in TESTS] + ["twins/test_levels.py"]
+EMULATED = TESTS[:2]  # an emulator takes 20 times as long
+LEVELS = ("base", "x86-64-v3", "x86-64-v4")
+LIBRARIES = ("oldest", "newest")
+OLDEST = {  # that pyproject.toml allows, and that have a wheel for the Python
+    "3.13": ["numpy==2.1.0", "scipy==1.14.1"],
+    "3.14": ["numpy==2.3.3", "scipy==1.16.2"],
+}
+EARLIER = ["numpy==2.0.0", "scipy==1.13.0"]
+ABOUT = """
+import json, platform, numpy, scipy, fastimpl
+build = fastimpl.build_info()
+print(json.dumps([platform.python_version(), numpy.__version__, scipy.__version__,
+    " ".join(platform.libc_ver()), build["level"], fastimpl.__file__]))
+"""
+
+
+class Row(NamedTuple):
+    """What was run in one place, and what came out."""
+
+    system: str
+    python: str
+    libraries: str
+    processor: str
+    level: str
+    outcome: str
+
+
+def wheel_for(version, folder):
+    """Return the newest wheel of a folder for a Python, "3.11"; None without one."""
+    found = folder.glob(f"minibatch_gnn-*-cp{version.replace('.', '')}-*.whl")
+    return max(found, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def tried(python, folder, work, libraries=LIBRARIES, root=None, emulated=()):
+    """Yield a Row for each library version and level with one interpreter.
+
+    Parameters
+    ----------
+    python : str
+        Interpreter, within the root if there is one.
+    folder : Path
+        With the wheels and the source distribution.
+    work : Path
+        Where environments are made.
+    libraries : sequence of {"oldest", "newest"}
+        Versions of NumPy and SciPy.
+    root : Path, optional
+        Of a system made by debootstrap.
+    emulated : list of str
+        Processors that QEMU emulates, tried with the newest libraries too.
+    """
+    source = max(folder.glob("*.tar.gz"), key=lambda path: path.stat().st_mtime)
+    for which in libraries:
+        place = Place(python, work / "place", root)
+        code = "import sys; print('%d.%d' % sys.version_info[:2])"
+        version = place.run([place.program("python"), "-c", code]).strip()
+        wheel = wheel_for(version, folder)
+        if wheel is None:
+            raise Failed(f"{folder} has no wheel for Python {version}")
+        versions = OLDEST.get(version, EARLIER) if which == "oldest" else []
+        try:
+            place.install(place.bring(wheel), *versions, *NEEDED)
+        except Failed as error:
+            if "not a supported wheel" not in str(error):
+                raise
+            yield from pure(place, source, system_of(root), version, wheel)
+            return
+        place.unpack_tests(source)
+        yield from levels_in(place, root, which, emulated)
+
+
+def levels_in(place, root, which, emulated):
+    """Yield a Row for each level on this processor, and for each processor that is emulated."""
+    for level in LEVELS if which == "newest" else ("auto",):
+        yield row(place, root, "this one", TESTS, {"MINIBATCH_GNN_LEVEL": level})
+    for name in emulated if which == "newest" else ():
+        # NumPy's OpenBLAS would take kernels with AVX for a processor that it does not know
+        yield row(place, root, name, EMULATED, {"OPENBLAS_CORETYPE": name.upper()})
+
+
+def row(place, root, processor, files, settings):
+    """Run tests with some settings of the environment, and return the Row."""
+    emulator = shutil.which("qemu-x86_64")
+    prefix = () if processor == "this one" else (emulator, "-cpu", processor)
+    about = place.run([place.program("python"), "-c", ABOUT], prefix=prefix, **settings)
+    python, numpy, scipy, libc, level, file = json.loads(about.strip().splitlines()[-1])
+    if not file.startswith(place.inside("venv")):
+        raise Failed(f"{file} was tested, not the wheel")
+    outcome = place.test(files, prefix=prefix, **settings)
+    counted = re.search(r"\d+ passed", outcome)
+    if counted is None:
+        raise Failed(f"no test ran: {outcome}")
+    libraries = f"NumPy {numpy}, SciPy {scipy}"
+    shown = processor if processor == "this one" else f"{processor}, emulated"
+    return Row(f"{system_of(root)}, {libc}", python, libraries, shown, level, counted[0])
+
+
+def pure(place, source, system, version, wheel):
+    """Yield a Row that says a wheel is refused, and one of refimpl alone, from the source."""
+    yield Row(system, version, "-", "this one", "-", f"pip refuses {wheel.name}")
+    place.install(place.bring(source), MINIBATCH_GNN_PURE="1")
+    words = ["train", "--impl", "refimpl", "--data", "karate", "--epochs", "2"]
+    place.run([place.program("minibatch-gnn"), *words, "--out", place.inside("run")])
+    yield Row(system, version, "-", "this one", "none", "refimpl alone trains")
+
+
+def system_of(root):
+    """Return the name of a system, as it gives it itself."""
+    release = Path(root or "/", "etc/os-release").read_text()
+    return re.search(r'^PRETTY_NAME="?(.*?)"?$', release, re.M)[1]
