@@ -42,6 +42,7 @@ TOPICS = (
     "lab.training",
     "lab.training.models",
     "lab.training.methods",
+    "lab.pyg",
     "lab.backend",
 )
 AT_THE_TOP = {"models": "lab.training.models", "methods": "lab.training.methods"}
