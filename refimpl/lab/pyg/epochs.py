@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from refimpl import _check
-from refimpl.lab.pyg.parts import libraries
+from refimpl._torch import libraries
 from refimpl.lab.training.prefetch import MOST_WORKERS, Ahead
 from refimpl.streams import as_seed
 
@@ -14,8 +14,7 @@ from refimpl.streams import as_seed
 class Loader:
     """An iterable of batches; every ``for`` over it is an epoch.
 
-    A loader has `_count`, its number of batches, and ``_plan(epoch)``, which returns a function
-    from the number of a batch to the batch.
+    A loader sets `_count`, its number of batches, and has `_plan`.
     """
 
     gnn: Any = None  # the implementation; bound in each package
@@ -30,6 +29,10 @@ class Loader:
         self.transform = transform
         self.seed = seed_of(seed)
         self.epoch = 0
+
+    def _plan(self, epoch):
+        """Return a function from the number of a batch of this epoch to the batch."""
+        raise NotImplementedError
 
     def __len__(self):
         return self._count

@@ -57,6 +57,8 @@ class NeighborLoader(Loader):
         If torch or torch_geometric is missing.
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
+    OverflowError
+        If there are more than 2**31 - 1 nodes.
 
     Notes
     -----

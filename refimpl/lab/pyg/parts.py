@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from refimpl import _check
 from refimpl._foreign import as_array
 from refimpl._sources import check_node_count
+from refimpl._torch import libraries
 from refimpl.graph import Graph
 
 
@@ -33,18 +34,6 @@ class Whole(NamedTuple):
         return np.array(entries) if self.order is None else self.order[entries]
 
 
-def libraries():
-    """Return the modules (torch, torch_geometric.data), or raise ImportError that says how."""
-    try:
-        import torch
-        import torch_geometric.data
-    except ImportError as error:
-        raise ImportError(
-            f"loaders need PyTorch and PyG: pip install 'minibatch-gnn[pyg]' ({error})"
-        ) from error
-    return torch, torch_geometric.data
-
-
 def whole(data):
     """Return a `Data` with its graph; O(e log d) time for e edges, at most d of them at a node.
 
@@ -55,6 +44,8 @@ def whole(data):
     TypeError, ValueError
         If `data` is of another kind, has no edge_index or one that does not fit, or has an edge
         twice.
+    OverflowError
+        If it has more than 2**31 - 1 nodes.
     """
     _, library = libraries()
     if not isinstance(data, library.Data):

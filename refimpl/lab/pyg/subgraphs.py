@@ -51,6 +51,8 @@ class SubgraphLoader(Loader):
         If torch or torch_geometric is missing.
     TypeError, ValueError
         If an argument is of the wrong kind or out of range, or `data` has norms already.
+    OverflowError
+        If there are more than 2**31 - 1 nodes.
 
     Notes
     -----
@@ -130,7 +132,7 @@ class GraphSAINTNodeSampler(SubgraphLoader):
 
     Raises
     ------
-    ImportError, TypeError, ValueError
+    ImportError, TypeError, ValueError, OverflowError
         As `SubgraphLoader`.
     """
 
@@ -155,7 +157,7 @@ class GraphSAINTEdgeSampler(SubgraphLoader):
 
     Raises
     ------
-    ImportError, TypeError, ValueError
+    ImportError, TypeError, ValueError, OverflowError
         As `SubgraphLoader`.
     """
 
@@ -181,7 +183,7 @@ class GraphSAINTRandomWalkSampler(SubgraphLoader):
 
     Raises
     ------
-    ImportError, TypeError, ValueError
+    ImportError, TypeError, ValueError, OverflowError
         As `SubgraphLoader`.
     """
 
