@@ -12,7 +12,7 @@ USAGE = """usage: python -m bench NAME [options]    python -m bench NAME --help
        python -m bench quick [NAME ..]   each of them once, tiny, as a test; without names, all
                                          that need no other library
 """
-NEEDS = {"peers": "torch", "ranks": "MPI"}  # not run by `quick` unless named
+NEEDS = {"peers": "torch", "loaders": "PyG", "ranks": "MPI"}  # not run by `quick` unless named
 
 
 def main(arguments=None):

@@ -32,6 +32,7 @@ BENCHMARKS = {
     "tutorial": "bench.tutorial",
     "neighbors": "bench.neighbors",
     "peers": "bench.peers.command",
+    "loaders": "bench.loaders",
     "accuracy": "bench.accuracy",
     "fresh": "bench.fresh",
     "iteration": "bench.iteration",
