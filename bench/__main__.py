@@ -14,6 +14,7 @@ USAGE = """usage: python -m bench NAME [options]    python -m bench NAME --help
 """
 NEEDS = {
     "peers": "torch",
+    "loaders": "PyG",
     "ranks": "MPI",
     "levels": "a build with several levels",
 }  # not run by `quick` unless named

@@ -33,6 +33,7 @@ BENCHMARKS = {
     "tutorial": "bench.tutorial",
     "neighbors": "bench.neighbors",
     "peers": "bench.peers.command",
+    "loaders": "bench.loaders",
     "accuracy": "bench.accuracy",
     "fresh": "bench.fresh",
     "iteration": "bench.iteration",

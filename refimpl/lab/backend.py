@@ -44,6 +44,7 @@ TOPICS = (
     "lab.training",
     "lab.training.models",
     "lab.training.methods",
+    "lab.pyg",
     "lab.backend",
 )
 AT_THE_TOP = {"models": "lab.training.models", "methods": "lab.training.methods"}
@@ -281,7 +282,7 @@ def fill(package: str) -> tuple[str, ...]:
         for name in ours.__all__:
             value = getattr(ours, name)
             if inspect.isclass(value) and hasattr(value, "_fields"):
-                value.__repr__ = short_repr  # of a named tuple; it may hold large arrays
+                value.__repr__ = short_repr  # type: ignore[method-assign]  # of a named tuple; it may hold large arrays
             own = _own(package, value)
             if own is not None:
                 compiled.append(name)

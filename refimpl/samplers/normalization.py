@@ -167,12 +167,16 @@ def aggregator(
     floor, dtype = _arguments(counts, floor, dtype)
     sub = _checked_subgraph(counts, graph, sub)
     degrees = graph.indptr[sub.nodes + np.int64(1)] - graph.indptr[sub.nodes]
-    entries = sub.graph.degrees()
-    C_v = np.repeat(np.maximum(counts.nodes[sub.nodes], floor), entries)
-    C_vu = np.maximum(counts.edges[sub.edge_ids], floor)
-    inverse_alpha = np.clip(C_v / C_vu, 1, LARGEST)
-    data = (inverse_alpha / np.repeat(degrees, entries)).astype(dtype)
+    inverse_alpha = inverse_shares(counts, sub, floor)
+    data = (inverse_alpha / np.repeat(degrees, sub.graph.degrees())).astype(dtype)
     return Adjacency(sub.graph, data, data[sub.transpose_perm])
+
+
+def inverse_shares(counts, sub, floor):
+    """Return 1 / alpha = C_v / C_vu of every entry (v, u) of a subgraph, kept in [1, 10^4]."""
+    C_v = np.repeat(np.maximum(counts.nodes[sub.nodes], floor), sub.graph.degrees())
+    C_vu = np.maximum(counts.edges[sub.edge_ids], floor)
+    return np.clip(C_v / C_vu, 1, LARGEST)
 
 
 def _arguments(counts, floor, dtype):

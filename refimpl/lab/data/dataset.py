@@ -13,6 +13,7 @@ from refimpl import _check
 from refimpl._foreign import column_of
 from refimpl._html.objects import dataset_html
 from refimpl._shown import short_repr
+from refimpl._torch import libraries
 from refimpl.graph import Graph, undirected
 from refimpl.hints import (
     Features,
@@ -236,6 +237,32 @@ class Dataset(FromElsewhere):
     def with_setting(self, setting: Setting) -> Dataset:
         """Return this data set in the setting "transductive" or "inductive"."""
         return self._changed(setting=_check.choice("setting", setting, SETTINGS))
+
+    def to_pyg(self) -> Any:
+        """Return this data set as PyG's `Data`; needs the extra ``pyg``.
+
+        O(n f + e) time.
+
+        Returns
+        -------
+        torch_geometric.data.Data
+            ``x`` is what a model reads, scaled; ``y`` the classes as int64, or rows of 0 and 1 as
+            floats; ``edge_index`` the whole graph, sorted by target; and `train_mask`, `val_mask`
+            and `test_mask`.
+
+        Raises
+        ------
+        ImportError
+            If torch or torch_geometric is missing.
+        """
+        torch, library = libraries()
+        target = np.repeat(np.arange(self.graph.n), self.graph.degrees())
+        edge_index = np.stack([self.graph.indices, target]).astype(np.int64)
+        y = self.labels.astype(np.float32 if self.multilabel else np.int64)
+        arrays = {"x": self.inputs(), "y": y, "edge_index": edge_index}
+        for part in PARTS:
+            arrays[f"{part}_mask"] = np.isin(np.arange(self.graph.n), getattr(self, part))
+        return library.Data(**{name: torch.from_numpy(a) for name, a in arrays.items()})
 
     def save(self, folder: FilePath, *, overwrite: bool = False) -> None:
         """Write this data set as a folder of plain .npy files, which `load_dataset` maps.

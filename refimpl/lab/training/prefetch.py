@@ -1,13 +1,13 @@
-"""Batches sampled ahead by threads, and delivered in order."""
+"""Batches made ahead by threads, and delivered in order."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -25,8 +25,124 @@ if TYPE_CHECKING:
 
 MOST_WORKERS = 1024  # threads
 
+Item = TypeVar("Item")
 
-class Prefetcher:
+
+class Ahead(Generic[Item]):
+    """Items with given numbers, made ahead by threads and delivered in this order: an iterator.
+
+    An item may be begun when it is fewer than `window` items behind the one that is asked for
+    next: that one always may, so nothing can wait forever, and at most `window` finished items
+    wait here. An exception is raised where its item is asked for, and closes the iterator. The
+    threads end with the last item, with `close`, at the end of a ``with`` block, or with the
+    iterator. A forked child has an iterator of its own, in the same state, with threads of its own.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(number)`` returns an item. Nothing that has the iterator may hang on it: the threads
+        have it, and end with the iterator.
+    numbers : list of ints
+    workers : int
+        Threads; each has one OpenMP thread. 0 makes an item when it is asked for, in the thread
+        that asks, with as many OpenMP threads as it has.
+    window : int, at least 1
+    prepare : callable, optional
+        Called in each thread first, before OpenMP is limited there.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
+    ValueError
+        If an item is asked for after `close`, or after an exception.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[int], Item],
+        numbers: Sequence[int],
+        *,
+        workers: Int = 0,
+        window: Int = 4,
+        prepare: Callable[[], object] | None = None,
+    ) -> None:
+        self._make, self.numbers, self._prepare = make, numbers, prepare
+        self.workers = _check.integer("workers", workers, 0, MOST_WORKERS)
+        self.window = _check.integer("window", window, 1, 2**31 - 1)
+        self.next_out = 0
+        self.closed = False
+        self._begun: deque[Future] = deque()  # items next_out, next_out + 1, ..
+        self._executor: ThreadPoolExecutor | None = None
+        self._process, self._unwanted = os.getpid(), bytearray(1)
+
+    __repr__ = showing("numbers", "next_out", "workers", "window", "closed")
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> tuple[int, Item]:
+        if self.next_out == len(self.numbers):
+            self.close()
+            raise StopIteration
+        if self.closed:
+            raise ValueError("the prefetcher is closed")
+        try:
+            item = self._take()
+        except Exception:  # of the item; if the wait was interrupted, it can be asked for again
+            self.close()
+            raise
+        self.next_out += 1
+        if self.workers:
+            self._begin()  # the window has moved on
+        return self.numbers[self.next_out - 1], item
+
+    @timed("sampling")
+    def _take(self):
+        """Return the next item."""
+        if not self.workers:
+            return self._make(self.numbers[self.next_out])
+        self._begin()
+        item = self._begun[0].result()
+        self._begun.popleft()
+        return item
+
+    def _begin(self):
+        """Let the threads make all items in the window; they take them in order."""
+        if self._process != os.getpid():  # forked: nobody makes what the parent began
+            self._begun.clear()
+            self._executor, self._process = None, os.getpid()
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(
+                self.workers,
+                "minibatch-gnn-prefetch",
+                _use_one_thread,
+                (self._prepare, ThreadpoolController().select(user_api="openmp").lib_controllers),
+            )
+        last = min(self.next_out + self.window, len(self.numbers))
+        for number in self.numbers[self.next_out + len(self._begun) : last]:
+            task = partial(self._make, number)
+            self._begun.append(self._executor.submit(in_background, self._unwanted, task))
+
+    def close(self) -> None:
+        """End the threads; may be called again.
+
+        Compiled kernels end at once, the reference's once they have drawn what they draw.
+        """
+        self.closed = True
+        self._unwanted[0] = 1
+        self._begun.clear()
+        if self._executor is not None and self._process == os.getpid():
+            self._executor.shutdown(cancel_futures=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+class Prefetcher(Ahead[MFG]):
     """Pairs (b, MFG) of batches b of an epoch, in order: an iterator.
 
     FreshGNN's asynchronous sampling (VLDB'24 section 5). What is drawn depends on the
@@ -77,88 +193,24 @@ class Prefetcher:
         self.batches, fanouts, name, _ = many_arguments(
             graph, batches, fanouts, seed, epoch, 0, mode
         )
-        self._draw = partial(
+        draw = partial(
             self.gnn.sample_mfg, graph, fanouts=fanouts, seed=name[0], epoch=name[1], mode=mode
         )
-        self.workers = _check.integer("workers", workers, 0, MOST_WORKERS)
-        self.window = _check.integer("window", window, 1, 2**31 - 1)
         count = len(self.batches)
         wanted = range(count) if numbers is None else _check.sequence("numbers", numbers)
-        self.numbers = [_check.integer("numbers", b, 0, count - 1) for b in wanted]
-        self.next_out = 0
-        self.closed = False
-        self._begun: deque[Future] = deque()  # batches next_out, next_out + 1, ..
-        self._executor: ThreadPoolExecutor | None = None
-        self._process, self._unwanted = os.getpid(), bytearray(1)
-
-    __repr__ = showing("numbers", "next_out", "workers", "window", "closed")
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> tuple[int, MFG]:
-        if self.next_out == len(self.numbers):
-            self.close()
-            raise StopIteration
-        if self.closed:
-            raise ValueError("the prefetcher is closed")
-        try:
-            mfg = self._take()
-        except Exception:  # of the batch; if the wait was interrupted, it can be asked for again
-            self.close()
-            raise
-        self.next_out += 1
-        if self.workers:
-            self._begin()  # the window has moved on
-        return self.numbers[self.next_out - 1], mfg
-
-    @timed("sampling")
-    def _take(self):
-        """Return the next batch's MFG."""
-        if not self.workers:
-            b = self.numbers[self.next_out]
-            return self._draw(self.batches[b], batch=b)
-        self._begin()
-        mfg = self._begun[0].result()
-        self._begun.popleft()
-        return mfg
-
-    def _begin(self):
-        """Let the threads draw all batches in the window; they take them in order."""
-        if self._process != os.getpid():  # forked: nobody draws what the parent began
-            self._begun.clear()
-            self._executor, self._process = None, os.getpid()
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(
-                self.workers,
-                "minibatch-gnn-prefetch",
-                _use_one_thread,
-                tuple(ThreadpoolController().select(user_api="openmp").lib_controllers),
-            )
-        last = min(self.next_out + self.window, len(self.numbers))
-        for b in self.numbers[self.next_out + len(self._begun) : last]:
-            task = partial(self._draw, self.batches[b], batch=b)
-            self._begun.append(self._executor.submit(in_background, self._unwanted, task))
-
-    def close(self) -> None:
-        """End the threads; may be called again.
-
-        Compiled kernels end at once, the reference's once they have drawn what they draw.
-        """
-        self.closed = True
-        self._unwanted[0] = 1
-        self._begun.clear()
-        if self._executor is not None and self._process == os.getpid():
-            self._executor.shutdown(cancel_futures=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
+        chosen = [_check.integer("numbers", b, 0, count - 1) for b in wanted]
+        make = partial(_drawn, draw, self.batches)
+        super().__init__(make, chosen, workers=workers, window=window)
 
 
-def _use_one_thread(*libraries):
+def _drawn(draw, batches, b):
+    """Return the MFG of batch b."""
+    return draw(batches[b], batch=b)
+
+
+def _use_one_thread(prepare, libraries):
     """Limit OpenMP in the thread that calls this: the limit belongs to a thread."""
+    if prepare is not None:
+        prepare()
     for library in libraries:
         library.set_num_threads(1)

@@ -91,7 +91,9 @@ class Settings:
         cls.__repr__ = Settings.__repr__  # type: ignore[method-assign]  # not the dataclass's
 
     def __repr__(self) -> str:  # what is not as it is by default
-        known = fields(self) if is_dataclass(self) else ()  # a base class has no fields
+        known: tuple[Any, ...] = (
+            fields(self) if is_dataclass(self) else ()
+        )  # a base class has no fields
         default = {one.name: one.default for one in known}
         values = {name: getattr(self, name) for name in default}
         kept = [name for name in values if np.array_equal(values[name], default[name])]

@@ -1,0 +1,66 @@
+"""A GraphSAGE of PyG on sampled neighbours, loaded by this project: python examples/pyg_training.py
+
+Needs the extra `pyg`: python -m pip install -e '.[pyg]'. Of PyG's own loader only the import
+differs: `from torch_geometric.loader import NeighborLoader`, which needs pyg-lib or torch-sparse.
+"""
+
+import argparse
+import importlib
+
+import torch
+from torch.nn.functional import cross_entropy
+from torch_geometric.nn import GraphSAGE
+
+
+def train(model, loader, epochs):
+    """Train a model on the roots of every batch; print the mean loss of each epoch."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for epoch in range(epochs):
+        total = count = 0
+        for batch in loader:
+            roots = slice(batch.batch_size)  # the first nodes of a batch
+            loss = cross_entropy(model(batch.x, batch.edge_index)[roots], batch.y[roots])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total, count = total + loss.item() * batch.batch_size, count + batch.batch_size
+        print(f"epoch {epoch + 1}: loss {total / count:.3f}")
+
+
+@torch.no_grad()
+def accuracy(model, data):
+    """Return the share of test nodes whose class is predicted, from all their neighbours."""
+    model.eval()
+    right = model(data.x, data.edge_index).argmax(dim=1) == data.y
+    return right[data.test_mask].float().mean().item()
+
+
+def main():
+    """Train on a data set and print the accuracy."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default="communities", help="a data set with one class a node")
+    parser.add_argument("--impl", default="fastimpl", help="fastimpl or refimpl")
+    parser.add_argument("--epochs", type=int, default=5, help="how often to go through the roots")
+    parser.add_argument("--workers", type=int, default=2, help="threads that sample ahead")
+    arguments = parser.parse_args()
+    gnn = importlib.import_module(arguments.impl)
+    dataset = gnn.load_dataset(arguments.data)
+    if dataset.multilabel:
+        raise SystemExit("--data must have one class a node")
+    data = dataset.to_pyg()
+    torch.manual_seed(0)  # of the model's weights and of the loader's draws
+    loader = gnn.lab.pyg.NeighborLoader(
+        data,
+        num_neighbors=[10, 5],
+        input_nodes=data.train_mask,
+        batch_size=128,
+        shuffle=True,
+        num_workers=arguments.workers,
+    )
+    model = GraphSAGE(data.num_node_features, 64, num_layers=2, out_channels=dataset.classes)
+    train(model, loader, arguments.epochs)
+    print(f"test accuracy: {accuracy(model, data):.4f}")
+
+
+if __name__ == "__main__":
+    main()

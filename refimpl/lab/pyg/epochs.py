@@ -1,0 +1,95 @@
+"""What all loaders are: batches of epochs, each made from its number alone, perhaps ahead."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from refimpl import _check
+from refimpl._torch import libraries
+from refimpl.lab.training.prefetch import MOST_WORKERS, Ahead
+from refimpl.streams import as_seed
+
+
+class Loader:
+    """An iterable of batches; every ``for`` over it is an epoch.
+
+    A loader sets `_count`, its number of batches, and has `_plan`.
+    """
+
+    gnn: Any = None  # the implementation; bound in each package
+    _count: int
+
+    def _set(self, num_workers, prefetch_factor, seed, transform):
+        """Keep what all loaders take."""
+        self.num_workers = _check.integer("num_workers", num_workers, 0, MOST_WORKERS)
+        self.prefetch_factor = _check.integer("prefetch_factor", prefetch_factor, 1, 2**20)
+        if transform is not None and not callable(transform):
+            raise TypeError(f"transform must be callable, got {type(transform).__name__}")
+        self.transform = transform
+        self.seed = seed_of(seed)
+        self.epoch = 0
+
+    def _plan(self, epoch):
+        """Return a function from the number of a batch of this epoch to the batch."""
+        raise NotImplementedError
+
+    def __len__(self):
+        return self._count
+
+    def __iter__(self):
+        epoch, self.epoch = self.epoch, self.epoch + 1
+        make = partial(_made, self._plan(epoch), self.transform)
+        return _batches(make, len(self), self.num_workers, self.prefetch_factor)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({len(self)} batches an epoch, seed={self.seed})"
+
+
+def _made(plan, transform, number):
+    """Return a batch."""
+    batch = plan(number)
+    return batch if transform is None else transform(batch)
+
+
+def _batches(make, count, workers, factor):
+    """Yield the batches of an epoch; the threads end with the loop, wherever it is left."""
+    torch, _ = libraries()
+    ahead = Ahead(
+        make,
+        list(range(count)),
+        workers=workers,
+        window=max(1, workers * factor),
+        prepare=torch.get_num_threads,  # torch sets its threads at a thread's first call, not later
+    )
+    with ahead:
+        for _, batch in ahead:
+            yield batch
+
+
+def seed_of(seed):
+    """Return an int: `seed` as one, or a draw of torch's generator, which torch.manual_seed sets.
+
+    Parameters
+    ----------
+    seed : int, numpy.random.Generator, torch.Generator or None
+    """
+    torch, _ = libraries()
+    if seed is None or isinstance(seed, torch.Generator):
+        return int(torch.empty((), dtype=torch.int64).random_(generator=seed))
+    return as_seed(seed)
+
+
+def node_ids(name, nodes, n):
+    """Return nodes as int64 ids, from ids or a mask as tensor, array or list, or raise.
+
+    Ids are distinct; a mask has an entry for each of the n nodes.
+    """
+    torch, _ = libraries()
+    nodes = nodes.cpu().numpy() if isinstance(nodes, torch.Tensor) else np.asarray(nodes)
+    if nodes.dtype == np.bool_:
+        return np.flatnonzero(_check.mask(name, nodes, n))
+    ids = _check.ids(name, nodes, 0, n, np.int64)
+    if len(np.unique(ids)) < len(ids):
+        raise ValueError(f"{name} must be distinct")
+    return ids

@@ -1,0 +1,140 @@
+"""Sampled neighbours as PyG's NeighborLoader yields them."""
+
+from functools import partial
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.lab.pyg.epochs import Loader, node_ids
+from refimpl.lab.pyg.parts import ends, part, whole
+from refimpl.streams import NODES, key, permutation
+
+
+class NeighborLoader(Loader):
+    """Batches of sampled neighbours as `torch_geometric.data.Data`, as PyG's NeighborLoader.
+
+    Not in the papers: `sample_mfg` in the mode "shared", which draws by the law of PyG's loader.
+    A node draws once, in the hop after the one that met it, without replacement. A batch depends
+    on the seed and on the numbers of its epoch and itself alone, whatever `num_workers` is.
+    O(entries drawn x fan-out) time a batch, and the copying of rows. Needs the extra ``pyg``;
+    neither pyg-lib nor torch-sparse is needed.
+
+    Parameters
+    ----------
+    data : torch_geometric.data.Data
+        With `edge_index`, which has no edge twice; edges point to the node that aggregates. On the
+        CPU, or the rows that are copied go to where they are.
+    num_neighbors : sequence of ints
+        How many neighbours a node draws, a number a hop, from the roots on; -1 is all of them.
+    input_nodes : (r,) integer or (n,) bool tensor or array, optional
+        The roots, distinct. Default: all nodes.
+    batch_size : int, at least 1
+        Roots of a batch.
+    shuffle : bool
+        Draw another order of the roots each epoch.
+    drop_last : bool
+        Leave out a last batch that is smaller.
+    num_workers : int
+        Threads that make batches ahead, each on one core; 0 makes a batch when it is asked for, on
+        all. Threads need no copy of the data, and kernels of `fastimpl` run beside each other.
+    prefetch_factor : int, at least 1
+        Batches ahead, for each thread.
+    seed : int, numpy.random.Generator, torch.Generator or None
+        None draws a seed from torch's own generator, so ``torch.manual_seed`` fixes it.
+    transform : callable, optional
+        Called with each batch, in the thread that made it; its result takes the batch's place.
+
+    Attributes
+    ----------
+    epoch : int
+        The number of the next epoch; may be set, as to resume a run. What an epoch draws depends
+        on its number and the seed.
+    seed : int
+
+    Raises
+    ------
+    ImportError
+        If torch or torch_geometric is missing.
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
+    OverflowError
+        If there are more than 2**31 - 1 nodes.
+
+    Notes
+    -----
+    A batch has the attributes of `data`, of its nodes and edges alone, and ``n_id`` and ``e_id``
+    (which nodes and edges of `data` these are), ``input_id`` (which roots: positions in
+    `input_nodes`, or of a mask the nodes), ``batch_size`` (its first nodes are its roots), and
+    ``num_sampled_nodes`` and ``num_sampled_edges``, lists with a number a hop, as
+    ``torch_geometric.utils.trim_to_layer`` takes them. All ids are int64. Edges ascend in their
+    target. Nodes that a hop met ascend, where PyG's stand in the order of meeting.
+    """
+
+    def __init__(
+        self,
+        data,
+        num_neighbors,
+        input_nodes=None,
+        *,
+        batch_size=1,
+        shuffle=False,
+        drop_last=False,
+        num_workers=0,
+        prefetch_factor=2,
+        seed=None,
+        transform=None,
+    ):
+        self._whole = whole(data)
+        self.data = data
+        hops = _check.sequence("num_neighbors", num_neighbors)
+        self.num_neighbors = [_check.integer("num_neighbors", f, -1, 2**31 - 1) for f in hops]
+        if not self.num_neighbors:
+            raise ValueError("num_neighbors must have a number for each hop, got none")
+        n = self._whole.graph.n
+        nodes = np.arange(n) if input_nodes is None else input_nodes
+        self._roots = node_ids("input_nodes", nodes, n)
+        mask = getattr(nodes, "dtype", None) is not None and "bool" in str(nodes.dtype)
+        self._input_id = self._roots if mask else np.arange(len(self._roots))
+        self.batch_size = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
+        self.shuffle = _check.switch("shuffle", shuffle)
+        self.drop_last = _check.switch("drop_last", drop_last)
+        whole_batches, rest = divmod(len(self._roots), self.batch_size)
+        self._count = whole_batches + bool(rest and not drop_last)
+        self._set(num_workers, prefetch_factor, seed, transform)
+
+    def _plan(self, epoch):
+        count = len(self._roots)
+        order = permutation(key(self.seed, NODES, epoch), count) if self.shuffle else None
+        sample = partial(
+            self.gnn.sample_mfg,
+            self._whole.graph,
+            fanouts=self.num_neighbors,
+            seed=self.seed,
+            epoch=epoch,
+            mode="shared",
+        )
+        return partial(self._batch, sample, order)
+
+    def _batch(self, sample, order, number):
+        """Return batch `number` of the epoch in which the roots have this order."""
+        cut = slice(number * self.batch_size, (number + 1) * self.batch_size)
+        chosen = np.arange(len(self._roots))[cut] if order is None else order[cut]
+        mfg = sample(roots=self._roots[chosen], batch=number)
+        return batch_of(self._whole, mfg, self._input_id[chosen])
+
+
+def batch_of(source, mfg, input_id):
+    """Return an MFG of the mode "shared" as `Data`: its first block has the rows of all."""
+    from torch import from_numpy
+
+    block = mfg.blocks[0]
+    edge_index = ends(block.indices, block.degrees())
+    e_id = source.edges(block.edge_ids)
+    batch = part(source, mfg.nodes[0].astype(np.int64), edge_index, e_id)
+    batch.input_id = from_numpy(input_id)
+    batch.batch_size = len(input_id)
+    nodes = [len(of_layer) for of_layer in reversed(mfg.nodes)]
+    edges = [own.e for own in reversed(mfg.blocks)]
+    batch.num_sampled_nodes = np.diff(nodes, prepend=0).tolist()
+    batch.num_sampled_edges = np.diff(edges, prepend=0).tolist()
+    return batch

@@ -1,0 +1,118 @@
+"""PyG's `Data` as a Graph, and the part of it that has some nodes and edges."""
+
+import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from refimpl import _check
+from refimpl._foreign import as_array
+from refimpl._sources import check_node_count
+from refimpl._torch import libraries
+from refimpl.graph import Graph
+
+
+class Whole(NamedTuple):
+    """A `Data` and its graph.
+
+    Attributes
+    ----------
+    data : torch_geometric.data.Data
+    graph : Graph
+        Row v lists the nodes from which an edge leads to v.
+    order : (e,) int64 array, or None
+        Which edge of the data each entry of the graph is; None if they stand in one order.
+    """
+
+    data: Any
+    graph: Graph
+    order: np.ndarray | None
+
+    def edges(self, entries):
+        """Return which edges of the data some entries of the graph are, as a new array."""
+        return np.array(entries) if self.order is None else self.order[entries]
+
+
+def whole(data):
+    """Return a `Data` with its graph; O(e log d) time for e edges, at most d of them at a node.
+
+    Raises
+    ------
+    ImportError
+        If torch or torch_geometric is missing.
+    TypeError, ValueError
+        If `data` is of another kind, has no edge_index or one that does not fit, or has an edge
+        twice.
+    OverflowError
+        If it has more than 2**31 - 1 nodes.
+    """
+    _, library = libraries()
+    if not isinstance(data, library.Data):
+        raise TypeError(f"data must be a torch_geometric.data.Data, got {type(data).__name__}")
+    if data.edge_index is None:
+        raise ValueError("data must have an edge_index, as it has before T.ToSparseTensor")
+    edge_index = as_array(data.edge_index)
+    if edge_index.ndim != 2 or len(edge_index) != 2:
+        raise ValueError(f"data.edge_index must have shape (2, e), got {edge_index.shape}")
+    n, e = data.num_nodes, edge_index.shape[1]
+    check_node_count(n)
+    sources, targets = (_check.ids("data.edge_index", ends, 0, n, np.int32) for ends in edge_index)
+    matrix = sp.csr_array((np.arange(e), (targets, sources)), shape=(n, n))
+    matrix.sum_duplicates()  # sorts each row as well
+    if matrix.nnz < e:
+        raise ValueError("data must have no edge twice: call data.coalesce() first")
+    order = matrix.data if np.any(matrix.data[1:] < matrix.data[:-1]) else None
+    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False)
+    return Whole(data, Graph._trusted(indptr, indices), order)
+
+
+def part(source, n_id, edge_index, e_id):
+    """Return the `Data` of some nodes and the edges between them.
+
+    Rows of what belongs to nodes or edges are copied; the rest is the whole data's own.
+
+    Parameters
+    ----------
+    source : Whole
+    n_id : (s,) int64 array
+    edge_index : (2, k) int64 array
+        By positions in `n_id`.
+    e_id : (k,) int64 array, or None
+        Without it, what belongs to edges is None.
+    """
+    torch, _ = libraries()
+    data, taken = source.data, copy.copy(source.data)
+    nodes = torch.from_numpy(n_id)
+    edges = None if e_id is None else torch.from_numpy(e_id)
+    for name, value in data:
+        if name == "edge_index":
+            taken[name] = torch.from_numpy(edge_index).to(value.device)
+        elif name == "num_nodes":
+            taken[name] = len(n_id)
+        elif data.is_node_attr(name):
+            taken[name] = _rows(torch, value, nodes, data.__cat_dim__(name, value))
+        elif data.is_edge_attr(name):
+            found = None if edges is None else _rows(torch, value, edges, 0)
+            taken[name] = found
+    for name, ids in (("n_id", nodes), ("e_id", edges)):
+        if name not in data and ids is not None:
+            taken[name] = ids
+    return taken
+
+
+def _rows(torch, value, index, dim):
+    """Return some rows of a tensor or array; of anything else what it makes of ``value[index]``."""
+    if isinstance(value, torch.Tensor):
+        return torch.index_select(value, dim, index.to(value.device))
+    if isinstance(value, np.ndarray):
+        return torch.from_numpy(np.take(value, index.numpy(), axis=dim))
+    return value[index]
+
+
+def ends(indices, degrees):
+    """Return the (2, k) edge_index of k entries: the source of each, and its row."""
+    edge_index = np.empty((2, len(indices)), np.int64)
+    edge_index[0] = indices
+    edge_index[1] = np.repeat(np.arange(len(degrees)), degrees)
+    return edge_index

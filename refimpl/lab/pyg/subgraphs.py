@@ -1,0 +1,205 @@
+"""Subgraphs of any sampler as PyG's GraphSAINT samplers yield them, with their norms."""
+
+from functools import partial
+
+import numpy as np
+
+from refimpl import _check
+from refimpl.graph import Counters
+from refimpl.lab.pyg.epochs import Loader
+from refimpl.lab.pyg.parts import ends, part, whole
+from refimpl.samplers.nodes import NodeSample
+from refimpl.samplers.normalization import inverse_shares, loss_weights
+from refimpl.samplers.sampling import Sampler
+from refimpl.streams import below
+
+UNMET = 0.1  # what the count of a node or edge that was never met is raised to, as PyG does
+
+
+class SubgraphLoader(Loader):
+    """Subgraphs of any `Sampler` as `torch_geometric.data.Data`.
+
+    JPDC'21 Algorithm 8 for users of PyG. Subgraph i of epoch k depends on the seed and
+    ``k * num_steps + i`` alone, whatever `num_workers` is. Needs the extra ``pyg``, and no
+    torch-sparse.
+
+    Parameters
+    ----------
+    data : torch_geometric.data.Data
+        Undirected: with each edge both ways, and none twice.
+    sampler : Sampler
+        Such as ``Sampler("frontier", m=100, n=800)``.
+    num_steps : int, at least 1
+        Subgraphs of an epoch.
+    sample_coverage : float, at least 0
+        How often a node is met on average in the subgraphs that are drawn beforehand to estimate
+        `node_norm` and `edge_norm`; 0 for a loader without them.
+    num_workers, prefetch_factor, seed, transform
+        As for `NeighborLoader`.
+
+    Attributes
+    ----------
+    epoch : int
+        The number of the next epoch; may be set.
+    seed : int
+    counts : SamplingCounts or None
+        What the norms are made of.
+
+    Raises
+    ------
+    ImportError
+        If torch or torch_geometric is missing.
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range, or `data` has norms already.
+    OverflowError
+        If there are more than 2**31 - 1 nodes.
+
+    Notes
+    -----
+    A subgraph has the attributes of `data`, of its nodes and edges alone, and ``n_id`` and
+    ``e_id``, which nodes and edges of `data` these are; nodes ascend.
+    With `sample_coverage` it also has float32 norms after GraphSAINT (Zeng et al. 2020). For N
+    subgraphs drawn, of which C_v had node v and C_uv the edge from u to v, ``node_norm`` is
+    N / (n C_v): the sum of losses, so weighted, has the mean over all n nodes as its expectation.
+    ``edge_norm`` is C_v / C_uv, kept in [1, 10^4]: with the weight 1 / (in-degree of v in `data`)
+    an edge, times this, a sum over neighbours has their mean as its expectation. See `aggregator`,
+    which has both in one.
+    """
+
+    def __init__(
+        self,
+        data,
+        sampler,
+        num_steps=1,
+        sample_coverage=0,
+        *,
+        num_workers=0,
+        prefetch_factor=2,
+        seed=None,
+        transform=None,
+    ):
+        if not isinstance(sampler, Sampler):
+            raise TypeError(f"sampler must be a Sampler, got {type(sampler).__name__}")
+        self._whole = whole(data)
+        if not self._whole.graph.symmetric:
+            raise ValueError("data must be undirected: see torch_geometric.transforms.ToUndirected")
+        taken = [name for name in ("node_norm", "edge_norm") if name in data]
+        if taken:
+            raise ValueError(f"data must not have the attribute {taken[0]} already")
+        self.data, self.sampler = data, sampler
+        self.num_steps = self._count = _check.integer("num_steps", num_steps, 1, 2**31 - 1)
+        self.sample_coverage = _check.real("sample_coverage", sample_coverage, 0)
+        self._set(num_workers, prefetch_factor, seed, transform)
+        self.counts = None
+        if self.sample_coverage:
+            self.counts = self.gnn.estimate_counts(
+                self._whole.graph, sampler, self.seed, coverage=self.sample_coverage
+            )
+
+    def _plan(self, epoch):
+        first = epoch * self.num_steps
+        sample = partial(self.gnn.sample_many, self._whole.graph, self.sampler, self.seed)
+        return lambda number: self._subgraph(*sample(first + number, 1))
+
+    def _subgraph(self, sub):
+        """Return a Subgraph as `Data`."""
+        from torch import from_numpy
+
+        edge_index = ends(sub.graph.indices, sub.graph.degrees())
+        e_id = self._whole.edges(sub.edge_ids)
+        taken = part(self._whole, sub.nodes.astype(np.int64), edge_index, e_id)
+        if self.counts is not None:
+            weights = loss_weights(self.counts, sub.nodes, floor=UNMET, dtype=np.float32)
+            taken.node_norm = from_numpy(weights)
+            shares = inverse_shares(self.counts, sub, floor=UNMET)
+            taken.edge_norm = from_numpy(shares.astype(np.float32))
+        return taken
+
+
+class GraphSAINTNodeSampler(SubgraphLoader):
+    """Subgraphs of nodes drawn by their degree, as PyG's GraphSAINTNodeSampler.
+
+    `batch_size` nodes are drawn with replacement, each with probability proportional to its
+    degree, as in PyG; a subgraph has those that were drawn. Not in the papers. O(n + e) time
+    for a subgraph of n nodes with e edges in the whole graph, beside the drawing.
+
+    Parameters
+    ----------
+    data, num_steps, sample_coverage, num_workers, prefetch_factor, seed, transform
+        As for `SubgraphLoader`.
+    batch_size : int, at least 1
+        Draws for a subgraph.
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError, OverflowError
+        As `SubgraphLoader`.
+    """
+
+    def __init__(self, data, batch_size, num_steps=1, sample_coverage=0, **options):
+        draws = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
+        super().__init__(data, Sampler(by_degree, m=draws), num_steps, sample_coverage, **options)
+
+
+class GraphSAINTEdgeSampler(SubgraphLoader):
+    """Subgraphs of the ends of random edges, as PyG's GraphSAINTEdgeSampler.
+
+    JPDC'21 Algorithm 5, `edge`: `batch_size` edges are drawn with replacement, each with
+    probability proportional to 1 / deg(u) + 1 / deg(v). PyG draws without replacement, and
+    prefers edges between nodes of high degree: its weights are deg(u) + deg(v).
+
+    Parameters
+    ----------
+    data, num_steps, sample_coverage, num_workers, prefetch_factor, seed, transform
+        As for `SubgraphLoader`.
+    batch_size : int, at least 1
+        Edges drawn for a subgraph.
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError, OverflowError
+        As `SubgraphLoader`.
+    """
+
+    def __init__(self, data, batch_size, num_steps=1, sample_coverage=0, **options):
+        edges = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
+        super().__init__(data, Sampler("edge", b=edges), num_steps, sample_coverage, **options)
+
+
+class GraphSAINTRandomWalkSampler(SubgraphLoader):
+    """Subgraphs of random walks, as PyG's GraphSAINTRandomWalkSampler.
+
+    JPDC'21 Algorithm 5, `random_walk`. The `batch_size` roots of a subgraph are distinct; PyG
+    draws them with replacement.
+
+    Parameters
+    ----------
+    data, num_steps, sample_coverage, num_workers, prefetch_factor, seed, transform
+        As for `SubgraphLoader`.
+    batch_size : int, at least 1
+        Walks of a subgraph, at most the number of nodes.
+    walk_length : int, at least 0
+        Steps of each.
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError, OverflowError
+        As `SubgraphLoader`.
+    """
+
+    def __init__(self, data, batch_size, walk_length, num_steps=1, sample_coverage=0, **options):
+        walks = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
+        steps = _check.integer("walk_length", walk_length, 0, 2**31 - 1)
+        sampler = Sampler("random_walk", r=walks, h=steps)
+        super().__init__(data, sampler, num_steps, sample_coverage, **options)
+
+
+def by_degree(graph, main, *, m):
+    """Draw m nodes with replacement, each in proportion to its degree, as a NodeSample.
+
+    The node of a uniform entry of an undirected graph is such a draw.
+    """
+    draws = np.arange(m if graph.e else 0, dtype=np.uint64)
+    nodes = np.unique(graph.indices[below(main, draws, max(graph.e, 1))])
+    nothing = np.empty(0, np.int32)
+    return NodeSample(nodes, nothing, nothing, Counters(draws=len(draws)))
