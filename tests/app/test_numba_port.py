@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -28,25 +30,29 @@ def my_numba(monkeypatch):
     return my_numba
 
 
-def conformance(source, folder, *options):
-    """Run the command in a process of its own on a module; return (status, report, output)."""
-    (folder / "my_numba.py").write_text(source)
+def run(folder, *words):
+    """Run minibatch-gnn in a process of its own that finds `folder`; return it, when it ended."""
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
-    words = ["conformance", "--impl", "my_numba", "--report", "report.json", *options]
     main = "import sys; from refimpl.lab.apps.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", main, *words],
-        cwd=folder,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
     )
-    return done.returncode, json.loads((folder / "report.json").read_text()), done.stdout
+
+
+def conformance(source, folder, *options):
+    """Ask the vectors of a module; return (exit status, report)."""
+    (folder / "my_numba.py").write_text(source)
+    report = folder / "report.json"
+    done = run(folder, "conformance", "--impl", "my_numba", "--report", str(report), *options)
+    return done.returncode, json.loads(report.read_text())
 
 
 def test_the_port_conforms_in_its_kernels_and_lacks_the_rest(my_numba, tmp_path):
     source = (FOLDER / "my_numba.py").read_text()
-    status, report, _ = conformance(source, tmp_path)
+    status, report = conformance(source, tmp_path)
     verdicts = {}
     for case in report["cases"]:
         verdicts.setdefault(case["kernel"], set()).add(case["verdict"])
@@ -66,7 +72,7 @@ def test_the_port_conforms_in_its_kernels_and_lacks_the_rest(my_numba, tmp_path)
 def test_a_wrong_line_is_found(my_numba, tmp_path, line, other, kernel):
     source = (FOLDER / "my_numba.py").read_text()
     assert source.count(line) == 1
-    status, report, out = conformance(source.replace(line, other), tmp_path, "--only", kernel)
+    status, report = conformance(source.replace(line, other), tmp_path, "--only", kernel)
     assert (status, report["lost"]) == (1, None)
     assert "differs" in {case["verdict"] for case in report["cases"]}
 
@@ -88,7 +94,20 @@ def test_a_backend_of_it_draws_and_trains_as_the_reference(my_numba):
         assert a.counters == b.counters
 
 
+COMMANDS = re.findall(r"^    PYTHONPATH=examples/numba_port minibatch-gnn (.*)$", PAGE, re.M)
+
+
 def test_the_page_shows_the_port_and_its_commands():
     assert "```{literalinclude} ../../examples/numba_port/my_numba.py" in PAGE
-    for command in ("conformance --impl my_numba", "bench --impl refimpl,fastimpl,my_numba"):
-        assert f"PYTHONPATH=examples/numba_port minibatch-gnn {command}" in PAGE
+    assert [command.split()[0] for command in COMMANDS] == ["conformance", "bench"]
+
+
+def test_the_commands_of_the_page_give_it_rows_and_a_column(my_numba):
+    rows, column = map(shlex.split, COMMANDS)
+    done = run(FOLDER, *rows)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "frontier" in done.stdout and "2 conforms, 62 missing" in done.stdout
+    kernels = "frontier", "induced_subgraph", "pin_tile"
+    done = run(FOLDER, *column, "--quick", *(word for name in kernels for word in ("--only", name)))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\nmy_numba, 1 thread: 2 right, 1 missing\n" in done.stdout

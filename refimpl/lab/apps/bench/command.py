@@ -126,7 +126,7 @@ def run(arguments):
         )
     with Stages() as stages:
         made = measured(options, lambda share: stages.show("bench", share))
-    made = made._replace(verdict=watch.verdict(not options.quick))
+    made = made._replace(verdict=[] if options.quick else watch.verdict())
     lines = [f"`{_typed(options)}`", "", *made.header, *report.lines(made), *made.verdict]
     print("\n".join(lines))
     _write_report(options.out, lines)

@@ -27,6 +27,7 @@ from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.backend import find
 
 SLOW = "refimpl"  # has no large inputs: they would take it minutes
+COMPILING = 30.0  # seconds of a first call after which there is a second
 ROUNDS_ASKED = 3 * MIN_ROUNDS  # of a program, in one question
 
 
@@ -147,8 +148,8 @@ def _checked(setting, package, cell, bench, task):
         with setting.limit_to(cell.threads):
             seconds, result, arguments = watch.once(0)
             task.check(result, arguments, other_than(package.name))
-            if not setting.quick and seconds <= PATIENCE:
-                seconds, *_ = watch.once(1)  # warmed up
+            if not setting.quick and seconds <= COMPILING:
+                seconds, *_ = watch.once(1)  # what is compiled when it is called has been by now
     except NotImplementedError:
         return cell._replace(verdict=MISSING), None
     except Exception as error:  # whatever an implementation raises, or a check of its answer

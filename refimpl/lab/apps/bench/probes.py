@@ -63,12 +63,11 @@ def library():
     """
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
     with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder, "probes.c"), Path(folder, "probes.so")
-        source.write_text(SOURCE, encoding="ascii")
+        target = Path(folder, "probes.so")
         for openmp in (["-fopenmp"], []):
-            command = [compiler[0], *FLAGS, *openmp, str(source), "-o", str(target)]
+            command = [compiler[0], *FLAGS, *openmp, "-x", "c", "-", "-o", str(target)]
             try:
-                done = subprocess.run(command, capture_output=True, text=True)
+                done = subprocess.run(command, input=SOURCE, capture_output=True, text=True)
             except OSError as error:
                 raise RuntimeError(f"no C compiler ({error.filename}, see CC)") from error
             if done.returncode == 0:

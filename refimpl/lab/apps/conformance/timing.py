@@ -1,5 +1,6 @@
 """How long a program of the protocol takes over a kernel, where its answers are right."""
 
+import math
 from typing import NamedTuple
 
 import refimpl
@@ -48,8 +49,8 @@ class Timing(NamedTuple):
     """The nanoseconds of each round, or, where there are none, why.
 
     `said` is "" or begins with "missing" (the program does not have the kernel, or does not do
-    this case), "differs", "lost" (it died or hung), "not run" (it was lost too often, or the time
-    is over) or "not timed" (it answers rightly, but not with times).
+    this case), "differs", "lost" (it died or hung), "not run" (it was lost too often) or "not
+    timed" (it answers rightly, but not with times).
     """
 
     nanoseconds: tuple[int, ...] = ()
@@ -65,8 +66,9 @@ class Timer:
     Parameters
     ----------
     command : list of str
-    timeout, total : float
-        Seconds for an answer, with all its rounds, and for all answers.
+    timeout : float
+        Seconds for an answer, with all its rounds. Of all answers together there is no limit: they
+        take turns with others.
 
     Attributes
     ----------
@@ -81,8 +83,8 @@ class Timer:
         If it does not answer the greeting.
     """
 
-    def __init__(self, command, *, timeout=60.0, total=3600.0):
-        self._program = Restarted(command, Clock(timeout, total))
+    def __init__(self, command, *, timeout=60.0):
+        self._program = Restarted(command, Clock(timeout, math.inf))
         self.name, self.version = self._program.name, self._program.version
         self._files, self._found = {}, {}
 

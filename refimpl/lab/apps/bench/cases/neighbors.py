@@ -23,7 +23,7 @@ def layer_tasks(size):
     """Yield layer sampling."""
     roots, text = roots_of(size)
     args = {"graph": inputs.parent(size), "roots": roots, "fanouts": FANOUTS}
-    yield Task(text, {**args, "key": key(inputs.SEED, LAYER)}, as_other("layer_sample"))
+    yield Task(text, {**args, "key": key(inputs.SEED, LAYER, 0, 0)}, as_other("layer_sample"))
 
 
 def mfg_tasks(size):
