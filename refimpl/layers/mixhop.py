@@ -9,7 +9,7 @@ rule for it, E-F4; `mixhop_depth` does).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

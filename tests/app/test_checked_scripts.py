@@ -4,6 +4,10 @@ from pathlib import Path
 
 import checkers
 import pytest
+from language_server import SERVER, Editor
+
+import refimpl
+from refimpl.lab.backend import homes
 
 pytestmark = pytest.mark.runs
 
@@ -48,6 +52,38 @@ def test_mypy_finds_every_mistake(tmp_path):
 @needs_pyright
 def test_pyright_finds_every_mistake(tmp_path):
     check_mistakes(checkers.pyright_says, tmp_path)
+
+
+def every_public_name():
+    """Return a script that uses every public name of both packages, in its topic and at the top."""
+    names = [f"{topic}.{name}" for name, topic in homes().items()] + refimpl.__all__
+    uses = [f"print({package}.{name})" for package in ("refimpl", "fastimpl") for name in names]
+    return {"names": "\n".join(["import fastimpl", "import refimpl", *uses])}
+
+
+@needs_mypy
+def test_mypy_knows_every_public_name(tmp_path):
+    assert checkers.mypy_says(every_public_name(), tmp_path) == []
+
+
+@needs_pyright
+def test_pyright_knows_every_public_name(tmp_path):
+    assert checkers.pyright_says(every_public_name(), tmp_path) == []
+
+
+@pytest.mark.skipif(not SERVER, reason="pyright is not installed")
+@pytest.mark.parametrize("package", ["refimpl", "fastimpl"])
+def test_an_editor_offers_what_there_is(package, tmp_path):
+    start = f"import {package} as gnn\n"
+    with Editor(tmp_path) as editor:
+        assert editor.completions(f"{start}gnn.") >= set(refimpl.__all__)
+        assert editor.completions(f"{start}gnn.methods.") >= set(refimpl.methods.__all__)
+        assert editor.completions(f"{start}gnn.train(") >= {"dataset", "config", "after_epoch"}
+        assert "gnn" not in editor.completions(f"import {package}\n{package}.train(")
+        settings = editor.completions(f'{start}gnn.TrainConfig(model="gat").')
+        assert settings >= {"model", "hidden", "flat", "epochs"}
+        words = editor.completions(f'{start}gnn.load_dataset("karate", setting="')
+        assert words >= {'"transductive"', '"inductive"'}
 
 
 def test_code_of_pages_is_found():
