@@ -13,6 +13,7 @@ import inspect
 import itertools
 import re
 import textwrap
+import types
 import typing
 from typing import NamedTuple
 
@@ -175,7 +176,7 @@ def class_problems(code, doc):
         more=[*fields, *doc.named("Attributes")],
     )
     for name, hint in fields.items():
-        array = hint is np.ndarray or np.ndarray in typing.get_args(hint)
+        array = any(np.ndarray in (kind, typing.get_origin(kind)) for kind in kinds_of(hint))
         if array and name in found and not SHAPE.search(found[name].type):
             lacks.append(f"the shape of field {name}")
     for name, method in public_methods(code):
@@ -202,6 +203,12 @@ def fields_of(code):
         return {}
     hints = typing.get_type_hints(code)
     return {name: hints[name] for name in names}
+
+
+def kinds_of(hint):
+    """Return the parts of a union, or the one hint."""
+    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    return typing.get_args(hint) if union else (hint,)
 
 
 def inherited(code):

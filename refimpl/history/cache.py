@@ -268,7 +268,7 @@ class BidirectionalCache:
         self.lost += int(np.count_nonzero(is_valid(self.entries, behind, self.oldest_kept(i))))
         self.entries.back[behind] = -1
 
-    def evict(self, layer: Int, ids: Integers, i: Int) -> None:
+    def evict(self, layer: Int, ids: Integers, i: Int) -> int:
         """Take out a `layer`'s entries of `ids`, each given once, in iteration `i`.
 
         Return how many the next iteration could have read: those that are too old go uncounted.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -226,6 +226,7 @@ def checked(entries):
         raise TypeError(f"entries must be Entries, got {type(entries).__name__}")
     rows, slot_of, back, stamp = entries
     kinds = ("rows", None, 2), ("slot_of", np.int32, 2), ("back", np.int64, 1)
+    array: Any
     for (name, dtype, ndim), array in zip((*kinds, ("stamp", np.int32, 1)), entries, strict=True):
         known = isinstance(array, np.ndarray) and not isinstance(array, np.matrix)
         wanted = known and array.dtype in (_check.FLOATS if dtype is None else (dtype,))

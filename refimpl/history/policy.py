@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from refimpl import _check
 from refimpl.hints import F, Float, Floats, Int, Integers, Mask, Matrix, bound
 
-if TYPE_CHECKING:
-    from refimpl.history.cache import BidirectionalCache
-
 MOST = 2**31 - 1  # iterations, slots and nodes are counted in int32
 CONTROLS = ("gradient", "random", "anti")
+
+
+class EmbeddingCache(Protocol):
+    """What a policy asks of a cache, as `BidirectionalCache` is one."""
+
+    def evict(self, layer: Any, ids: Any, i: Any) -> int:
+        """Take out the entries of some nodes; return how many there were."""
+
+    def admit(self, layer: Any, ids: Any, values: Any, i: Any, *, take: Any) -> int:
+        """Write the entries of some nodes; return how many were written."""
 
 
 class PolicyCounts(NamedTuple):
@@ -101,7 +108,7 @@ def select_stable(score: Floats[F], ids: Integers, p: Float) -> Mask:
 @bound
 def policy_update(
     gnn,
-    cache: BidirectionalCache,
+    cache: EmbeddingCache,
     layer: Int,
     ids: Integers,
     score: Floats[F],
@@ -191,7 +198,7 @@ def policy_update(
 
 
 def cache_update(
-    cache: BidirectionalCache,
+    cache: EmbeddingCache,
     layer: Int,
     ids: Integers,
     score: Floats[F],

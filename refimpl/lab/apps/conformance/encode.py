@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_origin, get_type_hints
 
 import numpy as np
 
@@ -179,8 +180,8 @@ def _build(name, fields):
     if name in FROM_FIELDS:
         return FROM_FIELDS[name](**fields)
     kind = find(refimpl, name)
-    for field, annotation in kind.__annotations__.items():
-        if annotation is tuple and isinstance(fields.get(field), list):
+    for field, hint in get_type_hints(kind).items():
+        if tuple in (hint, get_origin(hint)) and isinstance(fields.get(field), list):
             fields[field] = tuple(fields[field])
     return kind(**fields)
 

@@ -1,7 +1,5 @@
 """Questions that are no conformance vectors, in their form: of what is no kernel by itself."""
 
-from typing import Any
-
 import numpy as np
 
 from refimpl.history.policy import cache_update
@@ -95,8 +93,7 @@ class Recorder:
 
 def policy_reference(ids, score, comp, p, gradient_evict, allow):
     """Return what `cache_update` of refimpl asks of a cache."""
-    cache: Any = Recorder()
-    values = np.zeros((len(ids), 1))
+    cache, values = Recorder(), np.zeros((len(ids), 1))
     options = {"p": p, "gradient_evict": gradient_evict, "allow": allow}
     cache_update(cache, 1, ids, score, comp, values, 0, **options)
     return named(cache.admitted, cache.evicted)
