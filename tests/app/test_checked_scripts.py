@@ -4,7 +4,7 @@ from pathlib import Path
 
 import checkers
 import pytest
-from language_server import SERVER, Editor
+from language_server import Editor
 
 import refimpl
 from refimpl.lab.backend import homes
@@ -16,7 +16,13 @@ MISTAKES = {path.stem: path.read_text() for path in sorted(CHECKED.glob("*.py"))
 PAGES = checkers.scripts_of_pages()
 
 needs_mypy = pytest.mark.skipif(not checkers.HAS_MYPY, reason="mypy is not installed")
-needs_pyright = pytest.mark.skipif(not checkers.PYRIGHT, reason="pyright is not installed")
+
+
+@pytest.fixture(scope="module")
+def pyright():
+    if not checkers.pyright_runs():
+        pytest.skip("pyright is not installed, or does not run")
+    return checkers.pyright_says
 
 
 def check_pages(says, tmp_path, **options):
@@ -39,9 +45,8 @@ def test_mypy_has_nothing_to_say_of_the_pages_and_examples(tmp_path):
     check_pages(checkers.mypy_says, tmp_path, lenient=True)
 
 
-@needs_pyright
-def test_pyright_has_nothing_to_say_of_the_pages_and_examples(tmp_path):
-    check_pages(checkers.pyright_says, tmp_path)
+def test_pyright_has_nothing_to_say_of_the_pages_and_examples(pyright, tmp_path):
+    check_pages(pyright, tmp_path)
 
 
 @needs_mypy
@@ -49,9 +54,8 @@ def test_mypy_finds_every_mistake(tmp_path):
     check_mistakes(checkers.mypy_says, tmp_path)
 
 
-@needs_pyright
-def test_pyright_finds_every_mistake(tmp_path):
-    check_mistakes(checkers.pyright_says, tmp_path)
+def test_pyright_finds_every_mistake(pyright, tmp_path):
+    check_mistakes(pyright, tmp_path)
 
 
 def every_public_name():
@@ -66,12 +70,11 @@ def test_mypy_knows_every_public_name(tmp_path):
     assert checkers.mypy_says(every_public_name(), tmp_path) == []
 
 
-@needs_pyright
-def test_pyright_knows_every_public_name(tmp_path):
-    assert checkers.pyright_says(every_public_name(), tmp_path) == []
+def test_pyright_knows_every_public_name(pyright, tmp_path):
+    assert pyright(every_public_name(), tmp_path) == []
 
 
-@pytest.mark.skipif(not SERVER, reason="pyright is not installed")
+@pytest.mark.usefixtures("pyright")
 @pytest.mark.parametrize("package", ["refimpl", "fastimpl"])
 def test_an_editor_offers_what_there_is(package, tmp_path):
     start = f"import {package} as gnn\n"
