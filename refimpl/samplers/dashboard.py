@@ -8,7 +8,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import Graph
-from refimpl.hints import Float, Int
+from refimpl.hints import Float, Ids, Int, Positions
 from refimpl.samplers.nodes import NodeSample, frontier_options, node_sample, random_neighbour
 from refimpl.samplers.pin_tile import dashboard_options, planned_capacity
 from refimpl.streams import Stream
@@ -92,7 +92,7 @@ def dashboard(
     return node_sample(graph, Vs, popped, pushed, main.c, **counts)  # 27
 
 
-def first_dashboard(capacity, FS, weights, n):
+def first_dashboard(capacity: int, FS: Ids, weights: Positions, n: int) -> SlotDashboard:
     """Return the Dashboard of the first frontier (Algorithm 3, lines 2-15)."""
     m = len(FS)
     DB = np.full((3, capacity), INV, np.int32)  # 2

@@ -1,7 +1,10 @@
 """Recording what a reference function does, line by line, without a change to the function."""
 
+from __future__ import annotations
+
 import json
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,7 +99,13 @@ class Recording(NamedTuple):
         return bool(now.why) or now.panels != before
 
 
-def record(call, functions, view, why=None, callers=None):
+def record(
+    call: Callable[[], object],
+    functions: Mapping[str, str | None] | Iterable[str],
+    view: Callable[[Stack], dict[str, Any]],
+    why: Mapping[str, Mapping[str, Callable[..., Any]]] | None = None,
+    callers: Mapping[str, str] | None = None,
+) -> Recording:
     """Run ``call()`` and record each line that the given functions run.
 
     The functions are watched through ``sys.settrace`` in this thread and run unchanged. The lines
