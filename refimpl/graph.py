@@ -237,7 +237,7 @@ def graph_and_names(
     symmetrize: bool = False,
     self_loops: bool = True,
     dense: bool = False,
-) -> tuple[Graph, Positions | None]:
+) -> tuple[Graph, np.ndarray | Any]:  # None for a graph without names
     """Return `source` as a Graph, and what its nodes are called there.
 
     Not in the papers. O(n + e log d) time, as `as_graph`.

@@ -25,14 +25,14 @@ class Frame(NamedTuple):
 class Stack(tuple):
     """The calls of traced functions under way, the outermost first: what a view looks at."""
 
-    def local(self, name, default=None):
+    def local(self, name: str, default: Any = None) -> Any:
         """Return the innermost local variable called `name`, or `default`."""
         for frame in reversed(self):
             if name in frame.variables:
                 return frame.variables[name]
         return default
 
-    def within(self, function):
+    def within(self, function: str) -> dict[str, Any]:
         """Return the local variables of the innermost call of `function`; {} if there is none.
 
         `function` is a name with its class, such as "Dashboard.cleanup".
@@ -89,11 +89,11 @@ class Recording(NamedTuple):
     states: dict[str, list]
     result: object
 
-    def state(self, step):
+    def state(self, step: int) -> dict[str, Any]:
         """Return panel -> state at step number `step`."""
         return {name: self.states[name][i] for name, i in self.steps[step].panels.items()}
 
-    def tells(self, step):
+    def tells(self, step: int) -> bool:
         """Return whether step number `step` tells something: a picture is new, or it says why."""
         now, before = self.steps[step], self.steps[step - 1].panels if step else {}
         return bool(now.why) or now.panels != before
