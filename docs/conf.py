@@ -44,6 +44,7 @@ templates_path = ["_templates"]
 html_static_path = ["_static"]
 numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say more
 default_role = "py:obj"  # `frontier` in a docstring is a link where there is such a name
 nitpicky = True
 nitpick_ignore_regex = [

@@ -241,7 +241,7 @@ def graph_and_names(
     symmetrize: bool = False,
     self_loops: bool = True,
     dense: bool = False,
-) -> tuple[Graph, Positions | None]:
+) -> tuple[Graph, np.ndarray | Any]:  # None for a graph without names
     """Return `source` as a Graph, and what its nodes are called there.
 
     Not in the papers. O(n + e log d) time, as `as_graph`.
@@ -374,14 +374,16 @@ class Subgraph:
             copy.__dict__["_find_edge_ids"] = None
         return copy
 
-    def __getattr__(self, name):  # asked for what is not there
-        find = self.__dict__.get("_find_edge_ids")
-        if name == "edge_ids" and find is not None:
-            self.__dict__["edge_ids"] = find()
-            self.__dict__["_find_edge_ids"] = None  # the parent is not needed any more
-        if name == "edge_ids" and name in self.__dict__:  # another thread may have been first
-            return self.__dict__[name]
-        raise AttributeError(f"'Subgraph' has no attribute {name!r}", name=name, obj=self)
+    if not TYPE_CHECKING:  # to a checker, there is what the fields say
+
+        def __getattr__(self, name):  # asked for what is not there
+            find = self.__dict__.get("_find_edge_ids")
+            if name == "edge_ids" and find is not None:
+                self.__dict__["edge_ids"] = find()
+                self.__dict__["_find_edge_ids"] = None  # the parent is not needed any more
+            if name == "edge_ids" and name in self.__dict__:  # another thread may have been first
+                return self.__dict__[name]
+            raise AttributeError(f"'Subgraph' has no attribute {name!r}", name=name, obj=self)
 
     def __repr__(self):  # does not ask for the edge ids, which would look for them
         return f"Subgraph(nodes={shown(self.nodes)}, graph={self.graph})"

@@ -87,7 +87,12 @@ Integers: TypeAlias = Sequence[Int] | np.ndarray[tuple[int], np.dtype[np.integer
 Reals: TypeAlias = (
     Sequence[Float] | np.ndarray[tuple[int], np.dtype[np.floating[Any] | np.integer[Any]]]
 )
-Numbers: TypeAlias = Float | Sequence[Any] | NDArray[np.floating[Any] | np.integer[Any]]
+Numbers: TypeAlias = (
+    Float
+    | Sequence[Float]
+    | Sequence[Sequence[Float]]
+    | NDArray[np.floating[Any] | np.integer[Any]]
+)
 FloatOrArray: TypeAlias = Any
 Absent: TypeAlias = Any
 Fanouts: TypeAlias = Integers | Sequence[Int | Sequence[Int]]
@@ -99,8 +104,7 @@ FloatDtype: TypeAlias = (
     type[np.float32]
     | type[np.float64]
     | type[float]
-    | np.dtype[np.float32]
-    | np.dtype[np.float64]
+    | np.dtype[np.float32 | np.float64]
     | Literal["float32", "float64"]
 )
 FilePath: TypeAlias = str | os.PathLike[str]

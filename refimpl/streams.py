@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from refimpl import _check
-from refimpl.hints import Ids, Int, Rng, Values, Words
+from refimpl.hints import Floats, Ids, Int, Rng, Values, Words
 
 __all__ = [
     "as_seed",
@@ -352,34 +352,34 @@ def permutation(key: Int, n: Int) -> Ids:
 class Stream:
     """The draws of one key in order; `c` is the number of the next one. Nothing is checked."""
 
-    def __init__(self, k, c=0):
+    def __init__(self, k: int, c: int = 0) -> None:
         self.k, self.c = k, c
 
-    def of(self, part):
+    def of(self, part: int) -> Stream:
         """Return the Stream whose key has one part more: a node's, where `k` names a batch."""
         return Stream(_absorb(self.k, part))
 
-    def uniform(self):
+    def uniform(self) -> float:
         """Return the next multiple of 2**-53 in [0, 1)."""
         self.c += 1
         return _uniform(self.k, self.c - 1)
 
-    def uniforms(self, n):
+    def uniforms(self, n: int) -> Floats[np.float64]:
         """Return the next n of them as an array."""
         self.c += n
         return _uniform(self.k, np.arange(self.c - n, self.c, dtype=np.uint64))
 
-    def below(self, n):
+    def below(self, n: int) -> int:
         """Return the next integer in [0, n)."""
         self.c += 1
         return _below(self.k, self.c - 1, n)
 
-    def pick_without_replacement(self, N, m):
+    def pick_without_replacement(self, N: int, m: int) -> Ids:
         """Return the next m distinct integers of [0, N), as they are drawn."""
         self.c += m
         return _pick_without_replacement(self.k, self.c - m, N, m)
 
-    def floyd(self, n, f):
+    def floyd(self, n: int, f: int) -> list[int]:
         """Return f distinct integers of [0, n), ascending: the function `floyd` as a list."""
         return _floyd(self.k, n, f)
 

@@ -98,6 +98,11 @@ def mypy_says(scripts, folder, lenient=False):
     return [(name, int(line), message) for name, line, message in found]
 
 
+def pyright_runs():
+    """Whether there is a pyright that runs: it needs Node, which it may have to fetch first."""
+    return PYRIGHT is not None and not subprocess.run([PYRIGHT, "--version"]).returncode
+
+
 def pyright_says(scripts, folder):
     """Return what pyright says of some scripts: tuples (script, line, message)."""
     write(scripts, folder)

@@ -1,7 +1,11 @@
 """Arguments of the cost models: numbers or arrays, checked, as float64."""
 
+from __future__ import annotations
+
 import functools
 import inspect
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -9,14 +13,17 @@ from refimpl import _check
 from refimpl._quiet import quiet
 from refimpl.graph import undirected
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-def model(function):
+
+def model(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a cost model of numbers or arrays: their shapes must broadcast; no warnings."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)
     @quiet
-    def checked(*args, **kwargs):
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         broadcasting(**signature.bind(*args, **kwargs).arguments)
         return function(*args, **kwargs)
 

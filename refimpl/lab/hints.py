@@ -36,7 +36,7 @@ __all__ = [
 
 Classes: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.integer[Any] | np.bool_]]
 Nodes: TypeAlias = Integers | np.ndarray[tuple[int], np.dtype[np.bool_]]
-Weights: TypeAlias = dict[str, np.ndarray[tuple[Any, ...], np.dtype[np.floating[Any]]]]
+Weights: TypeAlias = dict[str, np.ndarray[tuple[Any, ...], np.dtype[Any]]]
 
 MeanAndStd: TypeAlias = tuple[
     np.ndarray[tuple[int], np.dtype[np.floating[Any]]],

@@ -8,7 +8,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import Graph
-from refimpl.hints import Float, Int
+from refimpl.hints import Float, Ids, Int, Mask, Positions
 from refimpl.samplers.nodes import NodeSample, frontier_options, node_sample, random_neighbour
 from refimpl.samplers.pin_tile import dashboard_options, planned_capacity
 from refimpl.streams import Stream
@@ -92,7 +92,7 @@ def dashboard(
     return node_sample(graph, Vs, popped, pushed, main.c, **counts)  # 27
 
 
-def first_dashboard(capacity, FS, weights, n):
+def first_dashboard(capacity: int, FS: Ids, weights: Positions, n: int) -> SlotDashboard:
     """Return the Dashboard of the first frontier (Algorithm 3, lines 2-15)."""
     m = len(FS)
     DB = np.full((3, capacity), INV, np.int32)  # 2
@@ -121,15 +121,15 @@ class SlotDashboard:
     use; `valid` counts the entries in use.
     """
 
-    def __init__(self, DB, IA_start, IA_live, valid):
+    def __init__(self, DB: np.ndarray, IA_start: Positions, IA_live: Mask, valid: int) -> None:
         self.DB, self.IA_start, self.IA_live, self.valid = DB, IA_start, IA_live, valid
         self.counts = dict.fromkeys(("probes", "rounds", "cleanups", "moved", "truncated"), 0)
 
-    def free(self, s):
+    def free(self, s: int) -> int:
         """Return how many entries stand behind the first s columns."""
         return self.DB.shape[1] - int(self.IA_start[s])
 
-    def pop_frontier(self, probe, lanes, limit):  # 1
+    def pop_frontier(self, probe: Stream, lanes: int, limit: int) -> int:  # 1
         """Free the entries of a random frontier node and return it (Algorithm 4)."""
         tries, idx_pop = 0, INV  # 2
         while idx_pop == INV:  # 3-4 E-B12: the first that hits wins
@@ -148,7 +148,7 @@ class SlotDashboard:
         self.counts["rounds"] += -(-tries // lanes)  # the lowest lane of a round that hits wins
         return v_pop  # 17
 
-    def cleanup(self, s):  # 18
+    def cleanup(self, s: int) -> None:  # 18
         """Move the live ones of the first s columns to the front, in order (Algorithm 4)."""
         DB_new = np.full_like(self.DB, INV)  # 19
         live = np.flatnonzero(self.IA_live[:s])
@@ -163,7 +163,7 @@ class SlotDashboard:
         self.counts["cleanups"] += 1
         self.counts["moved"] += int(k[-1])
 
-    def add_to_frontier(self, v_new, i, weight, overflow):  # 26
+    def add_to_frontier(self, v_new: int, i: int, weight: int, overflow: str) -> None:  # 26
         """Append the entries of `v_new` as column i (Algorithm 4)."""
         while overflow == "grow" and weight > self.free(i):
             self.DB = np.concatenate([self.DB, np.full_like(self.DB, INV)], axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import Graph, undirected
-from refimpl.hints import Int
+from refimpl.hints import Floats, Ids, Int
 from refimpl.samplers.alias import alias_build, outcome
 from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour
 from refimpl.streams import Stream
@@ -87,7 +87,7 @@ def edge_options(graph, b, method):
     return b
 
 
-def edge_weights(graph):
+def edge_weights(graph: Graph) -> tuple[np.ndarray, Ids, Floats[np.float64]]:
     """Return (u, v, weight) of all undirected edges u <= v, in the order of `graph.indices`.
 
     The weight is 1 / deg(u) + 1 / deg(v). A loop is one entry of the graph, and stands for

@@ -9,7 +9,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import Graph
-from refimpl.hints import Float, Int
+from refimpl.hints import Float, Ids, Int, Positions
 from refimpl.samplers.nodes import NodeSample, frontier_options, node_sample, random_neighbour
 from refimpl.streams import Stream
 
@@ -110,7 +110,7 @@ class Dashboard:
     clean-up. `valid` counts the pins in use.
     """
 
-    def __init__(self, capacity, FS, weights, n):
+    def __init__(self, capacity: int, FS: Ids, weights: Positions, n: int) -> None:
         m = len(FS)
         self.DB = np.full(capacity, NULL, np.int32)  # J3:2 E-B20: NULL is -1 everywhere
         self.IA_start = np.zeros(n + 1, np.int64)  # J3:3 7 E-B10: n + 1 columns are enough
@@ -128,11 +128,11 @@ class Dashboard:
         self.valid = int(self.IA_start[m])
         self.counts = dict.fromkeys(("probes", "rounds", "cleanups", "moved", "truncated"), 0)
 
-    def free(self):
+    def free(self) -> int:
         """Return the number of entries behind the last column."""
         return len(self.DB) - int(self.IA_start[self.cnt])
 
-    def pop_frontier(self, probe, lanes, probe_range):  # 1
+    def pop_frontier(self, probe: Stream, lanes: int, probe_range: str) -> tuple[int, int]:  # 1
         """Unpin a random frontier node; return it and its tile (Algorithm 4)."""
         limit = len(self.DB) if probe_range == "capacity" else int(self.IA_start[self.cnt])
         tries, idx_pop = 0, NULL  # 2
@@ -150,7 +150,7 @@ class Dashboard:
         self.counts["rounds"] += -(-tries // lanes)  # the lowest lane of a round that hits wins
         return v_pop, pin  # 17
 
-    def cleanup(self):  # 19
+    def cleanup(self) -> None:  # 19
         """Move the columns of the frontier to the front, in order (Algorithm 4)."""
         DB_new = np.full_like(self.DB, NULL)  # 20
         k = j = 0
@@ -167,7 +167,7 @@ class Dashboard:
         self.counts["cleanups"] += 1
         self.counts["moved"] += int(k)
 
-    def add_to_frontier(self, v_new, pin, weight, overflow):  # 30
+    def add_to_frontier(self, v_new: int, pin: int, weight: int, overflow: str) -> None:  # 30
         """Pin `v_new` behind the last column, on the tile that was popped (Algorithm 4)."""
         while overflow == "grow" and weight > self.free():
             self.DB = np.concatenate([self.DB, np.full_like(self.DB, NULL)])

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import textwrap
+from collections.abc import Sequence
 
 from refimpl.lab.apps.bench import command as bench
 from refimpl.lab.apps.compare import compare, compare_options
@@ -276,7 +277,9 @@ def _add_info(commands, impl):
     add_options(parser, {"impl": run_options(impl)["impl"]._replace(group="")})
 
 
-def main(argv=None, *, impl="fastimpl", prog="minibatch-gnn"):
+def main(
+    argv: Sequence[str] | None = None, *, impl: str = "fastimpl", prog: str = "minibatch-gnn"
+) -> int:
     """Run a command line; return its exit status.
 
     Parameters

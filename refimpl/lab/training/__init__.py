@@ -1,5 +1,7 @@
 """Training over an implementation: models, methods, the loop; written once, for both packages."""
 
+from refimpl.lab.training import methods as methods
+from refimpl.lab.training import models as models
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.lab.training.classifier import NodeClassifier
 from refimpl.lab.training.clusters import grow_clusters

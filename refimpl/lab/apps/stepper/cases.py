@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import math
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ MOST_NODES = 40  # of a graph that is drawn
 MOST_ENTRIES = 1000  # of a graph, and of slots and nodes: a picture of more could not be read
 
 
-def recipe_for(kernel, /, **arguments):
+def recipe_for(kernel: str, /, **arguments: Any) -> Recipe:
     """Return the stepper of one call of a kernel.
 
     Parameters

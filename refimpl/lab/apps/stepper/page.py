@@ -10,13 +10,15 @@ from importlib.resources import files
 from refimpl.lab.apps.papers import LETTERS, algorithm_text
 from refimpl.lab.apps.stepper.changes import MOST, changes
 from refimpl.lab.apps.stepper.places import beginning
+from refimpl.lab.apps.stepper.recipe import Recipe
+from refimpl.lab.apps.stepper.recorder import Recording
 
 LONGEST = 200  # letters that a step's sentences may have: they are to fit in two lines
 MORE = "Other pictures change too."
 FORMAT = "minibatch-gnn-trace/1"
 
 
-def page(recipe, recording, seed=None):
+def page(recipe: Recipe, recording: Recording, seed: int | None = None) -> str:
     """Return the HTML of a recorded run.
 
     Parameters

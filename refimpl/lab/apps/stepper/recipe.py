@@ -1,6 +1,6 @@
 """What a stepper shows: the run, the functions to follow, and the panels beside the code."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -80,14 +80,21 @@ class Recipe(NamedTuple):
     why: Table = {}
     callers: dict[str, str] = {}
 
-    def record(self, seed=None) -> Recording:
+    def record(self, seed: int | None = None) -> Recording:
         """Run the reference and return the `Recording`; `seed` None takes the recipe's own."""
         seed = self.seed if seed is None else seed
         run = partial(self.call, seed)
         return record(run, self.functions, self.view, self.why, self.callers)
 
 
-def graph_picture(positions, edges, roles, *, directed=False, faint=False):
+def graph_picture(
+    positions: Mapping[Any, tuple[float, float]],
+    edges: Iterable[tuple[Any, Any]],
+    roles: Mapping[str, tuple[str, str]],
+    *,
+    directed: bool = False,
+    faint: bool = False,
+) -> dict[str, Any]:
     """Return what is `fixed` of a "graph" panel.
 
     Parameters
@@ -117,7 +124,12 @@ def graph_picture(positions, edges, roles, *, directed=False, faint=False):
     }
 
 
-def graph_state(roles, *, notes=(), edges=()):
+def graph_state(
+    roles: Mapping[Any, str] | Iterable[tuple[Any, str]],
+    *,
+    notes: Mapping[Any, object] | Iterable[tuple[Any, object]] = (),
+    edges: Iterable[tuple[Any, Any]] = (),
+) -> dict[str, Any]:
     """Return a state of a "graph" panel.
 
     Parameters
@@ -140,7 +152,7 @@ def graph_state(roles, *, notes=(), edges=()):
     }
 
 
-def cell(value, group=None, mark=""):
+def cell(value: Any, group: int | None = None, mark: str = "") -> list[Any]:
     """Return a cell of an array or a table.
 
     Parameters
@@ -166,11 +178,11 @@ def cell(value, group=None, mark=""):
     return [value, None if group is None else int(group), str(mark)]
 
 
-def array_state(**rows):
+def array_state(**rows: Iterable[list[Any]]) -> list[list[Any]]:
     """Return a state of an "array" panel: each row's name and its cells (see `cell`)."""
     return [[name, list(cells)] for name, cells in rows.items()]
 
 
-def table_state(rows):
+def table_state(rows: Iterable[Iterable[list[Any]]]) -> list[list[list[Any]]]:
     """Return a state of a "table" panel: a list of rows, each a list of cells (see `cell`)."""
     return [list(cells) for cells in rows]

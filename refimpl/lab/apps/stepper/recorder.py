@@ -1,7 +1,10 @@
 """Recording what a reference function does, line by line, without a change to the function."""
 
+from __future__ import annotations
+
 import json
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,14 +25,14 @@ class Frame(NamedTuple):
 class Stack(tuple):
     """The calls of traced functions under way, the outermost first: what a view looks at."""
 
-    def local(self, name, default=None):
+    def local(self, name: str, default: Any = None) -> Any:
         """Return the innermost local variable called `name`, or `default`."""
         for frame in reversed(self):
             if name in frame.variables:
                 return frame.variables[name]
         return default
 
-    def within(self, function):
+    def within(self, function: str) -> dict[str, Any]:
         """Return the local variables of the innermost call of `function`; {} if there is none.
 
         `function` is a name with its class, such as "Dashboard.cleanup".
@@ -86,17 +89,23 @@ class Recording(NamedTuple):
     states: dict[str, list]
     result: object
 
-    def state(self, step):
+    def state(self, step: int) -> dict[str, Any]:
         """Return panel -> state at step number `step`."""
         return {name: self.states[name][i] for name, i in self.steps[step].panels.items()}
 
-    def tells(self, step):
+    def tells(self, step: int) -> bool:
         """Return whether step number `step` tells something: a picture is new, or it says why."""
         now, before = self.steps[step], self.steps[step - 1].panels if step else {}
         return bool(now.why) or now.panels != before
 
 
-def record(call, functions, view, why=None, callers=None):
+def record(
+    call: Callable[[], object],
+    functions: Mapping[str, str | None] | Iterable[str],
+    view: Callable[[Stack], dict[str, Any]],
+    why: Mapping[str, Mapping[str, Callable[..., Any]]] | None = None,
+    callers: Mapping[str, str] | None = None,
+) -> Recording:
     """Run ``call()`` and record each line that the given functions run.
 
     The functions are watched through ``sys.settrace`` in this thread and run unchanged. The lines
