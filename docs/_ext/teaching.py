@@ -18,6 +18,7 @@ import re
 import worked_examples
 from api_reference import ancestors
 from docutils import nodes
+from docutils.parsers.rst import directives
 from folding import folded
 from kernel_lines import kernel_lines
 from paper_lines import (
@@ -199,9 +200,13 @@ def pages_of_algorithms():
 
 
 class WorkedExample(SphinxDirective):
-    """Run the content; show it and what it prints. Examples of a page share their names."""
+    """Run the content; show it and what it prints. Examples of a page share their names.
+
+    With ``:shows: NAME``, also what a notebook shows of the object of that name.
+    """
 
     has_content = True
+    option_spec = {"shows": directives.unchanged_required}
 
     def run(self):
         code = "\n".join(self.content)
@@ -218,6 +223,9 @@ class WorkedExample(SphinxDirective):
             output = nodes.literal_block(printed, printed.rstrip("\n"), language="text")
             output.rawsource = output.astext()
             box += nodes.container("", output, classes=["worked-output"])
+        if "shows" in self.options:
+            html = namespace[self.options["shows"]]._repr_html_()
+            box += nodes.container("", nodes.raw("", html, format="html"), classes=["worked-html"])
         return [box]
 
 

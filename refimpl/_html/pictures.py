@@ -68,9 +68,9 @@ def graph_picture(graph, names=None, kinds=None, of="the graph"):
         name = v if names is None else names[v]
         kind = 0 if kinds is None else int(kinds[v]) % len(COLOURS)
         marks.append(_node(at[v], str(name), COLOURS[kind]))
-    kind = "edges" if graph.symmetric else "directed edges"
+    which = "edges" if graph.symmetric else "directed edges"
     height = round(float(at[:, 1].max())) + edge
-    return picture(WIDTH, height, f"{of}: {graph.n} nodes and the {kind} between them", marks)
+    return picture(WIDTH, height, f"{of}: {graph.n} nodes and the {which} between them", marks)
 
 
 def _line(a, b):

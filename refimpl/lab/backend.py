@@ -282,7 +282,7 @@ def fill(package: str) -> tuple[str, ...]:
         for name in ours.__all__:
             value = getattr(ours, name)
             if inspect.isclass(value) and hasattr(value, "_fields"):
-                value.__repr__ = short_repr  # type: ignore[method-assign]  # of a named tuple; it may hold large arrays
+                type.__setattr__(value, "__repr__", short_repr)  # of a named tuple with arrays
             own = _own(package, value)
             if own is not None:
                 compiled.append(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,17 @@ class NodeClassifier:
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:  # scikit-learn asks for them, so it is there
+        from sklearn.utils import ClassifierTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            transformer_tags=TransformerTags(),
+            classifier_tags=ClassifierTags(),
+            regressor_tags=None,
+        )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings that were given.
@@ -243,13 +255,25 @@ class NodeClassifier:
 
     def _ask(self, what, graph, X, nodes):
         if not self.__sklearn_is_fitted__():
-            raise ValueError("this NodeClassifier is not fitted: call fit first")
+            raise _not_fitted()("this NodeClassifier is not fitted: call fit first")
         if (graph is None) != (X is None):
             raise ValueError("graph and X must be given together: X are the features of its nodes")
         if graph is None:
             graph, X = self.graph_, self.X_
         graph = graph if isinstance(graph, Graph) else as_graph(graph)
+        known, shape = self.n_features_in_, np.shape(X)
+        if len(shape) == 2 and shape[1] != known:
+            raise ValueError(
+                f"X has {shape[1]} features, but {type(self).__name__} is expecting {known} "
+                "features as input"
+            )
         return self.gnn.lab.training.predict(self.model_, graph, X, nodes, what)
+
+
+def _not_fitted():
+    """Return scikit-learn's error, which is a ValueError, where it is in use, else ValueError."""
+    there = sys.modules.get("sklearn.exceptions")
+    return ValueError if there is None else there.NotFittedError
 
 
 def _split(n, train, val):

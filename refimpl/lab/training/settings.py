@@ -91,10 +91,9 @@ class Settings:
         cls.__repr__ = Settings.__repr__  # type: ignore[method-assign]  # not the dataclass's
 
     def __repr__(self) -> str:  # what is not as it is by default
-        known: tuple[Any, ...] = (
-            fields(self) if is_dataclass(self) else ()
-        )  # a base class has no fields
-        default = {one.name: one.default for one in known}
+        default: dict[str, Any] = {}  # of a base class, which has no fields
+        if is_dataclass(self):
+            default = {one.name: one.default for one in fields(self)}
         values = {name: getattr(self, name) for name in default}
         kept = [name for name in values if np.array_equal(values[name], default[name])]
         return line(type(self).__name__, {k: v for k, v in values.items() if k not in kept})
