@@ -121,6 +121,23 @@ def test_the_workflow_builds_on_each_platform_that_is_configured():
     assert platforms == {name for name, of in settings.items() if "environment" in of}
 
 
+def test_rows_of_several_runs_stand_in_one_table(tmp_path):
+    """What is run again replaces its rows."""
+    main, row = (
+        importlib.import_module("wheels.__main__"),
+        importlib.import_module("wheels.trying").Row,
+    )
+    old = [
+        row("Debian", f"3.{minor}.1", "NumPy 2", "this one", "base", "3 passed")
+        for minor in (9, 12)
+    ]
+    path = tmp_path / "table.md"
+    path.write_text("\n".join(main.lines(old)))
+    new = [row("Debian", "3.12.1", "NumPy 3", "this one", "base", "4 passed")]
+    assert main.joined(path, new) == [old[0], *new]
+    assert main.joined(tmp_path / "none.md", new) == new
+
+
 @pytest.mark.parametrize("address", ["", "https://example.org/some/where"])
 def test_links_of_the_published_readme_lead_to_the_repository(tmp_path, address):
     """As the metadata of a distribution has it; without an address it is the file."""
