@@ -1,6 +1,7 @@
 """``python -m wheels build``: what is published. ``python -m wheels try``: what runs where."""
 
 import argparse
+import re
 import sys
 import tempfile
 from datetime import datetime, timezone
@@ -84,7 +85,16 @@ def minor(python):
 def lines(rows):
     """Return the table of rows as Markdown, and what it was made by."""
     said = f"Version {__version__} on {processor()}, last on {datetime.now(timezone.utc):%Y-%m-%d}:"
-    return [said, "", *table(TITLES, rows, left=len(TITLES))]
+    tried = {f"3.{minor(row.python)}" for row in rows if row.outcome.endswith("passed")}
+    left = [python for python in claimed() if python not in tried]
+    last = ["", f"Not yet tried as a wheel: Python {', '.join(left)}."] if left else []
+    return [said, "", *table(TITLES, rows, left=len(TITLES)), *last]
+
+
+def claimed():
+    """Return the versions of Python that the classifiers of pyproject.toml name."""
+    text = Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
+    return re.findall(r"Programming Language :: Python :: (3\.\d+)", text)
 
 
 if __name__ == "__main__":
