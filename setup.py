@@ -175,7 +175,7 @@ class BuildExt(build_ext):
             if level := level_of(ext):
                 target = Path(ext.sources[0])
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(target.relative_to(LEVEL_FOLDER, level).read_bytes())
+                target.write_bytes(target.relative_to(Path(LEVEL_FOLDER, level)).read_bytes())
                 Path(self.get_ext_fullpath(ext.name)).parent.mkdir(parents=True, exist_ok=True)
 
     def works(self, compile_args, link_args=()):

@@ -1,6 +1,7 @@
 """``python -m wheels build``: what is published. ``python -m wheels try``: what runs where."""
 
 import argparse
+import re
 import sys
 import tempfile
 from datetime import datetime, timezone
@@ -34,7 +35,7 @@ def main(arguments=None):
     two.add_argument(
         "--libraries", choices=LIBRARIES, action="append", help="NumPy and SciPy (default: both)"
     )
-    two.add_argument("--out", type=Path, help="Markdown file to write the table to")
+    two.add_argument("--out", type=Path, help="Markdown file whose table gets these rows")
     options = parser.parse_args(arguments)
     if options.command == "build":
         for path in build(options.pythons, options.out.resolve(), options.arch):
@@ -61,15 +62,39 @@ def try_all(options):
                 rows.append(Row(str(root or "here"), python, "-", "-", "-", "**failed**"))
                 status = 1
     if options.out:
+        rows = joined(options.out, rows)
         with replacing(options.out) as file:
             file.write(("\n".join(lines(rows)) + "\n").encode())
     return status
 
 
+def joined(path, rows):
+    """Return the rows of a table that is there, but for those run again, and the new ones."""
+    text = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    before = [Row(*line.strip("| ").split(" | ")) for line in text if line.startswith("| ")][1:]
+    again = {(row.system, row.python) for row in rows}
+    kept = [row for row in before if (row.system, row.python) not in again]
+    return sorted(kept + rows, key=lambda row: (row.system, minor(row.python)))
+
+
+def minor(python):
+    """Return the second number of a Python's version."""
+    return int(python.split(".")[1])
+
+
 def lines(rows):
     """Return the table of rows as Markdown, and what it was made by."""
-    said = f"Version {__version__} on {processor()}, {datetime.now(timezone.utc):%Y-%m-%d}, by "
-    return [said + "`python -m wheels try`:", "", *table(TITLES, rows, left=len(TITLES))]
+    said = f"Version {__version__} on {processor()}, last on {datetime.now(timezone.utc):%Y-%m-%d}:"
+    tried = {f"3.{minor(row.python)}" for row in rows if row.outcome.endswith("passed")}
+    left = [python for python in claimed() if python not in tried]
+    last = ["", f"Not yet tried as a wheel: Python {', '.join(left)}."] if left else []
+    return [said, "", *table(TITLES, rows, left=len(TITLES)), *last]
+
+
+def claimed():
+    """Return the versions of Python that the classifiers of pyproject.toml name."""
+    text = Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
+    return re.findall(r"Programming Language :: Python :: (3\.\d+)", text)
 
 
 if __name__ == "__main__":
