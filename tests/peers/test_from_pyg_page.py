@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [
-    pytest.mark.runs,
-    pytest.mark.filterwarnings("ignore:.*torch.jit.script:Warning"),  # PyG's own import
-]
+pytestmark = pytest.mark.runs
 
 pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")

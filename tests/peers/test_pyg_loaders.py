@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 from strategies import power_law_graph
 
-pytestmark = [
-    pytest.mark.runs,
-    pytest.mark.filterwarnings("ignore:.*torch.jit.script:Warning"),  # PyG's own import
-]
+pytestmark = pytest.mark.runs
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pyg = pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")
