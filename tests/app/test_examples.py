@@ -12,8 +12,10 @@ pytestmark = pytest.mark.runs
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def run(name, *options):
-    command = [sys.executable, "-W", "error", str(EXAMPLES / name), *options]
+def run(name, *options, quiet=False):
+    """Run an example; `quiet` ignores warnings, of which PyG's import has some."""
+    warnings = "ignore" if quiet else "error"
+    command = [sys.executable, "-W", warnings, str(EXAMPLES / name), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -60,3 +62,14 @@ def test_torch_batches_are_the_same_for_any_number_of_workers(gnn, monkeypatch):
     assert ends == {
         (u, v) for u in nodes.tolist() for v in nodes.tolist() if data.graph.to_scipy()[u, v]
     }
+
+
+def test_pyg_training_trains_a_model(gnn):
+    pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")
+    options = ["--impl", gnn.__name__, "--epochs", "2"]
+    runs = [run("pyg_training.py", *options, "--workers", str(n), quiet=True) for n in (0, 2)]
+    assert [done.returncode for done in runs] == [0, 0], runs[0].stderr
+    assert runs[0].stdout == runs[1].stdout
+    first, second, last = runs[0].stdout.splitlines()
+    assert float(second.split("loss ")[1]) < 0.5 * float(first.split("loss ")[1])
+    assert last.startswith("test accuracy: ") and float(last.split()[-1]) > 0.88

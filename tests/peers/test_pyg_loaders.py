@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 from strategies import power_law_graph
 
-pytestmark = [
-    pytest.mark.runs,
-    pytest.mark.filterwarnings("ignore:.*torch.jit.script:Warning"),  # PyG's own import
-]
+pytestmark = pytest.mark.runs
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pyg = pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")
@@ -319,3 +316,23 @@ def test_what_does_not_fit_is_named(gnn, data, options, error, message):
     options = {"data": data, "num_neighbors": [2]} | options
     with pytest.raises(error, match=message):
         gnn.lab.pyg.NeighborLoader(**options)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_data_set_goes_over_and_comes_back(gnn, several):
+    source = gnn.load_dataset("communities-multilabel" if several else "karate")
+    data = source.to_pyg()
+    ends = set(map(tuple, data.edge_index.T.tolist()))
+    assert len(ends) == source.graph.e and ends == set(
+        zip(*map(np.ndarray.tolist, source.graph.to_scipy().nonzero()), strict=True)
+    )
+    assert data.is_sorted(sort_by_row=False) and data.validate()
+    np.testing.assert_array_equal(data.x, source.inputs())
+    assert data.y.dtype == (torch.float32 if several else torch.int64)
+    for part in ("train", "val", "test"):
+        assert data[f"{part}_mask"].nonzero()[:, 0].tolist() == getattr(source, part).tolist()
+    if not several:
+        back = gnn.Dataset.from_pyg(data, scaling="none")
+        np.testing.assert_array_equal(back.inputs(), source.inputs())
+        np.testing.assert_array_equal(back.labels, source.labels)
+        np.testing.assert_array_equal(back.graph.indices, source.graph.indices)

@@ -5,10 +5,7 @@ import pytest
 
 from refimpl.streams import SAINT
 
-pytestmark = [
-    pytest.mark.runs,
-    pytest.mark.filterwarnings("ignore:.*torch.jit.script:Warning"),  # PyG's own import
-]
+pytestmark = pytest.mark.runs
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pyg = pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")

@@ -125,10 +125,12 @@ class GraphSAINTNodeSampler(SubgraphLoader):
 
     Parameters
     ----------
-    data, num_steps, sample_coverage, num_workers, prefetch_factor, seed, transform
+    data
         As for `SubgraphLoader`.
     batch_size : int, at least 1
         Draws for a subgraph.
+    num_steps, sample_coverage, num_workers, prefetch_factor, seed, transform
+        As for `SubgraphLoader`.
 
     Raises
     ------
@@ -136,9 +138,29 @@ class GraphSAINTNodeSampler(SubgraphLoader):
         As `SubgraphLoader`.
     """
 
-    def __init__(self, data, batch_size, num_steps=1, sample_coverage=0, **options):
+    def __init__(
+        self,
+        data,
+        batch_size,
+        num_steps=1,
+        sample_coverage=0,
+        *,
+        num_workers=0,
+        prefetch_factor=2,
+        seed=None,
+        transform=None,
+    ):
         draws = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
-        super().__init__(data, Sampler(by_degree, m=draws), num_steps, sample_coverage, **options)
+        super().__init__(
+            data,
+            Sampler(by_degree, m=draws),
+            num_steps,
+            sample_coverage,
+            num_workers=num_workers,
+            prefetch_factor=prefetch_factor,
+            seed=seed,
+            transform=transform,
+        )
 
 
 class GraphSAINTEdgeSampler(SubgraphLoader):
@@ -150,10 +172,12 @@ class GraphSAINTEdgeSampler(SubgraphLoader):
 
     Parameters
     ----------
-    data, num_steps, sample_coverage, num_workers, prefetch_factor, seed, transform
+    data
         As for `SubgraphLoader`.
     batch_size : int, at least 1
         Edges drawn for a subgraph.
+    num_steps, sample_coverage, num_workers, prefetch_factor, seed, transform
+        As for `SubgraphLoader`.
 
     Raises
     ------
@@ -161,9 +185,29 @@ class GraphSAINTEdgeSampler(SubgraphLoader):
         As `SubgraphLoader`.
     """
 
-    def __init__(self, data, batch_size, num_steps=1, sample_coverage=0, **options):
+    def __init__(
+        self,
+        data,
+        batch_size,
+        num_steps=1,
+        sample_coverage=0,
+        *,
+        num_workers=0,
+        prefetch_factor=2,
+        seed=None,
+        transform=None,
+    ):
         edges = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
-        super().__init__(data, Sampler("edge", b=edges), num_steps, sample_coverage, **options)
+        super().__init__(
+            data,
+            Sampler("edge", b=edges),
+            num_steps,
+            sample_coverage,
+            num_workers=num_workers,
+            prefetch_factor=prefetch_factor,
+            seed=seed,
+            transform=transform,
+        )
 
 
 class GraphSAINTRandomWalkSampler(SubgraphLoader):
@@ -174,12 +218,14 @@ class GraphSAINTRandomWalkSampler(SubgraphLoader):
 
     Parameters
     ----------
-    data, num_steps, sample_coverage, num_workers, prefetch_factor, seed, transform
+    data
         As for `SubgraphLoader`.
     batch_size : int, at least 1
         Walks of a subgraph, at most the number of nodes.
     walk_length : int, at least 0
         Steps of each.
+    num_steps, sample_coverage, num_workers, prefetch_factor, seed, transform
+        As for `SubgraphLoader`.
 
     Raises
     ------
@@ -187,11 +233,32 @@ class GraphSAINTRandomWalkSampler(SubgraphLoader):
         As `SubgraphLoader`.
     """
 
-    def __init__(self, data, batch_size, walk_length, num_steps=1, sample_coverage=0, **options):
+    def __init__(
+        self,
+        data,
+        batch_size,
+        walk_length,
+        num_steps=1,
+        sample_coverage=0,
+        *,
+        num_workers=0,
+        prefetch_factor=2,
+        seed=None,
+        transform=None,
+    ):
         walks = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
         steps = _check.integer("walk_length", walk_length, 0, 2**31 - 1)
         sampler = Sampler("random_walk", r=walks, h=steps)
-        super().__init__(data, sampler, num_steps, sample_coverage, **options)
+        super().__init__(
+            data,
+            sampler,
+            num_steps,
+            sample_coverage,
+            num_workers=num_workers,
+            prefetch_factor=prefetch_factor,
+            seed=seed,
+            transform=transform,
+        )
 
 
 def by_degree(graph, main, *, m):
