@@ -50,16 +50,16 @@ def choose():
         If no kernels are there at all.
     """
     global chosen, because
-    from fastimpl import _processor
+    from fastimpl._processor import arch, lacked, levels
 
-    if lacked := _processor.lacked():
+    if lacking := lacked():
         raise ImportError(
-            f"the kernels of fastimpl were compiled with -march={_processor.arch()}, for "
-            f"processors that have {', '.join(lacked)}, which this one has not; install from "
+            f"the kernels of fastimpl were compiled with -march={arch()}, for "
+            f"processors that have {', '.join(lacking)}, which this one has not; install from "
             "source on this machine, or use refimpl, which needs no kernels (--impl refimpl on "
             "the command line)"
         )
-    there = [level for level in _processor.levels() if level in built()]
+    there = [level for level in levels() if level in built()]
     asked = os.environ.get(VARIABLE) or "auto"
     if asked not in ("auto", BASE, *there):
         raise ValueError(

@@ -336,3 +336,7 @@ def test_a_data_set_goes_over_and_comes_back(gnn, several):
         np.testing.assert_array_equal(back.inputs(), source.inputs())
         np.testing.assert_array_equal(back.labels, source.labels)
         np.testing.assert_array_equal(back.graph.indices, source.graph.indices)
+
+
+def test_a_loader_is_shown_in_a_line(gnn, data):
+    assert repr(loader(gnn, data)) == "NeighborLoader(5 batches an epoch, seed=5)"

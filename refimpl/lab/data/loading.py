@@ -110,7 +110,7 @@ def load_dataset(
         If a file takes more memory than there is; it is named.
     """
     if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"source must be a str or a FilePath, got {type(source).__name__}")
+        raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")
     if setting is not None:
         _check.choice("setting", setting, SETTINGS)
     a_class = None
