@@ -61,10 +61,9 @@ def try_all(options):
                 print(error, file=sys.stderr)
                 rows.append(Row(str(root or "here"), python, "-", "-", "-", "**failed**"))
                 status = 1
-    if options.out:
-        rows = joined(options.out, rows)
-        with replacing(options.out) as file:
-            file.write(("\n".join(lines(rows)) + "\n").encode())
+        if options.out:  # after each: what follows may take long
+            with replacing(options.out) as file:
+                file.write(("\n".join(lines(joined(options.out, rows))) + "\n").encode())
     return status
 
 
@@ -78,8 +77,9 @@ def joined(path, rows):
 
 
 def minor(python):
-    """Return the second number of a Python's version."""
-    return int(python.split(".")[1])
+    """Return the second number of a Python's version; 0 of what is none."""
+    found = re.match(r"\d+\.(\d+)", python)
+    return int(found[1]) if found else 0
 
 
 def lines(rows):
