@@ -70,7 +70,7 @@ def try_all(options):
 def joined(path, rows):
     """Return the rows of a table that is there, but for those run again, and the new ones."""
     text = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    before = [Row(*line.strip("| ").split(" | ")) for line in text if line.startswith("| ")][1:]
+    before = [Row(*line.strip("| ").split(" | ")) for line in text if line.startswith("| ")][2:]
     again = {(row.system, row.python) for row in rows}
     kept = [row for row in before if (row.system, row.python) not in again]
     return sorted(kept + rows, key=lambda row: (row.system, minor(row.python)))
