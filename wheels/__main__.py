@@ -61,25 +61,25 @@ def try_all(options):
                 print(error, file=sys.stderr)
                 rows.append(Row(str(root or "here"), python, "-", "-", "-", "**failed**"))
                 status = 1
-    if options.out:
-        rows = joined(options.out, rows)
-        with replacing(options.out) as file:
-            file.write(("\n".join(lines(rows)) + "\n").encode())
+        if options.out:  # after each: what follows may take long
+            with replacing(options.out) as file:
+                file.write(("\n".join(lines(joined(options.out, rows))) + "\n").encode())
     return status
 
 
 def joined(path, rows):
     """Return the rows of a table that is there, but for those run again, and the new ones."""
     text = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    before = [Row(*line.strip("| ").split(" | ")) for line in text if line.startswith("| ")][1:]
+    before = [Row(*line.strip("| ").split(" | ")) for line in text if line.startswith("| ")][2:]
     again = {(row.system, row.python) for row in rows}
     kept = [row for row in before if (row.system, row.python) not in again]
     return sorted(kept + rows, key=lambda row: (row.system, minor(row.python)))
 
 
 def minor(python):
-    """Return the second number of a Python's version."""
-    return int(python.split(".")[1])
+    """Return the second number of a Python's version; 0 of what is none."""
+    found = re.match(r"\d+\.(\d+)", python)
+    return int(found[1]) if found else 0
 
 
 def lines(rows):
