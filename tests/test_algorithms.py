@@ -374,7 +374,10 @@ def test_errata_stand_with_their_lines():
 @pytest.mark.parametrize(
     "start, shown",
     [
-        ("def pop_frontier(self, probe, lanes, l", "def pop_frontier(self, probe, lanes, limit):"),
+        (
+            "def pop_frontier(self, probe: Stream, lanes: int, l",
+            "def pop_frontier(self, probe: Stream, lanes: int, limit: int) -> int:",
+        ),
         (
             "self.gnn.adam_step(",
             "self.gnn.adam_step(W, G, state.m[name], state.v[name], state.iterations, "
