@@ -29,6 +29,7 @@ extensions = [
     "kernel_pages",
     "lectures",
     "dead_links",
+    "measured",
     "table_charts",
     "page_mends",
 ]
