@@ -83,7 +83,7 @@ def load_dataset(
         number stands for so many training nodes of each class, drawn with `rng`, 500 more
         nodes for validation, and all others with a class for test; for nodes of one class. Default:
         the split that the data has.
-    features : str or FilePath, optional
+    features : str or Path, optional
         The file of nodes that goes with a .csv file of edges; see `Dataset.from_csv`.
     labels : str
         The title of its column of classes.
@@ -110,7 +110,7 @@ def load_dataset(
         If a file takes more memory than there is; it is named.
     """
     if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"source must be a str or a FilePath, got {type(source).__name__}")
+        raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")
     if setting is not None:
         _check.choice("setting", setting, SETTINGS)
     a_class = None
