@@ -8,7 +8,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
-from refimpl.hints import Floats, Matrix
+from refimpl.hints import F, Floats, Matrix
 
 __all__ = ["Loss", "sigmoid_cross_entropy", "softmax_cross_entropy"]
 
@@ -29,7 +29,9 @@ class Loss(NamedTuple):
 
 
 @quiet
-def softmax_cross_entropy(logits: Matrix, labels: Matrix, weights: Floats | None = None) -> Loss:
+def softmax_cross_entropy(
+    logits: Matrix[F], labels: Matrix[F], weights: Floats[F] | None = None
+) -> Loss:
     """Return ``sum_v w_v sum_c -y_vc log softmax(x_v)_c`` and its gradient.
 
     JPDC'21 Equations 3 and 10. O(s C) time.
@@ -62,7 +64,9 @@ def softmax_cross_entropy(logits: Matrix, labels: Matrix, weights: Floats | None
 
 
 @quiet
-def sigmoid_cross_entropy(logits: Matrix, labels: Matrix, weights: Floats | None = None) -> Loss:
+def sigmoid_cross_entropy(
+    logits: Matrix[F], labels: Matrix[F], weights: Floats[F] | None = None
+) -> Loss:
     """Return ``sum_v w_v sum_c -(y log s(x) + (1 - y) log(1 - s(x)))`` and its gradient.
 
     Written so that no exponential overflows: ``max(x, 0) - x y + log(1 + exp(-|x|))``.

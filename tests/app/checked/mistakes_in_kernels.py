@@ -80,3 +80,5 @@ gnn.loader.gather_rows(X, [0, 1], scaling="row")  # mistake
 gnn.loader.open_features(3)  # mistake
 gnn.loader.simulate(gnn.loader.Topology.crossbar(2), [[0, 1], [1, 0]], "all at once")  # mistake
 gnn.loader.FeatureStore.of(X, 2, owners="modulus")  # mistake
+gnn.softmax_cross_entropy(np.ones((4, 2)), np.arange(4))  # mistake
+gnn.softmax_cross_entropy(np.ones((4, 2)), np.ones((4, 2), np.float32))  # mistake
