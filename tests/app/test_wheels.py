@@ -83,7 +83,7 @@ def test_the_page_has_each_variable_of_a_build_and_of_the_import():
         re.findall(r"environ\.get\(\s*\"(MINIBATCH_GNN_\w+)", (ROOT / "setup.py").read_text())
     )
     for_tests = {"MINIBATCH_GNN_CHECKED", "MINIBATCH_GNN_SANITIZE"}
-    listed = set(re.findall(r"^\| `(MINIBATCH_GNN_\w+)`", PAGE, re.M))
+    listed = set(re.findall(r"^- `(MINIBATCH_GNN_\w+)` \(", PAGE, re.M))
     assert for_tests < asked
     assert listed == asked - for_tests | {_levels.VARIABLE}
 
