@@ -37,7 +37,7 @@ def accuracy(model, data):
 
 def main():
     """Train on a data set and print the accuracy."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Train PyG's GraphSAGE on our loader's batches.")
     parser.add_argument("--data", default="communities", help="a data set with one class a node")
     parser.add_argument("--impl", default="fastimpl", help="fastimpl or refimpl")
     parser.add_argument("--epochs", type=int, default=5, help="how often to go through the roots")

@@ -1,5 +1,8 @@
 """What all loaders are: batches of epochs, each made from its number alone, perhaps ahead."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -34,15 +37,15 @@ class Loader:
         """Return a function from the number of a batch of this epoch to the batch."""
         raise NotImplementedError
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._count
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         epoch, self.epoch = self.epoch, self.epoch + 1
         make = partial(_made, self._plan(epoch), self.transform)
         return _batches(make, len(self), self.num_workers, self.prefetch_factor)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} batches an epoch, seed={self.seed})"
 
 

@@ -1,10 +1,15 @@
 """Sampled neighbours as PyG's NeighborLoader yields them."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from refimpl import _check
+from refimpl.hints import Int
 from refimpl.lab.pyg.epochs import Loader, node_ids
 from refimpl.lab.pyg.parts import ends, part, whole
 from refimpl.streams import NODES, key, permutation
@@ -72,18 +77,18 @@ class NeighborLoader(Loader):
 
     def __init__(
         self,
-        data,
-        num_neighbors,
-        input_nodes=None,
+        data: Any,
+        num_neighbors: Sequence[Int],
+        input_nodes: Any = None,
         *,
-        batch_size=1,
-        shuffle=False,
-        drop_last=False,
-        num_workers=0,
-        prefetch_factor=2,
-        seed=None,
-        transform=None,
-    ):
+        batch_size: Int = 1,
+        shuffle: bool = False,
+        drop_last: bool = False,
+        num_workers: Int = 0,
+        prefetch_factor: Int = 2,
+        seed: Any = None,
+        transform: Callable[[Any], Any] | None = None,
+    ) -> None:
         self._whole = whole(data)
         self.data = data
         hops = _check.sequence("num_neighbors", num_neighbors)

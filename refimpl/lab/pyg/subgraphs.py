@@ -1,11 +1,16 @@
 """Subgraphs of any sampler as PyG's GraphSAINT samplers yield them, with their norms."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from refimpl import _check
 from refimpl.graph import Counters
+from refimpl.hints import Float, Int
 from refimpl.lab.pyg.epochs import Loader
 from refimpl.lab.pyg.parts import ends, part, whole
 from refimpl.samplers.nodes import NodeSample
@@ -68,16 +73,16 @@ class SubgraphLoader(Loader):
 
     def __init__(
         self,
-        data,
-        sampler,
-        num_steps=1,
-        sample_coverage=0,
+        data: Any,
+        sampler: Sampler,
+        num_steps: Int = 1,
+        sample_coverage: Float = 0,
         *,
-        num_workers=0,
-        prefetch_factor=2,
-        seed=None,
-        transform=None,
-    ):
+        num_workers: Int = 0,
+        prefetch_factor: Int = 2,
+        seed: Any = None,
+        transform: Callable[[Any], Any] | None = None,
+    ) -> None:
         if not isinstance(sampler, Sampler):
             raise TypeError(f"sampler must be a Sampler, got {type(sampler).__name__}")
         self._whole = whole(data)
@@ -140,16 +145,16 @@ class GraphSAINTNodeSampler(SubgraphLoader):
 
     def __init__(
         self,
-        data,
-        batch_size,
-        num_steps=1,
-        sample_coverage=0,
+        data: Any,
+        batch_size: Int,
+        num_steps: Int = 1,
+        sample_coverage: Float = 0,
         *,
-        num_workers=0,
-        prefetch_factor=2,
-        seed=None,
-        transform=None,
-    ):
+        num_workers: Int = 0,
+        prefetch_factor: Int = 2,
+        seed: Any = None,
+        transform: Callable[[Any], Any] | None = None,
+    ) -> None:
         draws = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
         super().__init__(
             data,
@@ -187,16 +192,16 @@ class GraphSAINTEdgeSampler(SubgraphLoader):
 
     def __init__(
         self,
-        data,
-        batch_size,
-        num_steps=1,
-        sample_coverage=0,
+        data: Any,
+        batch_size: Int,
+        num_steps: Int = 1,
+        sample_coverage: Float = 0,
         *,
-        num_workers=0,
-        prefetch_factor=2,
-        seed=None,
-        transform=None,
-    ):
+        num_workers: Int = 0,
+        prefetch_factor: Int = 2,
+        seed: Any = None,
+        transform: Callable[[Any], Any] | None = None,
+    ) -> None:
         edges = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
         super().__init__(
             data,
@@ -235,17 +240,17 @@ class GraphSAINTRandomWalkSampler(SubgraphLoader):
 
     def __init__(
         self,
-        data,
-        batch_size,
-        walk_length,
-        num_steps=1,
-        sample_coverage=0,
+        data: Any,
+        batch_size: Int,
+        walk_length: Int,
+        num_steps: Int = 1,
+        sample_coverage: Float = 0,
         *,
-        num_workers=0,
-        prefetch_factor=2,
-        seed=None,
-        transform=None,
-    ):
+        num_workers: Int = 0,
+        prefetch_factor: Int = 2,
+        seed: Any = None,
+        transform: Callable[[Any], Any] | None = None,
+    ) -> None:
         walks = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
         steps = _check.integer("walk_length", walk_length, 0, 2**31 - 1)
         sampler = Sampler("random_walk", r=walks, h=steps)

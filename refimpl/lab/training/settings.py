@@ -86,7 +86,7 @@ class Settings:
             np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.__repr__ = Settings.__repr__  # type: ignore[method-assign]  # not the dataclass's
 
