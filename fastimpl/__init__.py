@@ -13,8 +13,9 @@ try:
     from fastimpl._build import build_info as build_info
 except ModuleNotFoundError as error:
     raise ImportError(
-        "the kernels of fastimpl are not compiled; with a C compiler (CC) install again, "
-        "or use refimpl, which needs none (--impl refimpl on the command line)"
+        "the kernels of fastimpl are not compiled: install a C compiler (Debian: apt install gcc "
+        "python3-dev; macOS: xcode-select --install; Windows: the Visual C++ build tools) and this "
+        "package again, or use refimpl, which needs none (--impl refimpl on the command line)"
     ) from error
 from refimpl import *
 from refimpl import __all__ as __all__

@@ -27,7 +27,7 @@ def main(arguments=None):
     one.add_argument("--out", type=Path, default=Path("dist"), help="folder (default: dist)")
     one.add_argument("--arch", default=LEVELS, help=f"MINIBATCH_GNN_ARCH (default: {LEVELS})")
     two = commands.add_parser("try", help="install and test in fresh places without a compiler")
-    two.add_argument("pythons", nargs="*", help="interpreters; DIR:PATH for one of another root")
+    two.add_argument("pythons", nargs="+", help="interpreters; DIR:PATH for one of another root")
     two.add_argument("--wheels", type=Path, default=Path("dist"), help="folder (default: dist)")
     two.add_argument(
         "--emulate", action="append", default=[], help="a processor of QEMU's, for the first Python"
@@ -59,7 +59,6 @@ def try_all(options):
                     rows.append(row)
             except Failed as error:
                 print(error, file=sys.stderr)
-                rows.append(Row(str(root or "here"), python, "-", "-", "-", "**failed**"))
                 status = 1
         if options.out:  # after each: what follows may take long
             with replacing(options.out) as file:

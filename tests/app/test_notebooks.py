@@ -65,13 +65,13 @@ def test_the_first_cell_of_each_installs_what_is_missing(tmp_path, monkeypatch):
     assert magics == 1
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     asked = []
-    for folder in (FOLDER, tmp_path):
+    for folder in (FOLDER, tmp_path, "/"):
         monkeypatch.chdir(folder)
         exec(code, {"asked": asked})
-    assert asked == [str(FOLDER.parents[1]), "minibatch-gnn"]
+    assert asked == [str(FOLDER.parents[1]), "minibatch-gnn", "minibatch-gnn"]
     monkeypatch.undo()
     exec(code, {"asked": asked})
-    assert len(asked) == 2  # it is there
+    assert len(asked) == 3  # it is there
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

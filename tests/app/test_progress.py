@@ -2,12 +2,13 @@
 
 import io
 import sys
-from functools import partial
+import threading
 from types import ModuleType, SimpleNamespace
 
 import pytest
 from tqdm import tqdm
 
+import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.progress import Progress, bar
@@ -20,12 +21,18 @@ class Terminal(io.StringIO):
         return True
 
 
+class Eager(tqdm):
+    """A bar that shows every change."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options | {"mininterval": 0, "miniters": 0})
+
+
 def on_terminal(monkeypatch):
     """Let stderr be a terminal; return it. It shows every change of a bar."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("tqdm.std.tqdm.monitor_interval", 0)
-    monkeypatch.setattr("tqdm.tqdm", partial(tqdm, mininterval=0, miniters=0))
+    monkeypatch.setattr("tqdm.tqdm", Eager)
     return terminal
 
 
@@ -93,3 +100,13 @@ def test_commands_show_how_far_they_are(monkeypatch, capsys):
     seen.truncate(0)
     assert main(["compare", "--data", "karate", "--rounds", "2", "--pool", "1"]) == 0
     assert "rounds:  50%" in seen.getvalue() and "rounds: 100%" in seen.getvalue()
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_no_thread_is_left(monkeypatch, shown):
+    on_terminal(monkeypatch)
+    before = set(threading.enumerate())
+    refimpl.train(
+        communities(0, nodes=100), refimpl.TrainConfig(epochs=1, hidden=8), progress=shown
+    )
+    assert set(threading.enumerate()) <= before

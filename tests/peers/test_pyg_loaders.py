@@ -148,7 +148,7 @@ def test_roots_as_masks_and_lists(gnn, data):
     mask = torch.zeros(N, dtype=torch.bool)
     mask[ROOTS] = True
     want = list(loader(gnn, data))
-    for nodes in (mask, mask.numpy()):
+    for nodes in (mask, mask.numpy(), mask.tolist()):
         got = list(loader(gnn, data, input_nodes=nodes))
         assert [b.n_id.tolist() for b in got] == [b.n_id.tolist() for b in want]
         assert torch.equal(got[1].input_id, ROOTS[32:64])  # as PyG has it for masks
@@ -340,3 +340,15 @@ def test_a_data_set_goes_over_and_comes_back(gnn, several):
 
 def test_a_loader_is_shown_in_a_line(gnn, data):
     assert repr(loader(gnn, data)) == "NeighborLoader(5 batches an epoch, seed=5)"
+
+
+def test_what_belongs_to_edges_or_nodes_is_cut_where_pyg_cuts_it(gnn):
+    """Along the last dimension of what is called an index; lists and strings too."""
+    edge_index = torch.tensor([[0, 1, 1, 2, 3], [1, 0, 2, 1, 2]])
+    pairs = torch.stack([torch.arange(5) + 10, torch.arange(5) + 20])
+    data = Data(edge_index=edge_index, num_nodes=4, pair_index=pairs, x=torch.eye(4))
+    data.words, data.names = list("abcd"), np.array(["a", "b", "c", "d"])
+    (batch,) = gnn.lab.pyg.NeighborLoader(data, [-1], [0], seed=0)
+    assert batch.e_id.tolist() == [1] and batch.n_id.tolist() == [0, 1]
+    assert batch.pair_index.tolist() == [[11], [21]]
+    assert batch.words == ["a", "b"] and batch.names.tolist() == ["a", "b"]

@@ -45,7 +45,8 @@ class NeighborLoader(Loader):
     prefetch_factor : int, at least 1
         Batches ahead, for each thread.
     seed : int, numpy.random.Generator, torch.Generator or None
-        None draws a seed from torch's own generator, so ``torch.manual_seed`` fixes it.
+        None draws a seed from torch's own generator, which ``torch.manual_seed`` fixes before the
+        loader is made.
     transform : callable, optional
         Called with each batch, in the thread that made it; its result takes the batch's place.
 
@@ -97,8 +98,9 @@ class NeighborLoader(Loader):
             raise ValueError("num_neighbors must have a number for each hop, got none")
         n = self._whole.graph.n
         nodes = np.arange(n) if input_nodes is None else input_nodes
+        nodes = nodes if hasattr(nodes, "dtype") else np.asarray(nodes)
         self._roots = node_ids("input_nodes", nodes, n)
-        mask = getattr(nodes, "dtype", None) is not None and "bool" in str(nodes.dtype)
+        mask = "bool" in str(nodes.dtype)
         self._input_id = self._roots if mask else np.arange(len(self._roots))
         self.batch_size = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
         self.shuffle = _check.switch("shuffle", shuffle)

@@ -93,8 +93,8 @@ def part(source, n_id, edge_index, e_id):
         elif data.is_node_attr(name):
             taken[name] = _rows(torch, value, nodes, data.__cat_dim__(name, value))
         elif data.is_edge_attr(name):
-            found = None if edges is None else _rows(torch, value, edges, 0)
-            taken[name] = found
+            along = data.__cat_dim__(name, value)
+            taken[name] = None if edges is None else _rows(torch, value, edges, along)
     for name, ids in (("n_id", nodes), ("e_id", edges)):
         if name not in data and ids is not None:
             taken[name] = ids
@@ -102,11 +102,14 @@ def part(source, n_id, edge_index, e_id):
 
 
 def _rows(torch, value, index, dim):
-    """Return some rows of a tensor or array; of anything else what it makes of ``value[index]``."""
+    """Return some rows of a tensor, array or list; of all else ``value[index]``."""
     if isinstance(value, torch.Tensor):
         return torch.index_select(value, dim, index.to(value.device))
     if isinstance(value, np.ndarray):
-        return torch.from_numpy(np.take(value, index.numpy(), axis=dim))
+        rows = np.take(value, index.numpy(), axis=dim)
+        return torch.from_numpy(rows) if rows.dtype.kind in "biufc" else rows
+    if isinstance(value, list):
+        return [value[i] for i in index.tolist()]
     return value[index]
 
 

@@ -20,7 +20,8 @@ def bar(shown=True, **options):
     else:
         from tqdm import tqdm
     unseen = False if notebook else None  # None: tqdm asks stderr
-    return tqdm(file=sys.stderr, disable=unseen if shown else True, **options)
+    unwatched = type("Bar", (tqdm,), {"monitor_interval": 0})  # else tqdm starts a thread
+    return unwatched(file=sys.stderr, disable=unseen if shown else True, **options)
 
 
 class Progress:
