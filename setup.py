@@ -178,6 +178,11 @@ class BuildExt(build_ext):
                 target.write_bytes(target.relative_to(Path(LEVEL_FOLDER, level)).read_bytes())
                 Path(self.get_ext_fullpath(ext.name)).parent.mkdir(parents=True, exist_ok=True)
 
+    def copy_extensions_to_source(self):
+        for ext in self.extensions:  # the folder of a level is not there in a fresh checkout
+            Path(*ext.name.split(".")).parent.mkdir(parents=True, exist_ok=True)
+        super().copy_extensions_to_source()
+
     def works(self, compile_args, link_args=()):
         """Whether a program compiles and links with these flags."""
         with tempfile.TemporaryDirectory() as tmp:
