@@ -14,7 +14,7 @@ from importlib import metadata
 
 from refimpl.lab.apps.conformance.encode import decode, dumps, encode
 from refimpl.lab.apps.conformance.vectors import apply, prepared
-from refimpl.lab.backend import find
+from refimpl.lab.backend import own
 
 PROTOCOL = "minibatch-gnn-conformance/1"
 
@@ -35,9 +35,8 @@ class Server:
         """Return the answer to a question, both dicts. Whatever a function raises is an answer."""
         if "hello" in question:
             return {"name": self.package.__name__, "version": version(self.package)}
-        try:
-            function = find(self.package, question["call"])
-        except AttributeError:
+        function = own(self.package, question["call"])
+        if function is None:
             return {"skip": "not implemented"}
         args = {name: decode(value) for name, value in question["args"].items()}
         rounds = _rounds(question)
