@@ -128,9 +128,7 @@ def run(arguments):
         made = measured(options, lambda share: stages.show("bench", share))
     made = made._replace(verdict=[] if options.quick else watch.verdict())
     lines = [f"`{_typed(options)}`", "", *made.header, *report.lines(made), *made.verdict]
-    print("\n".join(lines))
-    _write_report(options.out, lines)
-    write_files(options, [made], ["run"])
+    _give(options, lines, [made], ["run"])
     return status_of(made)
 
 
@@ -195,7 +193,7 @@ def measured(options, show=lambda share: None, revision=None):
     """
     benches = chosen(options.only)
     with ExitStack() as stack:
-        there = measuring.opened(stack, implementations(options.impl))
+        there = measuring.opened(stack, implementations(options.impl), options.threads[0])
         limit_to = measuring.limiting()
         found = list(yardsticks.measure(options.threads, limit_to, options.quick))
         limits = [one for one in found if not isinstance(one, str)]
@@ -272,10 +270,17 @@ def _compare(options):
     runs = [saved.read(path) for path in options.compare]
     names = _short_names(options.compare)
     lines = report.compared(runs, names)
-    print("\n".join(lines))
-    _write_report(options.out, lines)
-    write_files(options, runs, names)
+    _give(options, lines, runs, names)
     return 0
+
+
+def _give(options, lines, runs, names):
+    """Write the files, then print the report: who reads it may stop before its end."""
+    try:
+        _write_report(options.out, lines)
+        write_files(options, runs, names)
+    finally:
+        print("\n".join(lines))
 
 
 def _short_names(paths):
