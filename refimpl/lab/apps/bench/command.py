@@ -3,6 +3,7 @@
 import argparse
 import fnmatch
 import importlib.util
+import re
 import shlex
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,11 +24,12 @@ from refimpl.lab.apps.results import add_overwrite, check_free
 from refimpl.lab.training.config import suggestion
 
 DESCRIPTION = (
-    "Time every kernel of some implementations on the same inputs, in turns, beside what this "
+    "Time the kernels of some implementations on the same inputs, in turns, beside what this "
     "machine can do at most. Each answer is compared with another method's before it is timed. An "
     "implementation is a package or module that Python can import, with some kernels or all, or a "
-    "program of any language that speaks the line protocol of conformance, as cmd:PROGRAM. Exit "
-    "status 0: all answers are right; 1: one differs; 2: bad usage."
+    "program of any language that speaks the line protocol of conformance, as cmd:PROGRAM. Not "
+    "timed are key, BidirectionalCache, fetch_one_sided and fetch_two_sided. Exit status 0: all "
+    "answers are right; 1: one differs; 2: bad usage."
 )
 WRITTEN = "out", "csv", "json", "histogram"
 ALL = "refimpl,fastimpl"
@@ -84,7 +86,8 @@ def add_measuring_options(parser):
         "--impl",
         action="append",
         metavar="NAME,..",
-        help=f"implementations, each a column; cmd:PROGRAM for a program (default: {ALL})",
+        help="implementations, each a column; cmd:PROGRAM for a program, whose own commas stand in "
+        f"quotes (default: {ALL})",
     )
     parser.add_argument(
         "--only",
@@ -96,7 +99,10 @@ def add_measuring_options(parser):
     for name, text in (
         ("json", "all numbers, for --compare"),
         ("csv", "a line for each kernel, input and column"),
-        ("histogram", "the medians as bars, SVG or PNG by its name; needs matplotlib"),
+        (
+            "histogram",
+            "the medians as dots, at the small size if any, SVG or PNG by its name; needs matplotlib",
+        ),
     ):
         parser.add_argument(
             f"--{name}", metavar="FILE", help=f"write to this file {text} (default: no file)"
@@ -118,6 +124,7 @@ def run(arguments):
     if options.compare is not None:
         return _compare(options)
     options.threads = checked_threads(options.threads)
+    check_names(options)
     watch = Watch()
     if watch.busy and not (options.quick or options.force_noisy):
         raise UserError(
@@ -130,6 +137,19 @@ def run(arguments):
     lines = [f"`{_typed(options)}`", "", *made.header, *report.lines(made), *made.verdict]
     _give(options, lines, [made], ["run"])
     return status_of(made)
+
+
+def check_names(options):
+    """Refuse kernels and implementations that there are not, before the machine's load is.
+
+    Raises
+    ------
+    UserError
+    """
+    chosen(options.only)
+    for name in implementations(options.impl):
+        if not name.startswith(contestants.PROGRAM):
+            contestants.Package(name)
 
 
 def checked_threads(given):
@@ -156,10 +176,15 @@ def implementations(given):
     """
     if given is None:
         return ALL.split(",") if fastest() is not refimpl else ["refimpl"]
-    names = [name.strip() for text in given for name in text.split(",")]
+    names = [name.strip() for text in given for name in _parted(text)]
     if twice := [name for at, name in enumerate(names) if name in names[:at]]:
         raise UserError(f"--impl names {twice[0]!r} twice")
     return names
+
+
+def _parted(text):
+    """Return names parted by commas; what stands in quotes is a program's and stays whole."""
+    return re.split(r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""", text)
 
 
 def chosen(patterns):
@@ -242,6 +267,8 @@ def check_files(options):
     picture = options.histogram
     if picture is not None and Path(picture).suffix[1:] not in FORMATS:
         raise UserError(f"--histogram must end in .{' or .'.join(FORMATS)}, got {picture}")
+    if picture is not None and options.quick:
+        raise UserError("--histogram draws times: --quick takes none")
     if picture is not None and importlib.util.find_spec("matplotlib") is None:
         raise UserError(f"--histogram: {NO_MATPLOTLIB}")
 
