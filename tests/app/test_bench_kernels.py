@@ -224,7 +224,7 @@ def test_runs_side_by_side(bench, tmp_path):
     assert ["spmm", "n=1", "refimpl", "1,000", "500", "250", "0.5x", "0.25x"] in cells
     assert ["floyd", "3", "refimpl", "2,000", "2,000", "4,000", "1.0x", "2.0x"] in cells
     drawn = (tmp_path / "runs.svg").read_text()
-    assert "old: refimpl" in drawn and "newer: mine" in drawn
+    assert "small inputs" in drawn and "old: refimpl" in drawn and "newer: mine" in drawn
     _, out, _ = bench("--compare", *paths[:2])
     assert "different machines" not in out  # of another date only
 

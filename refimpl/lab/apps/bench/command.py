@@ -101,7 +101,8 @@ def add_measuring_options(parser):
         ("csv", "a line for each kernel, input and column"),
         (
             "histogram",
-            "the medians as dots, at the small size if any, SVG or PNG by its name; needs matplotlib",
+            "the medians of one size of inputs, small if it was timed, as dots, SVG or PNG by its "
+            "name; needs matplotlib",
         ),
     ):
         parser.add_argument(
