@@ -91,7 +91,7 @@ def frontier(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
 
 def induced_subgraph(graph, nodes):
     undirected(graph)
-    nodes = np.asarray(nodes)
+    nodes = np.asarray(nodes) if np.size(nodes) else np.empty(np.shape(nodes), np.int32)
     if nodes.dtype.kind not in "iu":
         raise TypeError(f"nodes must be integers, got {nodes.dtype}")
     if nodes.ndim != 1 or np.any(np.diff(nodes, prepend=-1, append=graph.n) <= 0):
