@@ -1,6 +1,6 @@
 """A third implementation, in Numba, of `frontier` and `induced_subgraph` (below 2**31 entries).
 
-What has a public name of the reference counts as a kernel of this module: helpers have other names.
+What is defined here under a public name of the reference counts as a kernel: helpers have others.
 """
 
 from operator import index
