@@ -31,6 +31,9 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     """Refuse options that would do nothing, and what cannot be imported."""
     config.addinivalue_line("markers", "gnn_conformance: a case of the test vectors")
+    if config.getoption(OPTION) is not None and not all(_names(config)):
+        got = config.getoption(OPTION)
+        raise pytest.UsageError(f"--gnn-impl must be names parted by commas, got {got!r}")
     if not config.getoption(OPTION):
         if config.getoption(CONFORMANCE):
             raise pytest.UsageError("--gnn-conformance needs --gnn-impl NAME")
@@ -61,7 +64,10 @@ def pytest_collection_modifyitems(session, config, items):
         from refimpl.lab.apps.conformance.testing import Vectors
 
         for name in _names(config):
-            items.extend(Vectors.of(session, name).collect())
+            found = list(Vectors.of(session, name).collect())
+            items.extend(found)
+            report = pytest.CollectReport(f"gnn-conformance/{name}", "passed", None, found)
+            config.hook.pytest_collectreport(report=report)  # so that they are counted
 
 
 def _names(config):

@@ -1,9 +1,9 @@
 """Answers of samplers against SciPy's slices and the reference."""
 
-import numpy as np
 from numpy.testing import assert_array_equal
 
 import refimpl
+from refimpl.lab.apps.bench.cases.samplers import check_subgraph as check_induced
 from refimpl.streams import SAMPLE
 
 SLOW = 20_000  # nodes above which the reference would take minutes
@@ -23,13 +23,3 @@ def check_subgraph(graph, sampler, subgraph, seed=0, q=0):
 def keys(seed, q, streams=2):
     """Return the keys of a sampler's streams for subgraph q."""
     return [refimpl.streams.key(seed, SAMPLE, q, which) for which in range(streams)]
-
-
-def check_induced(graph, subgraph):
-    """Compare a subgraph with what SciPy cuts out of the graph."""
-    expected = graph.to_scipy()[subgraph.nodes][:, subgraph.nodes]
-    expected.sort_indices()
-    assert_array_equal(subgraph.graph.indptr, expected.indptr)
-    assert_array_equal(subgraph.graph.indices, expected.indices)
-    assert_array_equal(graph.indices[subgraph.edge_ids], subgraph.nodes[expected.indices])
-    assert_array_equal(subgraph.transpose_perm, np.argsort(expected.indices, kind="stable"))

@@ -1,6 +1,6 @@
 """A third implementation, in Numba, of `frontier` and `induced_subgraph` (below 2**31 entries).
 
-What has a public name of the reference counts as a kernel of this module: helpers have other names.
+What is defined here under a public name of the reference counts as a kernel: helpers have others.
 """
 
 from operator import index
@@ -91,7 +91,7 @@ def frontier(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
 
 def induced_subgraph(graph, nodes):
     undirected(graph)
-    nodes = np.asarray(nodes)
+    nodes = np.asarray(nodes) if np.size(nodes) else np.empty(np.shape(nodes), np.int32)
     if nodes.dtype.kind not in "iu":
         raise TypeError(f"nodes must be integers, got {nodes.dtype}")
     if nodes.ndim != 1 or np.any(np.diff(nodes, prepend=-1, append=graph.n) <= 0):

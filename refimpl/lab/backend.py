@@ -245,12 +245,30 @@ def completed(module):
     ValueError
         If it has no public name.
     """
-    names = homes()
-    if all(hasattr(find_topic(module, topic), name) for name, topic in names.items()):
+    if is_whole(module):
         return module
+    names = homes()
     if not any(hasattr(find_topic(module, t), n) or hasattr(module, n) for n, t in names.items()):
         raise ValueError(f"{module.__name__} is no implementation: it has no kernel")
     return backend(module)
+
+
+def is_whole(module):
+    """Whether a module has all public names, each in its topic."""
+    return all(hasattr(find_topic(module, topic), name) for name, topic in homes().items())
+
+
+def own(module, name):
+    """Return what has the public name `name` in a module, or None if that is not its own.
+
+    What a module of some kernels imported from refimpl, to build on, is not its own.
+    """
+    try:
+        value = find(module, name)
+    except AttributeError:
+        return None
+    theirs = name in homes() and value is find(sys.modules["refimpl"], name)
+    return None if theirs and not is_whole(module) else value
 
 
 def find_topic(gnn, topic):

@@ -11,7 +11,15 @@ import pytest
 
 import fastimpl
 import refimpl
-from refimpl.lab.apps.bench import contestants, measuring, probes, report, saved, yardsticks
+from refimpl.lab.apps.bench import (
+    command,
+    contestants,
+    measuring,
+    probes,
+    report,
+    saved,
+    yardsticks,
+)
 from refimpl.lab.apps.bench.checks import Differs, alike, near, same
 from refimpl.lab.apps.bench.limits import Limits
 from refimpl.lab.apps.bench.picture import labels, lines_of
@@ -146,6 +154,7 @@ def test_a_program_of_the_protocol_has_a_column(bench):
         (["--threads", "one"], "invalid list of int value: 'one'"),
         (["--out", "no/folder/a.md"], "there is no folder"),
         (["--json", "."], "is no ordinary file"),
+        (["--histogram", "a.svg", "--quick"], "--histogram draws times: --quick takes none"),
         (["--histogram", "a.pdf"], "--histogram must end in .svg or .png, got a.pdf"),
         (["--compare", "a.json"], "--compare needs at least two saved runs"),
         (["--compare", "a.json", "b.json"], "a.json: No such file"),
@@ -162,6 +171,8 @@ def test_a_busy_machine_is_refused_unless_forced(bench, monkeypatch):
     monkeypatch.setattr(os, "getloadavg", lambda: (1e3, 0.0, 0.0), raising=False)
     status, out, err = bench("--only", "floyd")
     assert (status, out) == (2, "") and "--force-noisy" in err
+    for words in (["--only", "flyod"], ["--impl", "refimlp"]):  # no use to wait with these
+        assert words[1] in bench(*words)[2]
     assert bench("--only", "floyd", "--quick")[0] == 0
 
 
@@ -213,9 +224,49 @@ def test_runs_side_by_side(bench, tmp_path):
     assert ["spmm", "n=1", "refimpl", "1,000", "500", "250", "0.5x", "0.25x"] in cells
     assert ["floyd", "3", "refimpl", "2,000", "2,000", "4,000", "1.0x", "2.0x"] in cells
     drawn = (tmp_path / "runs.svg").read_text()
-    assert "old: refimpl" in drawn and "newer: mine" in drawn
+    assert "small inputs" in drawn and "old: refimpl" in drawn and "newer: mine" in drawn
     _, out, _ = bench("--compare", *paths[:2])
     assert "different machines" not in out  # of another date only
+
+
+@pytest.mark.parametrize(
+    ("more", "unlike"),
+    [
+        ("- Threads: 2", False),
+        ("- Build of other: gcc 1", False),
+        ("- Program cmd:other: 1", False),
+        ("- BLAS: A; of other: B", False),
+        ("- BLAS: B", True),
+        ("- BLAS: A; of mine: B", True),
+        ("- Build of mine: gcc 1", True),
+        ("- Versions: Python 9", True),
+    ],
+)
+def test_runs_are_compared_by_what_both_have(more, unlike):
+    runs = [made_run((1.0, 2.0, "x")) for _ in "ab"]
+    runs[0].header.append("- BLAS: A")
+    runs[1].header.append(more)
+    if "BLAS" not in more:
+        runs[1].header.append("- BLAS: A")
+    order = [run._replace(header=sorted(run.header)) for run in runs]
+    told = any("different machines" in line for line in report.compared(order, ["a", "b"]))
+    assert told == unlike
+
+
+def test_commas_in_quotes_are_the_programs():
+    given = ["refimpl,cmd:python -c 'print(1,2)',mine", 'cmd:a "b,c"', "cmd:a,cmd:b"]
+    assert command.implementations(given) == [
+        *("refimpl", "cmd:python -c 'print(1,2)'", "mine", 'cmd:a "b,c"', "cmd:a", "cmd:b")
+    ]
+
+
+def test_a_build_that_is_no_dict_is_said(module):
+    build = {"openmp": 1}
+    module("named", build_info=build, transpose_perm=refimpl.transpose_perm)
+    assert contestants.Package("named").threads([1, 2]) == [1, 2]
+    module("odd", build_info=lambda: 7, transpose_perm=refimpl.transpose_perm)
+    with pytest.raises(saved.UserError, match="odd.build_info must return a dict, got 7"):
+        contestants.Package("odd").threads([1])
 
 
 @pytest.mark.parametrize(
@@ -227,6 +278,12 @@ def test_runs_side_by_side(bench, tmp_path):
         (lambda text: text.replace('"median": 1.0', '"median": "fast"'), "is damaged"),
         (lambda text: text.replace('"cells"', '"sells"'), "is damaged"),
         (lambda text: json.dumps({**json.loads(text), "more": 1}), "is damaged"),
+        (lambda text: text.replace('"median": 1.0', '"median": 0.0'), "is damaged"),
+        (lambda text: text.replace('"said": ""', '"said": 5'), "is damaged"),
+        (lambda text: text.replace('"kernel": "spmm"', '"kernel": ["spmm"]'), "is damaged"),
+        (lambda text: json.dumps({**json.loads(text), "impls": 3}), "is damaged"),
+        (lambda text: json.dumps({**json.loads(text), "header": None}), "is damaged"),
+        (lambda text: json.dumps({**json.loads(text), "threads": None}), "is damaged"),
     ],
 )
 def test_a_saved_run_that_is_none_is_refused_by_name(tmp_path, damage, message):

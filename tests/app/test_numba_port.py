@@ -94,6 +94,14 @@ def test_a_backend_of_it_draws_and_trains_as_the_reference(my_numba):
         assert a.counters == b.counters
 
 
+def test_no_nodes_are_a_subgraph_too(my_numba):
+    graph = refimpl.as_graph([(0, 1)], symmetrize=True)
+    sub = my_numba.induced_subgraph(graph, [])
+    assert (sub.graph.n, sub.graph.e, sub.nodes.dtype) == (0, 0, np.int32)
+    with pytest.raises(TypeError, match="nodes must be integers"):
+        my_numba.induced_subgraph(graph, [0.5])
+
+
 COMMANDS = re.findall(r"^    PYTHONPATH=examples/numba_port minibatch-gnn (.*)$", PAGE, re.M)
 
 

@@ -1,6 +1,7 @@
 """The plugin for pytest: the fixture, the test vectors as tests, and what it costs unasked."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -24,6 +25,7 @@ def spmm(graph, data, X):
         Y[1, 2] += 1
     return Y
 """
+COLLECTED = re.compile(r"collected (\d+) items / (\d+) deselected / (\d+) selected")
 TESTS = """
 def test_one(gnn):
     print(f"<{gnn.__name__}>")
@@ -67,6 +69,8 @@ def test_without_the_option_the_fixture_says_what_it_needs(run):
     [
         (["--gnn-impl", "no_such"], "--gnn-impl: no_such cannot be imported"),
         (["--gnn-impl", "json"], "--gnn-impl: json is no implementation: it has no kernel"),
+        (["--gnn-impl="], "--gnn-impl must be names parted by commas, got ''"),
+        (["--gnn-impl", "mine,"], "--gnn-impl must be names parted by commas, got 'mine,'"),
         (["--gnn-conformance"], "--gnn-conformance needs --gnn-impl NAME"),
     ],
 )
@@ -86,6 +90,15 @@ def test_the_vectors_are_tests_of_the_implementation(run):
     assert "jpdc21/transpose_perm/no_graph" in out  # a list in place of a graph
     status, out = run("--gnn-impl", "refimpl", "--gnn-conformance", "-q", "-k", "pin_tile or mix")
     assert status == 0 and "skipped" not in out and "deselected" in out
+    status, out = run("--gnn-impl", "mine", "--gnn-conformance", "-k", "transpose_perm or spmm")
+    collected, left, chosen = map(int, COLLECTED.search(out).groups())
+    assert collected == left + chosen > left > 500
+
+
+def test_what_a_kernel_raised_stands_in_the_failure(run, tmp_path):
+    (tmp_path / "crashes.py").write_text("def mix(x):\n    return x.foo_bar\n")
+    status, out = run("--gnn-impl", "crashes", "--gnn-conformance", "-k", "mix/")
+    assert status == 1 and "AttributeError" in out and "    return x.foo_bar" in out
 
 
 def test_nothing_is_imported_unless_asked_for(run, tmp_path):

@@ -26,7 +26,13 @@ def versions():
 
 def build_of(gnn):
     """Return how an implementation was built; None for one that is not compiled."""
-    return gnn.build_info() if hasattr(gnn, "build_info") else None
+    found = getattr(gnn, "build_info", None)
+    if found is None:
+        return None
+    build = found() if callable(found) else found
+    if not isinstance(build, dict):
+        raise UserError(f"{gnn.__name__}.build_info must return a dict, got {build!r}")
+    return build
 
 
 def threads_of(gnn):

@@ -53,7 +53,8 @@ class Bench(NamedTuple):
     sizes : tuple of str
         The smallest first, which is the one that --quick takes.
     serial : bool
-        Whether the kernel has no parallel loop: it is timed on one thread only.
+        Whether it is timed on one thread only, of every implementation: the kernel has no parallel
+        loop in fastimpl, or is given one lane.
     parts : tuple of str
         The public functions that `Task.call` calls.
     """

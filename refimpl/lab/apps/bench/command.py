@@ -3,6 +3,7 @@
 import argparse
 import fnmatch
 import importlib.util
+import re
 import shlex
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,11 +24,12 @@ from refimpl.lab.apps.results import add_overwrite, check_free
 from refimpl.lab.training.config import suggestion
 
 DESCRIPTION = (
-    "Time every kernel of some implementations on the same inputs, in turns, beside what this "
+    "Time the kernels of some implementations on the same inputs, in turns, beside what this "
     "machine can do at most. Each answer is compared with another method's before it is timed. An "
     "implementation is a package or module that Python can import, with some kernels or all, or a "
-    "program of any language that speaks the line protocol of conformance, as cmd:PROGRAM. Exit "
-    "status 0: all answers are right; 1: one differs; 2: bad usage."
+    "program of any language that speaks the line protocol of conformance, as cmd:PROGRAM. Not "
+    "timed are key, BidirectionalCache, fetch_one_sided and fetch_two_sided. Exit status 0: all "
+    "answers are right; 1: one differs; 2: bad usage."
 )
 WRITTEN = "out", "csv", "json", "histogram"
 ALL = "refimpl,fastimpl"
@@ -84,7 +86,8 @@ def add_measuring_options(parser):
         "--impl",
         action="append",
         metavar="NAME,..",
-        help=f"implementations, each a column; cmd:PROGRAM for a program (default: {ALL})",
+        help="implementations, each a column; cmd:PROGRAM for a program, whose own commas stand in "
+        f"quotes (default: {ALL})",
     )
     parser.add_argument(
         "--only",
@@ -96,7 +99,11 @@ def add_measuring_options(parser):
     for name, text in (
         ("json", "all numbers, for --compare"),
         ("csv", "a line for each kernel, input and column"),
-        ("histogram", "the medians as bars, SVG or PNG by its name; needs matplotlib"),
+        (
+            "histogram",
+            "the medians of one size of inputs, small if it was timed, as dots, SVG or PNG by its "
+            "name; needs matplotlib",
+        ),
     ):
         parser.add_argument(
             f"--{name}", metavar="FILE", help=f"write to this file {text} (default: no file)"
@@ -118,6 +125,7 @@ def run(arguments):
     if options.compare is not None:
         return _compare(options)
     options.threads = checked_threads(options.threads)
+    check_names(options)
     watch = Watch()
     if watch.busy and not (options.quick or options.force_noisy):
         raise UserError(
@@ -128,10 +136,21 @@ def run(arguments):
         made = measured(options, lambda share: stages.show("bench", share))
     made = made._replace(verdict=[] if options.quick else watch.verdict())
     lines = [f"`{_typed(options)}`", "", *made.header, *report.lines(made), *made.verdict]
-    print("\n".join(lines))
-    _write_report(options.out, lines)
-    write_files(options, [made], ["run"])
+    _give(options, lines, [made], ["run"])
     return status_of(made)
+
+
+def check_names(options):
+    """Refuse kernels and implementations that there are not, before the machine's load is.
+
+    Raises
+    ------
+    UserError
+    """
+    chosen(options.only)
+    for name in implementations(options.impl):
+        if not name.startswith(contestants.PROGRAM):
+            contestants.Package(name)
 
 
 def checked_threads(given):
@@ -158,10 +177,15 @@ def implementations(given):
     """
     if given is None:
         return ALL.split(",") if fastest() is not refimpl else ["refimpl"]
-    names = [name.strip() for text in given for name in text.split(",")]
+    names = [name.strip() for text in given for name in _parted(text)]
     if twice := [name for at, name in enumerate(names) if name in names[:at]]:
         raise UserError(f"--impl names {twice[0]!r} twice")
     return names
+
+
+def _parted(text):
+    """Return names parted by commas; what stands in quotes is a program's and stays whole."""
+    return re.split(r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""", text)
 
 
 def chosen(patterns):
@@ -195,7 +219,7 @@ def measured(options, show=lambda share: None, revision=None):
     """
     benches = chosen(options.only)
     with ExitStack() as stack:
-        there = measuring.opened(stack, implementations(options.impl))
+        there = measuring.opened(stack, implementations(options.impl), options.threads[0])
         limit_to = measuring.limiting()
         found = list(yardsticks.measure(options.threads, limit_to, options.quick))
         limits = [one for one in found if not isinstance(one, str)]
@@ -244,6 +268,8 @@ def check_files(options):
     picture = options.histogram
     if picture is not None and Path(picture).suffix[1:] not in FORMATS:
         raise UserError(f"--histogram must end in .{' or .'.join(FORMATS)}, got {picture}")
+    if picture is not None and options.quick:
+        raise UserError("--histogram draws times: --quick takes none")
     if picture is not None and importlib.util.find_spec("matplotlib") is None:
         raise UserError(f"--histogram: {NO_MATPLOTLIB}")
 
@@ -272,10 +298,17 @@ def _compare(options):
     runs = [saved.read(path) for path in options.compare]
     names = _short_names(options.compare)
     lines = report.compared(runs, names)
-    print("\n".join(lines))
-    _write_report(options.out, lines)
-    write_files(options, runs, names)
+    _give(options, lines, runs, names)
     return 0
+
+
+def _give(options, lines, runs, names):
+    """Write the files, then print the report: who reads it may stop before its end."""
+    try:
+        _write_report(options.out, lines)
+        write_files(options, runs, names)
+    finally:
+        print("\n".join(lines))
 
 
 def _short_names(paths):

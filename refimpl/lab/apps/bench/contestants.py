@@ -3,17 +3,22 @@
 import importlib
 import shlex
 
+import numpy as np
+
+from refimpl.lab.apps.bench.timing import MIN_ROUNDS, PATIENCE
 from refimpl.lab.apps.conformance.case import EXACT, Close
 from refimpl.lab.apps.conformance.program import Lost
-from refimpl.lab.apps.conformance.timing import Input, Timer
+from refimpl.lab.apps.conformance.timing import NOT_TIMED, Timer
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.info import build_of
 from refimpl.lab.apps.options import load_implementation
-from refimpl.lab.backend import find
+from refimpl.lab.backend import find, own
 
 PROGRAM = "cmd:"  # before a command in --impl
 MISSING, DIFFERS, LOST = "missing", "differs", "lost"
 TIMED, RIGHT, LEFT_OUT = "timed", "right", "left out"
+ROUNDS_ASKED = 3 * MIN_ROUNDS  # of a program, in one question
+POOLS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 CLOSE = {
     "float32": Close(1e-4, 1e-4, "sums in another order, in single precision"),
     "float64": Close(1e-10, 1e-10, "sums in another order"),
@@ -43,14 +48,8 @@ class Package:
         pass
 
     def has(self, kernel):
-        """Whether the kernel is the package's own.
-
-        What a module of some kernels imported from refimpl, to build on, is not.
-        """
-        import refimpl
-
-        own = _find(self._module, kernel)
-        return own is not None and not (self.partial and own is _find(refimpl, kernel))
+        """Whether the kernel is the package's own."""
+        return own(self._module, kernel) is not None
 
     def callable(self, bench, task):
         """Return the function to call by name, or None if the package has none."""
@@ -73,15 +72,15 @@ class Package:
         return chosen if build and build.get("openmp") else [1]
 
 
-def _find(module, kernel):
-    try:
-        return find(module, kernel)
-    except AttributeError:
-        return None
-
-
 class Command:
     """A program of any language, asked line by line; a ``with`` block ends it.
+
+    Parameters
+    ----------
+    text : str
+        How it is started.
+    threads : int
+        What its environment tells it to use, where OpenMP and BLAS look.
 
     Raises
     ------
@@ -91,13 +90,13 @@ class Command:
 
     partial = True
 
-    def __init__(self, text):
-        self.name = PROGRAM + text
+    def __init__(self, text, threads=1):
+        self.name, self.told = PROGRAM + text, threads
         try:
             words = shlex.split(text)
             if not words:
                 raise UserError(f"--impl {PROGRAM} must be followed by a program")
-            self.timer = Timer(words)
+            self.timer = Timer(words, env=dict.fromkeys(POOLS, str(threads)))
         except (OSError, ValueError, Lost) as error:
             raise UserError(f"--impl {self.name}: {error}") from error
         self.said = f"{self.timer.name} {self.timer.version}"
@@ -110,13 +109,53 @@ class Command:
         self.timer.__exit__(*error)
 
     def threads(self, chosen):
-        """Return [1]: how many a program uses is its own affair."""
-        return [1]
+        """Return the one number that it was told when it was started."""
+        return [self.told]
 
-    def time(self, bench, task, want, changed, rounds):
-        """Return the seconds of each round, and "", or [] and in words why there are none."""
-        given = Input(task.text, task.arguments(0), want, changed)
-        dtype = next((name for name in CLOSE if name in task.text), None)
-        compare = EXACT if dtype is None else CLOSE[dtype]
-        timing = self.timer.time(bench.kernel, given, rounds, compare=compare)
-        return [one * 1e-9 for one in timing.nanoseconds], timing.said
+    def time(self, bench, task, given, turns):
+        """Return the seconds of each round, and "", or [] and in words why there are none.
+
+        Parameters
+        ----------
+        bench : Bench
+        task : Task
+        given : callable
+            ``given(turn)`` returns the `Input` of a turn.
+        turns : bool
+            Whether each round needs an input of its own, as it has one of a package; else one
+            input is repeated in a question, as often as there is patience for.
+        """
+        found, said = self._asked(bench, task, given(0), 1)
+        if said or found[0] > PATIENCE * 1e9:
+            return _seconds(found, said)
+        if turns:
+            for turn in range(1, MIN_ROUNDS):
+                more, said = self._asked(bench, task, given(turn), 1)
+                if said:
+                    return [], said
+                found += more
+        else:
+            most = int(MIN_ROUNDS * PATIENCE * 1e9 / max(found[0], 1))
+            rounds = max(MIN_ROUNDS, min(ROUNDS_ASKED, most))
+            found, said = self._asked(bench, task, given(0), rounds)
+        return _seconds(found, said)
+
+    def check(self, bench, task, given):
+        """Return "" if it answers rightly, else why not; it is not asked for times."""
+        return self.timer.check(bench.kernel, given, compare=_rule(task))
+
+    def _asked(self, bench, task, given, rounds):
+        timing = self.timer.time(bench.kernel, given, rounds, compare=_rule(task))
+        return timing.nanoseconds, timing.said
+
+
+def _rule(task):
+    dtype = next((name for name in CLOSE if name in task.text), None)
+    return EXACT if dtype is None else CLOSE[dtype]
+
+
+def _seconds(nanoseconds, said):
+    """Return seconds, and "", or [] and why there are none."""
+    if not said and not np.median(nanoseconds) > 0:
+        said = f"{NOT_TIMED}: its clock is too coarse: most rounds took 0 ns"
+    return [] if said else [one * 1e-9 for one in nanoseconds], said

@@ -9,7 +9,7 @@ from threadpoolctl import ThreadpoolController
 
 import refimpl
 from refimpl.lab.apps.bench.cases import benches
-from refimpl.lab.apps.bench.checks import Differs
+from refimpl.lab.apps.bench.checks import Differs, restored
 from refimpl.lab.apps.bench.contestants import (
     DIFFERS,
     LEFT_OUT,
@@ -21,14 +21,14 @@ from refimpl.lab.apps.bench.contestants import (
     Package,
 )
 from refimpl.lab.apps.bench.inputs import fastest
-from refimpl.lab.apps.bench.timing import MIN_ROUNDS, PATIENCE, Stopwatch, in_turns, summary
+from refimpl.lab.apps.bench.timing import PATIENCE, Stopwatch, in_turns, summary
 from refimpl.lab.apps.bench.work import Part
 from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance.timing import Input
 from refimpl.lab.backend import find
 
 SLOW = "refimpl"  # has no large inputs: they would take it minutes
 COMPILING = 30.0  # seconds of a first call after which there is a second
-ROUNDS_ASKED = 3 * MIN_ROUNDS  # of a program, in one question
 
 
 class Cell(NamedTuple):
@@ -84,11 +84,16 @@ class Setting(NamedTuple):
     limit_to: object
 
 
-def opened(stack: ExitStack, names):
-    """Return the contestants of these names, to be closed with `stack`."""
+def opened(stack: ExitStack, names, threads=1):
+    """Return the contestants of these names, to be closed with `stack`.
+
+    Programs are told to use so many `threads`.
+    """
     return [
         stack.enter_context(
-            Command(name.removeprefix(PROGRAM)) if name.startswith(PROGRAM) else Package(name)
+            Command(name.removeprefix(PROGRAM), threads)
+            if name.startswith(PROGRAM)
+            else Package(name)
         )
         for name in names
     ]
@@ -146,7 +151,7 @@ def _checked(setting, package, cell, bench, task):
     watch = Stopwatch(call, task.arguments, task.turn is not None)
     try:
         with setting.limit_to(cell.threads):
-            seconds, result, arguments = watch.once(0)
+            seconds, result, arguments = _once(watch, bench, task)
             task.check(result, arguments, other_than(package.name))
             if not setting.quick and seconds <= COMPILING:
                 seconds, *_ = watch.once(1)  # what is compiled when it is called has been by now
@@ -161,6 +166,30 @@ def _checked(setting, package, cell, bench, task):
         return cell._replace(verdict=TIMED, **times._asdict()), None
     watch.estimate(seconds)
     return cell._replace(verdict=TIMED), watch
+
+
+def _once(watch, bench, task):
+    """Return what the first call took, gave and was given; refuse one that spoils its input.
+
+    All contestants have the same arguments: what a call may not change is made good.
+    """
+    given = task.arguments(0)
+    before = copy.deepcopy(given)
+    try:
+        seconds, result, _ = Stopwatch(watch.call, lambda turn: given, watch.fresh).once(0)
+    finally:
+        mine = [name for name in given if name not in _written(bench, task)]
+        changed = [name for name in mine if restored(given[name], before[name])]
+    if changed:
+        raise Differs(f"it changed its argument {changed[0]}")
+    return seconds, result, given
+
+
+def _written(bench, task):
+    """Return the names of the arguments that a call may change."""
+    if task.call is not None:
+        return set() if task.turn is None else set(task.turn(0))
+    return {name for file in vectors.load(patterns=[bench.kernel]) for name in file["writes"]}
 
 
 def _in_words(error):
@@ -183,12 +212,19 @@ def _asked(setting, program, cell, bench, task):
     files = vectors.load(patterns=[bench.kernel])
     if not files:
         return cell._replace(verdict=MISSING)
-    arguments = copy.deepcopy(task.arguments(0))
-    want = find(refimpl, bench.kernel)(**arguments)
-    task.check(want, arguments, None)
-    changed = {name: arguments[name] for name in files[0]["writes"]} or None
-    rounds = 1 if setting.quick else ROUNDS_ASKED
-    times, said = program.time(bench, task, want, changed, rounds)
+
+    def given(turn):
+        arguments = copy.deepcopy(task.arguments(turn))
+        want = find(refimpl, bench.kernel)(**arguments)
+        task.check(want, arguments, None)
+        changed = {name: arguments[name] for name in files[0]["writes"]} or None
+        return Input(task.text, copy.deepcopy(task.arguments(turn)), want, changed)
+
+    times: list = []
+    if setting.quick:
+        said = program.check(bench, task, given(0))
+    else:
+        times, said = program.time(bench, task, given, task.turn is not None)
     if said:
         verdict, _, why = said.partition(": ")
         return cell._replace(verdict=verdict, said="" if verdict == MISSING else why)

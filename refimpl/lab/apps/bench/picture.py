@@ -43,7 +43,8 @@ def draw(path, runs, names, note):
         figure = Figure(figsize=(WIDTH, REST + ROW * len(rows)), layout="constrained")
         axes = figure.subplots()
         _draw_rows(axes, rows, series_of(runs, names))
-        axes.set(xscale="log", xlabel="milliseconds", ylim=(len(rows) - 0.4, -0.6))
+        xlabel = f"milliseconds, {drawn_size(runs)} inputs"
+        axes.set(xscale="log", xlabel=xlabel, ylim=(len(rows) - 0.4, -0.6))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
         axes.set_yticks(range(len(rows)), labels=[row.name for row in rows])
         axes.tick_params(axis="y", length=0)
@@ -81,13 +82,17 @@ def _draw_rows(axes, rows, series):
         )
 
 
-def lines_of(runs, names):
-    """Return the Lines of the picture: a topic, below it its kernels, at one size of input."""
+def drawn_size(runs):
+    """Return the first of the sizes in `DRAWN` of which anything was timed, or "no"."""
     timed = {
         row.size for run in runs for row in run.rows if any(c.verdict == TIMED for c in row.cells)
     }
-    size = next((size for size in DRAWN if size in timed), None)
-    series = series_of(runs, names)
+    return next((size for size in DRAWN if size in timed), "no")
+
+
+def lines_of(runs, names):
+    """Return the Lines of the picture: a topic, below it its kernels, at one size of input."""
+    size, series = drawn_size(runs), series_of(runs, names)
     found: dict = {}
     for at, run in enumerate(runs):
         for row in run.rows:

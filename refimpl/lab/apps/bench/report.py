@@ -138,7 +138,7 @@ def compared(runs, names):
     out = []
     for name, run in zip(names, runs, strict=True):
         out += [f"{name}:", "", *run.header, *(line for line in run.verdict if line), ""]
-    if any(_machine(run) != _machine(runs[0]) for run in runs):
+    if any(_unlike(run, runs[0]) for run in runs):
         out += ["**These runs are of different machines, builds or versions.**", ""]
     titles = ["kernel", "input", "who", *(f"{name} ms" for name in names)]
     titles += [f"{name} / {names[0]}" for name in names[1:]]
@@ -167,9 +167,28 @@ def _over(first, cell):
     return ratio(cell.median / first.median)
 
 
-def _machine(run):
-    """Return what two runs must have in common for their times to be compared."""
-    return [line for line in run.header if not line.startswith("- Date")]
+def _unlike(run, first):
+    """Whether the times of two runs cannot be compared, by their headers.
+
+    What is of an implementation that only one of them has does not count.
+    """
+    shared = set(run.impls) & set(first.impls)
+    return _machine(run, shared) != _machine(first, shared)
+
+
+def _machine(run, impls):
+    """Return what a run was measured on, and how these implementations were built."""
+    facts = []
+    for line in run.header:
+        topic, _, text = line.removeprefix("- ").partition(": ")
+        kind, _, whose = topic.partition(" ")
+        if kind in ("Build", "Program") and whose.removeprefix("of ") not in impls:
+            continue
+        for part in text.split("; ") if topic not in ("Date", "Threads") else ():
+            of, _, name = part.partition(": ")[0].partition(" ")
+            if topic != "BLAS" or of != "of" or name in impls:
+                facts.append((topic, part))
+    return facts
 
 
 def aligned(titles, rows, left):

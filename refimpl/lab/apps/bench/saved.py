@@ -5,12 +5,13 @@ import csv
 import json
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from refimpl._files import replacing
 from refimpl.lab.apps.bench.measuring import Cell, Row
 from refimpl.lab.apps.bench.work import Part
 from refimpl.lab.apps.bench.yardsticks import Limit
+from refimpl.lab.apps.conformance.compare import short
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.report import write_json
 
@@ -77,23 +78,64 @@ def read(path):
         raise UserError(f"{path} is no saved run: want the format {FORMAT!r} (--json writes it)")
     try:
         rows = [_row(**row) for row in content.pop("rows")]
-        limits = [Limit(**one) for one in content.pop("limits")]
-        return Run(rows=rows, limits=limits, **content)
+        limits = [_limit(**one) for one in content.pop("limits")]
+        made = Run(rows=rows, limits=limits, **content)
+        _check(made.threads, list[int])
+        for name in ("impls", "header", "notes", "verdict"):
+            _check(getattr(made, name), list[str])
+        return made
     except (TypeError, ValueError, AttributeError, KeyError) as error:
         raise UserError(f"{path} is damaged: {error}") from error
+
+
+def _check(value, kind):
+    """Refuse what is not of a type, or a list of one."""
+    wanted = next(iter(get_args(kind)), None)
+    items = value if wanted else [value]
+    right = isinstance(items, list) and all(
+        isinstance(item, wanted or kind) and not isinstance(item, bool) for item in items
+    )
+    if not right:
+        raise ValueError(f"want {kind if wanted else kind.__name__}, got {short(value)}")
 
 
 def _row(work, cells, **about):
     made = [Cell(**cell) for cell in cells]
     for cell in made:
+        for name in ("impl", "verdict", "said"):
+            _check(getattr(cell, name), str)
+        _check(cell.threads, int)
+        _check(cell.rounds, int)
         numbers = [getattr(cell, name) for name in NUMBERS]
-        if cell.verdict == "timed" and not all(_is_time(x) for x in numbers):
+        if cell.verdict == "timed" and not (
+            all(map(_is_number, numbers)) and (cell.median or 0) > 0
+        ):
             raise ValueError(f"times of {about.get('kernel')} are {numbers}")
-    return Row(work=[Part(**part) for part in work], cells=made, **about)
+    parts = [Part(**part) for part in work]
+    for part in parts:
+        _check(part.dtype, str)
+        if not all(map(_is_number, part[:-1])):
+            raise ValueError(f"the work of {about.get('kernel')} is {short(part)}")
+    row = Row(work=parts, cells=made, **about)
+    for name in ("kernel", "input", "size"):
+        _check(getattr(row, name), str)
+    return row
 
 
-def _is_time(x):
-    return isinstance(x, int | float) and math.isfinite(x) and x >= 0
+def _limit(**about):
+    limit = Limit(**about)
+    for name in ("name", "unit", "shape"):
+        _check(getattr(limit, name), str)
+    _check(limit.threads, int)
+    _check(limit.footprint, int)
+    if not (_is_number(limit.rate) and limit.rate > 0):
+        raise ValueError(f"the rate of {limit.name} is {short(limit.rate)}")
+    return limit
+
+
+def _is_number(x):
+    right = isinstance(x, int | float) and not isinstance(x, bool)
+    return right and math.isfinite(x) and x >= 0
 
 
 def write_csv(run, path):

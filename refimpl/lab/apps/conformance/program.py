@@ -60,6 +60,8 @@ class Program:
     ----------
     command : list of str
     clock : Clock
+    env : dict, optional
+        Variables of its environment, beside those that are there.
 
     Attributes
     ----------
@@ -76,7 +78,7 @@ class Program:
         If it does not answer the greeting; `Unable` if it answers with a fault.
     """
 
-    def __init__(self, command, clock):
+    def __init__(self, command, clock, env=None):
         self.clock, self.unasked, self._asked, self._gives_ids = clock, None, 0, False
         self._mark = uuid.uuid4().hex
         self._process: Any = subprocess.Popen(
@@ -86,7 +88,7 @@ class Program:
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            env={**os.environ, MARK: self._mark},
+            env={**os.environ, **(env or {}), MARK: self._mark},
         )
         # of the answer that is due, as a greeting is from the start; 0: none is
         self._lock, self._longest = threading.Lock(), GREETING
@@ -230,6 +232,8 @@ class Restarted:
     ----------
     command : list of str
     clock : Clock
+    env : dict, optional
+        As of `Program`.
 
     Attributes
     ----------
@@ -242,9 +246,10 @@ class Restarted:
         As `Program`.
     """
 
-    def __init__(self, command, clock):
-        self._command, self._clock, self._lost, self._why = command, clock, 0, ""
-        self._program: Program | None = Program(command, clock)
+    def __init__(self, command, clock, env=None):
+        self._command, self._clock, self._env = command, clock, env
+        self._lost, self._why = 0, ""
+        self._program: Program | None = Program(command, clock, env)
         self.name, self.version = self._program.name, self._program.version
 
     def ask(self, question, longest=GREETING):
@@ -274,7 +279,7 @@ class Restarted:
             if self._why:
                 raise NotAsked(self._why)
             try:
-                self._program = Program(self._command, self._clock)
+                self._program = Program(self._command, self._clock, self._env)
             except (Lost, OSError) as error:
                 self._why = f"not started again: {error}"
                 raise NotAsked(self._why) from error

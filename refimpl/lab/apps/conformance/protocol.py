@@ -14,7 +14,7 @@ from importlib import metadata
 
 from refimpl.lab.apps.conformance.encode import decode, dumps, encode
 from refimpl.lab.apps.conformance.vectors import apply, prepared
-from refimpl.lab.backend import find
+from refimpl.lab.backend import own
 
 PROTOCOL = "minibatch-gnn-conformance/1"
 
@@ -26,32 +26,34 @@ def server_command(package):
 
 
 class Server:
-    """Answers questions by calling the functions of a package."""
+    """Answers questions by calling the functions of a package.
+
+    Attributes
+    ----------
+    package : module
+    raised : Exception or None
+        What the function raised that was called last.
+    """
 
     def __init__(self, package):
-        self.package = package
+        self.package, self.raised = package, None
 
     def answer(self, question):
         """Return the answer to a question, both dicts. Whatever a function raises is an answer."""
         if "hello" in question:
             return {"name": self.package.__name__, "version": version(self.package)}
-        try:
-            function = find(self.package, question["call"])
-        except AttributeError:
+        function = own(self.package, question["call"])
+        if function is None:
             return {"skip": "not implemented"}
         args = {name: decode(value) for name, value in question["args"].items()}
         rounds = _rounds(question)
         again = copy.deepcopy(args) if rounds else {}
+        self.raised = None
         try:
             result = apply(function, args)
-        except ValueError:
-            return {"error": "value"}
-        except TypeError:
-            return {"error": "type"}
-        except NotImplementedError as error:
-            return {"skip": str(error) or "not implemented"}
         except Exception as error:
-            return {"fault": f"{type(error).__name__}: {error}"}
+            self.raised = error
+            return _refusal(error)
         answer = {"result": encode(result)}
         if question.get("writes"):
             answer["changed"] = {name: encode(args[name]) for name in question["writes"]}
@@ -59,6 +61,15 @@ class Server:
             consumed = bool(question.get("writes")) or "calls" in again
             answer["nanoseconds"] = nanoseconds(function, again, rounds, consumed)
         return answer
+
+
+def _refusal(error):
+    """Return the answer of a function that raised an exception."""
+    if isinstance(error, NotImplementedError):
+        return {"skip": str(error) or "not implemented"}
+    if isinstance(error, ValueError | TypeError):
+        return {"error": "value" if isinstance(error, ValueError) else "type"}
+    return {"fault": f"{type(error).__name__}: {error}"}
 
 
 def _rounds(question):

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from traceback import format_exception
 
 import pytest
 
@@ -55,10 +56,12 @@ class Vector(pytest.Item):
         if verdict != PASS:
             lines = showing.case_lines(self.file, self.case)
             answers = showing.answer_lines(self.file, self.case, answer)
-            raise Differs("\n".join([said, "", *lines, "", *answers]))
+            raised = self.server.raised
+            trace = ["", *"".join(format_exception(raised)).splitlines()] if raised else []
+            raise Differs("\n".join([said, "", *lines, "", *answers, *trace]))
 
     def repr_failure(self, excinfo, style=None):
-        """Return what a failure shows: the case and both answers, without a traceback."""
+        """Return what a failure shows: the case, both answers, and what the kernel raised."""
         if isinstance(excinfo.value, Differs):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)

@@ -69,6 +69,8 @@ class Timer:
     timeout : float
         Seconds for an answer, with all its rounds. Of all answers together there is no limit: they
         take turns with others.
+    env : dict, optional
+        Variables of the program's environment, beside those that are there.
 
     Attributes
     ----------
@@ -83,8 +85,8 @@ class Timer:
         If it does not answer the greeting.
     """
 
-    def __init__(self, command, *, timeout=60.0):
-        self._program = Restarted(command, Clock(timeout, math.inf))
+    def __init__(self, command, *, timeout=60.0, env=None):
+        self._program = Restarted(command, Clock(timeout, math.inf), env)
         self.name, self.version = self._program.name, self._program.version
         self._files, self._found = {}, {}
 
@@ -114,6 +116,16 @@ class Timer:
         """
         if rounds < 1:
             raise ValueError(f"rounds must be 1 or more, got {rounds}")
+        return self._judged(kernel, given, rounds, compare)
+
+    def check(self, kernel, given, *, compare=None):
+        """Return "" if the program answers a call rightly, else why not, as `Timing.said`.
+
+        It is not asked for times. Arguments and errors as of `time`.
+        """
+        return self._judged(kernel, given, 0, compare).said
+
+    def _judged(self, kernel, given, rounds, compare):
         file = self._file(kernel)
         try:
             case = _case(file, given)
@@ -135,7 +147,8 @@ class Timer:
 
     def _asked(self, file, case, rounds):
         try:
-            answer = self._program.ask({**question(file, case), "time": rounds}, longest(case))
+            asked = {**question(file, case), **({"time": rounds} if rounds else {})}
+            answer = self._program.ask(asked, longest(case))
             verdict, said, _ = judge(file, case, answer)
         except Lost as loss:
             return Timing(said=f"{LOST}: {loss}")
@@ -145,6 +158,8 @@ class Timer:
             return Timing(said=f"{DIFFERS}: the answer is nested too deeply")
         if verdict != PASS:
             return Timing(said=f"{DIFFERS if verdict == DIFFERS else MISSING}: {said}")
+        if not rounds:
+            return Timing()
         if "nanoseconds" not in answer:
             return Timing(said=f"{NOT_TIMED}: the program answers without times")
         return _timing(answer["nanoseconds"], rounds)

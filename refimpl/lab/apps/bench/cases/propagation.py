@@ -57,5 +57,5 @@ def propagate_tasks(size):
 BENCHES = (
     Bench("spmm", spmm_tasks),
     Bench("spmm_t", spmm_t_tasks),
-    Bench("feature_propagate", propagate_tasks),
+    Bench("feature_propagate", propagate_tasks, serial=True),
 )
