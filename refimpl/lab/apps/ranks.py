@@ -85,8 +85,9 @@ def ending_all(comm):
         if isinstance(error, UserError | Interrupted | OSError):
             print(f"rank {comm.rank}: {error}", file=sys.stderr, flush=True)
         elif not isinstance(error, KeyboardInterrupt):
-            print(f"rank {comm.rank} of {comm.size} on {platform.node()}:", file=sys.stderr)
-            traceback.print_exc()
+            where = f"rank {comm.rank} of {comm.size} on {platform.node()}:\n"
+            # in one piece: mpiexec may pass no more on once the job is aborted
+            sys.stderr.write(where + traceback.format_exc())
         sys.stderr.flush()
         status = 130 if isinstance(error, KeyboardInterrupt | Interrupted) else 2
         comm.abort(status)
