@@ -10,7 +10,7 @@ from refimpl.lab.backend import find
 FLOATS = {"float32": 1e-4, "float64": 1e-10}  # relative to the largest number of an array
 
 
-class Differs(Exception):
+class Differs(AssertionError):
     """An answer that is wrong: where, what was wanted and what came, in a line."""
 
 
