@@ -22,6 +22,7 @@ from typing import NamedTuple
 from bench.machine import THREADS, header
 from bench.peers.protocol import ContestantError
 from bench.timing import MIN_ROUNDS
+from refimpl.lab.apps.bench.command import numbers
 from refimpl.lab.apps.figures.panels import FORMATS
 from refimpl.lab.apps.machine import MAX_LOAD, Watch
 
@@ -64,16 +65,6 @@ class Common(NamedTuple):
     plot: bool = False
     rounds: int | None = None
     seeds: int | None = None
-
-
-def numbers(kind):
-    """Return a parser of numbers parted by commas."""
-
-    def parse(text):
-        return [kind(part) for part in text.split(",")]
-
-    parse.__name__ = f"list of {kind.__name__}"  # argparse: "invalid list of int value"
-    return parse
 
 
 def module_of(name):

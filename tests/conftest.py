@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,16 @@ def pytest_report_header():
     except ImportError as error:
         return f"fastimpl: not importable ({error})"
     return "fastimpl: " + ", ".join(f"{key} {value}" for key, value in build.items())
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """Make a module of some kernels that can be imported."""
+
+    def make(name, **kernels):
+        made = types.ModuleType(name)
+        vars(made).update(kernels)
+        monkeypatch.setitem(sys.modules, name, made)
+        return made
+
+    return make

@@ -14,6 +14,7 @@ CARD = (
 CELL = "text-align:left;vertical-align:top;padding:1px 14px 1px 0;border:none;background:none"
 PLAIN = "border:none;background:none"
 TABLE = "border-collapse:collapse;margin:0;font-size:inherit;color:inherit"
+MOST_ENTRIES = 2**24  # of a graph that is looked through; a larger one may be in a file
 MOST_CLASSES = 10  # that have a bar each
 
 
@@ -34,12 +35,18 @@ def card(title, rows, *figures):
 def graph_html(graph):
     """Return what a notebook shows of a Graph."""
     rows = _of_graph(graph)
+    if graph.e > MOST_ENTRIES:
+        return card(type(graph).__name__, rows)
     if pictures.is_small(graph):
         return card(type(graph).__name__, rows, pictures.graph_picture(graph))
     return card(type(graph).__name__, rows, pictures.degree_picture(graph.degrees()))
 
 
 def _of_graph(graph):
+    if graph.e > MOST_ENTRIES:
+        yield "nodes", f"{graph.n:,}"
+        yield "entries", f"{graph.e:,}"
+        return
     degrees = graph.degrees()
     loops = np.count_nonzero(graph.indices == np.repeat(np.arange(graph.n), degrees))
     both = graph.symmetric
@@ -91,7 +98,8 @@ def dataset_html(data):
         of = f"{data.name}, coloured by class"
         figure = pictures.graph_picture(data.graph, kinds=data.labels, of=of)
     else:
-        figure = _classes(data) if data.classes <= MOST_CLASSES else ""
+        few = data.classes <= MOST_CLASSES and data.graph.e <= MOST_ENTRIES
+        figure = _classes(data) if few else ""
     return card(f"Dataset {data.name}", rows, figure)
 
 

@@ -5,7 +5,6 @@ import io
 import json
 import shlex
 import sys
-import types
 from contextlib import ExitStack, suppress
 
 import numpy as np
@@ -100,19 +99,6 @@ def test_a_coarse_clock_is_asked_more_than_once(asked):
 def test_quick_asks_a_program_for_no_time(asked):
     cell, questions = asked("transpose_perm", "1 / 0", quick=True)
     assert cell.verdict == "right" and not questions
-
-
-@pytest.fixture
-def module(monkeypatch):
-    """Make a module of some kernels that can be imported."""
-
-    def make(name, **kernels):
-        made = types.ModuleType(name)
-        vars(made).update(kernels)
-        monkeypatch.setitem(sys.modules, name, made)
-        return made
-
-    return make
 
 
 def sorts_its_rows(X, rows, scaling=None, dtype=None):

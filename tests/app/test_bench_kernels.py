@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import sys
-import types
 
 import numpy as np
 import pytest
@@ -41,19 +40,6 @@ def bench(monkeypatch, capsys):
         return status, *capsys.readouterr()
 
     return run
-
-
-@pytest.fixture
-def module(monkeypatch):
-    """Make a module of some kernels that can be imported."""
-
-    def make(name, **kernels):
-        made = types.ModuleType(name)
-        vars(made).update(kernels)
-        monkeypatch.setitem(sys.modules, name, made)
-        return made
-
-    return make
 
 
 def test_quick_checks_all_answers_of_both_packages(bench):

@@ -86,6 +86,16 @@ def test_a_large_graph_has_its_degrees(gnn):
     assert "neighbours: 0: 50" in gnn.as_graph(np.zeros((0, 2), int), n=50)._repr_html_()
 
 
+def test_what_may_be_in_a_file_is_not_looked_through(monkeypatch):
+    """A data set larger than memory is opened without reading it, and shown so."""
+    data = load_dataset("communities")
+    monkeypatch.setattr("refimpl._html.objects.MOST_ENTRIES", 1000)
+    monkeypatch.setattr("refimpl.graph.Graph.degrees", None)
+    monkeypatch.setattr("refimpl._html.objects._classes", None)
+    for one, table in ((data.graph, facts(data.graph)[0]), (data, facts(data)[0])):
+        assert table["entries"] == "170,792", one
+
+
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_next_to_nothing(gnn, n):
     table, _ = facts(gnn.as_graph(np.zeros((0, 2), np.int64), n=n))

@@ -13,6 +13,7 @@ from refimpl._files import is_replaceable, replacing
 from refimpl.lab.apps.bench import contestants, measuring, report, saved, yardsticks
 from refimpl.lab.apps.bench.header import header
 from refimpl.lab.apps.bench.inputs import fastest
+from refimpl.lab.apps.conformance.runner import DIFFERS, LOST
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.figures.panels import FORMATS
 from refimpl.lab.apps.info import build_of
@@ -35,12 +36,14 @@ WRITTEN = "out", "csv", "json", "histogram"
 ALL = "refimpl,fastimpl"
 
 
-def numbers(text):
-    """Return numbers parted by commas."""
-    return [int(part) for part in text.split(",")]
+def numbers(kind):
+    """Return a parser of numbers parted by commas."""
 
+    def parse(text):
+        return [kind(part) for part in text.split(",")]
 
-numbers.__name__ = "list of int"  # argparse: "invalid list of int value"
+    parse.__name__ = f"list of {kind.__name__}"  # argparse: "invalid list of int value"
+    return parse
 
 
 def add_parser(commands):
@@ -54,7 +57,7 @@ def add_parser(commands):
     add_measuring_options(parser)
     parser.add_argument(
         "--threads",
-        type=numbers,
+        type=numbers(int),
         metavar="LIST",
         help="numbers of threads, each measured (default: 1,2, or 1 on a single core)",
     )
@@ -246,7 +249,7 @@ def _header(there, threads, revision):
 def status_of(made):
     """Return 1 if an answer differs, or a program was lost, else 0."""
     verdicts = {cell.verdict for row in made.rows for cell in row.cells}
-    return int(not verdicts.isdisjoint((contestants.DIFFERS, contestants.LOST)))
+    return int(not verdicts.isdisjoint((DIFFERS, LOST)))
 
 
 def check_files(options):

@@ -15,7 +15,6 @@ from refimpl.lab.apps.options import load_implementation
 from refimpl.lab.backend import find, own
 
 PROGRAM = "cmd:"  # before a command in --impl
-MISSING, DIFFERS, LOST = "missing", "differs", "lost"
 TIMED, RIGHT, LEFT_OUT = "timed", "right", "left out"
 ROUNDS_ASKED = 3 * MIN_ROUNDS  # of a program, in one question
 POOLS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"

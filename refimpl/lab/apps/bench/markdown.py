@@ -16,6 +16,18 @@ def table(titles, rows, left=1):
     return [*head(titles, left), *map(line, rows)]
 
 
+def aligned(titles, rows, left):
+    """Return the lines of a Markdown table whose columns stand below each other."""
+    cells = [list(map(str, titles)), *(list(map(str, row)) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    padded = [
+        [text.ljust(w) if at < left else text.rjust(w) for at, (text, w) in enumerate(pairs)]
+        for pairs in (list(zip(row, widths, strict=True)) for row in cells)
+    ]
+    rule = ["-" * w if at < left else "-" * (w - 1) + ":" for at, w in enumerate(widths)]
+    return [line(row) for row in (padded[0], rule, *padded[1:])]
+
+
 def head(titles, left=1):
     """Return the first two lines of a table, where rows come one by one."""
     return [line(titles), line(["---"] * left + ["---:"] * (len(titles) - left))]

@@ -11,9 +11,7 @@ import refimpl
 from refimpl.lab.apps.bench.cases import benches
 from refimpl.lab.apps.bench.checks import Differs, restored
 from refimpl.lab.apps.bench.contestants import (
-    DIFFERS,
     LEFT_OUT,
-    MISSING,
     PROGRAM,
     RIGHT,
     TIMED,
@@ -24,7 +22,8 @@ from refimpl.lab.apps.bench.inputs import fastest
 from refimpl.lab.apps.bench.timing import PATIENCE, Stopwatch, in_turns, summary
 from refimpl.lab.apps.bench.work import Part
 from refimpl.lab.apps.conformance import vectors
-from refimpl.lab.apps.conformance.timing import Input
+from refimpl.lab.apps.conformance.runner import DIFFERS
+from refimpl.lab.apps.conformance.timing import MISSING, Input
 from refimpl.lab.backend import find
 
 SLOW = "refimpl"  # has no large inputs: they would take it minutes

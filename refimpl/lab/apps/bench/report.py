@@ -2,7 +2,7 @@
 
 from refimpl.lab.apps.bench.contestants import LEFT_OUT, RIGHT, TIMED
 from refimpl.lab.apps.bench.limits import Limits
-from refimpl.lab.apps.bench.markdown import milliseconds, ratio, significant, table, threads_title
+from refimpl.lab.apps.bench.markdown import aligned, milliseconds, ratio, significant, threads_title
 from refimpl.lab.apps.bench.timing import Times
 
 NONE = "-"
@@ -189,20 +189,3 @@ def _machine(run, impls):
             if topic != "BLAS" or of != "of" or name in impls:
                 facts.append((topic, part))
     return facts
-
-
-def aligned(titles, rows, left):
-    """Return the lines of a Markdown table whose columns stand below each other."""
-    cells = [list(map(str, titles)), *(list(map(str, row)) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    padded = [
-        [text.ljust(w) if at < left else text.rjust(w) for at, (text, w) in enumerate(pairs)]
-        for pairs in (list(zip(row, widths, strict=True)) for row in cells)
-    ]
-    head, rule, *_ = table(padded[0], [], left)
-    rule = (
-        "| "
-        + " | ".join("-" * w if at < left else "-" * (w - 1) + ":" for at, w in enumerate(widths))
-        + " |"
-    )
-    return [head, rule, *(f"| {' | '.join(row)} |" for row in padded[1:])]
