@@ -1,12 +1,14 @@
 """What a run of the tests is made of: `--runs`, `--impl`, and how many examples are drawn."""
 
 import importlib
+import io
 import os
 import sys
 import types
 from pathlib import Path
 
 import pytest
+import tqdm
 from hypothesis import settings
 
 # `bench` and `fuzz` are imported from the checkout; the packages stay as installed, before it.
@@ -127,3 +129,26 @@ def module(monkeypatch):
         return made
 
     return make
+
+
+@pytest.fixture
+def on_terminal(monkeypatch):
+    """Let stderr be a terminal, on which a progress bar shows every change; return it.
+
+    It is a function, as pytest sets stderr once more between the fixtures and the test.
+    """
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    class Eager(tqdm.tqdm):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options | {"mininterval": 0, "miniters": 0})
+
+    def begin():
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        monkeypatch.setattr(tqdm, "tqdm", Eager)
+        return sys.stderr
+
+    return begin

@@ -228,20 +228,16 @@ def test_without_matplotlib_the_curve_is_left_out(run, tmp_path, monkeypatch):
     assert not (tmp_path / "out" / "curve.png").exists()
 
 
-def test_progress_bar_on_a_terminal_only(run, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("tqdm.std.tqdm.monitor_interval", 0)
+def test_progress_bar_on_a_terminal_only(run, on_terminal, monkeypatch):
+    terminal = on_terminal()
     run()
     shown = terminal.getvalue()
     assert "epoch 3.0/3" in shown
     assert "val_f1=" in shown
     assert "loss=" in shown
-    assert run()[2] == ""  # and the fixture's stderr is no terminal
+    monkeypatch.setattr(sys, "stderr", io.StringIO())  # no terminal
+    run()
+    assert sys.stderr.getvalue() == ""
 
 
 def parsers():

@@ -2,17 +2,13 @@
 
 import argparse
 import csv
-import io
 import json
 import math
-import sys
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 from tiny_data import FEATURES, arrays_of, same_run, tiny_dataset, write_graphsaint
-from tqdm import tqdm
 
 import fastimpl
 import refimpl
@@ -271,15 +267,8 @@ def test_no_epochs(run):
     assert "I/O saved" in stdout
 
 
-def test_progress_shows_hits_and_what_they_save(run, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("tqdm.std.tqdm.monitor_interval", 0)
-    monkeypatch.setattr("tqdm.tqdm", partial(tqdm, mininterval=0, miniters=0))
+def test_progress_shows_hits_and_what_they_save(run, on_terminal):
+    terminal = on_terminal()
     loads = run(*FRESH)[3]["loads"]
     lines = terminal.getvalue().split("\r")
     first = [line for line in lines if "epoch 0." in line and "I/O_saved=" in line]

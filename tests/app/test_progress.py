@@ -6,7 +6,6 @@ import threading
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from tqdm import tqdm
 
 import refimpl
 from refimpl.lab.apps.cli import main
@@ -16,52 +15,32 @@ from refimpl.lab.training.progress import Progress, bar
 pytestmark = pytest.mark.runs
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-class Eager(tqdm):
-    """A bar that shows every change."""
-
-    def __init__(self, *args, **options):
-        super().__init__(*args, **options | {"mininterval": 0, "miniters": 0})
-
-
-def on_terminal(monkeypatch):
-    """Let stderr be a terminal; return it. It shows every change of a bar."""
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("tqdm.tqdm", Eager)
-    return terminal
-
-
-def test_training_shows_each_epoch_and_its_scores(gnn, monkeypatch):
-    seen = on_terminal(monkeypatch)
+def test_training_shows_each_epoch_and_its_scores(gnn, on_terminal):
+    terminal = on_terminal()
     data = communities(0, nodes=300)
     result = gnn.train(data, gnn.TrainConfig(epochs=2, hidden=8))
-    lines = seen.getvalue().split("\r")
+    lines = terminal.getvalue().split("\r")
     last = result.history[-1]
     assert "epoch 2.0/2" in lines[-1]
     assert f"loss={last.loss:.4f}, val_f1={last.val_f1:.4f}" in lines[-1]
     assert any("epoch 0." in line for line in lines)  # within the first, too
     more = gnn.TrainConfig(epochs=3, hidden=8)
-    seen.truncate(0)
+    terminal.truncate(0)
     gnn.train(data, more, state=result.state)
-    assert "epoch 3.0/3" in seen.getvalue() and "epoch 1." not in seen.getvalue()
+    assert "epoch 3.0/3" in terminal.getvalue() and "epoch 1." not in terminal.getvalue()
 
 
-def test_without_a_bar_the_result_is_the_same_and_nothing_is_shown(gnn, monkeypatch):
-    seen = on_terminal(monkeypatch)
+def test_without_a_bar_the_result_is_the_same_and_nothing_is_shown(gnn, on_terminal, monkeypatch):
+    terminal = on_terminal()
     data, config = communities(0, nodes=300), gnn.TrainConfig(epochs=2, hidden=8)
     shown = gnn.train(data, config)
-    assert seen.getvalue()
-    seen.truncate(0)
-    seen.seek(0)
+    assert terminal.getvalue()
+    terminal.truncate(0)
+    terminal.seek(0)
     silent = gnn.train(data, config, progress=False)
     classifier = gnn.NodeClassifier(epochs=1, hidden=8)
     classifier.fit(data.graph, data.features, data.labels, progress=False)
-    assert seen.getvalue() == ""
+    assert terminal.getvalue() == ""
     for name, W in shown.weights.items():
         assert (silent.weights[name] == W).all()
     monkeypatch.setattr(sys, "stderr", io.StringIO())  # no terminal
@@ -71,8 +50,8 @@ def test_without_a_bar_the_result_is_the_same_and_nothing_is_shown(gnn, monkeypa
         gnn.train(data, config, progress="yes")
 
 
-def test_only_the_first_rank_has_a_bar(monkeypatch):
-    on_terminal(monkeypatch)
+def test_only_the_first_rank_has_a_bar(on_terminal):
+    on_terminal()
     trainer = SimpleNamespace(
         config=SimpleNamespace(epochs=2), state=SimpleNamespace(history=[]), team=SimpleNamespace()
     )
@@ -93,18 +72,18 @@ def test_a_notebook_has_bars_though_its_stderr_is_no_terminal(monkeypatch):
         assert none.disable
 
 
-def test_commands_show_how_far_they_are(monkeypatch, capsys):
-    seen = on_terminal(monkeypatch)
+def test_commands_show_how_far_they_are(on_terminal, capsys):
+    terminal = on_terminal()
     assert main(["sample", "--data", "karate", "--count", "20", "--sampler", "edge"]) == 0
-    assert "subgraphs: 100%" in seen.getvalue() and "subgraphs:  80%" in seen.getvalue()
-    seen.truncate(0)
+    assert "subgraphs: 100%" in terminal.getvalue() and "subgraphs:  80%" in terminal.getvalue()
+    terminal.truncate(0)
     assert main(["compare", "--data", "karate", "--rounds", "2", "--pool", "1"]) == 0
-    assert "rounds:  50%" in seen.getvalue() and "rounds: 100%" in seen.getvalue()
+    assert "rounds:  50%" in terminal.getvalue() and "rounds: 100%" in terminal.getvalue()
 
 
 @pytest.mark.parametrize("shown", [True, False])
-def test_no_thread_is_left(monkeypatch, shown):
-    on_terminal(monkeypatch)
+def test_no_thread_is_left(on_terminal, shown):
+    on_terminal()
     before = set(threading.enumerate())
     refimpl.train(
         communities(0, nodes=100), refimpl.TrainConfig(epochs=1, hidden=8), progress=shown
