@@ -23,16 +23,25 @@ def row_norm(const int64_t[::1] indptr, floating[::1] data):
     raise_if_stopped(&watch)
 
 
-def sym_norm(const int64_t[::1] indptr, const int32_t[::1] indices, floating[::1] data):
-    cdef int64_t v, u, j, length
+def sym_norm(
+    const int64_t[::1] indptr, const int32_t[::1] indices, double[::1] lengths,
+    floating[::1] data
+):
+    """1 / sqrt of the lengths of both rows; `lengths` is room for each row's, to look it up once.
+
+    Their product is rounded as that of the integers: either has fewer than 53 bits.
+    """
+    cdef int64_t v, j
+    cdef double own
     cdef Watch watch = new_watch()
-    for v in prange(indptr.shape[0] - 1, nogil=True, schedule="static"):
+    for v in range(lengths.shape[0]):
+        lengths[v] = <double>(indptr[v + 1] - indptr[v])
+    for v in prange(lengths.shape[0], nogil=True, schedule="static"):
         if stopped_at(&watch, v):
             continue
-        length = indptr[v + 1] - indptr[v]
+        own = lengths[v]
         for j in range(indptr[v], indptr[v + 1]):
-            u = indices[j]
-            data[j] = <floating>(1 / sqrt(<double>(length * (indptr[u + 1] - indptr[u]))))
+            data[j] = <floating>(1 / sqrt(own * lengths[indices[j]]))
     raise_if_stopped(&watch)
 
 

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "fastimpl/_vectors.h"
+
 enum { GNN_PART_BYTES = 128 }; /* width of a packed part: two cache lines */
 
 typedef struct {
@@ -22,14 +24,6 @@ typedef struct {
 } gnn_sum;
 
 #if defined(__GNUC__)
-
-#if defined(__AVX512F__)
-#define GNN_VECTOR 64
-#elif defined(__AVX__)
-#define GNN_VECTOR 32
-#else
-#define GNN_VECTOR 16
-#endif
 
 #define GNN_TILE(T, I, V, NAME, COUNT)                                                          \
     static inline void NAME(                                                                    \
@@ -78,7 +72,6 @@ GNN_VECTORS(double, int64_t, f64)
 
 #else
 
-#define GNN_VECTOR 16
 #define GNN_WIDE(T, SUFFIX)
 
 #endif

@@ -7,6 +7,17 @@ from fastimpl._graph cimport prefetch
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
 from fastimpl._memory cimport allocate, give_back
 
+cdef extern from "fastimpl/_draws.h":
+    void mix_all "gnn_mix_many"(
+        uint64_t plus, const uint64_t* x, int64_t count, uint64_t* out
+    ) noexcept nogil
+    void uniform_all "gnn_uniform_many"(
+        uint64_t k, const uint64_t* c, int64_t count, double* out
+    ) noexcept nogil
+    void below_all "gnn_below_many"(
+        uint64_t k, const uint64_t* c, int64_t n, int64_t count, int64_t* out
+    ) noexcept nogil
+
 cdef enum:
     AHEAD = 16  # places between the one that is swapped and the one being fetched
 
@@ -16,10 +27,9 @@ def mix_one(uint64_t x):
 
 
 def mix_many(const uint64_t[::1] x, uint64_t[::1] out):
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(x.shape[0]):
-            out[i] = mix(x[i])
+    if x.shape[0]:
+        with nogil:
+            mix_all(0, &x[0], x.shape[0], &out[0])
 
 
 def absorb_one(uint64_t k, uint64_t part):
@@ -27,10 +37,9 @@ def absorb_one(uint64_t k, uint64_t part):
 
 
 def absorb_many(uint64_t k, const uint64_t[::1] parts, uint64_t[::1] out):
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(parts.shape[0]):
-            out[i] = absorb(k, parts[i])
+    if parts.shape[0]:
+        with nogil:
+            mix_all(k + GOLD, &parts[0], parts.shape[0], &out[0])
 
 
 def uniform_one(uint64_t k, uint64_t c):
@@ -38,10 +47,9 @@ def uniform_one(uint64_t k, uint64_t c):
 
 
 def uniform_many(uint64_t k, const uint64_t[::1] c, double[::1] out):
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(c.shape[0]):
-            out[i] = uniform(k, c[i])
+    if c.shape[0]:
+        with nogil:
+            uniform_all(k, &c[0], c.shape[0], &out[0])
 
 
 def below_one(uint64_t k, uint64_t c, int64_t n):
@@ -49,10 +57,9 @@ def below_one(uint64_t k, uint64_t c, int64_t n):
 
 
 def below_many(uint64_t k, const uint64_t[::1] c, int64_t n, int64_t[::1] out):
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(c.shape[0]):
-            out[i] = below(k, c[i], n)
+    if c.shape[0]:
+        with nogil:
+            below_all(k, &c[0], n, c.shape[0], &out[0])
 
 
 cdef int64_t displaced_size(int64_t m) noexcept nogil:

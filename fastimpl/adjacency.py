@@ -35,7 +35,7 @@ def sym_norm(graph, *, dtype=np.float64):
     dtype, _ = norm_arguments(graph, None, dtype)
     looped = add_self_loops(graph)
     data = empty((looped.e,), dtype)
-    _adjacency.sym_norm(looped.indptr, looped.indices, data)
+    _adjacency.sym_norm(looped.indptr, looped.indices, np.empty(looped.n), data)
     return Adjacency(looped, data, data)
 
 

@@ -6,7 +6,7 @@ from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport uint64_t
 
 from fastimpl._interrupts cimport NUMBERS, Watch, new_watch, raise_if_stopped, stopped, stopped_at
-from fastimpl.layers._dropout cimport kept, or_zero
+from fastimpl.layers._dropout cimport keep
 
 cdef extern from "fastimpl/_dots.h":
     float dot_f32 "gnn_dot_f32"(const float* x, const float* y, Py_ssize_t f) noexcept nogil
@@ -67,13 +67,14 @@ def dropout(
     const floating[::1] X, uint64_t least, uint64_t key, floating scale, floating[::1] Y
 ):
     """Y = scale X where the 53 bits of an element's draw are at least `least`, else 0."""
-    cdef Py_ssize_t first, c, count = X.shape[0]
+    cdef Py_ssize_t first, count = X.shape[0]
     cdef Watch watch = new_watch()
     for first in prange(0, count, NUMBERS, nogil=True, schedule="static"):
         if stopped(&watch):
             continue
-        for c in range(first, min(first + NUMBERS, count)):
-            Y[c] = or_zero(X[c] * scale, kept(key, <uint64_t>c, least))
+        keep[floating](
+            &X[first], key, <uint64_t>first, min(NUMBERS, count - first), least, scale, &Y[first]
+        )
     raise_if_stopped(&watch)
 
 
@@ -82,11 +83,12 @@ def dropout_rows(
     floating[:, ::1] Y
 ):
     """The same with a key, and counters from 0, for each row."""
-    cdef Py_ssize_t i, c
+    cdef Py_ssize_t i
     cdef Watch watch = new_watch()
+    if X.shape[1] == 0:
+        return
     for i in prange(X.shape[0], nogil=True, schedule="static"):
         if stopped_at(&watch, i):
             continue
-        for c in range(X.shape[1]):
-            Y[i, c] = or_zero(X[i, c] * scale, kept(keys[i], <uint64_t>c, least))
+        keep[floating](&X[i, 0], keys[i], 0, X.shape[1], least, scale, &Y[i, 0])
     raise_if_stopped(&watch)
