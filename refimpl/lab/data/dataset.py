@@ -14,7 +14,7 @@ from refimpl._foreign import column_of
 from refimpl._html.objects import dataset_html
 from refimpl._shown import short_repr
 from refimpl._torch import libraries
-from refimpl.graph import Graph, undirected
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import (
     Features,
     FilePath,

@@ -12,7 +12,7 @@ import numpy as np
 from refimpl import _check
 from refimpl._html.objects import model_html
 from refimpl._shown import short_repr
-from refimpl.graph import Graph, undirected
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import FilePath, Int, Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import real_matrix, scale
