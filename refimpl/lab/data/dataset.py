@@ -28,7 +28,8 @@ from refimpl.hints import (
     Table,
 )
 from refimpl.lab.data.preparation import check_finite, induced
-from refimpl.lab.data.sources import PARTS, FromElsewhere
+from refimpl.lab.data.sources import FromElsewhere
+from refimpl.lab.data.split import PARTS
 from refimpl.lab.data.writing import save_dataset
 from refimpl.lab.hints import Classes, Nodes, Scaling, Setting, as_default
 from refimpl.loader.features import check_scaling, gather_rows
