@@ -15,8 +15,8 @@ from refimpl.history.entries import Entries
 from refimpl.history.policy import MOST, layer_ids, rows_taken, staleness_bound
 from refimpl.history.ring import Ring
 from refimpl.history.validity import STALENESS, is_valid, oldest_stamp, take_out, vacate
-from refimpl.loader.features import BLOCK
 from refimpl.loader.files import still_whole
+from refimpl.loader.gathering import BLOCK
 
 MOST_LAYERS, MOST_FLOATS = 2**10, 2**48  # a map of all nodes for each layer; 2^48 fill any memory
 

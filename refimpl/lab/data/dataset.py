@@ -32,8 +32,8 @@ from refimpl.lab.data.sources import FromElsewhere
 from refimpl.lab.data.split import PARTS
 from refimpl.lab.data.writing import save_dataset
 from refimpl.lab.hints import Classes, Nodes, Scaling, Setting, as_default
-from refimpl.loader.features import check_scaling, gather_rows
 from refimpl.loader.files import AT_REST
+from refimpl.loader.gathering import check_scaling, gather_rows
 
 SETTINGS = ("transductive", "inductive")
 KEPT = (*AT_REST, np.dtype(np.float64))  # of features

@@ -22,7 +22,7 @@ from refimpl.lab.training.evaluation import Evaluation, rows_of
 from refimpl.lab.training.npz import reading_npz, write_npz
 from refimpl.lab.training.settings import bytes_from, settings_of
 from refimpl.lab.training.stack import Stack
-from refimpl.loader.features import ROWS, check_scaling
+from refimpl.loader.gathering import ROWS, check_scaling
 from refimpl.metrics import decide
 
 FORMAT = "minibatch-gnn-model/2"

@@ -80,7 +80,7 @@ def bears(mark, algorithm, number=None):
 
 
 def beginning(recipe, recording):
-    """Return the step that a page begins with: the first line of the papers, or the recipe's own."""
+    """Return the step that a page begins with: the papers' first line, or the recipe's own."""
     if recipe.begin is not None:
         return step_at(recipe, recording, recipe.begin)
     found = [runs_of(recording, id, None)[:1] for id in recipe.algorithms]
