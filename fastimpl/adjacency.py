@@ -6,10 +6,10 @@ from fastimpl import _adjacency
 from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.block import transpose_block
-from fastimpl.graph import transpose_perm as _transpose_perm
+from fastimpl.graph.transpose import transpose_perm as _transpose_perm
 from refimpl.adjacency import Adjacency, block_arguments, norm_arguments
 from refimpl.block import Block
-from refimpl.graph import Graph, undirected
+from refimpl.graph.csr import Graph, undirected
 
 
 @twin

@@ -10,7 +10,8 @@ import numpy as np
 from refimpl import _check
 from refimpl._shown import short_repr
 from refimpl.block import Block, entries_of_rows, transpose_block
-from refimpl.graph import Graph, transpose_perm, undirected
+from refimpl.graph import transpose_perm
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Absent, FloatDtype, Floats, Integers, Positions
 
 __all__ = ["Adjacency", "add_self_loops", "block_norm", "loop_norm", "row_norm", "sym_norm"]

@@ -9,7 +9,7 @@ from refimpl._products import are_alike, product_of_parts
 from refimpl._quiet import quiet
 from refimpl._threads import one_blas_thread
 from refimpl.block import Block
-from refimpl.graph import Graph, undirected
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import F, Floats, Integers, Matrix
 from refimpl.profiling import count, timed
 

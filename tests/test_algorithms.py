@@ -53,7 +53,7 @@ def test_reasons_for_another_order_name_a_function_with_marks():
 
 
 def test_a_line_out_of_order_and_a_reason_too_many_are_noticed(monkeypatch):
-    place = "refimpl.graph:transpose_perm"
+    place = "refimpl.graph.transpose:transpose_perm"
     paper_lines.check_order("jpdc21:6", place, [1, 2, 2, 5])
     with pytest.raises(ValueError, match=r"lines \[3\] stand behind"):
         paper_lines.check_order("jpdc21:6", place, [1, 4, 3, 5])
@@ -297,7 +297,7 @@ def test_errata_of_algorithms():
 def test_a_lost_mark_is_noticed(monkeypatch):
     """The checks above can fail: take one mark away, or add one too many."""
     source_of = paper_lines.source_of
-    path, row, source = source_of("refimpl.graph:transpose_perm")
+    path, row, source = source_of("refimpl.graph.transpose:transpose_perm")
     numbers = [n for mark in paper_lines.marks(source) for n in mark.lines]
     assert numbers == [1, 2, 3, 4, 5, 6, 7, 8, 11]
     seven = "# 7 E-A3: the permutation, not values"

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from docs_ext import DOCS, paper_lines
+from docs_ext import DOCS, paper_lines, paper_statements
 
-PRINTED, STATEMENTS = paper_lines.load_statements()
+PRINTED, STATEMENTS = paper_statements.load_statements()
 NUMBERS = {  # in the papers
     "ipdps19": {"equation": 4, "theorem": 2},
     "jpdc21": {"equation": 14, "theorem": 2},
@@ -41,18 +41,18 @@ def test_each_has_functions_that_name_it_or_a_reason(key):
     assert len(places) == len(set(places))
     for place in places:
         found = paper_lines.find(place)
-        assert key in paper_lines.statements_named(found.__doc__), place
+        assert key in paper_statements.statements_named(found.__doc__), place
 
 
 def test_whatever_names_one_is_listed():
     """And there is no number that the papers do not have."""
-    for place, docstring in paper_lines.docstrings():
-        for key in paper_lines.statements_named(docstring):
+    for place, docstring in paper_statements.docstrings():
+        for key in paper_statements.statements_named(docstring):
             assert place in places_of(STATEMENTS[key]), (place, key)
 
 
 def test_names_in_docstrings():
-    named = paper_lines.statements_named
+    named = paper_statements.statements_named
     assert named("JPDC'21 Equations 4 and 6, as IPDPS'19\n    Equation 1.") == {
         ("jpdc21", "equation", 4),
         ("jpdc21", "equation", 6),

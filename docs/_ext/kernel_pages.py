@@ -4,12 +4,15 @@ kernel-about     where it comes from, its vectors, the links to what explains it
 kernel-code      its pseudo-code, which is run against the vectors; other names may follow
 kernel-errors    what is refused, and with which error, by its checks; the cases of each row
 kernel-flags     the flags of its vectors in words
+
+The last two are folded, and code that is long.
 """
 
 import re
 
 from api_reference import path_of
 from docutils import nodes
+from folding import folded
 from kernel_code import (
     CODE,
     PAGES,
@@ -27,6 +30,7 @@ from teaching import pages_of_algorithms, row_of
 from refimpl.lab.apps.conformance.report import NAMES
 
 MOST_CASES = 5
+MOST_LINES = 12  # of code that is not folded
 
 
 class KernelDirective(SphinxDirective):
@@ -65,7 +69,10 @@ class About(KernelDirective):
             parts.append("with states")
         if file["writes"]:
             parts.append("writes into " + ", ".join(f"`{name}`" for name in file["writes"]))
-        return self.parse_text_to_nodes(f"*{' · '.join(parts[:1])}* · {' · '.join(parts[1:])}\n")
+        text = f"*{' · '.join(parts[:1])}* · {' · '.join(parts[1:])}\n"
+        (line,) = self.parse_text_to_nodes(text)
+        line["classes"].append("kernel-about")
+        return [line]
 
 
 def learned(source):
@@ -93,11 +100,14 @@ class Code(KernelDirective):
         self.set_source_info(block)
         used = dict.fromkeys(other for name in names for other in uses_of(name))
         links = [link_to_code(other) for other in used if other not in names]
-        if not links:
-            return [block]
-        (line,) = self.parse_text_to_nodes(f"Uses {', '.join(links)}.\n")
-        line["classes"].append("kernel-uses")
-        return [block, line]
+        parts = [block]
+        if links:
+            (line,) = self.parse_text_to_nodes(f"Uses {', '.join(links)}.\n")
+            line["classes"].append("kernel-uses")
+            parts.append(line)
+        lines = code.count("\n") + 1
+        summary = f"{', '.join(names)}: {lines} lines of pseudo-code"
+        return parts if lines <= MOST_LINES else [folded(summary, *parts)]
 
 
 def link_to_code(name):
@@ -121,7 +131,7 @@ class Errors(KernelDirective):
         lines = [row_of(("error", "when", "cases")), row_of(("---",) * 3)]
         for (kind, words), cases in cases_by_row(self.kernel).items():
             lines.append(row_of((kind, words.replace("|", "\\|"), some(cases))))
-        return table_of(self, lines)
+        return [folded(f"What is refused: {counted(lines, 'row')}", *table_of(self, lines))]
 
 
 class Flags(KernelDirective):
@@ -134,10 +144,7 @@ class Flags(KernelDirective):
         for flag, meaning in file["flags"].items():
             cases = [case["id"] for case in file["cases"] if flag in case["flags"]]
             lines.append(row_of((f"`{flag}`", meaning.replace("|", "\\|"), some(cases))))
-        head = (
-            f"<details class='kernel-flags'><summary>{len(lines) - 2} flags of its cases</summary>"
-        )
-        return [raw(head), *table_of(self, lines), raw("</details>")]
+        return [folded(f"{counted(lines, 'flag')} of its cases", *table_of(self, lines))]
 
 
 class Index(SphinxDirective):
@@ -156,8 +163,10 @@ class Index(SphinxDirective):
         return table_of(self, lines)
 
 
-def raw(html):
-    return nodes.raw("", html, format="html")
+def counted(lines, word):
+    """Return how many rows a table of these lines has, behind its head, in words."""
+    count = len(lines) - 2
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def table_of(directive, lines):

@@ -28,9 +28,9 @@ from paper_lines import (
     TITLES,
     errata_of,
     load_algorithms,
-    load_statements,
     source_of,
 )
+from paper_statements import load_statements
 from source_pages import link_to, numbered_code
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole

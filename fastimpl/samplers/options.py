@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from fastimpl.samplers.alias import alias_build
-from refimpl.graph import undirected
+from refimpl.graph.csr import undirected
 from refimpl.samplers.bucket import class_count, heaviest_weight
 from refimpl.samplers.edge import edge_options, edge_weights
 from refimpl.samplers.forest_fire import fire_options

@@ -4,7 +4,7 @@ import numpy as np
 
 from fastimpl._lending import lent, once
 from fastimpl._twin import twin
-from fastimpl.graph import as_subgraph, diagonal, induced_subgraph
+from fastimpl.graph.subgraph import as_subgraph, diagonal, induced_subgraph
 from fastimpl.samplers import _sampling
 from fastimpl.samplers._sampling import Workspace
 from fastimpl.samplers.options import kernel_options

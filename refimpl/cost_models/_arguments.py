@@ -11,7 +11,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl._quiet import quiet
-from refimpl.graph import undirected
+from refimpl.graph.csr import undirected
 
 P = ParamSpec("P")
 R = TypeVar("R")

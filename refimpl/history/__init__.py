@@ -1,6 +1,6 @@
 """Historical embeddings: the cache, its policies, what they prune, and how features are loaded."""
 
-from refimpl.history.cache import BidirectionalCache, StaticSplitCache
+from refimpl.history.cache import BidirectionalCache
 from refimpl.history.compaction import LiveRows, live_layers, prune_layers
 from refimpl.history.entries import Entries, cache_admit, cache_fetch, cache_lookup, cache_read
 from refimpl.history.hotness import (
@@ -20,6 +20,7 @@ from refimpl.history.policy import (
     select_stable,
 )
 from refimpl.history.pruning import PruneResult, io_saving, prune_mfg
+from refimpl.history.static_cache import StaticSplitCache
 
 __all__ = [
     "BidirectionalCache",

@@ -9,14 +9,14 @@ import numpy as np
 
 from refimpl import _check
 from refimpl._shown import showing
-from refimpl.hints import F, Features, Float, FloatDtype, Ids, Int, Integers, Mask, Matrix, Reals
+from refimpl.hints import F, Features, FloatDtype, Ids, Int, Integers, Mask, Matrix, Reals
 from refimpl.history.cache_state import all_arrays, state_of, take_over
 from refimpl.history.entries import Entries
 from refimpl.history.policy import MOST, layer_ids, rows_taken, staleness_bound
 from refimpl.history.ring import Ring
 from refimpl.history.validity import STALENESS, is_valid, oldest_stamp, take_out, vacate
-from refimpl.loader.features import BLOCK
 from refimpl.loader.files import still_whole
+from refimpl.loader.gathering import BLOCK
 
 MOST_LAYERS, MOST_FLOATS = 2**10, 2**48  # a map of all nodes for each layer; 2^48 fill any memory
 
@@ -347,58 +347,3 @@ class BidirectionalCache:
             If it is not that: nothing was taken over then.
         """
         take_over(self, state)
-
-
-class StaticSplitCache(BidirectionalCache):
-    """Embeddings and features in parts of a buffer whose sizes are fixed.
-
-    What FreshGNN's Figure 14 is taken to mean by a cache without the bidirectional layout; the
-    interface is that of `BidirectionalCache`.
-
-    Parameters
-    ----------
-    n, d, h, layers, floats, t_stale, dtype, header, overflow, staleness, start_iter
-        As in `BidirectionalCache`.
-    split : float in [0, 1]
-        Fraction of the buffer that is for embeddings.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-    """
-
-    def __init__(
-        self,
-        n: Int,
-        d: Int,
-        h: Int,
-        layers: Int,
-        floats: Int,
-        *,
-        t_stale: Int | None,
-        split: Float = 0.5,
-        dtype: FloatDtype = "float32",
-        header: Literal["continue", "cycle"] = "continue",
-        overflow: Literal["wrap", "drop"] = "wrap",
-        staleness: Literal["stamp", "header_only"] = "stamp",
-        start_iter: Int = 0,
-    ) -> None:
-        self.split = _check.real("split", split, 0, high=1)
-        super().__init__(
-            n,
-            d,
-            h,
-            layers,
-            floats,
-            t_stale=t_stale,
-            dtype=dtype,
-            header=header,
-            overflow=overflow,
-            staleness=staleness,
-            start_iter=start_iter,
-        )
-
-    def _shares(self, floats):
-        for_embeddings = int(self.split * floats)
-        return for_embeddings, floats - for_embeddings

@@ -8,12 +8,12 @@ from refimpl.loader.features import (
     Trace,
     fetch_one_sided,
     fetch_two_sided,
-    gather_rows,
     one_sided_seconds,
     plan_fetch,
     two_sided_seconds,
 )
 from refimpl.loader.files import BytesRead, io_counters, open_features, write_features
+from refimpl.loader.gathering import gather_rows
 from refimpl.loader.mpi import MPIComm
 from refimpl.loader.rounds import Topology, Transfer, pairwise_exchange, plan_rounds, round_bound
 from refimpl.loader.simulation import Simulation, simulate

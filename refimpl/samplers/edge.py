@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import Graph, undirected
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Floats, Ids, Int
 from refimpl.samplers.alias import alias_build, outcome
 from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from refimpl import _check
-from refimpl.graph import Graph, undirected
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Float, Int
 from refimpl.samplers.nodes import NodeSample, node_sample
 from refimpl.streams import Stream

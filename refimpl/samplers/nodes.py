@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import Counters, undirected
+from refimpl.graph import Counters
+from refimpl.graph.csr import undirected
 from refimpl.hints import Ids
 
 

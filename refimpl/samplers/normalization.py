@@ -10,7 +10,8 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.adjacency import Adjacency
-from refimpl.graph import Graph, Subgraph, undirected
+from refimpl.graph import Subgraph
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Float, FloatDtype, Floats, Int, Integers, Positions, Rng, bound
 from refimpl.samplers.sampling import Sampler
 from refimpl.streams import SAINT, as_seed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from refimpl import _check
-from refimpl.graph import Graph, undirected
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int
 from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, root_count
 from refimpl.streams import Stream

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from refimpl import _check, streams
-from refimpl.graph import Graph, Subgraph, induced_subgraph, undirected
+from refimpl.graph import Subgraph, induced_subgraph
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int, Rng
 from refimpl.samplers.bucket import bucket
 from refimpl.samplers.clip import clip_nodes

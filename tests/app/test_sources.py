@@ -8,8 +8,9 @@ import pytest
 
 from refimpl import Dataset
 from refimpl.lab.apps.cli import main
+from refimpl.lab.data.classes import numbered
 from refimpl.lab.data.loading import load_dataset
-from refimpl.lab.data.sources import drawn_parts, numbered
+from refimpl.lab.data.split import drawn_parts
 
 pytestmark = pytest.mark.runs
 

@@ -263,7 +263,10 @@ def test_lines_are_shown_without_docstring_and_marks():
         ("    return s", (("jpdc21:3", "5"),), ()),
     ]
     (method,) = functions_of(places("Box.half"))
+    assert method.summary == ""
     assert [line.text for line in method.lines] == [
         "def half(self):",
         "    return self.value // 2",
     ]
+    (made,) = functions_of(places("Box.__init__"))
+    assert made.summary == ""  # not what `object` says of its own

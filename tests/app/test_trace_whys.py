@@ -101,13 +101,13 @@ def test_no_step_that_is_shown_tells_nothing(name):
         ("dashboard", "d = graph.weight_sum"),
         ("transpose", "indptr, indices ="),
         ("partition", "Q = max(1, min("),
-        ("pool", "self.order = chain_order"),
+        ("pool", "self.waiting: deque"),
         ("cache", "mfg = checked_mfg"),
         ("pruning", "mfg = checked_mfg"),
-        ("iteration", "for _, mfg in graphs"),
+        ("iteration", "roots = gnn.samplers.epoch_batches"),
     ],
 )
-def test_a_page_begins_at_the_papers_first_line_that_runs(name, begin):
+def test_a_page_begins_at_the_papers_first_line_that_runs_or_where_the_recipe_says(name, begin):
     recording = recorded(name)
     first = shown(RECIPES[name], recording)[0]
     assert text_of(recording, recording.steps[first]).startswith(begin)

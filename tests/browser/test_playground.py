@@ -405,6 +405,33 @@ def test_drawing_can_be_stopped_and_the_page_stays_awake(visit):
     page.is_quiet()
 
 
+def test_where_a_node_is_drawn_changes_no_count(visit):
+    """Moved from the keyboard or with the pointer; another edge makes another law."""
+    page = visit("playground.html")
+    tab = page.tab
+    drawn(page)
+    before = tab.evaluate("playground.state.graph.at")
+    counts, law = tab.evaluate(TALLY), tab.evaluate(LAW)
+    tab.locator("[data-node='0']").focus()
+    tab.keyboard.press("Shift+ArrowUp")
+    tab.get_by_role("radio", name="Move", exact=True).check(force=True)
+    box = tab.locator("[data-node='5']").bounding_box()
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] - 40, box["y"] - 60, steps=3)
+    tab.mouse.up()
+    after = tab.evaluate("playground.state.graph.at")
+    assert [v for v in range(6) if after[v] != before[v]] == [0, 5]
+    assert tab.evaluate(TALLY) == counts and tab.evaluate(LAW) == law
+    assert "10,000 samples" in tab.locator(".pg-histogram ~ p").first.inner_text()
+    assert "drawn=10000" in tab.evaluate("playground.link.value")
+    tab.locator("[data-node='5']").focus()
+    for key in ("Enter", "ArrowLeft", "Enter"):
+        tab.keyboard.press(key)
+    assert tab.evaluate("playground.tally") is None and tab.evaluate(LAW) != law
+    page.is_quiet()
+
+
 def test_a_law_that_is_too_long_is_not_worked_out(visit):
     edges = [(u, v) for u in range(30) for v in range(u)]
     page = visit(f"playground.html#{address('frontier', 30, edges, {'m': 8, 'n': 40})}")

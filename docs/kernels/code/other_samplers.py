@@ -13,16 +13,9 @@ from forms import (
     node_count,
     node_sample,
 )
-from frontier_samplers import (
-    bucket,
-    check_bucket,
-    check_dashboard,
-    check_frontier,
-    check_pin_tile,
-    dashboard,
-    frontier,
-    pin_tile,
-)
+from frontier_samplers import bucket, check_bucket, check_frontier, frontier
+from frontier_samplers_dashboard import check_dashboard, dashboard
+from frontier_samplers_pin_tile import check_pin_tile, pin_tile
 from streams import below, key, uniform
 from structure import induced_subgraph
 

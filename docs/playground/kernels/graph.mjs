@@ -1,4 +1,4 @@
-// Graphs in CSR form, subgraphs, and the permutation that transposes. See refimpl/graph.py.
+// Graphs in CSR form, subgraphs, and the permutation that transposes. See refimpl/graph.
 
 import { ValueError, node_set, wrong_kind } from "./check.mjs";
 import { NO_COUNTERS } from "./counters.mjs";

@@ -9,9 +9,10 @@ const HELP =
   "Shift and an arrow moves one, Enter on two nodes in turn joins or parts them, N adds a node, Delete removes one.";
 
 export class Canvas {
-  // `edit` is called with a new graph, and `tell` with what was done.
-  constructor(edit, tell) {
-    Object.assign(this, { edit, tell, tool: "draw", focus: 0, from: null, drag: null });
+  // `edit` is called with a new graph, `move` with the same one at other places, and `tell` with what
+  // was done.
+  constructor(edit, move, tell) {
+    Object.assign(this, { edit, move, tell, tool: "draw", focus: 0, from: null, drag: null });
     this.svg = s("svg", {
       class: "pg-canvas",
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
@@ -225,7 +226,7 @@ export class Canvas {
     this.abandon();
     if (!drag) return;
     if (this.tool === "move") {
-      if (drag.moved) this.edit({ ...this.graph, at: this.at });
+      if (drag.moved) this.move({ ...this.graph, at: this.at });
     } else if (this.tool === "erase") {
       if (drag.node !== null) this.remove_node(drag.node);
       else if (drag.edge) this.toggle_edge(...drag.edge.split("-").map(Number));
@@ -306,7 +307,7 @@ export class Canvas {
         Math.min(Math.max(x + 25 * dx, 0), WIDTH),
         Math.min(Math.max(y + 25 * dy, 0), HEIGHT),
       ];
-      this.edit({
+      this.move({
         ...this.graph,
         at: this.graph.at.map((old, v) => (v === this.focus ? place : old)),
       });

@@ -28,6 +28,7 @@ class Playground {
     );
     this.canvas = new Canvas(
       (graph) => this.change({ graph }),
+      (graph) => this.change({ graph }, false),
       (text) => this.tell(text),
     );
     this.notice = h("p", { class: "pg-notice", role: "status" });

@@ -24,7 +24,7 @@ from refimpl.lab.data.writing import (
     write_small,
     writer,
 )
-from refimpl.loader.features import check_scaling
+from refimpl.loader.gathering import check_scaling
 from refimpl.typed import TypedGraph
 
 

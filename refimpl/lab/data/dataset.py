@@ -14,7 +14,7 @@ from refimpl._foreign import column_of
 from refimpl._html.objects import dataset_html
 from refimpl._shown import short_repr
 from refimpl._torch import libraries
-from refimpl.graph import Graph, undirected
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import (
     Features,
     FilePath,
@@ -28,11 +28,12 @@ from refimpl.hints import (
     Table,
 )
 from refimpl.lab.data.preparation import check_finite, induced
-from refimpl.lab.data.sources import PARTS, FromElsewhere
+from refimpl.lab.data.sources import FromElsewhere
+from refimpl.lab.data.split import PARTS
 from refimpl.lab.data.writing import save_dataset
 from refimpl.lab.hints import Classes, Nodes, Scaling, Setting, as_default
-from refimpl.loader.features import check_scaling, gather_rows
 from refimpl.loader.files import AT_REST
+from refimpl.loader.gathering import check_scaling, gather_rows
 
 SETTINGS = ("transductive", "inductive")
 KEPT = (*AT_REST, np.dtype(np.float64))  # of features

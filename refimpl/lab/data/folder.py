@@ -33,9 +33,10 @@ from refimpl.lab.data.dataset import (
     checked_parts,
 )
 from refimpl.lab.data.preparation import chosen_scaling
+from refimpl.lab.data.split import PARTS
 from refimpl.lab.data.verifying import verify_folder
-from refimpl.lab.data.writing import ARRAYS, FORMAT, META, PARTS, VERSION
-from refimpl.loader.features import check_scaling
+from refimpl.lab.data.writing import ARRAYS, FORMAT, META, VERSION
+from refimpl.loader.gathering import check_scaling
 from refimpl.typed import MOST_TYPES, TypedGraph
 
 NEEDED = ("indptr", "indices", "features", "labels", *PARTS)

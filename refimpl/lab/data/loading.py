@@ -24,7 +24,7 @@ from refimpl.lab.data.planetoid import VALIDATION, load_planetoid, planetoid_nam
 from refimpl.lab.data.preparation import scaling_of
 from refimpl.lab.data.typed import FILES, load_typed, typed_communities
 from refimpl.lab.hints import Setting, SomeScaling
-from refimpl.loader.features import check_scaling
+from refimpl.loader.gathering import check_scaling
 from refimpl.streams import DATA, as_seed, key, pick_without_replacement
 
 BUILT_IN: dict[str, Callable[..., Dataset]] = {

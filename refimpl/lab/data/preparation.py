@@ -6,7 +6,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.graph import as_graph
-from refimpl.loader.features import BLOCK, ROWS, check_scaling, over_row_sums
+from refimpl.loader.gathering import BLOCK, ROWS, check_scaling, over_row_sums
 from refimpl.typed import TypedGraph
 
 HALF_EXPONENT = np.uint16(0x7C00)  # all bits of it are set in infinity and NaN

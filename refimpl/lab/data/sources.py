@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -11,22 +9,20 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from refimpl._foreign import as_array, as_names, ends_of, numbers_of
-from refimpl._reading import reading
 from refimpl.graph import Graph, from_edges, graph_and_names
 from refimpl.hints import FilePath, FloatDtype, Rng
+from refimpl.lab.data.classes import numbered
 from refimpl.lab.data.ogb import ogb_dataset
 from refimpl.lab.data.preparation import chosen_scaling
+from refimpl.lab.data.split import PARTS, drawn_parts, parts_masked, parts_named
+from refimpl.lab.data.tables import numbers_of_column, read_table
 from refimpl.lab.hints import Nodes, Setting, SomeScaling
-from refimpl.streams import DATA, as_seed, key, pick_without_replacement
+from refimpl.streams import as_seed
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from refimpl.lab.data.dataset import Dataset
-
-PARTS = ("train", "val", "test")
-SHARES = (60, 20, 20)  # % of the nodes with a class, for each part, where nobody says otherwise
-SHUFFLED = 33  # what the draws are for
 
 
 class ArrayOptions(TypedDict, total=False):
@@ -373,76 +369,3 @@ def with_nodes(graph, n):
         return graph
     indptr = np.pad(graph.indptr, (0, n - graph.n), mode="edge")
     return Graph(indptr, graph.indices)
-
-
-def numbered(labels):
-    """Return classes as integers, -1 where unknown, and their names (None: they are numbers)."""
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim == 2:
-        return labels.astype(np.int8) if np.isin(labels, (0, 1)).all() else labels, None
-    if labels.dtype.kind in "iub":
-        return labels, None
-    if labels.dtype.kind == "f":
-        whole = np.nan_to_num(labels, nan=-1)
-        if np.any(whole != np.floor(whole)):
-            raise ValueError("labels must be whole numbers or words")
-        return whole.astype(np.int64), None
-    unknown = np.array([c is None or c != c or c in ("", -1) for c in labels.tolist()], bool)
-    words = labels[~unknown].astype(str)
-    names, numbers = np.unique(words, return_inverse=True)
-    codes = np.full(len(labels), -1)
-    codes[~unknown] = numbers
-    return codes, tuple(names.tolist())
-
-
-def drawn_parts(nodes, seed):
-    """Return parts of the nodes, drawn: 60%, 20% and 20%."""
-    order = nodes[pick_without_replacement(key(seed, DATA, SHUFFLED), 0, len(nodes), len(nodes))]
-    cuts = np.cumsum(SHARES)[:2] * len(nodes) // 100
-    return [np.sort(part) for part in np.split(order, cuts)]
-
-
-def parts_masked(masks, options):
-    """Return parts from their masks, by name, None for one that is not there; `options` win."""
-    if masks["train"] is None or any(part in options for part in PARTS):
-        return {}
-    return {part: as_array(mask) for part, mask in masks.items() if mask is not None}
-
-
-def parts_named(found, options):
-    """Return parts, by name, from that of each node, or anything else for none; `options` win."""
-    names = np.array([name if name in PARTS else None for name in found], dtype=object)
-    if all(name is None for name in names) or any(part in options for part in PARTS):
-        return {}
-    return {part: names == part for part in PARTS}
-
-
-def read_table(path):
-    """Return the titles and the lines of a file of comma-separated values."""
-    titles, *rows = table_lines(path)
-    return titles, rows
-
-
-def table_lines(path):
-    """Yield the titles and then the lines of a file of comma-separated values, all as long."""
-    with reading(path, "comma-separated values") as file:
-        lines = csv.reader(io.TextIOWrapper(file, "utf-8-sig", newline=""))
-        titles = next(lines, None)
-        if titles is None:
-            raise ValueError("it is empty")
-        if len(set(titles)) < len(titles):
-            raise ValueError("its titles must be distinct")
-        yield titles
-        for number, row in enumerate(lines, start=2):
-            if len(row) != len(titles):
-                raise ValueError(f"line {number} must have {len(titles)} values, got {len(row)}")
-            yield row
-
-
-def numbers_of_column(path, title, values):
-    """Return a column of a table of nodes as numbers."""
-    try:
-        return np.array(values, np.float64)
-    except ValueError:
-        raise ValueError(f"{path}: the column {title!r} must hold numbers") from None

@@ -9,15 +9,11 @@ import numpy as np
 
 from refimpl._foreign import as_names, numbers_in
 from refimpl._reading import check_nodes, streaming_npz
+from refimpl.lab.data.classes import numbered
 from refimpl.lab.data.graphsaint import PARTS, read_features, read_labels, read_roles
 from refimpl.lab.data.ogb import OgbFolder, classes_of
-from refimpl.lab.data.sources import (
-    drawn_parts,
-    numbered,
-    numbers_of_column,
-    parts_named,
-    table_lines,
-)
+from refimpl.lab.data.split import drawn_parts, parts_named
+from refimpl.lab.data.tables import numbers_of_column, table_lines
 from refimpl.lab.data.typed import FILES
 
 AT_ONCE, LINES = 2**20, 2**12  # entries, and lines of a table

@@ -12,11 +12,11 @@ from refimpl import _check
 from refimpl._files import about, sync_folder
 from refimpl.lab.data.arrays import ArrayFile
 from refimpl.lab.data.rows import write_induced
+from refimpl.lab.data.split import PARTS
 from refimpl.typed import TypedGraph
 
 META = "meta.json"
 FORMAT, VERSION = "minibatch-gnn data set", 1
-PARTS = ("train", "val", "test")
 CHUNK = 2**24  # bytes written at a time, about
 # Every array that there may be: its dtype (None: as it comes) and its number of axes (None: any).
 ARRAYS = {

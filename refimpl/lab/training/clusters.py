@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 from refimpl import _check
-from refimpl.graph import Graph, undirected
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Ids, Int
 from refimpl.lab.training.shuffle import Shuffle
 from refimpl.streams import pick_without_replacement

@@ -7,7 +7,7 @@ import numpy as np
 
 from refimpl._products import rows_alike
 from refimpl._threads import one_blas_thread
-from refimpl.graph import undirected
+from refimpl.graph.csr import undirected
 from refimpl.lab.distributed.rows import SharedRows
 from refimpl.lab.training.activations import InMemory, Loaded, Scratch
 from refimpl.lab.training.complete import Needed, cuts

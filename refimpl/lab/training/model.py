@@ -12,7 +12,7 @@ import numpy as np
 from refimpl import _check
 from refimpl._html.objects import model_html
 from refimpl._shown import short_repr
-from refimpl.graph import Graph, undirected
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import FilePath, Int, Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import real_matrix, scale
@@ -22,7 +22,7 @@ from refimpl.lab.training.evaluation import Evaluation, rows_of
 from refimpl.lab.training.npz import reading_npz, write_npz
 from refimpl.lab.training.settings import bytes_from, settings_of
 from refimpl.lab.training.stack import Stack
-from refimpl.loader.features import ROWS, check_scaling
+from refimpl.loader.gathering import ROWS, check_scaling
 from refimpl.metrics import decide
 
 FORMAT = "minibatch-gnn-model/2"

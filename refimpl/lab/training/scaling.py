@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from refimpl import _check
-from refimpl.graph import Graph, undirected
+from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.sampling import Sampler, parameters_of, sampler_kernel

@@ -127,7 +127,7 @@ def _function(module, name, function, algorithm):
         Line(number, row.rstrip(), *_marks(marks.get(number), algorithm))
         for number, row in zip(shown, textwrap.dedent("\n".join(rows)).split("\n"), strict=True)
     )
-    summary = (inspect.getdoc(function) or "").split("\n")[0].replace("`", "")
+    summary = inspect.cleandoc(function.__doc__ or "").split("\n")[0].replace("`", "")
     about = name, module.__name__, algorithm, summary, lines
     return Function(*about, _statements(node), _bodies(node), code)
 

@@ -122,7 +122,7 @@ function drawPanels() {
 // --------------------------------------------------------------------------------- the steps
 
 // A step tells something if a picture changes or the line has a reason. Without "every line" the
-// others are stepped over, and all that come before the paper's first line; an address still opens one.
+// others are stepped over, and all that come before the beginning; an address still opens one.
 const all = [...steps.keys()];
 const telling = all.filter((index) => index >= trace.begin && steps[index].telling);
 const embedded = window.parent !== window;

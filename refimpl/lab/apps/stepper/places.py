@@ -80,7 +80,9 @@ def bears(mark, algorithm, number=None):
 
 
 def beginning(recipe, recording):
-    """Return the step that a page opens with: the first line of the recipe's papers that runs."""
+    """Return the step that a page begins with: the papers' first line, or the recipe's own."""
+    if recipe.begin is not None:
+        return step_at(recipe, recording, recipe.begin)
     found = [runs_of(recording, id, None)[:1] for id in recipe.algorithms]
     return min((run[0] for runs in found for run in runs), default=0)
 
@@ -88,7 +90,7 @@ def beginning(recipe, recording):
 def shown(recipe, recording):
     """Return the numbers of the steps that a page shows unless it is asked for every line.
 
-    They tell something, and none is before the papers' first line.
+    They tell something, and none is before the page's beginning.
     """
     steps = range(beginning(recipe, recording), len(recording.steps))
     return [step for step in steps if recording.tells(step)]

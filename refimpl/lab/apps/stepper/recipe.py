@@ -66,6 +66,9 @@ class Recipe(NamedTuple):
         did, from the function's variables, which are its parameters; see `whys.Whys`.
     callers : dict of str to str
         The name of a function -> whose calls of it are followed; all, where it is not named.
+    begin : str or None
+        The place (see `places.step_at`) that a page begins with, where the first line of the
+        papers that runs is the end of something else. What runs before is seen with every line.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Recipe(NamedTuple):
     seed: int | None = 0
     why: Table = {}
     callers: dict[str, str] = {}
+    begin: str | None = None
 
     def record(self, seed: int | None = None) -> Recording:
         """Run the reference and return the `Recording`; `seed` None takes the recipe's own."""

@@ -45,7 +45,7 @@ def made(nodes, indptr, indices, edge_ids):
 # ---- what follows is the course's ----
 
 PAGE = "learn/frontier"
-REFERENCE = "refimpl.graph:induced_subgraph"
+REFERENCE = "refimpl.graph.subgraph:induced_subgraph"
 BESIDE = "The reference is the same loop; it also refuses nodes that do not ascend."
 GIVEN = ("made",)
 HINTS = (

@@ -51,7 +51,7 @@ def transpose_perm(graph):
 # ---- what follows is the course's ----
 
 PAGE = "learn/transpose"
-REFERENCE = "refimpl.graph:transpose_perm"
+REFERENCE = "refimpl.graph.transpose:transpose_perm"
 BESIDE = "The reference is the same loop, each line marked with the paper's."
 REFUSES = True
 STEPPER = ("transpose", "7", "7")

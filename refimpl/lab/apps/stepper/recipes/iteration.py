@@ -135,6 +135,7 @@ ITERATION = Recipe(
         "cache_admit": "update_with",
         "Trainer.update": "one_iteration",
     },
+    begin="3",  # the generator of minibatches goes on behind the end of the epoch before
 )
 
 RECIPES = (ITERATION,)

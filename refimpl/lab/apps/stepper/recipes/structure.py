@@ -90,7 +90,7 @@ TRANSPOSE = Recipe(
     algorithms=("jpdc21:6",),
     functions={
         "refimpl.lab.apps.stepper.recipes.structure:transpose_and_back": None,
-        "refimpl.graph:transpose_perm": "jpdc21:6",
+        "refimpl.graph.transpose:transpose_perm": "jpdc21:6",
     },
     call=transpose_and_back,
     view=view_transpose,

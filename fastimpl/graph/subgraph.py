@@ -1,4 +1,4 @@
-"""refimpl/graph.py on kernels."""
+"""refimpl/graph/subgraph.py on kernels."""
 
 from functools import partial
 
@@ -7,36 +7,12 @@ import numpy as np
 from fastimpl import _graph
 from fastimpl._graph import NodeSet
 from fastimpl._lending import lent, once
-from fastimpl._symmetry import is_symmetric
 from fastimpl._twin import twin
 from refimpl import _check
-from refimpl import graph as reference
-from refimpl.graph import Counters, Graph, Subgraph, undirected
+from refimpl.graph import Counters, Graph, Subgraph
+from refimpl.graph.csr import undirected
 
 NO_COUNTERS = Counters()
-
-
-@twin
-def as_graph(source, *, n=None, symmetrize=False, self_loops=True, dense=False):
-    graph, _ = graph_and_names(
-        source, n=n, symmetrize=symmetrize, self_loops=self_loops, dense=dense
-    )
-    return graph
-
-
-@twin
-def graph_and_names(source, *, n=None, symmetrize=False, self_loops=True, dense=False):
-    graph, names = reference.graph_and_names(
-        source, n=n, symmetrize=symmetrize, self_loops=self_loops, dense=dense
-    )
-    return _with_symmetry(graph), names
-
-
-@twin
-def from_edges(u, v, n=None, *, symmetrize=False, self_loops=True):
-    return _with_symmetry(
-        reference.from_edges(u, v, n, symmetrize=symmetrize, self_loops=self_loops)
-    )
 
 
 @twin
@@ -48,14 +24,6 @@ def induced_subgraph(graph, nodes):
             members, graph.indptr, graph.indices, once(diagonal, graph), nodes
         )
     return as_subgraph(graph, arrays)
-
-
-@twin
-def transpose_perm(graph):
-    undirected(graph)
-    perm = np.empty(graph.e, _check.position_dtype(graph.e))
-    _graph.transpose_perm(graph.indptr, graph.indices, np.empty(graph.n, perm.dtype), perm)
-    return perm
 
 
 def as_subgraph(graph, arrays, counters=NO_COUNTERS):
@@ -80,10 +48,3 @@ def diagonal(graph):
     out = np.empty(graph.n, np.int32)
     _graph.diagonal(graph.indptr, graph.indices, out)
     return out
-
-
-def _with_symmetry(graph):
-    """Return `graph`, which knows now whether it is symmetric."""
-    if "symmetric" not in graph.__dict__:
-        graph.__dict__["symmetric"] = is_symmetric(graph.indptr, graph.indices)
-    return graph

@@ -1,0 +1,1 @@
+"""refimpl/graph on kernels."""

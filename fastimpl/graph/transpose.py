@@ -1,0 +1,16 @@
+"""refimpl/graph/transpose.py on a kernel."""
+
+import numpy as np
+
+from fastimpl import _graph
+from fastimpl._twin import twin
+from refimpl import _check
+from refimpl.graph.csr import undirected
+
+
+@twin
+def transpose_perm(graph):
+    undirected(graph)
+    perm = np.empty(graph.e, _check.position_dtype(graph.e))
+    _graph.transpose_perm(graph.indptr, graph.indices, np.empty(graph.n, perm.dtype), perm)
+    return perm

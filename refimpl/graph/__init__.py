@@ -1,0 +1,18 @@
+"""Graphs as compressed rows (CSR), node-induced subgraphs, and the transpose by permutation."""
+
+from refimpl._counters import Counters
+from refimpl.graph.building import as_graph, from_edges, graph_and_names
+from refimpl.graph.csr import Graph
+from refimpl.graph.subgraph import Subgraph, induced_subgraph
+from refimpl.graph.transpose import transpose_perm
+
+__all__ = [
+    "Counters",
+    "Graph",
+    "Subgraph",
+    "as_graph",
+    "from_edges",
+    "graph_and_names",
+    "induced_subgraph",
+    "transpose_perm",
+]
