@@ -1,9 +1,7 @@
 """FreshGNN on the command line: options, counts, features in a file, comparison."""
 
-import argparse
 import csv
 import json
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,11 +11,9 @@ from tiny_data import FEATURES, arrays_of, same_run, tiny_dataset, write_graphsa
 import fastimpl
 import refimpl
 from refimpl.lab.apps import preparing
-from refimpl.lab.apps.cli import build_parser, main
+from refimpl.lab.apps.cli import main
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.counts import LoadCounts
-from refimpl.lab.training.methods.fresh import parsed_age
-from refimpl.lab.training.settings import parsed_size
 from refimpl.lab.training.state import EpochRecord
 
 pytestmark = pytest.mark.runs
@@ -435,59 +431,6 @@ def test_bad_options_are_one_line_and_status_2(run, tmp_path, options, message):
     assert len(stderr.splitlines()) == 1
     assert message in stderr
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("0", 0),
-        ("65536", 65536),
-        ("12B", 12),
-        ("3KB", 3000),
-        ("3KiB", 3072),
-        ("4kb", 4000),
-        ("256MB", 256_000_000),
-        ("256 MiB", 1 << 28),
-        ("1.5GiB", 3 << 29),
-        ("2TB", 2 * 10**12),
-        ("0.1MB", 100_000),
-    ],
-)
-def test_sizes(text, found):
-    assert parsed_size(text) == found
-
-
-@pytest.mark.parametrize(
-    "text", ["", "MB", "-1", "1e6", "3XB", "1 2", "0x10", "1.MB", "٣MB", "inf"]
-)
-def test_no_sizes(text):
-    with pytest.raises(ValueError):
-        parsed_size(text)
-
-
-def test_ages():
-    assert (parsed_age("inf"), parsed_age("0"), parsed_age("200")) == (math.inf, 0, 200)
-    with pytest.raises(ValueError):
-        parsed_age("infinite")
-
-
-def test_help_says_where_an_option_applies():
-    (commands,) = [a for a in build_parser()._actions if isinstance(a, argparse._SubParsersAction)]
-    parser = commands.choices["train"]
-    headings = {
-        a.dest: group.title for group in parser._action_groups for a in group._group_actions
-    }
-    helps = {a.dest: a.help for a in parser._actions}
-    for name in ("p_grad", "t_stale", "warmup", "buffer", "hotness", "buffer_overflow", "control"):
-        assert headings[name] == "--method fresh"
-    assert headings["batch_size"] == "several methods"
-    assert "; methods layer, fresh, neighbor, gas, " in helps["batch_size"]
-    assert "(default: layer: 25,10,10,..; fresh and neighbor: 20,15,10,10,..; " in helps["fanouts"]
-    assert "(default: 256MiB)" in helps["buffer"]
-    assert (
-        "--threads, --features-in, --rounds, --eval-memory, --pool, --background and --workers"
-        " changed" in helps["resume"]
-    )
 
 
 # Both packages side by side.

@@ -1,4 +1,4 @@
-"""Runs that stop and go on; runs on other pools and threads: the same bits."""
+"""Runs that stop and go on: the same bits."""
 
 import json
 import os
@@ -9,16 +9,13 @@ import time
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 from tiny_data import arrays_of, same_run, tiny_dataset, write_graphsaint
 
 import fastimpl
 import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.results import LOCK
-from refimpl.lab.data.communities import communities
 from refimpl.lab.training.checkpoints import load_checkpoint
-from refimpl.lab.training.methods import SampledGraph
 from refimpl.lab.training.state import EpochRecord
 
 pytestmark = pytest.mark.runs
@@ -418,29 +415,6 @@ def test_resume_refuses_data_that_has_changed(tmp_path, capfd):
     )
 
 
-# The library underneath: pools, threads, and what training may look at.
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("method", ["graph", "full"])
-def test_weights_do_not_depend_on_pool_or_threads(gnn, dtype, method, tmp_path):
-    large = gnn is fastimpl
-    dataset = communities(0, dtype=dtype) if large else tiny_dataset(tmp_path, dtype)
-    results = set()
-    for pool in (1, 2, 5) if method == "graph" else (1,):
-        for threads in (1, 2):
-            with threadpool_limits(threads):
-                config = gnn.TrainConfig(
-                    method=SampledGraph(pool=pool) if method == "graph" else "full",
-                    epochs=2,
-                    hidden=64 if large else 8,
-                )
-                result = gnn.train(dataset, config)
-            groups = (result.state.weights, result.state.m, result.state.v, result.weights)
-            results.add(tuple(W.tobytes() for group in groups for W in group.values()))
-    assert len(results) == 1
-
-
 def test_threads_option_limits_openmp(argv, tmp_path, monkeypatch):
     seen = []
     step = refimpl.lab.training.trainer.Trainer.step
@@ -461,36 +435,3 @@ def _openmp_threads():
     from refimpl.lab.apps.info import threads_of
 
     return threads_of(fastimpl)
-
-
-def test_history_is_reproducible_but_for_the_times(gnn, tmp_path):
-    """The same seed gives the same history."""
-    dataset, config = tiny_dataset(tmp_path), gnn.TrainConfig(epochs=4, hidden=8, rng=9)
-    first, second = (gnn.train(dataset, config) for _ in range(2))
-    assert [record[:4] for record in first.history] == [record[:4] for record in second.history]
-
-
-def test_training_never_sees_validation_or_test_features(gnn, tmp_path):
-    """Poison them once the data set was checked; training does not notice."""
-    config = gnn.TrainConfig(hidden=8)
-    poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
-    poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
-    trainers = [gnn.make_trainer(dataset, config) for dataset in (poisoned, clean)]
-    for _ in range(12):
-        losses = [trainer.step().loss for trainer in trainers]
-        assert np.isfinite(losses[0])
-        assert losses[0] == losses[1]
-
-
-@pytest.mark.parametrize("sampler", ["frontier", "pin_tile"])
-def test_a_sampler_of_the_whole_graph_is_full_batch_training(gnn, tmp_path, sampler):
-    """m = n = number of nodes takes every node and no step."""
-    dataset = tiny_dataset(tmp_path, "float64")
-    n = dataset.train_graph.n
-    everything = SampledGraph(sampler=gnn.Sampler(sampler, m=n, n=n))
-    whole = gnn.TrainConfig(method=everything, epochs=5, hidden=8)
-    full = gnn.TrainConfig(epochs=5, hidden=8, method="full")
-    a, b = gnn.train(dataset, whole), gnn.train(dataset, full)
-    assert a.iterations == b.iterations == 5
-    for name, W in a.state.weights.items():
-        assert W.tobytes() == b.state.weights[name].tobytes()

@@ -1,4 +1,7 @@
-"""The course's pages in a browser: short, quiet, whole at every width, and legible by axe-core."""
+"""The course's pages in a browser: short, quiet, whole at every width, and legible by axe-core.
+
+Those of docs/kernels are as short.
+"""
 
 import pytest
 from docs_ext import DOCS
@@ -6,6 +9,7 @@ from docs_ext import DOCS
 pytestmark = pytest.mark.runs
 
 PAGES = [f"learn/{page.stem}.html" for page in sorted((DOCS / "learn").glob("*.md"))]
+KERNELS = [f"kernels/{page.stem}.html" for page in sorted((DOCS / "kernels").glob("*.md"))]
 SCREENS, SCREEN = 8, 800
 
 OUTSIDE = """() => {
@@ -23,7 +27,7 @@ WORDS = """() => [...document.querySelectorAll("svg.drawing")].flatMap((svg) =>
     .map((text) => text.textContent))"""
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", PAGES + KERNELS)
 def test_a_page_is_at_most_eight_screens(visit, page):
     """At 1280 x 800, with what folds folded."""
     tab = visit(page).tab

@@ -8,7 +8,16 @@ import pytest
 from strategies import graph_from_edges
 from threadpoolctl import ThreadpoolController
 
-from refimpl import Dataset, Sampler, TrainConfig, as_graph, methods, scaled_sampler
+from refimpl import (
+    Dataset,
+    Graph,
+    Sampler,
+    Subgraph,
+    TrainConfig,
+    as_graph,
+    methods,
+    scaled_sampler,
+)
 from refimpl._threads import one_blas_thread
 
 TRIANGLE = graph_from_edges(3, {(0, 1), (1, 2), (0, 2)})
@@ -21,6 +30,12 @@ def test_a_copy_of_a_graph_is_frozen_too(copied):
     for array in (graph.indptr, graph.indices):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+
+
+@pytest.mark.parametrize("kind", [Graph, Subgraph])
+def test_a_pickle_names_a_class_by_its_topic_too(kind):
+    """So do those that earlier versions wrote, in which a topic was one file."""
+    assert pickle.loads(f"crefimpl.graph\n{kind.__name__}\n.".encode()) is kind
 
 
 def blas_threads():
