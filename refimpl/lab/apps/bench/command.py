@@ -28,9 +28,8 @@ DESCRIPTION = (
     "Time the kernels of some implementations on the same inputs, in turns, beside what this "
     "machine can do at most. Each answer is compared with another method's before it is timed. An "
     "implementation is a package or module that Python can import, with some kernels or all, or a "
-    "program of any language that speaks the line protocol of conformance, as cmd:PROGRAM. Not "
-    "timed are key, BidirectionalCache, fetch_one_sided and fetch_two_sided. Exit status 0: all "
-    "answers are right; 1: one differs; 2: bad usage."
+    "program of any language that speaks the line protocol of conformance, as cmd:PROGRAM. Exit "
+    "status 0: all answers are right; 1: one differs; 2: bad usage."
 )
 WRITTEN = "out", "csv", "json", "histogram"
 ALL = "refimpl,fastimpl"

@@ -12,7 +12,7 @@ from refimpl.lab.apps.conformance.timing import NOT_TIMED, Timer
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.info import build_of
 from refimpl.lab.apps.options import load_implementation
-from refimpl.lab.backend import find, own
+from refimpl.lab.backend import own
 
 PROGRAM = "cmd:"  # before a command in --impl
 TIMED, RIGHT, LEFT_OUT = "timed", "right", "left out"
@@ -52,11 +52,9 @@ class Package:
 
     def callable(self, bench, task):
         """Return the function to call by name, or None if the package has none."""
-        if task.call is None:
-            return find(self.gnn, bench.kernel) if self.has(bench.kernel) else None
-        if not any(map(self.has, bench.parts)):
+        if not any(map(self.has, bench.parts or [bench.kernel])):
             return None
-        return lambda **args: task.call(self.gnn, **args)
+        return task.function(bench.kernel, self.gnn)
 
     def completed(self, bench):
         """Whether some of the parts of a benchmark are refimpl's."""

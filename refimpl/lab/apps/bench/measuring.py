@@ -18,13 +18,12 @@ from refimpl.lab.apps.bench.contestants import (
     Command,
     Package,
 )
-from refimpl.lab.apps.bench.inputs import fastest
+from refimpl.lab.apps.bench.inputs import fastest, sizes
 from refimpl.lab.apps.bench.timing import PATIENCE, Stopwatch, in_turns, summary
 from refimpl.lab.apps.bench.work import Part
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.runner import DIFFERS
 from refimpl.lab.apps.conformance.timing import MISSING, Input
-from refimpl.lab.backend import find
 
 SLOW = "refimpl"  # has no large inputs: they would take it minutes
 COMPILING = 30.0  # seconds of a first call after which there is a second
@@ -107,7 +106,7 @@ def limiting():
 def rows(setting, chosen) -> Iterator[Row]:
     """Yield a Row for each task of the benchmarks in `chosen`, of the smallest size if quick."""
     for bench in chosen:
-        for size in bench.sizes[:1] if setting.quick else bench.sizes:
+        for size in sizes(setting.quick):
             for task in bench.tasks(size):
                 yield _row(setting, bench, size, task)
 
@@ -146,7 +145,7 @@ def _checked(setting, package, cell, bench, task):
     call = package.callable(bench, task)
     if call is None:
         return cell._replace(verdict=MISSING), None
-    cell = cell._replace(completed=task.call is not None and package.completed(bench))
+    cell = cell._replace(completed=package.completed(bench))
     watch = Stopwatch(call, task.arguments, task.turn is not None)
     try:
         with setting.limit_to(cell.threads):
@@ -186,7 +185,7 @@ def _once(watch, bench, task):
 
 def _written(bench, task):
     """Return the names of the arguments that a call may change."""
-    if task.call is not None:
+    if bench.parts:
         return set() if task.turn is None else set(task.turn(0))
     return {name for file in vectors.load(patterns=[bench.kernel]) for name in file["writes"]}
 
@@ -206,15 +205,13 @@ def other_than(name):
 
 def _asked(setting, program, cell, bench, task):
     """Return the Cell of a program, which checks by its vectors and is then asked this."""
-    if task.call is not None:
-        return cell._replace(verdict=MISSING)
     files = vectors.load(patterns=[bench.kernel])
     if not files:
         return cell._replace(verdict=MISSING)
 
     def given(turn):
         arguments = copy.deepcopy(task.arguments(turn))
-        want = find(refimpl, bench.kernel)(**arguments)
+        want = task.function(bench.kernel, refimpl)(**arguments)
         task.check(want, arguments, None)
         changed = {name: arguments[name] for name in files[0]["writes"]} or None
         return Input(task.text, copy.deepcopy(task.arguments(turn)), want, changed)
