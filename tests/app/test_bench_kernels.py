@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import fastimpl
 import refimpl
 from refimpl.lab.apps.bench import (
+    apart,
     command,
     contestants,
     measuring,
@@ -30,10 +32,23 @@ from refimpl.lab.apps.cli import main as cli
 pytestmark = pytest.mark.runs
 
 
+@contextmanager
+def here(request):
+    """Answer a request at once: what `apart.started` does in another process."""
+    told: list = []
+    apart.answer(request, lambda *message: told.append(message))
+    messages = iter(told)
+    yield lambda timeout: next(messages)
+
+
 @pytest.fixture
 def bench(monkeypatch, capsys):
-    """Run the command on a machine that says it is idle; return its status and what it printed."""
+    """Run the command on a machine that says it is idle; return its status and what it printed.
+
+    It measures in this process, which has the modules that a test made.
+    """
     monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
+    monkeypatch.setattr(apart, "started", here)
 
     def run(*words):
         status = cli(["bench", *map(str, words)])
@@ -136,6 +151,8 @@ def test_a_program_of_the_protocol_has_a_column(bench):
         (["--impl", "cmd:"], "--impl cmd: must be followed by a program"),
         (["--impl", "cmd:/no/such/program"], "--impl cmd:/no/such/program"),
         (["--impl", "cmd:'"], "--impl cmd:': No closing quotation"),
+        (["--timeout", "0"], "--timeout must be above 0 and at most"),
+        (["--timeout", "nan"], "--timeout must be above 0 and at most"),
         (["--threads", "0"], "--threads must be numbers in [1, 1024], got [0]"),
         (["--threads", "one"], "invalid list of int value: 'one'"),
         (["--out", "no/folder/a.md"], "there is no folder"),
@@ -145,6 +162,7 @@ def test_a_program_of_the_protocol_has_a_column(bench):
         (["--compare", "a.json"], "--compare needs at least two saved runs"),
         (["--compare", "a.json", "b.json"], "a.json: No such file"),
         (["--compare", "a", "b", "--impl", "refimpl"], "--impl does not apply with --compare"),
+        (["--compare", "a", "b", "--timeout", "9"], "--timeout does not apply with --compare"),
     ],
 )
 def test_what_cannot_be_done_is_said_at_once(bench, words, message, tmp_path, monkeypatch):

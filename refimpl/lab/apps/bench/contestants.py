@@ -17,6 +17,7 @@ from refimpl.lab.backend import own
 PROGRAM = "cmd:"  # before a command in --impl
 TIMED, RIGHT, LEFT_OUT = "timed", "right", "left out"
 ROUNDS_ASKED = 3 * MIN_ROUNDS  # of a program, in one question
+TIMEOUT = 60.0  # seconds of a call, or of an answer of a program
 POOLS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 CLOSE = {
     "float32": Close(1e-4, 1e-4, "sums in another order, in single precision"),
@@ -78,6 +79,8 @@ class Command:
         How it is started.
     threads : int
         What its environment tells it to use, where OpenMP and BLAS look.
+    timeout : float
+        Seconds for an answer, with all its rounds.
 
     Raises
     ------
@@ -87,13 +90,14 @@ class Command:
 
     partial = True
 
-    def __init__(self, text, threads=1):
+    def __init__(self, text, threads=1, timeout=TIMEOUT):
         self.name, self.told = PROGRAM + text, threads
         try:
             words = shlex.split(text)
             if not words:
                 raise UserError(f"--impl {PROGRAM} must be followed by a program")
-            self.timer = Timer(words, env=dict.fromkeys(POOLS, str(threads)))
+            pools = dict.fromkeys(POOLS, str(threads))
+            self.timer = Timer(words, timeout=timeout, env=pools)
         except (OSError, ValueError, Lost) as error:
             raise UserError(f"--impl {self.name}: {error}") from error
         self.said = f"{self.timer.name} {self.timer.version}"
