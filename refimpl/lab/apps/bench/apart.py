@@ -153,7 +153,7 @@ def started(request):
     """Start the process; give the function that `Findings.follow` calls, then end the process."""
     mark = uuid.uuid4().hex
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
-    process = subprocess.Popen(
+    process: Any = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
