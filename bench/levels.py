@@ -13,6 +13,7 @@ from statistics import geometric_mean
 from bench.command import Common, UsageError
 from bench.peers.protocol import Contestant
 from fastimpl import _levels, _processor
+from refimpl.lab.apps.bench.inputs import sizes
 from refimpl.lab.apps.bench.markdown import milliseconds, ratio, table
 from refimpl.lab.apps.bench.measuring import chosen_benches
 from refimpl.lab.apps.bench.timing import MIN_ROUNDS, summary
@@ -60,7 +61,7 @@ def started(level):
 def measured(sides, benches, quick):
     """Yield (kernel, input, {level: Times}) of each task; `quick`: one round of the smallest."""
     for bench in benches:
-        for size in bench.sizes[:1] if quick else bench.sizes:
+        for size in sizes(quick):
             print(f"{bench.kernel}, {size}", file=sys.stderr, flush=True)
             for number, text in enumerate(made(sides, bench.kernel, size)):
                 times = task(sides, number, text, 1 if quick else MIN_ROUNDS)

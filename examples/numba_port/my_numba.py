@@ -10,34 +10,23 @@ from numba import njit
 
 from refimpl.graph import Counters, Graph, Subgraph
 from refimpl.samplers import NodeSample
-from refimpl.streams import pick_without_replacement as pick
-
-U = np.uint64  # of a uint64 and an int64 Numba makes a float64: a word meets words only
-GOLD, FIRST, SECOND = U(0x9E3779B97F4A7C15), U(0xBF58476D1CE4E5B9), U(0x94D049BB133111EB)
+from refimpl.streams import pick_without_replacement, uniform
 
 
 @njit(cache=True)
-def draw(k, c, n):
-    x = k + GOLD * (U(c) + U(1))
-    x = (x ^ (x >> U(30))) * FIRST
-    x = (x ^ (x >> U(27))) * SECOND
-    return int(float((x ^ (x >> U(31))) >> U(11)) * 2.0**-53 * n)
-
-
-@njit(cache=True)
-def walk(indptr, indices, weight, main, probe, FS, path):
-    total = weight[FS].sum()
-    for step in range(path.shape[1]):
+def walk(indptr, indices, weight, roots, which, where):
+    FS, path, total = roots.copy(), np.empty((2, len(which)), np.int32), weight[roots].sum()
+    for step in range(len(which)):
         if total == 0:
-            return step
-        left, slot = draw(probe, step, total), 0
+            return path[:, :step]
+        left, slot = int(which[step] * total), 0
         while left >= weight[FS[slot]]:
             left, slot = left - weight[FS[slot]], slot + 1
         u = FS[slot]
-        v = indices[indptr[u] + draw(main, len(FS) + step, indptr[u + 1] - indptr[u])]
+        v = indices[indptr[u] + int(where[step] * (indptr[u + 1] - indptr[u]))]
         FS[slot], path[0, step], path[1, step] = v, u, v
         total += weight[v] - weight[u]
-    return path.shape[1]
+    return path[:, :]
 
 
 @njit(cache=True)
@@ -58,44 +47,44 @@ def induce(indptr, indices, nodes):
     return rows, columns, edge_ids, perm
 
 
-def undirected(graph):
-    if not isinstance(graph, Graph) or not graph.symmetric:
-        kind = ValueError if isinstance(graph, Graph) else TypeError
-        raise kind(f"graph must be an undirected Graph, got {graph}")
+def demand(right, rule, value, kind=ValueError):
+    if not right:
+        raise kind(f"{rule}, got {value!r}")
 
 
-def integer(name, value, low, high):
-    if isinstance(value, bool) or not low <= index(value) <= high:
-        kind = TypeError if isinstance(value, bool) else ValueError
-        raise kind(f"{name} must be an integer in [{low}, {high}], got {value}")
+def check_graph(graph):
+    demand(isinstance(graph, Graph), "graph must be a Graph", graph, TypeError)
+    demand(graph.symmetric, "graph must be undirected", graph)
+
+
+def integer(name, value, low, high=2**31 - 1):
+    demand(not isinstance(value, bool), f"{name} must be an integer", value, TypeError)
+    demand(low <= index(value) <= high, f"{name} must be in [{low}, {high}]", value)
     return index(value)
 
 
 def frontier(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
-    undirected(graph)
-    main, probe = (integer("main and probe", key, 0, 2**64 - 1) for key in (main, probe))
+    check_graph(graph)
     m = integer("m", m, 1, graph.n)
-    path = np.empty((2, integer("n", n, m, 2**31 - 1) - m), np.int32)
-    cap = 2**31 - 1 if deg_cap is None else integer("deg_cap", deg_cap, 1, 2**31 - 1)
-    if include not in ("pushed", "popped"):
-        raise ValueError(f"include must be 'pushed' or 'popped', got {include!r}")
-    deg, roots = graph.degrees(), pick(main, 0, graph.n, m)
-    given = graph.indptr, graph.indices, np.minimum(deg, cap), U(main), U(probe)
-    steps = walk(*given, roots.copy(), path)
-    popped, pushed = path[:, :steps].copy()
-    nodes = np.union1d(roots, pushed if include == "pushed" else popped)
+    draws = np.arange(integer("n", n, m), dtype=np.uint64)
+    cap = None if deg_cap is None else integer("deg_cap", deg_cap, 1)
+    demand(include in ("pushed", "popped"), "include must be 'pushed' or 'popped'", include)
+    roots, deg = pick_without_replacement(main, 0, graph.n, m), graph.degrees()
+    which, where = uniform(probe, draws[: len(draws) - m]), uniform(main, draws[m:])
+    weight = np.clip(deg, 0, cap)
+    popped, pushed = walk(graph.indptr, graph.indices, weight, roots, which, where)
+    nodes, steps = np.union1d(roots, pushed if include == "pushed" else popped), len(popped)
     sums = {"popped_degree_sum": int(deg[popped].sum()), "added_degree_sum": int(deg[pushed].sum())}
     counters = Counters(pops=steps, probes=steps, rounds=steps, draws=m + steps, **sums)
     return NodeSample(nodes, popped, pushed, counters)
 
 
 def induced_subgraph(graph, nodes):
-    undirected(graph)
-    nodes = np.asarray(nodes) if np.size(nodes) else np.empty(np.shape(nodes), np.int32)
-    if nodes.dtype.kind not in "iu":
-        raise TypeError(f"nodes must be integers, got {nodes.dtype}")
-    if nodes.ndim != 1 or np.any(np.diff(nodes, prepend=-1, append=graph.n) <= 0):
-        raise ValueError(f"nodes must ascend within [0, {graph.n})")
+    check_graph(graph)
+    nodes = np.asarray(nodes, None if np.size(nodes) else np.int32)
+    demand(nodes.dtype.kind in "iu", "nodes must be integers", nodes, TypeError)
+    ascending = nodes.ndim == 1 and np.all(np.diff(nodes, prepend=-1, append=graph.n) > 0)
+    demand(ascending, f"nodes must ascend within [0, {graph.n})", nodes)
     nodes = nodes.astype(np.int32)
     rows, columns, edge_ids, perm = induce(graph.indptr, graph.indices, nodes)
     return Subgraph(nodes, Graph(rows, columns), edge_ids, perm)

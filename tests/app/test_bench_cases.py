@@ -1,6 +1,7 @@
 """The inputs of `minibatch-gnn bench`: of every kernel, and any wrong number is noticed."""
 
 import copy
+import pickle
 import types
 
 import numpy as np
@@ -10,19 +11,13 @@ import fastimpl
 import refimpl
 from refimpl.lab.apps.bench import measuring
 from refimpl.lab.apps.bench.checks import Differs, alike, fields_of
-from refimpl.lab.backend import find
+from refimpl.lab.apps.bench.inputs import SIZES
+from refimpl.lab.apps.conformance import vectors
 
 pytestmark = pytest.mark.runs
 
 BENCHES = {one.kernel: one for one in measuring.chosen_benches(lambda kernel, topic: True)}
-LEFT_OUT = {
-    "key": "a few integers: only the call would be timed",
-    "from_edges": "as_graph by another name",
-    "graph_and_names": "as_graph with names",
-    "cache_update": "cache_admit after select_stable",
-    "fetch_one_sided": "gather_rows, part by part; bench exchange times it",
-    "fetch_two_sided": "gather_rows, part by part; bench exchange times it",
-}
+AS_GIVEN = "t", "q", "cache"  # of what a call is given afresh: no arrays that a check looks at
 TASKS = [
     pytest.param(one, task, id=f"{name}-{at}")
     for name, one in BENCHES.items()
@@ -32,15 +27,30 @@ TASKS = [
 
 def test_every_kernel_has_a_benchmark():
     kernels = {kernel for one in BENCHES.values() for kernel in (one.kernel, *one.parts)}
-    assert set(fastimpl.compiled) - kernels == set(LEFT_OUT)
-    assert kernels - set(fastimpl.compiled) == {"training iteration"}
+    with_vectors = {file["function"] for file in vectors.load()}
+    assert set(fastimpl.compiled) | with_vectors == kernels - {"training iteration"}
+
+
+@pytest.mark.parametrize("kernel", BENCHES)
+def test_inputs_of_each_size_are_right_and_can_be_told_apart(kernel):
+    """What takes no longer at a larger size shows nothing."""
+    bench, found, amounts = BENCHES[kernel], [], []
+    for size in SIZES:
+        tasks = list(bench.tasks(size))
+        assert tasks
+        for task in tasks:
+            result, args = called(fastimpl, task, bench)
+            task.check(result, args, None if size == "large" else refimpl)
+        found += [task.text for task in tasks]
+        amounts.append(len(pickle.dumps((tasks[-1].arguments(0), result))))
+    assert len(set(found)) == len(found)
+    assert amounts[0] < amounts[1] / 4 and amounts[1] < amounts[2] / 4
 
 
 def called(package, task, bench):
     """Return what a package answers to a task, and the arguments after the call."""
-    function = find(package, bench.kernel) if task.call is None else None
     args = copy.deepcopy(task.arguments(0))
-    return function(**args) if function else task.call(package, **args), args
+    return task.function(bench.kernel, package)(**args), args
 
 
 @pytest.mark.parametrize(("one", "task"), TASKS)
@@ -49,7 +59,7 @@ def test_a_right_answer_passes_and_any_wrong_number_is_noticed(one, task):
     result, args = called(fastimpl, task, one)
     task.check(result, args, refimpl)
     before = task.arguments(0)
-    changed = {} if task.turn is None else {k: args[k] for k in task.turn(0) if k not in ("t", "q")}
+    changed = {} if task.turn is None else {k: args[k] for k in task.turn(0) if k not in AS_GIVEN}
     changed = {k: v for k, v in changed.items() if differs(v, before[k])}
     places = [("result", path) for path in leaves(result)]
     places += [(name, path) for name in changed for path in leaves(changed[name])]

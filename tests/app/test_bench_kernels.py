@@ -1,9 +1,9 @@
 """`minibatch-gnn bench`: its report, what it says of wrong and partial packages, its files."""
 
 import csv
-import json
 import os
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import pytest
 import fastimpl
 import refimpl
 from refimpl.lab.apps.bench import (
+    apart,
     command,
     contestants,
     measuring,
@@ -21,19 +22,34 @@ from refimpl.lab.apps.bench import (
 )
 from refimpl.lab.apps.bench.checks import Differs, alike, near, same
 from refimpl.lab.apps.bench.limits import Limits
-from refimpl.lab.apps.bench.picture import labels, lines_of
 from refimpl.lab.apps.bench.timing import MIN_ROUNDS, Stopwatch, in_turns, summary
-from refimpl.lab.apps.bench.work import Part, dense, stream
+from refimpl.lab.apps.bench.work import Part, dense
 from refimpl.lab.apps.bench.yardsticks import Limit
 from refimpl.lab.apps.cli import main as cli
 
 pytestmark = pytest.mark.runs
 
 
+STARTED = apart.started
+
+
+@contextmanager
+def here(request):
+    """Answer a request at once: what `apart.started` does in another process."""
+    told: list = []
+    apart.answer(request, lambda *message: told.append(message))
+    messages = iter(told)
+    yield lambda timeout: next(messages)
+
+
 @pytest.fixture
 def bench(monkeypatch, capsys):
-    """Run the command on a machine that says it is idle; return its status and what it printed."""
+    """Run the command on a machine that says it is idle; return its status and what it printed.
+
+    It measures in this process, which has the modules that a test made.
+    """
     monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
+    monkeypatch.setattr(apart, "started", here)
 
     def run(*words):
         status = cli(["bench", *map(str, words)])
@@ -110,7 +126,7 @@ def test_a_report_has_a_column_each_and_files_that_say_the_same(
     assert report.lines(run)[2] in out.splitlines()  # what is read again gives the same table
     with files["csv"].open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == len(cells) == 15
+    assert len(rows) == len(cells) == 18
     assert float(rows[0]["median"]) == cells["floyd", "tiny", "refimpl"].median
     assert "transpose_perm" in files["svg"].read_text()
     status, out, err = bench(*words)
@@ -136,6 +152,8 @@ def test_a_program_of_the_protocol_has_a_column(bench):
         (["--impl", "cmd:"], "--impl cmd: must be followed by a program"),
         (["--impl", "cmd:/no/such/program"], "--impl cmd:/no/such/program"),
         (["--impl", "cmd:'"], "--impl cmd:': No closing quotation"),
+        (["--timeout", "0"], "--timeout must be above 0 and at most"),
+        (["--timeout", "nan"], "--timeout must be above 0 and at most"),
         (["--threads", "0"], "--threads must be numbers in [1, 1024], got [0]"),
         (["--threads", "one"], "invalid list of int value: 'one'"),
         (["--out", "no/folder/a.md"], "there is no folder"),
@@ -145,6 +163,7 @@ def test_a_program_of_the_protocol_has_a_column(bench):
         (["--compare", "a.json"], "--compare needs at least two saved runs"),
         (["--compare", "a.json", "b.json"], "a.json: No such file"),
         (["--compare", "a", "b", "--impl", "refimpl"], "--impl does not apply with --compare"),
+        (["--compare", "a", "b", "--timeout", "9"], "--timeout does not apply with --compare"),
     ],
 )
 def test_what_cannot_be_done_is_said_at_once(bench, words, message, tmp_path, monkeypatch):
@@ -155,88 +174,12 @@ def test_what_cannot_be_done_is_said_at_once(bench, words, message, tmp_path, mo
 
 def test_a_busy_machine_is_refused_unless_forced(bench, monkeypatch):
     monkeypatch.setattr(os, "getloadavg", lambda: (1e3, 0.0, 0.0), raising=False)
+    monkeypatch.setattr(apart, "started", STARTED)  # which stops before it measures limits
     status, out, err = bench("--only", "floyd")
     assert (status, out) == (2, "") and "--force-noisy" in err
     for words in (["--only", "flyod"], ["--impl", "refimlp"]):  # no use to wait with these
         assert words[1] in bench(*words)[2]
     assert bench("--only", "floyd", "--quick")[0] == 0
-
-
-def made_run(seconds, date="2026-01-01", machine="A"):
-    """Return a Run of two kernels whose medians are given, as typed in."""
-    spmm, floyd, wrong = seconds
-    cells = [
-        measuring.Cell("refimpl", 1, "timed", "", spmm, spmm, 0.0, 7),
-        measuring.Cell("mine", 1, "timed", "", spmm / 4, spmm / 4, spmm / 2, 1, True),
-    ]
-    rows = [
-        measuring.Row("spmm", "n=1", "small", stream(1e9), cells),
-        measuring.Row("floyd", "3", "small", [], [cells[0]._replace(median=floyd)]),
-        measuring.Row("mix", "2", "small", [], [measuring.Cell("mine", 1, "differs", wrong)]),
-    ]
-    limits = [Limit("triad", "GB/s", 1, 10.0, 1024)]
-    header = [f"- Processor: {machine}", f"- Date: {date}", ""]
-    return saved.Run(["refimpl", "mine"], [1], header, rows, limits, ["A note."], ["Load: 0."])
-
-
-def test_a_report_by_hand():
-    """1 s and 0.25 s for 1 GB at 10 GB/s: 10x marks, 4x, and 0.40 of the limit."""
-    lines = report.lines(made_run((1.0, 2.0, "result[0]: want 1, got 2 " + 40 * "x")))
-    head, _, spmm, floyd, mix = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in lines[:5]
-    ]
-    assert head[2:5] == ["refimpl ms", "mine ms", "speed-up"]
-    assert spmm[2:] == ["1,000", "~250*+", "4.0x", "4.00 GB/s", "10.0 GB/s triad", "0.40"]
-    assert floyd[2:] == ["2,000", "-", "-", "-", "-", "-"]
-    assert mix[3] == "differs: result[0]: want 1, got 2 xxx .."
-    assert any(line.endswith("got 2 " + 40 * "x") for line in lines)
-    assert "A note." in lines
-
-
-def test_runs_side_by_side(bench, tmp_path):
-    runs = {"old": (1.0, 2.0, "x"), "new": (0.5, 2.0, "x"), "newer": (0.25, 4.0, "x")}
-    for name, seconds in runs.items():
-        machine = "B" if name == "newer" else "A"
-        saved.write(made_run(seconds, name, machine), tmp_path / f"{name}.json")
-    paths = [tmp_path / f"{name}.json" for name in runs]
-    status, out, _ = bench("--compare", *paths, "--histogram", tmp_path / "runs.svg")
-    table = [line for line in out.splitlines() if line.startswith("|")]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
-    assert status == 0 and "different machines" in out
-    assert cells[0] == [
-        *("kernel", "input", "who", "old ms", "new ms", "newer ms"),
-        *("new / old", "newer / old"),
-    ]
-    assert ["spmm", "n=1", "refimpl", "1,000", "500", "250", "0.5x", "0.25x"] in cells
-    assert ["floyd", "3", "refimpl", "2,000", "2,000", "4,000", "1.0x", "2.0x"] in cells
-    drawn = (tmp_path / "runs.svg").read_text()
-    assert "small inputs" in drawn and "old: refimpl" in drawn and "newer: mine" in drawn
-    _, out, _ = bench("--compare", *paths[:2])
-    assert "different machines" not in out  # of another date only
-
-
-@pytest.mark.parametrize(
-    ("more", "unlike"),
-    [
-        ("- Threads: 2", False),
-        ("- Build of other: gcc 1", False),
-        ("- Program cmd:other: 1", False),
-        ("- BLAS: A; of other: B", False),
-        ("- BLAS: B", True),
-        ("- BLAS: A; of mine: B", True),
-        ("- Build of mine: gcc 1", True),
-        ("- Versions: Python 9", True),
-    ],
-)
-def test_runs_are_compared_by_what_both_have(more, unlike):
-    runs = [made_run((1.0, 2.0, "x")) for _ in "ab"]
-    runs[0].header.append("- BLAS: A")
-    runs[1].header.append(more)
-    if "BLAS" not in more:
-        runs[1].header.append("- BLAS: A")
-    order = [run._replace(header=sorted(run.header)) for run in runs]
-    told = any("different machines" in line for line in report.compared(order, ["a", "b"]))
-    assert told == unlike
 
 
 def test_commas_in_quotes_are_the_programs():
@@ -253,32 +196,6 @@ def test_a_build_that_is_no_dict_is_said(module):
     module("odd", build_info=lambda: 7, transpose_perm=refimpl.transpose_perm)
     with pytest.raises(saved.UserError, match="odd.build_info must return a dict, got 7"):
         contestants.Package("odd").threads([1])
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda text: "{", "is no JSON"),
-        (lambda text: "[]", "is no saved run"),
-        (lambda text: text.replace("bench/1", "bench/9"), "is no saved run"),
-        (lambda text: text.replace('"median": 1.0', '"median": "fast"'), "is damaged"),
-        (lambda text: text.replace('"cells"', '"sells"'), "is damaged"),
-        (lambda text: json.dumps({**json.loads(text), "more": 1}), "is damaged"),
-        (lambda text: text.replace('"median": 1.0', '"median": 0.0'), "is damaged"),
-        (lambda text: text.replace('"said": ""', '"said": 5'), "is damaged"),
-        (lambda text: text.replace('"kernel": "spmm"', '"kernel": ["spmm"]'), "is damaged"),
-        (lambda text: json.dumps({**json.loads(text), "impls": 3}), "is damaged"),
-        (lambda text: json.dumps({**json.loads(text), "header": None}), "is damaged"),
-        (lambda text: json.dumps({**json.loads(text), "threads": None}), "is damaged"),
-    ],
-)
-def test_a_saved_run_that_is_none_is_refused_by_name(tmp_path, damage, message):
-    path = tmp_path / "run.json"
-    saved.write(made_run((1.0, 2.0, "x")), path)
-    assert saved.read(path) == made_run((1.0, 2.0, "x"))
-    path.write_text(damage(path.read_text()))
-    with pytest.raises(saved.UserError, match=f"run.json.* {message}"):
-        saved.read(path)
 
 
 def test_the_limit_that_takes_longest_binds():
@@ -373,14 +290,6 @@ def test_near_numbers_pass_and_far_ones_do_not():
         near("x", 1.0 + 1e-5, 1.0, rtol=1e-6)
     with pytest.raises(Differs, match="has no nodes"):
         alike((1, 2), refimpl.induced_subgraph(refimpl.as_graph([(0, 1)], symmetrize=True), [0]))
-
-
-def test_rows_of_a_picture_are_named_by_what_tells_inputs_apart():
-    keys = [("spmm", "n=1 f=2"), ("spmm", "n=1 f=3"), ("mix", "5 draws")]
-    assert list(labels(keys).values()) == ["spmm f=2", "spmm f=3", "mix"]
-    lines = lines_of([made_run((1.0, 2.0, "x"))], ["run"])
-    assert [line.name for line in lines] == ["streams", "floyd", "propagation", "spmm"]
-    assert list(lines[3].cells) == ["refimpl", "mine"]
 
 
 def test_threads_are_those_of_packages_that_say_so():

@@ -1,11 +1,11 @@
 """What a benchmark is: a kernel, its inputs at each size, and how an answer is checked."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from refimpl.lab.apps.bench.work import Part
-
-ALL_SIZES = ("tiny", "small", "large")
+from refimpl.lab.backend import find
 
 
 class Task(NamedTuple):
@@ -26,7 +26,8 @@ class Task(NamedTuple):
         ``turn(i)`` returns the arguments that call i needs afresh, because it changes them, or
         because it should not be told the same twice. They are made outside the timer.
     call : callable, optional
-        ``call(gnn, **args)`` in place of the public function.
+        ``call(gnn, **args)`` in place of the public function, whose arguments may then be named as
+        in a test vector: a list `parts`, or `calls` of an object.
     """
 
     text: str
@@ -40,6 +41,10 @@ class Task(NamedTuple):
         """Return the arguments of a call by name."""
         return self.args if self.turn is None else {**self.args, **self.turn(turn)}
 
+    def function(self, kernel, gnn):
+        """Return what is called with them, of an implementation."""
+        return find(gnn, kernel) if self.call is None else partial(self.call, gnn)
+
 
 class Bench(NamedTuple):
     """The benchmarks of a kernel.
@@ -49,18 +54,15 @@ class Bench(NamedTuple):
     kernel : str
         Its public name, or what is made of several, which are then `parts`.
     tasks : callable
-        Yields the Tasks of a size of `inputs.SIZES`.
-    sizes : tuple of str
-        The smallest first, which is the one that --quick takes.
+        Yields the Tasks of a size of `inputs.SIZES`; --quick takes the first size alone.
     serial : bool
         Whether it is timed on one thread only, of every implementation: the kernel has no parallel
         loop in fastimpl, or is given one lane.
     parts : tuple of str
-        The public functions that `Task.call` calls.
+        The public functions that `Task.call` calls, of what is made of several.
     """
 
     kernel: str
     tasks: Callable[[str], Iterator[Task]]
-    sizes: tuple[str, ...] = ALL_SIZES
     serial: bool = False
     parts: tuple[str, ...] = ()

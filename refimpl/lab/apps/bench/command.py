@@ -5,18 +5,17 @@ import fnmatch
 import importlib.util
 import re
 import shlex
-from contextlib import ExitStack
 from pathlib import Path
 
 import refimpl
 from refimpl._files import is_replaceable, replacing
-from refimpl.lab.apps.bench import contestants, measuring, report, saved, yardsticks
-from refimpl.lab.apps.bench.header import header
+from refimpl.lab.apps.bench import apart, measuring, report, saved
+from refimpl.lab.apps.bench.contestants import TIMEOUT
 from refimpl.lab.apps.bench.inputs import fastest
+from refimpl.lab.apps.conformance.command import check_seconds, ended_in_order
 from refimpl.lab.apps.conformance.runner import DIFFERS, LOST
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.figures.panels import FORMATS
-from refimpl.lab.apps.info import build_of
 from refimpl.lab.apps.machine import CORES, MAX_LOAD, Watch
 from refimpl.lab.apps.plots import NO_MATPLOTLIB
 from refimpl.lab.apps.preparing import MOST_THREADS
@@ -28,9 +27,8 @@ DESCRIPTION = (
     "Time the kernels of some implementations on the same inputs, in turns, beside what this "
     "machine can do at most. Each answer is compared with another method's before it is timed. An "
     "implementation is a package or module that Python can import, with some kernels or all, or a "
-    "program of any language that speaks the line protocol of conformance, as cmd:PROGRAM. Not "
-    "timed are key, BidirectionalCache, fetch_one_sided and fetch_two_sided. Exit status 0: all "
-    "answers are right; 1: one differs; 2: bad usage."
+    "program of any language that speaks the line protocol of conformance, as cmd:PROGRAM. Exit "
+    "status 0: all answers are right; 1: one differs; 2: bad usage."
 )
 WRITTEN = "out", "csv", "json", "histogram"
 ALL = "refimpl,fastimpl"
@@ -99,6 +97,13 @@ def add_measuring_options(parser):
         help="only kernels of this name or topic, such as spmm, 'gat_*' or layers; may be given "
         "several times (default: all)",
     )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="how long a call of a package, or an answer of a program with all its rounds, may "
+        f"take (default: {TIMEOUT:g})",
+    )
     for name, text in (
         ("json", "all numbers, for --compare"),
         ("csv", "a line for each kernel, input and column"),
@@ -128,32 +133,21 @@ def run(arguments):
     if options.compare is not None:
         return _compare(options)
     options.threads = checked_threads(options.threads)
-    check_names(options)
     watch = Watch()
-    if watch.busy and not (options.quick or options.force_noisy):
-        raise UserError(
-            f"the load is {watch.load:.2f} a core, above {MAX_LOAD}: times would mean nothing; "
-            "wait, or --force-noisy"
-        )
+
+    def refuse_noise():
+        if watch.busy and not (options.quick or options.force_noisy):
+            raise UserError(
+                f"the load is {watch.load:.2f} a core, above {MAX_LOAD}: times would mean nothing; "
+                "wait, or --force-noisy"
+            )
+
     with Stages() as stages:
-        made = measured(options, lambda share: stages.show("bench", share))
+        made = measured(options, lambda share: stages.show("bench", share), refuse_noise)
     made = made._replace(verdict=[] if options.quick else watch.verdict())
     lines = [f"`{_typed(options)}`", "", *made.header, *report.lines(made), *made.verdict]
     _give(options, lines, [made], ["run"])
     return status_of(made)
-
-
-def check_names(options):
-    """Refuse kernels and implementations that there are not, before the machine's load is.
-
-    Raises
-    ------
-    UserError
-    """
-    chosen(options.only)
-    for name in implementations(options.impl):
-        if not name.startswith(contestants.PROGRAM):
-            contestants.Package(name)
 
 
 def checked_threads(given):
@@ -212,38 +206,27 @@ def _fits(pattern, names):
     return any(fnmatch.fnmatchcase(name, pattern) for name in names)
 
 
-def measured(options, show=lambda share: None, revision=None):
-    """Return the Run that `options` ask for; ``show(share)`` is told how far it is.
+def measured(options, show=lambda share: None, ready=lambda: None, revision=None):
+    """Return the Run that `options` ask for.
+
+    ``show(share)`` is told how far it is; ``ready()`` is called before anything is measured, when
+    nothing that was asked for can be refused any more.
 
     Raises
     ------
     UserError
         If an implementation cannot be loaded, or nothing fits.
     """
-    benches = chosen(options.only)
-    with ExitStack() as stack:
-        there = measuring.opened(stack, implementations(options.impl), options.threads[0])
-        limit_to = measuring.limiting()
-        found = list(yardsticks.measure(options.threads, limit_to, options.quick))
-        limits = [one for one in found if not isinstance(one, str)]
-        notes = [one for one in found if isinstance(one, str)]
-        show(0.1)
-        setting = measuring.Setting(there, options.threads, options.quick, limit_to)
-        rows: list = []
-        for at, bench in enumerate(benches):
-            rows += measuring.rows(setting, [bench])
-            show(0.1 + 0.9 * (at + 1) / len(benches))
-        head = _header(there, options.threads, revision)
-    names = [one.name for one in there]
-    return saved.Run(names, options.threads, head, rows, limits, notes, [])
-
-
-def _header(there, threads, revision):
-    packages = [one for one in there if isinstance(one, contestants.Package)]
-    builds = {one.name: build_of(one.gnn) for one in packages if build_of(one.gnn)}
-    programs = [f"Program {one.name}: {one.said}" for one in there if one not in packages]
+    timeout = TIMEOUT if options.timeout is None else options.timeout
+    check_seconds("timeout", timeout)
+    names, kernels = implementations(options.impl), [one.kernel for one in chosen(options.only)]
     more = {} if revision is None else {"revision": revision}
-    return header(builds, threads, programs, **more)
+    request = apart.Request(names, kernels, options.threads, options.quick, timeout, more)
+    with ended_in_order():
+        found = apart.measured(request, show, ready)
+    limits = [one for one in found.limits if not isinstance(one, str)]
+    notes = [one for one in found.limits if isinstance(one, str)]
+    return saved.Run(names, options.threads, found.header, found.rows, limits, notes, [])
 
 
 def status_of(made):
@@ -292,7 +275,7 @@ def write_files(options, runs, names):
 
 def _compare(options):
     """Show saved runs side by side; return the exit status."""
-    for name in ("impl", "only", "threads", "quick", "force_noisy", "json", "csv"):
+    for name in ("impl", "only", "threads", "timeout", "quick", "force_noisy", "json", "csv"):
         if getattr(options, name) not in (None, False):
             flag = name.replace("_", "-")
             raise UserError(f"--{flag} does not apply with --compare: it measures nothing")
@@ -332,5 +315,6 @@ def _typed(options):
     for flag in ("impl", "only"):
         words += [word for each in getattr(options, flag) or () for word in (f"--{flag}", each)]
     words += ["--threads", ",".join(map(str, options.threads))]
+    words += [] if options.timeout is None else ["--timeout", f"{options.timeout:g}"]
     words += ["--quick"] if options.quick else []
     return shlex.join(words)

@@ -12,11 +12,12 @@ from refimpl.lab.apps.conformance.timing import NOT_TIMED, Timer
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.info import build_of
 from refimpl.lab.apps.options import load_implementation
-from refimpl.lab.backend import find, own
+from refimpl.lab.backend import own
 
 PROGRAM = "cmd:"  # before a command in --impl
 TIMED, RIGHT, LEFT_OUT = "timed", "right", "left out"
 ROUNDS_ASKED = 3 * MIN_ROUNDS  # of a program, in one question
+TIMEOUT = 60.0  # seconds of a call, or of an answer of a program
 POOLS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 CLOSE = {
     "float32": Close(1e-4, 1e-4, "sums in another order, in single precision"),
@@ -52,11 +53,9 @@ class Package:
 
     def callable(self, bench, task):
         """Return the function to call by name, or None if the package has none."""
-        if task.call is None:
-            return find(self.gnn, bench.kernel) if self.has(bench.kernel) else None
-        if not any(map(self.has, bench.parts)):
+        if not any(map(self.has, bench.parts or [bench.kernel])):
             return None
-        return lambda **args: task.call(self.gnn, **args)
+        return task.function(bench.kernel, self.gnn)
 
     def completed(self, bench):
         """Whether some of the parts of a benchmark are refimpl's."""
@@ -80,6 +79,8 @@ class Command:
         How it is started.
     threads : int
         What its environment tells it to use, where OpenMP and BLAS look.
+    timeout : float
+        Seconds for an answer, with all its rounds.
 
     Raises
     ------
@@ -89,13 +90,14 @@ class Command:
 
     partial = True
 
-    def __init__(self, text, threads=1):
+    def __init__(self, text, threads=1, timeout=TIMEOUT):
         self.name, self.told = PROGRAM + text, threads
         try:
             words = shlex.split(text)
             if not words:
                 raise UserError(f"--impl {PROGRAM} must be followed by a program")
-            self.timer = Timer(words, env=dict.fromkeys(POOLS, str(threads)))
+            pools = dict.fromkeys(POOLS, str(threads))
+            self.timer = Timer(words, timeout=timeout, env=pools)
         except (OSError, ValueError, Lost) as error:
             raise UserError(f"--impl {self.name}: {error}") from error
         self.said = f"{self.timer.name} {self.timer.version}"

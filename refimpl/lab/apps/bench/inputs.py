@@ -38,6 +38,11 @@ SIZES = {
 }
 
 
+def sizes(quick=False):
+    """Return the names of the sizes, the smallest first; if quick that one alone."""
+    return list(SIZES)[:1] if quick else list(SIZES)
+
+
 @cache
 def fastest():
     """Return fastimpl where it is compiled, else refimpl: for what is not timed and takes long."""
@@ -76,9 +81,9 @@ def transpose_of(size):
 
 
 @cache
-def neighbours(size):
-    """Return message-flow graphs of two hops from some roots of `parent`."""
-    roots = np.arange(SIZES[size].m)
+def neighbours(size, times=1):
+    """Return message-flow graphs of two hops from m roots of `parent`, `times` as many if large."""
+    roots = np.arange(SIZES[size].m * (times if size == "large" else 1))
     return refimpl.sample_mfg(parent(size), roots, [10, 5], seed=SEED, epoch=0, batch=0)
 
 

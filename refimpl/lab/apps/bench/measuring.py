@@ -1,9 +1,9 @@
 """Measuring: each task by each contestant, its answer checked before it is timed."""
 
 import copy
-from collections.abc import Iterator
-from contextlib import ExitStack
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
 
 from threadpoolctl import ThreadpoolController
 
@@ -15,18 +15,19 @@ from refimpl.lab.apps.bench.contestants import (
     PROGRAM,
     RIGHT,
     TIMED,
+    TIMEOUT,
     Command,
     Package,
 )
-from refimpl.lab.apps.bench.inputs import fastest
+from refimpl.lab.apps.bench.inputs import fastest, sizes
 from refimpl.lab.apps.bench.timing import PATIENCE, Stopwatch, in_turns, summary
 from refimpl.lab.apps.bench.work import Part
 from refimpl.lab.apps.conformance import vectors
-from refimpl.lab.apps.conformance.runner import DIFFERS
+from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, NOT_RUN
 from refimpl.lab.apps.conformance.timing import MISSING, Input
-from refimpl.lab.backend import find
 
 SLOW = "refimpl"  # has no large inputs: they would take it minutes
+MOST_LOST = 5  # times that a package is lost in a run before it is not called any more
 COMPILING = 30.0  # seconds of a first call after which there is a second
 
 
@@ -39,7 +40,8 @@ class Cell(NamedTuple):
     threads : int
     verdict : str
         "timed", "right" (checked and not timed, as asked), "missing", "differs" or "left out" (no
-        input for it); and of a program "lost", "not run" or "not timed".
+        input for it), "lost" (it hung, or ended its process), "not run" (it was lost before); and
+        of a program "not timed".
     said : str
         How it differs, or why it is not timed.
     median, least, iqr : float, optional
@@ -71,31 +73,65 @@ class Row(NamedTuple):
     cells: list[Cell]
 
 
+class Loss(NamedTuple):
+    """A call that did not come back: whose, of which kernel's row (from 0), and why."""
+
+    impl: str
+    threads: int
+    kernel: str
+    row: int
+    why: str
+
+
 class Setting(NamedTuple):
     """What a run measures: contestants, numbers of threads, and whether answers are only checked.
 
-    ``limit_to(t)`` gives the context of t threads, of OpenMP and BLAS.
+    ``limit_to(t)`` gives the context of t threads, of OpenMP and BLAS. ``tell("calling", impl, t)``
+    is called before each call of a package, ``tell("resting")`` after it. What is `lost` is not
+    called.
     """
 
     contestants: list
     threads: list[int]
     quick: bool
-    limit_to: object
+    limit_to: Callable[[int], Any]
+    tell: Callable[..., None] = lambda *message: None
+    lost: tuple[Loss, ...] = ()
+
+    @contextmanager
+    def calling(self, impl, threads):
+        """Give the context of a call."""
+        with self.limit_to(threads):
+            self.tell("calling", impl, threads)
+            try:
+                yield
+            finally:
+                self.tell("resting")
+
+    def left_out(self, kernel, row, impl, threads):
+        """Return the verdict on what is not called again and why, or None."""
+        mine = [one for one in self.lost if one.impl == impl]
+        here = [one for one in mine if (one.kernel, one.threads) == (kernel, threads)]
+        if here:
+            return (LOST, here[0].why) if here[0].row == row else (NOT_RUN, "lost before")
+        return (NOT_RUN, f"lost {MOST_LOST} times") if len(mine) >= MOST_LOST else None
 
 
-def opened(stack: ExitStack, names, threads=1):
+def opened(stack: ExitStack, names, threads=1, timeout=TIMEOUT, tell=lambda *message: None):
     """Return the contestants of these names, to be closed with `stack`.
 
-    Programs are told to use so many `threads`.
+    Programs are told to use so many `threads`, and have `timeout` seconds for an answer.
     """
-    return [
-        stack.enter_context(
-            Command(name.removeprefix(PROGRAM), threads)
-            if name.startswith(PROGRAM)
-            else Package(name)
-        )
-        for name in names
-    ]
+    found: list = []
+    for name in names:
+        if name.startswith(PROGRAM):
+            text = name.removeprefix(PROGRAM)
+            found.append(stack.enter_context(Command(text, threads, timeout)))
+        else:
+            tell("calling", name, threads)
+            found.append(stack.enter_context(Package(name)))
+            tell("resting")
+    return found
 
 
 def limiting():
@@ -104,12 +140,16 @@ def limiting():
     return lambda count: controller.limit(limits=count)
 
 
-def rows(setting, chosen) -> Iterator[Row]:
-    """Yield a Row for each task of the benchmarks in `chosen`, of the smallest size if quick."""
+def rows(setting, chosen, first=0) -> Iterator[Row]:
+    """Yield a Row for each task of the benchmarks in `chosen`, of the smallest size if quick.
+
+    Of each benchmark those from number `first` on.
+    """
     for bench in chosen:
-        for size in bench.sizes[:1] if setting.quick else bench.sizes:
-            for task in bench.tasks(size):
-                yield _row(setting, bench, size, task)
+        tasks = ((size, task) for size in sizes(setting.quick) for task in bench.tasks(size))
+        for number, (size, task) in enumerate(tasks):
+            if number >= first:
+                yield _row(setting, bench, size, task, number)
 
 
 def chosen_benches(fits):
@@ -117,7 +157,7 @@ def chosen_benches(fits):
     return [one for topic, of in benches().items() for one in of if fits(one.kernel, topic)]
 
 
-def _row(setting, bench, size, task):
+def _row(setting, bench, size, task, number):
     """Check every contestant, then time those that are right, in turns."""
     found, watches = {}, {}
     for contestant in setting.contestants:
@@ -127,12 +167,14 @@ def _row(setting, bench, size, task):
             cell = Cell(*key, LEFT_OUT)
             if size == "large" and (contestant.name == SLOW or isinstance(contestant, Command)):
                 found[key] = cell
+            elif gone := setting.left_out(bench.kernel, number, *key):
+                found[key] = cell._replace(verdict=gone[0], said=gone[1])
             elif isinstance(contestant, Command):
                 found[key] = _asked(setting, contestant, cell, bench, task)
             else:
                 found[key], watch = _checked(setting, contestant, cell, bench, task)
                 if watch is not None:
-                    watches[key] = watch, lambda count=threads: setting.limit_to(count)
+                    watches[key] = watch, lambda key=key: setting.calling(*key)
     for key, error in in_turns(watches).items():
         found[key] = found[key]._replace(verdict=DIFFERS, said=_in_words(error))
     for key, (watch, _) in watches.items():
@@ -146,13 +188,15 @@ def _checked(setting, package, cell, bench, task):
     call = package.callable(bench, task)
     if call is None:
         return cell._replace(verdict=MISSING), None
-    cell = cell._replace(completed=task.call is not None and package.completed(bench))
+    cell = cell._replace(completed=package.completed(bench))
     watch = Stopwatch(call, task.arguments, task.turn is not None)
     try:
-        with setting.limit_to(cell.threads):
+        with setting.calling(cell.impl, cell.threads):
             seconds, result, arguments = _once(watch, bench, task)
+        with setting.limit_to(cell.threads):
             task.check(result, arguments, other_than(package.name))
-            if not setting.quick and seconds <= COMPILING:
+        if not setting.quick and seconds <= COMPILING:
+            with setting.calling(cell.impl, cell.threads):
                 seconds, *_ = watch.once(1)  # what is compiled when it is called has been by now
     except NotImplementedError:
         return cell._replace(verdict=MISSING), None
@@ -186,7 +230,7 @@ def _once(watch, bench, task):
 
 def _written(bench, task):
     """Return the names of the arguments that a call may change."""
-    if task.call is not None:
+    if bench.parts:
         return set() if task.turn is None else set(task.turn(0))
     return {name for file in vectors.load(patterns=[bench.kernel]) for name in file["writes"]}
 
@@ -206,15 +250,13 @@ def other_than(name):
 
 def _asked(setting, program, cell, bench, task):
     """Return the Cell of a program, which checks by its vectors and is then asked this."""
-    if task.call is not None:
-        return cell._replace(verdict=MISSING)
     files = vectors.load(patterns=[bench.kernel])
     if not files:
         return cell._replace(verdict=MISSING)
 
     def given(turn):
         arguments = copy.deepcopy(task.arguments(turn))
-        want = find(refimpl, bench.kernel)(**arguments)
+        want = task.function(bench.kernel, refimpl)(**arguments)
         task.check(want, arguments, None)
         changed = {name: arguments[name] for name in files[0]["writes"]} or None
         return Input(task.text, copy.deepcopy(task.arguments(turn)), want, changed)

@@ -1,5 +1,7 @@
 """The tables of a run, with a column for each contestant, and of several runs side by side."""
 
+import textwrap
+
 from refimpl.lab.apps.bench.contestants import LEFT_OUT, RIGHT, TIMED
 from refimpl.lab.apps.bench.limits import Limits
 from refimpl.lab.apps.bench.markdown import aligned, milliseconds, ratio, significant, threads_title
@@ -13,6 +15,7 @@ NOTE = (
     "start of threads count. Rates and limits are those of {bound} on the fewest threads. ! above "
     "1: the limit was disturbed; repeat the run."
 )
+COLUMNS = 80
 SAID = 28  # characters of a difference in its cell
 
 
@@ -45,18 +48,22 @@ def lines(run):
         line = [row.kernel, row.input, *(shown(times.get(key)) for key in keys)]
         line += [speed_ups(row, first, impl) for impl in others]
         cells.append([*line, *bounds(row, bound, limits)])
-    text = NOTE.format(first=first, bound=bound)
-    notes = [line for note in run.notes for line in ("", note)]
+    notes = [line for note in run.notes for line in ("", *wrapped(note))]
     differing = differences(run)
     return [
         *aligned(titles, cells, left=2),
         "",
-        text,
+        *wrapped(NOTE.format(first=first, bound=bound)),
         *(["", *differing] if differing else []),
         *notes,
         "",
         *limits.tables(run.threads),
     ]
+
+
+def wrapped(text):
+    """Return a paragraph as lines that a terminal shows whole, but for what has no spaces."""
+    return textwrap.wrap(text, COLUMNS, break_long_words=False, break_on_hyphens=False)
 
 
 def checked(run):

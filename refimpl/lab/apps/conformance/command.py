@@ -144,9 +144,7 @@ def _check_vectors(folder):
 def _conformance(arguments, impl):
     package, command = arguments["impl"], arguments["cmd"]
     for option in ("timeout", "total"):
-        if not 0 < arguments[option] <= threading.TIMEOUT_MAX:
-            most, got = f"at most {threading.TIMEOUT_MAX:g}", f"got {arguments[option]:g}"
-            raise UserError(f"--{option} must be above 0 and {most}, {got}")
+        check_seconds(option, arguments[option])
     if arguments["show"] is not None:
         return _show_case(arguments)
     only_copy = arguments["copy"] is not None and package is None and command is None
@@ -175,6 +173,18 @@ def _conformance(arguments, impl):
     if arguments["report"] is not None:
         report.write(found, arguments["report"])
     return found.status
+
+
+def check_seconds(option, given):
+    """Refuse what is no time to wait.
+
+    Raises
+    ------
+    UserError
+    """
+    if not 0 < given <= threading.TIMEOUT_MAX:
+        most = f"at most {threading.TIMEOUT_MAX:g}"
+        raise UserError(f"--{option} must be above 0 and {most}, got {given:g}")
 
 
 def _show_case(arguments):

@@ -94,7 +94,7 @@ class Program:
         self._lock, self._longest = threading.Lock(), GREETING
         self._questions: queue.SimpleQueue = queue.SimpleQueue()
         self._answers: queue.SimpleQueue = queue.SimpleQueue()
-        # whoever holds the other end of a pipe may be out of reach of `_kill`
+        # whoever holds the other end of a pipe may be out of reach of `kill_all`
         talk = self._write, self._read, self._show_errors
         self._threads = [threading.Thread(target=part, daemon=True) for part in talk]
         try:
@@ -133,7 +133,7 @@ class Program:
             slow = f"no answer in {self.clock.timeout:g} seconds"
             raise Lost(slow if left > self.clock.timeout else self.clock.over) from None
         if not line:
-            raise Lost(self._ending())
+            raise Lost(ending(self._process, "the program"))
         if len(line) > longest:
             raise Lost(f"the answer is longer than {longest} bytes: {_shown(line)!r}")
         answer = _parsed(line)
@@ -194,35 +194,10 @@ class Program:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=1)
         finally:
-            self._kill()
+            kill_all(self._process, self._mark)
             for thread in self._threads:
                 if thread.is_alive():
                     thread.join(timeout=1)
-
-    def _kill(self):
-        if hasattr(os, "killpg"):
-            _signal(os.killpg, self._process.pid)
-        else:
-            self._process.kill()
-        self._process.wait()
-        for _ in range(KILLS):
-            found = _marked(self._mark.encode())
-            for pid in found:
-                _signal(os.kill, pid)
-            if not found:
-                break
-
-    def _ending(self):
-        """Say how the program ended that has closed its output."""
-        try:
-            status = self._process.wait(timeout=1)
-        except subprocess.TimeoutExpired:
-            return "the program closed its output"
-        if status < 0:
-            known = -status in set(signal.Signals)
-            name = signal.Signals(-status).name if known else f"signal {-status}"
-            return f"the program ended by {name}"
-        return f"the program ended with status {status}"
 
 
 class Restarted:
@@ -292,6 +267,37 @@ class Restarted:
             return None
         program.close()
         return program.unasked
+
+
+def ending(process, name):
+    """Say how a process ended that has closed its output; `name` is what it is called."""
+    try:
+        status = process.wait(timeout=1)
+    except subprocess.TimeoutExpired:
+        return f"{name} closed its output"
+    if status < 0:
+        known = -status in set(signal.Signals)
+        signalled = signal.Signals(-status).name if known else f"signal {-status}"
+        return f"{name} ended by {signalled}"
+    return f"{name} ended with status {status}"
+
+
+def kill_all(process, mark):
+    """Kill a process that leads its group, and what is left of what it started.
+
+    That is in its process group, or, on Linux, has the `mark` in its environment.
+    """
+    if hasattr(os, "killpg"):
+        _signal(os.killpg, process.pid)
+    else:
+        process.kill()
+    process.wait()
+    for _ in range(KILLS):
+        found = _marked(mark.encode())
+        for pid in found:
+            _signal(os.kill, pid)
+        if not found:
+            break
 
 
 def _parsed(line):

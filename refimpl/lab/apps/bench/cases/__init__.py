@@ -15,6 +15,8 @@ TOPICS = (
     "losses",
     "optimizers",
     "history",
+    "cache",
+    "fetching",
     "iteration",
 )
 

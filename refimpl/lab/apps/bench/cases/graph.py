@@ -5,23 +5,35 @@ import scipy.sparse as sp
 
 from refimpl.lab.apps.bench import inputs, work
 from refimpl.lab.apps.bench.case import Bench, Task
-from refimpl.lab.apps.bench.checks import as_other, same
+from refimpl.lab.apps.bench.checks import alike, as_other, same
+
+READING = "as_graph", "graph_and_names", "from_edges"
 
 
-def as_graph_tasks(size):
-    """Yield reading and sorting pairs: what kernels that take a Graph are spared."""
-    graph = inputs.layer_graph(size)
-    pairs = np.stack([np.repeat(np.arange(graph.n), graph.degrees()), graph.indices], axis=1)
-    shuffled = np.random.default_rng(inputs.SEED).permutation(pairs)
-    done = work.stream(shuffled.nbytes + graph.indices.nbytes + graph.indptr.nbytes)
+def reading_tasks(name):
+    """Return the tasks of what reads and sorts pairs: kernels that take a Graph are spared it."""
 
-    def check(got, args, other):
-        order = np.lexsort((shuffled[:, 1], shuffled[:, 0]))
-        degrees = np.bincount(shuffled[:, 0], minlength=graph.n)
-        same("result.indices", got.indices, shuffled[order, 1].astype(np.int32))
-        same("result.indptr", got.indptr, np.concatenate([[0], np.cumsum(degrees)]))
+    def tasks(size):
+        graph = inputs.layer_graph(size)
+        pairs = np.stack([np.repeat(np.arange(graph.n), graph.degrees()), graph.indices], axis=1)
+        shuffled = np.random.default_rng(inputs.SEED).permutation(pairs)
+        done = work.stream(shuffled.nbytes + graph.indices.nbytes + graph.indptr.nbytes)
 
-    yield Task(inputs.graph_text(graph), {"source": shuffled, "n": graph.n}, check, done)
+        def check(got, args, other):
+            if name == "graph_and_names":
+                got, names = got
+                alike(names, None, "result[1]")
+            order = np.lexsort((shuffled[:, 1], shuffled[:, 0]))
+            degrees = np.bincount(shuffled[:, 0], minlength=graph.n)
+            same("result.indices", got.indices, shuffled[order, 1].astype(np.int32))
+            same("result.indptr", got.indptr, np.concatenate([[0], np.cumsum(degrees)]))
+
+        args = {"source": shuffled}
+        if name == "from_edges":
+            args = {"u": shuffled[:, 0], "v": shuffled[:, 1]}
+        yield Task(inputs.graph_text(graph), {**args, "n": graph.n}, check, done)
+
+    return tasks
 
 
 def induced_tasks(size):
@@ -59,7 +71,7 @@ def transpose_tasks(size):
 
 def transpose_block_tasks(size):
     """Yield the transpose of sampled neighbours."""
-    block = inputs.neighbours(size).blocks[0]
+    block = inputs.neighbours(size, 10).blocks[0]
     text = f"{block.n_dst:,} x {block.n_src:,} e={block.e:,}"
     yield Task(text, {"block": block}, as_other("transpose_block"))
 
@@ -80,9 +92,9 @@ def add_self_loops_tasks(size):
 
 
 BENCHES = (
-    Bench("as_graph", as_graph_tasks, serial=True),
+    *(Bench(name, reading_tasks(name), serial=True) for name in READING),
     Bench("induced_subgraph", induced_tasks, serial=True),
     Bench("transpose_perm", transpose_tasks, serial=True),
-    Bench("transpose_block", transpose_block_tasks, ("tiny", "small")),
+    Bench("transpose_block", transpose_block_tasks),
     Bench("add_self_loops", add_self_loops_tasks, serial=True),
 )

@@ -7,7 +7,6 @@ from refimpl.lab.apps.bench.case import Bench, Task
 from refimpl.lab.apps.bench.checks import as_other
 from refimpl.streams import LAYER, key
 
-SMALL = "tiny", "small"
 FANOUTS = [10, 5]
 EPOCH = {"seed": inputs.SEED, "epoch": 0}
 
@@ -49,8 +48,8 @@ def batch_tasks(size):
 
 
 BENCHES = (
-    Bench("layer_sample", layer_tasks, SMALL),
-    Bench("sample_mfg", mfg_tasks, SMALL),
-    Bench("sample_mfg_many", many_tasks, SMALL),
-    Bench("epoch_batches", batch_tasks, SMALL),
+    Bench("layer_sample", layer_tasks),
+    Bench("sample_mfg", mfg_tasks),
+    Bench("sample_mfg_many", many_tasks),
+    Bench("epoch_batches", batch_tasks),
 )

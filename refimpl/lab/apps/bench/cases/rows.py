@@ -62,9 +62,9 @@ def norms_tasks(size):
 
 
 BENCHES = (
-    Bench("dropout", dropout_tasks, ("tiny", "small")),
-    Bench("row_l2_forward", l2_forward_tasks, ("tiny", "small")),
-    Bench("row_l2_backward", l2_backward_tasks, ("tiny", "small")),
+    Bench("dropout", dropout_tasks),
+    Bench("row_l2_forward", l2_forward_tasks),
+    Bench("row_l2_backward", l2_backward_tasks),
     Bench("gather_rows", gather_tasks),
     Bench("gradient_norms", norms_tasks),
 )
