@@ -1,7 +1,7 @@
 """A GraphSAGE of PyG's layers on neighbours sampled here: python examples/pyg_training.py
 
-Needs the extra `pyg`: python -m pip install -e '.[pyg]'. The loader gives every layer its own matrix
-(`adjs`), which is faster than `edge_index`: docs/howto/from_pyg.md has both, and the times.
+Needs the extra `pyg`: python -m pip install -e '.[pyg]'. The loader gives every layer its own
+matrix (`adjs`), which is faster than `edge_index`: docs/howto/from_pyg.md has both, and the times.
 """
 
 import argparse
@@ -54,7 +54,9 @@ def accuracy(model, data):
 
 def main():
     """Train on a data set and print the accuracy."""
-    parser = argparse.ArgumentParser(description="Train a GraphSAGE of PyG's layers on our loader's batches.")
+    parser = argparse.ArgumentParser(
+        description="Train a GraphSAGE of PyG's layers on our loader's batches."
+    )
     parser.add_argument("--data", default="communities", help="a data set with one class a node")
     parser.add_argument("--impl", default="fastimpl", help="fastimpl or refimpl")
     parser.add_argument("--epochs", type=int, default=5, help="how often to go through the roots")

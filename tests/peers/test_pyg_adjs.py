@@ -133,7 +133,7 @@ def test_the_losses_are_those_of_all_edges(gnn, data, workers):
     np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta:UserWarning")
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
 def test_subgraphs_take_the_matrix_of_pygs_own_transform(gnn, data):
     """With PyG's ToSparseTensor in a loader's thread, as the page tells users to do."""
     turned = pyg.transforms.ToUndirected()(Data(x=data.x.float(), edge_index=data.edge_index))

@@ -168,14 +168,10 @@ def adjs_of(mfg, batch):
     """Return the matrices of an MFG's layers, which share the indices of the batch it made."""
     import torch
 
-    x = batch.x
+    x, sources = batch.x, batch.edge_index[0]
     real = isinstance(x, torch.Tensor) and x.is_floating_point()
-    sources = batch.edge_index[0]
-    starts = torch.from_numpy(np.append(0, np.cumsum(mfg.blocks[0].degrees())))
-    starts, ones = (
-        starts.to(sources.device),
-        torch.ones(len(sources), dtype=x.dtype if real else None, device=sources.device),
-    )
+    starts = torch.from_numpy(np.append(0, np.cumsum(mfg.blocks[0].degrees()))).to(sources.device)
+    ones = sources.new_ones(len(sources), dtype=x.dtype if real else torch.get_default_dtype())
     return [
         torch.sparse_csr_tensor(
             starts[: own.n_dst + 1],
@@ -189,7 +185,7 @@ def adjs_of(mfg, batch):
 
 
 def take_warning():
-    """Have torch's warning that sparse_csr is in beta, which it gives once, without showing it."""
+    """Have torch's warnings of a first sparse_csr, given once a process, without showing them."""
     import torch
 
     nothing = torch.zeros(0)
