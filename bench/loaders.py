@@ -1,24 +1,24 @@
 """An epoch of loading and of training a model of PyG, by our NeighborLoader and by PyG's own.
 
-Both in this process, in turns, on one `Data`: a Kronecker graph with features and classes at
-random. PyG's loader runs on the backend that is installed, which the report names; without one it
-cannot run, and only ours is measured. Before that the batches are compared: with all neighbours
-they must have the same nodes and edges, with the fan-outs as many edges to two per cent and chance.
+All in this process, in turns, on one `Data`: a Kronecker graph with features and classes at
+random. What the model is given is a row each (`bench/pyg_ways.py`): edges, edges trimmed, matrices.
+PyG's loader runs on the backend that is installed, which the report names; without one it cannot
+run, and only ours is measured. Before that the ways are compared: with all neighbours they must
+have the same logits, with the fan-outs both loaders as many edges to two per cent and chance.
 """
 
 import gc
 import importlib.util
-import warnings
 from functools import partial
 from importlib import metadata
 from statistics import median
 
 import numpy as np
 
-import fastimpl
 from bench.command import Common, UsageError, numbers
 from bench.growth import kronecker
 from bench.peers.protocol import ContestantError
+from bench.pyg_ways import ways
 from bench.timing import elapsed, in_turns, summary
 from refimpl.lab.apps.bench.markdown import milliseconds, ratio, table
 
@@ -43,34 +43,39 @@ def add_options(parser):
 
 
 def report(options):
-    """Compare the batches, measure in turns, yield the tables."""
+    """Compare the ways, measure in turns, yield the table."""
     if importlib.util.find_spec("torch_geometric") is None:
         raise UsageError("needs PyTorch and PyG: pip install 'minibatch-gnn[pyg]'")
     for name in ("scale", "degree", "roots", "batch", "features", "hidden"):
         if getattr(options, name) < 1:
             raise UsageError(f"--{name} must be at least 1, got {getattr(options, name)}")
     data, roots = made(options)
-    loaders = contestants(options, data, roots)
+    found = ways()
     backend = backend_of_pyg()
     options.peer = f"{versions('torch', 'torch_geometric')}; its backend: {backend or 'none'}"
     yield f"{data}; {options.roots} roots an epoch, {options.batch} a batch; fan-outs " + ", ".join(
         map(str, options.fanouts)
     )
     yield ""
-    yield compare(options, data, roots) if backend else NO_BACKEND
+    yield from compare(options, data, roots, found)
+    if backend is None:
+        yield NO_BACKEND
     yield ""
-    tasks = {
-        (what, name): partial(timed, task, loader, data, options)
-        for what, task in TASKS.items()
-        for name, loader in loaders.items()
-    }
-    found = in_turns(tasks, options.rounds, warm_up=0 if options.quick else 1)
-    titles = ["an epoch", *(f"{who}, {n} workers, ms" for who, n in loaders)]
-    rows = [
-        [what, *(milliseconds(summary(found[what, name])) for name in loaders), best(found, what)]
-        for what in TASKS
-    ]
-    yield from table([*titles, "PyG's best over our best"], rows)
+    seconds = in_turns(
+        tasks_of(options, data, roots, found), options.rounds, warm_up=0 if options.quick else 1
+    )
+    titles = ["an epoch", "loader", "the model is given"]
+    rows = {}
+    for name, of_rounds in seconds.items():
+        rows.setdefault(name[:-1], []).append(milliseconds(summary(of_rounds)))
+    yield from table(
+        [*titles, *(f"{n} workers, ms" for n in options.workers)],
+        ([*row, *times] for row, times in rows.items()),
+        left=len(titles),
+    )
+    if backend is not None:
+        yield ""
+        yield "PyG's best over our best: " + ", ".join(f"{best(seconds, t)} {t}" for t in TASKS)
 
 
 def backend_of_pyg():
@@ -110,85 +115,86 @@ def made(options):
     return data, torch.from_numpy(rng.choice(with_edges, options.roots, replace=False))
 
 
-def ours(data, roots, fanouts, batch, workers, shuffle=True):
-    """Return our loader."""
-    options = {"batch_size": batch, "num_workers": workers, "shuffle": shuffle, "seed": 0}
-    return fastimpl.lab.pyg.NeighborLoader(data, fanouts, roots, **options)
+def compare(options, data, roots, found):
+    """Yield lines that say that all ways do the same work, or raise ContestantError."""
+    few, logits = roots[: min(10, options.batch)], {}
+    for name, way in found.items():
+        (batch,) = way.loader(data, few, [-1] * len(options.fanouts), len(few), 0, False)
+        logits[name] = way.logits(model_of(options), batch)[: len(few)]
+    want = logits["ours", "edge_index"]
+    for (who, given), got in logits.items():
+        if not got.isclose(want, rtol=1e-3, atol=1e-4).all():
+            raise ContestantError(f"with all neighbours the logits of {who} by {given} differ")
+    yield f"Compared: the same logits with all neighbours, {len(found)} ways."
+    same = data, roots, options.fanouts, options.batch, 0, False  # of the same roots
+    edges = {
+        who: sum(batch.num_edges for batch in found[who, "edge_index"].loader(*same))
+        for who in dict.fromkeys(who for who, _ in found)
+    }
+    if "PyG" in edges:
+        mine, other = edges["ours"], edges["PyG"]
+        if abs(mine - other) > CLOSE * mine + CHANCE * mine**0.5:
+            raise ContestantError(f"an epoch of ours draws {mine} edges, one of PyG {other}")
+        yield f"Edges drawn in an epoch: {mine:,} by ours, {other:,} by PyG's NeighborLoader."
 
 
-def theirs(data, roots, fanouts, batch, workers, shuffle=True):
-    """Return PyG's loader; its processes stay from epoch to epoch."""
-    from torch_geometric.loader import NeighborLoader
-
-    options = {"batch_size": batch, "num_workers": workers, "shuffle": shuffle, "is_sorted": True}
-    options |= {"persistent_workers": True} if workers else {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that torch-sparse will not be enough some day
-        return NeighborLoader(data, fanouts, roots, **options)
-
-
-def contestants(options, data, roots):
-    """Return the loaders by (who, workers)."""
-    kinds = {"ours": ours, "PyG": theirs} if backend_of_pyg() else {"ours": ours}
-    return {
-        (who, workers): make(data, roots, options.fanouts, options.batch, workers)
-        for who, make in kinds.items()
+def tasks_of(options, data, roots, found):
+    """Return what is timed, by (task, whose loader, what the model is given, workers)."""
+    loaders = {
+        (*name, workers): way.loader(data, roots, options.fanouts, options.batch, workers)
+        for name, way in found.items()
         for workers in options.workers
+    }
+    return {
+        (what, who, given, workers): partial(timed, task, loader, found[who, given], options)
+        for what, task in TASKS.items()
+        for (who, given, workers), loader in loaders.items()
+        if not (task is load and given.endswith("trimmed"))  # which are the batches of another way
     }
 
 
-def compare(options, data, roots):
-    """Return a line that says that both do the same work, or raise ContestantError."""
-    few = roots[: min(10, options.batch)]
-    (one,), (other,) = (
-        make(data, few, [-1] * len(options.fanouts), len(few), 0) for make in (ours, theirs)
-    )
-    for name in ("n_id", "e_id"):
-        if sorted(one[name].tolist()) != sorted(other[name].tolist()):
-            raise ContestantError(f"with all neighbours {name} of PyG's batch is not ours")
-    same = data, roots, options.fanouts, options.batch, 0, False  # of the same roots
-    edges = [sum(batch.num_edges for batch in make(*same)) for make in (ours, theirs)]
-    if abs(edges[0] - edges[1]) > CLOSE * edges[0] + CHANCE * edges[0] ** 0.5:
-        raise ContestantError(f"an epoch of ours draws {edges[0]} edges, one of PyG {edges[1]}")
-    return (
-        f"Compared: the same nodes and edges with all neighbours; {edges[0]:,} edges drawn in an "
-        f"epoch of ours, {edges[1]:,} in one of PyG's."
-    )
-
-
-def timed(task, loader, data, options, number):
+def timed(task, loader, way, options, number):
     """Return the seconds of an epoch."""
     gc.collect()
-    return elapsed(task, loader, data, options)
+    return elapsed(task, loader, way.logits, options)
 
 
-def load(loader, data, options):
+def load(loader, logits, options):
     """Go through an epoch."""
     for batch in loader:
         batch.x[0, 0] += 1
 
 
-def train(loader, data, options):
+def train(loader, logits, options):
     """Train PyG's GraphSAGE for an epoch."""
+    import torch
+
+    model = model_of(options)
+    optimizer = torch.optim.Adam(model.parameters())
+    for batch in loader:
+        roots = slice(batch.batch_size)
+        loss = torch.nn.functional.cross_entropy(logits(model, batch)[roots], batch.y[roots])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def model_of(options):
+    """Return a GraphSAGE of PyG, always of the same weights."""
     import torch
     from torch_geometric.nn import GraphSAGE
 
     torch.manual_seed(0)
-    model = GraphSAGE(options.features, options.hidden, len(options.fanouts), CLASSES)
-    optimizer = torch.optim.Adam(model.parameters())
-    for batch in loader:
-        roots = slice(batch.batch_size)
-        logits = model(batch.x, batch.edge_index)[roots]
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(logits, batch.y[roots]).backward()
-        optimizer.step()
+    return GraphSAGE(options.features, options.hidden, len(options.fanouts), CLASSES)
 
 
-def best(found, what):
+def best(seconds, task):
     """Return how many times our best median goes into PyG's."""
-    medians = {name: median(seconds) for (task, name), seconds in found.items() if task == what}
-    fastest = {who: min(s for (w, _), s in medians.items() if w == who) for who, _ in medians}
-    return ratio(fastest["PyG"] / fastest["ours"]) if "PyG" in fastest else "-"
+    fastest = {
+        who: min(median(s) for (what, w, *_), s in seconds.items() if (what, w) == (task, who))
+        for who in ("PyG", "ours")
+    }
+    return ratio(fastest["PyG"] / fastest["ours"])
 
 
 TASKS = {"loading": load, "loading and training": train}

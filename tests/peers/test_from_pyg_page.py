@@ -27,4 +27,4 @@ def test_what_the_page_prints():
         with contextlib.redirect_stdout(out):
             exec(compile(text, str(PAGE), "exec"), namespace)
         printed = out.getvalue()
-    assert shown == 5
+    assert shown == 6

@@ -289,6 +289,7 @@ def test_layers_may_be_trimmed_to_what_the_roots_need(gnn, data):
         ({"batch_size": 0}, ValueError, "batch_size must be in"),
         ({"shuffle": 1}, TypeError, "shuffle must be True or False"),
         ({"drop_last": "no"}, TypeError, "drop_last must be True or False"),
+        ({"adjs": 1}, TypeError, "adjs must be True or False"),
         ({"num_workers": -1}, ValueError, "num_workers must be in"),
         ({"prefetch_factor": 0}, ValueError, "prefetch_factor must be in"),
         ({"transform": 3}, TypeError, "transform must be callable, got int"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -44,6 +45,8 @@ class NeighborLoader(Loader):
         all. Threads need no copy of the data, and kernels of `fastimpl` run beside each other.
     prefetch_factor : int, at least 1
         Batches ahead, for each thread.
+    adjs : bool
+        Give each batch the matrices of its layers as well: see below.
     seed : int, numpy.random.Generator, torch.Generator or None
         None draws a seed from torch's own generator, which ``torch.manual_seed`` fixes before the
         loader is made.
@@ -74,6 +77,13 @@ class NeighborLoader(Loader):
     ``num_sampled_nodes`` and ``num_sampled_edges``, lists with a number a hop, as
     ``torch_geometric.utils.trim_to_layer`` takes them. All ids are int64. Edges ascend in their
     target. Nodes that a hop met ascend, where PyG's stand in the order of meeting.
+
+    With `adjs` it also has ``adjs``, a list with a `torch.sparse_csr` tensor a layer, the
+    outermost hop first. ``adjs[i]`` has a row for each target of layer i and a column for each of
+    its sources, whose first are the targets: ``x = conv((x, x[: len(adj)]), adj)`` for one after
+    the other ends with the rows of the roots. PyG's layers multiply by such a matrix instead of
+    copying a row for each edge, and no layer computes rows that the roots do not need. The values
+    are 1, of the type of `x`; the indices are those of `edge_index`, not copies.
     """
 
     def __init__(
@@ -87,6 +97,7 @@ class NeighborLoader(Loader):
         drop_last: bool = False,
         num_workers: Int = 0,
         prefetch_factor: Int = 2,
+        adjs: bool = False,
         seed: Any = None,
         transform: Callable[[Any], Any] | None = None,
     ) -> None:
@@ -105,6 +116,9 @@ class NeighborLoader(Loader):
         self.batch_size = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
         self.shuffle = _check.switch("shuffle", shuffle)
         self.drop_last = _check.switch("drop_last", drop_last)
+        self.adjs = _check.switch("adjs", adjs)
+        if adjs:
+            take_warning()
         whole_batches, rest = divmod(len(self._roots), self.batch_size)
         self._count = whole_batches + bool(rest and not drop_last)
         self._set(num_workers, prefetch_factor, seed, transform)
@@ -127,7 +141,10 @@ class NeighborLoader(Loader):
         cut = slice(number * self.batch_size, (number + 1) * self.batch_size)
         chosen = np.arange(len(self._roots))[cut] if order is None else order[cut]
         mfg = sample(roots=self._roots[chosen], batch=number)
-        return batch_of(self._whole, mfg, self._input_id[chosen])
+        batch = batch_of(self._whole, mfg, self._input_id[chosen])
+        if self.adjs:
+            batch.adjs = adjs_of(mfg, batch)
+        return batch
 
 
 def batch_of(source, mfg, input_id):
@@ -145,3 +162,33 @@ def batch_of(source, mfg, input_id):
     batch.num_sampled_nodes = np.diff(nodes, prepend=0).tolist()
     batch.num_sampled_edges = np.diff(edges, prepend=0).tolist()
     return batch
+
+
+def adjs_of(mfg, batch):
+    """Return the matrices of an MFG's layers, which share the indices of the batch it made."""
+    import torch
+
+    x, sources = batch.x, batch.edge_index[0]
+    real = isinstance(x, torch.Tensor) and x.is_floating_point()
+    starts = torch.from_numpy(np.append(0, np.cumsum(mfg.blocks[0].degrees()))).to(sources.device)
+    ones = sources.new_ones(len(sources), dtype=x.dtype if real else torch.get_default_dtype())
+    return [
+        torch.sparse_csr_tensor(
+            starts[: own.n_dst + 1],
+            sources[: own.e],
+            ones[: own.e],
+            (own.n_dst, own.n_src),
+            check_invariants=False,
+        )
+        for own in mfg.blocks
+    ]
+
+
+def take_warning():
+    """Have torch's warnings of a first sparse_csr, given once a process, without showing them."""
+    import torch
+
+    nothing = torch.zeros(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.sparse_csr_tensor(torch.zeros(1, dtype=torch.int64), nothing.long(), nothing, (0, 0))
