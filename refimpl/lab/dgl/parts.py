@@ -118,13 +118,13 @@ def rows(held, pattern):
 
 
 def names(what, given):
-    """Return names of data as a tuple, or raise; None is none of them."""
+    """Return names of data as a list, or raise; None is none of them."""
     if given is None:
-        return ()
+        return []
     listed = () if isinstance(given, str) else _check.sequence(what, given, "names")
     if isinstance(given, str) or not all(isinstance(name, str) for name in listed):
         raise TypeError(f"{what} must be a sequence of names, got {_check.shown(given)}")
-    return listed
+    return list(listed)
 
 
 def check_names(what, wanted, data):
