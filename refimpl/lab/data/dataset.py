@@ -13,7 +13,6 @@ from refimpl import _check
 from refimpl._foreign import column_of
 from refimpl._html.objects import dataset_html
 from refimpl._shown import short_repr
-from refimpl._torch import libraries
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import (
     Features,
@@ -27,6 +26,7 @@ from refimpl.hints import (
     Positions,
     Table,
 )
+from refimpl.lab.data.for_torch import as_dgl, as_pyg
 from refimpl.lab.data.preparation import check_finite, induced
 from refimpl.lab.data.sources import FromElsewhere
 from refimpl.lab.data.split import PARTS
@@ -256,14 +256,25 @@ class Dataset(FromElsewhere):
         ImportError
             If torch or torch_geometric is missing.
         """
-        torch, library = libraries()
-        target = np.repeat(np.arange(self.graph.n), self.graph.degrees())
-        edge_index = np.stack([self.graph.indices, target]).astype(np.int64)
-        y = self.labels.astype(np.float32 if self.multilabel else np.int64)
-        arrays = {"x": self.inputs(), "y": y, "edge_index": edge_index}
-        for part in PARTS:
-            arrays[f"{part}_mask"] = np.isin(np.arange(self.graph.n), getattr(self, part))
-        return library.Data(**{name: torch.from_numpy(a) for name, a in arrays.items()})
+        return as_pyg(self)
+
+    def to_dgl(self) -> Any:
+        """Return this data set as a graph of DGL; needs the extra ``dgl``.
+
+        O(n f + e) time.
+
+        Returns
+        -------
+        dgl.DGLGraph
+            With int64 ids and the whole graph; its `ndata` are ``feat`` and ``label``, the ``x``
+            and ``y`` of `to_pyg`, and the same masks.
+
+        Raises
+        ------
+        ImportError
+            If torch or DGL is missing, or DGL does not run beside this torch.
+        """
+        return as_dgl(self)
 
     def save(self, folder: FilePath, *, overwrite: bool = False) -> None:
         """Write this data set as a folder of plain .npy files, which `load_dataset` maps.

@@ -11,12 +11,11 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.hints import Int
-from refimpl.lab.pyg.epochs import Loader, node_ids
+from refimpl.lab.batches.roots import RootLoader, node_ids
 from refimpl.lab.pyg.parts import ends, part, whole
-from refimpl.streams import NODES, key, permutation
 
 
-class NeighborLoader(Loader):
+class NeighborLoader(RootLoader):
     """Batches of sampled neighbours as `torch_geometric.data.Data`, as PyG's NeighborLoader.
 
     Not in the papers: `sample_mfg` in the mode "shared", which draws by the law of PyG's loader.
@@ -110,22 +109,15 @@ class NeighborLoader(Loader):
         n = self._whole.graph.n
         nodes = np.arange(n) if input_nodes is None else input_nodes
         nodes = nodes if hasattr(nodes, "dtype") else np.asarray(nodes)
-        self._roots = node_ids("input_nodes", nodes, n)
+        self._set_roots(node_ids("input_nodes", nodes, n), batch_size, shuffle, drop_last)
         mask = "bool" in str(nodes.dtype)
         self._input_id = self._roots if mask else np.arange(len(self._roots))
-        self.batch_size = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
-        self.shuffle = _check.switch("shuffle", shuffle)
-        self.drop_last = _check.switch("drop_last", drop_last)
         self.adjs = _check.switch("adjs", adjs)
         if adjs:
             take_warning()
-        whole_batches, rest = divmod(len(self._roots), self.batch_size)
-        self._count = whole_batches + bool(rest and not drop_last)
         self._set(num_workers, prefetch_factor, seed, transform)
 
     def _plan(self, epoch):
-        count = len(self._roots)
-        order = permutation(key(self.seed, NODES, epoch), count) if self.shuffle else None
         sample = partial(
             self.gnn.sample_mfg,
             self._whole.graph,
@@ -134,12 +126,11 @@ class NeighborLoader(Loader):
             epoch=epoch,
             mode="shared",
         )
-        return partial(self._batch, sample, order)
+        return partial(self._batch, sample, self._order(epoch))
 
     def _batch(self, sample, order, number):
         """Return batch `number` of the epoch in which the roots have this order."""
-        cut = slice(number * self.batch_size, (number + 1) * self.batch_size)
-        chosen = np.arange(len(self._roots))[cut] if order is None else order[cut]
+        chosen = self._chosen(order, number)
         mfg = sample(roots=self._roots[chosen], batch=number)
         batch = batch_of(self._whole, mfg, self._input_id[chosen])
         if self.adjs:

@@ -4,13 +4,12 @@ import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from refimpl import _check
 from refimpl._foreign import as_array
 from refimpl._sources import check_node_count
 from refimpl._torch import libraries
-from refimpl.graph import Graph
+from refimpl.lab.batches.edges import Numbered, numbered
 
 
 class Whole(NamedTuple):
@@ -19,19 +18,19 @@ class Whole(NamedTuple):
     Attributes
     ----------
     data : torch_geometric.data.Data
-    graph : Graph
-        Row v lists the nodes from which an edge leads to v.
-    order : (e,) int64 array, or None
-        Which edge of the data each entry of the graph is; None if they stand in one order.
+    numbered : Numbered
     """
 
     data: Any
-    graph: Graph
-    order: np.ndarray | None
+    numbered: Numbered
+
+    @property
+    def graph(self):
+        return self.numbered.graph
 
     def edges(self, entries):
         """Return which edges of the data some entries of the graph are, as a new array."""
-        return np.array(entries) if self.order is None else self.order[entries]
+        return self.numbered.edges(entries)
 
 
 def whole(data):
@@ -55,16 +54,13 @@ def whole(data):
     edge_index = as_array(data.edge_index)
     if edge_index.ndim != 2 or len(edge_index) != 2:
         raise ValueError(f"data.edge_index must have shape (2, e), got {edge_index.shape}")
-    n, e = data.num_nodes, edge_index.shape[1]
+    n = data.num_nodes
     check_node_count(n)
     sources, targets = (_check.ids("data.edge_index", ends, 0, n, np.int32) for ends in edge_index)
-    matrix = sp.csr_array((np.arange(e), (targets, sources)), shape=(n, n))
-    matrix.sum_duplicates()  # sorts each row as well
-    if matrix.nnz < e:
+    graph = numbered(sources, targets, n)
+    if graph is None:
         raise ValueError("data must have no edge twice: call data.coalesce() first")
-    order = matrix.data if np.any(matrix.data[1:] < matrix.data[:-1]) else None
-    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False)
-    return Whole(data, Graph._trusted(indptr, indices), order)
+    return Whole(data, graph)
 
 
 def part(source, n_id, edge_index, e_id):

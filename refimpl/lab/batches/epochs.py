@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from refimpl import _check
-from refimpl._torch import libraries
+from refimpl._torch import torch_alone
 from refimpl.lab.training.prefetch import MOST_WORKERS, Ahead
 from refimpl.streams import as_seed
 
@@ -57,7 +55,7 @@ def _made(plan, transform, number):
 
 def _batches(make, count, workers, factor):
     """Yield the batches of an epoch; the threads end with the loop, wherever it is left."""
-    torch, _ = libraries()
+    torch = torch_alone()
     ahead = Ahead(
         make,
         list(range(count)),
@@ -77,22 +75,7 @@ def seed_of(seed):
     ----------
     seed : int, numpy.random.Generator, torch.Generator or None
     """
-    torch, _ = libraries()
+    torch = torch_alone()
     if seed is None or isinstance(seed, torch.Generator):
         return int(torch.empty((), dtype=torch.int64).random_(generator=seed))
     return as_seed(seed)
-
-
-def node_ids(name, nodes, n):
-    """Return nodes as int64 ids, from ids or a mask as tensor, array or list, or raise.
-
-    Ids are distinct; a mask has an entry for each of the n nodes.
-    """
-    torch, _ = libraries()
-    nodes = nodes.cpu().numpy() if isinstance(nodes, torch.Tensor) else np.asarray(nodes)
-    if nodes.dtype == np.bool_:
-        return np.flatnonzero(_check.mask(name, nodes, n))
-    ids = _check.ids(name, nodes, 0, n, np.int64)
-    if len(np.unique(ids)) < len(ids):
-        raise ValueError(f"{name} must be distinct")
-    return ids

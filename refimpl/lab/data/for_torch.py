@@ -1,0 +1,35 @@
+"""Data sets as PyG's `Data` and as graphs of DGL."""
+
+import numpy as np
+
+from refimpl._torch import libraries, with_dgl
+from refimpl.lab.data.sources import PARTS
+
+
+def as_pyg(dataset):
+    """Return what `Dataset.to_pyg` does."""
+    torch, library = libraries()
+    target = np.repeat(np.arange(dataset.graph.n), dataset.graph.degrees())
+    edge_index = np.stack([dataset.graph.indices, target]).astype(np.int64)
+    arrays = {"edge_index": edge_index, **of_nodes(dataset, "x", "y")}
+    return library.Data(**{name: torch.from_numpy(array) for name, array in arrays.items()})
+
+
+def as_dgl(dataset):
+    """Return what `Dataset.to_dgl` does."""
+    torch, dgl = with_dgl()
+    csc = dataset.graph.indptr, dataset.graph.indices, np.arange(dataset.graph.e)
+    columns = tuple(torch.from_numpy(array.astype(np.int64)) for array in csc)
+    graph = dgl.graph(("csc", columns), num_nodes=dataset.graph.n)
+    for name, array in of_nodes(dataset, "feat", "label").items():
+        graph.ndata[name] = torch.from_numpy(array)
+    return graph
+
+
+def of_nodes(dataset, features, label):
+    """Return what models of other libraries read of nodes, by name, as new arrays."""
+    kind = np.float32 if dataset.multilabel else np.int64
+    arrays = {features: dataset.inputs(), label: dataset.labels.astype(kind)}
+    for part in PARTS:
+        arrays[f"{part}_mask"] = np.isin(np.arange(dataset.graph.n), getattr(dataset, part))
+    return arrays
