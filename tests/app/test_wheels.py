@@ -113,7 +113,7 @@ def test_levels_need_a_compiler_that_can_tell_them_apart(tmp_path):
     compiler = tmp_path / "gcc-11"
     compiler.write_text(
         "#!/bin/sh\nfor arg; do\n"
-        "    case $arg in *.c) grep -q 'cpu_supports(\"x86-64' \"$arg\" && exit 1;; esac\n"
+        '    case $arg in *.c) grep -q \'cpu_supports("x86-64\' "$arg" && exit 1;; esac\n'
         'done\nexec cc "$@"\n'
     )
     compiler.chmod(0o755)
