@@ -148,6 +148,12 @@ class BuildExt(build_ext):
         known = known and all(self.works([f"-march={name}"]) for name in (ARCH, *LEVELS))
         if not known and (ARCH != "native" or LEVELS):
             raise CompileError(f"MINIBATCH_GNN_ARCH: the compiler knows not all of {ARCH, *LEVELS}")
+        asked = " + ".join(f'__builtin_cpu_supports("{level}")' for level in LEVELS)
+        if LEVELS and not self.works([], value=asked):  # none would ever be chosen at import
+            raise CompileError(
+                f"MINIBATCH_GNN_ARCH: what this compiler makes cannot tell which of {LEVELS} a "
+                f"processor has; take GCC 12, clang 18 or newer, or no levels: {ARCH}"
+            )
         return [f"-march={ARCH}"] if known else []
 
     def needs(self, arch):
@@ -183,13 +189,13 @@ class BuildExt(build_ext):
             Path(*ext.name.split(".")).parent.mkdir(parents=True, exist_ok=True)
         super().copy_extensions_to_source()
 
-    def works(self, compile_args, link_args=()):
-        """Whether a program compiles and links with these flags."""
+    def works(self, compile_args, link_args=(), value="0"):
+        """Whether a program compiles and links with these flags, which returns a value."""
         with tempfile.TemporaryDirectory() as tmp:
             probe = Path(tmp, "probe.c")
             openmp = any("openmp" in arg for arg in [*compile_args, *link_args])
             header = "#include <omp.h>\n" if openmp else ""
-            probe.write_text(header + "int main(void) { return 0; }\n")
+            probe.write_text(header + f"int main(void) {{ return {value}; }}\n")
             try:
                 objects = self.compiler.compile([str(probe)], tmp, extra_postargs=compile_args)
                 self.compiler.link_executable(

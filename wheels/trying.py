@@ -15,7 +15,7 @@ LEVELS = ("base", "x86-64-v3", "x86-64-v4")
 LIBRARIES = ("oldest", "newest")
 OLDEST = {  # that pyproject.toml allows, and that have a wheel for the Python
     "3.13": ["numpy==2.1.0", "scipy==1.14.1"],
-    "3.14": ["numpy==2.3.3", "scipy==1.16.2"],
+    "3.14": ["numpy==2.3.2", "scipy==1.16.1"],
 }
 EARLIER = ["numpy==2.0.0", "scipy==1.13.0"]
 ABOUT = """

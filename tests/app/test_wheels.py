@@ -3,7 +3,9 @@
 import importlib
 import io
 import os
+import platform
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -100,6 +102,28 @@ def test_each_python_that_is_claimed_was_tried_or_is_said_not_to_be():
     assert set(claimed) - tried == set(untried[1].split(", ") if untried else [])
     assert {row[4] for row in passed} == {"base", "x86-64-v3", "x86-64-v4"}
     assert any("NumPy 2.0." in row[2] for row in passed)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="levels are of x86-64")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no compiler")
+def test_levels_need_a_compiler_that_can_tell_them_apart(tmp_path):
+    """GCC 11 compiles for the levels, but what it makes would never choose one."""
+    pytest.importorskip("Cython", reason="setup.py imports Cython")
+    pytest.importorskip("setuptools", reason="setup.py imports setuptools")
+    compiler = tmp_path / "gcc-11"
+    compiler.write_text(
+        "#!/bin/sh\nfor arg; do\n"
+        '    case $arg in *.c) grep -q \'cpu_supports("x86-64\' "$arg" && exit 1;; esac\n'
+        'done\nexec cc "$@"\n'
+    )
+    compiler.chmod(0o755)
+    levels = importlib.import_module("wheels.build").LEVELS
+    command = [sys.executable, "setup.py", "-q", "build_ext"]
+    command += ["--build-lib", str(tmp_path), "--build-temp", str(tmp_path)]
+    env = {**os.environ, "CC": str(compiler), "MINIBATCH_GNN_ARCH": levels}
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode
+    assert "cannot tell which of ['x86-64-v3', 'x86-64-v4']" in done.stderr
 
 
 def test_cibuildwheel_builds_for_each_python_that_is_claimed():
