@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from wheels.places import NEEDED, Failed, Place
 
-TESTS = ["graph", "structure", "sampler", "neighbor", "layer", "dense", "history"]
+TESTS = ["graph", "structure", "operation", "sampler", "neighbor", "layer", "dense", "history"]
 TESTS = [f"twins/test_{name}_twins.py" for name in TESTS] + ["twins/test_levels.py"]
 EMULATED = TESTS[:2]  # an emulator takes 20 times as long
 LEVELS = ("base", "x86-64-v3", "x86-64-v4")

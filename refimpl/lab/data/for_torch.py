@@ -3,7 +3,7 @@
 import numpy as np
 
 from refimpl._torch import libraries, with_dgl
-from refimpl.lab.data.sources import PARTS
+from refimpl.lab.data.split import PARTS
 
 
 def as_pyg(dataset):
