@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from strategies import power_law_graph
 
-pytestmark = [
-    pytest.mark.runs,
-    pytest.mark.filterwarnings("ignore:Dataloader CPU affinity opt"),
-]
+pytestmark = pytest.mark.runs
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 from refimpl._torch import with_dgl  # noqa: E402
@@ -212,6 +209,7 @@ def trained(epochs):
     return losses
 
 
+@pytest.mark.filterwarnings("ignore:Dataloader CPU affinity opt")
 def test_the_loss_with_all_neighbours_is_that_of_dgls_loader(gnn, graph):
     sampler = dgl.dataloading.NeighborSampler([-1, -1], fused=False)
     theirs = dgl.dataloading.DataLoader(
