@@ -47,7 +47,7 @@ def induce(indptr, indices, nodes):
     return rows, columns, edge_ids, perm
 
 
-def demand(right, rule, value, kind=ValueError):
+def demand(right, rule, value, kind: type[Exception] = ValueError):
     if not right:
         raise kind(f"{rule}, got {value!r}")
 
