@@ -34,7 +34,9 @@ def sym_norm(
     cdef int64_t v, j
     cdef double own
     cdef Watch watch = new_watch()
-    for v in range(lengths.shape[0]):
+    for v in prange(lengths.shape[0], nogil=True, schedule="static"):
+        if stopped_at(&watch, v):
+            continue
         lengths[v] = <double>(indptr[v + 1] - indptr[v])
     for v in prange(lengths.shape[0], nogil=True, schedule="static"):
         if stopped_at(&watch, v):

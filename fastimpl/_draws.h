@@ -93,7 +93,8 @@ static inline __m256i gnn_place_lanes(__m256d u, __m256d n)
     return _mm256_castpd_si256(_mm256_xor_pd(_mm256_add_pd(whole, one), one));
 }
 
-/* Masks of whether the states' draws are kept; `below` is least - 1, and no number has its sign */
+/* Masks of whether the states' draws are kept; `below` is least - 1, so -1 where all are. Numbers
+   with signs are compared, and a draw of 53 bits has none. */
 static inline __m256i gnn_kept_lanes(__m256i state, __m256i below)
 {
     return _mm256_cmpgt_epi64(_mm256_srli_epi64(gnn_mix_lanes(state), 11), below);

@@ -1,4 +1,4 @@
-"""Kernels for induced subgraphs and JPDC'21 Algorithm 6. Arguments were checked by graph.py."""
+"""Kernels for induced subgraphs and JPDC'21 Algorithm 6. Arguments were checked by fastimpl/graph/."""
 
 from cython.parallel cimport prange
 import numpy as np

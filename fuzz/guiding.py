@@ -19,11 +19,13 @@ from pathlib import Path
 # What reads files, or checks what was read. Kernels that use it would have branches of their own.
 READERS = (
     *("refimpl._check", "refimpl._reading", "refimpl._sources", "refimpl.graph", "refimpl.typed"),
-    *("refimpl.history.cache", "refimpl.lab.apps.conformance", "refimpl.lab.apps.predict"),
+    *("refimpl.history.cache", "refimpl.history.static_cache"),
+    *("refimpl.lab.apps.conformance", "refimpl.lab.apps.predict"),
     *("refimpl.lab.apps.run", "refimpl.lab.apps.settings", "refimpl.lab.data", "refimpl.loader"),
     *("refimpl.lab.training.checkpoints", "refimpl.lab.training.config"),
     *("refimpl.lab.training.histories", "refimpl.lab.training.model", "refimpl.lab.training.npz"),
-    *("refimpl.lab.training.settings", "refimpl.lab.training.trainer"),
+    *("refimpl.lab.training.settings", "refimpl.lab.training.starting"),
+    "refimpl.lab.training.trainer",
 )
 LONGEST = 2**22  # bytes of a case
 

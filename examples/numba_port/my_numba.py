@@ -1,5 +1,6 @@
 """A third implementation, in Numba, of `frontier` and `induced_subgraph` (below 2**31 entries).
 
+Its draws are the reference's, made before the walk; the walk and what follows are its own.
 What is defined here under a public name of the reference counts as a kernel: helpers have others.
 """
 
@@ -16,9 +17,8 @@ from refimpl.streams import pick_without_replacement, uniform
 @njit(cache=True)
 def walk(indptr, indices, weight, roots, which, where):
     FS, path, total = roots.copy(), np.empty((2, len(which)), np.int32), weight[roots].sum()
-    for step in range(len(which)):
-        if total == 0:
-            return path[:, :step]
+    step = 0
+    while step < len(which) and total > 0:
         left, slot = int(which[step] * total), 0
         while left >= weight[FS[slot]]:
             left, slot = left - weight[FS[slot]], slot + 1
@@ -26,7 +26,8 @@ def walk(indptr, indices, weight, roots, which, where):
         v = indices[indptr[u] + int(where[step] * (indptr[u + 1] - indptr[u]))]
         FS[slot], path[0, step], path[1, step] = v, u, v
         total += weight[v] - weight[u]
-    return path[:, :]
+        step += 1
+    return path[:, :step]
 
 
 @njit(cache=True)

@@ -1,4 +1,4 @@
-"""Gathering rows. Arguments were checked by features.py.
+"""Gathering rows. Arguments were checked by features.py and gathering.py.
 
 A page of a memory-mapped file is read when a row in it is touched: here, where other Python
 threads may run, and by several threads of this loop at once.

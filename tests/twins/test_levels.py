@@ -36,6 +36,11 @@ results = [part for one in drawn for part in (one.nodes, one.graph.indices, one.
 results += [np.array(one.counters) for one in drawn]
 results += [*mfg.nodes, *(block.indices for block in mfg.blocks)]
 results += [fastimpl.spmm(graph, A.data, X), fastimpl.dropout(X, 0.3, 7)]
+words = fastimpl.streams.mix(np.arange(2001, dtype=np.uint64))
+results += [words, fastimpl.streams.uniform(7, words), fastimpl.streams.key(5, words)]
+results += [fastimpl.streams.below(7, words, n) for n in (1000, 2**52 + 1)]
+results += [fastimpl.dropout(X.astype(np.float64), 0.3, words[:2000])]
+results += [fastimpl.adjacency.sym_norm(graph).data, fastimpl.layers.row_l2_forward(X).Y]
 digest = hashlib.blake2b(b"".join(np.ascontiguousarray(part).tobytes() for part in results))
 print(json.dumps([fastimpl.build_info()["level"], _sampling.__file__, digest.hexdigest()]))
 """

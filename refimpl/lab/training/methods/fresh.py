@@ -17,10 +17,10 @@ from refimpl.history.ring import HEADERS, OVERFLOWS
 from refimpl.history.validity import STALENESS
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.batches import message_flow_graphs
-from refimpl.lab.training.block_model import BlockModel
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.methods.fresh_model import BlockModel
 from refimpl.lab.training.settings import (
     MOST,
     choice,

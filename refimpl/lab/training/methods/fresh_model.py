@@ -1,4 +1,4 @@
-"""A run's layers, one block of a message-flow graph at a time."""
+"""The model of a FreshGNN run, as its iteration asks for it: one block at a time."""
 
 
 class BlockModel:
