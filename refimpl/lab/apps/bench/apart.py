@@ -106,6 +106,9 @@ class Findings:
             except Lost as error:
                 self._leave_out(error)
                 return False
+            if kind == "ended":
+                self._leave_out(*what)
+                return False
             if kind == "end":
                 return True
             getattr(self, f"_on_{kind}")(*what)
@@ -225,7 +228,7 @@ def started(request):
 
 def serve():
     """Measure what standard input asks for; what kernels print goes to standard error."""
-    out = os.fdopen(os.dup(1), "wb", closefd=False)  # open to the end, which then has a status
+    out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
     def tell(*message):

@@ -88,7 +88,8 @@ class Setting(NamedTuple):
 
     ``limit_to(t)`` gives the context of t threads, of OpenMP and BLAS. ``tell("calling", impl, t)``
     is called before each call of a package, ``tell("making", impl, t)`` before a package helps to
-    make an input, ``tell("resting")`` after either. What is `lost` is not called.
+    make an input, ``tell("resting")`` after either, or ``tell("ended", why)`` after a call that
+    ends the process. What is `lost` is not called.
     """
 
     contestants: list
@@ -108,7 +109,10 @@ class Setting(NamedTuple):
             except Exception:
                 self.tell("resting")
                 raise
-            self.tell("resting")  # not after SystemExit and the like, which end the process
+            except BaseException as error:  # SystemExit and the like
+                self.tell("ended", f"it raised {_in_words(error)}")
+                raise
+            self.tell("resting")
 
     @contextmanager
     def making(self):
