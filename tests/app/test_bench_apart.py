@@ -31,6 +31,9 @@ def permutation(key, n):
 def alias_build(weights):
     os._exit(3)
 
+def transpose_perm(graph):
+    raise SystemExit(7)
+
 def gather_rows(X, rows, scaling=None, dtype=None):
     print("not for the report")
     return refimpl.loader.gather_rows(X, rows, scaling, dtype)
@@ -54,16 +57,18 @@ def bad(tmp_path, monkeypatch):
 
 
 def test_what_hangs_or_crashes_is_said_and_the_rest_is_measured(bad, capfd):
-    kernels = "floyd", "permutation", "alias_build", "gather_rows"
+    ending = "permutation", "alias_build", "transpose_perm"
+    kernels = "floyd", *ending, "gather_rows"
     only = [word for name in kernels for word in ("--only", name)]
     words = ["--quick", "--impl", "refimpl,bad", "--threads", "1", "--timeout", "5"]
     assert cli(["bench", *words, *only]) == 1
     out, err = capfd.readouterr()
-    assert "refimpl, 1 thread: 4 right\n" in out
-    assert "bad, 1 thread: 1 right, 3 lost\n" in out
+    assert "refimpl, 1 thread: 5 right\n" in out
+    assert "bad, 1 thread: 1 right, 4 lost\n" in out
     assert "bad on 1 thread, lost: no answer in 5 seconds" in out
     assert "bad on 1 thread, lost: its process ended by SIGSEGV" in out
     assert "bad on 1 thread, lost: its process ended with status 3" in out
+    assert "bad on 1 thread, lost: it raised SystemExit: 7" in out
     assert "--timeout 5" in out.splitlines()[0]
     assert "not for the report" not in out and "not for the report" in err
     assert bad("") == []
@@ -72,16 +77,93 @@ def test_what_hangs_or_crashes_is_said_and_the_rest_is_measured(bad, capfd):
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("import time; time.sleep(1000)", "no answer in 2 seconds"),
-        ("import os; os._exit(5)", "its process ended with status 5"),
-        ("1 / 0", "division by zero"),
+        ("import time; time.sleep(1000)", "--impl bad did not finish importing in 2 seconds\n"),
+        ("import os; os._exit(5)", "--impl bad cannot be imported: its process ended with status"),
+        ("1 / 0", "--impl bad cannot be imported: its process "),
     ],
 )
-def test_a_package_that_cannot_be_imported_is_refused(bad, capfd, source, why):
+def test_a_package_that_cannot_be_imported_is_refused(bad, capfd, monkeypatch, source, why):
+    if "sleep" in source:
+        monkeypatch.setattr(apart, "TIMEOUT", 2.0)
     bad(source)
-    assert cli(["bench", "--quick", "--impl", "bad", "--only", "floyd", "--timeout", "2"]) == 2
+    assert cli(["bench", "--quick", "--impl", "bad", "--only", "floyd", "--timeout", "0.5"]) == 2
     out, err = capfd.readouterr()
-    assert out == "" and "--impl bad cannot be imported" in err and why in err
+    assert out == "" and why in err
+
+
+ONCE = """
+import os
+
+if os.path.exists({pids!r}):
+    os._exit(1)
+open({pids!r}, "w").close()
+
+def floyd(key, n, f):
+    os._exit(2)
+"""
+
+
+def test_a_package_that_cannot_be_imported_again_ends_the_run(bad, capfd):
+    bad(ONCE)
+    assert cli(["bench", "--quick", "--impl", "bad", "--only", "floyd", "--threads", "1"]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "--impl bad cannot be imported: its process ended with status 1, when it was" in err
+    assert "bad was lost in floyd: its process ended with status 2" in err
+
+
+FAST = """
+import os, time
+from refimpl.streams import permutation as original
+
+def floyd(key, n, f):
+    time.sleep(1000)
+
+def permutation(key, n):
+    return original(key, n)[::-1]
+
+def gcn_forward(**arguments):
+    {fault}
+
+def gcn_backward(*arguments, **named):
+    raise NotImplementedError
+"""
+
+
+@pytest.fixture
+def fast(tmp_path, monkeypatch):
+    """Let the processes that measure have another fastimpl, with a fault in its gcn_forward."""
+
+    def write(fault):
+        (tmp_path / "fastimpl.py").write_text(FAST.format(fault=fault))
+        monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    return write
+
+
+def test_fastimpl_may_be_lost_where_others_are_compared_with_it(fast, capfd):
+    fast("pass")
+    words = ["--impl", "refimpl,fastimpl", "--threads", "1", "--timeout", "8"]
+    assert cli(["bench", "--quick", *words, "--only", "floyd", "--only", "permutation"]) == 1
+    out, err = capfd.readouterr()
+    assert "fastimpl on 1 thread, lost: no answer in 8 seconds" in out
+    assert "refimpl, 1 thread: 1 right, 1 differ" in out  # is still compared in other kernels
+    assert "helps to check" not in out
+
+
+@pytest.mark.parametrize(("fault", "how"), [("os._exit(4)", "ended with status 4"), ("1 / 0", "")])
+def test_fastimpl_may_be_lost_where_it_makes_inputs(fast, capfd, fault, how):
+    fast(fault)
+    words = ["bench", "--quick", "--threads", "1", "--only", "gcn_backward"]
+    why = f"making the input: its process {how}"
+    assert cli([*words, "--impl", "refimpl,fastimpl"]) == 1
+    out = capfd.readouterr().out
+    assert "refimpl, 1 thread: 1 right" in out and f"fastimpl on 1 thread, lost: {why}" in out
+    assert cli([*words, "--impl", "refimpl"]) == 0
+    out = " ".join(capfd.readouterr().out.split())
+    assert (
+        f"fastimpl, which helps to check and to make inputs, was lost in gcn_backward: {why}" in out
+    )
 
 
 def test_the_process_ends_with_the_one_that_waits_for_it(bad, tmp_path):
@@ -129,7 +211,7 @@ def test_only_calls_are_waited_for_with_a_limit_and_what_is_left_is_known():
         Lost("no answer"),
     )
     assert not whole and found.rows == ["row 0", "row 1"]
-    assert waits == [None, 7.0, None, None, None, None, None, None, 7.0]
+    assert waits == [None, 60.0, None, None, None, None, None, None, 7.0]
     assert shares == ["ready", 0.1, pytest.approx(0.55)]
     assert found.request.kernels == ["two"] and found.request.first == 1
     assert found.request.lost == (measuring.Loss("b", 1, "two", 1, "no answer"),)
@@ -143,6 +225,31 @@ def test_an_end_that_is_no_kernels_fault_is_an_error():
         followed(REQUEST, ("opened", []), Lost("its process ended by SIGKILL"))
     with pytest.raises(UserError, match="wrong"):
         followed(REQUEST, ("refused", "wrong"))
+
+
+def test_making_an_input_has_more_time_and_is_named():
+    opened = ("opened", []), ("making", "b", 1)
+    found, whole, waits, _ = followed(REQUEST, *opened, Lost("no answer"))
+    assert not whole and waits == [None, None, 300.0]
+    assert found.request.lost == (measuring.Loss("b", 1, "one", 0, "making the input: no answer"),)
+    _, _, waits, _ = followed(REQUEST, *opened, ("calling", "b", 1), ("resting",), ("end",))
+    assert waits == [None, None, 300.0, 7.0, None]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_message_that_cannot_be_read_is_an_end(monkeypatch):
+    popen = subprocess.Popen
+
+    def instead(words, **named):
+        code = "import pickle, time, sys; sys.stdout.buffer.write(pickle.dumps(42)); "
+        code += "sys.stdout.buffer.write(b'cno_such_module\\nname\\n.'); sys.stdout.flush(); "
+        return popen([*words[:2], code + "time.sleep(1000)"], **named)
+
+    monkeypatch.setattr(apart.subprocess, "Popen", instead)
+    with apart.started(REQUEST) as receive:
+        assert receive(60) == 42
+        with pytest.raises(Lost, match="closed its output"):
+            receive(60)
 
 
 def test_what_was_lost_is_not_called_again():

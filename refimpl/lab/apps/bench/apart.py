@@ -14,7 +14,8 @@ import uuid
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, NamedTuple
 
-from refimpl.lab.apps.bench import contestants, measuring, yardsticks
+from refimpl.lab.apps.bench import contestants, inputs, measuring, yardsticks
+from refimpl.lab.apps.bench.contestants import TIMEOUT
 from refimpl.lab.apps.bench.header import header
 from refimpl.lab.apps.bench.measuring import Loss
 from refimpl.lab.apps.conformance.program import Lost, ending, kill_all
@@ -22,6 +23,11 @@ from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.info import build_of
 
 MARK = "MINIBATCH_GNN_BENCH"  # in the environment of the process and of whatever it starts
+MAKING = 300.0  # seconds at least for an input, which takes 10 on a busy machine
+
+
+class Late(Lost):
+    """There was no message in time."""
 
 
 class Request(NamedTuple):
@@ -36,7 +42,7 @@ class Request(NamedTuple):
     quick : bool
         Whether answers are only checked, on tiny inputs.
     timeout : float
-        Seconds of a call.
+        Seconds from one message to the next while a package is called; see `Findings.follow`.
     revision : dict
         What the header says of it, or nothing.
     lost : tuple of Loss
@@ -78,33 +84,60 @@ class Findings:
         self.header: Any = None
         self.limits, self.rows = [], []
         self._calling: Any = None
+        self._making = self._opened = False
         self._all = len(request.kernels)
 
     def follow(self, receive):
         """Read messages to their end; return whether that is the end of all.
 
         If not, `request` is what remains. ``receive(timeout)`` returns the next message; it raises
-        `Lost` where there is none.
+        `Lost` where there is none. Imports and the making of inputs have more time than calls.
+
+        Raises
+        ------
+        UserError
+            If the process cannot begin, or ends when no package is called. It may have begun before
+            and have found a package at fault: another start would end as this one.
         """
-        self._calling = None
+        self._calling, self._opened = None, False
         while True:
             try:
-                kind, *what = receive(self._calling and self.request.timeout)
+                kind, *what = receive(self._limit())
             except Lost as error:
                 self._leave_out(error)
+                return False
+            if kind == "ended":
+                self._leave_out(*what)
                 return False
             if kind == "end":
                 return True
             getattr(self, f"_on_{kind}")(*what)
 
+    def _limit(self):
+        """Return how many seconds the next message may take, or None for any number."""
+        if self._calling is None:
+            return None
+        least = MAKING if self._making else 0.0 if self._opened else TIMEOUT
+        return max(self.request.timeout, least)
+
     def _leave_out(self, error):
         if self._calling is None:
             raise UserError(f"measuring cannot go on: {error}")
         impl, threads = self._calling
-        if self.header is None:
-            raise UserError(f"--impl {impl} cannot be imported: {error}")
-        loss = Loss(impl, threads, self.request.kernels[0], self.request.first, str(error))
+        if not self._opened:
+            raise UserError(self._not_imported(impl, error))
+        why = f"making the input: {error}" if self._making else str(error)
+        loss = Loss(impl, threads, self.request.kernels[0], self.request.first, why)
         self.request = self.request._replace(lost=(*self.request.lost, loss))
+
+    def _not_imported(self, impl, error):
+        who = f"--impl {impl}" if impl in self.request.names else impl
+        said = f"{who} cannot be imported: {error}"
+        if isinstance(error, Late):
+            said = f"{who} did not finish importing in {self._limit():g} seconds"
+        for one in self.request.lost[-1:]:
+            said += f", when it was started again as {one.impl} was lost in {one.kernel}: {one.why}"
+        return said
 
     def _on_refused(self, text):
         raise UserError(text)
@@ -112,14 +145,17 @@ class Findings:
     def _on_opened(self, lines):
         if self.header is None:
             self.ready()
-        self.header, self._calling = lines, None
+        self.header, self._calling, self._opened = lines, None, True
 
     def _on_limits(self, found):
         self.limits = found
         self.show(0.1)
 
     def _on_calling(self, impl, threads):
-        self._calling = impl, threads
+        self._calling, self._making = (impl, threads), False
+
+    def _on_making(self, impl, threads):
+        self._calling, self._making = (impl, threads), True
 
     def _on_resting(self):
         self._calling = None
@@ -139,7 +175,7 @@ def measured(request, show, ready):
     Raises
     ------
     UserError
-        If a contestant cannot be loaded.
+        If a contestant cannot be loaded, at the start or again after a loss.
     """
     found = Findings(request, show, ready)
     while True:
@@ -163,16 +199,18 @@ def started(request):
     messages: queue.SimpleQueue = queue.SimpleQueue()
 
     def read():
-        with process.stdout as stdout, suppress(EOFError, pickle.UnpicklingError):
-            while True:
-                messages.put(pickle.load(stdout))
-        messages.put(None)
+        try:
+            with process.stdout as stdout, suppress(EOFError, pickle.UnpicklingError):
+                while True:
+                    messages.put(pickle.load(stdout))
+        finally:  # half a message may raise anything: that is printed, and here is the end
+            messages.put(None)
 
     def receive(timeout):
         try:
             message = messages.get(timeout=timeout)
         except queue.Empty:
-            raise Lost(f"no answer in {timeout:g} seconds") from None
+            raise Late(f"no answer in {timeout:g} seconds") from None
         if message is None:
             raise Lost(ending(process, "its process"))
         return message
@@ -197,7 +235,9 @@ def serve():
         pickle.dump(message, out)
         out.flush()
 
-    answer(pickle.load(sys.stdin.buffer), tell)
+    request = pickle.load(sys.stdin.buffer)
+    inputs.NOT_CALLED.update(one.impl for one in request.lost)
+    answer(request, tell)
 
 
 def answer(request, tell):
@@ -206,6 +246,9 @@ def answer(request, tell):
         with ExitStack() as stack:
             names, threads = request.names, request.threads
             there = measuring.opened(stack, names, threads[0], request.timeout, tell)
+            tell("calling", inputs.FASTEST, threads[0])
+            inputs.fastest()  # is imported, within a limit, before pools of threads are looked for
+            tell("resting")
             tell("opened", _header(there, threads, request.revision))
             limit_to = measuring.limiting()
             if not request.lost:

@@ -101,8 +101,9 @@ def add_measuring_options(parser):
         "--timeout",
         type=float,
         metavar="SECONDS",
-        help="how long a call of a package, or an answer of a program with all its rounds, may "
-        f"take (default: {TIMEOUT:g})",
+        help="how long a turn of a package (a call, or short ones repeated for about 0.1 seconds), "
+        "or an answer of a program with all its rounds, may take; the import of a package may "
+        f"always take {TIMEOUT:g} (default: {TIMEOUT:g})",
     )
     for name, text in (
         ("json", "all numbers, for --compare"),
@@ -215,7 +216,8 @@ def measured(options, show=lambda share: None, ready=lambda: None, revision=None
     Raises
     ------
     UserError
-        If an implementation cannot be loaded, or nothing fits.
+        If an implementation cannot be loaded, at the start or again after one was lost, or nothing
+        fits.
     """
     timeout = TIMEOUT if options.timeout is None else options.timeout
     check_seconds("timeout", timeout)
@@ -225,7 +227,12 @@ def measured(options, show=lambda share: None, ready=lambda: None, revision=None
     with ended_in_order():
         found = apart.measured(request, show, ready)
     limits = [one for one in found.limits if not isinstance(one, str)]
-    notes = [one for one in found.limits if isinstance(one, str)]
+    notes = [] if options.quick else [one for one in found.limits if isinstance(one, str)]
+    notes += [
+        f"{one.impl}, which helps to check and to make inputs, was lost in {one.kernel}: {one.why}."
+        for one in found.request.lost
+        if one.impl not in names
+    ]
     return saved.Run(names, options.threads, found.header, found.rows, limits, notes, [])
 
 

@@ -9,6 +9,8 @@ import numpy as np
 import refimpl
 
 SEED = 20210901
+FASTEST = "fastimpl"
+NOT_CALLED: set[str] = set()  # packages that were lost in this run: see `helper`
 
 
 class Size(NamedTuple):
@@ -47,9 +49,14 @@ def sizes(quick=False):
 def fastest():
     """Return fastimpl where it is compiled, else refimpl: for what is not timed and takes long."""
     try:
-        return importlib.import_module("fastimpl")
+        return importlib.import_module(FASTEST)
     except ImportError:
         return refimpl
+
+
+def helper():
+    """Return what makes inputs: `fastest`, or refimpl once that has hung or ended its process."""
+    return refimpl if FASTEST in NOT_CALLED else fastest()
 
 
 @cache

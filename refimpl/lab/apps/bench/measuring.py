@@ -19,7 +19,7 @@ from refimpl.lab.apps.bench.contestants import (
     Command,
     Package,
 )
-from refimpl.lab.apps.bench.inputs import fastest, sizes
+from refimpl.lab.apps.bench.inputs import fastest, helper, sizes
 from refimpl.lab.apps.bench.timing import PATIENCE, Stopwatch, in_turns, summary
 from refimpl.lab.apps.bench.work import Part
 from refimpl.lab.apps.conformance import vectors
@@ -87,8 +87,9 @@ class Setting(NamedTuple):
     """What a run measures: contestants, numbers of threads, and whether answers are only checked.
 
     ``limit_to(t)`` gives the context of t threads, of OpenMP and BLAS. ``tell("calling", impl, t)``
-    is called before each call of a package, ``tell("resting")`` after it. What is `lost` is not
-    called.
+    is called before each call of a package, ``tell("making", impl, t)`` before a package helps to
+    make an input, ``tell("resting")`` after either, or ``tell("ended", why)`` after a call that
+    ends the process. What is `lost` is not called.
     """
 
     contestants: list
@@ -105,8 +106,22 @@ class Setting(NamedTuple):
             self.tell("calling", impl, threads)
             try:
                 yield
-            finally:
+            except Exception:
                 self.tell("resting")
+                raise
+            except BaseException as error:  # SystemExit and the like
+                self.tell("ended", f"it raised {_in_words(error)}")
+                raise
+            self.tell("resting")
+
+    @contextmanager
+    def making(self):
+        """Give the context in which the next input is made; an exception is to end the process."""
+        name = helper().__name__
+        if name != SLOW:
+            self.tell("making", name, self.threads[0])
+        yield
+        self.tell("resting")
 
     def left_out(self, kernel, row, impl, threads):
         """Return the verdict on what is not called again and why, or None."""
@@ -115,6 +130,18 @@ class Setting(NamedTuple):
         if here:
             return (LOST, here[0].why) if here[0].row == row else (NOT_RUN, "lost before")
         return (NOT_RUN, f"lost {MOST_LOST} times") if len(mine) >= MOST_LOST else None
+
+    def compare(self, kernel, task, cell, result, arguments):
+        """Check an answer, with another implementation's unless that was lost in this kernel."""
+        other = other_than(cell.impl)
+        name = None if other is None else other.__name__
+        mine = [one.kernel for one in self.lost if one.impl == name]
+        if name in (None, SLOW) or kernel in mine or len(mine) >= MOST_LOST:
+            with self.limit_to(cell.threads):
+                task.check(result, arguments, other if name == SLOW else None)
+        else:
+            with self.calling(name, cell.threads):
+                task.check(result, arguments, other)
 
 
 def opened(stack: ExitStack, names, threads=1, timeout=TIMEOUT, tell=lambda *message: None):
@@ -146,10 +173,21 @@ def rows(setting, chosen, first=0) -> Iterator[Row]:
     Of each benchmark those from number `first` on.
     """
     for bench in chosen:
-        tasks = ((size, task) for size in sizes(setting.quick) for task in bench.tasks(size))
-        for number, (size, task) in enumerate(tasks):
+        for number, (size, task) in enumerate(_tasks(setting, bench)):
             if number >= first:
                 yield _row(setting, bench, size, task, number)
+
+
+def _tasks(setting, bench):
+    """Yield each task of a benchmark and its size, which comes first."""
+    for size in sizes(setting.quick):
+        tasks = iter(bench.tasks(size))
+        while True:
+            with setting.making():
+                task = next(tasks, None)
+            if task is None:
+                break
+            yield size, task
 
 
 def chosen_benches(fits):
@@ -193,8 +231,7 @@ def _checked(setting, package, cell, bench, task):
     try:
         with setting.calling(cell.impl, cell.threads):
             seconds, result, arguments = _once(watch, bench, task)
-        with setting.limit_to(cell.threads):
-            task.check(result, arguments, other_than(package.name))
+        setting.compare(bench.kernel, task, cell, result, arguments)
         if not setting.quick and seconds <= COMPILING:
             with setting.calling(cell.impl, cell.threads):
                 seconds, *_ = watch.once(1)  # what is compiled when it is called has been by now

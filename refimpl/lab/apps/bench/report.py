@@ -48,17 +48,21 @@ def lines(run):
         line = [row.kernel, row.input, *(shown(times.get(key)) for key in keys)]
         line += [speed_ups(row, first, impl) for impl in others]
         cells.append([*line, *bounds(row, bound, limits)])
-    notes = [line for note in run.notes for line in ("", *wrapped(note))]
     differing = differences(run)
     return [
         *aligned(titles, cells, left=2),
         "",
         *wrapped(NOTE.format(first=first, bound=bound)),
         *(["", *differing] if differing else []),
-        *notes,
+        *notes(run),
         "",
         *limits.tables(run.threads),
     ]
+
+
+def notes(run):
+    """Return the lines of what else there is to say, each note after an empty one."""
+    return [line for note in run.notes for line in ("", *wrapped(note))]
 
 
 def wrapped(text):
@@ -76,7 +80,7 @@ def checked(run):
         counts = ", ".join(f"{mine.count(kind)} {kind}" for kind in kinds)
         found.append(f"{impl}, {threads_title(threads)}: {counts}")
     differing = differences(run)
-    return [*found, *(["", *differing] if differing else [])]
+    return [*found, *(["", *differing] if differing else []), *notes(run)]
 
 
 def differences(run):

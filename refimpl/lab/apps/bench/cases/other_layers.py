@@ -72,7 +72,7 @@ NEED_DX = ("mixhop", "gat", "rgcn")  # say whether the gradient of X is wanted
 @cache
 def forward_output(layer, size):
     """Return what a forward pass keeps."""
-    return find(inputs.fastest(), f"{layer}_forward")(**LAYERS[layer](size))
+    return find(inputs.helper(), f"{layer}_forward")(**LAYERS[layer](size))
 
 
 def tasks_of(layer, way):

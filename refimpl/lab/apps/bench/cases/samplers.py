@@ -43,7 +43,7 @@ def tasks_of(name):
         done = []
         if name in FRONTIER:
             drawn = [
-                find(inputs.fastest(), name)(graph, **keys(q), **options) for q in range(MIN_ROUNDS)
+                find(inputs.helper(), name)(graph, **keys(q), **options) for q in range(MIN_ROUNDS)
             ]
             done = work.mean([work.sampling(graph, sample.counters) for sample in drawn])
         yield Task(
@@ -117,7 +117,7 @@ def work_of_many(size):
     """Return the mean work of a call, from the counters of the subgraphs."""
     graph, scale = inputs.parent(size), inputs.SIZES[size]
     sampler = refimpl.Sampler("pin_tile", m=scale.m, n=scale.n)
-    drawn = inputs.fastest().sample_many(graph, sampler, inputs.SEED, 0, COUNT * MIN_ROUNDS)
+    drawn = inputs.helper().sample_many(graph, sampler, inputs.SEED, 0, COUNT * MIN_ROUNDS)
     works = [
         work.sampling(graph, one.counters) + work.induced(graph, one.nodes, one.graph.e)
         for one in drawn
