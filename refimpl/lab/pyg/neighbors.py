@@ -55,8 +55,8 @@ class NeighborLoader(RootLoader):
     Attributes
     ----------
     epoch : int
-        The number of the next epoch, below 2**31; may be set, as to resume a run. What an epoch draws depends
-        on its number and the seed.
+        The number of the next epoch, below 2**31; may be set, as to resume a run. What an epoch
+        draws depends on its number and the seed.
     seed : int
 
     Raises
