@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from refimpl._shown import showing
-from refimpl.hints import Int, Integers
+from refimpl.hints import Int
 from refimpl.lab.batches.roots import RootLoader, fanouts_of, node_ids
 from refimpl.lab.dgl.parts import block_of, check_names, names, whole
 
@@ -20,7 +20,7 @@ class NeighborSampler:
 
     Parameters
     ----------
-    fanouts : sequence or array of ints
+    fanouts : sequence of ints
         A number a layer, the first layer's first, the roots' last; -1 is all neighbours.
     prefetch_node_feats, prefetch_labels, prefetch_edge_feats : sequence of str, optional
         Names of data of the graph whose rows are copied when a batch is made, perhaps ahead:
@@ -35,7 +35,7 @@ class NeighborSampler:
 
     def __init__(
         self,
-        fanouts: Integers,
+        fanouts: Sequence[Int],
         *,
         prefetch_node_feats: Sequence[str] | None = None,
         prefetch_labels: Sequence[str] | None = None,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from refimpl import _check
-from refimpl.hints import Int, Integers
+from refimpl.hints import Int
 from refimpl.lab.batches.roots import RootLoader, fanouts_of, node_ids
 from refimpl.lab.pyg.parts import ends, part, whole
 
@@ -29,7 +29,7 @@ class NeighborLoader(RootLoader):
     data : torch_geometric.data.Data
         With `edge_index`, which has no edge twice; edges point to the node that aggregates. On the
         CPU, or the rows that are copied go to where they are.
-    num_neighbors : sequence or array of ints
+    num_neighbors : sequence of ints
         How many neighbours a node draws, a number a hop, from the roots on; -1 is all of them.
     input_nodes : (r,) integer or (n,) bool tensor or array, optional
         The roots, distinct. Default: all nodes.
@@ -88,7 +88,7 @@ class NeighborLoader(RootLoader):
     def __init__(
         self,
         data: Any,
-        num_neighbors: Integers,
+        num_neighbors: Sequence[Int],
         input_nodes: Any = None,
         *,
         batch_size: Int = 1,
