@@ -26,6 +26,7 @@ class Way(NamedTuple):
 
 def ways():
     """Return the ways that this environment has, by (whose loader, what the model is given)."""
+    import torch
     from torch_geometric import typing
 
     found = {
@@ -35,13 +36,17 @@ def ways():
     }
     if typing.WITH_PYG_LIB or typing.WITH_TORCH_SPARSE:
         found["PyG", "edge_index"] = Way(theirs, whole)
-        found["PyG", "adj_t by ToSparseTensor"] = Way(partial(theirs, sparse=True), whole)
+        found["PyG", "adj_t, sparse_csr"] = Way(partial(theirs, layout=torch.sparse_csr), whole)
     if typing.WITH_PYG_LIB:  # torch-sparse does not count what a hop met
         found["PyG", "edge_index, trimmed"] = Way(theirs, trimmed)
-    if typing.WITH_PYG_LIB and typing.WITH_TORCH_SPARSE:  # torch's own matrices cannot be trimmed
-        found["PyG", "adj_t, trimmed"] = Way(partial(theirs, sparse=True), trimmed)
     if typing.WITH_TORCH_SPARSE:
-        found["PyG", "adjs of NeighborSampler"] = Way(Former, by_layers)
+        found["PyG", "adj_t, SparseTensor"] = Way(partial(theirs, layout=None), whole)
+        found["PyG", "adjs of NeighborSampler, SparseTensor"] = Way(former, by_layers)
+        found["PyG", "adjs of NeighborSampler, sparse_csr"] = Way(
+            partial(former, csr=True), by_layers
+        )
+    if typing.WITH_PYG_LIB and typing.WITH_TORCH_SPARSE:  # torch's own matrices cannot be trimmed
+        found["PyG", "adj_t, SparseTensor, trimmed"] = Way(partial(theirs, layout=None), trimmed)
     return found
 
 
@@ -51,43 +56,45 @@ def ours(data, roots, fanouts, batch, workers, shuffle=True, adjs=False):
     return fastimpl.lab.pyg.NeighborLoader(data, fanouts, roots, adjs=adjs, **options)
 
 
-def theirs(data, roots, fanouts, batch, workers, shuffle=True, sparse=False):
-    """Return PyG's loader; its processes stay from epoch to epoch."""
+def theirs(data, roots, fanouts, batch, workers, shuffle=True, layout="edges"):
+    """Return PyG's loader; its processes stay from epoch to epoch, and make the matrix if any.
+
+    With torch-sparse the layout None is its SparseTensor.
+    """
     from torch_geometric.loader import NeighborLoader
     from torch_geometric.transforms import ToSparseTensor
 
     options = {"batch_size": batch, "num_workers": workers, "shuffle": shuffle, "is_sorted": True}
     options |= {"persistent_workers": True, "filter_per_worker": True} if workers else {}
-    options |= {"transform": ToSparseTensor(remove_edge_index=False)} if sparse else {}
+    if layout != "edges":
+        options["transform"] = ToSparseTensor(remove_edge_index=False, layout=layout)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that torch-sparse will not be enough some day
         return NeighborLoader(data, fanouts, roots, **options)
 
 
-class Former:
-    """PyG's NeighborSampler, which NeighborLoader has replaced: a matrix for each layer.
+def former(data, roots, fanouts, batch, workers, shuffle=True, csr=False):
+    """Return PyG's NeighborSampler, which NeighborLoader has replaced: a matrix for each layer.
 
-    A node draws anew in every hop after it was met, so that there are more edges.
+    A node draws anew in every hop after it was met, so that there are more edges. Rows are copied,
+    and matrices turned into torch's own, in its processes.
     """
+    from torch_geometric.loader import NeighborSampler
+    from torch_geometric.typing import SparseTensor
 
-    def __init__(self, data, roots, fanouts, batch, workers, shuffle=True):
-        from torch_geometric.loader import NeighborSampler
-        from torch_geometric.typing import SparseTensor
+    def made(batch_size, n_id, adjs):
+        layers = [layer.adj_t for layer in ([adjs] if len(fanouts) == 1 else adjs)]
+        if csr:
+            layers = [adj_t.to_torch_sparse_csr_tensor() for adj_t in layers]
+        x, y = data.x[n_id], data.y[n_id[:batch_size]]
+        return SimpleNamespace(x=x, y=y, n_id=n_id, adjs=layers, batch_size=batch_size)
 
-        options = {"batch_size": batch, "num_workers": workers, "shuffle": shuffle}
-        options |= {"persistent_workers": True} if workers else {}
-        sources, targets = data.edge_index
-        size = data.num_nodes, data.num_nodes
-        adj_t = SparseTensor(row=targets, col=sources, sparse_sizes=size)
-        self.data = data
-        self.loader = NeighborSampler(adj_t, fanouts, roots, return_e_id=False, **options)
-
-    def __iter__(self):
-        for batch_size, n_id, adjs in self.loader:
-            layers = [adjs] if len(self.loader.sizes) == 1 else adjs
-            x, y = self.data.x[n_id], self.data.y[n_id[:batch_size]]
-            adjs = [layer.adj_t for layer in layers]
-            yield SimpleNamespace(x=x, y=y, n_id=n_id, adjs=adjs, batch_size=batch_size)
+    options = {"batch_size": batch, "num_workers": workers, "shuffle": shuffle, "transform": made}
+    options |= {"persistent_workers": True} if workers else {}
+    sources, targets = data.edge_index
+    size = data.num_nodes, data.num_nodes
+    adj_t = SparseTensor(row=targets, col=sources, sparse_sizes=size)
+    return NeighborSampler(adj_t, fanouts, roots, return_e_id=False, **options)
 
 
 def whole(model, batch):

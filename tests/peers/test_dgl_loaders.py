@@ -19,7 +19,14 @@ ROOTS = torch.arange(0, N, 4)
 FEATURES = ["feat"]
 
 
-@pytest.fixture(scope="module", params=[torch.int64, torch.int32], ids=["int64", "int32"])
+PLAIN, NAMED = ("_N", "_E", "_N"), ("user", "follows", "user")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(torch.int64, PLAIN), (torch.int32, PLAIN), (torch.int64, NAMED)],
+    ids=["int64", "int32", "named"],
+)
 def graph(request):
     """A directed graph whose edges stand in any order, with data on nodes and edges."""
     ours = power_law_graph(N)
@@ -27,7 +34,8 @@ def graph(request):
     rng = np.random.default_rng(1)
     kept = rng.permutation(ours.e)[: ours.e * 3 // 4]  # not all of them go both ways
     ends = (torch.tensor(array[kept]) for array in (ours.indices.astype(np.int64), receivers))
-    made = dgl.graph(tuple(ends), num_nodes=N, idtype=request.param)
+    ids, kind = request.param
+    made = dgl.heterograph({kind: tuple(ends)}, {kind[0]: N}, idtype=ids)
     made.ndata["feat"] = torch.tensor(rng.normal(size=(N, 8)), dtype=torch.float32)
     made.ndata["label"] = torch.tensor(rng.integers(0, CLASSES, N))
     made.edata["w"] = torch.tensor(rng.random(len(kept)), dtype=torch.float32)
@@ -221,6 +229,8 @@ def test_the_loss_with_all_neighbours_is_that_of_dgls_loader(gnn, graph):
         assert torch.equal(one[1], other[1])
         assert set(one[0].tolist()) == set(other[0].tolist())
         for block, its in zip(one[2], other[2], strict=True):
+            assert block.canonical_etypes == its.canonical_etypes == graph.canonical_etypes
+            assert (block.srctypes, block.dsttypes) == (its.srctypes, its.dsttypes)
             assert set(block.edata[dgl.EID].tolist()) == set(its.edata[dgl.EID].tolist())
             assert block.srcdata.keys() == its.srcdata.keys()
             assert block.edata.keys() == its.edata.keys()
@@ -276,6 +286,7 @@ def test_layers_and_their_gradients_are_those_on_dgls_blocks(gnn, graph, kind):
     [
         ({"fanouts": []}, ValueError, "fanouts must have a number for each layer"),
         ({"fanouts": 5}, TypeError, "fanouts must be a sequence of integers, got int"),
+        ({"fanouts": "5"}, TypeError, "fanouts must be a sequence of integers, got '5'"),
         ({"fanouts": [-2]}, ValueError, "fanouts must be in"),
         ({"names": {"prefetch_labels": "label"}}, TypeError, "prefetch_labels must be a sequence"),
         ({"names": {"prefetch_labels": [3]}}, TypeError, "prefetch_labels must be a sequence of"),

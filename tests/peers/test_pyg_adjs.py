@@ -97,6 +97,26 @@ def test_values_are_of_the_type_that_x_has(gnn, data):
         assert next(iter(loader(gnn, few))).adjs[0].dtype == want
 
 
+def test_what_the_user_has_under_the_name_is_not_overwritten(gnn, data):
+    named = data.clone()
+    named.adjs = ["mine"]
+    with pytest.raises(ValueError, match="data must not have the attribute adjs already"):
+        loader(gnn, named)
+    assert next(iter(loader(gnn, named, adjs=False))).adjs == ["mine"]
+
+
+@pytest.mark.parametrize("kind", [nn.MFConv, nn.WLConvContinuous])
+def test_layers_that_the_page_says_take_no_matrix(gnn, data, kind):
+    layer = kind(COLUMNS, CLASSES).double() if kind is nn.MFConv else kind()
+    batch = next(iter(loader(gnn, data)))
+    adj = batch.adjs[0]
+    edges = batch.edge_index[:, : adj.values().numel()]
+    pair = batch.x, batch.x[: len(adj)]
+    assert len(layer(pair, edges, size=adj.shape[::-1])) == len(adj)
+    with pytest.raises(NotImplementedError):
+        layer(pair, adj)
+
+
 @pytest.mark.parametrize("kind", LAYERS)
 def test_roots_and_gradients_are_those_of_all_edges(gnn, data, kind):
     torch.manual_seed(0)

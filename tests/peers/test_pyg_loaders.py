@@ -282,6 +282,9 @@ def test_layers_may_be_trimmed_to_what_the_roots_need(gnn, data):
     [
         ({"num_neighbors": []}, ValueError, "num_neighbors must have a number for each hop"),
         ({"num_neighbors": 5}, TypeError, "num_neighbors must be a sequence of integers, got int"),
+        ({"num_neighbors": "5"}, TypeError, "num_neighbors must be a sequence of int.* got '5'"),
+        ({"num_neighbors": [2, True]}, TypeError, "num_neighbors must be a sequence of integers"),
+        ({"num_neighbors": torch.ones(2)}, TypeError, "num_neighbors must be a sequence of int"),
         ({"num_neighbors": [-2]}, ValueError, "num_neighbors must be in"),
         ({"input_nodes": [1, 1]}, ValueError, "input_nodes must be distinct"),
         ({"input_nodes": [N]}, ValueError, "input_nodes must be in"),
@@ -353,3 +356,20 @@ def test_what_belongs_to_edges_or_nodes_is_cut_where_pyg_cuts_it(gnn):
     assert batch.e_id.tolist() == [1] and batch.n_id.tolist() == [0, 1]
     assert batch.pair_index.tolist() == [[11], [21]]
     assert batch.words == ["a", "b"] and batch.names.tolist() == ["a", "b"]
+
+
+def test_numbers_of_neighbours_may_be_an_array_or_a_tensor(gnn, data):
+    want = list(map(contents, loader(gnn, data, (4, 3))))
+    for fanouts in (np.array([4, 3]), torch.tensor([4, 3])):
+        assert list(map(contents, loader(gnn, data, fanouts))) == want
+
+
+@pytest.mark.parametrize("epoch", [-1, 2**31, 1.0, "1", None])
+def test_an_epoch_that_is_no_number_is_named_before_a_batch_is_made(gnn, data, epoch):
+    made = loader(gnn, data)
+    made.epoch = epoch
+    with pytest.raises((TypeError, ValueError), match="epoch must be"):
+        iter(made)
+    assert made.epoch == epoch
+    made.epoch = 2**31 - 1
+    assert len(list(made)) == 5 and made.epoch == 2**31

@@ -39,8 +39,9 @@ class Loader:
         return self._count
 
     def __iter__(self) -> Iterator[Any]:
-        epoch, self.epoch = self.epoch, self.epoch + 1
+        epoch = _check.integer("epoch", self.epoch, 0, 2**31 - 1)
         make = partial(_made, self._plan(epoch), self.transform)
+        self.epoch = epoch + 1
         return _batches(make, len(self), self.num_workers, self.prefetch_factor)
 
     def __repr__(self) -> str:

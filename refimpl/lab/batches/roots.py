@@ -1,5 +1,7 @@
 """Epochs of roots: which nodes each batch begins with."""
 
+from numbers import Integral
+
 import numpy as np
 
 from refimpl import _check
@@ -28,6 +30,25 @@ class RootLoader(Loader):
         """Return which roots a batch begins with: their positions."""
         cut = slice(number * self.batch_size, (number + 1) * self.batch_size)
         return np.arange(len(self._roots))[cut] if order is None else order[cut]
+
+
+def fanouts_of(name, given, layer):
+    """Return the number of neighbours of each layer, from a sequence, array or tensor, or raise.
+
+    Parameters
+    ----------
+    name, layer : str
+        What the argument is called, and what a number stands for.
+    given : sequence, array or tensor of ints
+        -1 is all neighbours.
+    """
+    parts = _check.sequence(name, given.tolist() if hasattr(given, "tolist") else given)
+    for part in parts:
+        if isinstance(part, bool) or not isinstance(part, Integral):
+            raise TypeError(f"{name} must be a sequence of integers, got {_check.shown(given)}")
+    if not parts:
+        raise ValueError(f"{name} must have a number for each {layer}, got none")
+    return [_check.integer(name, part, -1, 2**31 - 1) for part in parts]
 
 
 def node_ids(name, nodes, n):

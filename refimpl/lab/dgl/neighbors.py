@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from refimpl import _check
 from refimpl._shown import showing
 from refimpl.hints import Int
-from refimpl.lab.batches.roots import RootLoader, node_ids
+from refimpl.lab.batches.roots import RootLoader, fanouts_of, node_ids
 from refimpl.lab.dgl.parts import block_of, check_names, names, whole
 
 
@@ -42,10 +41,7 @@ class NeighborSampler:
         prefetch_labels: Sequence[str] | None = None,
         prefetch_edge_feats: Sequence[str] | None = None,
     ) -> None:
-        layers = _check.sequence("fanouts", fanouts)
-        self.fanouts = [_check.integer("fanouts", f, -1, 2**31 - 1) for f in layers]
-        if not self.fanouts:
-            raise ValueError("fanouts must have a number for each layer, got none")
+        self.fanouts = fanouts_of("fanouts", fanouts, "layer")
         self.prefetch_node_feats = names("prefetch_node_feats", prefetch_node_feats)
         self.prefetch_labels = names("prefetch_labels", prefetch_labels)
         self.prefetch_edge_feats = names("prefetch_edge_feats", prefetch_edge_feats)
@@ -89,8 +85,8 @@ class DataLoader(RootLoader):
     Attributes
     ----------
     epoch : int
-        The number of the next epoch; may be set, as to resume a run. What an epoch draws depends
-        on its number and the seed.
+        The number of the next epoch, below 2**31; may be set, as to resume a run. What an epoch
+        draws depends on its number and the seed.
     seed : int
 
     Raises

@@ -86,8 +86,11 @@ def block_of(held, block, nodes):
     from dgl import create_block
     from dgl.utils import extract_edge_subframes, extract_node_subframes_for_block, set_new_frames
 
+    kind = held.source.canonical_etypes[0]
     made = create_block(
-        ("csc", rows(held, block)), num_src_nodes=block.n_src, num_dst_nodes=block.n_dst
+        {kind: ("csc", rows(held, block))},
+        num_src_nodes={kind[0]: block.n_src},
+        num_dst_nodes={kind[2]: block.n_dst},
     )
     edges = held.ids(held.numbered.edges(block.edge_ids))
     of_nodes = extract_node_subframes_for_block(held.source, [nodes], [nodes[: block.n_dst]])
@@ -98,10 +101,11 @@ def block_of(held, block, nodes):
 
 def graph_of(held, sub):
     """Return a Subgraph as a graph of DGL."""
-    from dgl import graph
+    from dgl import heterograph
     from dgl.utils import extract_edge_subframes, extract_node_subframes, set_new_frames
 
-    made = graph(("csc", rows(held, sub.graph)), num_nodes=sub.graph.n)
+    kind = held.source.canonical_etypes[0]
+    made = heterograph({kind: ("csc", rows(held, sub.graph))}, {kind[0]: sub.graph.n})
     edges = held.ids(held.numbered.edges(sub.edge_ids))
     of_nodes = extract_node_subframes(held.source, [held.ids(sub.nodes)])
     set_new_frames(

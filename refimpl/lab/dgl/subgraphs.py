@@ -34,7 +34,7 @@ class SubgraphDataLoader(Loader):
     Attributes
     ----------
     epoch : int
-        The number of the next epoch; may be set.
+        The number of the next epoch, below 2**31; may be set.
     seed : int
 
     Raises

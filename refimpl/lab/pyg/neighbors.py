@@ -11,7 +11,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.hints import Int
-from refimpl.lab.batches.roots import RootLoader, node_ids
+from refimpl.lab.batches.roots import RootLoader, fanouts_of, node_ids
 from refimpl.lab.pyg.parts import ends, part, whole
 
 
@@ -55,8 +55,8 @@ class NeighborLoader(RootLoader):
     Attributes
     ----------
     epoch : int
-        The number of the next epoch; may be set, as to resume a run. What an epoch draws depends
-        on its number and the seed.
+        The number of the next epoch, below 2**31; may be set, as to resume a run. What an epoch
+        draws depends on its number and the seed.
     seed : int
 
     Raises
@@ -64,7 +64,7 @@ class NeighborLoader(RootLoader):
     ImportError
         If torch or torch_geometric is missing.
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument is of the wrong kind or out of range, or `data` has `adjs` already.
     OverflowError
         If there are more than 2**31 - 1 nodes.
 
@@ -102,10 +102,7 @@ class NeighborLoader(RootLoader):
     ) -> None:
         self._whole = whole(data)
         self.data = data
-        hops = _check.sequence("num_neighbors", num_neighbors)
-        self.num_neighbors = [_check.integer("num_neighbors", f, -1, 2**31 - 1) for f in hops]
-        if not self.num_neighbors:
-            raise ValueError("num_neighbors must have a number for each hop, got none")
+        self.num_neighbors = fanouts_of("num_neighbors", num_neighbors, "hop")
         n = self._whole.graph.n
         nodes = np.arange(n) if input_nodes is None else input_nodes
         nodes = nodes if hasattr(nodes, "dtype") else np.asarray(nodes)
@@ -114,6 +111,8 @@ class NeighborLoader(RootLoader):
         self._input_id = self._roots if mask else np.arange(len(self._roots))
         self.adjs = _check.switch("adjs", adjs)
         if adjs:
+            if "adjs" in data:
+                raise ValueError("data must not have the attribute adjs already")
             take_warning()
         self._set(num_workers, prefetch_factor, seed, transform)
 

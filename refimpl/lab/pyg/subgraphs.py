@@ -45,7 +45,7 @@ class SubgraphLoader(Loader):
     Attributes
     ----------
     epoch : int
-        The number of the next epoch; may be set.
+        The number of the next epoch, below 2**31; may be set.
     seed : int
     counts : SamplingCounts or None
         What the norms are made of.
