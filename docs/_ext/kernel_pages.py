@@ -31,6 +31,10 @@ from refimpl.lab.apps.conformance.report import NAMES
 
 MOST_CASES = 5
 MOST_LINES = 45  # of code that is not folded
+# Pages that would have more than eight screens, and how many lines are not folded there.
+CROWDED = dict.fromkeys(
+    ("freshgnn", "frontier_samplers", "layers", "other_layers", "other_samplers"), 12
+)
 
 
 class KernelDirective(SphinxDirective):
@@ -107,7 +111,8 @@ class Code(KernelDirective):
             parts.append(line)
         lines = code.count("\n") + 1
         summary = f"{', '.join(names)}: {lines} lines of pseudo-code"
-        return parts if lines <= MOST_LINES else [folded(summary, *parts)]
+        most = CROWDED.get(self.env.docname.rpartition("/")[2], MOST_LINES)
+        return parts if lines <= most else [folded(summary, *parts)]
 
 
 def link_to_code(name):
