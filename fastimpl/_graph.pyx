@@ -1,4 +1,4 @@
-"""Kernels for induced subgraphs and JPDC'21 Algorithm 6. Arguments were checked by fastimpl/graph/."""
+"""Kernels for induced subgraphs and JPDC'21 Algorithm 6. Arguments were checked in graph/."""
 
 from cython.parallel cimport prange
 import numpy as np
