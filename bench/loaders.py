@@ -64,6 +64,7 @@ def report(options):
     seconds = in_turns(
         tasks_of(options, data, roots, found), options.rounds, warm_up=0 if options.quick else 1
     )
+    gc.collect()  # of loaders, whose processes end: else their time is taken for other programs'
     titles = ["an epoch", "loader", "the model is given"]
     rows = {}
     for name, of_rounds in seconds.items():
