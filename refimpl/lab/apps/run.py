@@ -75,13 +75,14 @@ def _train(folder, given, options, resume, prog, comm):
             with together(comm):
                 found = Prepared(folder, given, options, resume)
                 saved = resume
-                until_the_end.enter_context(threads_of(found.settings, share))
+                with naming_it(None if "threads" in given else found.before):
+                    until_the_end.enter_context(threads_of(found.settings, share))
                 found.load()
             if comm is not None:
                 check_run(comm, found.settings, found.facts)
             features = until_the_end.enter_context(_features(folder, found, comm))
-            with together(comm), user_errors():  # said once for all; the trainer makes its own
-                Team(found.config.workers_a_step, comm)
+            with together(comm), naming_it(found.before), user_errors():
+                Team(found.config.workers_a_step, comm)  # said once; the trainer makes its own
             with user_errors(), found.naming():
                 trainer = found.gnn.make_trainer(
                     found.dataset,
@@ -164,7 +165,7 @@ def _features(folder, found, comm):
     settings, dataset, place = found.settings, found.dataset, found.settings.get("features_in")
     n, half = dataset.train_graph.n, settings.get("half_features")
     if place == "parts" and comm is not None:
-        with together(comm), user_errors():
+        with together(comm), naming_it(found.before), user_errors():
             first, last = n * comm.rank // comm.size, n * (comm.rank + 1) // comm.size
             X = _rows(dataset, half, first, last)
             planned(settings["rounds"], comm.size)
