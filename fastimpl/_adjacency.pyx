@@ -38,6 +38,7 @@ def sym_norm(
         if stopped_at(&watch, v):
             continue
         lengths[v] = <double>(indptr[v + 1] - indptr[v])
+    raise_if_stopped(&watch)
     for v in prange(lengths.shape[0], nogil=True, schedule="static"):
         if stopped_at(&watch, v):
             continue

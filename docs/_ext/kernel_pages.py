@@ -31,10 +31,8 @@ from refimpl.lab.apps.conformance.report import NAMES
 
 MOST_CASES = 5
 MOST_LINES = 45  # of code that is not folded
-# Pages that would have more than eight screens, and how many lines are not folded there.
-CROWDED = dict.fromkeys(
-    ("freshgnn", "frontier_samplers", "layers", "other_layers", "other_samplers"), 12
-)
+FEW_LINES = 12  # on pages that would have more than eight screens:
+CROWDED = {"freshgnn", "frontier_samplers", "layers", "other_layers", "other_samplers"}
 
 
 class KernelDirective(SphinxDirective):
@@ -111,7 +109,8 @@ class Code(KernelDirective):
             parts.append(line)
         lines = code.count("\n") + 1
         summary = f"{', '.join(names)}: {lines} lines of pseudo-code"
-        most = CROWDED.get(self.env.docname.rpartition("/")[2], MOST_LINES)
+        crowded = self.env.docname.rpartition("/")[2] in CROWDED
+        most = FEW_LINES if crowded else MOST_LINES
         return parts if lines <= most else [folded(summary, *parts)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,10 +13,10 @@ from refimpl.lab.training.prefetch import MOST_WORKERS, Ahead
 from refimpl.streams import as_seed
 
 
-class Loader:
+class Loader(ABC):
     """An iterable of batches; every ``for`` over it is an epoch.
 
-    A loader sets `_count`, its number of batches, and has `_plan`.
+    A loader sets `_count`, its number of batches.
     """
 
     gnn: Any = None  # the implementation; bound in each package
@@ -31,9 +32,9 @@ class Loader:
         self.seed = seed_of(seed)
         self.epoch = 0
 
+    @abstractmethod
     def _plan(self, epoch):
         """Return a function from the number of a batch of this epoch to the batch."""
-        raise NotImplementedError
 
     def __len__(self) -> int:
         return self._count

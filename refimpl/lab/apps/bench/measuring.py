@@ -118,8 +118,10 @@ class Setting(NamedTuple):
     def making(self):
         """Give the context in which the next input is made; an exception is to end the process."""
         name = helper().__name__
-        if name != SLOW:
-            self.tell("making", name, self.threads[0])
+        if name == SLOW:
+            yield
+            return
+        self.tell("making", name, self.threads[0])
         yield
         self.tell("resting")
 
