@@ -18,6 +18,7 @@ from refimpl.history.validity import STALENESS, is_valid, oldest_stamp, take_out
 from refimpl.loader.files import still_whole
 from refimpl.loader.gathering import BLOCK
 
+FEATURES = (np.float16, *_check.FLOATS)
 MOST_LAYERS, MOST_FLOATS = 2**10, 2**48  # a map of all nodes for each layer; 2^48 fill any memory
 
 
@@ -185,10 +186,10 @@ class BidirectionalCache:
         hotness : (n,) real array
             Of two nodes equally hot, the lower comes first.
         """
-        if not callable(X):
+        if not callable(X) or isinstance(X, type):  # a class is given by mistake
             if not isinstance(X, np.ndarray):
                 raise TypeError(f"X must be an array or callable, got {type(X).__name__}")
-            if X.shape != (self.n, self.d) or X.dtype not in (np.float16, *_check.FLOATS):
+            if X.shape != (self.n, self.d) or X.dtype not in FEATURES:
                 raise ValueError(f"X must be ({self.n}, {self.d}) floats, got {X.shape} {X.dtype}")
         hotness = _check.array("hotness", hotness)
         if hotness.shape != (self.n,) or hotness.dtype.kind not in "iuf":
@@ -206,8 +207,18 @@ class BidirectionalCache:
         chosen = np.flatnonzero((first <= self.rank) & (self.rank < last))
         for i in range(0, len(chosen), BLOCK):
             ids = chosen[i : i + BLOCK]
-            rows = X(ids) if callable(X) else still_whole(X)[ids]
+            rows = self._returned(X, ids) if callable(X) else still_whole(X)[ids]
             self.features[len(self.features) - 1 - self.rank[ids]] = rows
+
+    def _returned(self, X, ids):
+        """Return ``X(ids)``, or raise: a row alone would be copied to all nodes."""
+        rows = X(ids)
+        if not isinstance(rows, np.ndarray):
+            raise TypeError(f"X(ids) must be an array, got {type(rows).__name__}")
+        if rows.shape != (len(ids), self.d) or rows.dtype not in FEATURES:
+            wanted = f"({len(ids)}, {self.d}) floats"
+            raise ValueError(f"X(ids) must be {wanted}, got {rows.shape} {rows.dtype}")
+        return rows
 
     def feature_mask(self, ids: Integers) -> Mask:
         """Return for which of the nodes `ids` the features are in the buffer, (k,) bool."""

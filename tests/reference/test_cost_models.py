@@ -414,6 +414,7 @@ BAD = [
     ("sample_cost", (1, 2, 3, 5, 2, "jpdc"), {"c_mem": 1j}, "c_mem must be real numbers"),
     ("sample_cost_from_graph", (NO_EDGES, 1, 2, 5, 2, "jpdc"), {}, "at least one edge"),
     ("sample_cost_from_graph", (SMALL, 0, 2, 5, 2, "jpdc"), {}, "p must be"),
+    ("sample_cost_from_graph", (SMALL, 1, 2, [5, 6], [2, 2, 2], "jpdc"), {}, "n, m must have"),
     ("sample_cost_from_graph", (SMALL, 1, 1.0, 5, 2, "jpdc"), {}, "eta must be"),
     ("size_biased_degree", (ARROW,), {}, "undirected"),
     ("size_biased_degree", (NO_EDGES,), {}, "at least one edge"),
