@@ -125,28 +125,33 @@ class Subgraphs:
 
 
 class Batches:
-    """Blocks of sampled neighbours: in one kernel a hop ("fused"), or in two."""
+    """Blocks of sampled neighbours: in one kernel a hop ("fused"), or in two ("plain").
+
+    The one kernel has a mapping of all nodes, new for each batch or, as in DGL's NeighborSampler,
+    "kept". It is cleared as one of 64 bits: kept on a graph of 32, later batches lack nodes.
+    """
 
     def __init__(self, path, fanouts, way):
         dgl.seed(1)
+        ids = torch.int64 if way == "kept" else torch.int32
         with np.load(path) as held:
-            self.graph = graph_of(held)
-            self.batches = torch.from_numpy(held["batches"]).int()
-        self.fanouts, self.fused, self.next = fanouts, way == "fused", 0
+            self.graph = graph_of(held, ids)
+            self.batches = torch.from_numpy(held["batches"]).to(ids)
+        self.fanouts, self.way, self.mapping, self.next = fanouts, way, {}, 0
 
-    def hop(self, roots, fanout, mapping):
-        if self.fused:
-            return dgl.sampling.sample_neighbors_fused(self.graph, roots, fanout, mapping=mapping)
-        return dgl.to_block(dgl.sampling.sample_neighbors(self.graph, roots, fanout), roots)
+    def hop(self, roots, fanout):
+        if self.way == "plain":
+            return dgl.to_block(dgl.sampling.sample_neighbors(self.graph, roots, fanout), roots)
+        return dgl.sampling.sample_neighbors_fused(self.graph, roots, fanout, mapping=self.mapping)
 
     def __call__(self):
         roots = self.batches[self.next % len(self.batches)]
         self.next += 1
-        # A mapping of its own: with one kept over batches, as DGL's NeighborSampler does, later
-        # batches lack the nodes of those before.
-        blocks, mapping = [], {}
+        if self.way == "fused":
+            self.mapping = {}
+        blocks = []
         for fanout in self.fanouts:
-            blocks.append(self.hop(roots, fanout, mapping))
+            blocks.append(self.hop(roots, fanout))
             roots = blocks[-1].srcdata[dgl.NID]
         return blocks
 

@@ -70,6 +70,7 @@ SAMPLES = {
     "ours, layered": ("ours", ("layered", 1)),
     f"ours, layered, {TOGETHER} batches a call": ("ours", ("layered", TOGETHER)),
     "DGL, sample_neighbors_fused": ("DGL", ("fused",)),
+    "DGL, sample_neighbors_fused, mapping kept": ("DGL", ("kept",)),
     "DGL, sample_neighbors": ("DGL", ("plain",)),
 }
 INFERENCE = {
