@@ -27,8 +27,8 @@ TRAINED = {4: 1e-2, 8: 1e-6}  # after some steps, which add up
 OURS = (ValueError, TypeError, OverflowError)
 # Refusals of another kind that a docstring names, and what its text must name.
 NAMED = {FileNotFoundError: "no ", FloatingPointError: "NaN", IsADirectoryError: "directory"}
-# Asked for 2**31 - 1 numbers they may need more memory than there is.
-LARGE = {"permutation", "pick_without_replacement"}
+# Asked for 2**31 - 1 numbers or nodes they may need more memory than there is.
+LARGE = {"permutation", "pick_without_replacement", "pin_tile"}
 MEASURED = {"calibrate", "io_counters"}  # never twice the same
 TIMES = {"seconds", "normalization", "sampling", "aggregation", "weights", "other"}
 TIMES |= {"evaluation", "cache", "val_f1", "test_f1"}
