@@ -9,6 +9,10 @@ cdef extern from "fastimpl/_scan.h":
     ctypedef struct Word "gnn_word":
         uint32_t bits
         int32_t rank
+    ctypedef struct Entries "gnn_entries":
+        int32_t* row
+        int32_t* column
+        int64_t count
     void prefetch "gnn_prefetch"(const void* address) noexcept nogil
 
 # A subgraph as it is built: its memory is handed over to NumPy arrays at the end.
@@ -21,13 +25,14 @@ ctypedef struct Induced:
 
 # Memory for rows of unknown length, kept from one subgraph to the next.
 ctypedef struct Rows:
-    int32_t* local  # the entries from the diagonal on of one row after another
+    Entries found  # the entries from the diagonal on of one row after another
     int64_t length  # room for so many
     void* entries  # columns and positions of whole rows
     int64_t size  # room for so many bytes
-    int64_t* first  # where a row begins in `local`
+    int64_t* first  # where a row begins in `found`
     int32_t* below  # how many entries a row has below the diagonal
     int64_t* next
+    int64_t* shift
     int64_t nodes  # room for so many
 
 cdef class NodeSet:

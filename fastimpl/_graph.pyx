@@ -11,17 +11,24 @@ from fastimpl._memory cimport allocate_pages, allocate_zeros, give_back, resize
 from fastimpl._types cimport ids_of, offsets_of, position
 
 cdef extern from "fastimpl/_scan.h":
-    int64_t scan_row "gnn_scan_row"(
-        const int32_t* row, int64_t length, int64_t position, const Word* words,
-        int32_t* local, int64_t* where
+    void find_members "gnn_find_members"(
+        const int32_t* entries, int64_t length, const Word* words, int32_t row, Entries* found
+    ) noexcept nogil
+    int64_t find_positions "gnn_find_positions"(
+        const int32_t* entries, int64_t length, int64_t position, const Word* words, int64_t* where
+    ) noexcept nogil
+    int64_t make_local "gnn_make_local"(
+        Entries* found, const Word* words, int32_t* below
     ) noexcept nogil
     void lay_out_narrow "gnn_lay_out_narrow"(
-        const int64_t* first, const int32_t* local, const int32_t* below, int64_t n,
-        int32_t* next, void* entries, int64_t* indptr, int32_t* indices, int32_t* perm, Watch* watch
+        const Entries* found, const int64_t* first, const int32_t* below, int64_t n, int32_t* next,
+        int32_t* shift, void* entries, int64_t* indptr, int32_t* indices, int32_t* perm,
+        Watch* watch
     ) noexcept nogil
     void lay_out_wide "gnn_lay_out_wide"(
-        const int64_t* first, const int32_t* local, const int32_t* below, int64_t n,
-        int64_t* next, void* entries, int64_t* indptr, int32_t* indices, int64_t* perm, Watch* watch
+        const Entries* found, const int64_t* first, const int32_t* below, int64_t n, int64_t* next,
+        int64_t* shift, void* entries, int64_t* indptr, int32_t* indices, int64_t* perm,
+        Watch* watch
     ) noexcept nogil
     void transpose_narrow "gnn_transpose_narrow"(
         const int64_t* indptr, const int32_t* indices, int64_t n, int32_t* ptr, int32_t* perm,
@@ -36,6 +43,7 @@ cdef extern from "fastimpl/_scan.h":
 cdef enum:
     LINES = 16  # cache lines to fetch ahead of a row: the hardware follows only longer ones
     AHEAD = 4  # rows between the one being scanned and the one being fetched
+    WHOLE = 16  # entries more than there are, which a vector may write
 
 
 cdef int grow(void** memory, int64_t count, size_t size) noexcept nogil:
@@ -47,11 +55,14 @@ cdef int grow(void** memory, int64_t count, size_t size) noexcept nogil:
     return 0
 
 
-cdef int room_for_local(Rows* rows, int64_t count) noexcept nogil:
+cdef int room_for_found(Rows* rows, int64_t count) noexcept nogil:
+    count += WHOLE
     if count <= rows.length:
         return 0
     count += count // 2
-    if grow(<void**>&rows.local, count, sizeof(int32_t)):
+    if grow(<void**>&rows.found.row, count, sizeof(int32_t)) or grow(
+        <void**>&rows.found.column, count, sizeof(int32_t)
+    ):
         return -1
     rows.length = count
     return 0
@@ -79,6 +90,7 @@ cdef int room_for_nodes(Rows* rows, int64_t count) noexcept nogil:
         grow(<void**>&rows.first, count, sizeof(int64_t))
         or grow(<void**>&rows.below, count, sizeof(int32_t))
         or grow(<void**>&rows.next, count, sizeof(int64_t))
+        or grow(<void**>&rows.shift, count, sizeof(int64_t))
     ):
         return -1
     rows.nodes = count
@@ -138,24 +150,24 @@ cdef int induce(
         memcpy(out.nodes, nodes, <size_t>s * sizeof(int32_t))
     if e <= most_narrow:
         lay_out_narrow(
-            rows.first, rows.local, rows.below, s, <int32_t*>rows.next, rows.entries,
-            out.indptr, <int32_t*>out.entries + e, <int32_t*>out.entries, watch,
+            &rows.found, rows.first, rows.below, s, <int32_t*>rows.next, <int32_t*>rows.shift,
+            rows.entries, out.indptr, <int32_t*>out.entries + e, <int32_t*>out.entries, watch,
         )
     else:
         lay_out_wide(
-            rows.first, rows.local, rows.below, s, rows.next, rows.entries, out.indptr,
-            <int32_t*>(<int64_t*>out.entries + e), <int64_t*>out.entries, watch,
+            &rows.found, rows.first, rows.below, s, rows.next, rows.shift, rows.entries,
+            out.indptr, <int32_t*>(<int64_t*>out.entries + e), <int64_t*>out.entries, watch,
         )
     return -1 if has_stopped(watch) else 0
 
 
 cdef int64_t scan_rows(
     const int64_t* indptr, const int32_t* indices, const int32_t* diagonal, const int32_t* nodes,
-    int64_t s, Word* words, Rows* rows, Watch* watch
+    int64_t s, const Word* words, Rows* rows, Watch* watch
 ) noexcept nogil:
-    """Fill local, first and below of `rows`; return the number of entries of whole rows, or -1."""
-    cdef int64_t i, j, k, end, found, upper = 0, lower = 0
-    memset(rows.below, 0, <size_t>s * sizeof(int32_t))
+    """Fill found, first and below of `rows`; return the number of entries of whole rows, or -1."""
+    cdef int64_t i, j, end, loops
+    rows.found.count = 0
     for i in range(s):
         if stopped_at(watch, i):
             return -1
@@ -170,19 +182,14 @@ cdef int64_t scan_rows(
                 j += 16
         j = indptr[nodes[i]] + diagonal[nodes[i]]
         end = indptr[nodes[i] + 1]
-        if room_for_local(rows, upper + end - j + 16):
+        if room_for_found(rows, rows.found.count + end - j):
             return -1
-        found = scan_row(indices + j, end - j, j, words, rows.local + upper, NULL)
-        rows.first[i] = upper
-        # a self-loop stands first, and is its own twin
-        k = upper + (found > 0 and rows.local[upper] == i)
-        upper += found
-        lower += upper - k
-        while k < upper:
-            rows.below[rows.local[k]] += 1
-            k += 1
-    rows.first[s] = upper
-    return upper + lower
+        rows.first[i] = rows.found.count
+        find_members(indices + j, end - j, words, <int32_t>i, &rows.found)
+    rows.first[s] = rows.found.count
+    memset(rows.below, 0, <size_t>s * sizeof(int32_t))
+    loops = make_local(&rows.found, words, rows.below)
+    return 2 * rows.found.count - loops
 
 
 cdef size_t width(int64_t e) noexcept nogil:
@@ -191,11 +198,13 @@ cdef size_t width(int64_t e) noexcept nogil:
 
 
 cdef void release_rows(Rows* rows) noexcept nogil:
-    give_back(rows.local)
+    give_back(rows.found.row)
+    give_back(rows.found.column)
     give_back(rows.entries)
     give_back(rows.first)
     give_back(rows.below)
     give_back(rows.next)
+    give_back(rows.shift)
 
 
 cdef void release(Induced* out) noexcept nogil:
@@ -278,8 +287,8 @@ def edge_ids(
             if stopped_at(&watch, i):
                 break
             j = offsets[chosen[i]]
-            found += scan_row(
-                ids + j, offsets[chosen[i] + 1] - j, j, members.words, NULL, &where[found]
+            found += find_positions(
+                ids + j, offsets[chosen[i] + 1] - j, j, members.words, &where[found]
             )
         forget(members.words, chosen, s)
     raise_if_stopped(&watch)
