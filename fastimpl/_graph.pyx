@@ -17,8 +17,8 @@ cdef extern from "fastimpl/_scan.h":
     int64_t find_positions "gnn_find_positions"(
         const int32_t* entries, int64_t length, int64_t position, const Word* words, int64_t* where
     ) noexcept nogil
-    int64_t make_local "gnn_make_local"(
-        Entries* found, const Word* words, int32_t* below
+    void make_local "gnn_make_local"(
+        Entries* found, const Word* words, int32_t* counts
     ) noexcept nogil
     void lay_out_narrow "gnn_lay_out_narrow"(
         const Entries* found, const int64_t* first, const int32_t* below, int64_t n, int32_t* next,
@@ -166,7 +166,8 @@ cdef int64_t scan_rows(
     int64_t s, const Word* words, Rows* rows, Watch* watch
 ) noexcept nogil:
     """Fill found, first and below of `rows`; return the number of entries of whole rows, or -1."""
-    cdef int64_t i, j, end, loops
+    cdef int64_t i, j, end, loops = 0
+    cdef bint loop
     rows.found.count = 0
     for i in range(s):
         if stopped_at(watch, i):
@@ -185,10 +186,12 @@ cdef int64_t scan_rows(
         if room_for_found(rows, rows.found.count + end - j):
             return -1
         rows.first[i] = rows.found.count
+        loop = j < end and indices[j] == nodes[i]
+        rows.below[i] = -<int32_t>loop  # which is to be counted, and does not stand below
+        loops += loop
         find_members(indices + j, end - j, words, <int32_t>i, &rows.found)
     rows.first[s] = rows.found.count
-    memset(rows.below, 0, <size_t>s * sizeof(int32_t))
-    loops = make_local(&rows.found, words, rows.below)
+    make_local(&rows.found, words, rows.below)
     return 2 * rows.found.count - loops
 
 

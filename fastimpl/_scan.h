@@ -108,25 +108,17 @@ static inline int64_t gnn_find_positions(
     return found;
 }
 
-/* Replace columns, ids of the graph, by local ids; add to `below` how many entries below the
-   diagonal each row has, the twins of those above it. Return the number of self-loops. */
-static inline int64_t gnn_make_local(
-    gnn_entries *found, const gnn_word *words, int32_t *restrict below)
+/* Replace columns, ids of the graph, by local ids, and count each in `counts`. */
+static inline void gnn_make_local(
+    gnn_entries *found, const gnn_word *words, int32_t *restrict counts)
 {
-    const int32_t *restrict row = found->row;
     int32_t *restrict column = found->column;
     const int64_t count = found->count;
-    int64_t k, loops = 0;
+    int64_t k;
     for (k = 0; k < count; k++) {
-        int32_t u = gnn_rank(words, (uint32_t)column[k]);
-        column[k] = u;
-        below[u]++;
-        if (u == row[k]) {
-            below[u]--;
-            loops++;
-        }
+        column[k] = gnn_rank(words, (uint32_t)column[k]);
+        counts[column[k]]++;
     }
-    return loops;
 }
 
 enum { GNN_BLOCK = 4096 }; /* entries between two looks at the watch */

@@ -3,8 +3,9 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memmove, memset
 
-from fastimpl.samplers._probes cimport Probes, first_hit, start_probes
+from fastimpl.samplers._probes cimport CHUNK, Probes, first_hit, occupy, start_probes, vacate
 from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, room, weight_of
+from fastimpl.samplers._walking cimport walk
 
 ctypedef struct Column:
     int64_t start
@@ -29,28 +30,26 @@ cdef inline Board* board_of(Walker* walker) noexcept nogil:
 
 cdef int allocate(Walker* walker, Board* board, int64_t capacity) noexcept nogil:
     """Have three arrays of `capacity` entries, what is there kept; new entries are nobody's."""
-    cdef int64_t before = board.capacity
-    cdef int32_t* DB = <int32_t*>room(walker, THIRD, <size_t>(3 * capacity) * sizeof(int32_t))
+    cdef int64_t before = board.capacity, old = before + CHUNK, new = capacity + CHUNK
+    cdef int32_t* DB = <int32_t*>room(walker, THIRD, <size_t>(3 * new) * sizeof(int32_t))
     if DB == NULL:
         return -1
-    board.node, board.offset, board.column = DB, DB + capacity, DB + 2 * capacity
-    memmove(board.column, DB + 2 * before, <size_t>before * sizeof(int32_t))
-    memmove(board.offset, DB + before, <size_t>before * sizeof(int32_t))
+    board.node, board.offset, board.column = DB, DB + new, DB + 2 * new
+    memmove(board.column, DB + 2 * old, <size_t>before * sizeof(int32_t))
+    memmove(board.offset, DB + old, <size_t>before * sizeof(int32_t))
     memset(board.node + before, 0xFF, <size_t>(capacity - before) * sizeof(int32_t))
     board.capacity = capacity
     walker.counts.capacity = capacity
     return 0
 
 
-cdef void write_entries(
+cdef inline void write_entries(
     Board* board, int64_t start, int64_t length, int32_t node, int32_t column
 ) noexcept nogil:
     cdef int64_t k
-    for k in range(length):
-        board.node[start + k] = node
-    for k in range(length):
+    occupy(board.node + start, length, node)
+    for k in range((length + CHUNK - 1) // CHUNK * CHUNK):
         board.offset[start + k] = <int32_t>k
-    for k in range(length):
         board.column[start + k] = column
     if length:
         board.offset[start] = <int32_t>-length
@@ -79,7 +78,7 @@ cdef int set_up(Walker* walker) noexcept nogil:
     return 0
 
 
-cdef int64_t pop(Walker* walker) noexcept nogil:
+cdef inline int64_t pop(Walker* walker) noexcept nogil:
     cdef Board* board = board_of(walker)
     cdef int64_t limit = board.used if walker.options.probe_used else board.capacity
     cdef int64_t tries, k, start, length
@@ -90,35 +89,34 @@ cdef int64_t pop(Walker* walker) noexcept nogil:
     walker.counts.rounds += (tries + walker.options.lanes - 1) // walker.options.lanes
     start = k - board.offset[k] if board.offset[k] > 0 else k
     length = -board.offset[start]
-    memset(board.node + start, 0xFF, <size_t>length * sizeof(int32_t))
+    vacate(board.node + start, length)
     board.valid -= length
     board.IA[board.column[k]].live = 0
     return board.IA[board.column[k]].member
 
 
 cdef void clean_up(Walker* walker, Board* board) noexcept nogil:
-    """Move live columns to the front in place: each moves left, over entries already read."""
-    cdef int64_t i, c, start, length, k = 0, j = 0
-    for i in range(board.s):
-        if not board.IA[i].live:
-            continue
-        start = board.IA[i].start
-        length = board.IA[i + 1].start - start
-        memmove(board.node + k, board.node + start, <size_t>length * sizeof(int32_t))
-        memmove(board.offset + k, board.offset + start, <size_t>length * sizeof(int32_t))
-        for c in range(k, k + length):
-            board.column[c] = <int32_t>j
-        board.IA[j] = Column(k, board.IA[i].member, 1)
+    """Write the live columns again from the front on, after listing them with their lengths."""
+    cdef int64_t i, length, k = 0, j = 0, live
+    cdef Column* IA = board.IA
+    for i in range(board.s):  # a branch would be guessed wrong: half of them are dead
+        length = IA[i + 1].start - IA[i].start
+        live = IA[i].live
+        IA[j] = Column(length, IA[i].member, 1)
+        j += live
+    for i in range(j):
+        length = IA[i].start
+        write_entries(board, k, length, walker.members[IA[i].member].node, <int32_t>i)
+        IA[i].start = k
         k += length
-        j += 1
     memset(board.node + k, 0xFF, <size_t>(board.used - k) * sizeof(int32_t))
-    board.IA[j] = Column(k, -1, 0)
+    IA[j] = Column(k, -1, 0)
     board.s, board.used = j, k
     walker.counts.cleanups += 1
     walker.counts.moved += k
 
 
-cdef int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
+cdef inline int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
     cdef Board* board = board_of(walker)
     cdef int64_t capacity, length
     if weight > board.capacity - board.used:
@@ -140,4 +138,8 @@ cdef int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
     return 0
 
 
-dashboard.set_up, dashboard.pop, dashboard.replace, dashboard.whole = set_up, pop, replace, NULL
+cdef void dashboard_together(Walker* walkers, int group) noexcept nogil:
+    walk(walkers, group, set_up, pop, replace)
+
+
+dashboard.together, dashboard.whole = dashboard_together, NULL

@@ -3,8 +3,9 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from fastimpl.samplers._probes cimport Probes, first_hit, start_probes
+from fastimpl.samplers._probes cimport CHUNK, Probes, first_hit, occupy, start_probes, vacate
 from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, room, weight_of
+from fastimpl.samplers._walking cimport walk
 
 ctypedef struct Tile:
     int64_t start
@@ -31,12 +32,6 @@ cdef inline Board* board_of(Walker* walker) noexcept nogil:
     return <Board*>walker.buffers[FIRST].memory
 
 
-cdef inline void fill(int32_t* DB, int64_t start, int64_t end, int32_t pin) noexcept nogil:
-    cdef int64_t k
-    for k in range(start, end):
-        DB[k] = pin
-
-
 cdef int set_up(Walker* walker) noexcept nogil:
     """Pin the roots (Algorithm 3, lines 1 to 19)."""
     cdef int64_t m = walker.options.m, i, weights = 0
@@ -55,17 +50,17 @@ cdef int set_up(Walker* walker) noexcept nogil:
     board.IA[m] = Column(weights, -1, 0)
     board.cnt, board.used, board.valid = m, weights, weights
     board.capacity = max(walker.options.capacity, weights)
-    board.DB = <int32_t*>room(walker, THIRD, <size_t>board.capacity * sizeof(int32_t))
+    board.DB = <int32_t*>room(walker, THIRD, <size_t>(board.capacity + CHUNK) * sizeof(int32_t))
     if board.DB == NULL:
         return -1
     for i in range(m):
-        fill(board.DB, board.tiles[i].start, board.tiles[i].end, <int32_t>i)
+        occupy(board.DB + board.tiles[i].start, weight_of(walker, i), <int32_t>i)
     memset(board.DB + weights, 0xFF, <size_t>(board.capacity - weights) * sizeof(int32_t))
     walker.counts.capacity = board.capacity
     return 0
 
 
-cdef int64_t pop(Walker* walker) noexcept nogil:
+cdef inline int64_t pop(Walker* walker) noexcept nogil:
     """Probe until a pin is hit, and take away all pins of its tile."""
     cdef Board* board = board_of(walker)
     cdef int64_t limit = board.used if walker.options.probe_used else board.capacity
@@ -78,30 +73,29 @@ cdef int64_t pop(Walker* walker) noexcept nogil:
     walker.counts.probes += tries
     walker.counts.rounds += (tries + walker.options.lanes - 1) // walker.options.lanes
     tile = &board.tiles[pin]
-    memset(board.DB + tile.start, 0xFF, <size_t>(tile.end - tile.start) * sizeof(int32_t))
+    vacate(board.DB + tile.start, tile.end - tile.start)
     board.valid -= tile.end - tile.start
     board.IA[tile.column].live = 0
     return pin
 
 
 cdef void clean_up(Walker* walker, Board* board) noexcept nogil:
-    """Move live columns to the front in place: each moves left, over entries already read."""
-    cdef int64_t i, length, k = 0, j = 0
-    cdef int32_t t
-    cdef Tile* tile
-    for i in range(board.cnt):
-        if not board.IA[i].live:
-            continue
-        t = board.IA[i].tile
-        tile = &board.tiles[t]
-        length = tile.end - tile.start
-        fill(board.DB, k, k + length, t)
-        tile[0] = Tile(k, k + length, j)
-        board.IA[j] = Column(k, t, 1)
+    """Pin the live columns again from the front on, after listing them with their lengths."""
+    cdef int64_t i, length, k = 0, j = 0, live
+    cdef Column* IA = board.IA
+    for i in range(board.cnt):  # a branch would be guessed wrong: half of them are dead
+        length = IA[i + 1].start - IA[i].start
+        live = IA[i].live
+        IA[j] = Column(length, IA[i].tile, 1)
+        j += live
+    for i in range(j):
+        length = IA[i].start
+        occupy(board.DB + k, length, IA[i].tile)
+        board.tiles[IA[i].tile] = Tile(k, k + length, i)
+        IA[i].start = k
         k += length
-        j += 1
     memset(board.DB + k, 0xFF, <size_t>(board.used - k) * sizeof(int32_t))
-    board.IA[j] = Column(k, -1, 0)
+    IA[j] = Column(k, -1, 0)
     board.cnt, board.used = j, k
     walker.counts.cleanups += 1
     walker.counts.moved += k
@@ -112,7 +106,7 @@ cdef int enlarge(Walker* walker, Board* board, int64_t weight) noexcept nogil:
     cdef int64_t before = board.capacity
     while weight > board.capacity - board.used:
         board.capacity *= 2
-    board.DB = <int32_t*>room(walker, THIRD, <size_t>board.capacity * sizeof(int32_t))
+    board.DB = <int32_t*>room(walker, THIRD, <size_t>(board.capacity + CHUNK) * sizeof(int32_t))
     if board.DB == NULL:
         return -1
     memset(board.DB + before, 0xFF, <size_t>(board.capacity - before) * sizeof(int32_t))
@@ -120,7 +114,7 @@ cdef int enlarge(Walker* walker, Board* board, int64_t weight) noexcept nogil:
     return 0
 
 
-cdef int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
+cdef inline int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
     """Pin the new node behind the last column, after a clean-up if there is no room."""
     cdef Board* board = board_of(walker)
     cdef int64_t end
@@ -132,7 +126,7 @@ cdef int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
     end = board.used + min(weight, board.capacity - board.used)
     walker.counts.truncated += end - board.used < weight
     board.tiles[slot] = Tile(board.used, end, board.cnt)
-    fill(board.DB, board.used, end, <int32_t>slot)
+    occupy(board.DB + board.used, end - board.used, <int32_t>slot)
     board.valid += end - board.used
     board.IA[board.cnt] = Column(board.used, <int32_t>slot, 1)
     board.cnt += 1
@@ -141,4 +135,8 @@ cdef int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
     return 0
 
 
-pin_tile.set_up, pin_tile.pop, pin_tile.replace, pin_tile.whole = set_up, pop, replace, NULL
+cdef void pin_tile_together(Walker* walkers, int group) noexcept nogil:
+    walk(walkers, group, set_up, pop, replace)
+
+
+pin_tile.together, pin_tile.whole = pin_tile_together, NULL

@@ -3,7 +3,8 @@
    Lane j of a round makes the draw j places behind the last one that was used, so the lowest lane
    that hits is the first probe that hits: the number of lanes changes no sample. What lanes behind
    it drew is kept for the next pop. Draws are made ahead, for they do not depend on what is hit;
-   what they will read is fetched meanwhile.
+   what they will read is fetched meanwhile. Samplers that probe nothing take such draws as well: a
+   branch that is guessed wrong is found out sooner.
 
    Draws are those of _streams.h to the bit: each step is exact, or rounds once, as it does there. */
 #ifndef GNN_PROBES_H
@@ -145,6 +146,24 @@ static inline unsigned gnn_hits(
 
 #endif
 
+/* Entries are written in whole chunks, past the last one that is meant: a processor guesses wrong
+   where short runs end. A dashboard has room for GNN_CHUNK - 1 more. */
+enum { GNN_CHUNK = 16 };
+
+/* entries[0..length) = value, and what is left of the chunk is nobody's. */
+static inline void gnn_occupy(int32_t *entries, int64_t length, int32_t value)
+{
+    for (int64_t k = 0; k < length; k += GNN_CHUNK)
+        for (int j = 0; j < GNN_CHUNK; j++) entries[k + j] = j < length - k ? value : -1;
+}
+
+/* entries[0..length) are nobody's; what is left of the chunk stays as it is. */
+static inline void gnn_vacate(int32_t *entries, int64_t length)
+{
+    for (int64_t k = 0; k < length; k += GNN_CHUNK)
+        for (int j = 0; j < GNN_CHUNK; j++) entries[k + j] |= -(j < length - k);
+}
+
 static inline void gnn_start_probes(gnn_probes *probes, uint64_t key)
 {
     probes->key = key;
@@ -153,8 +172,8 @@ static inline void gnn_start_probes(gnn_probes *probes, uint64_t key)
     memset(probes->ahead, 0, sizeof probes->ahead);
 }
 
-/* Draw ahead, behind what is left, which is less than a round. */
-static inline void gnn_draw_ahead(gnn_probes *probes, const int32_t *entries, int64_t limit)
+/* Draw ahead, behind what is left, which is less than a round; return the first that is new. */
+static inline const double *gnn_draw_ahead(gnn_probes *probes)
 {
     const int left = probes->end - probes->at;
     double *u = probes->ahead;
@@ -162,10 +181,17 @@ static inline void gnn_draw_ahead(gnn_probes *probes, const int32_t *entries, in
     u += left;
     for (int i = 0; i < GNN_AHEAD; i += GNN_GATHERED)
         gnn_draw_lanes(probes->key, probes->drawn + (uint64_t)i, u + i);
-    for (int i = 0; i < GNN_AHEAD; i++) gnn_prefetch(entries + gnn_place(u[i], limit));
     probes->drawn += GNN_AHEAD;
     probes->at = 0;
     probes->end = left + GNN_AHEAD;
+    return u;
+}
+
+/* The next draw as one of n places. */
+static inline int64_t gnn_next_below(gnn_probes *probes, int64_t n)
+{
+    if (probes->at == probes->end) gnn_draw_ahead(probes);
+    return gnn_place(probes->ahead[probes->at++], n);
 }
 
 /* Probe below `limit`, `width` places at once, until an entry is not negative: there must be one.
@@ -179,7 +205,7 @@ static inline int64_t gnn_first_hit(
     if (width == 1) {
         int64_t place;
         do {
-            place = gnn_below(probes->key, probes->drawn++, limit);
+            place = gnn_next_below(probes, limit);
             ++*tries;
         } while (entries[place] < 0);
         return place;
@@ -187,7 +213,10 @@ static inline int64_t gnn_first_hit(
     for (;;) {
         const double *u;
         unsigned hits;
-        if (probes->end - probes->at < width) gnn_draw_ahead(probes, entries, limit);
+        if (probes->end - probes->at < width) {
+            u = gnn_draw_ahead(probes);
+            for (int i = 0; i < GNN_AHEAD; i++) gnn_prefetch(entries + gnn_place(u[i], limit));
+        }
         u = probes->ahead + probes->at;
         hits = gnn_hits(entries, u, limit, first);
         if (width > first)

@@ -24,6 +24,7 @@ cdef int random_walk_whole(Walker* walker) noexcept nogil:
     cdef int64_t r = walker.options.roots
     cdef int64_t most = r * walker.options.steps + walker.options.extra
     cdef int64_t i, first, count, batch, t, longest, drawn = 0
+    cdef int32_t v
     cdef Walk[BATCH] walks
     cdef Walk* walk
     cdef int32_t* displaced = <int32_t*>room(
@@ -68,14 +69,16 @@ cdef int random_walk_whole(Walker* walker) noexcept nogil:
             for i in range(count):
                 walk = &walks[i]
                 if t < walk.steps:
-                    walker.popped[walk.step + t] = walk.u
+                    v = walker.indices[walk.at]
+                    if walker.keeps_steps:
+                        walker.popped[walk.step + t] = walk.u
+                        walker.pushed[walk.step + t] = v
+                    walker.found[r + walk.step + t] = v
                     walker.counts.popped_degree_sum += walk.deg
-                    walk.u = walker.indices[walk.at]
+                    walk.u = v
                     walk.row = walker.indptr[walk.u]
                     walk.deg = walker.indptr[walk.u + 1] - walk.row
                     walker.counts.added_degree_sum += walk.deg
-                    walker.pushed[walk.step + t] = walk.u
-                    walker.found[r + walk.step + t] = walk.u
     walker.s = r + drawn
     walker.counts.pops = drawn
     walker.counts.draws = r + drawn

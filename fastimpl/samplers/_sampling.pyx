@@ -8,6 +8,7 @@ from libc.string cimport memset
 from fastimpl._graph cimport Induced, Rows, Word, as_arrays, forget, induce, release, release_rows
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped
 from fastimpl._memory cimport allocate_zeros, give_back, resize
+from fastimpl._streams cimport absorb
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
 from fastimpl.samplers._bucket cimport bucket
 from fastimpl.samplers._dashboard cimport dashboard
@@ -17,11 +18,11 @@ from fastimpl.samplers._frontier cimport frontier
 from fastimpl.samplers._pin_tile cimport pin_tile
 from fastimpl.samplers._random_walk cimport random_walk
 from fastimpl.samplers._walker cimport (
-    Counts, Method, Options, Tables, Walker, clip, release_buffers, sort_unique, walk
+    Counts, Method, Options, Tables, Walker, clip, release_buffers, sort_unique
 )
 
 cdef enum:
-    GROUP = 4  # samples that a thread draws in step: enough to hide latency, few enough for L2
+    GROUP = 8  # samples that a thread draws in step: while one waits for memory, others go on
 
 ctypedef struct Scratch:
     Word* words  # the set of a subgraph's nodes; empty between subgraphs
@@ -109,15 +110,24 @@ cdef class Workspace:
         give_back(self.threads)
 
 
+cdef void draw_nodes(const Method* method, Walker* walkers, int group) noexcept nogil:
+    cdef int g
+    if method.whole == NULL:
+        method.together(walkers, group)
+        return
+    for g in range(group):
+        walkers[g].failed = method.whole(&walkers[g])
+
+
 cdef void prepare(
     Walker* walker, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
     const Options* options, const Tables* tables, Word* words, uint64_t main, uint64_t probe,
-    Watch* watch
+    bint keeps_steps, Watch* watch
 ) noexcept nogil:
     walker.tables, walker.words = tables, words
     walker.indptr, walker.indices, walker.graph_nodes = indptr, indices, graph_nodes
     walker.options, walker.main, walker.probe = options, main, probe
-    walker.watch = watch
+    walker.watch, walker.keeps_steps = watch, keeps_steps
 
 
 def sample_nodes(
@@ -136,10 +146,10 @@ def sample_nodes(
     walker = &workspace.threads[0].walkers[0]
     prepare(
         walker, offsets, ids, indptr.shape[0] - 1, &options, &tables,
-        workspace.threads[0].words, main, probe, &watch,
+        workspace.threads[0].words, main, probe, True, &watch,
     )
     with nogil:
-        walk(method, walker, 1)
+        draw_nodes(method, walker, 1)
         failed = walker.failed or sort_unique(walker)
     raise_if_stopped(&watch)
     if failed:
@@ -154,11 +164,12 @@ def sample_nodes(
 
 def sample_subgraphs(
     Workspace workspace, str name, const int64_t[::1] indptr, const int32_t[::1] indices,
-    const int32_t[::1] diagonal, Options options, tuple arrays, const uint64_t[:, ::1] keys
+    const int32_t[::1] diagonal, Options options, tuple arrays, uint64_t key, uint64_t first,
+    int64_t count
 ):
-    """Return (arrays of a subgraph, counters) for each row (main, probe) of `keys`.
+    """Return (arrays of a subgraph, counters) of samples first, first + 1, .. of the stream `key`.
 
-    A task is a few subgraphs. Each depends on its keys alone, so neither the number of threads
+    A task is a few subgraphs. Each depends on its own key alone, so neither the number of threads
     nor the order in which they take tasks changes a result.
     """
     cdef const Method* method = method_of(name)
@@ -166,7 +177,7 @@ def sample_subgraphs(
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
     cdef const int32_t* middle = ids_of(diagonal)
-    cdef int64_t q, first, count = keys.shape[0], graph_nodes = indptr.shape[0] - 1
+    cdef int64_t q, graph_nodes = indptr.shape[0] - 1
     cdef int threads = gnn_max_threads()
     cdef int group = <int>min(max((count + threads - 1) // threads, 1), GROUP)
     # no more than there is work for: to wake a thread takes longer than to draw a small subgraph
@@ -180,12 +191,12 @@ def sample_subgraphs(
         raise MemoryError()
     with nogil, parallel(num_threads=team):
         scratch = &workspace.threads[threadid()]
-        for first in prange(0, count, group, schedule="dynamic", chunksize=1):
+        for q in prange(0, count, group, schedule="dynamic", chunksize=1):
             if stopped(&watch):
                 continue
             draw(
-                method, offsets, ids, middle, graph_nodes, &options, &tables, &keys[first, 0],
-                <int>min(group, count - first), scratch, &results[first], &watch,
+                method, offsets, ids, middle, graph_nodes, &options, &tables, key,
+                first + <uint64_t>q, <int>min(group, count - q), scratch, &results[q], &watch,
             )
     try:
         raise_if_stopped(&watch)
@@ -204,18 +215,20 @@ def sample_subgraphs(
 
 cdef void draw(
     const Method* method, const int64_t* indptr, const int32_t* indices, const int32_t* diagonal,
-    int64_t graph_nodes, const Options* options, const Tables* tables, const uint64_t* keys,
-    int group, Scratch* scratch, Result* results, Watch* watch
+    int64_t graph_nodes, const Options* options, const Tables* tables, uint64_t key,
+    uint64_t first, int group, Scratch* scratch, Result* results, Watch* watch
 ) noexcept nogil:
     """Sample, sort, clip, induce and transpose (JPDC'21 Algorithm 8, lines 5 and 6)."""
     cdef int g
+    cdef uint64_t own
     cdef Walker* walker
     for g in range(group):
+        own = absorb(key, first + <uint64_t>g)
         prepare(
             &scratch.walkers[g], indptr, indices, graph_nodes, options, tables, scratch.words,
-            keys[2 * g], keys[2 * g + 1], watch,
+            absorb(own, 0), absorb(own, 1), False, watch,
         )
-    walk(method, scratch.walkers, group)
+    draw_nodes(method, scratch.walkers, group)
     for g in range(group):
         walker = &scratch.walkers[g]
         results[g].failed = (

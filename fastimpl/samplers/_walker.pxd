@@ -53,7 +53,7 @@ ctypedef struct Buffer:
 # One of the m slots of the frontier.
 ctypedef struct Member:
     int64_t row  # where the node's neighbours begin
-    int64_t deg
+    int32_t deg
     int32_t node
 
 cdef enum:
@@ -70,10 +70,10 @@ ctypedef struct Walker:
     Watch* watch  # of the call; NULL in a walker that draws nothing
     uint64_t main
     uint64_t probe
-    uint64_t probes_drawn
     Member* members
     int32_t* found  # m roots and the node of each step; then the sample, ascending
     int64_t s
+    bint keeps_steps  # whether anyone asks for what follows
     int32_t* popped  # one entry a step
     int32_t* pushed
     int64_t slot  # of the step under way; -1: the sample is finished
@@ -82,18 +82,21 @@ ctypedef struct Walker:
     Counts counts
     Buffer[BUFFERS] buffers
 
-# A frontier sampler is a way to choose the slot to replace; weights are capped degrees. Any
-# other sampler draws a whole sample at once. -1: memory ran out, or the call was stopped.
+# A way to draw samples. A frontier sampler draws several in step, another one after another.
+# -1: memory ran out, or the call was stopped.
 ctypedef struct Method:
-    int (*set_up)(Walker*) noexcept nogil  # members are there
-    int64_t (*pop)(Walker*) noexcept nogil  # a slot by weight; -1 when none has any
-    int (*replace)(Walker*, int64_t, int64_t) noexcept nogil  # slot and its new weight
+    void (*together)(Walker*, int) noexcept nogil  # so many samples; they are marked as failed
     int (*whole)(Walker*) noexcept nogil  # NULL for a frontier sampler
 
 cdef void* room(Walker* walker, int which, size_t size) noexcept nogil
-cdef int64_t weight_of(const Walker* walker, int64_t slot) noexcept nogil
+
+
+cdef inline int64_t weight_of(const Walker* walker, int64_t slot) noexcept nogil:
+    return min(walker.members[slot].deg, walker.options.deg_cap)
+
+
 cdef int reserve(Walker* walker, int64_t nodes, int64_t steps) noexcept nogil
-cdef void walk(const Method* method, Walker* walkers, int group) noexcept nogil
+cdef int draw_roots(Walker* walker) noexcept nogil
 cdef int sort_unique(Walker* walker) noexcept nogil
 cdef int clip(Walker* walker) noexcept nogil
 cdef void release_buffers(Walker* walker) noexcept nogil

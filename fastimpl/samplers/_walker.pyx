@@ -1,12 +1,15 @@
-"""What all samplers share, and Algorithm 2 without line 4 for several samples at a time."""
+"""What all samplers share; Algorithm 2 without line 4 is in _walking.pxd."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from fastimpl._graph cimport prefetch
-from fastimpl._interrupts cimport has_stopped, stopped_at
+from fastimpl._interrupts cimport has_stopped
 from fastimpl._memory cimport give_back, resize
-from fastimpl._streams cimport below, displaced_size, partial_shuffle
+from fastimpl._streams cimport displaced_size, lowest_bit, partial_shuffle
+
+cdef enum:
+    SPARSE = 256  # nodes of the graph a node found, from which on digits sort faster than a bitmap
 
 
 cdef void* room(Walker* walker, int which, size_t size) noexcept nogil:
@@ -28,10 +31,6 @@ cdef void release_buffers(Walker* walker) noexcept nogil:
         give_back(walker.buffers[i].memory)
 
 
-cdef int64_t weight_of(const Walker* walker, int64_t slot) noexcept nogil:
-    return min(walker.members[slot].deg, walker.options.deg_cap)
-
-
 cdef int draw_roots(Walker* walker) noexcept nogil:
     """Fill the frontier (lines 1 and 2); return -1 when memory runs out or it was stopped."""
     cdef int64_t m = walker.options.m, n = walker.options.n, i
@@ -51,9 +50,9 @@ cdef int draw_roots(Walker* walker) noexcept nogil:
         if i + 16 < m:
             prefetch(walker.indptr + walker.found[i + 16])
         v = walker.found[i]
-        walker.members[i] = Member(walker.indptr[v], walker.indptr[v + 1] - walker.indptr[v], v)
-    walker.s = m
-    walker.counts.draws = m
+        walker.members[i] = Member(
+            walker.indptr[v], <int32_t>(walker.indptr[v + 1] - walker.indptr[v]), v
+        )
     return 0
 
 
@@ -63,78 +62,38 @@ cdef int reserve(Walker* walker, int64_t nodes, int64_t steps) noexcept nogil:
     walker.popped = <int32_t*>room(walker, STEPS, <size_t>(2 * steps) * sizeof(int32_t))
     walker.pushed = walker.popped + steps
     walker.s = 0
-    walker.probes_drawn = 0
     memset(&walker.counts, 0, sizeof(Counts))
     return 0 if walker.found and walker.popped else -1
 
 
-cdef void walk(const Method* method, Walker* walkers, int group) noexcept nogil:
-    """Draw `group` samples in step: while one waits for memory, the others go on.
-
-    Every step reads a random neighbour and that neighbour's degree, which are rarely in a cache.
-    Each sample is the same as if drawn alone: they share nothing. A walker that runs out of
-    memory, or is stopped, is marked as failed.
-    """
-    cdef int64_t m = walkers[0].options.m, i
-    cdef int g, going
-    cdef Walker* walker
-    cdef Member* member
-    cdef int32_t v_new
-    if method.whole != NULL:
-        for g in range(group):
-            walkers[g].failed = method.whole(&walkers[g])
-        return
-    for g in range(group):
-        walker = &walkers[g]
-        walker.failed = draw_roots(walker) or method.set_up(walker)
-        walker.slot = -1 if walker.failed else 0
-    for i in range(walkers[0].options.n - m):
-        if stopped_at(walkers[0].watch, i):
-            for g in range(group):
-                walkers[g].failed = -1
-            return
-        going = 0
-        for g in range(group):
-            walker = &walkers[g]
-            if walker.slot < 0:
-                continue
-            walker.slot = method.pop(walker)
-            if walker.slot < 0:
-                continue
-            going += 1
-            member = &walker.members[walker.slot]
-            walker.at = member.row + below(walker.main, <uint64_t>(m + i), member.deg)
-            prefetch(walker.indices + walker.at)
-        if going == 0:
-            break
-        for g in range(group):
-            walker = &walkers[g]
-            if walker.slot >= 0:
-                prefetch(walker.indptr + walker.indices[walker.at])
-        for g in range(group):
-            walker = &walkers[g]
-            if walker.slot < 0:
-                continue
-            member = &walker.members[walker.slot]
-            v_new = walker.indices[walker.at]
-            walker.popped[i] = member.node
-            walker.pushed[i] = v_new
-            walker.found[m + i] = member.node if walker.options.include_popped else v_new
-            walker.s += 1
-            walker.counts.pops += 1
-            walker.counts.draws += 1
-            walker.counts.popped_degree_sum += member.deg
-            member.node = v_new
-            member.row = walker.indptr[v_new]
-            member.deg = walker.indptr[v_new + 1] - member.row
-            walker.counts.added_degree_sum += member.deg
-            if method.replace(walker, walker.slot, weight_of(walker, walker.slot)):
-                walker.failed = -1
-                walker.slot = -1
-
-
 cdef int sort_unique(Walker* walker) noexcept nogil:
-    """Make `found` ascending (radix, 11 bits a pass), each node once; -1 when memory runs out."""
+    """Make `found` ascending, each node once; -1 when memory runs out."""
+    if walker.words != NULL and walker.graph_nodes <= SPARSE * walker.s:
+        sort_in_set(walker)
+        return 0
+    return sort_by_digits(walker)
+
+
+cdef void sort_in_set(Walker* walker) noexcept nogil:
+    """Put the nodes into the bitmap and take them out again, in O(s + graph_nodes / 32)."""
+    cdef int64_t i, word, s = 0
+    cdef uint32_t bits
+    for i in range(walker.s):
+        walker.words[walker.found[i] >> 5].bits |= <uint32_t>1 << (walker.found[i] & 31)
+    for word in range((walker.graph_nodes + 31) // 32):
+        bits = walker.words[word].bits
+        if bits == 0:
+            continue
+        walker.words[word].bits = 0
+        while bits:
+            walker.found[s] = <int32_t>(32 * word + lowest_bit(bits))
+            bits &= bits - 1
+            s += 1
+    walker.s = s
+
+
+cdef int sort_by_digits(Walker* walker) noexcept nogil:
+    """The same in O(s): a radix sort, 11 bits a pass."""
     cdef int64_t s = walker.s, i, total, count
     cdef int64_t[2048] starts
     cdef int shift, digit

@@ -1,7 +1,5 @@
 """refimpl/samplers/sampling.py on kernels."""
 
-import numpy as np
-
 from fastimpl._lending import lent, once
 from fastimpl._twin import twin
 from fastimpl.graph.subgraph import as_subgraph, diagonal, induced_subgraph
@@ -25,10 +23,6 @@ def sample_many(graph, sampler, rng, first, count, *, domain=SAMPLE):
     if count == 0:
         return []
     options, tables = kernel_options(sampler.name, graph, sampler.options, sampler.clip)
-    keys = np.array(
-        [[key(seed, domain, q, s) for s in (0, 1)] for q in range(first, first + count)],
-        np.uint64,
-    ).reshape(count, 2)
     with lent(Workspace, graph, 1) as (workspace,):
         results = _sampling.sample_subgraphs(
             workspace,
@@ -38,7 +32,9 @@ def sample_many(graph, sampler, rng, first, count, *, domain=SAMPLE):
             once(diagonal, graph),
             options,
             tables,
-            keys,
+            key(seed, domain),
+            first,
+            count,
         )
     return [as_subgraph(graph, arrays, Counters(**counts)) for arrays, counts in results]
 
