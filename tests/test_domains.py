@@ -21,8 +21,12 @@ VARIABLES = {
     ("refimpl/samplers/sampling.py", "domain"): "SAMPLE",
     ("fastimpl/samplers/sampling.py", "domain"): "SAMPLE",
 }
-# Keys to which `Stream.of`, or `absorb` in a kernel, adds the last part: the node.
-WITHOUT_NODE = {"refimpl/samplers/neighbor.py", "refimpl/samplers/typed_neighbor.py"}
+# Keys to which `Stream.of`, or `absorb` in a kernel, adds the last parts.
+ADDED = {
+    "refimpl/samplers/neighbor.py": ("node",),
+    "refimpl/samplers/typed_neighbor.py": ("node",),
+    "fastimpl/samplers/sampling.py": ("subgraph", "stream"),
+}
 CALLS = 20  # at least so many are found
 
 
@@ -48,10 +52,10 @@ def fault(path, call):
     domain = BY_NAME.get(VARIABLES.get((path, name), name))
     if domain is None:
         return f"{ast.unparse(word)} is no registered domain"
-    missing = len(domain.follows) + 2 - len(call.args)
-    if missing == 1 and domain.follows[-1] == "node" and path in WITHOUT_NODE:
+    parts = len(call.args) - 2
+    if parts == len(domain.follows) or domain.follows[parts:] == ADDED.get(path):
         return None
-    return f"{domain.name} is followed by {domain.follows}" if missing else None
+    return f"{domain.name} is followed by {domain.follows}"
 
 
 def test_every_call_of_key_has_a_registered_domain():
@@ -87,6 +91,7 @@ def test_nobody_makes_keys_by_hand():
     """What a key is made of stands in one file of each package."""
     made = {"refimpl/streams.py", "fastimpl/streams.py", "fastimpl/_streams.pyx"}
     made |= {"fastimpl/_streams.pxd", "fastimpl/samplers/_neighbor.pyx"}
+    made |= {"fastimpl/samplers/_sampling.pyx"}
     kernels = [p for end in ("pyx", "pxd") for p in sorted((ROOT / "fastimpl").rglob(f"*.{end}"))]
     by_hand = re.compile(r"absorb\w*\(|GOLD \+|\+ GOLD(?! \*)|Stream\._|(?<!Store)\.of\(")
     found = {

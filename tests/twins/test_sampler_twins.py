@@ -9,6 +9,7 @@ from strategies import KEYS, graph_from_edges, graphs, power_law_graph, sampler_
 
 import fastimpl
 import refimpl
+from refimpl.graph import from_edges
 from refimpl.samplers.sampling import KERNELS
 
 THREADS = st.sampled_from([1, 2, 5])
@@ -136,6 +137,27 @@ def test_samplers_on_hundreds_of_nodes(name):
             assert_bits(
                 fastimpl.sample_many(BIG, sampler, 9, first, drawn), want[first : first + drawn]
             )
+
+
+@pytest.mark.parametrize("roots", [80, 3000])
+def test_nodes_are_sorted_by_digits_or_in_a_bitmap(roots):
+    """Whichever is faster: on a path of 100,000 nodes digits up to about 98 walks of 3 steps."""
+    n = 100_000
+    path = from_edges(np.arange(n - 1), np.arange(1, n), n=n, symmetrize=True)
+    sampler = refimpl.Sampler("random_walk", r=roots, h=3)
+    for sub in assert_twins("sample_many", path, sampler, 5, 0, 2, count=1):
+        assert roots <= len(sub.nodes) < 4 * roots  # walks turn round: a node is found twice
+        assert np.all(np.diff(sub.nodes) > 0)
+
+
+def test_ids_of_three_digits_are_sorted():
+    """A digit has 11 bits."""
+    n = 2**22 + 2**20
+    sampler = refimpl.Sampler("random_walk", r=1000, h=0)
+    empty = refimpl.Graph(np.zeros(n + 1, np.int64), [])
+    (sub,) = assert_twins("sample_many", empty, sampler, 5, 0, 1)
+    assert len(sub.nodes) == 1000 and sub.nodes[-1] >= 2**22
+    assert np.all(np.diff(sub.nodes) > 0)
 
 
 def test_one_graph_after_another():
