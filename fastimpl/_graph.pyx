@@ -18,7 +18,7 @@ cdef extern from "fastimpl/_scan.h":
         const int32_t* entries, int64_t length, int64_t position, const Word* words, int64_t* where
     ) noexcept nogil
     void make_local "gnn_make_local"(
-        Entries* found, const Word* words, int32_t* counts
+        Entries* found, const Word* words, int32_t* counts, Watch* watch
     ) noexcept nogil
     void lay_out_narrow "gnn_lay_out_narrow"(
         const Entries* found, const int64_t* first, const int32_t* below, int64_t n, int32_t* next,
@@ -191,7 +191,9 @@ cdef int64_t scan_rows(
         loops += loop
         find_members(indices + j, end - j, words, <int32_t>i, &rows.found)
     rows.first[s] = rows.found.count
-    make_local(&rows.found, words, rows.below)
+    make_local(&rows.found, words, rows.below, watch)
+    if has_stopped(watch):
+        return -1
     return 2 * rows.found.count - loops
 
 

@@ -108,20 +108,24 @@ static inline int64_t gnn_find_positions(
     return found;
 }
 
+enum { GNN_BLOCK = 4096 }; /* entries between two looks at the watch */
+
 /* Replace columns, ids of the graph, by local ids, and count each in `counts`. */
 static inline void gnn_make_local(
-    gnn_entries *found, const gnn_word *words, int32_t *restrict counts)
+    gnn_entries *found, const gnn_word *words, int32_t *restrict counts, gnn_watch *watch)
 {
     int32_t *restrict column = found->column;
     const int64_t count = found->count;
     int64_t k;
-    for (k = 0; k < count; k++) {
-        column[k] = gnn_rank(words, (uint32_t)column[k]);
-        counts[column[k]]++;
+    for (k = 0; k < count;) {
+        const int64_t end = k + GNN_BLOCK < count ? k + GNN_BLOCK : count;
+        if (gnn_stopped(watch)) return;
+        for (; k < end; k++) {
+            column[k] = gnn_rank(words, (uint32_t)column[k]);
+            counts[column[k]]++;
+        }
     }
 }
-
-enum { GNN_BLOCK = 4096 }; /* entries between two looks at the watch */
 
 /* Rows of a symmetric pattern and its transpose (JPDC'21 Algorithm 6), from the entries from the
    diagonal on, ascending: those of row v are first[v]..first[v + 1], and below[v] others stand
