@@ -13,13 +13,19 @@ from refimpl.lab.apps.config_file import with_file
 from refimpl.lab.apps.conformance import command as conformance
 from refimpl.lab.apps.convert import convert_command, convert_options
 from refimpl.lab.apps.course import command as exercise
-from refimpl.lab.apps.errors import Interrupted, UserError
+from refimpl.lab.apps.errors import (
+    Interrupted,
+    Terminated,
+    UserError,
+    ended_in_order,
+    status_of,
+)
 from refimpl.lab.apps.figures import command as figure
 from refimpl.lab.apps.info import info
 from refimpl.lab.apps.option import add_options
 from refimpl.lab.apps.options import RUN, groups, run_options, train_options
 from refimpl.lab.apps.predict import predict, predict_options
-from refimpl.lab.apps.results import add_overwrite
+from refimpl.lab.apps.results import add_overwrite, output_name
 from refimpl.lab.apps.run import train
 from refimpl.lab.apps.sample import sample, sample_options
 from refimpl.lab.apps.stepper import command as trace
@@ -160,7 +166,10 @@ def _add_train(commands, impl):
     options = train_options(impl)
     run = add_options(parser, options, groups())[RUN]
     run.add_argument(
-        "--out", metavar="FOLDER", help="folder to write to (default: runs/ and the data's name)"
+        "--out",
+        type=output_name,
+        metavar="FOLDER",
+        help="folder to write to (default: runs/ and the data's name)",
     )
     _add_config(run)
     *others, last = (option.flag for option in options.values() if option.free)
@@ -198,6 +207,7 @@ def _add_predict(commands, impl):
     add_options(parser, predict_options(impl))
     parser.add_argument(
         "--out",
+        type=output_name,
         metavar="FILE.npy|FILE.csv",
         help="write the predictions to this file, a row a node (default: no file)",
     )
@@ -223,7 +233,10 @@ def _add_compare(commands):
         help="rounds of --pool iterations each, of which the median is shown (default: 7)",
     )
     run.add_argument(
-        "--out", metavar="FILE", help="write the table to this file as JSON (default: no file)"
+        "--out",
+        type=output_name,
+        metavar="FILE",
+        help="write the table to this file as JSON (default: no file)",
     )
     add_overwrite(run, "that file")
     _add_config(run)
@@ -242,6 +255,7 @@ def _add_sample(commands, impl):
     _add_config(parser)
     parser.add_argument(
         "--out",
+        type=output_name,
         metavar="FOLDER",
         help="write sample.json and sample.png to this folder (default: no files)",
     )
@@ -262,7 +276,9 @@ def _add_convert(commands):
         help="a data set as --data of train takes it: a name, a folder in GraphSAINT's or "
         "Planetoid's format, the Open Graph Benchmark's or of convert, an .npz or a .csv file",
     )
-    parser.add_argument("folder", metavar="FOLDER", help="where the new one is to be")
+    parser.add_argument(
+        "folder", type=output_name, metavar="FOLDER", help="where the new one is to be"
+    )
     add_options(parser, convert_options())
     add_overwrite(parser, "the data set in FOLDER")
 
@@ -295,12 +311,13 @@ def main(
     -------
     int
         0; 1 if `compare`, `conformance`, `bench`, ``exercise check`` or ``vectors --check`` finds a
-        difference; 2 for bad input; 130 if interrupted; 141 if whoever reads what is printed has
-        gone.
+        difference; 2 for bad input; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP; 141 if
+        whoever reads what is printed has gone.
     """
     try:
         try:
-            return _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
+            with ended_in_order():
+                return _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
         finally:  # a reader that has gone is noticed here, not at the end; help leaves here, too
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -312,10 +329,10 @@ def main(
         return 2
     except Interrupted as stop:
         _say(f"{prog}: {stop}")
-        return 130
-    except KeyboardInterrupt:
-        _say(f"{prog}: interrupted")
-        return 130
+        return stop.status
+    except KeyboardInterrupt as stop:
+        _say(f"{prog}: {stop if isinstance(stop, Terminated) else 'interrupted'}")
+        return status_of(stop)
 
 
 def _print_nowhere():

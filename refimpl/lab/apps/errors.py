@@ -1,5 +1,7 @@
-"""Telling a user's mistake from a fault of the program."""
+"""Telling a user's mistake from a fault of the program, and both from a signal to end."""
 
+import signal
+import threading
 from contextlib import contextmanager
 
 
@@ -8,7 +10,54 @@ class UserError(Exception):
 
 
 class Interrupted(Exception):
-    """The user stopped a run: shown as one line, with exit status 130."""
+    """The user stopped a run: shown as one line, with the exit status `status`."""
+
+    def __init__(self, message, status):
+        super().__init__(message)
+        self.status = status
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal other than Ctrl-C asks the process to end: whatever handles Ctrl-C handles it.
+
+    Parameters
+    ----------
+    number : int
+        Of the signal.
+    """
+
+    def __init__(self, number):
+        self.number = number
+        super().__init__(f"ended by {signal.Signals(number).name}")
+
+
+def status_of(stop):
+    """Return the exit status that a shell expects after a KeyboardInterrupt."""
+    return 128 + getattr(stop, "number", signal.SIGINT)
+
+
+@contextmanager
+def ended_in_order():
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, once: the clean-up is not cut short.
+
+    A signal that is ignored or handled already, as by nohup, keeps its handler.
+    """
+
+    def end(number, frame):
+        signal.signal(number, signal.SIG_IGN)
+        raise Terminated(number)
+
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    changed = [n for n in numbers if n is not None and signal.getsignal(n) == signal.SIG_DFL]
+    try:
+        for number in changed:
+            signal.signal(number, end)
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager

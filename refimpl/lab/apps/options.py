@@ -14,6 +14,7 @@ from refimpl.lab.training.config import PARTS, TrainConfig
 from refimpl.lab.training.settings import settings_of
 
 DTYPES = ("float32", "float64")
+PACKAGES = ("refimpl", "fastimpl")  # that a file may name as --impl
 PLACES = ("memory", "mmap", "parts")  # of features
 RUN, COMMON = "run", "model and training"  # headings
 

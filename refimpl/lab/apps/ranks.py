@@ -8,7 +8,7 @@ import traceback
 from contextlib import contextmanager
 
 from refimpl.lab.apps import info
-from refimpl.lab.apps.errors import Interrupted, UserError
+from refimpl.lab.apps.errors import Interrupted, UserError, status_of
 from refimpl.lab.distributed.launch import launched
 from refimpl.lab.distributed.messages import check_alike, everyones
 
@@ -89,6 +89,10 @@ def ending_all(comm):
             # in one piece: mpiexec may pass no more on once the job is aborted
             sys.stderr.write(where + traceback.format_exc())
         sys.stderr.flush()
-        status = 130 if isinstance(error, KeyboardInterrupt | Interrupted) else 2
+        status = 2
+        if isinstance(error, Interrupted):
+            status = error.status
+        elif isinstance(error, KeyboardInterrupt):
+            status = status_of(error)
         comm.abort(status)
         os._exit(status)  # MPI may return before it ends this process

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from refimpl._files import temporary_beside
 from refimpl._reading import naming
-from refimpl.lab.apps.errors import Interrupted, UserError, user_errors
+from refimpl.lab.apps.errors import Interrupted, UserError, status_of, user_errors
 from refimpl.lab.apps.options import load_implementation
 from refimpl.lab.apps.output import CHECKPOINT, RESULTS, Output
 from refimpl.lab.apps.preparing import check_sampler, facts_of, limited_threads, load_data
@@ -18,6 +19,7 @@ from refimpl.lab.apps.results import results_in
 from refimpl.lab.apps.resuming import Before, naming_it
 from refimpl.lab.apps.settings import asked, config_of, recorded
 from refimpl.lab.distributed.launch import fair_threads
+from refimpl.lab.distributed.messages import everyones
 from refimpl.lab.distributed.parts import FeatureParts, planned
 from refimpl.lab.distributed.team import Team
 from refimpl.loader.files import open_features, write_features
@@ -61,7 +63,7 @@ def train(given, *, options, out, resume, overwrite, prog):
             warnings.simplefilter("ignore")
         with together(comm):
             if is_first(comm):
-                alone = results_in(folder, RESULTS, keep=keep, working=(FEATURES,), instead=KEPT)
+                alone = results_in(folder, RESULTS, keep=keep, instead=KEPT)
                 until_the_end.enter_context(alone)
         _train(folder, given, options, resume, prog, comm)
 
@@ -98,14 +100,15 @@ def _train(folder, given, options, resume, prog, comm):
                 saved = True
                 output.run_epochs()
                 output.finish(features)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         if not saved:
             raise
         epochs = str(found.settings["epochs"])
         command = ["train", "--resume", "--out", str(folder), "--epochs", epochs]
         raise Interrupted(
             f"interrupted; {folder / CHECKPOINT} is whole, as of the last finished epoch; "
-            f"to go on: {prog} {shlex.join(command)}"
+            f"to go on: {prog} {shlex.join(command)}",
+            status_of(stop),
         ) from None
 
 
@@ -172,10 +175,13 @@ def _features(folder, found, comm):
         with FeatureParts(comm, X, settings["rounds"]) as parts:
             yield parts
         return
-    X, path = _rows(dataset, half, 0, n) if half else None, folder / FEATURES
+    X = _rows(dataset, half, 0, n) if half else None
     if place != "mmap":
         yield X
         return
+    path = temporary_beside(folder / FEATURES)
+    if comm is not None:
+        path = everyones(comm, path)[0]
     try:
         with together(comm), user_errors():
             if is_first(comm):

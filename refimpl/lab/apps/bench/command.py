@@ -12,15 +12,15 @@ from refimpl._files import is_replaceable, replacing
 from refimpl.lab.apps.bench import apart, measuring, report, saved
 from refimpl.lab.apps.bench.contestants import TIMEOUT
 from refimpl.lab.apps.bench.inputs import fastest
-from refimpl.lab.apps.conformance.command import check_seconds, ended_in_order
+from refimpl.lab.apps.conformance.command import check_seconds
 from refimpl.lab.apps.conformance.runner import DIFFERS, LOST
-from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.errors import UserError, ended_in_order
 from refimpl.lab.apps.figures.panels import FORMATS
 from refimpl.lab.apps.machine import CORES, MAX_LOAD, Watch
 from refimpl.lab.apps.plots import NO_MATPLOTLIB
 from refimpl.lab.apps.preparing import MOST_THREADS
 from refimpl.lab.apps.progress import Stages
-from refimpl.lab.apps.results import add_overwrite, check_free
+from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 from refimpl.lab.training.config import suggestion
 
 DESCRIPTION = (
@@ -76,7 +76,10 @@ def add_parser(commands):
         help="measure nothing: show runs that --json saved side by side, each over the first",
     )
     parser.add_argument(
-        "--out", metavar="FILE", help="write the report to this Markdown file (default: no file)"
+        "--out",
+        type=output_name,
+        metavar="FILE",
+        help="write the report to this Markdown file (default: no file)",
     )
     add_overwrite(parser, "files that are there")
 
@@ -115,7 +118,10 @@ def add_measuring_options(parser):
         ),
     ):
         parser.add_argument(
-            f"--{name}", metavar="FILE", help=f"write to this file {text} (default: no file)"
+            f"--{name}",
+            type=output_name,
+            metavar="FILE",
+            help=f"write to this file {text} (default: no file)",
         )
 
 

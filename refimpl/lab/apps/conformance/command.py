@@ -2,9 +2,9 @@
 
 import difflib
 import importlib.util
+import os
 import shlex
 import shutil
-import signal
 import sys
 import threading
 from contextlib import contextmanager
@@ -15,9 +15,9 @@ from refimpl.lab.apps.conformance import report, runner, showing, vectors
 from refimpl.lab.apps.conformance.program import Lost, Unable
 from refimpl.lab.apps.conformance.protocol import server_command
 from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 
 TIMEOUT, TOTAL = 60.0, 3600.0
-DEFAULT = signal.SIG_DFL
 
 
 def add_parser(commands, impl):
@@ -70,9 +70,11 @@ def _add_conformance(commands, impl):
     )
     parser.add_argument(
         "--report",
+        type=output_name,
         metavar="FILE",
         help="write the verdict on every case to this file as JSON (default: no file)",
     )
+    add_overwrite(parser, "the file of --report")
     parser.add_argument(
         "--missing",
         action="store_true",
@@ -86,6 +88,7 @@ def _add_conformance(commands, impl):
     )
     parser.add_argument(
         "--copy",
+        type=output_name,
         metavar="FOLDER",
         help="copy the vectors to this new folder; without --impl and --cmd that is all",
     )
@@ -101,7 +104,10 @@ def _add_vectors(commands):
     )
     parser.add_argument("--check", action="store_true", help="write nothing (default: off)")
     parser.add_argument(
-        "--out", metavar="FOLDER", help="where the vectors are (default: in the package)"
+        "--out",
+        type=output_name,
+        metavar="FOLDER",
+        help="where the vectors are (default: in the package)",
     )
 
 
@@ -114,8 +120,6 @@ def run(arguments, impl="fastimpl"):
         If the usage is bad.
     """
     if arguments["command"] == "vectors":
-        if arguments["out"] == "":
-            raise UserError("--out must name a folder, got ''")
         folder = vectors.FOLDER if arguments["out"] is None else Path(arguments["out"])
         return _check_vectors(folder) if arguments["check"] else _make_vectors(folder)
     return _conformance(arguments, impl)
@@ -147,6 +151,8 @@ def _conformance(arguments, impl):
         check_seconds(option, arguments[option])
     if arguments["show"] is not None:
         return _show_case(arguments)
+    if arguments["overwrite"] and arguments["report"] is None:
+        raise UserError("--overwrite does not apply without --report")
     only_copy = arguments["copy"] is not None and package is None and command is None
     for option in ("only", "report", "missing"):
         if only_copy and arguments[option] not in (None, False):
@@ -156,13 +162,13 @@ def _conformance(arguments, impl):
     command = _command(package, command)
     files = _chosen(arguments["only"] or ["*"])
     if arguments["report"] is not None:
-        _check_report(arguments["report"])
+        _check_report(arguments["report"], arguments["overwrite"])
     if arguments["copy"] is not None:
         _copy(arguments["copy"])
         if only_copy:
             return 0
     limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
-    with _asking(package, arguments["cmd"]), ended_in_order():
+    with _asking(package, arguments["cmd"]):
         found = runner.run(command, files, **limits)
     if found.lost is None:
         kit = f"minibatch-gnn {report.kit_version()}, {vectors.FORMAT}"
@@ -190,7 +196,7 @@ def check_seconds(option, given):
 def _show_case(arguments):
     """Print one case, and what a program answers to it if one is named; return the exit status."""
     package, command = arguments["impl"], arguments["cmd"]
-    for option in ("only", "report", "copy", "missing"):
+    for option in ("only", "report", "overwrite", "copy", "missing"):
         if arguments[option] not in (None, False):
             raise UserError(f"--show is about one case: leave out --{option}")
     file, case = _one_case(arguments["show"])
@@ -200,8 +206,7 @@ def _show_case(arguments):
     limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
     with _asking(package, command):
         try:
-            with ended_in_order():
-                answer = runner.ask_one(_command(package, command), file, case, **limits)
+            answer = runner.ask_one(_command(package, command), file, case, **limits)
             verdict, *_ = runner.judge(file, case, answer)
             lines = showing.answer_lines(file, case, answer)
         except Unable:
@@ -241,26 +246,6 @@ def _asking(package, command):
         raise UserError(f"--impl {package}: {fault}" if package else f"--cmd: {fault}") from fault
 
 
-@contextmanager
-def ended_in_order():
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does: the program does not outlive it."""
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    numbers = [n for n in map(signal.Signals.__getitem__, names) if signal.getsignal(n) == DEFAULT]
-    if threading.current_thread() is not threading.main_thread():
-        numbers = []
-    try:
-        for number in numbers:
-            signal.signal(number, _leave)
-        yield
-    finally:
-        for number in numbers:
-            signal.signal(number, DEFAULT)
-
-
-def _leave(number, frame):
-    raise SystemExit(128 + number)
-
-
 def _show(*lines):
     """Print lines that hold a program's text; letters that the terminal has not are escaped, and
     those that would move its cursor are shown as �."""
@@ -270,14 +255,15 @@ def _show(*lines):
         print(shown.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def _check_report(name):
+def _check_report(name, overwrite):
     path = Path(name)
-    if not name or path.is_dir():
+    if path.is_dir():
         raise UserError(f"--report must name a file, got {name!r}")
     if not is_replaceable(path):
         raise UserError(f"--report {path}: is no ordinary file")
     if not path.parent.is_dir():
         raise UserError(f"--report {path}: there is no such folder")
+    check_free(path, overwrite)
 
 
 def _chosen(patterns):
@@ -294,7 +280,7 @@ def _chosen(patterns):
 
 def _copy(name):
     folder = Path(name)
-    if not name or folder.exists():
+    if os.path.lexists(folder):
         raise UserError(f"--copy {folder}: there is something already")
     for name in sorted(vectors.stored()):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

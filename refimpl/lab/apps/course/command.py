@@ -5,7 +5,6 @@ import webbrowser
 from pathlib import Path
 
 from refimpl._files import replacing
-from refimpl.lab.apps.conformance.command import ended_in_order
 from refimpl.lab.apps.course import done, telling
 from refimpl.lab.apps.course.checking import (
     EMPTY,
@@ -20,6 +19,7 @@ from refimpl.lab.apps.course.exercises import LEVELS, TITLES, find, names
 from refimpl.lab.apps.course.stepping import page_of
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.results import add_overwrite, check_free
+from refimpl.lab.apps.stepper.page import FORMAT
 
 COMMAND = telling.COMMAND
 MOST_SECONDS = 60
@@ -183,7 +183,7 @@ def _check(arguments):
         raise UserError(f"--case must be one of {known}, got {only!r}")
     with user_errors():
         text = path.read_bytes()
-    with ended_in_order(), Subprocess(exercise, path, arguments["timeout"]) as asker:
+    with Subprocess(exercise, path, arguments["timeout"]) as asker:
         errors = arguments["errors"] or only is not None
         checked = check(exercise, asker, only=only, errors=errors)
         alike = same_as_mistakes(exercise, asker, checked)
@@ -215,6 +215,8 @@ def _write_stepper(exercise, checked, path, opened):
     html, step = found
     page = path.with_name(f"{exercise.name}_stepper.html")
     try:
+        if page.exists() and FORMAT.encode() not in page.read_bytes():
+            raise FileExistsError(f"{page} is there already, and is no stepper")
         with replacing(page) as file:
             file.write(html.encode())
     except OSError as error:

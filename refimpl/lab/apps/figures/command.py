@@ -10,13 +10,13 @@ from refimpl._files import replacing
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.figures import catalogue, panels
 from refimpl.lab.apps.figures.figure import Lab
-from refimpl.lab.apps.figures.runs import finish, machine
+from refimpl.lab.apps.figures.runs import RUNS, finish, machine
 from refimpl.lab.apps.options import load_implementation
 from refimpl.lab.apps.plots import NO_MATPLOTLIB
 from refimpl.lab.apps.preparing import MOST_THREADS, limited_threads
 from refimpl.lab.apps.progress import Stages
 from refimpl.lab.apps.report import table, write_json
-from refimpl.lab.apps.results import results_in
+from refimpl.lab.apps.results import add_overwrite, output_name, results_in
 from refimpl.lab.distributed.launch import available_cores
 
 DESCRIPTION = (
@@ -52,9 +52,11 @@ def add_parser(commands, impl):
     )
     parser.add_argument(
         "--out",
+        type=output_name,
         metavar="FOLDER",
         help=f"folder to write to (default: {OUT}, or {QUICK_OUT} with --quick)",
     )
+    add_overwrite(parser, "figures in the folder")
     parser.add_argument(
         "--quick", action="store_true", help="tiny, to see that it works (default: off)"
     )
@@ -97,7 +99,8 @@ def run(arguments):
         folder = Path(arguments["out"] or (QUICK_OUT if arguments["quick"] else OUT))
     names = tuple(f"{figure.id}.{kind}" for figure in chosen for kind in FILES)
     failed = 0
-    with results_in(folder, names, keep=False), limited_threads(arguments["threads"]):
+    keep, inside = not arguments["overwrite"], [f"{RUNS}/{figure.id}" for figure in chosen]
+    with results_in(folder, names, keep=keep, inside=inside), limited_threads(arguments["threads"]):
         for figure in chosen:
             try:
                 _make(figure, _lab(figure, gnn, arguments), folder, arguments)

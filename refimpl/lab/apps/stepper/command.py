@@ -5,6 +5,7 @@ from pathlib import Path
 from refimpl._files import replacing
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.papers import algorithm_text
+from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 from refimpl.lab.apps.stepper.page import page
 from refimpl.lab.apps.stepper.places import shown
 from refimpl.lab.apps.stepper.recipes import recipes
@@ -31,8 +32,12 @@ def add_parser(commands, impl):
         help="a name that --list shows, or an algorithm of a paper, such as jpdc21:4",
     )
     parser.add_argument(
-        "--out", metavar="FILE.html", help="file to write (default: the name and .html)"
+        "--out",
+        type=output_name,
+        metavar="FILE.html",
+        help="file to write (default: the name and .html)",
     )
+    add_overwrite(parser, "the file")
     parser.add_argument(
         "--seed", type=int, metavar="SEED", help="seed of the run (default: the worked example's)"
     )
@@ -52,6 +57,8 @@ def run(arguments):
         for name, flag in (("algorithm", "ALGORITHM"), ("out", "--out"), ("seed", "--seed")):
             if arguments[name] is not None:
                 raise UserError(f"--list takes no {flag}")
+        if arguments["overwrite"]:
+            raise UserError("--list takes no --overwrite")
         return _show(known)
     recipe = _find(known, arguments["algorithm"])
     seed, out = arguments["seed"], arguments["out"]
@@ -62,6 +69,7 @@ def run(arguments):
         raise UserError(f"--seed must be in [0, 2**64), got {seed}")
     if out.is_dir() or not out.parent.is_dir():
         raise UserError(f"--out must be a file in a folder that exists, got {out}")
+    check_free(out, arguments["overwrite"])
     recording = recipe.record(seed)
     text = page(recipe, recording, seed)
     with replacing(out) as file:
