@@ -1,9 +1,11 @@
 """Links in a folder of results: no command writes through them to a file elsewhere."""
 
+import importlib
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -252,3 +254,22 @@ def test_a_signal_leaves_a_run_that_can_be_resumed(tmp_path, number, capsys):
     assert left <= {"checkpoint.npz", "history.csv"} and "checkpoint.npz" in left
     again = ["train", "--resume", "--out", tmp_path / "run", "--epochs", "3"]
     assert said(capsys, *again)[0] == 0
+
+
+@pytest.mark.runs
+def test_the_fuzzer_of_links_finds_nothing_and_would_find_a_file_that_was_touched(
+    monkeypatch, capsys
+):
+    links = importlib.import_module("fuzz.links")
+    assert links.main(["--cases", "12", "--seed", "1"]) == 0
+
+    def touch(words):
+        (thesis,) = Path(words[-1]).resolve().parent.glob("thesis.txt")
+        thesis.write_text("gone")
+        return 0, ""
+
+    monkeypatch.setattr(links, "run", touch)
+    monkeypatch.setattr(links, "COMMANDS", ("sample --out FOLDER",))
+    monkeypatch.setattr(links, "plant", lambda *args: None)
+    assert links.main(["--cases", "1", "--seed", "1"]) == 1
+    assert "['thesis.txt']" in capsys.readouterr().out
