@@ -4,6 +4,7 @@ import math
 import os
 from numbers import Integral, Real
 from pathlib import Path
+from types import GetSetDescriptorType
 
 import numpy as np
 
@@ -43,7 +44,9 @@ def instance(name, value, kinds, wanted):
     kept = {word for word in vars(base) if not word.startswith("_")}
     kept |= {*base.__dataclass_fields__, *KEPT}
     for above in kind.__mro__[: kind.__mro__.index(base)]:
-        for word in vars(above).keys() & kept:
+        for word in sorted(vars(above).keys() & kept):
+            if isinstance(vars(above)[word], GetSetDescriptorType):  # Python's own __dict__
+                continue
             raise TypeError(
                 f"{name} must keep the members of {base.__name__}, "
                 f"but {kind.__name__} defines {word} anew"

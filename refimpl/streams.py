@@ -358,7 +358,8 @@ def permutation(key: Int, n: Int) -> Ids:
     array([0, 3, 5, 4, 2, 1], dtype=int32)
     """
     key = _check.word("key", key)
-    deck = list(range(_check.integer("n", n, 0, 2**31 - 1)))
+    n = _check.integer("n", n, 0, 2**31 - 1)
+    deck = list(range(n))
     for i in range(n):
         j = i + _below(key, i, n - i)
         deck[i], deck[j] = deck[j], deck[i]

@@ -340,7 +340,7 @@ def _checked_labels(labels, n, classes, known):
     if classes is None:
         check_classes(found, n)
         classes = found
-    elif _check.integer("classes", classes, 1, max(MOST_CLASSES, n)) < found or (
+    elif (classes := _check.integer("classes", classes, 1, max(MOST_CLASSES, n))) < found or (
         labels.ndim == 2 and classes > found
     ):
         raise ValueError(f"classes must be {found} as in labels, or more, got {classes}")
