@@ -7,6 +7,7 @@ from pathlib import Path
 from types import GetSetDescriptorType
 
 import numpy as np
+from scipy.sparse import issparse
 
 from refimpl.hints import Ids
 
@@ -129,10 +130,19 @@ def path(name, value) -> Path:
 
 
 def sequence(name, value, of="integers", count=None) -> tuple:
-    """Return `value` as a tuple, of `count` parts if that is given, or raise."""
-    if not np.iterable(value):
+    """Return `value` as a tuple, of `count` parts if that is given, or raise.
+
+    No matrix of scipy.sparse: to take rows of a damaged one ends the process.
+    """
+    if not np.iterable(value) or issparse(value):
         raise TypeError(f"{name} must be a sequence of {of}, got {type(value).__name__}")
-    parts = tuple(value)
+    try:
+        parts = tuple(value)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever an object that is iterated over raises
+        got = type(value).__name__
+        raise ValueError(f"{name} must be a sequence of {of}, got {got}: {error}") from None
     if count is not None and len(parts) != count:
         raise ValueError(f"{name} must have {count} parts, got {len(parts)}")
     return parts

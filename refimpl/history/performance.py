@@ -190,6 +190,5 @@ def _layers(cache_layers, depth):
     """Return `cache_layers` as a sorted list, or raise."""
     if cache_layers is None:
         return list(range(1, depth))
-    if not np.iterable(cache_layers):
-        raise TypeError(f"cache_layers must be a sequence, got {type(cache_layers).__name__}")
-    return sorted({_check.integer("cache_layers", k, 1, depth - 1) for k in cache_layers})
+    layers = _check.sequence("cache_layers", cache_layers)
+    return sorted({_check.integer("cache_layers", k, 1, depth - 1) for k in layers})

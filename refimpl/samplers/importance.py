@@ -255,8 +255,7 @@ def _block(graph, dst, row, at):
 
 def _arguments(graph, data, roots, sizes, key):
     roots, _, key = layer_arguments(graph, roots, (), key)
-    if not np.iterable(sizes):
-        raise TypeError(f"sizes must be a sequence of integers, got {type(sizes).__name__}")
+    sizes = _check.sequence("sizes", sizes)
     sizes = tuple(_check.integer("sizes", size, 1, 2**31 - 1) for size in sizes)
     return roots, sizes, _check.floats("data", data, (graph.e,)), key
 

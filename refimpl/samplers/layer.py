@@ -80,7 +80,6 @@ def layer_arguments(graph, roots, fanouts, key):
     roots = _check.ids("roots", roots, 0, graph.n, np.int32)
     if len(np.unique(roots)) < len(roots):
         raise ValueError("roots must be distinct")
-    if not np.iterable(fanouts):
-        raise TypeError(f"fanouts must be a sequence of integers, got {type(fanouts).__name__}")
+    fanouts = _check.sequence("fanouts", fanouts)
     fanouts = tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanouts)
-    return roots.copy(), fanouts, _check.word("key", key)
+    return roots, fanouts, _check.word("key", key)

@@ -214,9 +214,7 @@ def neighbor_arguments(graph, roots, fanouts, mode):
     roots = _check.ids("roots", roots, 0, graph.n, np.int32)
     if len(np.unique(roots)) < len(roots):
         raise ValueError("roots must be distinct")
-    if not np.iterable(fanouts):
-        raise TypeError(f"fanouts must be a sequence of integers, got {type(fanouts).__name__}")
-    return roots.copy(), fanouts_arguments(graph, fanouts, mode)
+    return roots, fanouts_arguments(graph, _check.sequence("fanouts", fanouts), mode)
 
 
 def fanouts_arguments(graph, fanouts, mode):
@@ -242,10 +240,7 @@ def fanouts_arguments(graph, fanouts, mode):
 
 def many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
     """Check the arguments of `sample_mfg_many`; return (batches, fanouts, names, first)."""
-    if not np.iterable(batches):
-        raise TypeError(f"batches must be a sequence of arrays, got {type(batches).__name__}")
-    if np.iterable(fanouts):
-        fanouts = tuple(fanouts)  # an iterator can be read once
+    batches = _check.sequence("batches", batches, "arrays")
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
     batches = [neighbor_arguments(graph, roots, (), mode)[0] for roots in batches]
     names = _check.word("seed", seed), _check.word("epoch", epoch)
