@@ -21,11 +21,25 @@ class FickleList(Fickle, list):
 
 
 class ShrinkingList(Fickle, list):
-    """A list with shorter arrays, and all integers 0, once it was iterated over."""
+    """A list with shorter arrays, and all integers 0, once it was read `honest` times."""
+
+    def __init__(self, parts, honest=1):
+        super().__init__(parts)
+        self.honest = honest
 
     def __iter__(self):
         yield from list.__iter__(self)
-        list.__setitem__(self, slice(None), [shrunk(part) for part in list.__iter__(self)])
+        self._was_read()
+
+    def __getitem__(self, key):
+        found = list.__getitem__(self, key)
+        self._was_read()
+        return found
+
+    def _was_read(self):
+        self.honest -= 1
+        if self.honest == 0:
+            list.__setitem__(self, slice(None), [shrunk(part) for part in list.__iter__(self)])
 
 
 class FickleArray(Fickle):

@@ -93,6 +93,8 @@ def of_pairs(u, v, n, name="source"):
 
 def _pairs(source):
     """Return both ends of a list of edges (k, 2), or of an edge_index (2, k)."""
+    if isinstance(source, list) and type(source) is not list:
+        source = list(source)  # a subclass may change from read to read
     listed = isinstance(source, list) and source and isinstance(source[0], tuple)
     try:
         pairs = _foreign.from_torch(source)
