@@ -52,9 +52,9 @@ def as_graph(
     Raises
     ------
     TypeError, ValueError
-        If `source` is none of these, is not square, or has ids out of range, or could be read in
-        several ways: an array of shape (2, 2), unless `dense`. `from_edges` takes any number of
-        edges in one way. `graph_and_names` returns the nodes' names too.
+        If `source` is none of these, is not square, has ids out of range or damaged members, or
+        could be read in several ways: an array of shape (2, 2), unless `dense`. `from_edges`
+        takes any number of edges in one way. `graph_and_names` returns the nodes' names too.
     OverflowError
         If there are more than 2**31 - 1 nodes.
 

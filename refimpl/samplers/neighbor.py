@@ -228,6 +228,8 @@ def fanouts_arguments(graph, fanouts, mode):
     for fanout in fanouts:
         if not isinstance(fanout, tuple):
             continue
+        if TypedGraph in type(graph).__mro__:  # kernels read the graphs of its relations
+            _check.instance("graph", graph, (TypedGraph,), "a TypedGraph")
         if not isinstance(graph, TypedGraph) or len(fanout) != graph.relations:
             known = getattr(graph, "relations", "no")
             raise ValueError(

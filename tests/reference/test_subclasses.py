@@ -136,6 +136,15 @@ def test_typed_graphs_and_subclasses_with_more_are_graphs(gnn, name):
         assert type(got).__name__ in (type(want).__name__, type(graph).__name__)
 
 
+@pytest.mark.parametrize("member", ["relations", "edge_types", "relation_graphs"])
+def test_a_typed_graph_with_a_member_of_its_own_is_refused(gnn, member):
+    kind = type("Liar", (TypedGraph,), {member: property(lambda self: 2, lambda self, value: None)})
+    graph = kind.__new__(kind)
+    graph.__dict__.update(TypedGraph(SMALL, np.zeros(4, int), 1).__dict__)
+    with pytest.raises(TypeError, match=f"graph must keep the members of TypedGraph.* {member}"):
+        gnn.sample_mfg(graph, [0], [(2,)], **NAMED)
+
+
 BLOCK = Block([0, 2], [2, 3], [0, 1, 0], 2)
 
 
