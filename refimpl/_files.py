@@ -37,7 +37,7 @@ def replacing(path):
     try:
         # Read and write: into a file for writing alone, np.save writes past Python, and a full
         # disk then goes unnoticed or has no error number.
-        with io.BufferedRandom(io.FileIO(temporary, "x+")) as file:
+        with io.BufferedRandom(io.FileIO(os.fspath(temporary), "x+")) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
