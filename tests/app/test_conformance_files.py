@@ -154,7 +154,7 @@ def test_command(folder, capsys):
     assert main(["vectors", "--out", str(folder / "new")]) == 0
     assert main(["vectors", "--out", str(folder / "new"), "--check"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"2 files in {folder / 'new'}",
+        f"2 files written in {folder / 'new'}, 0 left alone: up to date",
         "2 files are the same byte for byte, 0 but for rounding, 0 are not up to date",
     ]
     assert main(["vectors", "--out", str(folder / "none"), "--check"]) == 1

@@ -96,11 +96,14 @@ def hyphenated(word):
 def flags_of(options, parameters):
     """Return the flags of options, by key, by the words that an error may begin with.
 
-    `parameters` are the names that functions have for some of them.
+    `parameters` are the names that functions have for some of them. An error that begins with
+    "graph" is about the data.
     """
-    words = {parameters.get(option.name, option.name): option for option in options.values()}
-    words |= {option.name: option for option in options.values()}
-    return {word: option.flag for word, option in words.items()}
+    found = list(options.values())
+    words = {parameters.get(option.name, option.name): option.flag for option in found}
+    words |= {option.key: option.flag for option in found}
+    words |= {option.name: option.flag for option in found}
+    return {word: flag for word, flag in words.items() if word != "graph"}
 
 
 @contextmanager

@@ -32,7 +32,10 @@ def rounds_asked(text):
     """Return None, "pairwise", or the numbers of a tree's branches."""
     if text in ("none", "pairwise"):
         return None if text == "none" else text
-    return [int(part) for part in text.split(",")]
+    branches = [int(part) for part in text.split(",")]
+    if min(branches) < 1:
+        raise ValueError(text)
+    return branches
 
 
 def run_options(impl="fastimpl"):

@@ -124,10 +124,10 @@ def run(arguments, impl="fastimpl"):
 
 def _make_vectors(folder):
     try:
-        names = vectors.write(folder)
+        written, kept = vectors.write(folder)
     except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
-    print(f"{len(names)} files in {one_line(folder)}")
+    print(f"{len(written)} files written in {one_line(folder)}, {len(kept)} left alone: up to date")
     return 0
 
 
