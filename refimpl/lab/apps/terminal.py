@@ -10,11 +10,12 @@ STANDARD_OUTPUT = "standard output"
 class Escaping:
     """A text stream that writes what `stream` lacks, or what would move a cursor, as escapes.
 
-    An error of `stream` is an OSError that names the standard output.
+    An error of `stream` is an OSError that names the standard output; `flush` raises it again.
     """
 
     def __init__(self, stream):
         self.stream, self.encoding = stream, getattr(stream, "encoding", None) or "utf-8"
+        self.error = None
 
     def __getattr__(self, name):
         return getattr(self.stream, name)
@@ -22,24 +23,27 @@ class Escaping:
     def write(self, text):
         """Write `text`; of the characters that are not printed, only newlines stay."""
         plain = "".join(x if x.isprintable() or x == "\n" else ascii(x)[1:-1] for x in text)
-        with _named():
+        with self._named():
             self.stream.write(plain.encode(self.encoding, "backslashreplace").decode(self.encoding))
         return len(text)
 
     def flush(self):
         """Write what is not written yet."""
-        with _named():
+        if self.error is not None:  # argparse, which shows the help, is silent about it
+            raise self.error
+        with self._named():
             self.stream.flush()
 
-
-@contextmanager
-def _named():
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, STANDARD_OUTPUT) from error
-    except ValueError as error:  # it has been closed
-        raise OSError(errno.EBADF, str(error), STANDARD_OUTPUT) from error
+    @contextmanager
+    def _named(self):
+        try:
+            yield
+        except OSError as error:
+            self.error = OSError(error.errno, error.strerror, STANDARD_OUTPUT)
+            raise self.error from error
+        except ValueError as error:  # it has been closed
+            self.error = OSError(errno.EBADF, str(error), STANDARD_OUTPUT)
+            raise self.error from error
 
 
 @contextmanager
