@@ -27,7 +27,7 @@ def missing(draw, path, *args):
             draw(path, *args)
         return None
     except ModuleNotFoundError as error:
-        reason = NO_MATPLOTLIB if error.name == "matplotlib" else str(error)
+        reason = NO_MATPLOTLIB if (error.name or "").startswith("matplotlib") else str(error)
     except MemoryError:
         reason = "out of memory"
     except OSError as error:

@@ -5,7 +5,6 @@ import fnmatch
 import inspect
 import io
 import json
-import tempfile
 import zipfile
 from pathlib import Path
 
@@ -19,7 +18,15 @@ from refimpl.lab.apps.conformance.case import ERRORS, FLAGS, PAPERS
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.checking import check_kernel
 from refimpl.lab.apps.conformance.compare import first_difference
-from refimpl.lab.apps.conformance.encode import UNSEEN, Arrays, dumps, encode, fields_of, inline
+from refimpl.lab.apps.conformance.encode import (
+    UNSEEN,
+    Arrays,
+    archives_in,
+    dumps,
+    encode,
+    fields_of,
+    inline,
+)
 from refimpl.lab.backend import find
 
 FORMAT = "minibatch-gnn-vectors/1"
@@ -272,12 +279,7 @@ def _compare(folder, files, rule):
     same = [there[name] and (folder / name).read_bytes() == files[name] for name in files]
     if all(same):
         return [("same", None) for _ in files]
-    found = None
-    if all(there.values()):
-        with tempfile.TemporaryDirectory() as temporary:
-            for name, content in files.items():
-                (Path(temporary) / Path(name).name).write_bytes(content)
-            found = _difference(folder, Path(temporary), next(iter(files)), rule)
+    found = _difference(folder, files, rule) if all(there.values()) else None
     changed = ("stale", found) if found else ("rounding", None)
     verdicts = []
     for name, alike in zip(files, same, strict=True):
@@ -286,15 +288,17 @@ def _compare(folder, files, rule):
     return verdicts
 
 
-def _difference(folder, temporary, name, rule):
-    """Return how the new files of a kernel differ from those in `folder` but for rounding, or None.
+def _difference(folder, files, rule):
+    """Return how files of a kernel, JSON first, differ from those in `folder`; None: by rounding."""
+    name, *_ = files
+    path = folder / name
 
-    `name` is of the JSON file; the arrays of both are compared as well.
-    """
-    path, new = folder / name, temporary / Path(name).name
+    def made(beside):
+        return np.load(io.BytesIO(files[f"{path.parent.name}/{beside}"]))
+
     try:
-        both = [inline(json.loads(one.read_bytes()), one.parent) for one in (path, new)]
-        found = _change(*both, rule)
+        old = inline(json.loads(path.read_bytes()), archives_in(path.parent))
+        found = _change(old, inline(json.loads(files[name]), made), rule)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return "is no file of vectors"
     return "written in another way" if found is None and rule.rule == "exact" else found
@@ -350,7 +354,7 @@ def load(folder=FOLDER, patterns=("*",)):
             file["cases"] = [
                 case for case in file["cases"] if any(fits(p, kernel, case["id"]) for p in patterns)
             ]
-            file["cases"] = [inline(case, path.parent) for case in file["cases"]]
+            file["cases"] = [inline(case, archives_in(path.parent)) for case in file["cases"]]
         if file["cases"]:
             files.append(file)
     return files
