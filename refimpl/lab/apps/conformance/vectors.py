@@ -197,7 +197,9 @@ def write(folder=FOLDER):
         As `render`, or if a file stands where one is to go and holds no vectors; nothing is
         written then.
     """
-    before, kept, written = ours(folder), [], {}
+    before = ours(folder)
+    kept: list[str] = []
+    written: dict[str, bytes] = {}
     for kernel in kernels().values():
         files = _named(kernel)
         for name, content in files.items():
@@ -289,7 +291,7 @@ def _compare(folder, files, rule):
 
 
 def _difference(folder, files, rule):
-    """Return how files of a kernel, JSON first, differ from those in `folder`; None: by rounding."""
+    """Return how a kernel's files, JSON first, differ from those in `folder`, or None: rounding."""
     name, *_ = files
     path = folder / name
 
