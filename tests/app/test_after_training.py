@@ -22,7 +22,7 @@ from refimpl.lab.apps.terminal import STANDARD_OUTPUT, Escaping
 from refimpl.lab.training.progress import bar
 
 NAMES = {
-    "dollars": "a$b$c^{",
+    "dollars": "a$x^{$b",
     "quotes": 'it\'s "a" `b`',
     "CJK": "文字",
     "escapes": "e\x1b[2J\x07\x9b31m",

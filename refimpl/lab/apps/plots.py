@@ -1,5 +1,6 @@
 """The pictures of a run and of a sample."""
 
+import textwrap
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from refimpl._files import replacing
 from refimpl._shown import one_line
 from refimpl.lab.apps.report import TRAINING, totals
 
+TITLE = 95  # characters of a line
 NO_MATPLOTLIB = "matplotlib is not installed (pip install 'minibatch-gnn[plot]')"
 
 
@@ -37,6 +39,14 @@ def missing(draw, path, *args):
     with suppress(OSError):
         Path(path).unlink(missing_ok=True)
     return one_line(reason)
+
+
+def _put_title(figure, title):
+    """Give a figure a title of several lines, in which a "$" begins no formula.
+
+    matplotlib's own wrapping reads formulas all the same.
+    """
+    figure.suptitle(textwrap.fill(title, TITLE), parse_math=False)
 
 
 def draw_curves(path, history, title, loads=()):
@@ -70,7 +80,7 @@ def draw_curves(path, history, title, loads=()):
             row[0].legend()
     grid[-1][0].set_xlabel("epochs")
     grid[-1][1].set_xlabel("seconds of training, without evaluation")
-    figure.suptitle(title, wrap=True, parse_math=False)
+    _put_title(figure, title)
     with replacing(path) as file:
         figure.savefig(file, format="png", dpi=120)
 
@@ -96,6 +106,6 @@ def draw_sample(path, degrees, counters, title):
     right.set(xscale="log", xlabel="mean of a subgraph")
     right.invert_yaxis()
     right.margins(x=0.25)
-    figure.suptitle(title, wrap=True, parse_math=False)
+    _put_title(figure, title)
     with replacing(path) as file:
         figure.savefig(file, format="png", dpi=120)
