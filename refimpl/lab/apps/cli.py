@@ -5,6 +5,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 
 from refimpl.lab.apps.bench import command as bench
 from refimpl.lab.apps.compare import compare, compare_options
@@ -19,17 +20,20 @@ from refimpl.lab.apps.errors import (
     UserError,
     ended_in_order,
     status_of,
+    told,
 )
 from refimpl.lab.apps.figures import command as figure
 from refimpl.lab.apps.info import info
-from refimpl.lab.apps.option import add_options
+from refimpl.lab.apps.option import add_options, flags_of, naming_flags, typed_integer
 from refimpl.lab.apps.options import RUN, groups, run_options, train_options
 from refimpl.lab.apps.predict import predict, predict_options
 from refimpl.lab.apps.results import add_overwrite, output_name
 from refimpl.lab.apps.run import train
 from refimpl.lab.apps.sample import sample, sample_options
+from refimpl.lab.apps.sampler_options import PARAMETERS
 from refimpl.lab.apps.stepper import command as trace
-from refimpl.lab.distributed.launch import told
+from refimpl.lab.apps.terminal import STANDARD_OUTPUT, escaped_output
+from refimpl.lab.distributed import launch
 from refimpl.lab.training.config import suggestion
 from refimpl.lab.training.settings import to_json
 
@@ -227,7 +231,7 @@ def _add_compare(commands):
     run = add_options(parser, compare_options(), groups())[RUN]
     run.add_argument(
         "--rounds",
-        type=int,
+        type=typed_integer,
         default=7,
         metavar="COUNT",
         help="rounds of --pool iterations each, of which the median is shown (default: 7)",
@@ -314,21 +318,21 @@ def main(
         difference; 2 for bad input; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP; 141 if
         whoever reads what is printed has gone.
     """
+    arguments = {}
     try:
-        try:
-            with ended_in_order():
-                return _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
-        finally:  # a reader that has gone is noticed here, not at the end; help leaves here, too
-            if sys.stdout is not None:
-                sys.stdout.flush()
+        with ended_in_order(), escaped_output():  # a reader that has gone is noticed here
+            arguments.update(vars(build_parser(impl, prog).parse_args(argv)))
+            return _run(arguments, impl, prog) or 0
     except BrokenPipeError:  # as of `.. | head`: no fault, and nobody to tell
         _print_nowhere()
         return 141
-    except (UserError, OSError) as error:  # an OSError is never the program's fault
-        _say(f"{prog}: error: {error}")
+    except (UserError, OSError, MemoryError) as error:  # an OSError is never the program's fault
+        _say(f"{prog}: error: {told(error, arguments.get('command'))}")
+        if getattr(error, "filename", None) == STANDARD_OUTPUT:
+            _print_nowhere()
         return 2
     except Interrupted as stop:
-        _say(f"{prog}: {stop}")
+        _say(f"{prog}: {told(stop, 'train')}")
         return stop.status
     except KeyboardInterrupt as stop:
         _say(f"{prog}: {stop if isinstance(stop, Terminated) else 'interrupted'}")
@@ -348,8 +352,9 @@ def _print_nowhere():
 
 def _say(message):
     """Show a message; of several processes that were started together one does."""
-    if told()[0] == 0:
-        print(message, file=sys.stderr)
+    if sys.stderr is not None and launch.told()[0] == 0:
+        with suppress(OSError, ValueError):  # full, or closed: there is no other place to say it
+            print(message, file=sys.stderr, flush=True)
 
 
 def _run(arguments, impl, prog):
@@ -370,9 +375,10 @@ def _run(arguments, impl, prog):
         return info(arguments.get("impl", impl))
     if command == "convert":
         given = {key: arguments[key] for key in convert_options() if key in arguments}
-        convert_command(
-            arguments["source"], arguments["folder"], given, overwrite=arguments["overwrite"]
-        )
+        with naming_flags(flags_of(convert_options(), PARAMETERS)):
+            convert_command(
+                arguments["source"], arguments["folder"], given, overwrite=arguments["overwrite"]
+            )
         return 0
     made = {"train": train_options, "predict": predict_options, "sample": sample_options}
     options = compare_options() if command == "compare" else made[command](impl)
@@ -384,10 +390,11 @@ def _run(arguments, impl, prog):
     if arguments["overwrite"] and out is None and command != "train":
         raise UserError("--overwrite does not apply without --out")
     form = {"options": options, "out": out, "overwrite": arguments["overwrite"]}
-    if command == "train":
-        return train(given, resume=arguments["resume"], prog=prog, **form)
-    if command == "predict":
-        return predict(arguments["model"], given, **form)
-    if command == "sample":
-        return sample(given, **form)
-    return compare(given, rounds=arguments["rounds"], **form)
+    with naming_flags(flags_of(options, PARAMETERS)):
+        if command == "train":
+            return train(given, resume=arguments["resume"], prog=prog, **form)
+        if command == "predict":
+            return predict(arguments["model"], given, **form)
+        if command == "sample":
+            return sample(given, **form)
+        return compare(given, rounds=arguments["rounds"], **form)

@@ -8,7 +8,7 @@ import traceback
 from contextlib import contextmanager
 
 from refimpl.lab.apps import info
-from refimpl.lab.apps.errors import Interrupted, UserError, status_of
+from refimpl.lab.apps.errors import Interrupted, UserError, status_of, told
 from refimpl.lab.distributed.launch import launched
 from refimpl.lab.distributed.messages import check_alike, everyones
 
@@ -82,8 +82,8 @@ def ending_all(comm):
             raise
         if comm.rank:
             time.sleep(PATIENCE)
-        if isinstance(error, UserError | Interrupted | OSError):
-            print(f"rank {comm.rank}: {error}", file=sys.stderr, flush=True)
+        if isinstance(error, UserError | Interrupted | OSError | MemoryError):
+            print(f"rank {comm.rank}: {told(error, 'train')}", file=sys.stderr, flush=True)
         elif not isinstance(error, KeyboardInterrupt):
             where = f"rank {comm.rank} of {comm.size} on {platform.node()}:\n"
             # in one piece: mpiexec may pass no more on once the job is aborted
