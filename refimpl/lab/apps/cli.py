@@ -5,7 +5,9 @@ import os
 import sys
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 
+from refimpl._start import begun
 from refimpl.lab.apps.bench import command as bench
 from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.completion import add_completion, print_completion
@@ -19,11 +21,11 @@ from refimpl.lab.apps.info import info
 from refimpl.lab.apps.option import add_options
 from refimpl.lab.apps.options import RUN, groups, run_options, train_options
 from refimpl.lab.apps.predict import predict, predict_options
+from refimpl.lab.apps.ranks import check_same, ranks, starting, together
 from refimpl.lab.apps.results import add_overwrite
 from refimpl.lab.apps.run import train
 from refimpl.lab.apps.sample import sample, sample_options
 from refimpl.lab.apps.stepper import command as trace
-from refimpl.lab.distributed.launch import told
 from refimpl.lab.training.config import suggestion
 from refimpl.lab.training.settings import to_json
 
@@ -298,9 +300,12 @@ def main(
         difference; 2 for bad input; 130 if interrupted; 141 if whoever reads what is printed has
         gone.
     """
+    rank = 0
     try:
         try:
-            return _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
+            words = sys.argv[1:] if argv is None else argv
+            rank, comm = ranks(words, prog)
+            return _asked(words, impl, prog, comm)() or 0
         finally:  # a reader that has gone is noticed here, not at the end; help leaves here, too
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -308,13 +313,13 @@ def main(
         _print_nowhere()
         return 141
     except (UserError, OSError) as error:  # an OSError is never the program's fault
-        _say(f"{prog}: error: {error}")
+        _say(f"{prog}: error: {error}", rank)
         return 2
     except Interrupted as stop:
-        _say(f"{prog}: {stop}")
+        _say(f"{prog}: {stop}", rank)
         return 130
     except KeyboardInterrupt:
-        _say(f"{prog}: interrupted")
+        _say(f"{prog}: interrupted", rank)
         return 130
 
 
@@ -329,34 +334,52 @@ def _print_nowhere():
     os.close(nowhere)
 
 
-def _say(message):
-    """Show a message; of several processes that were started together one does."""
-    if told()[0] == 0:
+def _say(message, rank):
+    """Show a message; of several processes that were started together rank 0 does."""
+    if rank == 0:
         print(message, file=sys.stderr)
 
 
-def _run(arguments, impl, prog):
+def _asked(words, impl, prog, comm):
+    """Return what a command line asks for, as a function without arguments (collective)."""
+    left = None
+    try:
+        with starting(comm, prog), together(comm, like=True):
+            try:
+                arguments = vars(build_parser(impl, prog).parse_args(words))
+                run = _command(arguments, impl, prog, comm)
+            except SystemExit as shown:  # help
+                arguments, left = {"command": "help"}, shown
+        if comm is not None:
+            check_same(comm, {"command": arguments["command"]})
+    finally:
+        begun()
+    if left is not None:
+        raise left
+    return run
+
+
+def _command(arguments, impl, prog, comm):
+    """Return what a command does with its arguments, as a function without arguments."""
     command, out = arguments["command"], arguments.get("out")
     if command == "trace":
-        return trace.run(arguments)
+        return partial(trace.run, arguments)
     if command in ("conformance", "vectors"):
-        return conformance.run(arguments, impl)
+        return partial(conformance.run, arguments, impl)
     if command == "bench":
-        return bench.run(arguments)
+        return partial(bench.run, arguments)
     if command == "exercise":
-        return exercise.run(arguments)
+        return partial(exercise.run, arguments)
     if command == "figure":
-        return figure.run(arguments)
+        return partial(figure.run, arguments)
     if command == "completion":
-        return print_completion(build_parser(impl, prog), arguments["shell"])
+        return partial(print_completion, build_parser(impl, prog), arguments["shell"])
     if command == "info":
-        return info(arguments.get("impl", impl))
+        return partial(info, arguments.get("impl", impl))
     if command == "convert":
         given = {key: arguments[key] for key in convert_options() if key in arguments}
-        convert_command(
-            arguments["source"], arguments["folder"], given, overwrite=arguments["overwrite"]
-        )
-        return 0
+        source, folder = arguments["source"], arguments["folder"]
+        return partial(convert_command, source, folder, given, overwrite=arguments["overwrite"])
     made = {"train": train_options, "predict": predict_options, "sample": sample_options}
     options = compare_options() if command == "compare" else made[command](impl)
     given = {key: to_json(value) for key, value in arguments.items() if key in options}
@@ -368,9 +391,9 @@ def _run(arguments, impl, prog):
         raise UserError("--overwrite does not apply without --out")
     form = {"options": options, "out": out, "overwrite": arguments["overwrite"]}
     if command == "train":
-        return train(given, resume=arguments["resume"], prog=prog, **form)
+        return partial(train, given, resume=arguments["resume"], prog=prog, comm=comm, **form)
     if command == "predict":
-        return predict(arguments["model"], given, **form)
+        return partial(predict, arguments["model"], given, **form)
     if command == "sample":
-        return sample(given, **form)
-    return compare(given, rounds=arguments["rounds"], **form)
+        return partial(sample, given, **form)
+    return partial(compare, given, rounds=arguments["rounds"], **form)
