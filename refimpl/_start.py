@@ -27,7 +27,7 @@ ALONE = ("predict", "compare", "sample", "convert", "info", "trace", "conformanc
 ALONE += ("bench", "figure", "exercise", "completion")
 PATIENCE = 3.0  # seconds in which rank 0 tells of an error that other ranks have too
 PASSED_ON = 0.2  # seconds in which the launcher passes on a line
-ENDED = 1.0  # seconds in which the launcher ends a job
+ENDED = 1.0  # seconds in which MPICH's launcher ends a job
 DIGITS = 9  # of a number of processes, at most
 
 _undo: list = []  # what `begun` calls: the guards of the start
@@ -89,11 +89,11 @@ def at_import():
 
 def _program():
     """Return how the user calls the command line; None where another program runs."""
-    words = sys.argv
+    words = getattr(sys, "argv", [])
     if words[:1] == ["-m"]:  # Python looks for the module that it will run
         name = "".join(sys.orig_argv[-len(words) :][:1]).removeprefix("-m")
         return f"python -m {name}" if name in ("refimpl", "fastimpl") else None
-    return "minibatch-gnn" if words and PurePath(words[0]).stem == "minibatch-gnn" else None
+    return "minibatch-gnn" if words and PurePath(str(words[0])).stem == "minibatch-gnn" else None
 
 
 def begin(words, prog):
@@ -127,7 +127,8 @@ def begin(words, prog):
                     "start them with that MPI's own mpirun, or with srun --mpi=pmix or pmi2"
                 )
         except (ImportError, RuntimeError) as error:
-            end_all(f"{prog}: error: rank {rank}: {error}\n", rank, 2)
+            text = " ".join(str(error).split())
+            end_all(f"{prog}: error: rank {rank}: {text}\n", rank, 2)
         except BaseException as error:
             end_all(a_line(prog, rank, error), rank, status_of(error))
         _guard_against_signals(prog, rank)
@@ -200,34 +201,25 @@ def end_all(text, rank, status):
     with suppress(OSError, ValueError, AttributeError):  # there is nobody to tell
         sys.stderr.write(text)  # in one piece: mpiexec may pass no more on once a job ends
         sys.stderr.flush()
-    _abort(status)
+    time.sleep(PASSED_ON)
+    _ask_mpich(status)
+    MPI = sys.modules.get("mpi4py.MPI")
+    running = MPI is not None and MPI.Is_initialized() and not MPI.Is_finalized()
+    if running and MPI.COMM_WORLD.Get_size() > 1:  # of size 1: MPI has connected nobody
+        MPI.COMM_WORLD.Abort(status)
     os._exit(status)  # MPI may return before it ends this process
 
 
-def _abort(status):
-    """Ask the launcher to end the job, if there is one."""
-    if _ask_mpich(status):
-        return
-    time.sleep(PASSED_ON)
-    MPI = sys.modules.get("mpi4py.MPI")
-    if MPI is not None and MPI.Is_initialized() and not MPI.Is_finalized():
-        if MPI.COMM_WORLD.Get_size() > 1:  # else MPI has connected nobody
-            MPI.COMM_WORLD.Abort(status)
-
-
 def _ask_mpich(status):
-    """Ask MPICH's mpiexec, as MPI_Abort does, but without MPI, and without a line of MPICH's own.
+    """Ask MPICH's mpiexec to end the job: as MPI_Abort does, but before MPI_Init too, and silently.
 
-    Return whether this process, still there, has asked.
+    Another launcher does not understand, and ignores it.
     """
     with suppress(KeyError, ValueError, OSError):
         launcher = int(os.environ["PMI_FD"])
         if stat.S_ISSOCK(os.fstat(launcher).st_mode):
-            time.sleep(PASSED_ON)
             os.write(launcher, b"cmd=abort exitcode=%d\n" % status)
             time.sleep(ENDED)
-            return True
-    return False
 
 
 at_import()

@@ -1,6 +1,7 @@
 """Programs on several ranks of a real MPI; tests that need one skip where there is none."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,10 +34,10 @@ def started_apart(*commands):
     return started_as([mpiexec(), *words])
 
 
-def started_as(argv):
+def started_as(argv, **variables):
     return subprocess.Popen(
         argv,
-        env=os.environ | ENVIRONMENT,
+        env=os.environ | ENVIRONMENT | variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -53,6 +54,12 @@ def ended(process, seconds=120):
         out, err = process.communicate()
         pytest.fail(f"the job hung for {seconds} s:\n{out}\n{err}")
     return process.returncode, out, err
+
+
+def own_lines(err):
+    """Return the lines of a job's stderr that are not the launcher's."""
+    lines = re.sub(r"(?m)^-{20,}$.*?^-{20,}$", "", err, flags=re.DOTALL)  # Open MPI's boxes
+    return [line for line in lines.splitlines() if line.strip() and "PMIX ERROR" not in line]
 
 
 def done(size, *words):

@@ -73,7 +73,7 @@ def _train(folder, given, options, resume, prog, comm):
     try:
         with ExitStack() as until_the_end:
             share = None if comm is None else fair_threads(comm)
-            with together(comm):
+            with together(comm, like=True):
                 found = Prepared(folder, given, options, resume)
                 saved = resume
                 with naming_it(None if "threads" in given else found.before):
