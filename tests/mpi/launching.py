@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -47,13 +48,24 @@ def started_as(argv, **variables):
 
 def ended(process, seconds=120):
     """Return (status, stdout, stderr) of a job that ends in time; a test fails where it hangs."""
-    try:
-        out, err = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
-        pytest.fail(f"the job hung for {seconds} s:\n{out}\n{err}")
-    return process.returncode, out, err
+    (found,) = all_ended([process], seconds)
+    return found
+
+
+def all_ended(processes, seconds):
+    """Return (status, stdout, stderr) of each job; a test fails where one hangs."""
+    limit, found, hung = time.monotonic() + seconds, [], False
+    for process in processes:
+        try:
+            texts = process.communicate(timeout=max(limit - time.monotonic(), 0))
+        except subprocess.TimeoutExpired:
+            hung = True
+            os.killpg(process.pid, signal.SIGKILL)
+            texts = process.communicate()
+        found.append((process.returncode, *texts))
+    if hung:
+        pytest.fail(f"a job hung for {seconds} s:\n{found}")
+    return found
 
 
 def own_lines(err):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from launching import ended, mpiexec, need_mpi, own_lines, started_as
+from launching import all_ended, ended, mpiexec, need_mpi, own_lines, started_as
 
 pytestmark = pytest.mark.runs
 
@@ -86,7 +86,7 @@ def ending(tmp_path):
                 DIES_AT=death.at or IMPLEMENTATIONS.get(entry, "fastimpl._levels"),
                 DIES_CODE=death.code,
             )
-        found = {entry: ended(job, SOON) for entry, job in jobs.items()}
+        found = dict(zip(jobs, all_ended(jobs.values(), SOON), strict=True))
         assert not any((tmp_path / entry / "metrics.json").exists() for entry in jobs)
         return found
 
