@@ -14,6 +14,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import PurePath
+from typing import Any
 
 # (number of processes, number of this process), as launchers set them: MPICH and its kin, Open
 # MPI, and Slurm, which sets them for programs without MPI too
@@ -203,7 +204,7 @@ def end_all(text, rank, status):
         sys.stderr.flush()
     time.sleep(PASSED_ON)
     _ask_mpich(status)
-    MPI = sys.modules.get("mpi4py.MPI")
+    MPI: Any = sys.modules.get("mpi4py.MPI")
     running = MPI is not None and MPI.Is_initialized() and not MPI.Is_finalized()
     if running and MPI.COMM_WORLD.Get_size() > 1:  # of size 1: MPI has connected nobody
         MPI.COMM_WORLD.Abort(status)

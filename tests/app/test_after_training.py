@@ -286,7 +286,7 @@ def test_a_memory_error_anywhere_in_a_command(command, tmp_path, monkeypatch, ca
     def none(*args, **form):
         raise MemoryError("no memory for\nan array")
 
-    monkeypatch.setattr("refimpl.lab.apps.cli._run", none)
+    monkeypatch.setattr("refimpl.lab.apps.cli._command", none)
     argv = {"train": [], "sample": [], "exercise": ["list"]}[command]
     assert main([command, *argv]) == 2
     (line,) = capfd.readouterr().err.splitlines()

@@ -38,6 +38,9 @@ class Escaping:
     def _named(self):
         try:
             yield
+        except BrokenPipeError as error:  # a reader that has gone: no fault
+            self.error = error
+            raise
         except OSError as error:
             self.error = OSError(error.errno, error.strerror, STANDARD_OUTPUT)
             raise self.error from error
