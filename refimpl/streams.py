@@ -10,6 +10,7 @@ in front, which checks nothing. Whoever draws in a loop takes a `Stream`, which 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = [
     "uniform",
 ]
 
+BLOCK = 2**18  # words in one call of NumPy: between two calls, Ctrl-C is noticed
 GOLD = 0x9E3779B97F4A7C15
 MASK = 2**64 - 1
 
@@ -107,7 +109,18 @@ def mix(x: Int | Words) -> int | Words:
     >>> hex(mix(1))
     '0x5692161d100b05e5'
     """
-    return _mix(_check.word_or_words("x", x))
+    return _each(_mix, _check.word_or_words("x", x), np.uint64)
+
+
+def _each(core, words, dtype):
+    """Return what `core` makes of an int, or of each word of an array."""
+    if isinstance(words, int):
+        return core(words)
+    made = np.empty(words.shape, dtype)
+    flat, out = words.reshape(-1), made.reshape(-1)
+    for i in range(0, flat.size, BLOCK):
+        out[i : i + BLOCK] = core(flat[i : i + BLOCK])
+    return made
 
 
 def _mix(x):
@@ -149,7 +162,7 @@ def key(*parts: Int | Words) -> int | Words:
     for p in parts[:-1]:
         a = _absorb(a, _check.word("parts", p))
     for p in parts[-1:]:
-        a = _absorb(a, _check.word_or_words("parts", p))
+        a = _each(partial(_absorb, a), _check.word_or_words("parts", p), np.uint64)
     return a
 
 
@@ -186,7 +199,8 @@ def uniform(k: Int, c: Int | Words) -> float | Values[np.float64]:
     >>> [uniform(key(7, 1, 2, 3), c) for c in range(2)]
     [0.16154805001137196, 0.46206577479289324]
     """
-    return _uniform(_check.word("k", k), _check.word_or_words("c", c))
+    k = _check.word("k", k)
+    return _each(partial(_uniform, k), _check.word_or_words("c", c), np.float64)
 
 
 def _uniform(k, c):
@@ -225,7 +239,9 @@ def below(k: Int, c: Int | Words, n: Int) -> int | np.ndarray[tuple[Any, ...], n
     """
     n = _check.integer("n", n, 1, 2**53 - 1)
     k, c = _check.word("k", k), _check.word_or_words("c", c)
-    return _below(k, c, n) if isinstance(c, int) else (_uniform(k, c) * n).astype(np.int64)
+    if isinstance(c, int):
+        return _below(k, c, n)
+    return _each(lambda words: (_uniform(k, words) * n).astype(np.int64), c, np.int64)
 
 
 def _below(k, c, n):

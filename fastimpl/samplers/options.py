@@ -5,10 +5,10 @@ reads, and the arrays of their `Tables`.
 """
 
 from collections.abc import Callable
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from fastimpl._lending import once
 from fastimpl.samplers.alias import alias_build
 from refimpl.graph.csr import undirected
 from refimpl.samplers.bucket import class_count, heaviest_weight
@@ -46,8 +46,6 @@ NO_TABLES = (
     np.empty(0, np.int64),
 )
 
-_tables: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> {method of `edge`: its tables}
-
 
 def frontier(graph, *, m, n, deg_cap, include):
     m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
@@ -77,10 +75,7 @@ def bucket(graph, *, m, n, deg_cap, include):
 
 def edge(graph, *, b, method):
     b = edge_options(graph, b, method)
-    known = _tables.setdefault(graph, {})
-    if method not in known:
-        known[method] = _nodes_with_edges(graph) if method == "direct" else _alias_table(graph)
-    tables, outcomes = known[method]
+    tables, outcomes = once(_nodes_with_edges if method == "direct" else _alias_table, graph)
     return {"b": b, "by_alias": method == "alias", "outcomes": outcomes}, tables
 
 

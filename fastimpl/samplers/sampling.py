@@ -16,7 +16,7 @@ from refimpl.streams import SAMPLE
 
 @twin
 def sample_many(graph, sampler, rng, first, count, *, domain=SAMPLE):
-    seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
+    sampler, seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
     if sampler.function is not None:  # a user's own, in Python
         parts = {**PARTS, "induced_subgraph": induced_subgraph}
         return sample_with(parts, graph, sampler, seed, first, count, domain)

@@ -112,7 +112,7 @@ def fresh_iteration(
     FloatingPointError
         If a gradient is NaN.
     """
-    fresh_arguments(mfgs, cache, model, load_feature, i, lookup_roots)
+    i = fresh_arguments(mfgs, cache, model, load_feature, i, lookup_roots)
     mfg = checked_mfg(next(mfgs, None), "the next of mfgs")  # 5
     L = len(mfg.blocks)
     cached_layers = layers_below(cached_layers, L, cache)
@@ -165,7 +165,7 @@ def fresh_iteration(
 
 
 def fresh_arguments(mfgs, cache, model, load_feature, i, lookup_roots):
-    """Check the arguments of `fresh_iteration` that no kernel checks."""
+    """Check the arguments of `fresh_iteration` that no kernel checks; return `i`."""
     if not isinstance(mfgs, Iterator):
         raise TypeError(f"mfgs must be an iterator of MFGs, got {type(mfgs).__name__}")
     for name in ("forward", "loss", "backward"):
@@ -175,8 +175,8 @@ def fresh_arguments(mfgs, cache, model, load_feature, i, lookup_roots):
         raise TypeError(f"load_feature must be callable, got {type(load_feature).__name__}")
     if cache is not None and not callable(getattr(cache, "lookup", None)):
         raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
-    _check.integer("i", i, 0, MOST)
     _check.switch("lookup_roots", lookup_roots)
+    return _check.integer("i", i, 0, MOST)
 
 
 def layers_below(cached_layers, L, cache):

@@ -206,9 +206,10 @@ def _with_selection(whole):
         gradient_evict=True,
         allow=None,
     ):
-        rest = i, p, rank_base, gradient_evict
-        rows = update_arguments(cache, layer, ids, score, comp, values, *rest, allow)
-        return update_with(gnn.history.select_stable, cache, rows, *rest)
+        options = rank_base, gradient_evict
+        arguments = cache, layer, ids, score, comp, values, i, p, *options, allow
+        *rows, i, p = update_arguments(*arguments)
+        return update_with(gnn.history.select_stable, cache, rows, i, p, *options)
 
     del cache_update.__wrapped__
     return cache_update

@@ -7,6 +7,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.block import MFG, Block, sources
 from refimpl.graph import Graph
+from refimpl.graph.csr import checked
 from refimpl.hints import Int, Integers
 from refimpl.streams import Stream
 
@@ -75,8 +76,7 @@ def _pick(graph, v, fanout, stream):
 
 def layer_arguments(graph, roots, fanouts, key):
     """Check the arguments of `layer_sample`; return (roots, fanouts, key)."""
-    if not isinstance(graph, Graph):
-        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+    checked(graph)
     roots = _check.ids("roots", roots, 0, graph.n, np.int32)
     if len(np.unique(roots)) < len(roots):
         raise ValueError("roots must be distinct")

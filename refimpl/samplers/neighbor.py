@@ -10,6 +10,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.block import MFG, sources
 from refimpl.graph import Graph
+from refimpl.graph.csr import checked
 from refimpl.hints import Fanouts, Ids, Int, Integers
 from refimpl.samplers.typed_neighbor import as_mfg, by_relation, typed_mfg
 from refimpl.streams import NEIGHBOR, NODES, SHARED, Stream, key, permutation
@@ -208,8 +209,7 @@ def epoch_batches(ids: Integers, batch_size: Int, seed: Int, epoch: Int) -> list
 
 def neighbor_arguments(graph, roots, fanouts, mode):
     """Check what describes the sampling of a batch; return (roots, fanouts)."""
-    if not isinstance(graph, Graph):
-        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+    checked(graph)
     _check.choice("mode", mode, MODES)
     roots = _check.ids("roots", roots, 0, graph.n, np.int32)
     if len(np.unique(roots)) < len(roots):

@@ -159,7 +159,7 @@ def sample_many(
     TypeError, ValueError
         If the graph is directed, or an option does not fit it.
     """
-    seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
+    sampler, seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
     subgraphs = []
     for q in range(first, first + count):  # 4
         # E-F6: each has its own place in the list
@@ -169,7 +169,7 @@ def sample_many(
 
 def sample_with(parts, graph, sampler, rng, first, count, domain):
     """Return what `sample_many` does, made by other functions than `PARTS`, under its names."""
-    seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
+    sampler, seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
     every = range(first, first + count)
     return [sample_one(parts, graph, sampler, seed, domain, q) for q in every]
 
@@ -189,10 +189,23 @@ def sample_one(parts, graph, sampler, seed, domain, q):
 
 
 def sampling_arguments(graph, sampler, rng, first, count, domain):
-    """Check all but the sampler's options; return (seed, first, count)."""
+    """Check all but the sampler's options; return (sampler, seed, first, count)."""
     undirected(graph)
-    if not isinstance(sampler, Sampler):
-        raise TypeError(f"sampler must be a Sampler, got {type(sampler).__name__}")
+    sampler = checked_sampler(sampler)
     first = _check.integer("first", first, 0, 2**63 - 1)
     _check.integer("domain", domain, streams.SAMPLE, streams.SAINT)
-    return streams.as_seed(rng), first, _check.integer("count", count, 0, 2**31 - 1)
+    seed = streams.as_seed(rng)
+    return sampler, seed, first, _check.integer("count", count, 0, 2**31 - 1)
+
+
+def checked_sampler(sampler):
+    """Return a Sampler with the same parts, each read once and checked, or raise."""
+    if not isinstance(sampler, Sampler):
+        raise TypeError(f"sampler must be a Sampler, got {type(sampler).__name__}")
+    made = object.__new__(Sampler)
+    made.name, made.function, options, clip = sampler._parts()
+    if made.function is None:
+        _check.choice("sampler", made.name, tuple(KERNELS))
+    made.options, made.streams = dict(options), sampler.streams
+    made.clip = None if clip is None else _check.integer("clip", clip, 1, 2**31 - 1)
+    return made
