@@ -241,7 +241,8 @@ def feature_propagate(
         If a dtype or shape does not fit, `plan` is no Partition for f columns, or an option is
         another one.
     """
-    f, starts = X.shape[1], plan.starts  # J7:1 I6:1
+    starts = plan.starts
+    f = X.shape[1]  # J7:1 I6:1
     count(sparse=graph.e * f)
     X = np.asarray(X, order=layout)
     Y = np.zeros((graph.n_dst, f), X.dtype, order=layout)
