@@ -369,10 +369,10 @@ def permutation(key: Int, n: Int) -> Ids:
 class Stream:
     """The draws of one key in order; `c` is the number of the next one. Nothing is checked."""
 
-    def __init__(self, k: int, c: int = 0) -> None:
+    def __init__(self, k: Int, c: Int = 0) -> None:
         self.k, self.c = k, c
 
-    def of(self, part: int) -> Stream:
+    def of(self, part: Int) -> Stream:
         """Return the Stream whose key has one part more: a node's, where `k` names a batch."""
         return Stream(_absorb(self.k, part))
 
@@ -381,22 +381,22 @@ class Stream:
         self.c += 1
         return _uniform(self.k, self.c - 1)
 
-    def uniforms(self, n: int) -> Floats[np.float64]:
+    def uniforms(self, n: Int) -> Floats[np.float64]:
         """Return the next n of them as an array."""
         self.c += n
         return _uniform(self.k, np.arange(self.c - n, self.c, dtype=np.uint64))
 
-    def below(self, n: int) -> int:
+    def below(self, n: Int) -> int:
         """Return the next integer in [0, n)."""
         self.c += 1
         return _below(self.k, self.c - 1, n)
 
-    def pick_without_replacement(self, N: int, m: int) -> Ids:
+    def pick_without_replacement(self, N: Int, m: Int) -> Ids:
         """Return the next m distinct integers of [0, N), as they are drawn."""
         self.c += m
         return _pick_without_replacement(self.k, self.c - m, N, m)
 
-    def floyd(self, n: int, f: int) -> list[int]:
+    def floyd(self, n: Int, f: Int) -> list[int]:
         """Return f distinct integers of [0, n), ascending: the function `floyd` as a list."""
         return _floyd(self.k, n, f)
 

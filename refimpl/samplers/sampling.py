@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from refimpl import _check, streams
+from refimpl._checked import checked_by
 from refimpl.graph import Subgraph, induced_subgraph
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int, Rng
@@ -123,6 +124,17 @@ def sampler_kernel(kernel, argument="kernel"):
     return name, KERNELS[_check.choice(argument, name, tuple(KERNELS))]
 
 
+def sampling_arguments(graph, sampler, rng, first, count, domain):
+    """Check all but the sampler's options; return all arguments, a seed in the place of `rng`."""
+    graph = undirected(graph)
+    sampler = checked_sampler(sampler)
+    first = _check.integer("first", first, 0, 2**63 - 1)
+    domain = _check.integer("domain", domain, streams.SAMPLE, streams.SAINT)
+    seed = streams.as_seed(rng)
+    return graph, sampler, seed, first, _check.integer("count", count, 0, 2**31 - 1), domain
+
+
+@checked_by(sampling_arguments)
 def sample_many(
     graph: Graph,
     sampler: Sampler,
@@ -159,7 +171,7 @@ def sample_many(
     TypeError, ValueError
         If the graph is directed, or an option does not fit it.
     """
-    sampler, seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
+    seed = streams.as_seed(rng)
     subgraphs = []
     for q in range(first, first + count):  # 4
         # E-F6: each has its own place in the list
@@ -167,9 +179,11 @@ def sample_many(
     return subgraphs
 
 
-def sample_with(parts, graph, sampler, rng, first, count, domain):
-    """Return what `sample_many` does, made by other functions than `PARTS`, under its names."""
-    sampler, seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
+def sample_with(parts, graph, sampler, seed, first, count, domain):
+    """Return what `sample_many` does, made by other functions than `PARTS`, under its names.
+
+    The arguments are those that `sampling_arguments` returns.
+    """
     every = range(first, first + count)
     return [sample_one(parts, graph, sampler, seed, domain, q) for q in every]
 
@@ -186,16 +200,6 @@ def sample_one(parts, graph, sampler, seed, domain, q):
         nodes = parts["clip_nodes"](nodes, sampler.clip, keys[0], sample.counters.draws)
     subgraph = parts["induced_subgraph"](graph, nodes)  # J2:9 J3:31 J5:5 17 J8:5-6 I3:26
     return subgraph._replace(counters=sample.counters)  # J2:10 J3:32
-
-
-def sampling_arguments(graph, sampler, rng, first, count, domain):
-    """Check all but the sampler's options; return (sampler, seed, first, count)."""
-    undirected(graph)
-    sampler = checked_sampler(sampler)
-    first = _check.integer("first", first, 0, 2**63 - 1)
-    _check.integer("domain", domain, streams.SAMPLE, streams.SAINT)
-    seed = streams.as_seed(rng)
-    return sampler, seed, first, _check.integer("count", count, 0, 2**31 - 1)
 
 
 def checked_sampler(sampler):
