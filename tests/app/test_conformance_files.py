@@ -113,7 +113,7 @@ def test_a_folder_must_be_named(tmp_path, monkeypatch, capsys):
     """The empty name would be the folder that one is in."""
     monkeypatch.chdir(tmp_path)
     assert main(["vectors", "--out", ""]) == 2
-    assert "--out must name a folder" in capsys.readouterr().err
+    assert "--out: must name a file or folder" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
