@@ -12,7 +12,7 @@ from refimpl._files import replacing
 from refimpl._shown import one_line
 from refimpl.lab.apps.report import TRAINING, totals
 
-TITLE = 95  # characters of a line
+TITLE = 85  # characters of a line
 NO_MATPLOTLIB = "matplotlib is not installed (pip install 'minibatch-gnn[plot]')"
 
 
