@@ -84,7 +84,7 @@ def at_import():
     if prog is not None:
         try:
             begin(sys.argv[1:], prog)
-        except ValueError as error:  # which rank this is, nobody knows
+        except ValueError as error:  # the number of this rank is unknown
             end_all(f"{prog}: error: {error}\n", 0, 2)
 
 
@@ -137,7 +137,7 @@ def begin(words, prog):
 
 
 def _guard(prog, rank):
-    """Let an error that nobody catches, and an early end of Python, end all ranks."""
+    """Let an uncaught error, and an early end of Python, end all ranks."""
 
     def unhandled(kind, error, trace):
         end_all(a_line(prog, rank, error), rank, exit_status(error))
@@ -178,8 +178,10 @@ def a_line(prog, rank, error):
 
 
 def exit_status(error):
-    """Return the exit status of a job that an error ends."""
-    return 130 if isinstance(error, KeyboardInterrupt) else 2
+    """Return the exit status of a process that an error ends, as a shell expects it."""
+    if isinstance(error, KeyboardInterrupt):
+        return 128 + getattr(error, "number", signal.SIGINT)  # of another signal, if it names one
+    return getattr(error, "status", 2)
 
 
 def end_all(text, rank, status):
@@ -199,14 +201,14 @@ def end_all(text, rank, status):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if rank:
         time.sleep(PATIENCE)
-    with suppress(OSError, ValueError, AttributeError):  # there is nobody to tell
+    with suppress(OSError, ValueError, AttributeError):  # there is no place to write it
         sys.stderr.write(text)  # in one piece: mpiexec may pass no more on once a job ends
         sys.stderr.flush()
     time.sleep(PASSED_ON)
     _ask_mpich(status)
     MPI: Any = sys.modules.get("mpi4py.MPI")
     running = MPI is not None and MPI.Is_initialized() and not MPI.Is_finalized()
-    if running and MPI.COMM_WORLD.Get_size() > 1:  # of size 1: MPI has connected nobody
+    if running and MPI.COMM_WORLD.Get_size() > 1:  # of size 1: this rank is not connected
         MPI.COMM_WORLD.Abort(status)
     os._exit(status)  # MPI may return before it ends this process
 

@@ -125,7 +125,7 @@ def sampler_kernel(kernel, argument="kernel"):
 
 
 def sampling_arguments(graph, sampler, rng, first, count, domain):
-    """Check all but the sampler's options; return all arguments, a seed in the place of `rng`."""
+    """Check all but the sampler's options; return all arguments, a seed instead of `rng`."""
     graph = undirected(graph)
     sampler = checked_sampler(sampler)
     first = _check.integer("first", first, 0, 2**63 - 1)

@@ -22,8 +22,8 @@ TEXT = "thesis\n"
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(plots, "draw_curves", lambda *args: False)
-    monkeypatch.setattr(plots, "draw_sample", lambda *args: False)
+    monkeypatch.setattr(plots, "draw_curves", lambda *args: None)
+    monkeypatch.setattr(plots, "draw_sample", lambda *args: None)
 
 
 @pytest.fixture

@@ -13,7 +13,10 @@ from tiny_data import write_graphsaint
 
 from refimpl import _start
 from refimpl.lab.apps.cli import build_parser, main
+from refimpl.lab.apps.errors import user_errors
+from refimpl.lab.apps.ranks import Agreed, together
 from refimpl.lab.training.trainer import Trainer
+from refimpl.loader import SimComm
 
 BAD = ("x", "", "-1", "1.0", "1_0", " 1", "\u0663", "9" * 5000)
 
@@ -141,3 +144,17 @@ def test_one_process_does_not_import_mpi4py(tmp_path, package):
     code = f"import sys, {package}; sys.exit('mpi4py' in sys.modules)"
     done = run("-c", code, PMI_SIZE="2", PMI_RANK="1")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ranks_agree_on_what_takes_less_memory():
+    """The agreed message of one rank has the advice, though MemoryError has no words."""
+
+    said = r"rank 1: out of memory: try a smaller --hidden"
+
+    def on_rank(comm):
+        with pytest.raises(Agreed, match=said), together(comm), user_errors():
+            if comm.rank == 1:
+                raise MemoryError
+        return True
+
+    assert all(SimComm.run(2, on_rank))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from refimpl._start import begun
+from refimpl._start import begun, exit_status
 from refimpl.lab.apps.bench import command as bench
 from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.completion import add_completion, print_completion
@@ -21,8 +21,7 @@ from refimpl.lab.apps.errors import (
     Terminated,
     UserError,
     ended_in_order,
-    status_of,
-    told,
+    message_of,
 )
 from refimpl.lab.apps.figures import command as figure
 from refimpl.lab.apps.info import info
@@ -332,16 +331,16 @@ def main(
         _print_nowhere()
         return 141
     except (UserError, OSError, MemoryError) as error:  # an OSError is never the program's fault
-        _say(f"{prog}: error: {told(error, command)}", rank)
+        _say(f"{prog}: error: {message_of(error, command)}", rank)
         if getattr(error, "filename", None) == STANDARD_OUTPUT:
             _print_nowhere()
         return 2
     except Interrupted as stop:
-        _say(f"{prog}: {told(stop, command)}", rank)
-        return stop.status
+        _say(f"{prog}: {message_of(stop, command)}", rank)
+        return exit_status(stop)
     except KeyboardInterrupt as stop:
         _say(f"{prog}: {stop if isinstance(stop, Terminated) else 'interrupted'}", rank)
-        return status_of(stop)
+        return exit_status(stop)
 
 
 def _print_nowhere():

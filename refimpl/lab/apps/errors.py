@@ -47,11 +47,6 @@ class Terminated(KeyboardInterrupt):
         super().__init__(f"ended by {signal.Signals(number).name}")
 
 
-def status_of(stop):
-    """Return the exit status that a shell expects after a KeyboardInterrupt."""
-    return 128 + getattr(stop, "number", signal.SIGINT)
-
-
 @contextmanager
 def ended_in_order():
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does, once: the clean-up is not cut short.
@@ -91,8 +86,8 @@ def user_errors(option=""):
         raise UserError(f"{option}: {error}" if option else str(error)) from error
 
 
-def told(error, command):
-    """Return what the user is told of an error that ends `command`: one line."""
+def message_of(error, command):
+    """Return the message, in one line, of an error that ends `command`."""
     if not isinstance(error, MemoryError | OutOfMemory):
         return one_line(error)
     less = SMALLER.get(command)

@@ -19,9 +19,9 @@ NO_MATPLOTLIB = "matplotlib is not installed (pip install 'minibatch-gnn[plot]')
 def missing(draw, path, *args):
     """Call ``draw(path, *args)``, which draws a picture; return the reason why there is none.
 
-    It is None where there is one. Whatever matplotlib raises is a reason, as a picture is no
-    result; a picture that was at `path` before, which shows other numbers, is then removed. What
-    matplotlib warns of, such as a letter that its font lacks, is in the picture.
+    The reason is None if the picture was drawn. Any error of matplotlib is a reason: a picture is
+    no result. An older picture at `path` is then removed, because it shows other numbers.
+    Warnings of matplotlib, such as a letter that its font lacks, are not shown.
     """
     try:
         with warnings.catch_warnings():

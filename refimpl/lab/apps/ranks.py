@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from refimpl._start import a_line, begin, end_all, exit_status
 from refimpl.lab.apps import info
-from refimpl.lab.apps.errors import Interrupted, UserError, status_of, told
+from refimpl.lab.apps.errors import Interrupted, UserError, message_of
 from refimpl.lab.distributed.messages import check_alike, everyones
 from refimpl.loader.mpi import MPIComm
 
@@ -44,7 +44,7 @@ def together(comm, *, like=False):
 
 
 def _agree(comm, error, like):
-    messages = everyones(comm, None if error is None else str(error))
+    messages = everyones(comm, None if error is None else message_of(error, "train"))
     found = [(rank, message) for rank, message in enumerate(messages) if message is not None]
     if found:
         rank, message = found[0]
@@ -95,14 +95,10 @@ def ending_all(comm):
     except BaseException as error:
         if comm is None:
             raise
-        shown, status = "", 2
-        if isinstance(error, Interrupted):
-            status = error.status
-        elif isinstance(error, KeyboardInterrupt):
-            status = status_of(error)
+        shown = ""
         if isinstance(error, UserError | Interrupted | OSError | MemoryError):
-            shown = f"rank {comm.rank}: {told(error, 'train')}\n"
+            shown = f"rank {comm.rank}: {message_of(error, 'train')}\n"
         elif not isinstance(error, KeyboardInterrupt):
             where = f"rank {comm.rank} of {comm.size} on {platform.node()}:\n"
             shown = where + traceback.format_exc()
-        end_all(shown, comm.rank, status)
+        end_all(shown, comm.rank, exit_status(error))

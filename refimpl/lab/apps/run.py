@@ -10,7 +10,8 @@ import numpy as np
 
 from refimpl._files import temporary_beside
 from refimpl._reading import naming
-from refimpl.lab.apps.errors import Interrupted, UserError, status_of, user_errors
+from refimpl._start import exit_status
+from refimpl.lab.apps.errors import Interrupted, UserError, user_errors
 from refimpl.lab.apps.options import load_implementation
 from refimpl.lab.apps.output import CHECKPOINT, RESULTS, Output
 from refimpl.lab.apps.preparing import check_sampler, facts_of, limited_threads, load_data
@@ -109,7 +110,7 @@ def _train(folder, given, options, resume, prog, comm):
         raise Interrupted(
             f"interrupted; {folder / CHECKPOINT} is whole, as of the last finished epoch; "
             f"to go on: {prog} {shlex.join(command)}",
-            status_of(stop),
+            exit_status(stop),
         ) from None
 
 

@@ -184,7 +184,8 @@ def _check_working(where, kernel, case, answer):
 def write(folder=FOLDER):
     """Write all files into `folder`, then remove vectors of what is no kernel.
 
-    The files of a kernel stay as they are where `check` finds them the same, or but for rounding.
+    The files of a kernel stay as they are where `check` finds them the same, or the same up to
+    rounding.
 
     Returns
     -------
