@@ -65,6 +65,12 @@ class Adjacency:
         if self.graph_t is None:
             object.__setattr__(self, "graph_t", self.graph)
 
+    def _with_perm(self, perm):
+        """Return the same matrix with another `perm`, which a layer has checked."""
+        made = object.__new__(Adjacency)
+        made.__dict__.update(self.__dict__, perm=perm)
+        return made
+
 
 def row_norm(
     graph: Graph, transpose_perm: Integers | None = None, *, dtype: FloatDtype = np.float64
