@@ -11,7 +11,7 @@ import pytest
 import tqdm
 from hypothesis import settings
 
-# `bench` and `fuzz` are imported from the checkout; the packages stay as installed, before it.
+# `bench` is imported from the checkout; the packages stay as installed, before it.
 sys.path.append(str(Path(__file__).parents[1]))
 
 # Idle threads sleep: their waiting costs more than the small kernels of most tests. OpenMP reads

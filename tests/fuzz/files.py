@@ -1,4 +1,4 @@
-"""``python -m fuzz files``: damaged files of every format, loaded in processes that may crash."""
+"""``python tests/fuzz files``: damaged files of each format, loaded in processes that may crash."""
 
 import argparse
 import contextlib
@@ -22,8 +22,8 @@ from fuzz import formats
 from fuzz.calls import PATIENCE
 from fuzz.loading import case
 
-ROOT = Path(__file__).resolve().parents[1]
-FOUND = ROOT / "fuzz" / "found" / "files"
+TESTS = Path(__file__).resolve().parents[1]
+FOUND = TESTS / "fuzz" / "found" / "files"
 
 
 def main(argv):
@@ -44,7 +44,7 @@ def main(argv):
             print(f"FINDING {form} {one}: {found}")
             if not options.replay:
                 again = f"--formats {','.join(options.formats)} --first {one} --cases 1"
-                print(f"  again: python -m fuzz files --seed {seed} {again}")
+                print(f"  again: python tests/fuzz files --seed {seed} {again}")
                 print(f"  saved as {save(*case(seed, one, valid, options.formats))}")
     print(table(counts))
     return 1 if findings else 0
@@ -52,7 +52,7 @@ def main(argv):
 
 def parsed(argv):
     """Return the options."""
-    parser = argparse.ArgumentParser(prog="python -m fuzz files", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python tests/fuzz files", description=__doc__)
     parser.add_argument("--cases", type=int, default=5000, help="how many (default: 5000)")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--seed", help="any word; default: a fresh one, which is printed")
@@ -107,7 +107,8 @@ class Child:
 
     def __init__(self, seed, valid, options):
         limits = [str(options.limit), str(options.memory)]
-        code = f"import sys; sys.path.append({str(ROOT)!r}); import fuzz.loading as it; it.main()"
+        path = [str(TESTS), str(TESTS.parent)]
+        code = f"import sys; sys.path += {path!r}; import fuzz.loading as it; it.main()"
         self.argv = [sys.executable, "-c", code, seed, str(valid)]
         self.argv += [",".join(options.formats), *limits]
         self.options, self.process = options, None
@@ -121,7 +122,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
-                cwd=ROOT,
+                cwd=TESTS,
                 env={**os.environ, **threads},
             )
         print(one, file=self.process.stdin, flush=True)

@@ -1,6 +1,6 @@
 """Links, pipes and folders where commands write: no file outside of the results is touched.
 
-    python -m fuzz links --cases 300 --seed 1
+    python tests/fuzz links --cases 300 --seed 1
 
 Each case fills a folder of results with links to a user's files, under the names that commands use
 or are about to use, and runs one command. The user's files must be the same afterwards, and the
@@ -54,7 +54,7 @@ NAMES = (
 
 def main(argv=None):
     """Run the fuzzer; return 1 if it found something."""
-    parser = argparse.ArgumentParser(prog="python -m fuzz links", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python tests/fuzz links", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--cases", type=int, default=300, help="how many (default: 300)")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
@@ -69,7 +69,9 @@ def main(argv=None):
         if found:
             findings += 1
             print(f"FINDING {number}: {found}")
-            print(f"  again: python -m fuzz links --seed {options.seed} --first {number} --cases 1")
+            print(
+                f"  again: python tests/fuzz links --seed {options.seed} --first {number} --cases 1"
+            )
     print(", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())))
     return 1 if findings else 0
 

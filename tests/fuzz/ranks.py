@@ -1,6 +1,6 @@
 """kill -9 or SIGTERM of one rank at random moments: the job ends, and resumes to the same bits.
 
-    python -m fuzz ranks --times 30 --seed 1
+    python tests/fuzz ranks --times 30 --seed 1
 
 A run of four workers on 2 or 4 ranks, started by mpiexec; one of its processes is killed. All
 others have to end within seconds, what is left must be whole, and the run goes on, on another
@@ -62,7 +62,7 @@ def main(argv=None):
 
 
 def _options(argv):
-    parser = argparse.ArgumentParser(prog="python -m fuzz ranks", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python tests/fuzz ranks", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--times", type=int, default=30, help="number of kills (default: 30)")
     seed = random.SystemRandom().randrange(2**32)

@@ -1,6 +1,6 @@
 """Long training runs: memory, files and threads stay what they were once a run has warmed up.
 
-    python -m fuzz soak --steps 20000 --seed 1
+    python tests/fuzz soak --steps 20000 --seed 1
 
 A run is a new process. It trains on a small graph, with threads that sample ahead where the method
 has any: rounds of an epoch, further steps, an evaluation, a checkpoint that is saved and loaded,
@@ -70,7 +70,7 @@ def main(argv=None):
 
 
 def _options(argv):
-    parser = argparse.ArgumentParser(prog="python -m fuzz soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python tests/fuzz soak", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--steps", type=int, default=20_000, help="of a run (default: 20000)")
     parser.add_argument("--rounds", type=int, default=80, help="readings (default: 80; from 8)")

@@ -1,9 +1,9 @@
-"""``python -m fuzz calls``: calls of every public function, changed at random, in both packages.
+"""``python tests/fuzz calls``: calls of every public function, changed at random, in both packages.
 
 Allowed is success in both with the same result, or the same error of ours in both, which names an
 argument. The calls are made in another process, with a limit of memory and of time for each; it is
 started again after a crash. A finding is printed with the line that repeats it, made smaller, and
-added to fuzz/found/calls.jsonl, which a test replays.
+added to tests/fuzz/found/calls.jsonl, which a test replays.
 """
 
 import argparse
@@ -29,7 +29,7 @@ LAST_LINES, LONGEST_LINE = 40, 200  # of what a process writes to standard error
 
 def main(argv):
     """Fuzz; return 1 if there is a finding."""
-    parser = argparse.ArgumentParser(prog="python -m fuzz calls", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python tests/fuzz calls", description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000, help="how many (default: 10000)")
     parser.add_argument("--seed", type=int, help="default: a fresh one, which is printed")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
@@ -171,7 +171,7 @@ class Run:
             return
         if not self.options.no_save:
             recipe, text = smaller(recipe, text, self.options.limit)
-        again = f"python -m fuzz calls --seed {self.options.seed} --first {number} --cases 1"
+        again = f"python tests/fuzz calls --seed {self.options.seed} --first {number} --cases 1"
         print(f"{recipe['name']}: {text}\n    {again}\n    {json.dumps(recipe)}", flush=True)
         if not self.options.no_save:
             keep(recipe, text)

@@ -1,6 +1,6 @@
 """kill -9 at random moments of training runs: every run that goes on ends in the same bits.
 
-    python -m fuzz kills --times 200 --seed 1
+    python tests/fuzz kills --times 200 --seed 1
 
 A run is a process of its own, forked from one that has imported everything and computed nothing.
 It trains on the karate club and saves its position many times; a moment between its start and
@@ -98,7 +98,7 @@ def main(argv=None):
 
 
 def _options(argv):
-    parser = argparse.ArgumentParser(prog="python -m fuzz kills", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python tests/fuzz kills", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--times", type=int, default=200, help="number of kills (default: 200)")
     seed = random.SystemRandom().randrange(2**32)
