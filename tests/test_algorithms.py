@@ -61,26 +61,33 @@ def test_a_line_out_of_order_and_a_reason_too_many_are_noticed(monkeypatch):
         paper_lines.check_order("jpdc21:6", place, [1, 3, 4, 5])
 
 
-FRESH = "refimpl.history.iteration:fresh_iteration"
+ITERATIONS = {  # one iteration of training: the function that is whole, and its lines
+    "refimpl.history.iteration:fresh_iteration": ("vldb24:1", range(5, 21), 13),
+    "refimpl.training.graph_iteration:graph_iteration": ("jpdc21:1", range(3, 16), 8),
+}
 
 
-def test_one_iteration_of_freshgnn_is_one_function_in_the_papers_order():
-    """Lines 5 to 20 of its Algorithm 1; `pytest -s` shows them."""
-    path, first, source = paper_lines.source_of(FRESH)
+@pytest.mark.parametrize("place", ITERATIONS)
+def test_one_iteration_is_one_function_in_the_papers_order(place):
+    """Lines 5 to 20 of FreshGNN's algorithm, 3 to 15 of JPDC'21's; `pytest -s` shows them."""
+    key, printed, _ = ITERATIONS[place]
+    path, first, source = paper_lines.source_of(place)
     rows = source.splitlines()
     found = paper_lines.marks(source)
     numbers = paper_lines.numbers_in_order(found, None)
-    silent = ALGORITHMS["vldb24:1"]["silent"]
-    assert sorted(set(numbers)) == [n for n in range(5, 21) if n not in silent]
-    assert numbers == sorted(numbers) and not paper_lines.excuses("vldb24:1", FRESH)
+    silent = ALGORITHMS[key]["silent"]
+    assert sorted(set(numbers)) == [n for n in printed if n not in silent]
+    assert numbers == sorted(numbers) and not paper_lines.excuses(key, place)
     for mark in found:
         print(f"{mark.lines[0]:2} {path}:{first + mark.row - 1} {rows[mark.row - 1].strip()}")
 
 
-def test_two_lines_of_freshgnn_that_change_places_are_noticed():
+@pytest.mark.parametrize("place", ITERATIONS)
+def test_two_lines_of_an_iteration_that_change_places_are_noticed(place):
     """Each line of the function with the next that is another line of the paper."""
-    source = paper_lines.source_of(FRESH)[2]
-    marks = [mark for mark in paper_lines.marks(source) if mark.lines]
+    key, _, pairs = ITERATIONS[place]
+    source = paper_lines.source_of(place)[2]
+    marks = [mark for mark in paper_lines.marks(source) if mark.lines and mark.prefix is None]
     swapped = 0
     for mark, after in zip(marks, marks[1:], strict=False):
         if mark.lines == after.lines:
@@ -89,11 +96,18 @@ def test_two_lines_of_freshgnn_that_change_places_are_noticed():
         first, second = (rows[m.row - 1].strip() for m in (mark, after))
         rows[mark.row - 1] = rows[mark.row - 1].replace(first, second)
         rows[after.row - 1] = rows[after.row - 1].replace(second, first)
-        numbers = [n for m in paper_lines.marks("\n".join(rows)) for n in m.lines]
+        changed = paper_lines.marks("\n".join(rows))
         with pytest.raises(ValueError, match=rf"lines \[.*{mark.lines[0]}"):
-            paper_lines.check_order("vldb24:1", FRESH, numbers)
+            paper_lines.check_order(key, place, paper_lines.numbers_in_order(changed, None))
         swapped += 1
-    assert swapped == 13
+    assert swapped == pairs
+
+
+def test_no_algorithm_is_in_the_workshop():
+    """Each numbered algorithm is in refimpl/<topic>; refimpl/lab only calls them."""
+    for key, algorithm in ALGORITHMS.items():
+        for place in algorithm.get("functions", ()):
+            assert place.startswith("refimpl.") and not place.startswith("refimpl.lab."), key
 
 
 def test_algorithms_in_more_than_one_function_say_why():
@@ -274,9 +288,8 @@ def test_errata_stand_with_their_lines():
             "def pop_frontier(self, probe: Stream, lanes: int, limit: int) -> int:",
         ),
         (
-            "self.gnn.adam_step(",
-            "self.gnn.adam_step(W, G, state.m[name], state.v[name], state.iterations, "
-            "lr=self.config.lr)",
+            "gnn.adam_step(",
+            "gnn.adam_step(W, G, adam.m[name], adam.v[name], adam.t, lr=adam.lr)",
         ),
         ("p_grad: float = real(", "p_grad: float = real(0.9, ..)"),
         ("while idx_pop == NULL:", "while idx_pop == NULL:"),
