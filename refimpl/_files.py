@@ -38,7 +38,7 @@ def replacing(path):
     try:  # "x": a file of that name, a link included, is an error
         # Read and write: into a file for writing alone, np.save writes past Python, and a full
         # disk then goes unnoticed or has no error number.
-        with io.BufferedRandom(io.FileIO(temporary, "x+")) as file:
+        with io.BufferedRandom(io.FileIO(os.fspath(temporary), "x+")) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -22,8 +22,8 @@ TEXT = "thesis\n"
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(plots, "draw_curves", lambda *args: False)
-    monkeypatch.setattr(plots, "draw_sample", lambda *args: False)
+    monkeypatch.setattr(plots, "draw_curves", lambda *args: None)
+    monkeypatch.setattr(plots, "draw_sample", lambda *args: None)
 
 
 @pytest.fixture
@@ -187,8 +187,10 @@ def test_overwrite_needs_something_to_write(capsys):
 # SIGTERM and SIGHUP clean up as Ctrl-C does.
 
 SLOW = """
-import os, sys, time
+import os, signal, sys, time
 sys.path[:] = {path!r}
+signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup and a shell's & ignore signals
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 import numpy as np
 from refimpl.lab.apps.cli import main
 import refimpl.lab.data.writing as writing

@@ -26,8 +26,8 @@ TRAIN = ["train", "--data", "karate", "--hidden", "8", "--epochs", "2"]
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(plots, "draw_curves", lambda *args: False)
-    monkeypatch.setattr(plots, "draw_sample", lambda *args: False)
+    monkeypatch.setattr(plots, "draw_curves", lambda *args: None)
+    monkeypatch.setattr(plots, "draw_sample", lambda *args: None)
 
 
 @pytest.fixture

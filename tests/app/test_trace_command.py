@@ -67,7 +67,7 @@ def test_the_command_lists_what_there_is(trace, tmp_path):
         (["jpdc21:99"], "ALGORITHM must be one of .*, got 'jpdc21:99'"),
         (["frontier", "--seed", "-1"], r"--seed must be in \[0, 2\*\*64\), got -1"),
         (["frontier", "--seed", str(2**64)], "--seed must be"),
-        (["frontier", "--seed", "x"], "invalid int value: 'x'"),
+        (["frontier", "--seed", "x"], "--seed: must be an integer, got 'x'"),
         (["frontier", "--out", "no/such/folder.html"], "--out must be a file in a folder"),
         (["frontier", "--out", "."], "--out must be a file in a folder"),
         (["frontier", "--out", ""], "--out: must name a file or folder, got ''"),

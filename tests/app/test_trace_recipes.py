@@ -18,7 +18,6 @@ MOST_STEPS, MOST_BYTES = 500, 500_000
 NOT_RUN = {  # statements of the functions followed, and why a recipe does not come there
     "break": "a node has a neighbour always",
     "width -= width % values": "no part is wider than a cache line",
-    "word, line = _check.shown(word), _check.shown(line)": "sizes that are refused",
     "after_epoch(trainer.state)": "nobody asked to be called",
     "self._under_way = worker.start(self.draw, self.next_q, self.size)": "no thread samples ahead",
     'nodes = parts["clip_nodes"](nodes, sampler.clip, keys[0], sample.counters.draws)': (

@@ -4,9 +4,25 @@ import signal
 import threading
 from contextlib import contextmanager
 
+from refimpl._shown import one_line
+
+SMALLER = {  # by command: what takes less memory
+    "train": "--hidden, --layers, --batch-size, --budget or --eval-memory",
+    "compare": "--hidden, --layers, --batch-size, --budget or --pool",
+    "predict": "--eval-memory",
+    "sample": "--budget or --count",
+    "convert": "--memory",
+    "bench": "--threads, or give --only",
+    "figure": "--threads, or give --quick",
+}
+
 
 class UserError(Exception):
     """Something the user can put right: shown as one line, with exit status 2."""
+
+
+class OutOfMemory(UserError):
+    """There was too little memory for the user's settings and data."""
 
 
 class Interrupted(Exception):
@@ -29,11 +45,6 @@ class Terminated(KeyboardInterrupt):
     def __init__(self, number):
         self.number = number
         super().__init__(f"ended by {signal.Signals(number).name}")
-
-
-def status_of(stop):
-    """Return the exit status that a shell expects after a KeyboardInterrupt."""
-    return 128 + getattr(stop, "number", signal.SIGINT)
 
 
 @contextmanager
@@ -61,13 +72,24 @@ def ended_in_order():
 
 
 @contextmanager
-def user_errors():
-    """Turn the library's complaints about its input into UserError.
+def user_errors(option=""):
+    """Turn the library's complaints about its input into UserError, which names `option`, if given.
 
     Put around what reads the user's settings and data only: an exception of the same kind from
     anywhere else is a fault of the program and must show its traceback.
     """
     try:
         yield
-    except (ValueError, TypeError, OverflowError, OSError, MemoryError) as error:
-        raise UserError(" ".join(str(error).split())) from error
+    except MemoryError as error:
+        raise OutOfMemory(str(error)) from error
+    except (ValueError, TypeError, OverflowError, OSError) as error:
+        raise UserError(f"{option}: {error}" if option else str(error)) from error
+
+
+def message_of(error, command):
+    """Return the message, in one line, of an error that ends `command`."""
+    if not isinstance(error, MemoryError | OutOfMemory):
+        return one_line(error)
+    less = SMALLER.get(command)
+    advice = "end other programs" if less is None else f"try a smaller {less}"
+    return one_line(f"out of memory: {advice}" + (f" ({error})" if str(error) else ""))

@@ -10,11 +10,12 @@ import numpy as np
 
 from refimpl._files import temporary_beside
 from refimpl._reading import naming
-from refimpl.lab.apps.errors import Interrupted, UserError, status_of, user_errors
+from refimpl._start import exit_status
+from refimpl.lab.apps.errors import Interrupted, UserError, user_errors
 from refimpl.lab.apps.options import load_implementation
 from refimpl.lab.apps.output import CHECKPOINT, RESULTS, Output
 from refimpl.lab.apps.preparing import check_sampler, facts_of, limited_threads, load_data
-from refimpl.lab.apps.ranks import check_run, ending_all, is_first, ranks, together
+from refimpl.lab.apps.ranks import check_run, ending_all, is_first, together
 from refimpl.lab.apps.results import results_in
 from refimpl.lab.apps.resuming import Before, naming_it
 from refimpl.lab.apps.settings import asked, config_of, recorded
@@ -28,7 +29,7 @@ FEATURES = "training_features.npy"
 KEPT = "--resume to go on with it, --overwrite to replace it"
 
 
-def train(given, *, options, out, resume, overwrite, prog):
+def train(given, *, options, out, resume, overwrite, prog, comm):
     """Train with the options `given`; write the folder and print the tables.
 
     Parameters
@@ -45,6 +46,8 @@ def train(given, *, options, out, resume, overwrite, prog):
         Replace the run in the folder; without it and `resume`, one that is there is an error.
     prog : str
         How the user calls the program.
+    comm : MPIComm, optional
+        The ranks that train; None for one process.
 
     Raises
     ------
@@ -56,7 +59,6 @@ def train(given, *, options, out, resume, overwrite, prog):
     data = given.get("data", options["data"].default)
     folder = Path("runs", Path(data).name) if out is None else Path(out)
     keep = not (resume or overwrite)
-    comm = ranks()
     with ending_all(comm), ExitStack() as until_the_end:
         if not is_first(comm):  # rank 0 warns for all
             until_the_end.enter_context(warnings.catch_warnings())
@@ -74,7 +76,7 @@ def _train(folder, given, options, resume, prog, comm):
     try:
         with ExitStack() as until_the_end:
             share = None if comm is None else fair_threads(comm)
-            with together(comm):
+            with together(comm, like=True):
                 found = Prepared(folder, given, options, resume)
                 saved = resume
                 with naming_it(None if "threads" in given else found.before):
@@ -108,7 +110,7 @@ def _train(folder, given, options, resume, prog, comm):
         raise Interrupted(
             f"interrupted; {folder / CHECKPOINT} is whole, as of the last finished epoch; "
             f"to go on: {prog} {shlex.join(command)}",
-            status_of(stop),
+            exit_status(stop),
         ) from None
 
 

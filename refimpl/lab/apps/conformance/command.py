@@ -5,16 +5,17 @@ import importlib.util
 import os
 import shlex
 import shutil
-import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
 
 from refimpl._files import is_replaceable
+from refimpl._shown import one_line
 from refimpl.lab.apps.conformance import report, runner, showing, vectors
 from refimpl.lab.apps.conformance.program import Lost, Unable
 from refimpl.lab.apps.conformance.protocol import server_command
 from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.option import typed_real
 from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 
 TIMEOUT, TOTAL = 60.0, 3600.0
@@ -55,14 +56,14 @@ def _add_conformance(commands, impl):
     )
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=typed_real,
         default=TIMEOUT,
         metavar="SECONDS",
         help=f"how long the program may take over an answer (default: {TIMEOUT:g})",
     )
     parser.add_argument(
         "--total",
-        type=float,
+        type=typed_real,
         default=TOTAL,
         metavar="SECONDS",
         help="how long all answers together may take; what is left then is not run "
@@ -127,10 +128,10 @@ def run(arguments, impl="fastimpl"):
 
 def _make_vectors(folder):
     try:
-        names = vectors.write(folder)
+        written, kept = vectors.write(folder)
     except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
-    print(f"{len(names)} files in {folder}")
+    print(f"{len(written)} files written in {one_line(folder)}, {len(kept)} left alone: up to date")
     return 0
 
 
@@ -170,14 +171,14 @@ def _conformance(arguments, impl):
     limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
     with _asking(package, arguments["cmd"]):
         found = runner.run(command, files, **limits)
+    if arguments["report"] is not None:
+        report.write(found, arguments["report"])
     if found.lost is None:
         kit = f"minibatch-gnn {report.kit_version()}, {vectors.FORMAT}"
         table = report.table(found, files, missing=arguments["missing"])
         _show(f"{found.name} {found.version} by the vectors of {kit}", *table)
     else:
         _show(found.lost)
-    if arguments["report"] is not None:
-        report.write(found, arguments["report"])
     return found.status
 
 
@@ -247,12 +248,9 @@ def _asking(package, command):
 
 
 def _show(*lines):
-    """Print lines that hold a program's text; letters that the terminal has not are escaped, and
-    those that would move its cursor are shown as �."""
-    encoding = sys.stdout.encoding or "utf-8"
+    """Print lines that hold a program's text, each in one line."""
     for line in lines:
-        shown = "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in line)
-        print(shown.encode(encoding, "backslashreplace").decode(encoding))
+        print(one_line(line))
 
 
 def _check_report(name, overwrite):
@@ -285,7 +283,7 @@ def _copy(name):
     for name in sorted(vectors.stored()):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(vectors.FOLDER / name, folder / name)
-    print(f"{len(vectors.stored())} files in {folder}")
+    print(f"{len(vectors.stored())} files in {one_line(folder)}")
 
 
 def _command(package, command):

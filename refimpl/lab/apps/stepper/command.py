@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from refimpl._files import replacing
+from refimpl._shown import one_line
 from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.option import typed_integer
 from refimpl.lab.apps.papers import algorithm_text
 from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 from refimpl.lab.apps.stepper.page import page
@@ -39,7 +41,10 @@ def add_parser(commands, impl):
     )
     add_overwrite(parser, "the file")
     parser.add_argument(
-        "--seed", type=int, metavar="SEED", help="seed of the run (default: the worked example's)"
+        "--seed",
+        type=typed_integer,
+        metavar="SEED",
+        help="seed of the run (default: the worked example's)",
     )
     parser.add_argument("--list", action="store_true", help="show what there is, and stop")
 
@@ -75,7 +80,7 @@ def run(arguments):
     with replacing(out) as file:
         file.write(text.encode())
     steps, lines = len(shown(recipe, recording)), len(recording.steps)
-    print(f"{recipe.title}: {steps} steps, {lines} with every line\n{out}")
+    print(f"{recipe.title}: {steps} steps, {lines} with every line\n{one_line(out)}")
     return 0
 
 

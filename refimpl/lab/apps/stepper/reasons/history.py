@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from refimpl.history.policy import stable_count
 from refimpl.lab.apps.stepper.whys import Table, counted, listed
 
 
@@ -182,7 +183,9 @@ POLICY: Table = {
 }
 RANKS: Table = {
     "select_stable": {
-        "score, ids, k": lambda score, p, k: f"⌊{p:g} × {len(score)}⌋ = {k} rows are stable",
+        "score, ids, p": lambda score, p: (
+            f"⌊{p:g} × {len(score)}⌋ = {stable_count(p, len(score))} rows are stable"
+        ),
         "low[np": lambda score, ids, low: (
             f"by (norm, node), the first: {named('node', np.sort(ids[low]))}"
         ),
