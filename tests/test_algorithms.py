@@ -103,6 +103,52 @@ def test_two_lines_of_an_iteration_that_change_places_are_noticed(place):
     assert swapped == pairs
 
 
+SAMPLED = "refimpl.training.sampled_iteration:sampled_iteration"
+
+
+def iteration_statements(source):
+    """Return the statements of an iteration, the docstring and what it returns apart."""
+    (tree,) = ast.parse(source).body
+    return [ast.unparse(part) for part in tree.body[1:] if not isinstance(part, ast.Return)]
+
+
+def check_sampled_iteration(source):
+    """Raise ValueError unless an iteration has the order of `graph_iteration` and of its marks.
+
+    Only the minibatch differs, and that each layer has a matrix of its own.
+    """
+    marks = [int(number) for number in re.findall(r"  # H2:(\d+)(?:-\d+)?$", source, re.M)]
+    if marks != [1, 8, 9, 10]:
+        raise ValueError(f"lines of Hamilton et al. 2017, Algorithm 2: {marks}")
+    graph = iteration_statements(paper_lines.source_of(next(reversed(ITERATIONS)))[2])
+    sampled = [one.replace("A[l - 1]", "A") for one in iteration_statements(source)]
+    names = [one.partition(" = ")[0].strip("()") for one in sampled[:3]]
+    if names != ["mfg, A", "X", "Y, node_weights"] or sampled[3:] != graph[4:]:
+        raise ValueError(f"not the statements of graph_iteration: {sampled}")
+
+
+def test_sampled_neighbors_are_trained_on_in_the_papers_order():
+    check_sampled_iteration(paper_lines.source_of(SAMPLED)[2])
+
+
+def test_two_lines_of_the_sampled_iteration_that_change_places_are_noticed():
+    """Each line with the next of the same depth."""
+    source = paper_lines.source_of(SAMPLED)[2]
+    rows = source.splitlines()
+    begin = rows.index(next(row for row in rows if row.startswith("    mfg, A = ")))
+    swapped = 0
+    for k in range(begin, len(rows) - 2):
+        one, other = rows[k : k + 2]
+        if all(row.strip() and row.startswith("    ") and row[4] != " " for row in (one, other)):
+            if one.endswith(":") or other.endswith(":"):
+                continue  # a block
+            changed = "\n".join([*rows[:k], other, one, *rows[k + 2 :]])
+            with pytest.raises(ValueError, match="lines of Hamilton|not the statements"):
+                check_sampled_iteration(changed)
+            swapped += 1
+    assert swapped == 3
+
+
 def test_no_algorithm_is_in_the_workshop():
     """Each numbered algorithm is in refimpl/<topic>; refimpl/lab only calls them."""
     for key, algorithm in ALGORITHMS.items():

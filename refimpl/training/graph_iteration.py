@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.graph import Subgraph
 from refimpl.hints import Ids, Values, bound
 
@@ -51,7 +52,30 @@ class MinibatchStep(NamedTuple):
     gradients: dict[str, Values]
 
 
+def graph_arguments(gnn, subgraphs, model, normalize, load_features, load_labels, adam):
+    """Check the arguments of `graph_iteration` that no kernel checks; return all."""
+    functions = {"load_features": load_features, "load_labels": load_labels}
+    check_iteration("subgraphs", subgraphs, model, adam, normalize=normalize, **functions)
+    return gnn, subgraphs, model, normalize, load_features, load_labels, adam
+
+
+def check_iteration(name, minibatches, model, adam, **callables):
+    """Check the arguments of an iteration, which no kernel checks."""
+    if not isinstance(minibatches, Iterator):
+        raise TypeError(f"{name} must be an iterator, got {type(minibatches).__name__}")
+    for method in ("forward", "classify", "loss", "backward"):
+        if not callable(getattr(model, method, None)):
+            raise TypeError(f"model must have a method {method}, got {type(model).__name__}")
+    _check.integer("model.depth", getattr(model, "depth", None), 1)
+    for argument, function in callables.items():
+        if not callable(function):
+            raise TypeError(f"{argument} must be callable, got {type(function).__name__}")
+    if adam is not None and not isinstance(adam, AdamState):
+        raise TypeError(f"adam must be an AdamState, got {type(adam).__name__}")
+
+
 @bound
+@checked_by(graph_arguments)
 def graph_iteration(
     gnn,
     subgraphs: Iterator[Subgraph],
@@ -105,7 +129,6 @@ def graph_iteration(
     ValueError
         As the kernels that it calls.
     """
-    graph_arguments(subgraphs, model, normalize, load_features, load_labels, adam)
     sub = checked_subgraph(next(subgraphs, None))  # 3
     A = normalize(sub)  # 4 E-A4: normalised by its own degrees
     X = load_features(sub.nodes)  # 5
@@ -130,27 +153,6 @@ def move_weights(gnn, adam, gradients):
         if decay := adam.decay.get(name):
             G = G + W.dtype.type(decay) * W
         gnn.adam_step(W, G, adam.m[name], adam.v[name], adam.t, lr=adam.lr)  # 15
-
-
-def graph_arguments(subgraphs, model, normalize, load_features, load_labels, adam):
-    """Check the arguments of `graph_iteration` that no kernel checks."""
-    functions = {"load_features": load_features, "load_labels": load_labels}
-    check_iteration("subgraphs", subgraphs, model, adam, normalize=normalize, **functions)
-
-
-def check_iteration(name, minibatches, model, adam, **callables):
-    """Check the arguments of an iteration, which no kernel checks."""
-    if not isinstance(minibatches, Iterator):
-        raise TypeError(f"{name} must be an iterator, got {type(minibatches).__name__}")
-    for method in ("forward", "classify", "loss", "backward"):
-        if not callable(getattr(model, method, None)):
-            raise TypeError(f"model must have a method {method}, got {type(model).__name__}")
-    _check.integer("model.depth", getattr(model, "depth", None), 1)
-    for argument, function in callables.items():
-        if not callable(function):
-            raise TypeError(f"{argument} must be callable, got {type(function).__name__}")
-    if adam is not None and not isinstance(adam, AdamState):
-        raise TypeError(f"adam must be an AdamState, got {type(adam).__name__}")
 
 
 def checked_subgraph(sub):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from refimpl._checked import checked_by
 from refimpl.block import MFG
 from refimpl.hints import Ids, bound
 from refimpl.training.graph_iteration import (
@@ -15,7 +16,15 @@ from refimpl.training.graph_iteration import (
 )
 
 
+def sampled_arguments(gnn, minibatches, model, load_features, load_labels, adam):
+    """Check the arguments of `sampled_iteration` that no kernel checks; return all."""
+    functions = {"load_features": load_features, "load_labels": load_labels}
+    check_iteration("minibatches", minibatches, model, adam, **functions)
+    return gnn, minibatches, model, load_features, load_labels, adam
+
+
 @bound
+@checked_by(sampled_arguments)
 def sampled_iteration(
     gnn,
     minibatches: Iterator[tuple[MFG, Sequence[Any]]],
@@ -26,11 +35,12 @@ def sampled_iteration(
 ) -> MinibatchStep:
     """Train on one batch of roots, each with sampled neighbours in every layer.
 
-    JPDC'21 section 7.7, the baseline; Hamilton et al. 2017, Algorithm 2 with gradients. A layer
-    computes fewer rows than the layer below: in the end those of the roots. Beside
-    `graph_iteration` only two things differ: each layer has a matrix of its own, and the features
-    are those of all nodes that some layer looks at, most of which are no roots. O(sum over the
-    layers of e_l f + s_l f^2) time for s_l rows, made of e_l sampled neighbours.
+    JPDC'21 section 7.7, the baseline; Hamilton et al. 2017, Algorithm 2, of which ``# H2:n`` marks
+    line n, then the gradients. A layer computes fewer rows than the layer below; the last layer
+    computes those of the roots. Only two things differ from `graph_iteration`: each layer has a
+    matrix of its own, and the features are those of all nodes that some layer reads, most of them
+    no roots. O(sum over the layers of e_l f + s_l f^2) time for s_l rows, made of e_l sampled
+    neighbours.
 
     Parameters
     ----------
@@ -59,13 +69,12 @@ def sampled_iteration(
     ValueError
         As the kernels that it calls.
     """
-    sampled_arguments(minibatches, model, load_features, load_labels, adam)
-    mfg, A = checked_pair(next(minibatches, None))
-    X = load_features(mfg.nodes[0])
+    mfg, A = checked_pair(next(minibatches, None))  # H2:1-7
+    X = load_features(mfg.nodes[0])  # H2:8
     Y, node_weights = load_labels(mfg.nodes[-1])
 
-    for l in range(1, model.depth + 1):
-        X = model.forward(l, A[l - 1], X)
+    for l in range(1, model.depth + 1):  # H2:9
+        X = model.forward(l, A[l - 1], X)  # H2:10-13
     logits = model.classify(X)
     loss, G = model.loss(logits, Y, node_weights)
 
@@ -74,12 +83,6 @@ def sampled_iteration(
     if adam is not None:
         move_weights(gnn, adam, model.gradients)
     return MinibatchStep(loss, mfg.nodes[-1], model.gradients)
-
-
-def sampled_arguments(minibatches, model, load_features, load_labels, adam):
-    """Check the arguments of `sampled_iteration` that no kernel checks."""
-    functions = {"load_features": load_features, "load_labels": load_labels}
-    check_iteration("minibatches", minibatches, model, adam, **functions)
 
 
 def checked_pair(pair):

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._shown import showing
 from refimpl._threads import Worker
 from refimpl.graph import Graph, Subgraph
@@ -77,6 +78,14 @@ class Turns(NamedTuple):
 ALONE = Turns()
 
 
+def pool_arguments(self, draw, *, size, first, background):
+    """Check the arguments of a `Pool`; return all."""
+    if not isinstance(background, bool):
+        raise TypeError("background must be True or False")
+    size = _check.integer("size", size, 1, 2**31 - 1)
+    return self, draw, size, _check.integer("first", first, 0, 2**63 - 1), background
+
+
 class Pool(Generic[Item]):
     """Items first, first + 1, .. of a run, drawn `size` at a time: an iterator without end.
 
@@ -100,6 +109,7 @@ class Pool(Generic[Item]):
         If an option is of the wrong kind.
     """
 
+    @checked_by(pool_arguments)
     def __init__(
         self,
         draw: Callable[[int, int], Iterable[Item]],
@@ -108,11 +118,7 @@ class Pool(Generic[Item]):
         first: Int = 0,
         background: bool = False,
     ) -> None:
-        if not isinstance(background, bool):
-            raise TypeError("background must be True or False")
-        self.draw = draw
-        self.size = _check.integer("size", size, 1, 2**31 - 1)
-        self.next_q = _check.integer("first", first, 0, 2**63 - 1)
+        self.draw, self.size, self.next_q = draw, int(size), int(first)
         self.waiting: deque[Any] = deque()  # J8:1
         self.closed = False
         self._worker = Worker() if background else None
@@ -124,22 +130,23 @@ class Pool(Generic[Item]):
         return self
 
     def __next__(self) -> Item:
-        if self.closed:
-            raise ValueError("the pool is closed")
         if not self.waiting:  # J8:3
             with timed("sampling"):
-                worker = self._worker
-                drawn = self._drawn_by(worker) if worker else self.draw(self.next_q, self.size)
+                drawn = self._drawn()
                 self.waiting.extend(drawn)  # J8:7
                 self.next_q += self.size
-                if worker:
-                    self._under_way = worker.start(self.draw, self.next_q, self.size)
+                if self._worker:
+                    self._under_way = self._worker.start(self.draw, self.next_q, self.size)
         return self.waiting.popleft()  # J8:10 E-F9: first in, first out
 
-    def _drawn_by(self, worker: Any) -> Any:
-        """Return the items that the thread has drawn already, or is drawing."""
-        if self._under_way is None or worker.forked():
-            self._under_way = worker.start(self.draw, self.next_q, self.size)
+    def _drawn(self) -> Any:
+        """Return the next items: drawn now, or those that the thread has drawn or is drawing."""
+        if self.closed:  # and so nothing waits
+            raise ValueError("the pool is closed")
+        if self._worker is None:
+            return self.draw(self.next_q, self.size)
+        if self._under_way is None or self._worker.forked():
+            self._under_way = self._worker.start(self.draw, self.next_q, self.size)
         try:
             return self._under_way.result()
         finally:
