@@ -38,6 +38,7 @@ TOPICS = (
     "cost_models",
     "history",
     "loader",
+    "training",
     "profiling",
     "lab.data",
     "lab.distributed",

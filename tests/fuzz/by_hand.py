@@ -138,6 +138,47 @@ def fresh(gnn):
     return {**args, "i": 0, "cached_layers": (), "p": 0.5}
 
 
+class Sums:
+    """The model that `graph_iteration` and `sampled_iteration` train here: nothing to learn."""
+
+    depth = 1
+
+    def __init__(self):
+        self.gradients = {}
+
+    def forward(self, layer, A, X):
+        return np.ascontiguousarray(X[: A.graph.n_dst])
+
+    def classify(self, X):
+        return X
+
+    def loss(self, logits, Y, node_weights):
+        return float(logits.sum()), np.ones_like(logits)
+
+    def backward(self, layer, G):
+        return G
+
+
+def labels(nodes):
+    """Return labels of some nodes, of equal weights."""
+    return load_ones(nodes), None
+
+
+def on_subgraph(gnn):
+    """Return the arguments of `graph_iteration`."""
+    drawn = iter([gnn.induced_subgraph(PAW, [0, 2, 3])])
+    args = {"subgraphs": drawn, "model": Sums(), "load_features": load_ones, "load_labels": labels}
+    return {**args, "normalize": lambda sub: gnn.adjacency.row_norm(sub.graph), "adam": None}
+
+
+def on_neighbors(gnn):
+    """Return the arguments of `sampled_iteration`."""
+    graph = gnn.sample_mfg(RING, np.array([3, 8]), (2,), seed=1, epoch=0, batch=0)
+    A = gnn.adjacency.block_norm("row", graph.blocks[0])
+    args = {"minibatches": iter([(graph, [A])]), "model": Sums(), "adam": None}
+    return {**args, "load_features": load_ones, "load_labels": labels}
+
+
 def train_with(method, **more):
     """Return the arguments of `train`, made for a package."""
     return lambda gnn: {"dataset": dataset(), "config": config(gnn, method(gnn.methods), **more)}
@@ -243,6 +284,8 @@ CALLS = {
         "degree_hotness": fixed(graph=ARROWS),
         "io_saving": fixed(loaded=[60, 20], needed=[100, 100]),
         "fresh_iteration": fresh,
+        "graph_iteration": on_subgraph,
+        "sampled_iteration": on_neighbors,
         "plan_performance": fixed(**PLAN, rounds=2),
         "cache_update": lambda gnn: {**update(gnn), "p": 0.5},
         "policy_update": lambda gnn: {**update(gnn), "p": 0.5},

@@ -1,22 +1,19 @@
-"""The pool between the samplers and the training loop, refilled at once or in the background."""
+"""The pool of subgraphs between the samplers and training: IPDPS'19 Algorithm 5, JPDC'21 8."""
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
-
-from threadpoolctl import ThreadpoolController
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._shown import showing
-from refimpl._threads import in_background
+from refimpl._threads import Worker
 from refimpl.graph import Graph, Subgraph
 from refimpl.hints import Int, Rng
-from refimpl.lab.training.turns import ALONE, Turns
 from refimpl.profiling import timed
 from refimpl.samplers.sampling import Sampler
 from refimpl.streams import as_seed
@@ -26,6 +23,67 @@ if TYPE_CHECKING:
 
 
 Item = TypeVar("Item")
+
+
+class Turns(NamedTuple):
+    """The minibatches of some of a run's workers, one after another.
+
+    In step i worker w of W has minibatch number i W + w. The workers `first` to `last` - 1 are
+    here; their minibatches, in the order of these numbers, are counted from 0 too.
+
+    Attributes
+    ----------
+    workers : int
+        W.
+    first, last : ints
+    """
+
+    workers: int = 1
+    first: int = 0
+    last: int = 1
+
+    @property
+    def mine(self):
+        """The workers that are here."""
+        return range(self.first, self.last)
+
+    def begun(self, steps):
+        """Return the count of the first minibatch here that comes after so many steps."""
+        return steps * len(self.mine)
+
+    def number(self, count):
+        """Return the number of the minibatch here with this count."""
+        step, place = divmod(count, len(self.mine))
+        return step * self.workers + self.first + place
+
+    def drawing(self, draw):
+        """Return ``drawn(count, size)`` for items with these counts, from a `draw` by number.
+
+        ``draw(number, size)`` returns the items number, .., number + size - 1.
+        """
+        if self.workers == len(self.mine):
+            return draw
+
+        def drawn(count, size):
+            end, items = count + size, []
+            while count < end:
+                together = min(len(self.mine) - count % len(self.mine), end - count)
+                items += draw(self.number(count), together)
+                count += together
+            return items
+
+        return drawn
+
+
+ALONE = Turns()
+
+
+def pool_arguments(self, draw, *, size, first, background):
+    """Check the arguments of a `Pool`; return all."""
+    if not isinstance(background, bool):
+        raise TypeError("background must be True or False")
+    size = _check.integer("size", size, 1, 2**31 - 1)
+    return self, draw, size, _check.integer("first", first, 0, 2**63 - 1), background
 
 
 class Pool(Generic[Item]):
@@ -51,6 +109,7 @@ class Pool(Generic[Item]):
         If an option is of the wrong kind.
     """
 
+    @checked_by(pool_arguments)
     def __init__(
         self,
         draw: Callable[[int, int], Iterable[Item]],
@@ -59,11 +118,7 @@ class Pool(Generic[Item]):
         first: Int = 0,
         background: bool = False,
     ) -> None:
-        if not isinstance(background, bool):
-            raise TypeError("background must be True or False")
-        self.draw = draw
-        self.size = _check.integer("size", size, 1, 2**31 - 1)
-        self.next_q = _check.integer("first", first, 0, 2**63 - 1)
+        self.draw, self.size, self.next_q = draw, int(size), int(first)
         self.waiting: deque[Any] = deque()  # J8:1
         self.closed = False
         self._worker = Worker() if background else None
@@ -75,25 +130,23 @@ class Pool(Generic[Item]):
         return self
 
     def __next__(self) -> Item:
-        if self.closed:
-            raise ValueError("the pool is closed")
         if not self.waiting:  # J8:3
-            self._refill()
+            with timed("sampling"):
+                drawn = self._drawn()
+                self.waiting.extend(drawn)  # J8:7
+                self.next_q += self.size
+                if self._worker:
+                    self._under_way = self._worker.start(self.draw, self.next_q, self.size)
         return self.waiting.popleft()  # J8:10 E-F9: first in, first out
 
-    @timed("sampling")
-    def _refill(self):
-        worker = self._worker
-        drawn = self._drawn_by(worker) if worker else self.draw(self.next_q, self.size)
-        self.waiting.extend(drawn)  # J8:7
-        self.next_q += self.size
-        if worker:
-            self._under_way = worker.start(self.draw, self.next_q, self.size)
-
-    def _drawn_by(self, worker: Any) -> Any:
-        """Return the items that the thread has drawn already, or is drawing."""
-        if self._under_way is None or worker.forked():
-            self._under_way = worker.start(self.draw, self.next_q, self.size)
+    def _drawn(self) -> Any:
+        """Return the next items: drawn now, or those that the thread has drawn or is drawing."""
+        if self.closed:  # and so nothing waits
+            raise ValueError("the pool is closed")
+        if self._worker is None:
+            return self.draw(self.next_q, self.size)
+        if self._under_way is None or self._worker.forked():
+            self._under_way = self._worker.start(self.draw, self.next_q, self.size)
         try:
             return self._under_way.result()
         finally:
@@ -170,44 +223,3 @@ class SubgraphPool(Pool[Subgraph]):
     ) -> None:
         draw = partial(self.gnn.sample_many, graph, sampler, as_seed(rng))  # 4-6
         super().__init__(turns.drawing(draw), size=size, first=first, background=background)
-
-
-class Worker:
-    """One thread, started when it is first needed, that calls functions one after another.
-
-    OpenMP's limit on threads belongs to the thread that set it: each call runs under the limit
-    that its caller has at the time. No profile is in force in the calls.
-    """
-
-    def __init__(self):
-        self._libraries = None
-        self._begin()
-
-    def _begin(self):
-        self._process, self._unwanted = os.getpid(), bytearray(1)
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-pool")
-
-    def forked(self):
-        """Whether this is a child of the process whose thread it was: no call of it ends here."""
-        return self._process != os.getpid()
-
-    def start(self, function, *args):
-        """Call ``function(*args)`` in the thread; return the Future of its result."""
-        if self.forked():
-            self._begin()
-        if self._libraries is None:  # now, when the kernels are loaded
-            self._libraries = ThreadpoolController().select(user_api="openmp").lib_controllers
-        limits = [(library, library.num_threads) for library in self._libraries]
-        return self._executor.submit(_call_under, limits, self._unwanted, function, args)
-
-    def close(self):
-        """End the call under way where it can be, forget those that wait, and end the thread."""
-        self._unwanted[0] = 1
-        if not self.forked():
-            self._executor.shutdown(cancel_futures=True)
-
-
-def _call_under(limits, flag, function, args):
-    for library, threads in limits:
-        library.set_num_threads(threads)
-    return in_background(flag, function, *args)
