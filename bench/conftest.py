@@ -29,8 +29,8 @@ STATE = pytest.StashKey["State"]()
 NOTE = (
     "Medians. Speed-ups are over {first}. The limit is the memory bandwidth, the random reads or "
     "the dense products of this machine, measured in this run: the one that takes longest for the "
-    "work that no version of the kernel can avoid. The share is that time over the fastest median. A "
-    "share above 1 means that other programs disturbed the measurement of the limit."
+    "work that no version of the kernel can avoid. The share is that time over the fastest "
+    "median. A share above 1 means that other programs disturbed the measurement of the limit."
 )
 
 
