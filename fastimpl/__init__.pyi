@@ -17,6 +17,7 @@ from fastimpl import propagation as propagation
 from fastimpl import samplers as samplers
 from fastimpl import scheduling as scheduling
 from fastimpl import streams as streams
+from fastimpl import training as training
 from fastimpl import typed as typed
 from refimpl import *
 from refimpl import __all__ as __all__

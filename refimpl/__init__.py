@@ -57,6 +57,9 @@ from refimpl import (
     streams as streams,
 )
 from refimpl import (
+    training as training,
+)
+from refimpl import (
     typed as typed,
 )
 from refimpl._version import __version__ as __version__
@@ -69,7 +72,6 @@ from refimpl.lab.data import Dataset, load_dataset
 from refimpl.lab.training import (
     NodeClassifier,
     Prefetcher,
-    SubgraphPool,
     TrainConfig,
     TrainedModel,
     TrainResult,
@@ -119,6 +121,7 @@ from refimpl.samplers import (
     sample_many,
     sample_mfg,
 )
+from refimpl.training import SubgraphPool, graph_iteration
 from refimpl.typed import TypedGraph
 
 __all__ = [
@@ -157,6 +160,7 @@ __all__ = [
     "gat_forward",
     "gcn_backward",
     "gcn_forward",
+    "graph_iteration",
     "induced_subgraph",
     "layer_sample",
     "load_dataset",

@@ -5,6 +5,7 @@ BLAS runs on one thread: parallelism is OpenMP's, and results never depend on th
 
 import os
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from functools import cache
@@ -27,6 +28,47 @@ def in_background(flag, function, *args):
     context = Context()
     context.run(unwanted.set, flag)
     return context.run(function, *args)
+
+
+class Worker:
+    """One thread, started when it is first needed, that calls functions one after another.
+
+    OpenMP's limit on threads belongs to the thread that set it: each call runs under the limit
+    that its caller has at the time. No profile is in force in the calls.
+    """
+
+    def __init__(self):
+        self._libraries = None
+        self._begin()
+
+    def _begin(self):
+        self._process, self._unwanted = os.getpid(), bytearray(1)
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-pool")
+
+    def forked(self):
+        """Whether this is a child of the process whose thread it was: no call of it ends here."""
+        return self._process != os.getpid()
+
+    def start(self, function, *args):
+        """Call ``function(*args)`` in the thread; return the Future of its result."""
+        if self.forked():
+            self._begin()
+        if self._libraries is None:  # now, when the kernels are loaded
+            self._libraries = ThreadpoolController().select(user_api="openmp").lib_controllers
+        limits = [(library, library.num_threads) for library in self._libraries]
+        return self._executor.submit(_call_under, limits, self._unwanted, function, args)
+
+    def close(self):
+        """End the call under way where it can be, forget those that wait, and end the thread."""
+        self._unwanted[0] = 1
+        if not self.forked():
+            self._executor.shutdown(cancel_futures=True)
+
+
+def _call_under(limits, flag, function, args):
+    for library, threads in limits:
+        library.set_num_threads(threads)
+    return in_background(flag, function, *args)
 
 
 @cache

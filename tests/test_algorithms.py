@@ -61,26 +61,33 @@ def test_a_line_out_of_order_and_a_reason_too_many_are_noticed(monkeypatch):
         paper_lines.check_order("jpdc21:6", place, [1, 3, 4, 5])
 
 
-FRESH = "refimpl.history.iteration:fresh_iteration"
+ITERATIONS = {  # one iteration of training: the function that is whole, and its lines
+    "refimpl.history.iteration:fresh_iteration": ("vldb24:1", range(5, 21), 13),
+    "refimpl.training.graph_iteration:graph_iteration": ("jpdc21:1", range(3, 16), 8),
+}
 
 
-def test_one_iteration_of_freshgnn_is_one_function_in_the_papers_order():
-    """Lines 5 to 20 of its Algorithm 1; `pytest -s` shows them."""
-    path, first, source = paper_lines.source_of(FRESH)
+@pytest.mark.parametrize("place", ITERATIONS)
+def test_one_iteration_is_one_function_in_the_papers_order(place):
+    """Lines 5 to 20 of FreshGNN's algorithm, 3 to 15 of JPDC'21's; `pytest -s` shows them."""
+    key, printed, _ = ITERATIONS[place]
+    path, first, source = paper_lines.source_of(place)
     rows = source.splitlines()
     found = paper_lines.marks(source)
     numbers = paper_lines.numbers_in_order(found, None)
-    silent = ALGORITHMS["vldb24:1"]["silent"]
-    assert sorted(set(numbers)) == [n for n in range(5, 21) if n not in silent]
-    assert numbers == sorted(numbers) and not paper_lines.excuses("vldb24:1", FRESH)
+    silent = ALGORITHMS[key]["silent"]
+    assert sorted(set(numbers)) == [n for n in printed if n not in silent]
+    assert numbers == sorted(numbers) and not paper_lines.excuses(key, place)
     for mark in found:
         print(f"{mark.lines[0]:2} {path}:{first + mark.row - 1} {rows[mark.row - 1].strip()}")
 
 
-def test_two_lines_of_freshgnn_that_change_places_are_noticed():
+@pytest.mark.parametrize("place", ITERATIONS)
+def test_two_lines_of_an_iteration_that_change_places_are_noticed(place):
     """Each line of the function with the next that is another line of the paper."""
-    source = paper_lines.source_of(FRESH)[2]
-    marks = [mark for mark in paper_lines.marks(source) if mark.lines]
+    key, _, pairs = ITERATIONS[place]
+    source = paper_lines.source_of(place)[2]
+    marks = [mark for mark in paper_lines.marks(source) if mark.lines and mark.prefix is None]
     swapped = 0
     for mark, after in zip(marks, marks[1:], strict=False):
         if mark.lines == after.lines:
@@ -89,11 +96,64 @@ def test_two_lines_of_freshgnn_that_change_places_are_noticed():
         first, second = (rows[m.row - 1].strip() for m in (mark, after))
         rows[mark.row - 1] = rows[mark.row - 1].replace(first, second)
         rows[after.row - 1] = rows[after.row - 1].replace(second, first)
-        numbers = [n for m in paper_lines.marks("\n".join(rows)) for n in m.lines]
+        changed = paper_lines.marks("\n".join(rows))
         with pytest.raises(ValueError, match=rf"lines \[.*{mark.lines[0]}"):
-            paper_lines.check_order("vldb24:1", FRESH, numbers)
+            paper_lines.check_order(key, place, paper_lines.numbers_in_order(changed, None))
         swapped += 1
-    assert swapped == 13
+    assert swapped == pairs
+
+
+SAMPLED = "refimpl.training.sampled_iteration:sampled_iteration"
+
+
+def iteration_statements(source):
+    """Return the statements of an iteration, the docstring and what it returns apart."""
+    (tree,) = ast.parse(source).body
+    return [ast.unparse(part) for part in tree.body[1:] if not isinstance(part, ast.Return)]
+
+
+def check_sampled_iteration(source):
+    """Raise ValueError unless an iteration has the order of `graph_iteration` and of its marks.
+
+    Only the minibatch differs, and that each layer has a matrix of its own.
+    """
+    marks = [int(number) for number in re.findall(r"  # H2:(\d+)(?:-\d+)?$", source, re.M)]
+    if marks != [1, 8, 9, 10]:
+        raise ValueError(f"lines of Hamilton et al. 2017, Algorithm 2: {marks}")
+    graph = iteration_statements(paper_lines.source_of(next(reversed(ITERATIONS)))[2])
+    sampled = [one.replace("A[l - 1]", "A") for one in iteration_statements(source)]
+    names = [one.partition(" = ")[0].strip("()") for one in sampled[:3]]
+    if names != ["mfg, A", "X", "Y, node_weights"] or sampled[3:] != graph[4:]:
+        raise ValueError(f"not the statements of graph_iteration: {sampled}")
+
+
+def test_sampled_neighbors_are_trained_on_in_the_papers_order():
+    check_sampled_iteration(paper_lines.source_of(SAMPLED)[2])
+
+
+def test_two_lines_of_the_sampled_iteration_that_change_places_are_noticed():
+    """Each line with the next of the same depth."""
+    source = paper_lines.source_of(SAMPLED)[2]
+    rows = source.splitlines()
+    begin = rows.index(next(row for row in rows if row.startswith("    mfg, A = ")))
+    swapped = 0
+    for k in range(begin, len(rows) - 2):
+        one, other = rows[k : k + 2]
+        if all(row.strip() and row.startswith("    ") and row[4] != " " for row in (one, other)):
+            if one.endswith(":") or other.endswith(":"):
+                continue  # a block
+            changed = "\n".join([*rows[:k], other, one, *rows[k + 2 :]])
+            with pytest.raises(ValueError, match="lines of Hamilton|not the statements"):
+                check_sampled_iteration(changed)
+            swapped += 1
+    assert swapped == 3
+
+
+def test_no_algorithm_is_in_the_workshop():
+    """Each numbered algorithm is in refimpl/<topic>; refimpl/lab only calls them."""
+    for key, algorithm in ALGORITHMS.items():
+        for place in algorithm.get("functions", ()):
+            assert place.startswith("refimpl.") and not place.startswith("refimpl.lab."), key
 
 
 def test_algorithms_in_more_than_one_function_say_why():
@@ -274,9 +334,8 @@ def test_errata_stand_with_their_lines():
             "def pop_frontier(self, probe: Stream, lanes: Int, limit: int) -> int:",
         ),
         (
-            "self.gnn.adam_step(",
-            "self.gnn.adam_step(W, G, state.m[name], state.v[name], state.iterations, "
-            "lr=self.config.lr)",
+            "gnn.adam_step(",
+            "gnn.adam_step(W, G, adam.m[name], adam.v[name], adam.t, lr=adam.lr)",
         ),
         ("p_grad: float = real(", "p_grad: float = real(0.9, ..)"),
         ("while idx_pop == NULL:", "while idx_pop == NULL:"),

@@ -23,12 +23,13 @@ LEFT_OUT = dict.fromkeys(
     ("below", "floyd", "key", "mix", "permutation", "pick_without_replacement", "uniform"),
     "loops call them for every draw, where binding would take most of the time",
 )
+OTHERS = ("sampled_iteration",)  # no kernel, and no numbered algorithm
 
 
 def places():
-    """Return the functions of docs/algorithms.toml outside of `lab`; a class is its methods."""
-    listed = [p for a in paper_lines.load_algorithms().values() for p in a.get("functions", ())]
-    return sorted({place for place in listed if not place.startswith("refimpl.lab.")})
+    """Return the functions of docs/algorithms.toml; a class is its methods."""
+    algorithms = paper_lines.load_algorithms().values()
+    return sorted({place for one in algorithms for place in one.get("functions", ())})
 
 
 def bodies(place):
@@ -103,6 +104,12 @@ def test_a_kernel_that_is_left_out_checks_its_arguments(name):
 @pytest.mark.parametrize("name", fastimpl.compiled)
 def test_a_fast_kernel_calls_its_checks_without_binding(name):
     assert not hasattr(find(fastimpl, name), "checks")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_functions_are_written_alike(name):
+    for function in bodies(f"{find(refimpl, name).__module__}:{name}")[1]:
+        assert checks_in(function) == []
 
 
 @pytest.mark.parametrize(

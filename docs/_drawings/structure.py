@@ -5,8 +5,8 @@ import numpy as np
 import refimpl as gnn
 from _drawings.svg import Drawing, Panel
 from refimpl.lab.apps.stepper.course import six_nodes
-from refimpl.lab.training.pool import Pool
 from refimpl.samplers.edge import edge_weights
+from refimpl.training.subgraph_pool import Pool
 
 SAMPLING, TRAINING = 2, 1  # what one subgraph and one step take, in the pool's timeline
 

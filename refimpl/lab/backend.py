@@ -38,6 +38,7 @@ TOPICS = (
     "cost_models",
     "history",
     "loader",
+    "training",
     "profiling",
     "lab.data",
     "lab.distributed",
@@ -45,7 +46,6 @@ TOPICS = (
     "lab.training.models",
     "lab.training.methods",
     "lab.pyg",
-    "lab.dgl",
     "lab.backend",
 )
 AT_THE_TOP = {"models": "lab.training.models", "methods": "lab.training.methods"}

@@ -15,8 +15,8 @@ from tiny_data import tiny_dataset
 
 import fastimpl  # noqa: F401 -- loads OpenMP
 from refimpl.lab.training.config import config_from
-from refimpl.lab.training.pool import Pool
 from refimpl.profiling import Meter, record
+from refimpl.training.subgraph_pool import Pool
 
 pytestmark = pytest.mark.runs
 
@@ -199,7 +199,7 @@ def test_the_thread_ends_when_training_fails(gnn, tmp_path):
 def test_the_interpreter_ends_with_a_refill_under_way():
     code = (
         "import time\n"
-        "from refimpl.lab.training.pool import Pool\n"
+        "from refimpl.training.subgraph_pool import Pool\n"
         "def draw(first, count):\n"
         "    time.sleep(0.2 if first else 0)\n"
         "    return [first]\n"

@@ -228,7 +228,7 @@ def test_attention_is_dropped_anew_in_each_iteration(gnn, dataset):
     config = config_of("full", model="gat", attention_dropout=0.5)
     with gnn.make_trainer(dataset, config) as trainer:
         run, stack, W = trainer.run, trainer.stack, trainer.state.weights
-        operands = trainer.iterations.operands
+        operands = (trainer.iterations.A,) * stack.depth
         losses = []
         for iteration in (0, 1, 0):
             logits, _ = stack.forward(W, operands, run.load(), iteration)

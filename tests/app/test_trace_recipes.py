@@ -19,7 +19,9 @@ NOT_RUN = {  # statements of the functions followed, and why a recipe does not c
     "break": "a node has a neighbour always",
     "width -= width % values": "no part is wider than a cache line",
     "after_epoch(trainer.state)": "nobody asked to be called",
-    "self._under_way = worker.start(self.draw, self.next_q, self.size)": "no thread samples ahead",
+    "self._under_way = self._worker.start(self.draw, self.next_q, self.size)": (
+        "no thread samples ahead"
+    ),
     'nodes = parts["clip_nodes"](nodes, sampler.clip, keys[0], sample.counters.draws)': (
         "nothing is clipped"
     ),

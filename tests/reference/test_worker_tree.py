@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from worker_cases import divisors, tree_sum
 
 from refimpl.lab.distributed.tree import halves, total, total_of_parts, within
-from refimpl.lab.training.turns import Turns
+from refimpl.training.subgraph_pool import Turns
 
 COUNTS = range(1, 70)
 

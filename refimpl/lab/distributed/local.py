@@ -114,6 +114,9 @@ class PartRun(Run):
         """Return the minibatches: their features are here."""
         return minibatches
 
+    def adam(self):
+        """Return None: the mean over all workers moves the weights."""
+
 
 class LocalIterations:
     """The iterations of the workers of a rank, each within its part of the training graph.

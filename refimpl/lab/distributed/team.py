@@ -9,9 +9,9 @@ import numpy as np
 from refimpl.lab.distributed.tree import total, total_of_parts, within
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods.base import Step
-from refimpl.lab.training.turns import Turns
 from refimpl.loader.mpi import as_communicator
 from refimpl.profiling import timed
+from refimpl.training.subgraph_pool import Turns
 
 
 @dataclass

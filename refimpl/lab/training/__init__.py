@@ -7,7 +7,6 @@ from refimpl.lab.training.classifier import NodeClassifier
 from refimpl.lab.training.clusters import grow_clusters
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.model import TrainedModel, load_model, predict, save_model
-from refimpl.lab.training.pool import SubgraphPool
 from refimpl.lab.training.prefetch import Prefetcher
 from refimpl.lab.training.printed import as_printed
 from refimpl.lab.training.registration import register_layer
@@ -20,7 +19,6 @@ __all__ = [
     "NodeClassifier",
     "TrainedModel",
     "Prefetcher",
-    "SubgraphPool",
     "TrainConfig",
     "TrainResult",
     "TrainState",

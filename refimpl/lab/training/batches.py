@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from refimpl.lab.training.methods.base import hop_fanouts
-from refimpl.lab.training.pool import Pool, one_by_one
+from refimpl.lab.training.methods.base import Step, hop_fanouts
 from refimpl.lab.training.shuffle import Shuffle
 from refimpl.profiling import timed
 from refimpl.streams import LAYER, key
+from refimpl.training.subgraph_pool import Pool, one_by_one
 
 
 class DrawnLayers:
@@ -17,7 +17,7 @@ class DrawnLayers:
     epoch, b): the MFG of the roots, and what each layer aggregates with on it.
     """
 
-    cache = None
+    cache, moves_weights = None, True
 
     def __init__(self, run, sample):
         settings = run.config.method
@@ -34,10 +34,12 @@ class DrawnLayers:
         self.pool = run.ahead(pool, lambda drawn: drawn[0].nodes[0])
 
     def iteration(self):
-        """Go forward and back over the next minibatch; return its `Step`."""
+        """Do an iteration on the next minibatch; return its `Step`."""
         run = self.run
-        mfg, operands = next(self.pool)
-        return run.pass_over(operands, run.load(mfg.nodes[0]), *run.targets(mfg.nodes[-1]))
+        step = run.gnn.training.sampled_iteration(
+            self.pool, run.passes(), run.load, run.targets, run.adam()
+        )
+        return Step(step.loss, step.gradients, len(step.nodes))
 
     def close(self):
         """End the pool's thread."""
@@ -53,8 +55,8 @@ def drawn(seed, roots, shuffle, sample, iteration):
 def message_flow_graphs(run):
     """Yield the sampled neighbours of one minibatch after another, of those here, without end.
 
-    FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5, of which ``# n`` marks line n. The threads that
-    sample ahead end with ``close()``, or when nobody has the iterator any more.
+    FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5, of which ``# V1:n`` marks line n. The threads
+    that sample ahead end with ``close()``, or when nobody has the iterator any more.
     """
     gnn, graph, settings, seed = run.gnn, run.graph, run.config.method, run.config.rng
     nodes = run.roots
@@ -64,7 +66,7 @@ def message_flow_graphs(run):
         epoch = run.turns.number(begun) // batches
         with timed("sampling"):  # the prefetcher records the rest
             numbers = of_epoch(run.turns, begun, epoch, batches)
-            roots = gnn.samplers.epoch_batches(nodes, settings.batch_size, seed, epoch)  # 3
+            roots = gnn.samplers.epoch_batches(nodes, settings.batch_size, seed, epoch)  # V1:3
         with gnn.Prefetcher(
             graph,
             roots,
@@ -75,8 +77,8 @@ def message_flow_graphs(run):
             mode=settings.sample_mode,
             numbers=numbers,
         ) as graphs:
-            for _, mfg in graphs:  # 4
-                yield mfg  # 5
+            for _, mfg in graphs:  # V1:4
+                yield mfg  # V1:5
         begun += len(numbers)
 
 

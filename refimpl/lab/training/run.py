@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from refimpl.lab.distributed.parts import Ahead, FeatureParts
-from refimpl.lab.training.methods.base import Step
-from refimpl.lab.training.stack import NodePasses, Stack
-from refimpl.lab.training.turns import ALONE, Turns
+from refimpl.lab.training.stack import Passes, Stack
+from refimpl.training.graph_iteration import AdamState
+from refimpl.training.subgraph_pool import ALONE, Turns
 from refimpl.typed import TypedGraph
 
 
@@ -130,32 +130,27 @@ class Run:
         places = np.minimum(np.searchsorted(roots, nodes), len(roots) - 1)
         return roots[places] == nodes
 
+    def normalized(self, sub):
+        """Return what each layer aggregates with on a subgraph that has its types."""
+        A = self.stack.adjacency(sub.graph, sub.transpose_perm, dtype=self.dtype)
+        return self.stack.operand(A)
+
     def block_operand(self, block, nodes):
         """Return what a layer aggregates with on a Block whose sources are these nodes."""
-        return self.stack.block_operand(block, nodes, self.graph, dtype=self.dtype)
+        model = self.config.model
+        return model.block_operand(self.gnn, block, nodes, self.graph, self.dtype)
 
     def passes(self):
-        """Return `NodePasses` of the next iteration."""
-        return NodePasses(self.gnn, self.stack, self.state.weights, self.number)
+        """Return the `Passes` of the next iteration."""
+        return Passes(self.stack, self.state.weights, self.number)
 
-    def pass_over(self, operands, X, Y, node_weights=None):
-        """Go forward and back over a minibatch; return its `Step`.
+    def adam(self):
+        """Return the `AdamState` of this step; None where several workers move the weights."""
+        return self.adam_state() if self.turns.workers == 1 else None
 
-        JPDC'21 Algorithm 1; ``# n`` marks line n.
-
-        Parameters
-        ----------
-        operands : tuple
-            One a layer: what it aggregates with.
-        X : (n_src, f) array
-            Features of the nodes that the first layer reads.
-        Y : (n_dst, C) array
-            Labels of the nodes that the last layer computes.
-        node_weights : (n_dst,) array, optional
-            Their weights in the loss; default: 1 / n_dst each.
-        """
-        stack, state = self.stack, self.state
-        logits, kept = stack.forward(state.weights, operands, X, self.number)  # 7 9 J8:11
-        loss = stack.loss(logits, Y, node_weights)  # 13
-        gradients = stack.gradients(state.weights, operands, kept, loss.gradient)  # 15 J8:13
-        return Step(loss.value, gradients, len(Y))
+    def adam_state(self):
+        """Return the weights, and what Adam has and needs in the step that comes next."""
+        config, state = self.config, self.state
+        decaying = filter(config.decays, state.weights) if config.weight_decay else ()
+        decay = dict.fromkeys(decaying, config.weight_decay)
+        return AdamState(state.weights, state.m, state.v, state.iterations + 1, config.lr, decay)

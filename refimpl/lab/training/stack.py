@@ -103,7 +103,11 @@ class Stack:
 
     def operands(self, A):
         """Return the operand of each layer where all aggregate with A."""
-        return self._shared_out((A,) * self.config.reach)
+        return (self.operand(A),) * self.depth
+
+    def operand(self, A):
+        """Return the operand of every layer where all aggregate with A."""
+        return self.model.operand((A,) * self.model.hops_a_layer)
 
     def block_operands(self, mfg, graph, *, dtype):
         """Return the operand of each layer on a message-flow graph.
@@ -120,21 +124,12 @@ class Stack:
         -------
         tuple
         """
-        return self._shared_out(
-            tuple(
-                self.block_operand(block, sources, graph, dtype=dtype)
-                for sources, block in zip(mfg.nodes, mfg.blocks, strict=False)
-            )
+        model, K = self.model, self.model.hops_a_layer
+        hops = tuple(
+            model.block_operand(self.gnn, block, sources, graph, dtype)
+            for sources, block in zip(mfg.nodes, mfg.blocks, strict=False)
         )
-
-    def block_operand(self, block, sources, graph, *, dtype):
-        """Return what one hop aggregates with on a Block, whose sources are these nodes."""
-        return self.model.block_operand(self.gnn, block, sources, graph, dtype)
-
-    def _shared_out(self, hops):
-        """Return each layer's operand, made of the matrices of all hops."""
-        K = self.model.hops_a_layer
-        return tuple(self.model.operand(hops[K * i : K * (i + 1)]) for i in range(self.depth))
+        return tuple(model.operand(hops[K * i : K * (i + 1)]) for i in range(self.depth))
 
     @property
     def depth(self):
@@ -160,40 +155,25 @@ class Stack:
         kept : dict
             By layer: its input as it was used, what its `backward` needs, the key of its mask.
         """
-        kept = {}
-        places = zip(self.layers.items(), self._each(operands), strict=True)
-        for number, ((place, layer), A) in enumerate(places):  # J1:9 12
-            mask = None
-            if iteration is not None and self.config.dropout:
-                mask = key(self.config.rng, DROPOUT, iteration, number)
-                X = self.gnn.dropout(X, self.config.dropout, mask)
-            drawn = attention_keys(self.gnn, layer, self.config, iteration, number, A)
-            Y, needed = layer.forward(weights_of(weights, place), A, X, **drawn)
-            kept[place] = X, needed, mask
-            X = Y
-        return X, kept
+        passes = Passes(self, weights, iteration)
+        for l, A in enumerate(operands, start=1):
+            X = passes.forward(l, A, X)
+        logits = passes.classify(X)
+        kept = (needed for _, *needed in passes.kept.values())
+        return logits, dict(zip(self.layers, kept, strict=True))
 
     def gradients(self, weights, operands, kept, G):
         """Return the gradient of every weight, from the gradient of the logits.
 
         What `kept` and `G` hold is used up: layers write over it.
         """
-        gradients, own = {}, True  # whether G is of a layer that knows that it is used up
-        places = list(zip(self.layers.items(), self._each(operands), strict=True))
-        for (place, layer), A in reversed(places):
-            X, needed, mask = kept.pop(place)
-            overwrites = getattr(layer, "overwrites", False)
-            reuse = {"overwrite": own} if overwrites else {}
-            dW, G = layer.backward(weights_of(weights, place), A, X, needed, G, **reuse)
-            own = overwrites or mask is not None
-            if mask is not None and G is not None:
-                G = self.gnn.dropout(G, self.config.dropout, mask)
-            gradients.update({f"{place}.{name}": grad for name, grad in dW.items()})
-        return gradients
-
-    def _each(self, operands):
-        """Return an operand for each place: none for a linear classifier."""
-        return tuple(operands) if self.config.classifier == "layer" else (*operands, None)
+        passes = Passes(self, weights)
+        operands = (*operands, None)  # the last one is a linear classifier's, if there is one
+        for l, (place, A) in enumerate(zip(list(kept), operands, strict=False), start=1):
+            passes.kept[l] = A, *kept.pop(place)
+        for l in range(len(passes.kept), 0, -1):
+            G = passes.backward(l, G)
+        return passes.gradients
 
 
 def attention_keys(gnn, layer, config, iteration, number, A, nodes=None):
@@ -216,29 +196,37 @@ def weights_of(weights, place):
     return {name[len(prefix) :]: W for name, W in weights.items() if name.startswith(prefix)}
 
 
-class NodePasses:
-    """Forward and back through a stack in one iteration, a layer at a time, on rows of nodes.
+class Passes:
+    """Forward and back through a stack in one iteration, a layer at a time.
 
-    Layer l is from 1 to L, a linear classifier is layer L + 1; where the last layer is the
-    classifier, nothing stands behind it, and layer L + 1 passes on what it is given. A node has
-    one dropout mask in each layer, whichever rows there are: its key is (rng, NODE_DROPOUT,
-    iteration, l - 1, node), that of its attention (rng, ATTENTION, iteration, l - 1, node).
+    It is the `model` of `graph_iteration`. Layer l is from 1 to L, a linear classifier is layer
+    L + 1; where the last layer is the classifier, nothing stands behind it, and layer L + 1 passes
+    on what it is given. Without the number of an `iteration` nothing is dropped.
+
+    Where `nodes` are given, a layer's input has a row for each of them, those of its output first.
+    A node then has one dropout mask in each layer, whichever rows there are: its key is (rng,
+    NODE_DROPOUT, iteration, l - 1, node), that of its attention (rng, ATTENTION, iteration, l - 1,
+    node). Such rows are kept, as others read them too; without `nodes` `backward` uses them up.
     """
 
-    def __init__(self, gnn, stack, weights, iteration):
-        self.gnn, self.weights, self.iteration = gnn, weights, iteration
+    def __init__(self, stack, weights, iteration=None):
+        self.gnn, self.weights, self.iteration = stack.gnn, weights, iteration
         self.config, self.places = stack.config, list(stack.layers.items())
+        self.depth, self.loss = stack.depth, stack.loss
         self.kept: dict[int, tuple] = {}  # by layer: A, its input as it was used, what else
         self.nodes: dict[int, np.ndarray] = {}  # by layer: those of the rows of its input
         self.gradients: dict[str, np.ndarray] = {}
+        self.own = True  # whether the gradient at hand is of a layer that knows it is used up
 
-    def forward(self, l, A, X, nodes):
-        """Return the output of layer `l`, whose input X has a row for each of `nodes`."""
+    def forward(self, l, A, X, nodes=None):
+        """Return the output of layer `l` from its input X."""
         place, layer = self.places[l - 1]
-        X, masks = self._dropped(l, X, nodes)
+        X, mask = self._dropped(l, X, nodes)
         drawn = attention_keys(self.gnn, layer, self.config, self.iteration, l - 1, A, nodes)
         Y, needed = layer.forward(weights_of(self.weights, place), A, X, **drawn)
-        self.kept[l], self.nodes[l] = (A, X, needed, masks), nodes
+        self.kept[l] = A, X, needed, mask
+        if nodes is not None:
+            self.nodes[l] = nodes
         return Y
 
     def again(self, l, A, arranged):
@@ -252,8 +240,8 @@ class NodePasses:
         drawn = attention_keys(self.gnn, layer, self.config, self.iteration, l - 1, A, nodes)
         return layer.forward(weights_of(self.weights, place), A, arranged(X), **drawn)[0]
 
-    def classify(self, X, nodes):
-        """Return the logits of `nodes`, from the rows of the last layer."""
+    def classify(self, X, nodes=None):
+        """Return the logits, from the rows of the last layer."""
         if self.config.classifier == "layer":
             return X
         return self.forward(len(self.places), None, X, nodes)
@@ -265,7 +253,7 @@ class NodePasses:
         ----------
         l : int
         G : array
-            The gradient of its output.
+            The gradient of its output; without `nodes` it is used up.
         rows : int, optional
             Only so many first rows of the input have a gradient: the others are constants.
 
@@ -277,21 +265,57 @@ class NodePasses:
         if l > len(self.places):
             return G
         place, layer = self.places[l - 1]
-        A, X, needed, masks = self.kept[l]
-        dW, G = layer.backward(weights_of(self.weights, place), A, X, needed, G)
+        by_node = l in self.nodes
+        A, X, needed, mask = self.kept[l] if by_node else self.kept.pop(l)
+        overwrites = getattr(layer, "overwrites", False)
+        reuse = {"overwrite": self.own} if overwrites and not by_node else {}
+        dW, G = layer.backward(weights_of(self.weights, place), A, X, needed, G, **reuse)
+        self.own = overwrites or mask is not None
         self.gradients |= {f"{place}.{name}": grad for name, grad in dW.items()}
         if G is None:
             return None
-        G = G[:rows]
-        return G if masks is None else self.gnn.dropout(G, self.config.dropout, masks[:rows])
+        if rows is not None:
+            G, mask = G[:rows], mask if mask is None else mask[:rows]
+        return G if mask is None else self.gnn.dropout(G, self.config.dropout, mask)
 
     def _dropped(self, l, X, nodes):
-        """Return X with the dropout of layer l's input, and the key of each row."""
-        if not self.config.dropout:
+        """Return X with the dropout of layer l's input, and the key of the mask, or of each row."""
+        if self.iteration is None or not self.config.dropout:
             return X, None
-        seed, nodes = self.config.rng, nodes.astype(np.uint64)
-        keys = self.gnn.streams.key(seed, NODE_DROPOUT, self.iteration, l - 1, nodes)
-        return self.gnn.dropout(X, self.config.dropout, keys), keys
+        seed = self.config.rng
+        if nodes is None:
+            mask = key(seed, DROPOUT, self.iteration, l - 1)
+        else:
+            ids = nodes.astype(np.uint64)
+            mask = self.gnn.streams.key(seed, NODE_DROPOUT, self.iteration, l - 1, ids)
+        return self.gnn.dropout(X, self.config.dropout, mask), mask
+
+
+class BlockModel:
+    """A run's layers as `fresh_iteration` asks for them, the classifier behind the last."""
+
+    def __init__(self, run):
+        self.run, self.passes = run, run.passes()
+
+    def forward(self, l, block, nodes, H):
+        """Return the rows of layer l from those of layer l - 1: FreshGNN Equation 1."""
+        return self.passes.forward(l, self.run.block_operand(block, nodes), H, nodes)
+
+    def loss(self, H, nodes):
+        """Return the loss, and its gradient by the rows of the last layer."""
+        run = self.run
+        logits = self.passes.classify(H, nodes)
+        loss = run.stack.loss(logits, *run.targets(nodes))
+        return loss.value, self.passes.backward(run.config.layers + 1, loss.gradient)
+
+    def backward(self, l, G):
+        """Keep the gradients of the weights of layer l; return that of the rows below."""
+        return self.passes.backward(l, G)
+
+    @property
+    def gradients(self):
+        """The gradients of all weights, by name."""
+        return self.passes.gradients
 
 
 class WithRowL2:

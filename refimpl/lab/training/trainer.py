@@ -38,6 +38,7 @@ from refimpl.lab.training.state import (
 )
 from refimpl.metrics import decide, f1_micro
 from refimpl.profiling import PARTS, Meter
+from refimpl.training.graph_iteration import move_weights
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -142,7 +143,10 @@ class Trainer:
         begin, before = perf_counter(), sum(self.meter.seconds.values())
         with self.meter, one_blas_thread():
             step = self.team.step(self._iteration)
-            self.update(step.gradients)
+            if self.team.workers == 1 and getattr(self.iterations, "moves_weights", False):
+                self.state.iterations += 1
+            else:
+                self.update(step.gradients)
         if step.counts is not None:
             self.counts_of_epoch = self.counts_of_epoch.plus(step.counts)
         recorded = sum(self.meter.seconds.values()) - before
@@ -155,24 +159,9 @@ class Trainer:
         return self.iterations.iteration()
 
     def update(self, gradients: Weights) -> None:
-        """Let Adam move the weights, and count the iteration.
-
-        JPDC'21 Algorithm 1; ``# n`` marks line n. Line 18 of VLDB'24 Algorithm 1 is here too.
-        """
-        state, decay = self.state, self.config.weight_decay
-        state.iterations += 1  # V1:18 E-V6: when the cache is updated already
-        for name, W in state.weights.items():
-            G = gradients[name]
-            if decay and self.config.decays(name):
-                G = G + W.dtype.type(decay) * W
-            self.gnn.adam_step(  # 15
-                W,
-                G,
-                state.m[name],
-                state.v[name],
-                state.iterations,
-                lr=self.config.lr,
-            )
+        """Let Adam move the weights, where the iteration has not, and count the iteration."""
+        move_weights(self.gnn, self.run.adam_state(), gradients)
+        self.state.iterations += 1  # V1:18 E-V6: when the cache is updated already
 
     def epoch(self, after_step: Callable[[float], object] | None = None) -> None:
         """Do iterations until as many nodes were seen as an epoch has.
@@ -342,9 +331,10 @@ def train(
 ) -> TrainResult:
     """Train a model by minibatches; return the weights that do best on validation nodes.
 
-    JPDC'21 Algorithm 8, of which ``# n`` marks line n; the method's ``iteration`` is what stands
-    in its loop, and `SubgraphPool` the pool. The result does not depend on the number of threads,
-    nor on the settings ``pool``, ``background`` and ``workers``, nor on the number of ranks.
+    The loop of JPDC'21 Algorithms 1 and 8; the method's ``iteration``, such as `graph_iteration`,
+    is what stands in the loop, and `SubgraphPool` is the pool. The result does not depend on the
+    number of threads, nor on the settings ``pool``, ``background`` and ``workers``, nor on the
+    number of ranks.
 
     Parameters
     ----------
@@ -382,9 +372,9 @@ def train(
         gnn.make_trainer(dataset, config, state, features=features, comm=comm) as trainer,
         Progress(trainer, progress) as bar,
     ):
-        while not trainer.done:  # 2 J1:2 E-F8: a number of epochs
+        while not trainer.done:  # J8:2 J1:2 E-F8: a number of epochs
             trainer.epoch(bar.within_epoch)
             bar.after_epoch()
             if after_epoch is not None:
                 after_epoch(trainer.state)
-        return trainer.result()  # 15 J1:17
+        return trainer.result()  # J8:15 J1:17

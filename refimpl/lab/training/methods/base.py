@@ -57,7 +57,9 @@ class MethodSettings(Settings):
 
     - ``iteration()``, which goes forward and back on the next minibatch and returns a `Step`;
     - ``close()``, which ends the threads that it may have;
-    - ``cache``: None, or what a checkpoint keeps, with ``state_dict`` and ``load_state_dict``.
+    - ``cache``: None, or what a checkpoint keeps, with ``state_dict`` and ``load_state_dict``;
+    - ``moves_weights``, if it has that and it is true: in a step of one worker the iteration itself
+      moves the weights, by ``run.adam()``. Else the trainer moves them.
     """
 
     way: ClassVar[str] = ""  # what it trains on, for people

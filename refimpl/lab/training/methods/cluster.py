@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings
-from refimpl.lab.training.pool import Pool, one_by_one
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.settings import integer
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key
+from refimpl.training.subgraph_pool import Pool, one_by_one
 
 if TYPE_CHECKING:
     from refimpl.lab.data.dataset import Dataset
@@ -71,7 +71,7 @@ class ClusterIterations:
     The partition has the key (seed, CLUSTERS), so an iteration depends on its number alone.
     """
 
-    cache = None
+    cache, moves_weights = None, True
 
     def __init__(self, run):
         settings, seed = run.config.method, run.config.rng
@@ -90,9 +90,10 @@ class ClusterIterations:
     def iteration(self):
         """Go forward and back over the next union of clusters; return its `Step`."""
         run = self.run
-        sub = next(self.pool)
-        A = run.stack.adjacency(sub.graph, sub.transpose_perm, dtype=run.dtype)
-        return run.pass_over(run.stack.operands(A), run.load(sub.nodes), *run.targets(sub.nodes))
+        step = run.gnn.graph_iteration(
+            self.pool, run.passes(), run.normalized, run.load, run.targets, run.adam()
+        )
+        return Step(step.loss, step.gradients, len(step.nodes))
 
     def close(self):
         """End the pool's thread."""

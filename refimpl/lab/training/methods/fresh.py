@@ -20,7 +20,6 @@ from refimpl.lab.training.batches import message_flow_graphs
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
-from refimpl.lab.training.methods.fresh_model import BlockModel
 from refimpl.lab.training.settings import (
     MOST,
     choice,
@@ -31,6 +30,7 @@ from refimpl.lab.training.settings import (
     size,
     switch,
 )
+from refimpl.lab.training.stack import BlockModel
 from refimpl.lab.training.worker_caches import kept_caches, state_of
 from refimpl.profiling import timed
 from refimpl.streams import WORKER, key

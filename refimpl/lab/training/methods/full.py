@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from refimpl.lab.training.methods.base import Iterations, MethodSettings
+from refimpl.graph import Subgraph
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.profiling import timed
 
 if TYPE_CHECKING:
@@ -32,19 +34,29 @@ class FullBatch(MethodSettings):
 class FullIterations:
     """The iterations on the whole training graph of a `Run`."""
 
-    cache = None
+    cache, moves_weights = None, True
 
     def __init__(self, run):
         self.run = run
+        nodes = np.arange(run.graph.n, dtype=np.int32)
         with timed("sampling"):
             perm = run.gnn.transpose_perm(run.graph)
-            A = run.stack.adjacency(run.graph, perm, dtype=run.dtype)
-            self.operands = run.stack.operands(A)
-        self.X, self.targets = run.load(), run.targets(np.arange(run.graph.n))
+            self.whole = Subgraph(nodes, run.graph, np.arange(run.graph.e), perm)
+            self.A = run.normalized(self.whole)
+        self.X, self.targets = run.load(), run.targets(nodes)
 
     def iteration(self):
-        """Go forward and back over all nodes; return the `Step`."""
-        return self.run.pass_over(self.operands, self.X, *self.targets)
+        """Do an iteration on all nodes: the subgraph is the whole graph; return the `Step`."""
+        run = self.run
+        step = run.gnn.graph_iteration(
+            repeat(self.whole),
+            run.passes(),
+            lambda sub: self.A,
+            lambda nodes: self.X,
+            lambda nodes: self.targets,
+            run.adam(),
+        )
+        return Step(step.loss, step.gradients, len(step.nodes))
 
     def close(self):
         """Do nothing: there is no thread."""

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.scaling import scaled_sampler
 from refimpl.lab.training.settings import other, real, switch
 from refimpl.profiling import timed
@@ -87,9 +87,9 @@ class SampledGraph(MethodSettings):
 
 
 class GraphIterations:
-    """The iterations on subgraphs from a pool, on a `Run`."""
+    """The iterations on subgraphs from a pool, on a `Run`; see `graph_iteration`."""
 
-    cache = None
+    cache, moves_weights = None, True
 
     def __init__(self, run):
         settings = run.config.method
@@ -108,19 +108,12 @@ class GraphIterations:
         self.pool = run.ahead(pool, attrgetter("nodes"))
 
     def iteration(self):
-        """Do what stands inside the loop of JPDC'21's Algorithm 1; return the `Step`.
-
-        ``# n`` marks line n; its lines 7 to 15 are `Run.pass_over`.
-        """
+        """Do an iteration on the next subgraph; return its `Step`."""
         run = self.run
-        sub = next(self.pool)  # 3 J8:10
-        if not len(sub.nodes):
-            raise ValueError(f"sampler must draw nodes, but {self.sampler} drew none")
-        sub = run.with_types(sub)
-        A, weights = self._normalised(sub)  # 4 E-A4: normalised by its own degrees
-        X, (Y, mean) = run.load(sub.nodes), run.targets(sub.nodes)  # 5-6
-        weights = mean if weights is None else weights
-        return run.pass_over(run.stack.operands(A), X, Y, weights)
+        step = run.gnn.graph_iteration(
+            self.pool, run.passes(), self._normalised, run.load, self._labels, run.adam()
+        )
+        return Step(step.loss, step.gradients, len(step.nodes))
 
     @timed("normalization")
     def _estimated_counts(self):
@@ -134,17 +127,27 @@ class GraphIterations:
         )
 
     def _normalised(self, sub):
-        """Return the adjacency of a subgraph, and the weights of its nodes in the loss."""
-        run, gnn = self.run, self.run.gnn
+        """Return what each layer aggregates with on a subgraph."""
+        run = self.run
+        if not len(sub.nodes):
+            raise ValueError(f"sampler must draw nodes, but {self.sampler} drew none")
         if self.counts is None:
-            return run.stack.adjacency(sub.graph, sub.transpose_perm, dtype=run.dtype), None
-        weights = gnn.samplers.loss_weights(self.counts, sub.nodes, dtype=run.dtype)
-        chosen = run.in_loss(sub.nodes)
+            return run.normalized(run.with_types(sub))
+        if run.config.model.name == "mlp":
+            return None
+        A = run.gnn.samplers.aggregator(self.counts, run.graph, sub, dtype=run.dtype)
+        return run.stack.operand(A)
+
+    def _labels(self, nodes):
+        """Return the labels of a subgraph's nodes, and their weights in the loss."""
+        run = self.run
+        if self.counts is None:
+            return run.targets(nodes)
+        weights = run.gnn.samplers.loss_weights(self.counts, nodes, dtype=run.dtype)
+        chosen = run.in_loss(nodes)
         if chosen is not None:  # then the mean over the training nodes is what is expected
             weights *= chosen * run.dtype.type(run.graph.n / len(run.roots))
-        if run.config.model.name == "mlp":
-            return None, weights
-        return gnn.samplers.aggregator(self.counts, run.graph, sub, dtype=run.dtype), weights
+        return run.labels(nodes), weights
 
     def close(self):
         """End the pool's thread."""

@@ -90,7 +90,7 @@ BATCHES: Table = {
         ),
     },
     "Trainer.update": {
-        "state.iterations += 1": lambda state: f"{state.iterations} iterations are done",
+        "self.state.iterations += 1": lambda self: f"{self.state.iterations} iterations are done",
     },
 }
 ITERATION: Table = {

@@ -22,14 +22,12 @@ POOL: Table = {
         "if not self.waiting": lambda self, taken: (
             "the pool is empty: it is filled" if taken else f"{len(self.waiting)} wait: no refill"
         ),
+        "drawn =": lambda drawn: f"{counted(len(drawn), 'subgraph')} drawn",
+        "self.waiting.extend": lambda self: f"{len(self.waiting)} wait in the pool",
+        "self.next_q": lambda self: f"the next refill begins with subgraph {self.next_q}",
         "return self.waiting": lambda self: (
             f"subgraph {self.next_q - len(self.waiting) - 1}, the first in, is the first out"
         ),
-    },
-    "Pool._refill": {
-        "drawn =": lambda drawn: f"{counted(len(drawn), 'subgraph')} drawn",
-        "self.waiting": lambda self: f"{len(self.waiting)} wait in the pool",
-        "self.next_q": lambda self: f"the next refill begins with subgraph {self.next_q}",
     },
     "sample_many": {
         "for q in": lambda q, first, count, taken: (
@@ -45,14 +43,14 @@ POOL: Table = {
         **SUBGRAPH["sample_one"],
         "sample = kernel": lambda sample: f"sampled: nodes {listed(sample.nodes)}",
     },
-    "GraphIterations.iteration": {
-        "sub = next": lambda sub: f"this step trains on nodes {listed(sub.nodes)}",
-    },
-    "Run.pass_over": {
-        "logits, kept": lambda logits: f"forward: logits of {counted(len(logits), 'node')}",
-        "loss =": lambda loss: f"their mean loss is {loss.value:.4f}",
-        "gradients =": lambda gradients: (
-            f"backward: gradients of {counted(len(gradients), 'array')} of weights"
+    "graph_iteration": {
+        "sub =": lambda sub: f"this step trains on nodes {listed(sub.nodes)}",
+        "for l in range(1": lambda l, taken: f"layer {l}" if taken else "",
+        "logits =": lambda logits: f"forward: logits of {counted(len(logits), 'node')}",
+        "loss, G": lambda loss: f"their mean loss is {loss:.4f}",
+        "G = model": lambda model: (
+            f"backward: gradients of {counted(len(model.gradients), 'array')} of weights"
         ),
+        "move_weights": lambda adam: f"Adam's step {adam.t} moves all weights",
     },
 }

@@ -103,12 +103,13 @@ ITERATION = Recipe(
         "refimpl.lab.apps.stepper.recipes.iteration:one_iteration": None,
         "refimpl.lab.training.methods.fresh:FreshIterations.open_iteration": None,
         "refimpl.history.iteration:fresh_iteration": "vldb24:1",
-        "refimpl.lab.training.batches:message_flow_graphs": "vldb24:1",
+        "refimpl.lab.training.batches:message_flow_graphs": None,
         "refimpl.history.entries:cache_lookup": None,
         "refimpl.history.pruning:prune_mfg": None,
         "refimpl.history.policy:update_with": None,
         "refimpl.history.entries:cache_admit": None,
-        "refimpl.lab.training.trainer:Trainer.update": "jpdc21:1",
+        "refimpl.lab.training.trainer:Trainer.update": None,
+        "refimpl.training.graph_iteration:move_weights": "jpdc21:1",
     },
     call=seventh_iteration,
     view=view_iteration,
@@ -134,6 +135,7 @@ ITERATION = Recipe(
         "update_with": "fresh_iteration",
         "cache_admit": "update_with",
         "Trainer.update": "one_iteration",
+        "move_weights": "Trainer.update",
     },
     begin="3",  # the generator of minibatches goes on behind the end of the epoch before
 )

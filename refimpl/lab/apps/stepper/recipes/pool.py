@@ -30,13 +30,13 @@ def numbered(stack):
 
     What left the pool was used, but for those dropped when it was closed.
     """
-    trainer, refilling = stack.local("trainer"), stack.within("Pool._refill")
-    pool = trainer.iterations.pool
-    if refilling or pool.closed:
-        first = trainer.state.iterations  # one subgraph each
-    else:
-        first = pool.next_q - len(pool.waiting)  # `next_q` counts those that were put in
-    new = stack.within("sample_many").get("subgraphs", refilling.get("drawn", []))
+    trainer = stack.local("trainer")
+    pool, first = trainer.iterations.pool, trainer.state.iterations  # one subgraph each
+    if not pool.closed:  # `next_q` counts those that were put in, once all are in
+        first = max(first, pool.next_q - len(pool.waiting))
+    new = stack.within("sample_many").get(
+        "subgraphs", stack.within("Pool.__next__").get("drawn", [])
+    )
     return first, list(pool.waiting), [] if pool.waiting else new
 
 
@@ -48,7 +48,7 @@ def view_pool(stack):
     first, waiting, new = numbered(stack)
     marks = ["used"] * first + ["waits"] * len(waiting) + ["new"] * len(new)
     marks += ["dropped"] * (trainer.iterations.pool.next_q - len(marks))
-    step, minibatch = stack.within("Run.pass_over"), stack.within("GraphIterations.iteration")
+    minibatch = stack.within("graph_iteration")
     if minibatch and first > trainer.state.iterations:
         marks[first - 1] = "trains"
     groups = {mark: k for k, mark in enumerate(("new", "trains", "waits", "used", "dropped"))}
@@ -65,8 +65,8 @@ def view_pool(stack):
         "waiting": table_state((rows + [[cell(None)] * 3] * SIZE)[:SIZE]),
         "counters": {"sampled": len(marks), "used": first, "in the pool": len(waiting)},
     }
-    if "loss" in step:
-        states["loss"] = {"loss": round(float(step["loss"].value), 4)}
+    if "loss" in minibatch:
+        states["loss"] = {"loss": round(float(minibatch["loss"]), 4)}
     nodes, role = stack.within("sample_one").get("nodes"), "sampled"
     if "sub" in minibatch:
         nodes, role = minibatch["sub"].nodes, "trains"
@@ -81,14 +81,12 @@ POOL = Recipe(
     algorithms=("jpdc21:8", "ipdps19:5"),
     functions={
         "refimpl.lab.apps.stepper.recipes.pool:train_from_pool": None,
-        "refimpl.lab.training.trainer:train": "jpdc21:8",
+        "refimpl.lab.training.trainer:train": None,
         "refimpl.lab.training.models.sage:SageLayer.__init__": None,
-        "refimpl.lab.training.pool:SubgraphPool.__init__": "jpdc21:8",
-        "refimpl.lab.training.pool:Pool.__init__": None,
-        "refimpl.lab.training.methods.graph:GraphIterations.iteration": "jpdc21:1",
-        "refimpl.lab.training.run:Run.pass_over": "jpdc21:1",
-        "refimpl.lab.training.pool:Pool.__next__": None,
-        "refimpl.lab.training.pool:Pool._refill": None,
+        "refimpl.training.subgraph_pool:SubgraphPool.__init__": "jpdc21:8",
+        "refimpl.training.subgraph_pool:Pool.__init__": None,
+        "refimpl.training.graph_iteration:graph_iteration": "jpdc21:1",
+        "refimpl.training.subgraph_pool:Pool.__next__": None,
         "refimpl.samplers.sampling:sample_many": "jpdc21:8",
         "refimpl.samplers.sampling:sample_one": None,
     },
