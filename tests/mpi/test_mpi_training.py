@@ -103,7 +103,7 @@ def refused(job, *messages):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (("--workers-a-step", 3), "workers_a_step must be a multiple of the 2 ranks, got 3"),
+        (("--workers-a-step", 3), "--workers-a-step must be a multiple of the 2 ranks, got 3"),
         (("--method", "full"), "full"),
         (("--rounds", "3", "--features-in", "parts"), "rounds"),
         (("--lr", -1), "lr"),
