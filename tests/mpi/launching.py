@@ -74,9 +74,9 @@ def own_lines(err):
     return [line for line in lines.splitlines() if line.strip() and "PMIX ERROR" not in line]
 
 
-def done(size, *words):
-    """Run ``python words`` on so many ranks, successfully; return what it printed."""
-    status, out, err = ended(started(size, *words))
+def done(size, *words, seconds=120):
+    """Run ``python words`` on `size` ranks, successfully; return what the job printed."""
+    status, out, err = ended(started(size, *words), seconds)
     assert status == 0, out + err
     return out
 

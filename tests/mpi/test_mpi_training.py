@@ -87,7 +87,7 @@ def test_every_way_of_training():
     need_mpi()
     ways = len(list(training_ranks.runs()))
     want = f"2 ranks, {ways} ways of training checked\n"
-    assert done(2, "-m", "mpi4py", training_ranks.__file__) == want
+    assert done(2, "-m", "mpi4py", training_ranks.__file__, seconds=900) == want
 
 
 def refused(job, *messages):
