@@ -142,7 +142,7 @@ def of_pruning(kernel, arguments, call):
         functions={
             "refimpl.history.pruning:prune_mfg": None,
             "refimpl.history.pruning:Csr2": None,
-            "refimpl.history.pruning:Csr.empty": None,
+            "refimpl.history.layouts:Csr.empty": None,
         },
         call=call,
         view=lambda stack: view_pruning(stack) if checked(stack, "live") else {},

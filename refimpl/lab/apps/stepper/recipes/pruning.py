@@ -178,7 +178,7 @@ PRUNING = Recipe(
         "refimpl.history.iteration:fresh_iteration": "vldb24:1",
         "refimpl.history.pruning:prune_mfg": None,
         "refimpl.history.pruning:Csr2": None,
-        "refimpl.history.pruning:Csr.empty": None,
+        "refimpl.history.layouts:Csr.empty": None,
     },
     call=prune_thrice,
     view=view_pruning,
