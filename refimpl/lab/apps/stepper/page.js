@@ -176,7 +176,7 @@ function say() {
   const here = shown[at - 1] === now;
   byId("gist").textContent = step.gist;
   byId("where").textContent = `${here ? `Step ${count}` : `Beside step ${count}`}: ${step.where}.`;
-  byId("news").textContent = step.said || (step.gist ? "" : "Nothing drawn changes.");
+  byId("news").textContent = step.said || (step.telling ? "" : "Nothing drawn changes.");
   byId("count").textContent = count;
   const slider = byId("slider");
   slider.max = shown.length;
