@@ -240,7 +240,7 @@ def test_a_picture_of_a_variable_with_another_name_is_left_out():
     def view(stack):
         run = stack.within("total")
         return {
-            "s": lambda: run["s"] if "s" in run else None,
+            "s": lambda: run.get("s"),
             "wrong": lambda: run["no_such"],
             "asked": lambda: run.get("no_such", 0),
             "there": lambda: int("no_such" in run),
