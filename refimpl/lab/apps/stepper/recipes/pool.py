@@ -44,9 +44,10 @@ def view_pool(stack):
     trainer = stack.local("trainer")
     if trainer is None:
         return {}
+    first, waiting, new = numbered(stack)
     step, minibatch = stack.within("Run.pass_over"), stack.within("GraphIterations.iteration")
     return {
-        **pool_states(trainer, *numbered(stack), bool(minibatch)),
+        **pool_states(trainer, first, waiting, new, bool(minibatch)),
         "loss": lambda: {"loss": round(float(step["loss"].value), 4)} if "loss" in step else None,
         "graph": lambda: nodes_on_graph(stack.within("sample_one"), minibatch),
     }
