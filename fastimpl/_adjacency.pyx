@@ -74,8 +74,12 @@ def looped_indptr(
         if place == indptr[v + 1] or indices[place] != v:
             looped[v + 1] += 1
     raise_if_stopped(&watch)
-    for v in range(n):
-        looped[v + 1] += looped[v]
+    with nogil:
+        for v in range(n):
+            if stopped_at(&watch, v):
+                break
+            looped[v + 1] += looped[v]
+    raise_if_stopped(&watch)
 
 
 def looped_indices(
@@ -129,8 +133,12 @@ def block_starts(const int64_t[:] start, const int64_t[:] end, const int32_t[::1
                 if indices[j] == v:
                     starts[v + 1] -= 1
     raise_if_stopped(&watch)
-    for v in range(n):
-        starts[v + 1] += starts[v]
+    with nogil:
+        for v in range(n):
+            if stopped_at(&watch, v):
+                break
+            starts[v + 1] += starts[v]
+    raise_if_stopped(&watch)
 
 
 def block_values(

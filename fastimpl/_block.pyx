@@ -75,6 +75,8 @@ cdef void sort(
     if has_stopped(watch):
         return
     for u in range(n_src):
+        if stopped_at(watch, u):
+            return
         indptr[u] = total
         for t in range(parts):
             count = ptr[t * n_src + u]

@@ -316,9 +316,12 @@ def matmul_t(
         )
     raise_if_stopped(&watch)
     for r in prange(rows, nogil=True, schedule="static"):
+        if stopped_at(&watch, r):
+            continue
         c = &C[r, 0]
         for k in range(cols):
             c[k] = sums[0, r, k]
         for i in range(1, blocks):
             for k in range(cols):
                 c[k] = c[k] + sums[i, r, k]
+    raise_if_stopped(&watch)

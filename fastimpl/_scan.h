@@ -149,6 +149,7 @@ typedef struct { int64_t column, twin; } gnn_wide_entry;
         const int64_t count = found->count;                                                      \
         int64_t v, k, e = 0;                                                                     \
         for (v = 0; v < n; v++) {                                                                \
+            if (gnn_stopped_at(watch, v)) return;                                                \
             indptr[v] = e;                                                                       \
             next[v] = (integer)e;                                                                \
             shift[v] = (integer)(e + below[v] - first[v]);                                       \
@@ -164,9 +165,13 @@ typedef struct { int64_t column, twin; } gnn_wide_entry;
                 entries[twin] = (entry){row[k], here};                                           \
             }                                                                                    \
         }                                                                                        \
-        for (k = 0; k < e; k++) {                                                                \
-            indices[k] = (int32_t)entries[k].column;                                             \
-            perm[k] = entries[k].twin;                                                           \
+        for (k = 0; k < e;) {                                                                    \
+            const int64_t end = k + GNN_BLOCK < e ? k + GNN_BLOCK : e;                           \
+            if (gnn_stopped(watch)) return;                                                      \
+            for (; k < end; k++) {                                                               \
+                indices[k] = (int32_t)entries[k].column;                                         \
+                perm[k] = entries[k].twin;                                                       \
+            }                                                                                    \
         }                                                                                        \
     }
 GNN_LAY_OUT(gnn_lay_out_narrow, int32_t, gnn_narrow_entry)
@@ -181,7 +186,10 @@ GNN_LAY_OUT(gnn_lay_out_wide, int64_t, gnn_wide_entry)
         integer *restrict ptr, integer *restrict perm, gnn_watch *watch)                         \
     {                                                                                            \
         int64_t v, j;                                                                            \
-        for (v = 0; v < n; v++) ptr[v] = (integer)indptr[v];                                     \
+        for (v = 0; v < n; v++) {                                                                \
+            if (gnn_stopped_at(watch, v)) return;                                                \
+            ptr[v] = (integer)indptr[v];                                                         \
+        }                                                                                        \
         for (v = 0; v < n; v++) {                                                                \
             if (gnn_stopped_at(watch, v)) return;                                                \
             for (j = ptr[v]; j < indptr[v + 1]; j++) {                                           \

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from fastimpl._graph cimport prefetch
-from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+from fastimpl._interrupts cimport NUMBERS, Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._memory cimport allocate, give_back
 
 cdef extern from "fastimpl/_draws.h":
@@ -27,9 +27,15 @@ def mix_one(uint64_t x):
 
 
 def mix_many(const uint64_t[::1] x, uint64_t[::1] out):
-    if x.shape[0]:
-        with nogil:
-            mix_all(0, &x[0], x.shape[0], &out[0])
+    cdef int64_t first = 0, count = x.shape[0]
+    cdef Watch watch = new_watch()
+    with nogil:
+        while first < count:
+            if stopped(&watch):
+                break
+            mix_all(0, &x[first], min(NUMBERS, count - first), &out[first])
+            first += NUMBERS
+    raise_if_stopped(&watch)
 
 
 def absorb_one(uint64_t k, uint64_t part):
@@ -37,9 +43,15 @@ def absorb_one(uint64_t k, uint64_t part):
 
 
 def absorb_many(uint64_t k, const uint64_t[::1] parts, uint64_t[::1] out):
-    if parts.shape[0]:
-        with nogil:
-            mix_all(k + GOLD, &parts[0], parts.shape[0], &out[0])
+    cdef int64_t first = 0, count = parts.shape[0]
+    cdef Watch watch = new_watch()
+    with nogil:
+        while first < count:
+            if stopped(&watch):
+                break
+            mix_all(k + GOLD, &parts[first], min(NUMBERS, count - first), &out[first])
+            first += NUMBERS
+    raise_if_stopped(&watch)
 
 
 def uniform_one(uint64_t k, uint64_t c):
@@ -47,9 +59,15 @@ def uniform_one(uint64_t k, uint64_t c):
 
 
 def uniform_many(uint64_t k, const uint64_t[::1] c, double[::1] out):
-    if c.shape[0]:
-        with nogil:
-            uniform_all(k, &c[0], c.shape[0], &out[0])
+    cdef int64_t first = 0, count = c.shape[0]
+    cdef Watch watch = new_watch()
+    with nogil:
+        while first < count:
+            if stopped(&watch):
+                break
+            uniform_all(k, &c[first], min(NUMBERS, count - first), &out[first])
+            first += NUMBERS
+    raise_if_stopped(&watch)
 
 
 def below_one(uint64_t k, uint64_t c, int64_t n):
@@ -57,9 +75,15 @@ def below_one(uint64_t k, uint64_t c, int64_t n):
 
 
 def below_many(uint64_t k, const uint64_t[::1] c, int64_t n, int64_t[::1] out):
-    if c.shape[0]:
-        with nogil:
-            below_all(k, &c[0], n, c.shape[0], &out[0])
+    cdef int64_t first = 0, count = c.shape[0]
+    cdef Watch watch = new_watch()
+    with nogil:
+        while first < count:
+            if stopped(&watch):
+                break
+            below_all(k, &c[first], n, min(NUMBERS, count - first), &out[first])
+            first += NUMBERS
+    raise_if_stopped(&watch)
 
 
 cdef int64_t displaced_size(int64_t m) noexcept nogil:

@@ -73,6 +73,8 @@ cdef void match(
     """Match the columns from `first` up to `last`; ptr[u] is the entry of row u to be met next."""
     cdef int64_t v, u, j, k, end, e = indptr[n]
     for u in range(first, last):
+        if stopped_at(watch, u):
+            return
         ptr[u] = indptr[u]
     for v in range(last):
         if stopped_at(watch, v) or gnn_load(differs):  # which another thread sets

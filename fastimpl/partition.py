@@ -15,8 +15,9 @@ from refimpl.profiling import count, timed
 @twin
 @timed("aggregation")
 def feature_propagate(graph, data, X, plan, p, *, version="jpdc", layout="C"):
-    data, X, starts, p = partition_arguments(graph, data, X, plan, p, version, layout)
+    _, data, X, plan, p, *_ = partition_arguments(graph, data, X, plan, p, version, layout)
     count(sparse=graph.e * X.shape[1])
+    starts = plan.starts
     order = partition_order(len(starts) - 1, p, version=version)
     pattern = graph.start, graph.end, graph.indices
     shape = graph.n_dst, X.shape[1]

@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("calls", "files", "guided", "kills", "ranks", "soak")
+NAMES = ("calls", "files", "guided", "kills", "links", "ranks", "soak")
 
 
 def main(argv):

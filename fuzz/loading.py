@@ -17,8 +17,18 @@ from pathlib import Path
 
 from fuzz.damage import damaged
 from fuzz.formats import LOADERS, PACKAGES, read
+from refimpl._shown import one_line
 
 OURS = (ValueError, TypeError, OSError)
+STRANGE = (  # names of the folder around a case
+    "plain",
+    "a$b$c",
+    'it\'s "a"',
+    "two\nlines\t",
+    "e\x1b[2J",
+    "\u6587\u5b57",
+    os.fsdecode(b"b\xff"),
+)
 HOMES = tuple(str(Path(package.__file__).parent) for package in PACKAGES)
 
 
@@ -34,7 +44,8 @@ def verdict(form, variant, files, gnn):
     """Load and use the files; return "loaded", "refused" or what is wrong."""
     load, use = LOADERS[form]
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary, variant)
+        strange = STRANGE[sum(map(len, files.values())) % len(STRANGE)]
+        folder = Path(temporary, strange, variant)
         for name, content in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,9 +53,9 @@ def verdict(form, variant, files, gnn):
         try:
             loaded = load(folder)
         except OURS as error:
-            names = [str(folder), *(Path(name).name for name in files)]
-            named = any(name in str(error) for name in names)
-            return "refused" if named else f"no file is named: {described(error)}"
+            if is_named(folder, files, error):
+                return "refused"
+            return f"no file is named: {described(error)}"
         except Exception as error:
             return described(error)
         try:
@@ -56,6 +67,13 @@ def verdict(form, variant, files, gnn):
         except Exception as error:
             return f"in use: {described(error)}"
     return "loaded"
+
+
+def is_named(folder, files, error):
+    """Say whether an error names the folder or one of its files: whole, or as escapes of it."""
+    names, said = [str(folder), *(Path(name).name for name in files)], str(error)
+    forms = {form for name in names for form in (name, one_line(name), repr(name)[1:-1])}
+    return any(form in said for form in forms)
 
 
 def described(error):

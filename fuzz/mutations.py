@@ -3,10 +3,13 @@
 import decimal
 import fractions
 import types
+from functools import partial
 
 import numpy as np
+from scipy.sparse import issparse
 
 import refimpl
+from fuzz import fickle, matrices
 from refimpl import Adjacency, Block, Graph, as_graph
 
 
@@ -141,6 +144,19 @@ WILD = {
     "typed": lambda: refimpl.TypedGraph(STAR, np.zeros(STAR.e, np.int64), 2),
     "block": lambda: WIDE,
     "scipy": STAR.to_scipy,
+    **{
+        f"scipy {form} {kind}": partial(matrices.whole, form, kind)
+        for form in matrices.FORMATS
+        for kind in matrices.KINDS
+    },
+    **{
+        f"scipy {form}, {name}": partial(matrices.damaged, form, name)
+        for form, damages in matrices.DAMAGES.items()
+        for name in damages
+    },
+    "graph like all": lambda: fickle.AllAlike(STAR.indptr, STAR.indices),
+    "graph without hash": lambda: fickle.NoHash(STAR.indptr, STAR.indices),
+    **{f"graph with {member}": partial(fickle.lying_graph, STAR, member) for member in fickle.LIES},
     "adjacency": lambda: refimpl.adjacency.row_norm(STAR),
     "adjacency of nothing": lambda: Adjacency(None, None, None),
     "sampler": lambda: refimpl.Sampler("edge", b=2),
@@ -230,6 +246,9 @@ ARRAY = {
     "tiny": lambda a: a * a.dtype.type(1e-30) if a.dtype.kind == "f" else a,
     "large": lambda a: a * a.dtype.type(1e30) if a.dtype.kind == "f" else a,
     "negative": lambda a: -a if a.dtype.kind in "if" else a,
+    "fickle": fickle.FickleArray,
+    "lying": lambda a: a.view(fickle.LyingArray),
+    "fickle list": lambda a: fickle.FickleList(a.tolist()) if a.ndim else a,
 }
 NUMBER = {
     "+1": lambda x: x + 1,
@@ -238,6 +257,7 @@ NUMBER = {
     "float": float,
     "text": str,
     "own int": lambda x: OwnInt(x) if isinstance(x, int) else x,
+    "fickle": lambda x: fickle.FickleInt(int(x)) if isinstance(x, int) else x,
     "np.int32": lambda x: np.int32(x) if abs(x) < 2**31 else x,
     "np.uint64": lambda x: np.uint64(x) if 0 <= x < 2**64 else x,
     "np.float64": np.float64,
@@ -266,6 +286,8 @@ SEQUENCE = {
     "plain tuple": lambda s: tuple(iter(s)),
     "iterator": iter,
     "dict": lambda s: dict(enumerate(s)),
+    "fickle": fickle.FickleList,
+    "shrinking": fickle.ShrinkingList,
     "and none": lambda s: [*s, None],
     "and text": lambda s: (*s, "text"),
 }
@@ -324,6 +346,8 @@ def parts(value):
 
 def part(value, key):
     """Return one part."""
+    if issparse(value):  # which an earlier change has put there: damaged ones end the process
+        raise TypeError("a matrix of scipy.sparse has no parts to change")
     return (
         getattr(value, key) if isinstance(key, str) and not isinstance(value, dict) else value[key]
     )

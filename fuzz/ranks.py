@@ -1,10 +1,11 @@
-"""kill -9 of one rank at random moments: the job ends, and goes on elsewhere to the same bits.
+"""kill -9 or SIGTERM of one rank at random moments: the job ends, and resumes to the same bits.
 
     python -m fuzz ranks --times 30 --seed 1
 
 A run of four workers on 2 or 4 ranks, started by mpiexec; one of its processes is killed. All
 others have to end within seconds, what is left must be whole, and the run goes on, on another
-number of ranks or on one process, perhaps to be killed again. In the end its files are compared
+number of ranks or on one process, perhaps to be killed again. Many of the moments come before the
+ranks are connected. In the end its files are compared
 with those of an undisturbed run of one process.
 """
 
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -77,13 +79,15 @@ def _one_run(launcher, method, folder, rng, counts):
     for size in [one for one in sizes if one > 1][: rng.randint(1, 2)]:
         whole = (out / "checkpoint.npz").exists()
         job = _start(launcher, method, size, out, log, resume=whole)
-        time.sleep(rng.uniform(0, 1.5 * seconds))
+        early = rng.random() < 0.5  # while Python starts, before MPI_Init
+        time.sleep(rng.uniform(0, 0.6 if early else 1.5 * seconds))
         pids = _ranks_of(job)
         if not pids:
             counts["ended, or not begun"] += 1
             _wait(job, PATIENCE, log)
             continue
-        os.kill(rng.choice(pids), signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(rng.choice(pids), rng.choice((signal.SIGKILL, signal.SIGTERM)))
         begin = time.monotonic()
         status = _wait(job, ENDS, log)
         counts["slowest"] = max(counts["slowest"], time.monotonic() - begin)

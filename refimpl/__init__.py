@@ -4,6 +4,7 @@ The names most used stand here; all others in their topics: `refimpl.streams.key
 `refimpl.cost_models.theorem1_pmax`, `refimpl.lab.data.kronecker`.
 """
 
+from refimpl import _start as _start  # isort: skip -- before any module that can fail
 from refimpl import (
     adjacency as adjacency,
 )

@@ -4,8 +4,10 @@ import math
 import os
 from numbers import Integral, Real
 from pathlib import Path
+from types import GetSetDescriptorType
 
 import numpy as np
+from scipy.sparse import issparse
 
 from refimpl.hints import Ids
 
@@ -13,6 +15,7 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 WORD = 2**64  # keys and counters live modulo this
 
 
+KEPT = ("__class__", "__dict__", "__getattribute__", "__post_init__")
 LONGEST = 200  # characters of a value in a message
 
 
@@ -25,6 +28,31 @@ def shown(value):
     if " at 0x" in text:  # no two objects have one address
         return type(value).__name__
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}.."
+
+
+def instance(name, value, kinds, wanted):
+    """Return `value` if it is of one of `kinds` and keeps their members, or raise.
+
+    Kernels index memory by what a class checked when an object was built. A member that a subclass
+    defines anew may return anything.
+    """
+    kind = type(value)
+    if kind in kinds:
+        return value
+    base = next((base for base in kinds if base in kind.__mro__), None)
+    if base is None:
+        raise TypeError(f"{name} must be {wanted}, got {kind.__name__}")
+    kept = {word for word in vars(base) if not word.startswith("_")}
+    kept |= {*base.__dataclass_fields__, *KEPT}
+    for above in kind.__mro__[: kind.__mro__.index(base)]:
+        for word in sorted(vars(above).keys() & kept):
+            if isinstance(vars(above)[word], GetSetDescriptorType):  # Python's own __dict__
+                continue
+            raise TypeError(
+                f"{name} must keep the members of {base.__name__}, "
+                f"but {kind.__name__} defines {word} anew"
+            )
+    return value
 
 
 def integer(name, value, low, high=None) -> int:
@@ -44,12 +72,13 @@ def word(name, value) -> int:
 
 
 def word_or_words(name, value):
-    """Return `value` as an int in [0, 2**64), or unchanged if it is a uint64 array, or raise."""
+    """Return `value` as an int in [0, 2**64), or as an array if it is a uint64 array, or raise."""
     if not isinstance(value, np.ndarray):
         return word(name, value)
+    value = array(name, value)
     if value.dtype != np.uint64:
         raise TypeError(f"{name} must be an int or a uint64 array, got {value.dtype}")
-    return np.asarray(value) if value.ndim else int(value)
+    return value if value.ndim else int(value)
 
 
 def real(name, value, low, *, strict=False, high=math.inf) -> float:
@@ -77,7 +106,8 @@ def rate(name, value) -> float:
 
 def choice(name, value, allowed):
     """Return `value` if it is one of `allowed`, or raise."""
-    if not isinstance(value, str) or value not in allowed:
+    plain = isinstance(value, np.str_) or type(value).__eq__ is str.__eq__  # compares as a str does
+    if not isinstance(value, str) or not plain or value not in allowed:
         known = ", ".join(map(repr, allowed))
         raise ValueError(f"{name} must be one of {known}, got {shown(value)}")
     return value
@@ -100,27 +130,41 @@ def path(name, value) -> Path:
 
 
 def sequence(name, value, of="integers", count=None) -> tuple:
-    """Return `value` as a tuple, of `count` parts if that is given, or raise."""
-    if not np.iterable(value):
+    """Return `value` as a tuple, of `count` parts if that is given, or raise.
+
+    No matrix of scipy.sparse: to take rows of a damaged one ends the process.
+    """
+    if not np.iterable(value) or issparse(value):
         raise TypeError(f"{name} must be a sequence of {of}, got {type(value).__name__}")
-    parts = tuple(value)
+    try:
+        parts = tuple(value)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever an object that is iterated over raises
+        got = type(value).__name__
+        raise ValueError(f"{name} must be a sequence of {of}, got {got}: {error}") from None
     if count is not None and len(parts) != count:
         raise ValueError(f"{name} must have {count} parts, got {len(parts)}")
     return parts
 
 
 def listed(name, value, of):
-    """Return `value` if it is a tuple or a list, which can be read more than once, or raise."""
+    """Return a tuple or a list as a tuple, or raise: a subclass may change from read to read."""
     if not isinstance(value, tuple | list):
         raise TypeError(f"{name} must be a tuple or list of {of}, got {type(value).__name__}")
-    return value
+    return tuple(value)
 
 
 def record(name, value, kind):
-    """Return `value` if it has the fields of the NamedTuple `kind`, or raise."""
-    if not all(hasattr(value, field) for field in kind._fields):
-        raise TypeError(f"{name} must be like {kind.__name__}, got {type(value).__name__}")
-    return value
+    """Return the fields of the NamedTuple `kind` that `value` has, each read once, or raise."""
+    if type(value) is kind:
+        return value
+    try:
+        return kind(*(getattr(value, field) for field in kind._fields))
+    except AttributeError:
+        raise TypeError(
+            f"{name} must be like {kind.__name__}, got {type(value).__name__}"
+        ) from None
 
 
 def array(name, value) -> np.ndarray:

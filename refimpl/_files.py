@@ -5,6 +5,7 @@ import io
 import os
 import secrets
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 # Of a folder: some file systems cannot be asked to keep what they hold.
@@ -21,8 +22,8 @@ def replacing(path):
     """Give a new binary file, which stands at `path` once the block has ended without an error.
 
     The file is on disk before it takes the name, so what is at `path` is always whole: what was
-    there before, or all that the block wrote. No other file is left behind, but by a process
-    that is killed; see `remove_leftovers`.
+    there before, or all that the block wrote. Only a process that is killed leaves another file
+    behind; see `remove_leftovers`. No link is followed: a link at `path` is replaced.
 
     Raises
     ------
@@ -33,11 +34,11 @@ def replacing(path):
     path = Path(path)
     if not is_replaceable(path):  # a rename would put a file in place of a device, such as null
         raise OSError(f"{path} is no ordinary file")
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
+    temporary = temporary_beside(path)
+    try:  # "x": a file of that name, a link included, is an error
         # Read and write: into a file for writing alone, np.save writes past Python, and a full
         # disk then goes unnoticed or has no error number.
-        with io.BufferedRandom(io.FileIO(temporary, "x+")) as file:
+        with io.BufferedRandom(io.FileIO(os.fspath(temporary), "x+")) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -74,11 +75,33 @@ def about(path, error):
     return OSError(error.errno, error.strerror, str(path))
 
 
-def remove_leftovers(folder, names):
-    """Remove what killed processes left of the files called `names` in `folder`.
+def temporary_beside(path):
+    """Return a new name for a temporary file of this process in the folder of `path`."""
+    return path.with_name(f"{path.name}.{mark()}.{secrets.token_hex(4)}.tmp")
 
-    Nobody else may be writing there.
+
+def mark():
+    """Return 16 random hexadecimal digits that the names of this process's temporary files bear.
+
+    A run notes its mark in the lock of its folder. The next run can then tell the leftovers of a
+    killed run from a user's files: see `remove_leftovers`.
     """
-    for name in names:
-        for path in Path(folder).glob(f"{name}.*.tmp"):
-            path.unlink(missing_ok=True)
+    return _mark_of(os.getpid())  # a fork has a mark of its own
+
+
+@cache
+def _mark_of(_pid):
+    return secrets.token_hex(8)
+
+
+def remove_leftovers(folder, mark):
+    """Remove the temporary files in `folder` that a dead process left.
+
+    Parameters
+    ----------
+    folder : Path
+    mark : str
+        What `mark` returned in that process. Files without it are not touched.
+    """
+    for path in folder.glob(f"*.{mark}.*.tmp"):
+        path.unlink(missing_ok=True)

@@ -60,6 +60,11 @@ def naming(path):
         raise kind(f"{path}: {error}") from error
 
 
+def real_name(path):
+    """Return the name of a file or folder where links to it are followed, "" for a root."""
+    return Path(os.path.realpath(path)).name
+
+
 def size_of(file):
     """Return the size of an open file in bytes."""
     return os.fstat(file.fileno()).st_size

@@ -54,6 +54,11 @@ def line(name, values):
     return words
 
 
+def one_line(text):
+    """Return `text` in one line: a character that would move a cursor is written as its escape."""
+    return "".join(x if x.isprintable() else ascii(x)[1:-1] for x in str(text))
+
+
 def short_repr(self):
     """Return the repr of a named tuple or a dataclass, its values in a few words each.
 

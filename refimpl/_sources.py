@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from refimpl import _check, _foreign
+from refimpl._matrices import check_node_count, checked_csr, read_matrix
 
-MAX_NODES = 2**31 - 1
 ROWS = 2**16  # looked at at a time
 PACKAGES = ("refimpl", "fastimpl")
 KINDS = (
@@ -37,10 +37,14 @@ class Entries(NamedTuple):
     weights: tuple[tuple[str, Any], ...] = ()
 
 
-def entries(source, n, dense):
-    """Return the Entries of any source that as_graph accepts."""
+def entries(source, n, dense, graph=None):
+    """Return the Entries of any source that as_graph accepts.
+
+    `graph` is the source, checked, if that is a Graph.
+    """
     known = _foreign.reader(source)
-    is_csr = isinstance(source, tuple) and len(source) == 2 and all(map(_is_1d, source))
+    pair = tuple(source) if isinstance(source, tuple) else ()
+    is_csr = len(pair) == 2 and all(map(_is_1d, pair))
     own = known is not None or sp.issparse(source) or hasattr(source, "to_scipy") or is_csr
     if dense:
         if own and known is not _foreign.read_pandas:
@@ -48,18 +52,19 @@ def entries(source, n, dense):
         return _of_dense(source, n)
     if n is not None and own and known is not _foreign.read_pandas:
         raise ValueError("n must be None unless source is a list of edges: the source has its own")
-    if hasattr(source, "to_scipy"):  # a Graph
-        if not hasattr(source, "n"):
-            raise TypeError(f"source must be a Graph, got {type(source).__name__}")
-        return Entries(source.n, None, source.indices, source.indptr)
+    if graph is not None:
+        return Entries(graph.n, None, graph.indices, graph.indptr)
+    if hasattr(source, "to_scipy"):  # as a Block has it
+        raise TypeError(f"source must be a Graph, got {type(source).__name__}")
     if known is not None:
         return _of_foreign(known, source, n)
     if sp.issparse(source):
         return _of_matrix(source)
     if is_csr:
-        count = max(len(source[0]) - 1, 0)
+        indptr, indices = map(np.asarray, pair)
+        count = max(len(indptr) - 1, 0)
         check_node_count(count)
-        indptr, col = checked_csr(source[0], source[1], count, np.int32)
+        indptr, col = checked_csr(indptr, indices, count, np.int32)
         return Entries(count, None, col, indptr)
     u, v = _pairs(source)
     return of_pairs(u, v, n)
@@ -81,11 +86,15 @@ def of_pairs(u, v, n, name="source"):
     count = biggest + 1 if n is None else _check.integer("n", n, 0)
     check_node_count(count)
     u, v = (_check.ids(name, ends, 0, count, np.int32) for ends in (u, v))
+    if len(u) != len(v):
+        raise ValueError(f"{name} must have two ends for each edge, got {len(u)} and {len(v)}")
     return Entries(count, u, v)
 
 
 def _pairs(source):
     """Return both ends of a list of edges (k, 2), or of an edge_index (2, k)."""
+    if isinstance(source, list) and type(source) is not list:
+        source = list(source)  # a subclass may change from read to read
     listed = isinstance(source, list) and source and isinstance(source[0], tuple)
     try:
         pairs = _foreign.from_torch(source)
@@ -115,15 +124,9 @@ def _pairs(source):
 
 
 def _of_matrix(source):
-    if source.ndim != 2 or source.shape[0] != source.shape[1]:
-        raise ValueError(f"source must be a square matrix, got shape {source.shape}")
-    check_node_count(source.shape[0])
-    if source.format == "csr":
-        indptr, col = checked_csr(source.indptr, source.indices, source.shape[0], np.int32)
-        weights = source.data
-        return Entries(source.shape[0], None, col, indptr, weights=(("data", weights),))
-    matrix = source.tocoo()
-    return Entries(source.shape[0], matrix.row, matrix.col, weights=(("data", matrix.data),))
+    """Return the Entries of a matrix of scipy.sparse."""
+    n, row, col, indptr, data = read_matrix(source)
+    return Entries(n, row, col, indptr, weights=(("data", data),))
 
 
 def _of_dense(source, n):
@@ -223,20 +226,5 @@ def symmetric(indptr, indices):
     return np.array_equal(turned.indptr, narrow) and np.array_equal(turned.indices, indices)
 
 
-def checked_csr(indptr, indices, columns, dtype=np.int64):
-    """Return the two arrays of a CSR matrix, copied, the indices as `dtype`, or raise."""
-    col = _check.ids("indices", indices, 0, columns, dtype)
-    indptr = _check.ids("indptr", indptr, 0, col.size + 1, np.int64)
-    rises = indptr.size and indptr[0] == 0 and indptr[-1] == col.size
-    if not rises or (np.diff(indptr) < 0).any():
-        raise ValueError("indptr must rise from 0 to len(indices)")
-    return indptr, col
-
-
 def _is_1d(value):
-    return isinstance(value, np.ndarray) and value.ndim == 1
-
-
-def check_node_count(n):
-    if n > MAX_NODES:
-        raise OverflowError(f"a graph has at most {MAX_NODES} nodes, got n = {_check.shown(n)}")
+    return isinstance(value, np.ndarray) and np.asarray(value).ndim == 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl._shown import short_repr
-from refimpl.block import Block, entries_of_rows, transpose_block
+from refimpl.block import Block, checked, entries_of_rows, transpose_block
 from refimpl.graph import transpose_perm
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Absent, FloatDtype, Floats, Integers, Positions
@@ -255,8 +255,7 @@ def _estimated_sym_norm(dst, src, counts, degrees):
 def block_arguments(kind, block, degrees, dtype):
     """Check the arguments of `block_norm`; return (degrees, dtype), degrees for "sym" only."""
     _check.choice("kind", kind, BLOCK_KINDS)
-    if not isinstance(block, Block):
-        raise TypeError(f"block must be a Block, got {type(block).__name__}")
+    checked(block)
     dtype = _check.float_dtype("dtype", dtype)
     if kind != "row" and block.n_dst > block.n_src:
         raise ValueError(

@@ -219,8 +219,6 @@ def transpose_block(block: Block) -> tuple[Block, Positions]:
     return Block._trusted(start, end, destinations, block.n_dst), perm
 
 
-def checked(block):
-    """Return `block` if it is a Block, or raise."""
-    if not isinstance(block, Block):
-        raise TypeError(f"block must be a Block, got {type(block).__name__}")
-    return block
+def checked(block, name="block", wanted="a Block"):
+    """Return `block` if it is a Block that kernels may read, or raise."""
+    return _check.instance(name, block, (Block,), wanted)

@@ -62,8 +62,14 @@ def adam_step(
 
 def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
     """Check the arguments of `adam_step`; return (arrays, t, lr, beta1, beta2, eps)."""
-    for name, array in (("theta", theta), ("m", m), ("v", v)):
-        if not isinstance(array, np.ndarray) or array.dtype not in _check.FLOATS:
+    written = {"theta": theta, "m": m, "v": v}
+    for name, array in written.items():
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{name} must be a float32 or float64 array")
+        written[name] = _check.array(name, array)  # the same memory, without masks or matrices
+    theta, m, v = written.values()
+    for name, array in written.items():
+        if array.dtype not in _check.FLOATS:
             raise TypeError(f"{name} must be a float32 or float64 array")
         if array.dtype != theta.dtype:
             raise TypeError(f"{name} must be {theta.dtype} like theta, got {array.dtype}")
@@ -79,8 +85,8 @@ def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
     for name, beta in (("beta1", beta1), ("beta2", beta2)):
         if beta >= 1:
             raise ValueError(f"{name} must be below 1, got {beta}")
-    contiguous = _check.floats("grad", grad, theta.shape, theta.dtype)
-    plain = np.asarray(theta), contiguous, np.asarray(m), np.asarray(v)  # no masks, no matrices
+    grad = _check.array("grad", grad)
+    plain = theta, _check.floats("grad", grad, theta.shape, theta.dtype), m, v
     arrays = {"theta": theta, "grad": grad, "m": m, "v": v}
     for one, other in combinations(arrays, 2):
         if np.may_share_memory(arrays[one], arrays[other]):  # exact where both are contiguous

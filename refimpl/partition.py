@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.block import Block
 from refimpl.graph import Graph
@@ -46,6 +47,18 @@ class Partition(NamedTuple):
     fits: bool
 
 
+def plan_arguments(n, f, p, s_cache, word, line, mode):
+    """Check the arguments of `partition_plan`; return them."""
+    n, f = _check.integer("n", n, 0, MOST), _check.integer("f", f, 0, MOST)
+    p, s_cache = _check.integer("p", p, 1, MOST_LANES), _check.integer("s_cache", s_cache, 1)
+    word, line = _check.integer("word", word, 1), _check.integer("line", line, 1)
+    if line % word:
+        word, line = _check.shown(word), _check.shown(line)
+        raise ValueError(f"line must be a multiple of word, {word}, got {line}")
+    return n, f, p, s_cache, word, line, _check.choice("mode", mode, MODES)
+
+
+@checked_by(plan_arguments)
 def partition_plan(
     n: Int,
     f: Int,
@@ -93,13 +106,7 @@ def partition_plan(
     >>> partition_plan(n=8000, f=512, p=4, s_cache=2**18).starts[:4]
     array([ 0,  4,  8, 12])
     """
-    n, f = _check.integer("n", n, 0, MOST), _check.integer("f", f, 0, MOST)
-    p, s_cache = _check.integer("p", p, 1, MOST_LANES), _check.integer("s_cache", s_cache, 1)
-    word, line = _check.integer("word", word, 1), _check.integer("line", line, 1)
-    if line % word:
-        word, line = _check.shown(word), _check.shown(line)
-        raise ValueError(f"line must be a multiple of word, {word}, got {line}")
-    if _check.choice("mode", mode, MODES) == "paper":
+    if mode == "paper":
         Q = max(1, min(f, max(p, -(-word * n * f // s_cache))))  # J7:2 I6:2 E-D1: rounded up
         widths = f // Q + (np.arange(Q) < f % Q)  # J7:2-3 I6:3
         starts = np.concatenate(([0], np.cumsum(widths)))
@@ -112,9 +119,16 @@ def partition_plan(
         Q = max(1, -(-f // width))  # J7:2 I6:2 E-D1: rounded up
         starts = np.minimum(width * np.arange(Q + 1), f)  # J7:3 I6:3
     fits = word * n * int(np.diff(starts).max()) <= s_cache
-    return Partition(starts.astype(np.int64), -(-Q // p), fits)
+    return Partition(starts.astype(np.int64), int(-(-Q // p)), bool(fits))
 
 
+def order_arguments(Q, p, version):
+    """Check the arguments of `partition_order`; return them."""
+    Q, p = _check.integer("Q", Q, 1, MOST_PARTS), _check.integer("p", p, 1, MOST_LANES)
+    return Q, p, _check.choice("version", version, VERSIONS)
+
+
+@checked_by(order_arguments)
 def partition_order(
     Q: Int, p: Int, *, version: Literal["jpdc", "ipdps"] = "jpdc"
 ) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
@@ -153,8 +167,6 @@ def partition_order(
     array([[0, 1],
            [2, 3]])
     """
-    Q, p = _check.integer("Q", Q, 1, MOST_PARTS), _check.integer("p", p, 1, MOST_LANES)
-    _check.choice("version", version, VERSIONS)
     rounds = -(-Q // p)
     order = np.full((rounds, p), -1, np.int64)
     for r in range(rounds):  # J7:4 I6:4 E-D1: rounded up
@@ -166,8 +178,24 @@ def partition_order(
     return order
 
 
+def partition_arguments(graph, data, X, plan, p, version, layout):
+    """Check the arguments of `feature_propagate`; return them."""
+    data, X = product_arguments(graph, data, X)
+    if not isinstance(plan, Partition):
+        raise TypeError(f"plan must be a Partition (see partition_plan), got {type(plan).__name__}")
+    f = X.shape[1]
+    starts = _check.ids("plan.starts", plan.starts, 0, f + 1, np.int64)
+    if starts.size < 2 or starts[0] or starts[-1] != f or np.any(np.diff(starts) < 0):
+        raise ValueError(f"plan.starts must rise from 0 to the {f} columns of X, got {starts}")
+    version = _check.choice("version", version, VERSIONS)
+    layout = _check.choice("layout", layout, LAYOUTS)
+    p = _check.integer("p", p, 1, MOST_LANES)
+    return graph, data, X, Partition(starts, plan.rounds, plan.fits), p, version, layout
+
+
 @timed("aggregation")
 @quiet
+@checked_by(partition_arguments)
 def feature_propagate(
     graph: Graph | Block,
     data: Floats[F],
@@ -213,7 +241,7 @@ def feature_propagate(
         If a dtype or shape does not fit, `plan` is no Partition for f columns, or an option is
         another one.
     """
-    data, X, starts, p = partition_arguments(graph, data, X, plan, p, version, layout)
+    starts = plan.starts
     f = X.shape[1]  # J7:1 I6:1
     count(sparse=graph.e * f)
     X = np.asarray(X, order=layout)
@@ -225,17 +253,3 @@ def feature_propagate(
                 for j in range(graph.start[v], graph.end[v]):
                     Y[v, part] += data[j] * X[graph.indices[j], part]
     return np.ascontiguousarray(Y)  # J7:10 I6:7 E-D3: a new array, not in place
-
-
-def partition_arguments(graph, data, X, plan, p, version, layout):
-    """Check the arguments of `feature_propagate`; return (data, X, starts, p)."""
-    data, X = product_arguments(graph, data, X)
-    if not isinstance(plan, Partition):
-        raise TypeError(f"plan must be a Partition (see partition_plan), got {type(plan).__name__}")
-    f = X.shape[1]
-    starts = _check.ids("plan.starts", plan.starts, 0, f + 1, np.int64)
-    if starts.size < 2 or starts[0] or starts[-1] != f or np.any(np.diff(starts) < 0):
-        raise ValueError(f"plan.starts must rise from 0 to the {f} columns of X, got {starts}")
-    _check.choice("version", version, VERSIONS)
-    _check.choice("layout", layout, LAYOUTS)
-    return data, X, starts, _check.integer("p", p, 1, MOST_LANES)

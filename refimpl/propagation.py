@@ -88,10 +88,7 @@ def spmm_t(graph: Graph, data: Floats[F], transpose_perm: Integers, G: Matrix[F]
 
 def product_arguments(graph, data, X):
     """Check the arguments of `spmm`; return (data, X)."""
-    if not isinstance(graph, Graph | Block):
-        raise TypeError(
-            f"graph must be a Graph (see as_graph) or a Block, got {type(graph).__name__}"
-        )
+    _check.instance("graph", graph, (Graph, Block), "a Graph (see as_graph) or a Block")
     data = _check.floats("data", data, (graph.e,))
     return data, _check.floats("X", X, (graph.n_src, None), data.dtype)
 

@@ -130,7 +130,7 @@ def chain_macs(
     TypeError, ValueError
         If `order` is no ProductOrders, or a size is not an integer, or negative.
     """
-    check_order(order)
+    order = checked_order(order)
     sizes = {"s": s, "e": e, "f1": f1, "h_neigh": h_neigh, "h_self": h_self}
     s, e, f1, h_neigh, h_self = (_check.integer(name, sizes[name], 0) for name in sizes)
     _check.switch("reuse", reuse)
@@ -143,13 +143,16 @@ def chain_macs(
     return Macs(e * sum(widths), products * s * f1 * (h_neigh + h_self))
 
 
-def check_order(order):
-    """Check an order of products."""
+def checked_order(order):
+    """Return an order of products, its numbers as ints, or raise."""
     if not isinstance(order, ProductOrders):
         raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
-    for number, low in (order.forward, 1), (order.dw, 1), (order.dx, 0):
-        if not isinstance(number, Integral) or not low <= number <= 2:
-            raise ValueError(f"order must be as chain_order returns it, got {_check.shown(order)}")
+    numbers = _check.record("order", order, ProductOrders)
+    integral = all(isinstance(number, Integral) for number in numbers)
+    made = ProductOrders(*map(int, numbers)) if integral else None
+    if made is None or not (1 <= made.forward <= 2 and 1 <= made.dw <= 2 and 0 <= made.dx <= 2):
+        raise ValueError(f"order must be as chain_order returns it, got {_check.shown(order)}")
+    return made
 
 
 def mixhop_depth(f1: Int, widths: Integers, *, first: bool = False) -> int:

@@ -10,6 +10,7 @@ in front, which checks nothing. Whoever draws in a loop takes a `Stream`, which 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = [
     "uniform",
 ]
 
+BLOCK = 2**18  # words in one call of NumPy: between two calls, Ctrl-C is noticed
 GOLD = 0x9E3779B97F4A7C15
 MASK = 2**64 - 1
 
@@ -107,7 +109,18 @@ def mix(x: Int | Words) -> int | Words:
     >>> hex(mix(1))
     '0x5692161d100b05e5'
     """
-    return _mix(_check.word_or_words("x", x))
+    return _each(_mix, _check.word_or_words("x", x), np.uint64)
+
+
+def _each(core, words, dtype):
+    """Return what `core` makes of an int, or of each word of an array."""
+    if isinstance(words, int):
+        return core(words)
+    made = np.empty(words.shape, dtype)
+    flat, out = words.reshape(-1), made.reshape(-1)
+    for i in range(0, flat.size, BLOCK):
+        out[i : i + BLOCK] = core(flat[i : i + BLOCK])
+    return made
 
 
 def _mix(x):
@@ -149,7 +162,7 @@ def key(*parts: Int | Words) -> int | Words:
     for p in parts[:-1]:
         a = _absorb(a, _check.word("parts", p))
     for p in parts[-1:]:
-        a = _absorb(a, _check.word_or_words("parts", p))
+        a = _each(partial(_absorb, a), _check.word_or_words("parts", p), np.uint64)
     return a
 
 
@@ -186,7 +199,8 @@ def uniform(k: Int, c: Int | Words) -> float | Values[np.float64]:
     >>> [uniform(key(7, 1, 2, 3), c) for c in range(2)]
     [0.16154805001137196, 0.46206577479289324]
     """
-    return _uniform(_check.word("k", k), _check.word_or_words("c", c))
+    k = _check.word("k", k)
+    return _each(partial(_uniform, k), _check.word_or_words("c", c), np.float64)
 
 
 def _uniform(k, c):
@@ -225,7 +239,9 @@ def below(k: Int, c: Int | Words, n: Int) -> int | np.ndarray[tuple[Any, ...], n
     """
     n = _check.integer("n", n, 1, 2**53 - 1)
     k, c = _check.word("k", k), _check.word_or_words("c", c)
-    return _below(k, c, n) if isinstance(c, int) else (_uniform(k, c) * n).astype(np.int64)
+    if isinstance(c, int):
+        return _below(k, c, n)
+    return _each(lambda words: (_uniform(k, words) * n).astype(np.int64), c, np.int64)
 
 
 def _below(k, c, n):
@@ -342,7 +358,8 @@ def permutation(key: Int, n: Int) -> Ids:
     array([0, 3, 5, 4, 2, 1], dtype=int32)
     """
     key = _check.word("key", key)
-    deck = list(range(_check.integer("n", n, 0, 2**31 - 1)))
+    n = _check.integer("n", n, 0, 2**31 - 1)
+    deck = list(range(n))
     for i in range(n):
         j = i + _below(key, i, n - i)
         deck[i], deck[j] = deck[j], deck[i]
@@ -352,10 +369,10 @@ def permutation(key: Int, n: Int) -> Ids:
 class Stream:
     """The draws of one key in order; `c` is the number of the next one. Nothing is checked."""
 
-    def __init__(self, k: int, c: int = 0) -> None:
+    def __init__(self, k: Int, c: Int = 0) -> None:
         self.k, self.c = k, c
 
-    def of(self, part: int) -> Stream:
+    def of(self, part: Int) -> Stream:
         """Return the Stream whose key has one part more: a node's, where `k` names a batch."""
         return Stream(_absorb(self.k, part))
 
@@ -364,22 +381,22 @@ class Stream:
         self.c += 1
         return _uniform(self.k, self.c - 1)
 
-    def uniforms(self, n: int) -> Floats[np.float64]:
+    def uniforms(self, n: Int) -> Floats[np.float64]:
         """Return the next n of them as an array."""
         self.c += n
         return _uniform(self.k, np.arange(self.c - n, self.c, dtype=np.uint64))
 
-    def below(self, n: int) -> int:
+    def below(self, n: Int) -> int:
         """Return the next integer in [0, n)."""
         self.c += 1
         return _below(self.k, self.c - 1, n)
 
-    def pick_without_replacement(self, N: int, m: int) -> Ids:
+    def pick_without_replacement(self, N: Int, m: Int) -> Ids:
         """Return the next m distinct integers of [0, N), as they are drawn."""
         self.c += m
         return _pick_without_replacement(self.k, self.c - m, N, m)
 
-    def floyd(self, n: int, f: int) -> list[int]:
+    def floyd(self, n: Int, f: Int) -> list[int]:
         """Return f distinct integers of [0, n), ascending: the function `floyd` as a list."""
         return _floyd(self.k, n, f)
 

@@ -13,6 +13,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.block import Block, entries_of_rows
 from refimpl.graph import Graph, Subgraph
+from refimpl.graph.csr import checked
 from refimpl.hints import Int, Integers, Positions, Types
 
 __all__ = ["TypedGraph", "relation_blocks"]
@@ -52,8 +53,7 @@ class TypedGraph(Graph):
     def __init__(
         self, graph: Graph, edge_types: Integers, relations: Int, node_types: Integers | None = None
     ) -> None:
-        if not isinstance(graph, Graph):
-            raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+        checked(graph)
         relations = _check.integer("relations", relations, 1, MOST_TYPES)
         edge_types = types_of("edge_types", edge_types, graph.e, relations)
         if node_types is not None:
@@ -127,9 +127,7 @@ class TypedGraph(Graph):
             If an argument is of the wrong kind, or an entry of `graph` has no type here.
         """
         nodes = _check.ids("nodes", nodes, 0, self.n, np.int64)
-        if not isinstance(graph, Graph):
-            raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
-        if graph.n != nodes.size:
+        if checked(graph).n != nodes.size:
             raise ValueError(f"graph must have {nodes.size} nodes like nodes, got {graph.n}")
         wanted = nodes[_rows(graph)] * self.n + nodes[graph.indices]
         held = _rows(self) * self.n + self.indices  # ascends
@@ -204,8 +202,7 @@ def relation_arguments(pattern, edge_types, relations):
     All but the range of the types: those of a whole graph are too many to look at for a block.
     """
     relations = _check.integer("relations", relations, 1, MOST_TYPES)
-    if not isinstance(pattern, Graph | Block):
-        raise TypeError(f"pattern must be a Graph or a Block, got {type(pattern).__name__}")
+    _check.instance("pattern", pattern, (Graph, Block), "a Graph or a Block")
     edge_types = _check.array("edge_types", edge_types)
     if edge_types.ndim != 1 or (edge_types.size and edge_types.dtype.kind not in "iu"):
         raise TypeError(

@@ -263,8 +263,9 @@ def tree_of(code):
 def raised_by(code, seen=None):
     """Return the names of the exceptions that a function, or a class when called, can raise.
 
-    Those of the `raise` statements in it and in the functions of refimpl that it calls by name;
-    methods of objects are not followed, apart from those of `self`.
+    Those of the `raise` statements in it, in the functions of refimpl that it calls by name, and in
+    the checks of its decorator `checked_by`; methods of objects are not followed, apart from those
+    of `self`.
     """
     seen = set() if seen is None else seen
     if inspect.isclass(code):
@@ -272,11 +273,12 @@ def raised_by(code, seen=None):
         makers = [maker for maker in makers if inspect.isfunction(maker)]
         own = [m for m in makers if m.__module__.startswith("refimpl") and has_source(m)]
         return set().union(*(raised_by(maker, seen) for maker in own))
+    checks = getattr(code, "checks", None)
+    found = raised_by(checks, seen) if checks else set()
     code = inspect.unwrap(getattr(code, "unbound", code))
     if code in seen or not code.__module__.startswith("refimpl"):
-        return set()
+        return found
     seen.add(code)
-    found = set()
     for node in ast.walk(tree_of(code)):
         if isinstance(node, ast.Raise) and node.exc is not None:
             found.add(name_of(node.exc.func if isinstance(node.exc, ast.Call) else node.exc))

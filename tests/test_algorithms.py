@@ -270,8 +270,8 @@ def test_errata_stand_with_their_lines():
     "start, shown",
     [
         (
-            "def pop_frontier(self, probe: Stream, lanes: int, l",
-            "def pop_frontier(self, probe: Stream, lanes: int, limit: int) -> int:",
+            "def pop_frontier(self, probe: Stream, lanes: Int, l",
+            "def pop_frontier(self, probe: Stream, lanes: Int, limit: int) -> int:",
         ),
         (
             "self.gnn.adam_step(",

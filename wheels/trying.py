@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,12 +83,22 @@ def tried(python, folder, work, libraries=LIBRARIES, root=None, emulated=()):
 
 
 def levels_in(place, root, which, emulated):
-    """Yield a Row for each level on this processor, and for each processor that is emulated."""
-    for level in LEVELS if which == "newest" else ("auto",):
+    """Yield a Row for each level that this processor has, and for each emulated processor."""
+    for level in levels_here(place) if which == "newest" else ("auto",):
         yield row(place, root, "this one", TESTS, {"MINIBATCH_GNN_LEVEL": level})
     for name in emulated if which == "newest" else ():
         # NumPy's OpenBLAS would take kernels with AVX for a processor that it does not know
         yield row(place, root, name, EMULATED, {"OPENBLAS_CORETYPE": name.upper()})
+
+
+def levels_here(place):
+    """Return the levels that this processor has; name those that it lacks."""
+    code = "import json; from fastimpl._processor import levels; print(json.dumps(levels()))"
+    found = ["base", *json.loads(place.run([place.program("python"), "-c", code]))]
+    for level in LEVELS:
+        if level not in found:
+            print(f"not tried: {level}, which this processor lacks", file=sys.stderr, flush=True)
+    return [level for level in LEVELS if level in found]
 
 
 def row(place, root, processor, files, settings):

@@ -7,7 +7,9 @@ from fastimpl._buffers import empty
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+from fastimpl._interrupts cimport (
+    NUMBERS, Watch, has_stopped, new_watch, raise_if_stopped, stopped, stopped_at
+)
 from fastimpl._types cimport ids_of, offsets_of
 from fastimpl.history._slots cimport fetch
 
@@ -22,10 +24,15 @@ def order_below(
     """
     cdef int64_t i, j, count = 0, last, rows = above.shape[0], n = live.shape[0]
     cdef bint dead = False
+    cdef Watch watch = new_watch()
     with nogil:
         for i in range(n):
+            if stopped_at(&watch, i):
+                break
             place[i] = -1
         for j in range(rows):
+            if stopped_at(&watch, j):
+                break
             i = above[j]
             computed[j] = comp[i] != 0
             if comp[i] and not live[i]:
@@ -37,10 +44,13 @@ def order_below(
                 count += 1
         last = count
         for i in range(0 if dead else n):
+            if stopped_at(&watch, i):
+                break
             if live[i] and place[i] < 0:
                 place[i] = <int32_t>last
                 below[last] = i
                 last += 1
+    raise_if_stopped(&watch)
     return -1 if dead else count
 
 
@@ -51,11 +61,15 @@ def bounds(
     cdef int64_t j, total = 0, count = ends.shape[0]
     found = empty((count,), np.int64)
     cdef int64_t[::1] starts = found
+    cdef Watch watch = new_watch()
     with nogil:
         for j in range(count):
+            if stopped_at(&watch, j):
+                break
             starts[j] = total
             total += end[rows[j]] - start[rows[j]]
             ends[j] = total
+    raise_if_stopped(&watch)
     return found
 
 
@@ -90,11 +104,13 @@ cdef enum:
 
 cdef int64_t number_computed(
     const int64_t* above, int64_t rows, const uint8_t* cached, uint8_t* computed, int32_t* place,
-    int64_t* below
+    int64_t* below, Watch* watch
 ) noexcept nogil:
     """Number the computed rows: fill `computed`, `place` and the first of `below`; count them."""
     cdef int64_t j, count = 0
     for j in range(rows):
+        if stopped_at(watch, j):
+            break
         computed[j] = cached[above[j]] == 0
         below[count] = above[j]  # overwritten by the next, if this is a cached row: no branch
         place[above[j]] = <int32_t>count if computed[j] else -1
@@ -103,12 +119,14 @@ cdef int64_t number_computed(
 
 
 cdef int64_t number_needed(
-    const uint8_t* needed, int64_t n, int64_t count, int32_t* place, int64_t* below
+    const uint8_t* needed, int64_t n, int64_t count, int32_t* place, int64_t* below, Watch* watch
 ) noexcept nogil:
     """Number what else is needed, behind `count` rows; return how many all are."""
     cdef int64_t i
     cdef bint new
     for i in range(n):
+        if stopped_at(watch, i):
+            break
         new = needed[i] & (place[i] < 0)
         below[count] = i
         place[i] = <int32_t>count if new else place[i]
@@ -128,10 +146,17 @@ cdef inline void copy_row(
         needed[source] = 1
 
 
-cdef void renumber(int32_t* sources, int64_t count, const int32_t* place) noexcept nogil:
-    cdef int64_t k
-    for k in range(count):
-        sources[k] = place[sources[k]]
+cdef void renumber(
+    int32_t* sources, int64_t count, const int32_t* place, Watch* watch
+) noexcept nogil:
+    cdef int64_t first, k
+    first = 0
+    while first < count:
+        if stopped(watch):
+            return
+        for k in range(first, min(first + NUMBERS, count)):
+            sources[k] = place[sources[k]]
+        first += NUMBERS
 
 
 def prune(
@@ -143,7 +168,7 @@ def prune(
 
     `below` is the live rows of the layer below: the computed ones, then what else they need.
     """
-    cdef int64_t i, j, size, to = 0, last, count = 0, total = 0
+    cdef int64_t i, j, size, to = 0, last = 0, count = 0, total = 0
     cdef bint named = edge_ids is not None
     found, marks = empty((n_src + 1,), np.int64), empty((n_src + 1,), np.uint8)
     cdef int64_t[::1] below = found, starts, ends, new_ids
@@ -159,10 +184,13 @@ def prune(
         memset(&place[0], 255, <size_t>n_src * sizeof(int32_t))
         if above.shape[0]:
             count = number_computed(
-                &above[0], above.shape[0], &cached[0], &computed[0], &place[0], &below[0]
+                &above[0], above.shape[0], &cached[0], &computed[0], &place[0], &below[0], &watch
             )
         for j in range(count):
+            if stopped_at(&watch, j):
+                break
             total += end[below[j]] - start[below[j]]
+    raise_if_stopped(&watch)
     starts, ends = empty((count,), np.int64), empty((count,), np.int64)
     columns, new_ids = empty((total,), np.int32), empty((total if named else 0,), np.int64)
     new_sources = &columns[0] if total else NULL
@@ -185,8 +213,9 @@ def prune(
                 memcpy(new_names + to, names + i, <size_t>size * sizeof(int64_t))
             to += size
             ends[j] = to
-        last = number_needed(&needed[0], n_src, count, &place[0], &below[0])
-        renumber(new_sources, to, &place[0])
+        if not has_stopped(&watch):  # else not all sources were copied
+            last = number_needed(&needed[0], n_src, count, &place[0], &below[0], &watch)
+            renumber(new_sources, to, &place[0], &watch)
     raise_if_stopped(&watch)
     return (
         found[:last], np.asarray(starts), np.asarray(ends), np.asarray(columns),

@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from fastimpl._graph cimport prefetch
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
 from fastimpl.history._slots cimport fetch as fetch_row, load, store
 
 cdef enum:
@@ -20,7 +21,10 @@ def lookup(
     """The slot of each node's valid entry, or -1. Two reads wait for memory, one for the other."""
     cdef int64_t j, count = ids.shape[0], places = back.shape[0]
     cdef int32_t s
+    cdef Watch watch = new_watch()
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count > WORTH):
+        if stopped_at(&watch, j):
+            continue
         if j + 2 * AHEAD < count:
             prefetch(&slot_of[ids[j + 2 * AHEAD]])
         if j + AHEAD < count:
@@ -32,16 +36,21 @@ def lookup(
         slots[j] = -1
         if 0 <= s < places and back[s] == first_key + ids[j] and stamp[s] >= oldest:
             slots[j] = s
+    raise_if_stopped(&watch)
 
 
 def gather(const uint8_t[:, ::1] rows, const int32_t[::1] at, uint8_t[:, ::1] out):
     """Some rows of a matrix, byte for byte: `cache_read`, line 13 of FreshGNN's Algorithm 1."""
     cdef int64_t j, count = at.shape[0]
     cdef size_t width = <size_t>rows.shape[1]
+    cdef Watch watch = new_watch()
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
+        if stopped_at(&watch, j):
+            continue
         if j + 1 < count:
             fetch_row(&rows[at[j + 1], 0], width)
         memcpy(&out[j, 0], &rows[at[j], 0], width)
+    raise_if_stopped(&watch)
 
 
 def fetch(
@@ -51,7 +60,10 @@ def fetch(
     """The rows of the ranks below `held`, from the end of `features`; zeros for the others."""
     cdef int64_t j, count = ids.shape[0], r
     cdef size_t width = <size_t>(rows.shape[0] // count) if count else 0
+    cdef Watch watch = new_watch()
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
+        if stopped_at(&watch, j):
+            continue
         if j + AHEAD < count:
             prefetch(&rank[ids[j + AHEAD]])
         r = load(&rank[ids[j]])
@@ -60,6 +72,7 @@ def fetch(
             memcpy(&rows[j * width], &features[(most - 1 - r) * width], width)
         elif width:
             memset(&rows[j * width], 0, width)
+    raise_if_stopped(&watch)
 
 
 def scatter(

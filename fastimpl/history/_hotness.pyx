@@ -58,6 +58,8 @@ cdef void divide(
         for j in range(start[i], end[i]):
             portion[indices[j]] += 1
     for i in range(n_src):
+        if stopped_at(watch, i):
+            return
         portion[i] = charge[i] / max(portion[i], <double>1)
 
 

@@ -5,7 +5,9 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memmove, memset
 
-from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped
+from fastimpl._interrupts cimport (
+    NUMBERS, Watch, has_stopped, new_watch, raise_if_stopped, stopped, stopped_at
+)
 from fastimpl._types cimport bytes_of, gnn_max_threads, ids_of, numbers_of, offsets_of
 
 cdef enum:
@@ -71,12 +73,15 @@ def rebuild_csr(
     with nogil:
         after[0] = 0
         for i in range(n):
+            if stopped_at(&watch, i):
+                break
             if k < m and rows[k] == i:
                 after[i + 1] = after[i]
                 k += 1
             else:
                 after[i + 1] = after[i] + before[i + 1] - before[i]
-        left = after[n]
+        left = after[n] if not has_stopped(&watch) else 0
+    raise_if_stopped(&watch)
     new_indices = np.empty(left, np.int32)
     new_ids = np.empty(left if with_ids else 0, np.int64)
     new_columns = &new_indices[0] if left else NULL
@@ -122,11 +127,15 @@ def mark_coo(const int32_t[::1] coo_rows, uint8_t[::1] stays, const int64_t[::1]
     cdef const int32_t* sorted_rows = ids_of(coo_rows)
     cdef const int64_t* chosen = offsets_of(rows)
     cdef uint8_t* flags = bytes_of(stays)
+    cdef Watch watch = new_watch()
     for batch in prange(batches, schedule="static", nogil=True, use_threads_if=batches > 1):
+        if stopped(&watch):
+            continue
         clear_rows(
             sorted_rows, e, chosen + batch * ROWS, min(<int64_t>ROWS, m - batch * ROWS), flags,
             done + 2 * batch,
         )
+    raise_if_stopped(&watch)
     compared, marked = np.asarray(counts).sum(axis=0).tolist()
     return compared, marked
 
@@ -178,8 +187,10 @@ def compact_coo(
     cdef const int32_t* old_rows = ids_of(coo_rows)
     cdef const int32_t* old_columns = ids_of(columns)
     cdef const int64_t* old_ids = offsets_of(edge_ids)
+    cdef Watch watch = new_watch()
     for t in prange(parts, schedule="static", nogil=True, use_threads_if=parts > 1):
-        at[t] = count_part(flags, e * t // parts, e * (t + 1) // parts)
+        at[t] = count_part(flags, e * t // parts, e * (t + 1) // parts, &watch)
+    raise_if_stopped(&watch)
     for t in range(parts):
         here, at[t] = at[t], left
         left += here
@@ -189,32 +200,43 @@ def compact_coo(
         for t in prange(parts, schedule="static", nogil=True, use_threads_if=parts > 1):
             copy_part(
                 flags, old_rows, old_columns, old_ids, &new_rows[0], &new_columns[0],
-                numbers_of(new_ids), at[t], e * t // parts, e * (t + 1) // parts,
+                numbers_of(new_ids), at[t], e * t // parts, e * (t + 1) // parts, &watch,
             )
+    raise_if_stopped(&watch)
     return np.asarray(new_rows), np.asarray(new_columns), np.asarray(new_ids)
 
 
-cdef int64_t count_part(const uint8_t* stays, int64_t first, int64_t last) noexcept nogil:
-    cdef int64_t k, count = 0
-    for k in range(first, last):
-        count += stays[k]
+cdef int64_t count_part(
+    const uint8_t* stays, int64_t first, int64_t last, Watch* watch
+) noexcept nogil:
+    cdef int64_t begin, k, count = 0
+    begin = first
+    while begin < last:
+        if stopped(watch):
+            break
+        for k in range(begin, min(begin + NUMBERS, last)):
+            count += stays[k]
+        begin += NUMBERS
     return count
 
 
 cdef void copy_part(
     const uint8_t* stays, const int32_t* rows, const int32_t* columns, const int64_t* ids,
     int32_t* new_rows, int32_t* new_columns, int64_t* new_ids, int64_t at, int64_t first,
-    int64_t last
+    int64_t last, Watch* watch
 ) noexcept nogil:
     """Copy the entries that stay, neighbours together."""
-    cdef int64_t k = first, run
+    cdef int64_t k = first, run, step = 0
     cdef size_t size
     while k < last:
-        if not stays[k]:
-            k += 1
-            continue
+        if stopped_at(watch, step):
+            return
+        step += 1
         run = k
-        while k < last and stays[k]:
+        while k < last and k - run < NUMBERS and not stays[k]:
+            k += 1
+        run = k
+        while k < last and k - run < NUMBERS and stays[k]:
             k += 1
         size = <size_t>(k - run)
         memcpy(new_rows + at, rows + run, size * sizeof(int32_t))

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from fastimpl.history._slots cimport fetch
-from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+from fastimpl._interrupts cimport NUMBERS, Watch, new_watch, raise_if_stopped, stopped, stopped_at
 
 cdef enum:
     DIGIT = 11  # bits of a value that a round tells apart
@@ -68,22 +68,28 @@ cdef inline uint64_t in_order(double x) noexcept nogil:
 
 
 cdef uint64_t smallest(
-    uint64_t* values, int64_t count, int64_t rank, int64_t* below
+    uint64_t* values, int64_t count, int64_t rank, int64_t* below, Watch* watch
 ) noexcept nogil:
     """Return the value of a rank, from 0; count the values below it. Overwrites `values`.
 
     Each round sorts by the highest bits in which the values differ and keeps the one bucket that
-    holds the rank: linear time for any input, at most six rounds.
+    holds the rank: linear time for any input, at most six rounds. Where it was stopped, the result
+    means nothing.
     """
     cdef int64_t[BUCKETS] sizes
     cdef uint64_t differing
-    cdef int64_t j, kept, bucket
+    cdef int64_t first, j, kept, bucket
     cdef int shift
     below[0] = 0
     while True:
         differing = 0
-        for j in range(1, count):
-            differing |= values[j] ^ values[0]
+        first = 0
+        while first < count:
+            if stopped(watch):
+                return 0
+            for j in range(first, min(first + NUMBERS, count)):
+                differing |= values[j] ^ values[0]
+            first += NUMBERS
         if differing == 0:
             return values[0]
         shift = 0
@@ -91,6 +97,8 @@ cdef uint64_t smallest(
             shift += 1
         memset(sizes, 0, sizeof(sizes))
         for j in range(count):
+            if stopped_at(watch, j):
+                return 0
             sizes[(values[j] >> shift) & (BUCKETS - 1)] += 1
         bucket = 0
         while rank >= sizes[bucket]:
@@ -99,6 +107,8 @@ cdef uint64_t smallest(
             bucket += 1
         kept = 0
         for j in range(count):
+            if stopped_at(watch, j):
+                return 0
             if <int64_t>((values[j] >> shift) & (BUCKETS - 1)) == bucket:
                 values[kept] = values[j]
                 kept += 1
@@ -106,22 +116,29 @@ cdef uint64_t smallest(
 
 
 cdef void mark(
-    const double* score, const int64_t* ids, int64_t m, int64_t k, uint64_t* scratch, uint8_t* low
+    const double* score, const int64_t* ids, int64_t m, int64_t k, uint64_t* scratch, uint8_t* low,
+    Watch* watch
 ) noexcept nogil:
     """Mark the k rows that are smallest by (score, id, position), for 0 < k < m."""
     cdef int64_t i, below, ties = 0
     cdef uint64_t last, last_id = 0
     for i in range(m):
+        if stopped_at(watch, i):
+            return
         scratch[i] = in_order(score[i])
-    last = smallest(scratch, m, k - 1, &below)
+    last = smallest(scratch, m, k - 1, &below, watch)
     k -= below  # of those with the last score
     for i in range(m):
+        if stopped_at(watch, i):
+            return
         if in_order(score[i]) == last:
             scratch[ties] = <uint64_t>ids[i]
             ties += 1
-    last_id = smallest(scratch, ties, k - 1, &below)
+    last_id = smallest(scratch, ties, k - 1, &below, watch)
     k -= below  # of those with the last score and id
     for i in range(m):
+        if stopped_at(watch, i):
+            return
         low[i] = in_order(score[i]) < last
         if in_order(score[i]) == last:
             low[i] = <uint64_t>ids[i] < last_id
@@ -135,10 +152,12 @@ def select_stable(
     uint8_t[::1] low
 ):
     cdef int64_t m = score.shape[0]
+    cdef Watch watch = new_watch()
     if m == 0:
         return
     if k == 0 or k == m:
         memset(&low[0], k > 0, <size_t>m)
         return
     with nogil:
-        mark(&score[0], &ids[0], m, k, &scratch[0], &low[0])
+        mark(&score[0], &ids[0], m, k, &scratch[0], &low[0], &watch)
+    raise_if_stopped(&watch)

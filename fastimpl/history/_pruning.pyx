@@ -3,7 +3,7 @@
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped
+from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._types cimport bytes_of, ids_of, numbers_of, offsets_of
 
 cdef extern from *:
@@ -79,5 +79,9 @@ def empty_csr2(const int64_t[::1] start, int64_t[::1] end, const int64_t[::1] ro
     cdef const int64_t* starts = offsets_of(start)
     cdef const int64_t* chosen = offsets_of(rows)
     cdef int64_t* ends = numbers_of(end)
+    cdef Watch watch = new_watch()
     for k in prange(m, schedule="static", nogil=True, use_threads_if=m > FEW_ROWS):
+        if stopped_at(&watch, k):
+            continue
         ends[chosen[k]] = starts[chosen[k]]
+    raise_if_stopped(&watch)

@@ -20,7 +20,7 @@ def as_bytes(array):
 
 @twin
 def cache_lookup(entries, layer, ids, oldest):
-    layer, ids, oldest = lookup_arguments(entries, layer, ids, oldest)
+    entries, layer, ids, oldest = lookup_arguments(entries, layer, ids, oldest)
     n, slots = entries.slot_of.shape[1], empty((len(ids),), np.int32)
     row = entries.slot_of[layer - 1]
     _entries.lookup(row, entries.back, entries.stamp, ids, (layer - 1) * n, oldest, slots)
@@ -38,7 +38,7 @@ def cache_read(rows, slots):
 
 @twin
 def cache_admit(entries, layer, ids, values, slots, i, *, take=None):
-    layer, ids, values, slots, i, take = admit_arguments(
+    entries, layer, ids, values, slots, i, take = admit_arguments(
         entries, layer, ids, values, slots, i, take
     )
     if len(ids) == 0:

@@ -9,7 +9,8 @@ from refimpl.history.hotness import share_arguments
 
 @twin
 def fair_share(mfg, needed):
-    charges = [share_arguments(mfg, needed).astype(np.float64)]
+    mfg, needed = share_arguments(mfg, needed)
+    charges = [needed.astype(np.float64)]
     for block in mfg.blocks:
         charge = np.empty(block.n_dst)
         _hotness.split(block.start, block.end, block.indices, charges[-1], charge)

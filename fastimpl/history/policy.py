@@ -15,9 +15,15 @@ from refimpl.history.policy import (
     PolicyCounts,
     low_rows,
     stable_arguments,
+    stable_count,
     update_arguments,
     update_with,
 )
+from refimpl.history.ring import Ring
+
+# Methods of a cache that the kernel replaces, and attributes of an instance that it reads.
+USED = ("evict", "admit", "__getattribute__")
+HELD = ("n", "h", "layers", "arena", "entries", "ring")
 
 
 @twin
@@ -30,10 +36,7 @@ def gradient_norms(G):
 
 @twin
 def select_stable(score, ids, p):
-    score, ids, k = stable_arguments(score, ids, p)
-    low = np.empty(len(score), np.bool_)
-    _policy.select_stable(score, ids, k, np.empty(len(score), np.uint64), low.view(np.uint8))
-    return low
+    return _select(*stable_arguments(score, ids, p))
 
 
 @twin
@@ -52,16 +55,16 @@ def cache_update(
     allow=None,
 ):
     rest = i, p, rank_base, gradient_evict
-    ours = _is_ours(cache)
-    found = ours and _plain_rows(cache, layer, ids, score, comp, values, *rest, allow)
+    entries = _ours(cache)
+    found = entries and _plain_rows(cache, layer, ids, score, comp, values, *rest, allow)
     if not found:
         found = update_arguments(cache, layer, ids, score, comp, values, *rest, allow)
-    if not ours:
-        return update_with(select_stable, cache, found, *rest)
-    layer, ids, score, comp, values, allow = found
-    i = int(i)  # a NumPy integer may have no negative numbers, as the oldest stamp may be
+    *rows, i, p = found
+    if not entries:
+        return update_with(select_stable, cache, rows, i, p, rank_base, gradient_evict)
+    layer, ids, score, comp, values, allow = rows
     low = low_rows(_select, score, ids, comp, p, rank_base)
-    (rows, slot_of, back, stamp), ring = cache.entries, cache.ring
+    (rows, slot_of, back, stamp), ring = entries, cache.ring
     take, slots = empty((len(ids),), np.int64), empty((len(ids),), np.int32)
     evicted, asked, first, last, lost, top = _update.replace(
         slot_of[layer - 1],
@@ -120,33 +123,37 @@ def _plain_rows(cache, layer, ids, score, comp, values, i, p, rank_base, gradien
     nodes, scores, computed = empty((m,), np.int64), empty((m,), np.float64), empty((m,), np.bool_)
     if not _update.copied(ids, score, comp, cache.n, nodes, scores, computed.view(np.uint8)):
         return None
-    return layer, nodes, scores, computed, values, None
+    return layer, nodes, scores, computed, values, None, i, p
 
 
 def _select(score, ids, p):
     """Return what `select_stable` does, of checked arguments."""
-    low, k = np.empty(len(score), np.bool_), int(float(p) * len(score) + 1e-9)
+    low, k = np.empty(len(score), np.bool_), stable_count(p, len(score))
     _policy.select_stable(score, ids, k, empty((len(score),), np.uint64), low.view(np.uint8))
     return low
 
 
-def _is_ours(cache):
-    """Whether the kernel may do what ``cache.evict`` and ``cache.admit`` do."""
+def _ours(cache):
+    """Return the Entries of a cache if the kernel may do what its `evict` and `admit` do."""
     kind = type(cache)
-    if not isinstance(cache, BidirectionalCache):
-        return False
-    if kind.evict is not BidirectionalCache.evict or kind.admit is not BidirectionalCache.admit:
-        return False
+    if BidirectionalCache not in kind.__mro__:
+        return None
+    if any(getattr(kind, name) is not getattr(BidirectionalCache, name) for name in USED):
+        return None
+    if any(hasattr(kind, name) for name in HELD):  # a subclass computes them
+        return None
     kernels = cache.gnn.history
     if kernels.cache_lookup is not cache_lookup or kernels.cache_admit is not cache_admit:
-        return False
+        return None
     entries, ring = checked(cache.entries), cache.ring
     slots = len(entries.back)
-    return (
-        entries.rows.shape[1] == cache.h
+    fits = (
+        type(ring) is Ring
+        and entries.rows.shape[1] == cache.h
         and entries.slot_of.shape == (cache.layers, cache.n)
         and all(array.flags.writeable for array in entries)
         and ring.slots == slots
         and 0 <= ring.head <= slots
         and 0 <= ring.used <= slots
     )
+    return entries if fits else None

@@ -18,7 +18,7 @@ __all__ = ["LAYOUTS", "PruneResult", "io_saving", "prune_mfg"]
 
 @twin
 def prune_mfg(mfg, hit, *, uses_self=True, layout="csr2"):
-    hit = prune_arguments(mfg, hit, uses_self, layout)
+    mfg, hit = prune_arguments(mfg, hit, uses_self, layout)
     live = [np.ones(len(mfg.nodes[-1]), np.bool_)]
     comp: list[np.ndarray] = []
     blocks: list[Block] = []
@@ -40,7 +40,7 @@ def prune_mfg(mfg, hit, *, uses_self=True, layout="csr2"):
         comp.insert(0, computed)
         blocks.insert(0, pruned)
         ops, touched_bytes = ops + work.ops, touched_bytes + work.touched_bytes
-    mfg = MFG(tuple(mfg.nodes), tuple(blocks))
+    mfg = MFG(mfg.nodes, tuple(blocks))
     return PruneResult(mfg, tuple(live), tuple(comp), ops, touched_bytes)
 
 

@@ -37,7 +37,7 @@ def gat_forward(
     keys=None,
 ):
     options = norm, form, slope, b, relu, dropout, keys
-    X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options)
+    X, W, a_recv, a_send, slope, b, dropout, keys = gat_arguments(A, X, W, a_recv, a_send, *options)
     heads, n_dst, n_src = len(a_recv), A.graph.n_dst, A.graph.n_src
     H = X if W is None else matmul_into(X, W, empty((n_src, W.shape[1]), X.dtype))
     sigma, tau = empty((heads, n_dst), X.dtype), empty((heads, n_src), X.dtype)
@@ -80,7 +80,9 @@ def gat_backward(
     overwrite=False,
 ):
     options = norm, form, slope, b, relu, dropout, keys
-    X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
+    X, W, a_recv, a_send, slope, b, dropout, keys = gat_arguments(
+        A, X, W, a_recv, a_send, *options, backward=True
+    )
     out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx, overwrite)
     G = masked(G_out, out.X_out, relu, overwrite)
     scores = NORM[norm], form == "joint", slope

@@ -26,7 +26,7 @@ from refimpl.layers.sage import (
 @twin
 @quiet
 def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="neigh_first"):
-    X, W_neigh, W_self, b = sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat)
+    X, W_neigh, W_self, b, order = sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat)
     n_dst, n_src = A.graph.n_dst, A.graph.n_src
     neigh, self_ = _halves(W_neigh, W_self, concat)
     Z = empty((n_dst, sage_width(W_neigh, W_self, concat)), X.dtype)
@@ -69,7 +69,7 @@ def sage_backward(
     concat="neigh_first",
     overwrite=False,
 ):
-    X, W_neigh, W_self, b = sage_arguments(
+    X, W_neigh, W_self, b, order = sage_arguments(
         A, X, W_neigh, W_self, order, b, relu, concat, backward=True
     )
     X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat, overwrite)

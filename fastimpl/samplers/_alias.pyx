@@ -16,6 +16,8 @@ def alias_build(double[::1] p, double[::1] prob, int64_t[::1] alias, int64_t[::1
     cdef Watch watch = new_watch()
     with nogil:
         for i in range(k):
+            if stopped_at(&watch, i):
+                break
             alias[i] = i
             if p[i] < 1:
                 stack[small] = i

@@ -1,22 +1,23 @@
 """The options of each sampler, checked as the reference checks them and put as kernels take them.
 
-A function here returns (values, tables): the fields of the kernels' `Options` that its sampler
-reads, and the arrays of their `Tables`.
+A function here has the parameters of its sampler. It returns (keys, values, tables): the keys of
+the streams, the fields of the kernels' `Options` that its sampler reads, and the arrays of their
+`Tables`.
 """
 
 from collections.abc import Callable
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from fastimpl._lending import once
 from fastimpl.samplers.alias import alias_build
-from refimpl.graph.csr import undirected
-from refimpl.samplers.bucket import class_count, heaviest_weight
-from refimpl.samplers.edge import edge_options, edge_weights
-from refimpl.samplers.forest_fire import fire_options
-from refimpl.samplers.nodes import frontier_options, walk_budget
-from refimpl.samplers.pin_tile import dashboard_options, planned_capacity
-from refimpl.samplers.random_walk import walk_options
+from refimpl.samplers.bucket import bucket_arguments
+from refimpl.samplers.edge import edge_arguments, edge_weights
+from refimpl.samplers.forest_fire import fire_arguments
+from refimpl.samplers.frontier import frontier_arguments
+from refimpl.samplers.multiple_walks import walks_arguments
+from refimpl.samplers.pin_tile import pin_tile_arguments, planned_capacity
+from refimpl.samplers.random_walk import walk_arguments
 
 MOST_AT_ONCE = 16  # two vectors of places: GNN_MOST_LANES of samplers/_probes.h
 
@@ -46,59 +47,54 @@ NO_TABLES = (
     np.empty(0, np.int64),
 )
 
-_tables: WeakKeyDictionary = WeakKeyDictionary()  # Graph -> {method of `edge`: its tables}
+
+def frontier(graph, main, probe, **options):
+    return _frontier(*frontier_arguments(graph, main, probe, **options))
 
 
-def frontier(graph, *, m, n, deg_cap, include):
-    m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
+def bucket(graph, main, probe, **options):
+    return _frontier(*bucket_arguments(graph, main, probe, **options))
+
+
+def _frontier(graph, main, probe, m, n, deg_cap, include):
     values = {"m": m, "n": n, "include_popped": include == "popped"}
     if deg_cap is not None:
         values["deg_cap"] = deg_cap
-    return values, NO_TABLES
+    return (main, probe), values, NO_TABLES
 
 
-def pin_tile(graph, *, m, n, deg_cap, include, eta, lanes, probing, probe_range, overflow):
-    values, tables = frontier(graph, m=m, n=n, deg_cap=deg_cap, include=include)
-    eta, lanes = dashboard_options(eta, lanes, probing, probe_range, overflow)
+def pin_tile(graph, main, probe, **options):
+    found = pin_tile_arguments(graph, main, probe, **options)
+    graph, main, probe, m, n, eta, deg_cap, include, lanes, probing, probe_range, overflow = found
+    keys, values, tables = _frontier(graph, main, probe, m, n, deg_cap, include)
     values["lanes"] = lanes
     values["at_once"] = min(lanes, MOST_AT_ONCE) if probing == "lanes" else 1
-    mean_weight = graph.weight_sum(values.get("deg_cap")) / graph.n
-    values["capacity"] = planned_capacity(eta, values["m"], mean_weight)
+    values["capacity"] = planned_capacity(eta, m, graph.weight_sum(deg_cap) / graph.n)
     values["probe_used"] = probe_range == "used"
     values["grow"] = overflow == "grow"
-    return values, tables
+    return keys, values, tables
 
 
-def bucket(graph, *, m, n, deg_cap, include):
-    values, tables = frontier(graph, m=m, n=n, deg_cap=deg_cap, include=include)
-    class_count(values["m"], heaviest_weight(graph, values.get("deg_cap")))
-    return values, tables
+def edge(graph, main, probe, **options):
+    graph, main, b, method = edge_arguments(graph, main, **options)
+    tables, outcomes = once(_nodes_with_edges if method == "direct" else _alias_table, graph)
+    return (main, 0), {"b": b, "by_alias": method == "alias", "outcomes": outcomes}, tables
 
 
-def edge(graph, *, b, method):
-    b = edge_options(graph, b, method)
-    known = _tables.setdefault(graph, {})
-    if method not in known:
-        known[method] = _nodes_with_edges(graph) if method == "direct" else _alias_table(graph)
-    tables, outcomes = known[method]
-    return {"b": b, "by_alias": method == "alias", "outcomes": outcomes}, tables
+def random_walk(graph, main, probe, **options):
+    graph, main, r, h = walk_arguments(graph, main, **options)
+    return (main, 0), {"roots": r, "steps": h}, NO_TABLES
 
 
-def random_walk(graph, *, r, h):
-    r, h = walk_options(graph, r, h)
-    return {"roots": r, "steps": h}, NO_TABLES
-
-
-def multiple_walks(graph, *, m, n):
-    undirected(graph)
-    m, n = walk_budget(graph, m, n)
+def multiple_walks(graph, main, probe, **options):
+    graph, main, m, n = walks_arguments(graph, main, **options)
     steps, extra = divmod(n - m, m)
-    return {"roots": m, "steps": steps, "extra": extra}, NO_TABLES
+    return (main, 0), {"roots": m, "steps": steps, "extra": extra}, NO_TABLES
 
 
-def forest_fire(graph, *, n, p_f):
-    n, p_f = fire_options(graph, n, p_f)
-    return {"n": n, "p_f": p_f}, NO_TABLES
+def forest_fire(graph, main, probe, **options):
+    graph, main, n, p_f = fire_arguments(graph, main, **options)
+    return (main, 0), {"n": min(n, graph.n), "p_f": p_f}, NO_TABLES
 
 
 OPTIONS: dict[str, Callable] = {
@@ -113,10 +109,10 @@ OPTIONS: dict[str, Callable] = {
 }
 
 
-def kernel_options(name, graph, options, clip=None):
-    """Check a sampler's options; return the kernels' (options, tables)."""
-    values, tables = OPTIONS[name](graph, **options)
-    return {**NOTHING, **values, "clip": clip or 0}, tables
+def kernel_options(name, graph, options, clip=None, main=0, probe=0):
+    """Check a sampler's arguments; return (keys, options, tables), the last two the kernels'."""
+    keys, values, tables = OPTIONS[name](graph, main, probe, **options)
+    return keys, {**NOTHING, **values, "clip": clip or 0}, tables
 
 
 def _nodes_with_edges(graph):

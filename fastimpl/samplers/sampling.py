@@ -7,7 +7,6 @@ from fastimpl.samplers import _sampling
 from fastimpl.samplers._sampling import Workspace
 from fastimpl.samplers.options import kernel_options
 from fastimpl.streams import key
-from refimpl import _check
 from refimpl.graph import Counters
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.sampling import PARTS, sample_with, sampling_arguments
@@ -16,13 +15,14 @@ from refimpl.streams import SAMPLE
 
 @twin
 def sample_many(graph, sampler, rng, first, count, *, domain=SAMPLE):
-    seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
+    arguments = sampling_arguments(graph, sampler, rng, first, count, domain)
+    graph, sampler, seed, first, count, domain = arguments
     if sampler.function is not None:  # a user's own, in Python
         parts = {**PARTS, "induced_subgraph": induced_subgraph}
-        return sample_with(parts, graph, sampler, seed, first, count, domain)
+        return sample_with(parts, *arguments)
     if count == 0:
         return []
-    options, tables = kernel_options(sampler.name, graph, sampler.options, sampler.clip)
+    _, options, tables = kernel_options(sampler.name, graph, sampler.options, sampler.clip)
     with lent(Workspace, graph, 1) as (workspace,):
         results = _sampling.sample_subgraphs(
             workspace,
@@ -41,10 +41,9 @@ def sample_many(graph, sampler, rng, first, count, *, domain=SAMPLE):
 
 def sample_nodes(name, graph, main, probe=0, **options):
     """Run one sampler alone; return its NodeSample."""
-    options, tables = kernel_options(name, graph, options)
-    main, probe = _check.word("main", main), _check.word("probe", probe)
+    keys, options, tables = kernel_options(name, graph, options, main=main, probe=probe)
     with lent(Workspace, graph, 1) as (workspace,):
         nodes, popped, pushed, counts = _sampling.sample_nodes(
-            workspace, name, graph.indptr, graph.indices, options, tables, main, probe
+            workspace, name, graph.indptr, graph.indices, options, tables, *keys
         )
     return NodeSample(nodes, popped, pushed, Counters(**counts))

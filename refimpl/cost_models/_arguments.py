@@ -24,16 +24,18 @@ def model(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     @quiet
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        broadcasting(**signature.bind(*args, **kwargs).arguments)
-        return function(*args, **kwargs)
+        given = signature.bind(*args, **kwargs)
+        given.arguments.update(broadcasting(**given.arguments))
+        return function(*given.args, **given.kwargs)
 
     return checked
 
 
 def broadcasting(**given):
-    """Raise unless the arguments, by their names, have shapes that broadcast."""
-    shapes = {name: _check.array(name, value).shape for name, value in given.items()}
-    shapes = {name: shape for name, shape in shapes.items() if shape}
+    """Return those arguments that are arrays, by their names; raise unless they broadcast."""
+    arrays = {name: _check.array(name, value) for name, value in given.items()}
+    arrays = {name: array for name, array in arrays.items() if array.shape}
+    shapes = {name: array.shape for name, array in arrays.items()}
     if len(shapes) > 1:
         try:
             np.broadcast_shapes(*shapes.values())
@@ -42,6 +44,7 @@ def broadcasting(**given):
                 f"{', '.join(shapes)} must have shapes that broadcast, "
                 f"got {', '.join(map(str, shapes.values()))}"
             ) from None
+    return arrays
 
 
 def pops(n, m) -> np.ndarray:

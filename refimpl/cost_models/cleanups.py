@@ -172,7 +172,8 @@ def cleanups_from_graph(
         If an argument is of the wrong kind or out of range, or the graph has no edge.
     """
     weights, degrees = pop_weights(graph, deg_cap)
-    _arguments.broadcasting(eta=eta, n=n, m=m)
+    held = {"eta": eta, "n": n, "m": m}
+    eta, n, m = {**held, **_arguments.broadcasting(**held)}.values()
     pops, m = _arguments.pops(n, m), np.asarray(m, np.float64)
     d, d_e = weights.mean(), np.average(weights, weights=degrees)
     stay = np.divide(degrees, weights, out=np.zeros(graph.n), where=degrees > 0)

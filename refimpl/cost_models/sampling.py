@@ -205,7 +205,8 @@ def sample_cost_from_graph(
     TypeError, ValueError
         If an argument is of the wrong kind or out of range, or the graph has no edge.
     """
-    _arguments.broadcasting(n=n, m=m, c_rand=c_rand, c_mem=c_mem)
+    held = {"n": n, "m": m, "c_rand": c_rand, "c_mem": c_mem}
+    n, m, c_rand, c_mem = {**held, **_arguments.broadcasting(**held)}.values()
     weights, degrees = _arguments.weights(graph, deg_cap)
     p = float(_check.integer("p", p, 1, 2**53))
     eta = _check.real("eta", eta, 1, strict=True)

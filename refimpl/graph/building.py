@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from refimpl import _check, _sources
-from refimpl.graph.csr import Graph
+from refimpl.graph.csr import Graph, checked
 from refimpl.hints import Int, Integers
 
 
@@ -52,9 +52,9 @@ def as_graph(
     Raises
     ------
     TypeError, ValueError
-        If `source` is none of these, is not square, or has ids out of range, or could be read in
-        several ways: an array of shape (2, 2), unless `dense`. `from_edges` takes any number of
-        edges in one way. `graph_and_names` returns the nodes' names too.
+        If `source` is none of these, is not square, has ids out of range or damaged members, or
+        could be read in several ways: an array of shape (2, 2), unless `dense`. `from_edges`
+        takes any number of edges in one way. `graph_and_names` returns the nodes' names too.
     OverflowError
         If there are more than 2**31 - 1 nodes.
 
@@ -113,9 +113,10 @@ def graph_and_names(
     """
     for name, value in (("symmetrize", symmetrize), ("self_loops", self_loops), ("dense", dense)):
         _check.switch(name, value)
-    if isinstance(source, Graph) and n is None and not symmetrize and self_loops and not dense:
-        return source, None
-    found = _sources.entries(source, n, dense)
+    graph = checked(source, "source") if Graph in type(source).__mro__ else None
+    if graph and n is None and not symmetrize and self_loops and not dense:
+        return graph, None
+    found = _sources.entries(source, n, dense, graph)
     _sources.say_what_is_dropped(found)
     return _built(found, symmetrize, self_loops), found.names
 

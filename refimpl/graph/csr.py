@@ -158,10 +158,13 @@ class Graph:
         return graph_html(self)
 
 
+def checked(graph, name="graph"):
+    """Return `graph` if it is a Graph that kernels may read, or raise."""
+    return _check.instance(name, graph, (Graph,), "a Graph (see as_graph)")
+
+
 def undirected(graph):
     """Return `graph` if it is a Graph with a symmetric pattern, or raise."""
-    if not isinstance(graph, Graph):
-        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
-    if not graph.symmetric:
+    if not checked(graph).symmetric:
         raise ValueError("graph must be undirected: build it with as_graph(..., symmetrize=True)")
     return graph

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._check import position_dtype
+from refimpl._checked import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Ids
 
 
+def transpose_arguments(graph):
+    """Check the argument of `transpose_perm`; return it."""
+    return (undirected(graph),)
+
+
+@checked_by(transpose_arguments)
 def transpose_perm(graph: Graph) -> Ids:
     """Return the permutation that transposes a matrix on an undirected pattern.
 
@@ -37,8 +44,8 @@ def transpose_perm(graph: Graph) -> Ids:
     >>> transpose_perm(path)
     array([1, 0, 3, 2], dtype=int32)
     """
-    indptr, indices = undirected(graph).indptr, graph.indices  # 1
-    perm = np.full(graph.e, -1, _check.position_dtype(graph.e))  # 2
+    indptr, indices = graph.indptr, graph.indices  # 1
+    perm = np.full(graph.e, -1, position_dtype(graph.e))  # 2
     ptr = indptr[:-1].copy()  # 3
     for v in range(graph.n):  # 4
         for j in range(indptr[v], indptr[v + 1]):  # 5 E-A2: half open

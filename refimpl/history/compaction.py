@@ -120,6 +120,7 @@ def live_arguments(pruned):
     """Check the argument of `live_layers`; return (mfg, live, comp)."""
     if not isinstance(pruned, PruneResult):
         raise TypeError(f"pruned must be a PruneResult, got {type(pruned).__name__}")
+    pruned = _check.record("pruned", pruned, PruneResult)
     mfg, live, comp = checked_mfg(pruned.mfg), pruned.live, pruned.comp
     live, comp = _check.listed("live", live, "arrays"), _check.listed("comp", comp, "arrays")
     if len(live) != len(mfg.nodes) or len(comp) != len(mfg.blocks):

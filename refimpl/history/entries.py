@@ -59,7 +59,7 @@ def cache_lookup(entries: Entries, layer: Int, ids: Integers, oldest: Int) -> Id
     TypeError, ValueError
         If an argument is not as above.
     """
-    layer, ids, oldest = lookup_arguments(entries, layer, ids, oldest)
+    entries, layer, ids, oldest = lookup_arguments(entries, layer, ids, oldest)
     first_key = (layer - 1) * entries.slot_of.shape[1]
     slots = np.full(len(ids), -1, np.int32)
     for j, node in enumerate(ids.tolist()):
@@ -128,7 +128,7 @@ def cache_admit(
     TypeError, ValueError
         If an argument is not as above.
     """
-    layer, ids, values, slots, i, take = admit_arguments(
+    entries, layer, ids, values, slots, i, take = admit_arguments(
         entries, layer, ids, values, slots, i, take
     )
     n = entries.slot_of.shape[1]
@@ -174,11 +174,12 @@ def cache_fetch(
     return rows, hit
 
 
-def lookup_arguments(entries, layer, ids, oldest) -> tuple[int, np.ndarray, int]:
-    """Check the arguments of `cache_lookup`; return (layer, ids, oldest)."""
-    layers, n = checked(entries).slot_of.shape
+def lookup_arguments(entries, layer, ids, oldest) -> tuple[Entries, int, np.ndarray, int]:
+    """Check the arguments of `cache_lookup`; return all."""
+    entries = checked(entries)
+    layers, n = entries.slot_of.shape
     layer, ids = layer_ids(layers, n, layer, ids)
-    return layer, ids, _check.integer("oldest", oldest, -(2**63), 2**63 - 1)
+    return entries, layer, ids, _check.integer("oldest", oldest, -(2**63), 2**63 - 1)
 
 
 def read_arguments(rows, slots) -> tuple[np.ndarray, np.ndarray]:
@@ -189,9 +190,10 @@ def read_arguments(rows, slots) -> tuple[np.ndarray, np.ndarray]:
 
 def admit_arguments(
     entries, layer, ids, values, slots, i, take
-) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray | None]:
-    """Check the arguments of `cache_admit`; return all but the first."""
-    layers, n = checked(entries).slot_of.shape
+) -> tuple[Entries, int, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray | None]:
+    """Check the arguments of `cache_admit`; return all."""
+    entries = checked(entries)
+    layers, n = entries.slot_of.shape
     layer, ids = layer_ids(layers, n, layer, ids)
     if not all(array.flags.writeable for array in entries):
         raise ValueError("entries must be writeable: they are changed in place")
@@ -202,7 +204,7 @@ def admit_arguments(
         raise ValueError(f"slots must have shape ({len(ids)},) like ids, got {slots.shape}")
     if not ascending(slots) and len(np.unique(slots)) < len(slots):
         raise ValueError("slots must be distinct")
-    return layer, ids, values, slots, _check.integer("i", i, 0, MOST), take
+    return entries, layer, ids, values, slots, _check.integer("i", i, 0, MOST), take
 
 
 def ascending(slots):
@@ -213,6 +215,7 @@ def ascending(slots):
 def fetch_arguments(features, rank, ids, held) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Check the arguments of `cache_fetch`; return all."""
     features = _check.floats("features", features, (None, None))
+    rank = _check.array("rank", rank) if isinstance(rank, np.ndarray) else rank
     if not isinstance(rank, np.ndarray) or rank.dtype != np.int32 or rank.ndim != 1:
         raise TypeError("rank must be a 1-D int32 array")
     ids = _check.ids("ids", ids, 0, len(rank), np.int32)
@@ -221,17 +224,19 @@ def fetch_arguments(features, rank, ids, held) -> tuple[np.ndarray, np.ndarray, 
 
 
 def checked(entries):
-    """Return `entries` if they are Entries that a kernel may index, or raise."""
+    """Return Entries that a kernel may index, as plain arrays on the same memory, or raise."""
     if not isinstance(entries, Entries):
         raise TypeError(f"entries must be Entries, got {type(entries).__name__}")
-    rows, slot_of, back, stamp = entries
+    parts: dict[str, Any] = _check.record("entries", entries, Entries)._asdict()
     kinds = ("rows", None, 2), ("slot_of", np.int32, 2), ("back", np.int64, 1)
-    array: Any
-    for (name, dtype, ndim), array in zip((*kinds, ("stamp", np.int32, 1)), entries, strict=True):
-        known = isinstance(array, np.ndarray) and not isinstance(array, np.matrix)
+    for name, dtype, ndim in (*kinds, ("stamp", np.int32, 1)):
+        known = isinstance(parts[name], np.ndarray) and not isinstance(parts[name], np.matrix)
+        array: Any = _check.array(name, parts[name]) if known else None
+        parts[name] = array
         wanted = known and array.dtype in (_check.FLOATS if dtype is None else (dtype,))
         if not wanted or array.ndim != ndim or not _check.is_plain(array):
             raise TypeError(f"entries.{name} is no array of the kind that Entries says")
+    rows, _, back, stamp = entries = Entries(**parts)
     if not len(rows) == len(back) == len(stamp) <= MOST:
         raise ValueError("entries must have a row, a key and a stamp for each slot")
     return entries

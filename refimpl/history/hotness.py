@@ -9,6 +9,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.block import MFG, Block
 from refimpl.graph import Graph
+from refimpl.graph.csr import checked
 from refimpl.hints import Fanouts, Float, Floats, Int, Integers, Mask, Positions, bound
 from refimpl.history.pruning import checked_mfg
 from refimpl.samplers.neighbor import neighbor_arguments
@@ -53,7 +54,7 @@ def degree_hotness(graph: Graph) -> Positions:
     TypeError
         If `graph` is no Graph.
     """
-    return _checked(graph).degrees()
+    return checked(graph).degrees()
 
 
 @bound
@@ -91,7 +92,7 @@ def reverse_pagerank(
         If an argument is of the wrong kind or out of range, or `train` is empty or repeats a
         node.
     """
-    train = _check.ids("train", train, 0, _checked(graph).n, np.int64)
+    train = _check.ids("train", train, 0, checked(graph).n, np.int64)
     if not train.size or len(np.unique(train)) < train.size:
         raise ValueError("train must hold at least one node, and each only once")
     alpha = _check.real("alpha", alpha, 0, high=1)
@@ -202,7 +203,8 @@ def fair_share(mfg: MFG, needed: Mask) -> tuple[Floats[np.float64], ...]:
     TypeError, ValueError
         If `mfg` is no message-flow graph, or `needed` does not fit it.
     """
-    charges = [share_arguments(mfg, needed).astype(np.float64)]
+    mfg, needed = share_arguments(mfg, needed)
+    charges = [needed.astype(np.float64)]
     for block in mfg.blocks:
         row = np.repeat(np.arange(block.n_dst), block.degrees())
         before = np.cumsum(block.degrees()) - block.degrees()
@@ -217,12 +219,6 @@ def fair_share(mfg: MFG, needed: Mask) -> tuple[Floats[np.float64], ...]:
 
 
 def share_arguments(mfg, needed):
-    """Check the arguments of `fair_share`; return `needed` as a C-contiguous array."""
-    return _check.mask("needed", needed, len(checked_mfg(mfg).nodes[0]))
-
-
-def _checked(graph):
-    """Return `graph` if it is a Graph, or raise."""
-    if not isinstance(graph, Graph):
-        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
-    return graph
+    """Check the arguments of `fair_share`; return both."""
+    mfg = checked_mfg(mfg)
+    return mfg, _check.mask("needed", needed, len(mfg.nodes[0]))

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.block import MFG
 from refimpl.hints import Absent, Float, Ids, Int, Integers, Mask, Matrix, bound
 from refimpl.history.cache import BidirectionalCache
@@ -45,7 +46,40 @@ class FreshStep(NamedTuple):
     updates: dict[int, PolicyCounts]
 
 
+def fresh_arguments(
+    gnn,
+    mfgs,
+    cache,
+    model,
+    load_feature,
+    i,
+    cached_layers,
+    p,
+    rank_base,
+    gradient_evict,
+    control,
+    seed,
+    lookup_roots,
+    performance,
+):
+    """Check the arguments of `fresh_iteration` that no kernel checks; return all."""
+    if not isinstance(mfgs, Iterator):
+        raise TypeError(f"mfgs must be an iterator of MFGs, got {type(mfgs).__name__}")
+    for name in ("forward", "loss", "backward"):
+        if not callable(getattr(model, name, None)):
+            raise TypeError(f"model must have a method {name}, got {type(model).__name__}")
+    if not callable(load_feature):
+        raise TypeError(f"load_feature must be callable, got {type(load_feature).__name__}")
+    if cache is not None and not callable(getattr(cache, "lookup", None)):
+        raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
+    _check.switch("lookup_roots", lookup_roots)
+    i = _check.integer("i", i, 0, MOST)
+    given = gnn, mfgs, cache, model, load_feature, i, cached_layers
+    return *given, p, rank_base, gradient_evict, control, seed, lookup_roots, performance
+
+
 @bound
+@checked_by(fresh_arguments)
 def fresh_iteration(
     gnn,
     mfgs: Iterator[MFG],
@@ -112,7 +146,6 @@ def fresh_iteration(
     FloatingPointError
         If a gradient is NaN.
     """
-    fresh_arguments(mfgs, cache, model, load_feature, i, lookup_roots)
     mfg = checked_mfg(next(mfgs, None), "the next of mfgs")  # 5
     L = len(mfg.blocks)
     cached_layers = layers_below(cached_layers, L, cache)
@@ -162,21 +195,6 @@ def fresh_iteration(
             )
     cached = tuple(~rows for rows in live.computed)
     return FreshStep(loss, len(mfg.nodes[0]), V, cached, H, G, updates)
-
-
-def fresh_arguments(mfgs, cache, model, load_feature, i, lookup_roots):
-    """Check the arguments of `fresh_iteration` that no kernel checks."""
-    if not isinstance(mfgs, Iterator):
-        raise TypeError(f"mfgs must be an iterator of MFGs, got {type(mfgs).__name__}")
-    for name in ("forward", "loss", "backward"):
-        if not callable(getattr(model, name, None)):
-            raise TypeError(f"model must have a method {name}, got {type(model).__name__}")
-    if not callable(load_feature):
-        raise TypeError(f"load_feature must be callable, got {type(load_feature).__name__}")
-    if cache is not None and not callable(getattr(cache, "lookup", None)):
-        raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
-    _check.integer("i", i, 0, MOST)
-    _check.switch("lookup_roots", lookup_roots)
 
 
 def layers_below(cached_layers, L, cache):

@@ -98,6 +98,14 @@ def plan_performance(
     fanouts = _check.sequence("fanouts", fanouts)
     if not fanouts:
         raise ValueError("fanouts must have at least one layer")
+    train, seed = _check.array("train", train), _check.word("seed", seed)
+    batch_size = _check.integer("batch_size", batch_size, 1)
+    floats = _check.integer("floats", floats, 0, 2**63 - 1)
+    d, h = _check.integer("d", d, 1, MOST), _check.integer("h", h, 1, MOST)
+    p = _check.real("p", p, 0, strict=True, high=1)
+    t_stale = None if t_stale is None else _check.integer("t_stale", t_stale, 1)
+    if cache_layers is not None:
+        cache_layers = _layers(cache_layers, len(fanouts))
     for _ in range(rounds):
         met = gnn.history.count_visits(
             graph, train, fanouts, batch_size, seed=seed, needed=needed, mode=mode
@@ -182,6 +190,5 @@ def _layers(cache_layers, depth):
     """Return `cache_layers` as a sorted list, or raise."""
     if cache_layers is None:
         return list(range(1, depth))
-    if not np.iterable(cache_layers):
-        raise TypeError(f"cache_layers must be a sequence, got {type(cache_layers).__name__}")
-    return sorted({_check.integer("cache_layers", k, 1, depth - 1) for k in cache_layers})
+    layers = _check.sequence("cache_layers", cache_layers)
+    return sorted({_check.integer("cache_layers", k, 1, depth - 1) for k in layers})

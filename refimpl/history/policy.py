@@ -99,9 +99,9 @@ def select_stable(score: Floats[F], ids: Integers, p: Float) -> Mask:
     >>> select_stable(np.array([0.3, 0.1, 0.2, 0.1]), [0, 1, 2, 3], 0.5)
     array([False,  True, False,  True])
     """
-    score, ids, k = stable_arguments(score, ids, p)
+    score, ids, p = stable_arguments(score, ids, p)
     low = np.zeros(len(score), np.bool_)
-    low[np.lexsort((ids, score))[:k]] = True
+    low[np.lexsort((ids, score))[: stable_count(p, len(score))]] = True
     return low
 
 
@@ -177,7 +177,7 @@ def policy_update(
     """
     _check.choice("control", control, CONTROLS)
     if control != "gradient":
-        score, ids, _ = stable_arguments(score, ids, p)
+        score, ids, p = stable_arguments(score, ids, p)
         if control == "anti":
             score = -score
         else:
@@ -236,9 +236,9 @@ def cache_update(
     FloatingPointError
         If a score is NaN.
     """
-    rest = i, p, rank_base, gradient_evict
-    rows = update_arguments(cache, layer, ids, score, comp, values, *rest, allow)
-    return update_with(select_stable, cache, rows, *rest)
+    options = rank_base, gradient_evict
+    *rows, i, p = update_arguments(cache, layer, ids, score, comp, values, i, p, *options, allow)
+    return update_with(select_stable, cache, rows, i, p, *options)
 
 
 def update_with(select_stable, cache, rows, i, p, rank_base, gradient_evict):
@@ -270,10 +270,14 @@ def low_rows(select_stable, score, ids, comp, p, rank_base):
 def update_arguments(
     cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
 ):
-    """Check the arguments of `cache_update`; return (layer, ids, score, comp, values, allow)."""
+    """Check the arguments of `cache_update`.
+
+    Return (layer, ids, score, comp, values, allow, i, p). Another cache than this package's own
+    checks the layer, the values and `i` itself.
+    """
     _check.choice("rank_base", rank_base, ("all", "new"))
     ours = hasattr(cache, "arena")
-    score, ids, _ = stable_arguments(score, ids, p, cache.n if ours else 2**63 - 1)
+    score, ids, p = stable_arguments(score, ids, p, cache.n if ours else 2**63 - 1)
     comp = _check.mask("comp", comp, len(ids))
     if not callable(getattr(cache, "admit", None)) or not callable(getattr(cache, "evict", None)):
         raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
@@ -284,21 +288,25 @@ def update_arguments(
     if ours:  # before anything is evicted
         layer = _check.integer("layer", layer, 1, cache.layers)
         values, _ = rows_taken(values, (len(ids), cache.h), cache.arena.dtype, None)
-        _check.integer("i", i, 0, MOST)
+        i = _check.integer("i", i, 0, MOST)
     allow = None if allow is None else _check.mask("allow", allow, len(ids))
-    return layer, ids, score, comp, values, allow
+    return layer, ids, score, comp, values, allow, i, p
 
 
-def stable_arguments(score, ids, p, n=2**63 - 1) -> tuple[np.ndarray, np.ndarray, int]:
-    """Check the arguments of `select_stable`; return (float64 score, int64 ids below `n`, k)."""
+def stable_arguments(score, ids, p, n=2**63 - 1) -> tuple[np.ndarray, np.ndarray, float]:
+    """Check the arguments of `select_stable`; return (float64 score, int64 ids below `n`, p)."""
     score = _check.floats("score", score, (None,)).astype(np.float64)  # a copy, as ids are
     ids = _check.ids("ids", ids, 0, n, np.int64)
     if ids.size != score.size:
         raise ValueError(f"ids must have shape {score.shape} like score, got {ids.shape}")
     if score.size and np.isnan(score.min()):
         raise FloatingPointError("score must not be NaN: the gradient is broken")
-    p = _check.real("p", p, 0, high=1)
-    return score, ids, int(p * len(score) + 1e-9)
+    return score, ids, _check.real("p", p, 0, high=1)
+
+
+def stable_count(p, m):
+    """Return how many of m rows are stable."""
+    return int(p * m + 1e-9)
 
 
 def staleness_bound(t_stale):

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from refimpl import _check
-from refimpl.block import MFG, Block
+from refimpl.block import MFG, Block, checked
 from refimpl.hints import Integers, Mask
 from refimpl.history.layouts import OTHERS, Work
 
@@ -81,7 +81,7 @@ def prune_mfg(
         If `mfg` is no message-flow graph, `hit` does not fit it or caches a root, or `layout`
         is none of these.
     """
-    hit = prune_arguments(mfg, hit, uses_self, layout)
+    mfg, hit = prune_arguments(mfg, hit, uses_self, layout)
     live = [np.ones(len(mfg.nodes[-1]), np.bool_)]
     comp: list[np.ndarray] = []
     blocks: list[Block] = []
@@ -100,7 +100,7 @@ def prune_mfg(
         comp.insert(0, computed)
         blocks.insert(0, pruned)
         ops, touched_bytes = ops + work.ops, touched_bytes + work.touched_bytes
-    mfg = MFG(tuple(mfg.nodes), tuple(blocks))
+    mfg = MFG(mfg.nodes, tuple(blocks))
     return PruneResult(mfg, tuple(live), tuple(comp), ops, touched_bytes)
 
 
@@ -126,8 +126,8 @@ LAYOUTS: dict[str, Any] = {"csr2": Csr2, **OTHERS}
 
 
 def prune_arguments(mfg, hit, uses_self, layout):
-    """Check the arguments of `prune_mfg`; return copies of the arrays of `hit`, in a list."""
-    checked_mfg(mfg)
+    """Check the arguments of `prune_mfg`; return (mfg, copies of the arrays of `hit`)."""
+    mfg = checked_mfg(mfg)
     _check.choice("layout", layout, tuple(LAYOUTS))
     _check.switch("uses_self", uses_self)
     hit = _check.sequence("hit", hit, "bool arrays")
@@ -139,15 +139,17 @@ def prune_arguments(mfg, hit, uses_self, layout):
     hit = [_check.mask(f"hit of layer {l}", array, len(nodes)) for l, (array, nodes) in layers]
     if hit and hit[-1].any():
         raise ValueError("hit must be all False for the last layer: roots are never cached")
-    return hit
+    return mfg, hit
 
 
 def checked_mfg(mfg, name="mfg"):
-    """Return `mfg` if it is an MFG whose blocks fit its nodes, or raise."""
+    """Return an MFG whose blocks fit its nodes, both in tuples of their own, or raise."""
     if not isinstance(mfg, MFG):
         raise TypeError(f"{name} must be an MFG, got {type(mfg).__name__}")
-    sizes = [_length(name, nodes) for nodes in _check.listed(f"{name}.nodes", mfg.nodes, "arrays")]
-    blocks = _check.listed(f"{name}.blocks", mfg.blocks, "Blocks")
+    nodes, blocks = _check.record(name, mfg, MFG)
+    nodes = tuple(_ids(name, part) for part in _check.listed(f"{name}.nodes", nodes, "arrays"))
+    blocks = _check.listed(f"{name}.blocks", blocks, "Blocks")
+    sizes = [len(part) for part in nodes]
     if len(sizes) != len(blocks) + 1:
         raise ValueError(
             f"{name} must have one array of nodes more than blocks, "
@@ -155,21 +157,21 @@ def checked_mfg(mfg, name="mfg"):
         )
     for layer, block in enumerate(blocks, 1):
         n_src, n_dst = sizes[layer - 1 : layer + 1]
-        if not isinstance(block, Block):
-            raise TypeError(f"{name}.blocks must be Blocks, got {type(block).__name__}")
+        checked(block, f"{name}.blocks", "Blocks")
         if (block.n_dst, block.n_src) != (n_dst, n_src) or n_dst > n_src:
             raise ValueError(
                 f"{name} must have {n_dst} destinations and {n_src} sources, no fewer, in the "
                 f"block of layer {layer}, got {block}"
             )
-    return mfg
+    return MFG(nodes, blocks)
 
 
-def _length(name, nodes):
-    """Return the number of nodes of a layer."""
-    if not isinstance(nodes, np.ndarray) or nodes.ndim != 1:
+def _ids(name, nodes):
+    """Return the nodes of a layer as a plain array, or raise."""
+    ids = _check.array(name, nodes) if isinstance(nodes, np.ndarray) else None
+    if ids is None or ids.ndim != 1:
         raise TypeError(f"{name}.nodes must be 1-D arrays, got {type(nodes).__name__}")
-    return len(nodes)
+    return ids
 
 
 def io_saving(loaded: Integers, needed: Integers) -> float:

@@ -18,7 +18,7 @@ from typing import Any
 
 from refimpl._shown import short_repr
 from refimpl.history.policy import update_arguments, update_with
-from refimpl.samplers.sampling import PARTS, sample_with
+from refimpl.samplers.sampling import PARTS, sample_with, sampling_arguments
 from refimpl.streams import SAMPLE
 
 TOPICS = (
@@ -170,7 +170,8 @@ def _with_parts(whole):
     @functools.wraps(whole)
     def sample_many(gnn, graph, sampler, rng, first, count, *, domain=SAMPLE):
         parts = {name: find(gnn, name) for name in PARTS}
-        return sample_with(parts, graph, sampler, rng, first, count, domain)
+        arguments = sampling_arguments(graph, sampler, rng, first, count, domain)
+        return sample_with(parts, *arguments)
 
     del sample_many.__wrapped__
     return sample_many
@@ -206,9 +207,10 @@ def _with_selection(whole):
         gradient_evict=True,
         allow=None,
     ):
-        rest = i, p, rank_base, gradient_evict
-        rows = update_arguments(cache, layer, ids, score, comp, values, *rest, allow)
-        return update_with(gnn.history.select_stable, cache, rows, *rest)
+        options = rank_base, gradient_evict
+        arguments = cache, layer, ids, score, comp, values, i, p, *options, allow
+        *rows, i, p = update_arguments(*arguments)
+        return update_with(gnn.history.select_stable, cache, rows, i, p, *options)
 
     del cache_update.__wrapped__
     return cache_update

@@ -8,13 +8,16 @@ from refimpl.block import Block
 from refimpl.graph import Graph
 
 
+def pattern(name, A):
+    """Check that A is an Adjacency on patterns that kernels may read."""
+    _check.instance(name, A, (Adjacency,), "an Adjacency (see row_norm)")
+    for graph in (A.graph, A.graph_t):
+        _check.instance(name, graph, (Graph, Block), "on a Graph or a Block")
+
+
 def adjacency(name, A, X, backward):
     """Check A and X together; return X."""
-    if not isinstance(A, Adjacency):
-        raise TypeError(f"{name} must be an Adjacency (see row_norm), got {type(A).__name__}")
-    for pattern in (A.graph, A.graph_t):
-        if not isinstance(pattern, Graph | Block):
-            raise TypeError(f"{name} must be on a Graph or a Block, got {type(pattern).__name__}")
+    pattern(name, A)
     if (A.graph_t.n_dst, A.graph_t.n_src) != (A.graph.n_src, A.graph.n_dst):
         raise ValueError(
             f"{name}.graph_t must have {A.graph.n_src} rows and {A.graph.n_dst} columns, "

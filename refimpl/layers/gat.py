@@ -120,7 +120,7 @@ def gat_forward(
         If a dtype or shape does not fit.
     """
     options = norm, form, slope, b, relu, dropout, keys
-    X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options)
+    X, W, a_recv, a_send, slope, b, dropout, keys = gat_arguments(A, X, W, a_recv, a_send, *options)
     H = X if W is None else matmul(X, W)
     heads = np.split(H, len(a_recv), axis=1)
     sigma = scores([H_k[: A.graph.n_dst] for H_k in heads], a_recv)
@@ -190,7 +190,9 @@ def gat_backward(
         If a dtype or shape does not fit.
     """
     options = norm, form, slope, b, relu, dropout, keys
-    X, W, a_recv, a_send, b, keys = gat_arguments(A, X, W, a_recv, a_send, *options, backward=True)
+    X, W, a_recv, a_send, slope, b, dropout, keys = gat_arguments(
+        A, X, W, a_recv, a_send, *options, backward=True
+    )
     out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx, overwrite)
     G = masked(G_out, out.X_out, relu, overwrite)  # GAT.1: G = dX_out where X_out > 0, else 0
     kept = kept_entries(A.graph, len(a_recv), dropout, keys)
@@ -334,13 +336,13 @@ def live_entries(graph):
 def gat_arguments(
     A, X, W, a_recv, a_send, norm, form, slope, b, relu, dropout, keys, backward=False
 ):
-    """Check what both passes take; return (X, W, a_recv, a_send, b, keys)."""
+    """Check what both passes take; return (X, W, a_recv, a_send, slope, b, dropout, keys)."""
     X = _arguments.adjacency("A", A, X, backward)
     _check.choice("norm", norm, NORMS)
     _check.choice("form", form, FORMS)
-    _check.real("slope", slope, 0)
+    slope, dropout = _check.real("slope", slope, 0), _check.rate("dropout", dropout)
     _check.switch("relu", relu)
-    keys = row_keys(keys, A.graph.n_dst, _check.rate("dropout", dropout))
+    keys = row_keys(keys, A.graph.n_dst, dropout)
     width = X.shape[1]
     if W is not None or backward:
         W = _check.floats("W", W, (width, None), X.dtype)
@@ -354,7 +356,7 @@ def gat_arguments(
         )
     if backward and A.perm is None:
         raise ValueError("A must have perm: see loop_norm")
-    return X, W, a_recv, a_send, _arguments.bias(b, width, X.dtype), keys
+    return X, W, a_recv, a_send, slope, _arguments.bias(b, width, X.dtype), dropout, keys
 
 
 def row_keys(keys, rows, dropout):
@@ -363,6 +365,7 @@ def row_keys(keys, rows, dropout):
         if dropout:
             raise ValueError(f"keys must be given where dropout is {dropout}, got None")
         return None
+    keys = _check.array("keys", keys) if isinstance(keys, np.ndarray) else keys
     if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64:
         raise TypeError(
             f"keys must be a uint64 array, got {getattr(keys, 'dtype', type(keys).__name__)}"
@@ -377,7 +380,7 @@ def gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx, overwrite):
     _check.switch("need_dx", need_dx)
     perm = _check.positions("A.perm", A.perm, A.graph_t.e, A.graph.e)
     n_dst, n_src, heads = A.graph.n_dst, A.graph.n_src, len(a_recv)
-    _check.record("out", out, GatOutput)
+    out = _check.record("out", out, GatOutput)
     X_out, G_out = _arguments.output(out.X_out, G_out, (n_dst, W.shape[1]), X, overwrite)
     shapes = {
         "H": (n_src, W.shape[1]),

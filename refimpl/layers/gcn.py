@@ -12,7 +12,7 @@ from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.layers.sage import saved_product
 from refimpl.propagation import matmul, spmm
-from refimpl.scheduling import ProductOrders, check_order
+from refimpl.scheduling import ProductOrders, checked_order
 
 
 class GcnOutput(NamedTuple):
@@ -80,7 +80,7 @@ def gcn_forward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W, b = gcn_arguments(A, X, W, order, b, relu)
+    X, W, b, order = gcn_arguments(A, X, W, order, b, relu)
     if order.forward == 1:
         AX = spmm(A.graph, A.data, X)
         Z = matmul(AX, W)
@@ -130,7 +130,7 @@ def gcn_backward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W, b = gcn_arguments(A, X, W, order, b, relu, backward=True)
+    X, W, b, order = gcn_arguments(A, X, W, order, b, relu, backward=True)
     X_out, AX, G_out = gcn_backward_arguments(A, X, W, out, G_out, overwrite)
     G = masked(G_out, X_out, relu, overwrite)
     AtG = None
@@ -152,12 +152,12 @@ def gcn_backward(
 
 
 def gcn_arguments(A, X, W, order, b, relu, backward=False):
-    """Check what both passes take; return (X, W, b)."""
+    """Check what both passes take; return (X, W, b, order)."""
     X = _arguments.adjacency("A", A, X, backward)
-    check_order(order)
+    order = checked_order(order)
     _check.switch("relu", relu)
     W = _check.floats("W", W, (X.shape[1], None), X.dtype)
-    return X, W, _arguments.bias(b, W.shape[1], X.dtype)
+    return X, W, _arguments.bias(b, W.shape[1], X.dtype), order
 
 
 def gcn_backward_arguments(A, X, W, out, G_out, overwrite):

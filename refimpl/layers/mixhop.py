@@ -90,7 +90,7 @@ def mixhop_forward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W, b = mixhop_arguments(hops, X, W, depth, b, relu)
+    hops, X, W, depth, b = mixhop_arguments(hops, X, W, depth, b, relu)
     B = [X]
     for A in hops[:depth]:
         B.append(spmm(A.graph, A.data, B[-1]))
@@ -149,7 +149,7 @@ def mixhop_backward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W, b = mixhop_arguments(hops, X, W, depth, b, relu, backward=True)
+    hops, X, W, depth, b = mixhop_arguments(hops, X, W, depth, b, relu, backward=True)
     X_out, powers, G_out = mixhop_backward_arguments(
         hops, X, W, out, G_out, depth, need_dx, overwrite
     )
@@ -183,14 +183,15 @@ def rows_after(hops, X):
 
 
 def mixhop_arguments(hops, X, W, depth, b, relu, backward=False):
-    """Check what both passes take; return (X, W, b)."""
+    """Check what both passes take; return (hops, X, W, depth, b)."""
     X = _check.floats("X", X, (None, None))
     _check.switch("relu", relu)
     if not isinstance(hops, tuple | list) or not isinstance(W, tuple | list):
         raise TypeError("hops and W must be tuples or lists")
+    hops, W = tuple(hops), tuple(W)
     if len(W) != len(hops) + 1:
         raise ValueError(f"W must have {len(hops) + 1} matrices for {len(hops)} hops, got {len(W)}")
-    _check.integer("depth", depth, 0, len(hops))
+    depth = _check.integer("depth", depth, 0, len(hops))
     rows = X[:, :0]
     for i, A in enumerate(hops):
         _arguments.adjacency(f"hops[{i}]", A, rows, backward)
@@ -198,7 +199,7 @@ def mixhop_arguments(hops, X, W, depth, b, relu, backward=False):
             raise TypeError(f"hops[{i}].data must be {X.dtype} like X, got {A.data.dtype}")
         rows = np.empty((A.graph.n_dst, 0), X.dtype)
     W = tuple(_check.floats(f"W[{k}]", W_k, (X.shape[1], None), X.dtype) for k, W_k in enumerate(W))
-    return X, W, _arguments.bias(b, sum(W_k.shape[1] for W_k in W), X.dtype)
+    return hops, X, W, depth, _arguments.bias(b, sum(W_k.shape[1] for W_k in W), X.dtype)
 
 
 def mixhop_backward_arguments(

@@ -14,8 +14,6 @@ import numpy as np
 from refimpl import _check
 from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
-from refimpl.block import Block
-from refimpl.graph import Graph
 from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
@@ -99,7 +97,7 @@ def rgcn_forward(
     TypeError, ValueError
         If a dtype or shape does not fit, or a sequence is empty.
     """
-    X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu)
+    A, X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu)
     Z = matmul(X[: A[0].graph.n_dst], W_self)
     means = []
     for A_r, W_r in zip(A, mixed(W, C), strict=True):
@@ -153,7 +151,7 @@ def rgcn_backward(
     TypeError, ValueError
         If a dtype or shape does not fit, or a sequence is empty.
     """
-    X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=True)
+    A, X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=True)
     X_out, means, G_out = rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx, overwrite)
     G = masked(G_out, X_out, relu, overwrite)
     n_dst = len(G)
@@ -186,14 +184,17 @@ def destinations(A):
 
 
 def rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=False):
-    """Check what both passes take; return (X, W, W_self, coefficients, b)."""
+    """Check what both passes take; return (A, X, W, W_self, coefficients, b)."""
     _check.switch("relu", relu)
     for name, value in (("A", A), ("W", W)):
         if not isinstance(value, tuple | list):
             raise TypeError(f"{name} must be a tuple or list, got {type(value).__name__}")
+    A, W = tuple(A), tuple(W)
+    for name, value in (("A", A), ("W", W)):
         if not value:
             raise ValueError(f"{name} must not be empty")
     for r, A_r in enumerate(A):
+        _arguments.pattern(f"A[{r}]", A_r)
         if r:
             _check_alike(f"A[{r}]", A_r, A[0])
         X = _arguments.adjacency(f"A[{r}]", A_r, X, backward)
@@ -212,13 +213,12 @@ def rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=False):
             f"W must have {len(A)} matrices for as many relations, or coefficients be given, "
             f"got {len(W)}"
         )
-    return X, W, W_self, coefficients, _arguments.bias(b, W_self.shape[1], X.dtype)
+    return A, X, W, W_self, coefficients, _arguments.bias(b, W_self.shape[1], X.dtype)
 
 
 def _check_alike(name, A, first):
     """Check that the Adjacency of a relation has the shape and dtype of the first one."""
-    found = isinstance(A, Adjacency) and isinstance(A.graph, Graph | Block)
-    if not found or not isinstance(A.data, np.ndarray):
+    if not isinstance(A.data, np.ndarray):
         return  # refused by `_arguments.adjacency`
     want, got = ((B.graph.n_dst, B.graph.n_src) for B in (first, A))
     if got != want:

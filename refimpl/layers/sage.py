@@ -13,7 +13,7 @@ from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul, spmm
-from refimpl.scheduling import ProductOrders, check_order
+from refimpl.scheduling import ProductOrders, checked_order
 
 CONCAT = ("neigh_first", "self_first", "sum")
 
@@ -95,7 +95,7 @@ def sage_forward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W_neigh, W_self, b = sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat)
+    X, W_neigh, W_self, b, order = sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat)
     if order.forward == 1:
         AX = spmm(A.graph, A.data, X)
         N = matmul(AX, W_neigh)
@@ -152,7 +152,7 @@ def sage_backward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W_neigh, W_self, b = sage_arguments(
+    X, W_neigh, W_self, b, order = sage_arguments(
         A, X, W_neigh, W_self, order, b, relu, concat, backward=True
     )
     X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat, overwrite)
@@ -185,9 +185,9 @@ def sage_backward(
 
 
 def sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat, backward=False):
-    """Check what both passes take; return (X, W_neigh, W_self, b)."""
+    """Check what both passes take; return (X, W_neigh, W_self, b, order)."""
     X = _arguments.adjacency("A", A, X, backward)
-    check_order(order)
+    order = checked_order(order)
     _check.switch("relu", relu)
     _check.choice("concat", concat, CONCAT)
     W_neigh = _check.floats("W_neigh", W_neigh, (X.shape[1], None), X.dtype)
@@ -197,7 +197,8 @@ def sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat, backward=False
             f'W_self must have shape {W_neigh.shape} like W_neigh where concat is "sum", '
             f"got {W_self.shape}"
         )
-    return X, W_neigh, W_self, _arguments.bias(b, sage_width(W_neigh, W_self, concat), X.dtype)
+    b = _arguments.bias(b, sage_width(W_neigh, W_self, concat), X.dtype)
+    return X, W_neigh, W_self, b, order
 
 
 def sage_width(W_neigh, W_self, concat):

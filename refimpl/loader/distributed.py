@@ -54,7 +54,7 @@ class DistributedFeatures:
         owners: Literal["contiguous", "modulo"] = "contiguous",
     ) -> None:
         self.comm = comm
-        matrix("X", X, dtypes=KEPT)
+        X = matrix("X", X, dtypes=KEPT)
         _check.choice("owners", owners, OWNERS)
         shapes = comm.all_gather(np.array([len(X), X.shape[1], X.dtype.itemsize], np.int64))
         if np.any(shapes[:, 1:] != shapes[0, 1:]):

@@ -124,8 +124,7 @@ def plan_fetch(store: FeatureStore, ids: Integers, me: Int = 0) -> FetchPlan:
     TypeError, ValueError
         If `store` is no FeatureStore, an id is not in [0, store.n), or `me` is no part.
     """
-    if not isinstance(store, FeatureStore):
-        raise TypeError(f"store must be a FeatureStore, got {type(store).__name__}")
+    _check.instance("store", store, (FeatureStore,), "a FeatureStore")
     ids = _check.ids("ids", ids, 0, store.n, np.int64)
     me = _check.integer("me", me, 0, len(store.parts) - 1)
     return FetchPlan(store, me, len(ids), *store.ownership.split(ids))
@@ -152,12 +151,12 @@ def fetch_one_sided(plan: FetchPlan) -> Fetched:
     OSError
         If a part is mapped from a file that has become shorter.
     """
-    store, rows, positions, copies = plan_arguments(plan)
-    out = np.empty((plan.n, store.d), np.float32)
+    store, me, n, rows, positions, copies = plan_arguments(plan)
+    out = np.empty((n, store.d), np.float32)
     for p in store.ownership.parts:
         out[positions[p]] = store.parts[p][rows[p]]
     out[copies[0]] = out[copies[1]]
-    return Fetched(out, one_sided_trace(plan.me, rows, store.row_bytes))
+    return Fetched(out, one_sided_trace(me, rows, store.row_bytes))
 
 
 def fetch_two_sided(plan: FetchPlan) -> Fetched:
@@ -182,13 +181,13 @@ def fetch_two_sided(plan: FetchPlan) -> Fetched:
     OSError
         If a part is mapped from a file that has become shorter.
     """
-    store, rows, positions, copies = plan_arguments(plan)
-    out = np.empty((plan.n, store.d), np.float32)
+    store, me, n, rows, positions, copies = plan_arguments(plan)
+    out = np.empty((n, store.d), np.float32)
     for p in store.ownership.parts:
         packed = store.parts[p][rows[p]]  # by the owner
         out[positions[p]] = packed  # by the reader
     out[copies[0]] = out[copies[1]]
-    return Fetched(out, two_sided_trace(plan.me, rows, store.row_bytes))
+    return Fetched(out, two_sided_trace(me, rows, store.row_bytes))
 
 
 def one_sided_trace(me, rows, row_bytes, rounds=1):
@@ -291,15 +290,17 @@ def seconds_arguments(n, row_bytes):
 
 
 def plan_arguments(plan):
-    """Check a plan; return (store, rows, positions, copies)."""
+    """Check a plan; return it as a FetchPlan of copies."""
     if not isinstance(plan, FetchPlan):
         raise TypeError(f"plan must be a FetchPlan (see plan_fetch), got {type(plan).__name__}")
-    if not isinstance(plan.store, FeatureStore):
-        raise TypeError(f"plan.store must be a FeatureStore, got {type(plan.store).__name__}")
-    store, sizes = plan.store, plan.store.ownership.sizes
-    _check.integer("plan.me", plan.me, 0, len(sizes) - 1)
+    plan = _check.record("plan", plan, FetchPlan)
+    store = _check.instance("plan.store", plan.store, (FeatureStore,), "a FeatureStore")
+    sizes = store.ownership.sizes
+    me = _check.integer("plan.me", plan.me, 0, len(sizes) - 1)
+    listed = {}
     for name in ("rows", "positions"):
-        if len(_check.listed(f"plan.{name}", getattr(plan, name), "arrays")) != len(sizes):
+        listed[name] = _check.listed(f"plan.{name}", getattr(plan, name), "arrays")
+        if len(listed[name]) != len(sizes):
             raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")
     copies = _check.array("plan.copies", plan.copies)
     if copies.shape[:1] != (2,):
@@ -307,10 +308,9 @@ def plan_arguments(plan):
     n = _check.integer("plan.n", plan.n, 0)
     for part in store.parts:
         still_whole(part)
-    rows = [
-        _check.ids("plan.rows", r, 0, k, np.int64) for r, k in zip(plan.rows, sizes, strict=True)
-    ]
-    positions = [_check.ids("plan.positions", p, 0, n, np.int64) for p in plan.positions]
+    pairs = zip(listed["rows"], sizes, strict=True)
+    rows = tuple(_check.ids("plan.rows", r, 0, k, np.int64) for r, k in pairs)
+    positions = tuple(_check.ids("plan.positions", p, 0, n, np.int64) for p in listed["positions"])
     copies = np.stack([_check.ids("plan.copies", c, 0, n, np.int64) for c in copies])
     if list(map(len, rows)) != list(map(len, positions)):
         raise ValueError("plan.positions must be as long as plan.rows")
@@ -321,4 +321,4 @@ def plan_arguments(plan):
         fetched[np.concatenate(positions)] = True
     if not once or not fetched[copies[1]].all():
         raise ValueError("plan must write each row of the result once")
-    return store, rows, positions, copies
+    return FetchPlan(store, me, n, rows, positions, copies)

@@ -142,9 +142,15 @@ def still_whole(X):
 
 
 def matrix(name, value, like=None, dtypes=AT_REST):
-    """Return `value` if it holds features, of the dtype and width of `like`, or raise."""
+    """Return `value` if it holds features, of the dtype and width of `like`, or raise.
+
+    What is returned has the same memory, and is no other subclass of an array than numpy.memmap.
+    """
     if not isinstance(value, np.ndarray):
         raise TypeError(f"{name} must be arrays, got {type(value).__name__}")
+    if type(value) is not np.memmap:
+        mapped = np.memmap in type(value).__mro__
+        value = np.ndarray.view(value, np.memmap) if mapped else _check.array(name, value)
     if value.dtype not in dtypes:
         accepted = " or ".join(map(str, dtypes))
         raise TypeError(f"{name} must be {accepted}, got {value.dtype}")

@@ -85,15 +85,16 @@ def check_scaling(scaling, width=None):
         another width.
     """
     if isinstance(scaling, str) and scaling == ROWS:
-        return scaling
-    if not isinstance(scaling, (tuple, list)) or len(scaling) != 2:
+        return ROWS
+    pair = tuple(scaling) if isinstance(scaling, tuple | list) else ()
+    if len(pair) != 2:
         raise TypeError('scaling must be a pair (mean, std) of arrays, "rows" or None')
-    mean = _check.floats("scaling's mean", scaling[0], (None,), np.float64).copy()
+    mean = _check.floats("scaling's mean", pair[0], (None,), np.float64).copy()
     if width is not None and mean.size != width:
         raise ValueError(
             f"features must have {mean.size} columns, as those that the scaling is of, got {width}"
         )
-    std = _check.floats("scaling's std", scaling[1], mean.shape, np.float64).copy()
+    std = _check.floats("scaling's std", pair[1], mean.shape, np.float64).copy()
     if not np.isfinite(mean).all() or not np.isfinite(std).all() or np.any(std <= 0):
         raise ValueError("scaling must be finite, and its std above 0")
     mean.flags.writeable = std.flags.writeable = False

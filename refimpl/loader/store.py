@@ -114,10 +114,11 @@ class FeatureStore:
     def __post_init__(self):
         if not isinstance(self.parts, list | tuple):
             raise TypeError(f"parts must be a list of arrays, got {type(self.parts).__name__}")
+        parts: list[Features] = []
         for part in self.parts:
-            matrix("parts", part, like=self.parts[0])
-        object.__setattr__(self, "parts", tuple(self.parts))
-        object.__setattr__(self, "ownership", Ownership(map(len, self.parts), self.owners))
+            parts.append(matrix("parts", part, like=parts[0] if parts else None))
+        object.__setattr__(self, "parts", tuple(parts))
+        object.__setattr__(self, "ownership", Ownership(map(len, parts), self.owners))
 
     @classmethod
     def of(
@@ -127,7 +128,8 @@ class FeatureStore:
 
         With `owners` "contiguous" the parts are views of X, with "modulo" they are copies.
         """
-        n, P = len(matrix("X", X)), _check.integer("parts", parts, 1, MOST_PARTS)
+        X = matrix("X", X)
+        n, P = len(X), _check.integer("parts", parts, 1, MOST_PARTS)
         if _check.choice("owners", owners, OWNERS) == "modulo":
             return cls(tuple(np.ascontiguousarray(X[p::P]) for p in range(P)), owners)
         return cls(tuple(X[n * p // P : n * (p + 1) // P] for p in range(P)), owners)

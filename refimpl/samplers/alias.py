@@ -84,10 +84,13 @@ def alias_draw(table: AliasTable, k: Int, c: Int) -> int:
     """
     if not isinstance(table, AliasTable):
         raise TypeError(f"table must be an AliasTable, got {type(table).__name__}")
+    table = _check.record("table", table, AliasTable)
     for name, dtype in (("prob", np.float64), ("alias", np.int64)):
         part = getattr(table, name)
-        if not isinstance(part, np.ndarray) or part.dtype != dtype:
+        plain = _check.array(name, part) if isinstance(part, np.ndarray) else None
+        if plain is None or plain.dtype != dtype:
             raise TypeError(f"table.{name} must be a {np.dtype(dtype)} array: see alias_build")
+        table = table._replace(**{name: plain})
     if table.prob.ndim != 1 or not table.prob.size or table.alias.shape != table.prob.shape:
         raise ValueError(
             f"table must have prob and alias of one length, from 1, "

@@ -6,13 +6,27 @@ from typing import Literal
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.graph import Graph
 from refimpl.hints import Int
-from refimpl.samplers.nodes import NodeSample, frontier_options, node_sample, random_neighbour
+from refimpl.samplers.nodes import (
+    NodeSample,
+    frontier_options,
+    node_sample,
+    random_neighbour,
+    stream_keys,
+)
 from refimpl.streams import Stream
 
 
+def bucket_arguments(graph, main, probe, m, n, deg_cap, include):
+    """Check the arguments of `bucket`; return them."""
+    graph, m, n, deg_cap, include = frontier_options(graph, m, n, deg_cap, include)
+    class_count(m, heaviest_weight(graph, deg_cap))  # raises if the weights are too many
+    return graph, *stream_keys(main, probe), m, n, deg_cap, include
+
+
+@checked_by(bucket_arguments)
 def bucket(
     graph: Graph,
     main: Int,
@@ -51,9 +65,8 @@ def bucket(
         If the graph is directed, an option is out of range, or `m` times the largest weight
         is beyond what one draw can tell apart.
     """
-    m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
+    main, probe = Stream(main), Stream(probe)
     classes = WeightClasses(m, class_count(m, heaviest_weight(graph, deg_cap)))
-    main, probe = Stream(_check.word("main", main)), Stream(_check.word("probe", probe))
     deg = graph.degrees()
     weight = (deg if deg_cap is None else np.minimum(deg, deg_cap)).tolist()
     popped, pushed = [], []

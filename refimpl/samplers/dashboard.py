@@ -6,16 +6,17 @@ from typing import Literal
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.graph import Graph
 from refimpl.hints import Float, Ids, Int, Mask, Positions
-from refimpl.samplers.nodes import NodeSample, frontier_options, node_sample, random_neighbour
-from refimpl.samplers.pin_tile import dashboard_options, planned_capacity
+from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour
+from refimpl.samplers.pin_tile import pin_tile_arguments, planned_capacity
 from refimpl.streams import Stream
 
 INV = -1
 
 
+@checked_by(pin_tile_arguments)
 def dashboard(
     graph: Graph,
     main: Int,
@@ -59,15 +60,13 @@ def dashboard(
     TypeError, ValueError
         If the graph is directed or an option is out of range.
     """
-    m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
-    eta, lanes = dashboard_options(eta, lanes, probing, probe_range, overflow)
+    main, probe = Stream(main), Stream(probe)
     deg = graph.degrees()
     weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
     popped, pushed = [], []
 
     d = graph.weight_sum(deg_cap) / graph.n  # 1 E-B6: entries over nodes
     capacity = planned_capacity(eta, m, d)  # 2
-    main, probe = Stream(_check.word("main", main)), Stream(_check.word("probe", probe))
     FS = main.pick_without_replacement(graph.n, m)  # 4 6 E-B5: without replacement
     capacity = max(capacity, int(weight[FS].sum()))  # 2 E-B9: room for roots
     Vs = set(FS.tolist())  # 5
@@ -92,7 +91,7 @@ def dashboard(
     return node_sample(graph, Vs, popped, pushed, main.c, **counts)  # 27
 
 
-def first_dashboard(capacity: int, FS: Ids, weights: Positions, n: int) -> SlotDashboard:
+def first_dashboard(capacity: int, FS: Ids, weights: Positions, n: Int) -> SlotDashboard:
     """Return the Dashboard of the first frontier (Algorithm 3, lines 2-15)."""
     m = len(FS)
     DB = np.full((3, capacity), INV, np.int32)  # 2
@@ -125,11 +124,11 @@ class SlotDashboard:
         self.DB, self.IA_start, self.IA_live, self.valid = DB, IA_start, IA_live, valid
         self.counts = dict.fromkeys(("probes", "rounds", "cleanups", "moved", "truncated"), 0)
 
-    def free(self, s: int) -> int:
+    def free(self, s: Int) -> int:
         """Return how many entries stand behind the first s columns."""
         return self.DB.shape[1] - int(self.IA_start[s])
 
-    def pop_frontier(self, probe: Stream, lanes: int, limit: int) -> int:  # 1
+    def pop_frontier(self, probe: Stream, lanes: Int, limit: int) -> int:  # 1
         """Free the entries of a random frontier node and return it (Algorithm 4)."""
         tries, idx_pop = 0, INV  # 2
         while idx_pop == INV:  # 3-4 E-B12: the first that hits wins
@@ -148,7 +147,7 @@ class SlotDashboard:
         self.counts["rounds"] += -(-tries // lanes)  # the lowest lane of a round that hits wins
         return v_pop  # 17
 
-    def cleanup(self, s: int) -> None:  # 18
+    def cleanup(self, s: Int) -> None:  # 18
         """Move the live ones of the first s columns to the front, in order (Algorithm 4)."""
         DB_new = np.full_like(self.DB, INV)  # 19
         live = np.flatnonzero(self.IA_live[:s])
@@ -163,7 +162,7 @@ class SlotDashboard:
         self.counts["cleanups"] += 1
         self.counts["moved"] += int(k[-1])
 
-    def add_to_frontier(self, v_new: int, i: int, weight: int, overflow: str) -> None:  # 26
+    def add_to_frontier(self, v_new: int, i: Int, weight: int, overflow: str) -> None:  # 26
         """Append the entries of `v_new` as column i (Algorithm 4)."""
         while overflow == "grow" and weight > self.free(i):
             self.DB = np.concatenate([self.DB, np.full_like(self.DB, INV)], axis=1)

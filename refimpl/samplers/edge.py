@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Floats, Ids, Int
 from refimpl.samplers.alias import alias_build, outcome
@@ -14,6 +15,15 @@ from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour
 from refimpl.streams import Stream
 
 
+def edge_arguments(graph, main, b, method):
+    """Check the arguments of `edge`; return them."""
+    graph = undirected(graph)
+    b = _check.integer("b", b, 1, 2**31 - 1)
+    method = _check.choice("method", method, ("direct", "alias"))
+    return graph, _check.word("main", main), b, method
+
+
+@checked_by(edge_arguments)
 def edge(
     graph: Graph, main: Int, *, b: Int, method: Literal["direct", "alias"] = "direct"
 ) -> NodeSample:  # 1 E-B27: b, not m
@@ -48,8 +58,7 @@ def edge(
     TypeError, ValueError
         If the graph is directed or an option is out of range.
     """
-    b = edge_options(graph, b, method)
-    main = Stream(_check.word("main", main))
+    main = Stream(main)
     draw = {"direct": _uniform_node_law, "alias": _alias_law}[method](graph)  # 2
     Es = [draw(main) for _ in range(b)] if graph.e else []  # 3 E-B27: b edges, with replacement
     Vs = {v for ends in Es for v in ends}  # 4
@@ -77,14 +86,6 @@ def _alias_law(graph):
         return int(u[e]), int(v[e])
 
     return draw
-
-
-def edge_options(graph, b, method):
-    """Check the options of `edge`; return b."""
-    undirected(graph)
-    b = _check.integer("b", b, 1, 2**31 - 1)
-    _check.choice("method", method, ("direct", "alias"))
-    return b
 
 
 def edge_weights(graph: Graph) -> tuple[np.ndarray, Ids, Floats[np.float64]]:

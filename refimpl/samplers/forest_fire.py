@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections import deque
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Float, Int
 from refimpl.samplers.nodes import NodeSample, node_sample
 from refimpl.streams import Stream
 
 
+def fire_arguments(graph, main, n, p_f):
+    """Check the arguments of `forest_fire`; return them."""
+    graph = undirected(graph)
+    n = _check.integer("n", n, 1, 2**31 - 1)
+    p_f = _check.real("p_f", p_f, 0, high=1)
+    return graph, _check.word("main", main), n, p_f
+
+
+@checked_by(fire_arguments)
 def forest_fire(graph: Graph, main: Int, *, n: Int, p_f: Float = 0.7) -> NodeSample:
     """Draw the nodes of a subgraph by fires that spread from random nodes.
 
@@ -42,8 +52,7 @@ def forest_fire(graph: Graph, main: Int, *, n: Int, p_f: Float = 0.7) -> NodeSam
     TypeError, ValueError
         If the graph is directed or an option is out of range.
     """
-    n, p_f = fire_options(graph, n, p_f)
-    main = Stream(_check.word("main", main))
+    main, n = Stream(main), min(n, graph.n)
     unburned = Unburned(graph.n)
     Vs: set[int] = set()
     popped, pushed = [], []
@@ -72,13 +81,6 @@ def _geometric(main, p_f, most):
     while k < most and main.uniform() < p_f:
         k += 1
     return k
-
-
-def fire_options(graph, n, p_f):
-    """Check the options of `forest_fire`; return (sample size, p_f)."""
-    undirected(graph)
-    n = min(_check.integer("n", n, 1, 2**31 - 1), graph.n)
-    return n, _check.real("p_f", p_f, 0, high=1)
 
 
 class Unburned:

@@ -6,13 +6,26 @@ from typing import Literal
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.graph import Graph
 from refimpl.hints import Int
-from refimpl.samplers.nodes import NodeSample, frontier_options, node_sample, random_neighbour
+from refimpl.samplers.nodes import (
+    NodeSample,
+    frontier_options,
+    node_sample,
+    random_neighbour,
+    stream_keys,
+)
 from refimpl.streams import Stream
 
 
+def frontier_arguments(graph, main, probe, m, n, deg_cap, include):
+    """Check the arguments of `frontier`; return them."""
+    graph, *options = frontier_options(graph, m, n, deg_cap, include)
+    return graph, *stream_keys(main, probe), *options
+
+
+@checked_by(frontier_arguments)
 def frontier(
     graph: Graph,
     main: Int,
@@ -55,8 +68,7 @@ def frontier(
     TypeError, ValueError
         If the graph is directed or an option is out of range.
     """
-    m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
-    main, probe = Stream(_check.word("main", main)), Stream(_check.word("probe", probe))
+    main, probe = Stream(main), Stream(probe)
     deg = graph.degrees()
     weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
     popped, pushed = [], []

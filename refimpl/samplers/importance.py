@@ -255,8 +255,7 @@ def _block(graph, dst, row, at):
 
 def _arguments(graph, data, roots, sizes, key):
     roots, _, key = layer_arguments(graph, roots, (), key)
-    if not np.iterable(sizes):
-        raise TypeError(f"sizes must be a sequence of integers, got {type(sizes).__name__}")
+    sizes = _check.sequence("sizes", sizes)
     sizes = tuple(_check.integer("sizes", size, 1, 2**31 - 1) for size in sizes)
     return roots, sizes, _check.floats("data", data, (graph.e,)), key
 
@@ -270,12 +269,15 @@ def _checked_values(values):
 def _checked_law(law, n):
     if not isinstance(law, ColumnLaw):
         raise TypeError(f"law must be an ColumnLaw, got {type(law).__name__}")
+    law = _check.record("law", law, ColumnLaw)
     for name in ("q", "cumulative"):
         part = getattr(law, name)
-        if not isinstance(part, np.ndarray) or part.dtype != np.float64:
+        plain = _check.array(name, part) if isinstance(part, np.ndarray) else None
+        if plain is None or plain.dtype != np.float64:
             raise TypeError(f"law.{name} must be a float64 array: see importance_law")
-        if part.shape != (n,):
-            raise ValueError(f"law must be over the graph's {n} nodes, got {part.size}")
+        if plain.shape != (n,):
+            raise ValueError(f"law must be over the graph's {n} nodes, got {plain.size}")
+        law = law._replace(**{name: plain})
     if not all(0 <= total < np.inf for total in law.cumulative[-1:]):
         raise ValueError("law.cumulative must end in a finite sum that is not negative")
     return law

@@ -7,6 +7,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.block import MFG, Block, sources
 from refimpl.graph import Graph
+from refimpl.graph.csr import checked
 from refimpl.hints import Int, Integers
 from refimpl.streams import Stream
 
@@ -75,12 +76,10 @@ def _pick(graph, v, fanout, stream):
 
 def layer_arguments(graph, roots, fanouts, key):
     """Check the arguments of `layer_sample`; return (roots, fanouts, key)."""
-    if not isinstance(graph, Graph):
-        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+    checked(graph)
     roots = _check.ids("roots", roots, 0, graph.n, np.int32)
     if len(np.unique(roots)) < len(roots):
         raise ValueError("roots must be distinct")
-    if not np.iterable(fanouts):
-        raise TypeError(f"fanouts must be a sequence of integers, got {type(fanouts).__name__}")
+    fanouts = _check.sequence("fanouts", fanouts)
     fanouts = tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanouts)
-    return roots.copy(), fanouts, _check.word("key", key)
+    return roots, fanouts, _check.word("key", key)

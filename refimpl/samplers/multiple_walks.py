@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int
 from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, walk_budget
 from refimpl.streams import Stream
 
 
+def walks_arguments(graph, main, m, n):
+    """Check the arguments of `multiple_walks`; return them."""
+    graph = undirected(graph)
+    m, n = walk_budget(graph, m, n)
+    return graph, _check.word("main", main), m, n
+
+
+@checked_by(walks_arguments)
 def multiple_walks(graph: Graph, main: Int, *, m: Int, n: Int) -> NodeSample:
     """Draw the nodes of a subgraph by m independent random walks of n - m steps in all.
 
@@ -37,9 +46,7 @@ def multiple_walks(graph: Graph, main: Int, *, m: Int, n: Int) -> NodeSample:
     TypeError, ValueError
         If the graph is directed or an option is out of range.
     """
-    undirected(graph)
-    m, n = walk_budget(graph, m, n)
-    main = Stream(_check.word("main", main))
+    main = Stream(main)
     deg = graph.degrees()
     popped, pushed = [], []
 

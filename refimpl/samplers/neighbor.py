@@ -10,6 +10,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.block import MFG, sources
 from refimpl.graph import Graph
+from refimpl.graph.csr import checked
 from refimpl.hints import Fanouts, Ids, Int, Integers
 from refimpl.samplers.typed_neighbor import as_mfg, by_relation, typed_mfg
 from refimpl.streams import NEIGHBOR, NODES, SHARED, Stream, key, permutation
@@ -208,15 +209,12 @@ def epoch_batches(ids: Integers, batch_size: Int, seed: Int, epoch: Int) -> list
 
 def neighbor_arguments(graph, roots, fanouts, mode):
     """Check what describes the sampling of a batch; return (roots, fanouts)."""
-    if not isinstance(graph, Graph):
-        raise TypeError(f"graph must be a Graph (see as_graph), got {type(graph).__name__}")
+    checked(graph)
     _check.choice("mode", mode, MODES)
     roots = _check.ids("roots", roots, 0, graph.n, np.int32)
     if len(np.unique(roots)) < len(roots):
         raise ValueError("roots must be distinct")
-    if not np.iterable(fanouts):
-        raise TypeError(f"fanouts must be a sequence of integers, got {type(fanouts).__name__}")
-    return roots.copy(), fanouts_arguments(graph, fanouts, mode)
+    return roots, fanouts_arguments(graph, _check.sequence("fanouts", fanouts), mode)
 
 
 def fanouts_arguments(graph, fanouts, mode):
@@ -230,6 +228,8 @@ def fanouts_arguments(graph, fanouts, mode):
     for fanout in fanouts:
         if not isinstance(fanout, tuple):
             continue
+        if TypedGraph in type(graph).__mro__:  # kernels read the graphs of its relations
+            _check.instance("graph", graph, (TypedGraph,), "a TypedGraph")
         if not isinstance(graph, TypedGraph) or len(fanout) != graph.relations:
             known = getattr(graph, "relations", "no")
             raise ValueError(
@@ -242,10 +242,7 @@ def fanouts_arguments(graph, fanouts, mode):
 
 def many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
     """Check the arguments of `sample_mfg_many`; return (batches, fanouts, names, first)."""
-    if not np.iterable(batches):
-        raise TypeError(f"batches must be a sequence of arrays, got {type(batches).__name__}")
-    if np.iterable(fanouts):
-        fanouts = tuple(fanouts)  # an iterator can be read once
+    batches = _check.sequence("batches", batches, "arrays")
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
     batches = [neighbor_arguments(graph, roots, (), mode)[0] for roots in batches]
     names = _check.word("seed", seed), _check.word("epoch", epoch)

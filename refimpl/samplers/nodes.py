@@ -74,9 +74,13 @@ def walk_budget(graph, m, n):
 
 
 def frontier_options(graph, m, n, deg_cap, include):
-    """Check what all frontier samplers share; return (m, n, deg_cap)."""
-    undirected(graph)
+    """Check what all frontier samplers share; return it, in order."""
+    graph = undirected(graph)
     m, n = walk_budget(graph, m, n)
     deg_cap = None if deg_cap is None else _check.integer("deg_cap", deg_cap, 1, 2**31 - 1)
-    _check.choice("include", include, ("pushed", "popped"))
-    return m, n, deg_cap
+    return graph, m, n, deg_cap, _check.choice("include", include, ("pushed", "popped"))
+
+
+def stream_keys(main, probe):
+    """Check the keys of the two streams of a frontier sampler; return both."""
+    return _check.word("main", main), _check.word("probe", probe)

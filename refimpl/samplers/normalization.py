@@ -11,7 +11,7 @@ import numpy as np
 from refimpl import _check
 from refimpl.adjacency import Adjacency
 from refimpl.graph import Subgraph
-from refimpl.graph.csr import Graph, undirected
+from refimpl.graph.csr import Graph, checked, undirected
 from refimpl.hints import Float, FloatDtype, Floats, Int, Integers, Positions, Rng, bound
 from refimpl.samplers.sampling import Sampler
 from refimpl.streams import SAINT, as_seed
@@ -120,7 +120,7 @@ def loss_weights(
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
     """
-    floor, dtype = _arguments(counts, floor, dtype)
+    counts, floor, dtype = _arguments(counts, floor, dtype)
     nodes = _check.ids("nodes", nodes, 0, counts.nodes.size, np.int64)
     met = np.maximum(counts.nodes[nodes], floor)
     return (counts.subgraphs / (counts.nodes.size * met)).astype(dtype)
@@ -165,7 +165,7 @@ def aggregator(
     TypeError, ValueError
         If an argument is of the wrong kind, or they are not of one graph.
     """
-    floor, dtype = _arguments(counts, floor, dtype)
+    counts, floor, dtype = _arguments(counts, floor, dtype)
     sub = _checked_subgraph(counts, graph, sub)
     degrees = graph.indptr[sub.nodes + np.int64(1)] - graph.indptr[sub.nodes]
     inverse_alpha = inverse_shares(counts, sub, floor)
@@ -183,13 +183,16 @@ def inverse_shares(counts, sub, floor):
 def _arguments(counts, floor, dtype):
     if not isinstance(counts, SamplingCounts):
         raise TypeError(f"counts must be SamplingCounts, got {type(counts).__name__}")
+    counts = _check.record("counts", counts, SamplingCounts)
     for name in ("nodes", "edges"):
         part = getattr(counts, name)  # of a whole graph: its values are not looked at
-        if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype.kind not in "iu":
+        plain = _check.array(name, part) if isinstance(part, np.ndarray) else None
+        if plain is None or plain.ndim != 1 or plain.dtype.kind not in "iu":
             raise TypeError(f"counts.{name} must be a 1-D array of integers: see estimate_counts")
-    _check.integer("counts.subgraphs", counts.subgraphs, 0, 2**63 - 1)
+        counts = counts._replace(**{name: plain})
+    subgraphs = _check.integer("counts.subgraphs", counts.subgraphs, 0, 2**63 - 1)
     floor = _check.real("floor", floor, 0, strict=True)
-    return floor, _check.float_dtype("dtype", dtype)
+    return counts._replace(subgraphs=subgraphs), floor, _check.float_dtype("dtype", dtype)
 
 
 def _checked_subgraph(counts, graph, sub):
@@ -204,12 +207,11 @@ def _checked_subgraph(counts, graph, sub):
         raise TypeError(f"sub must be a Subgraph, got {type(sub).__name__}")
     nodes = _check.ids("sub.nodes", sub.nodes, 0, graph.n, np.int32)
     edge_ids = _check.ids("sub.edge_ids", sub.edge_ids, 0, graph.e, np.int64)
-    if not isinstance(sub.graph, Graph):
-        raise TypeError(f"sub.graph must be a Graph, got {type(sub.graph).__name__}")
-    if (nodes.size, edge_ids.size) != (sub.graph.n, sub.graph.e):
+    inner = checked(sub.graph, "sub.graph")
+    if (nodes.size, edge_ids.size) != (inner.n, inner.e):
         raise ValueError(
-            f"sub.nodes and sub.edge_ids must be of sub.graph, {sub.graph!r}, "
+            f"sub.nodes and sub.edge_ids must be of sub.graph, {inner!r}, "
             f"got {nodes.size} and {edge_ids.size}"
         )
-    perm = _check.positions("sub.transpose_perm", sub.transpose_perm, sub.graph.e)
-    return sub._replace(nodes=nodes, edge_ids=edge_ids, transpose_perm=perm)
+    perm = _check.positions("sub.transpose_perm", sub.transpose_perm, inner.e)
+    return Subgraph(nodes, inner, edge_ids, perm)

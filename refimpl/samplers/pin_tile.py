@@ -8,15 +8,33 @@ from typing import Literal
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.graph import Graph
 from refimpl.hints import Float, Ids, Int, Positions
-from refimpl.samplers.nodes import NodeSample, frontier_options, node_sample, random_neighbour
+from refimpl.samplers.nodes import (
+    NodeSample,
+    frontier_options,
+    node_sample,
+    random_neighbour,
+    stream_keys,
+)
 from refimpl.streams import Stream
 
 NULL = -1
 MOST_ENTRIES = 2**32  # of a Dashboard: 16 GiB of pins
 
 
+def pin_tile_arguments(
+    graph, main, probe, m, n, eta, deg_cap, include, lanes, probing, probe_range, overflow
+):
+    """Check the arguments of `pin_tile`; return them."""
+    graph, m, n, deg_cap, include = frontier_options(graph, m, n, deg_cap, include)
+    eta, *options = dashboard_options(eta, lanes, probing, probe_range, overflow)
+    planned_capacity(eta, m, graph.weight_sum(deg_cap) / graph.n)  # raises if it is too large
+    return graph, *stream_keys(main, probe), m, n, eta, deg_cap, include, *options
+
+
+@checked_by(pin_tile_arguments)
 def pin_tile(
     graph: Graph,
     main: Int,
@@ -70,15 +88,13 @@ def pin_tile(
     TypeError, ValueError
         If the graph is directed or an option is out of range.
     """
-    m, n, deg_cap = frontier_options(graph, m, n, deg_cap, include)
-    eta, lanes = dashboard_options(eta, lanes, probing, probe_range, overflow)
+    main, probe = Stream(main), Stream(probe)
     deg = graph.degrees()
     weight = deg if deg_cap is None else np.minimum(deg, deg_cap)
     popped, pushed = [], []
 
     d = graph.weight_sum(deg_cap) / graph.n  # 1 E-B6: entries over nodes
     capacity = planned_capacity(eta, m, d)  # 2
-    main, probe = Stream(_check.word("main", main)), Stream(_check.word("probe", probe))
     FS = main.pick_without_replacement(graph.n, m)  # 4 6 E-B5: without replacement
     capacity = max(capacity, int(weight[FS].sum()))  # 2 E-B9: room for roots
     Vs = set(FS.tolist())  # 5
@@ -110,7 +126,7 @@ class Dashboard:
     clean-up. `valid` counts the pins in use.
     """
 
-    def __init__(self, capacity: int, FS: Ids, weights: Positions, n: int) -> None:
+    def __init__(self, capacity: int, FS: Ids, weights: Positions, n: Int) -> None:
         m = len(FS)
         self.DB = np.full(capacity, NULL, np.int32)  # J3:2 E-B20: NULL is -1 everywhere
         self.IA_start = np.zeros(n + 1, np.int64)  # J3:3 7 E-B10: n + 1 columns are enough
@@ -132,7 +148,7 @@ class Dashboard:
         """Return the number of entries behind the last column."""
         return len(self.DB) - int(self.IA_start[self.cnt])
 
-    def pop_frontier(self, probe: Stream, lanes: int, probe_range: str) -> tuple[int, int]:  # 1
+    def pop_frontier(self, probe: Stream, lanes: Int, probe_range: str) -> tuple[int, int]:  # 1
         """Unpin a random frontier node; return it and its tile (Algorithm 4)."""
         limit = len(self.DB) if probe_range == "capacity" else int(self.IA_start[self.cnt])
         tries, idx_pop = 0, NULL  # 2
@@ -192,10 +208,10 @@ def planned_capacity(eta, m, d):
 
 
 def dashboard_options(eta, lanes, probing, probe_range, overflow):
-    """Check the options that only dashboards have; return (eta, lanes)."""
+    """Check the options that only dashboards have; return them."""
     eta = _check.real("eta", eta, 1, strict=True)
     lanes = _check.integer("lanes", lanes, 1, 2**31 - 1)
-    _check.choice("probing", probing, ("one", "lanes"))
-    _check.choice("probe_range", probe_range, ("capacity", "used"))
-    _check.choice("overflow", overflow, ("truncate", "grow"))
-    return eta, lanes
+    probing = _check.choice("probing", probing, ("one", "lanes"))
+    probe_range = _check.choice("probe_range", probe_range, ("capacity", "used"))
+    overflow = _check.choice("overflow", overflow, ("truncate", "grow"))
+    return eta, lanes, probing, probe_range, overflow

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int
 from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, root_count
 from refimpl.streams import Stream
 
 
+def walk_arguments(graph, main, r, h):
+    """Check the arguments of `random_walk`; return them."""
+    graph = undirected(graph)
+    r = root_count(graph, "r", r)
+    h = _check.integer("h", h, 0, (2**31 - 1) // r - 1)
+    return graph, _check.word("main", main), r, h
+
+
+@checked_by(walk_arguments)
 def random_walk(graph: Graph, main: Int, *, r: Int, h: Int) -> NodeSample:  # 7
     """Draw the nodes of a subgraph by r random walks of h steps.
 
@@ -36,8 +46,7 @@ def random_walk(graph: Graph, main: Int, *, r: Int, h: Int) -> NodeSample:  # 7
     TypeError, ValueError
         If the graph is directed or an option is out of range.
     """
-    r, h = walk_options(graph, r, h)
-    main = Stream(_check.word("main", main))
+    main = Stream(main)
     deg = graph.degrees()
     popped, pushed = [], []
 
@@ -52,10 +61,3 @@ def random_walk(graph: Graph, main: Int, *, r: Int, h: Int) -> NodeSample:  # 7
             Vs.add(u)  # 14
 
     return node_sample(graph, Vs, popped, pushed, main.c)
-
-
-def walk_options(graph, r, h):
-    """Check the options of `random_walk`; return (r, h)."""
-    undirected(graph)
-    r = root_count(graph, "r", r)
-    return r, _check.integer("h", h, 0, (2**31 - 1) // r - 1)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from refimpl import _check, streams
+from refimpl._checked import checked_by
 from refimpl.graph import Subgraph, induced_subgraph
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int, Rng
@@ -123,6 +124,17 @@ def sampler_kernel(kernel, argument="kernel"):
     return name, KERNELS[_check.choice(argument, name, tuple(KERNELS))]
 
 
+def sampling_arguments(graph, sampler, rng, first, count, domain):
+    """Check all but the sampler's options; return all arguments, a seed instead of `rng`."""
+    graph = undirected(graph)
+    sampler = checked_sampler(sampler)
+    first = _check.integer("first", first, 0, 2**63 - 1)
+    domain = _check.integer("domain", domain, streams.SAMPLE, streams.SAINT)
+    seed = streams.as_seed(rng)
+    return graph, sampler, seed, first, _check.integer("count", count, 0, 2**31 - 1), domain
+
+
+@checked_by(sampling_arguments)
 def sample_many(
     graph: Graph,
     sampler: Sampler,
@@ -159,7 +171,7 @@ def sample_many(
     TypeError, ValueError
         If the graph is directed, or an option does not fit it.
     """
-    seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
+    seed = streams.as_seed(rng)
     subgraphs = []
     for q in range(first, first + count):  # 4
         # E-F6: each has its own place in the list
@@ -167,9 +179,11 @@ def sample_many(
     return subgraphs
 
 
-def sample_with(parts, graph, sampler, rng, first, count, domain):
-    """Return what `sample_many` does, made by other functions than `PARTS`, under its names."""
-    seed, first, count = sampling_arguments(graph, sampler, rng, first, count, domain)
+def sample_with(parts, graph, sampler, seed, first, count, domain):
+    """Return what `sample_many` does, made by other functions than `PARTS`, under its names.
+
+    The arguments are those that `sampling_arguments` returns.
+    """
     every = range(first, first + count)
     return [sample_one(parts, graph, sampler, seed, domain, q) for q in every]
 
@@ -188,11 +202,14 @@ def sample_one(parts, graph, sampler, seed, domain, q):
     return subgraph._replace(counters=sample.counters)  # J2:10 J3:32
 
 
-def sampling_arguments(graph, sampler, rng, first, count, domain):
-    """Check all but the sampler's options; return (seed, first, count)."""
-    undirected(graph)
+def checked_sampler(sampler):
+    """Return a Sampler with the same parts, each read once and checked, or raise."""
     if not isinstance(sampler, Sampler):
         raise TypeError(f"sampler must be a Sampler, got {type(sampler).__name__}")
-    first = _check.integer("first", first, 0, 2**63 - 1)
-    _check.integer("domain", domain, streams.SAMPLE, streams.SAINT)
-    return streams.as_seed(rng), first, _check.integer("count", count, 0, 2**31 - 1)
+    made = object.__new__(Sampler)
+    made.name, made.function, options, clip = sampler._parts()
+    if made.function is None:
+        _check.choice("sampler", made.name, tuple(KERNELS))
+    made.options, made.streams = dict(options), sampler.streams
+    made.clip = None if clip is None else _check.integer("clip", clip, 1, 2**31 - 1)
+    return made

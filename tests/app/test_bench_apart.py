@@ -167,7 +167,8 @@ def test_fastimpl_may_be_lost_where_it_makes_inputs(fast, capfd, fault, how):
 
 
 def test_the_process_ends_with_the_one_that_waits_for_it(bad, tmp_path):
-    code = f"import sys; sys.path[:] = {sys.path!r}; from refimpl.lab.apps.cli import main; main()"
+    code = f"""import sys; sys.path[:] = {sys.path!r}
+from refimpl.lab.apps.cli import main; sys.exit(main())"""
     words = ["bench", "--quick", "--impl", "bad", "--only", "floyd"]
     with subprocess.Popen([sys.executable, "-c", code, *words]) as run:
         end = time.monotonic() + 60

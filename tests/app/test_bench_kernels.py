@@ -155,7 +155,7 @@ def test_a_program_of_the_protocol_has_a_column(bench):
         (["--timeout", "0"], "--timeout must be above 0 and at most"),
         (["--timeout", "nan"], "--timeout must be above 0 and at most"),
         (["--threads", "0"], "--threads must be numbers in [1, 1024], got [0]"),
-        (["--threads", "one"], "invalid list of int value: 'one'"),
+        (["--threads", "one"], "must be an integer, got 'one'"),
         (["--out", "no/folder/a.md"], "there is no folder"),
         (["--json", "."], "is no ordinary file"),
         (["--histogram", "a.svg", "--quick"], "--histogram draws times: --quick takes none"),

@@ -311,22 +311,25 @@ BAD = {
     "no command": ([], "COMMAND"),
     "unknown option": (["train", "--depth", "2"], "--depth"),
     "abbreviated option": (["train", "--lay", "2"], "--lay"),
-    "no number": (["train", "--layers", "two"], "--layers: invalid int value: 'two'"),
+    "no number": (["train", "--layers", "two"], "--layers: must be an integer, got 'two'"),
     "bad choice": (["train", "--dtype", "float16"], "--dtype: invalid choice: 'float16'"),
     "no sampler": (["--sampler", "snow_ball"], "--sampler: invalid choice: 'snow_ball' (choose"),
-    "layers": (["--layers", "0"], "layers must be in [1, "),
-    "hidden": (["--hidden", "-3"], "hidden must be in [1, "),
+    "layers": (["--layers", "0"], "--layers must be in [1, "),
+    "hidden": (["--hidden", "-3"], "--hidden must be in [1, "),
     "hidden too large": (["--hidden", "2147483647"], "Unable to allocate"),
-    "epochs": (["--epochs", "-1"], "epochs must be in [0, "),
-    "lr": (["--lr", "0"], "lr must be finite and above 0, got 0.0"),
-    "lr nan": (["--lr", "nan"], "lr must be finite and above 0, got nan"),
-    "pool": (["--pool", "0"], "pool must be in [1, "),
-    "seed": (["--seed", "-1"], "seed must be in [0, "),
-    "threads": (["--threads", "0"], "threads must be in [1, 1024], got 0"),
-    "frontier": (["--frontier", "131"], "m must be at most the number of nodes (130), got 131"),
-    "budget": (["--budget", "4", "--frontier", "5"], "n must be at least m (5), got 4"),
-    "eta": (["--eta", "1"], "eta must be finite and above 1, got 1.0"),
-    "degree cap": (["--degree-cap", "0"], "deg_cap must be in [1, "),
+    "epochs": (["--epochs", "-1"], "--epochs must be in [0, "),
+    "lr": (["--lr", "0"], "--lr must be finite and above 0, got 0.0"),
+    "lr nan": (["--lr", "nan"], "--lr must be finite and above 0, got nan"),
+    "pool": (["--pool", "0"], "--pool must be in [1, "),
+    "seed": (["--seed", "-1"], "--seed must be in [0, "),
+    "threads": (["--threads", "0"], "--threads must be in [1, 1024], got 0"),
+    "frontier": (
+        ["--frontier", "131"],
+        "--frontier must be at most the number of nodes (130), got 131",
+    ),
+    "budget": (["--budget", "4", "--frontier", "5"], "--budget must be at least m (5), got 4"),
+    "eta": (["--eta", "1"], "--eta must be finite and above 1, got 1.0"),
+    "degree cap": (["--degree-cap", "0"], "--degree-cap must be in [1, "),
     "eta for frontier": (
         ["--sampler", "frontier", "--eta", "2"],
         "--eta does not apply with --sampler frontier",
@@ -442,7 +445,7 @@ def test_python_m_trains_on_that_package(folder, tmp_path, package):
     assert metrics["settings"]["impl"] == package
     failed = python_m("train", "--layers", "0", "--out", str(tmp_path / "none"))
     assert failed.returncode == 2
-    assert failed.stderr.startswith(f"python -m {package}: error: layers")
+    assert failed.stderr.startswith(f"python -m {package}: error: --layers")
     assert f"(default: {package})" in " ".join(python_m("train", "--help-all").stdout.split())
 
 

@@ -172,3 +172,28 @@ def test_any_settings_are_taken_or_refused_in_words(tmp_path_factory, settings):
         config_of(asked(OPTIONS, found), DATA)
     except UserError:
         return
+
+
+@pytest.mark.parametrize("command", ["train", "sample"])
+@pytest.mark.parametrize("kind", ["toml", "json"])
+def test_a_file_decides_on_no_import(tmp_path, monkeypatch, capsys, kind, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "evil.py").write_text("import pathlib\npathlib.Path('ran').touch()\n")
+    file = tmp_path / f"settings.{kind}"
+    if kind == "toml":
+        file.write_text('data = "karate"\nimpl = "evil"\n')
+    else:
+        file.write_text(json.dumps({"settings": {"data": "karate", "impl": "evil"}}))
+    assert main([command, "--config", str(file)]) == 2
+    err = capsys.readouterr().err
+    assert "impl must be refimpl or fastimpl in a file, got 'evil'" in err and "--impl" in err
+    assert {path.name for path in tmp_path.iterdir()} == {"evil.py", file.name}
+
+
+@pytest.mark.parametrize("package", ["refimpl", "fastimpl"])
+def test_a_package_on_the_command_line_overrides_that_of_a_file(tmp_path, package, capsys):
+    file = tmp_path / "settings.toml"
+    file.write_text('data = "karate"\nimpl = "evil"\n')
+    words = ["sample", "--graph", "full", "--count", "1", "--config", str(file), "--impl", package]
+    assert main(words) == 0

@@ -159,7 +159,7 @@ def test_a_lost_greeting_is_reported(capsys, tmp_path):
     assert run(capsys, "--impl", "refimpl", *options)[0] == 0
     assert json.loads(path.read_text())["lost"] is None
     words = shlex.join(program("import sys; sys.exit(5)"))
-    status, out, _ = run(capsys, "--cmd", words, *options)
+    status, out, _ = run(capsys, "--cmd", words, *options, "--overwrite")
     content = json.loads(path.read_text())
     assert (status, out) == (1, [content["lost"]])
     assert out == ["no answer to the greeting: the program ended with status 5"]
@@ -184,7 +184,7 @@ def test_a_lost_greeting_is_reported(capsys, tmp_path):
         (["--timeout", "nan"], "--timeout must be above 0"),
         (["--timeout", "inf"], "--timeout must be above 0"),
         (["--timeout", "1e10"], "--timeout must be above 0 and at most"),
-        (["--report", ""], "--report must name a file, got ''"),
+        (["--report", ""], "--report: must name a file or folder, got ''"),
         (["--report", "/"], "--report must name a file, got '/'"),
         (["--report", "/dev/null"], "--report /dev/null: is no ordinary file"),
         (["--copy", ""], "--copy"),

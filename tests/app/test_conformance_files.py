@@ -1,6 +1,7 @@
 """Writing the files of the vectors, and checking them: nothing of the user's is lost."""
 
 import errno
+import functools
 import os
 
 import numpy as np
@@ -112,7 +113,7 @@ def test_a_folder_must_be_named(tmp_path, monkeypatch, capsys):
     """The empty name would be the folder that one is in."""
     monkeypatch.chdir(tmp_path)
     assert main(["vectors", "--out", ""]) == 2
-    assert "--out must name a folder" in capsys.readouterr().err
+    assert "--out: must name a file or folder" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -150,11 +151,59 @@ def test_floats_may_be_rounded_otherwise_only_where_the_kernel_says_so(folder):
     assert stale[0].startswith("common/mix.json: one[") and "in the file" not in stale[0]
 
 
+def test_files_that_differ_by_rounding_are_left_alone(folder, capsys):
+    path, value = folder / "common" / "uniform.json", refimpl.streams.uniform(3, 0)
+    edit(path, repr(value), repr(float(value) * (1 + 2**-50)))
+    rounded = path.read_bytes()
+    edit(folder / "common" / "mix.json", '"result":"', '"result":"1')
+    assert main(["vectors", "--out", str(folder)]) == 0
+    assert path.read_bytes() == rounded
+    said = f"1 files written in {folder}, 1 left alone: up to date\n"
+    assert capsys.readouterr().out == said
+    assert vectors.check(folder)["same"] == ["common/mix.json"]
+    edit(path, repr(float(value) * (1 + 2**-50)), repr(float(value) * (1 + 2**-30)))
+    assert vectors.write(folder) == (["common/uniform.json"], ["common/mix.json"])
+
+
+@pytest.fixture
+def long(tmp_path, monkeypatch):
+    """A folder with the vectors of a kernel whose result is in an archive beside them."""
+    counters = np.arange(1001, dtype=np.uint64)
+    cases = (Case("long", {"k": 3, "c": counters}),)
+    one = Kernel("uniform", "common", "here", cases, compare=Close(1e-12, 0, "a test"))
+    monkeypatch.setattr(vectors, "kernels", lambda: {"uniform": one})
+    vectors.write(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1 + 2**-50, "rounding"), (1 + 2**-30, "stale")])
+def test_arrays_beside_a_file_are_compared_by_the_same_rule(long, monkeypatch, factor, verdict):
+    names = ["common/uniform.json", "common/uniform.npz"]
+    before = [(long / name).read_bytes() for name in names]
+    whole = refimpl.streams.uniform
+    changed = functools.wraps(whole)(lambda k, c: whole(k, c) * factor)
+    monkeypatch.setattr(refimpl.streams, "uniform", changed)
+    found = vectors.check(long)
+    assert [line.partition(":")[0] for line in found[verdict]] == names
+    assert vectors.write(long) == (([], names) if verdict == "rounding" else (names, []))
+    kept = [(long / name).read_bytes() for name in names] == before
+    assert kept == (verdict == "rounding")
+
+
+def test_a_part_that_is_new_is_no_rounding(folder):
+    """Whichever of both has it."""
+    path = folder / "common" / "uniform.json"
+    edit(path, '"fields":{' if '"fields":{' in path.read_text() else '"args":{', '"args":{"z":1,')
+    assert len(vectors.check(folder)["stale"]) == 1
+    assert vectors.write(folder)[0] == ["common/uniform.json"]
+    assert vectors.check(folder)["stale"] == []
+
+
 def test_command(folder, capsys):
     assert main(["vectors", "--out", str(folder / "new")]) == 0
     assert main(["vectors", "--out", str(folder / "new"), "--check"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"2 files in {folder / 'new'}",
+        f"2 files written in {folder / 'new'}, 0 left alone: up to date",
         "2 files are the same byte for byte, 0 but for rounding, 0 are not up to date",
     ]
     assert main(["vectors", "--out", str(folder / "none"), "--check"]) == 1

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 import refimpl
 from refimpl.lab.apps.conformance.case import EXACT, Close
 from refimpl.lab.apps.conformance.compare import first_difference
-from refimpl.lab.apps.conformance.encode import Arrays, decode, dumps, encode, inline
+from refimpl.lab.apps.conformance.encode import Arrays, archives_in, decode, dumps, encode, inline
 from refimpl.lab.apps.conformance.runner import judge
 
 pytestmark = pytest.mark.runs
@@ -144,11 +144,11 @@ def test_long_arrays_are_in_a_file_of_their_own(tmp_path_factory, dtype, size):
     assert list(store.arrays) == ["array0"]
     assert written["fields"]["b"][1]["shape"] == [1000]
     np.savez(folder / "some.npz", **store.arrays)
-    back = decode(inline(json.loads(dumps(written)), folder))
+    back = decode(inline(json.loads(dumps(written)), archives_in(folder)))
     same(back, {"a": array, "b": [array, array[:1000]]})
     np.savez(folder / "some.npz", array0=array[::-1])
     with pytest.raises(ValueError, match="damaged"):
-        inline(written, folder)
+        inline(written, archives_in(folder))
 
 
 ARRAY = encode(np.arange(6, dtype=np.int32).reshape(2, 3))

@@ -374,10 +374,15 @@ def test_the_stepper_of_the_case_is_written_at_its_step(capsys, monkeypatch, fol
 
 def test_a_stepper_that_cannot_be_written_is_noted(capsys, folder):
     text = find("frontier").code.replace('side="right"', 'side="left"')
-    (folder / "frontier_stepper.html").mkdir()
+    page = folder / "frontier_stepper.html"
+    page.write_text("a user's notes")
     status, out, err = checks(capsys, text, "frontier")
     assert status == 1 and "in step 3 another node leaves" in out
     assert err.startswith("note: the stepper of this case could not be written: frontier_stepper")
+    assert page.read_text() == "a user's notes"
+    page.unlink()
+    for _ in range(2):  # a stepper of before is replaced
+        assert checks(capsys, text, "frontier")[2] == ""
 
 
 def test_a_path_does_not_steer_the_terminal(capsys, folder):

@@ -66,7 +66,7 @@ def shown(monkeypatch, tmp_path, capsys):
 
     def run(toy, *words):
         monkeypatch.setattr(catalogue, "known", lambda: {toy.figure.id: toy.figure})
-        status = main(["figure", "V-fig99", "--out", str(tmp_path / "out"), *words])
+        status = main(["figure", "V-fig99", "--out", str(tmp_path / "out"), "--overwrite", *words])
         return SimpleNamespace(status=status, folder=tmp_path / "out", **vars_of(capsys))
 
     return run

@@ -288,7 +288,7 @@ def test_features_are_mapped_while_training_runs_and_the_file_is_gone_then(
     epoch = refimpl.lab.training.trainer.Trainer.epoch
 
     def spy(self, after_step=None):
-        file = tmp_path / "out" / "training_features.npy"
+        (file,) = (tmp_path / "out").glob("training_features.npy.*.tmp")
         X = np.load(file)
         assert isinstance(self.run.features, np.memmap)
         assert X.tobytes() == self.dataset.inputs(self.dataset.train).tobytes()
@@ -319,7 +319,7 @@ def test_training_reads_the_features_that_it_is_given(gnn, folder):
 
 def test_the_file_goes_even_if_the_run_fails(run, tmp_path, monkeypatch):
     def broken(*args):
-        assert (tmp_path / "out" / "training_features.npy").exists()
+        assert list((tmp_path / "out").glob("training_features.npy.*.tmp"))
         raise ValueError("a fault")
 
     monkeypatch.setattr(refimpl.lab.training.trainer.Trainer, "step", broken)
@@ -412,8 +412,8 @@ def test_features_that_do_not_fit(gnn, folder, options, features, error, message
             ("--method", "neighbor", "--model", "mixhop"),
             'model must have layers of one hop where method is "neighbor", got "mixhop"',
         ),
-        ((*FRESH, "--p-grad", "1.5"), "p_grad must be"),
-        ((*FRESH, "--t-stale", "-1"), "t_stale must be in [0, "),
+        ((*FRESH, "--p-grad", "1.5"), "--p-grad must be"),
+        ((*FRESH, "--t-stale", "-1"), "--t-stale must be in [0, "),
         ((*FRESH, "--t-stale", "never"), "--t-stale: invalid value: 'never', not AGE|inf"),
         ((*FRESH, "--buffer", "lots"), "--buffer: invalid value: 'lots', not SIZE"),
         ((*FRESH, "--buffer", "99TiB"), "must hold at most 2147483647 embeddings"),

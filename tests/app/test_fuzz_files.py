@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from refimpl._shown import one_line
+
 pytestmark = pytest.mark.runs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +68,30 @@ def test_what_counts_as_a_finding(fuzz, monkeypatch, error, found):
     used = (lambda folder: folder, lambda gnn, folder: wrong(error)(folder))
     monkeypatch.setitem(loading.LOADERS, "model", used)
     assert loading.verdict("model", "x", {"model.npz": b""}, None).startswith("in use: ")
+
+
+def test_cases_lie_in_folders_of_strange_names_which_are_named_whole(fuzz, monkeypatch):
+    loading = fuzz("loading")
+    seen, kinds = [], []
+
+    def load(folder):
+        seen.append(folder.parent.name)
+        raise kinds[-1](folder)
+
+    def verdict(size):
+        return loading.verdict("model", "x", {"a.npz": bytes(size)}, None)
+
+    monkeypatch.setitem(loading.LOADERS, "model", (load, None))
+    for kind in (
+        lambda folder: ValueError(f"{folder} is bad"),
+        lambda folder: ValueError(one_line(folder)),
+        lambda folder: FileNotFoundError(2, "missing", str(folder)),
+    ):
+        kinds.append(kind)
+        assert {verdict(size) for size in range(len(loading.STRANGE))} == {"refused"}
+    assert set(seen) == set(loading.STRANGE)
+    kinds.append(lambda folder: ValueError(folder.parent.name[:-1]))
+    assert verdict(1).startswith("no file is named: ")
 
 
 @pytest.mark.parametrize(

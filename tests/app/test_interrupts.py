@@ -80,6 +80,47 @@ except KeyboardInterrupt:
 """
 
 
+WORDS = """
+import os, signal, sys, threading, time, traceback
+import numpy as np
+import {impl}
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+words = np.arange(10**8, dtype=np.uint64)
+late, places = [], []
+for wait in (0.05, 0.1, 0.15):
+    def interrupt():
+        time.sleep(wait)
+        late.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        {impl}.streams.{call}
+        thread.join()  # on a machine that is quicker, the interrupt comes here
+    except KeyboardInterrupt as error:
+        late[-1] = time.monotonic() - late[-1]
+        places += [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    thread.join()
+print(min(late), any(place.endswith("_streams.pyx") for place in places))
+"""
+
+
+@pytest.mark.parametrize("call", ["uniform(3, words)", "mix(words)", "below(3, words, 9)"])
+@pytest.mark.parametrize("impl", ["refimpl", "fastimpl"])
+def test_draws_of_many_words_end_within_a_second(impl, call):
+    program = WORDS.format(impl=impl, call=call)
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    seconds, in_a_kernel = done.stdout.split()
+    assert float(seconds) < 1
+    assert in_a_kernel == str(impl == "fastimpl")  # it did not come after the kernel's end
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_a_long_kernel_ends_soon_after_ctrl_c(name):
     prepare, call = CALLS[name]

@@ -342,7 +342,7 @@ def test_fan_outs_as_the_graphsage_code_reads_them(run, tmp_path):
         ((*LAYER, "--fanouts", "2"), "fanouts must have 2 numbers, one for each hop"),
         ((*LAYER, "--fanouts", "2,x"), "argument --fanouts: invalid value: '2,x'"),
         ((*LAYER, "--fanouts", "2,0"), "fanouts must be -1 or at least 1, got 0"),
-        ((*LAYER[:2], "--batch-size", "0"), "batch_size must be in [1, "),
+        ((*LAYER[:2], "--batch-size", "0"), "--batch-size must be in [1, "),
     ],
 )
 def test_bad_options_are_one_line_and_status_2(run, options, message):

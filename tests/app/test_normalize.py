@@ -122,7 +122,7 @@ def test_resume_refuses_another_normalisation(run, tmp_path, capfd):
         (("--coverage", 5), "--coverage does not apply without --normalize"),
         (("--normalize", "--coverage", 0), "coverage must be finite and above 0, got 0.0"),
         (("--normalize", "--coverage", "nan"), "coverage must be finite and above 0, got nan"),
-        (("--normalize", "--coverage", "much"), "--coverage: invalid float value: 'much'"),
+        (("--normalize", "--coverage", "much"), "--coverage: must be a number, got 'much'"),
     ],
 )
 def test_bad_options(run, options, message):

@@ -232,12 +232,21 @@ BAD = {
     "several classes": ("--data {tmp}/multi", "multilabel must be False as of the model"),
     "node beyond": (
         "--data {data} --nodes {tmp}/beyond",
-        "{tmp}/beyond must list nodes in [0, 200), at least one, got 200",
+        "--nodes {tmp}/beyond, line 1: must be nodes in [0, 200), got '200'",
     ),
-    "node below": ("--data {data} --nodes {tmp}/below", "in [0, 200), at least one, got -1"),
+    "node below": (
+        "--data {data} --nodes {tmp}/below",
+        "below, line 1: must be nodes in [0, 200), got '-1'",
+    ),
     "no node": ("--data {data} --nodes {tmp}/empty", "in [0, 200), at least one, got none"),
-    "a word": ("--data {data} --nodes {tmp}/word", "word cannot be read as node ids"),
-    "too long": ("--data {data} --nodes {tmp}/long", "long cannot be read as node ids"),
+    "a word": (
+        "--data {data} --nodes {tmp}/word",
+        "word, line 1: must be nodes in [0, 200), got '",
+    ),
+    "too long": (
+        "--data {data} --nodes {tmp}/long",
+        "long, line 1: must be nodes in [0, 200), got '99",
+    ),
     "no node file": ("--data {data} --nodes {tmp}/nofile", "nofile"),
     "threads": ("--data {data} --threads 0", "threads must be in [1, 1024], got 0"),
     "impl": ("--data {data} --impl json", "--impl json is no implementation"),

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from tiny_data import arrays_of
 
+from refimpl._files import temporary_beside
 from refimpl.lab.apps import plots, results
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.errors import UserError
@@ -25,8 +26,8 @@ TRAIN = ["train", "--data", "karate", "--hidden", "8", "--epochs", "2"]
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(plots, "draw_curves", lambda *args: False)
-    monkeypatch.setattr(plots, "draw_sample", lambda *args: False)
+    monkeypatch.setattr(plots, "draw_curves", lambda *args: None)
+    monkeypatch.setattr(plots, "draw_sample", lambda *args: None)
 
 
 @pytest.fixture
@@ -117,9 +118,11 @@ def test_a_second_run_in_a_folder_at_work(run, tmp_path, monkeypatch, second):
 
     def step_once_disturbed(self):
         if not found:
-            (out / "model.npz.1.tmp").write_text("what the first one writes")
+            temporary = temporary_beside(out / "model.npz")
+            temporary.write_text("what the first one writes")
             found.append(run(*argv, "--out", out))
-            found.append((out / "model.npz.1.tmp").exists())
+            found.append(temporary.exists())
+            temporary.unlink()
         return step(self)
 
     monkeypatch.setattr(Trainer, "step", step_once_disturbed)
@@ -199,8 +202,11 @@ def test_a_lock_whose_file_is_gone_counts_for_nothing(tmp_path, monkeypatch):
 HOLD = """
 import sys, time
 from pathlib import Path
+from refimpl._files import replacing
 from refimpl.lab.apps.results import results_in
-with results_in(Path(sys.argv[1]), ("x",), keep=False):
+out = Path(sys.argv[1])
+with results_in(out, ("x",), keep=False), replacing(out / "metrics.json") as file:
+    file.write(b"half")
     print("held", flush=True)
     time.sleep(3600)
 """
@@ -216,9 +222,15 @@ def test_a_killed_run_locks_nobody_out(tmp_path, run):
         assert status == 2 and f"in use by another run, process {process.pid} on" in said
         process.send_signal(signal.SIGKILL)
     assert (out / LOCK).read_text().startswith(f"{process.pid} on ")
-    (out / "metrics.json.1.tmp").write_text("half")
+    (left,) = (path.name for path in out.glob("metrics.json.*.tmp"))
+    users = "metrics.json.mine.tmp", f"model.npz.{'0' * 16}.00000000.tmp"
+    for name in users:
+        (out / name).write_text("a user's")
     assert run(*TRAIN, "--out", out) == (0, "")
-    assert contents(out).keys() == set(RESULTS) - {"curve.png"}
+    assert contents(out).keys() == {*RESULTS, *users} - {"curve.png"}
+    assert left not in contents(out)
+    for name in users:
+        assert (out / name).read_text() == "a user's"
 
 
 @pytest.mark.parametrize("where", ["step", "write"])

@@ -237,13 +237,16 @@ def test_both_packages_draw_the_same(sample):
 
 
 BAD = {
-    "count": (["--count", "0"], "count must be at least 1, got 0"),
-    "seed": (["--seed", "-1"], "seed must be in [0, "),
-    "threads": (["--threads", "0"], "threads must be in [1, 1024], got 0"),
+    "count": (["--count", "0"], "--count must be in [1, 2147483647], got 0"),
+    "seed": (["--seed", "-1"], "--seed must be in [0, "),
+    "threads": (["--threads", "0"], "--threads must be in [1, 1024], got 0"),
     "sampler": (["--sampler", "snowball"], "--sampler: invalid choice: 'snowball'"),
-    "budget": (["--budget", "0"], "n must be at least 1, got 0"),
-    "frontier": (["--frontier", "99"], "m must be at most the number of nodes (34), got 99"),
-    "clip": (["--clip", "0"], "clip must be in [1, "),
+    "budget": (["--budget", "0"], "--budget must be at least 1, got 0"),
+    "frontier": (
+        ["--frontier", "99"],
+        "--frontier must be at most the number of nodes (34), got 99",
+    ),
+    "clip": (["--clip", "0"], "--clip must be in [1, "),
     "folder": (["--data", "nowhere"], "nowhere"),
     "impl": (["--impl", "json"], "--impl json is no implementation"),
     "no degree": (["--data", "kronecker:9"], "--data must be kronecker:SCALE:DEGREE"),

@@ -43,7 +43,10 @@ def test_the_command_writes_a_page(trace, tmp_path):
     assert (tmp_path / "pin_tile.html").read_text(encoding="utf-8") == text
     trace("jpdc21:4", "--out", "named.html", "--seed", "7")
     assert (tmp_path / "named.html").read_text(encoding="utf-8") == text
-    trace("pin_tile", "--out", "named.html", "--seed", 2**64 - 1)
+    with pytest.raises(UserError, match="named.html is there already: give --overwrite"):
+        trace("pin_tile", "--out", "named.html")
+    assert (tmp_path / "named.html").read_text(encoding="utf-8") == text
+    trace("pin_tile", "--out", "named.html", "--seed", 2**64 - 1, "--overwrite")
     assert '"seed": "18446744073709551615"' in (tmp_path / "named.html").read_text()
     assert {path.name for path in tmp_path.iterdir()} == {"pin_tile.html", "named.html"}
 
@@ -64,13 +67,14 @@ def test_the_command_lists_what_there_is(trace, tmp_path):
         (["jpdc21:99"], "ALGORITHM must be one of .*, got 'jpdc21:99'"),
         (["frontier", "--seed", "-1"], r"--seed must be in \[0, 2\*\*64\), got -1"),
         (["frontier", "--seed", str(2**64)], "--seed must be"),
-        (["frontier", "--seed", "x"], "invalid int value: 'x'"),
+        (["frontier", "--seed", "x"], "--seed: must be an integer, got 'x'"),
         (["frontier", "--out", "no/such/folder.html"], "--out must be a file in a folder"),
         (["frontier", "--out", "."], "--out must be a file in a folder"),
-        (["frontier", "--out", ""], "--out must be a file in a folder"),
+        (["frontier", "--out", ""], "--out: must name a file or folder, got ''"),
         (["--list", "frontier"], "--list takes no ALGORITHM"),
         (["--list", "--out", "page.html"], "--list takes no --out"),
         (["--list", "--seed", "0"], "--list takes no --seed"),
+        (["--list", "--overwrite"], "--list takes no --overwrite"),
         (["transpose", "--seed", "5"], "nothing in transpose is random: it takes no --seed"),
         (["frontier", "--sed", "1"], "unrecognized arguments"),
     ],
@@ -100,6 +104,6 @@ def test_a_page_is_there_whole_or_not_at_all(trace, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="no space left: 'frontier.html'"):
-        trace("frontier")
+        trace("frontier", "--overwrite")
     assert (tmp_path / "frontier.html").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["frontier.html"]

@@ -23,7 +23,7 @@ NOT_RUN = {  # function -> reasons why a recipe does not come to some of its sta
     "dashboard": ("a node has a neighbour always",),
     "fresh_iteration": ("roots are looked up",),
     "frontier": ("a node has a neighbour always",),
-    "partition_plan": ("sizes that are refused", "no part is wider than a cache line"),
+    "partition_plan": ("no part is wider than a cache line",),
     "pin_tile": ("a node has a neighbour always",),
     "sample_one": ("nothing is clipped",),
     "train": ("nobody asked to be called",),

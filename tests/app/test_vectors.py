@@ -19,7 +19,7 @@ import refimpl
 from refimpl import _check
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import vectors
-from refimpl.lab.apps.conformance.case import Case
+from refimpl.lab.apps.conformance.case import Case, Close
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.encode import UNSEEN
 from refimpl.lab.backend import find, find_topic, homes
@@ -43,7 +43,7 @@ def test_the_files_are_the_same_bytes_each_time(tmp_path):
     script = "from refimpl.lab.apps.cli import main; main(['vectors', '--out', 'made'])"
     environment = {**os.environ, "PYTHONHASHSEED": "5", "OMP_NUM_THREADS": "1"}
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=True)
-    here = vectors.write(tmp_path / "here")
+    here, _ = vectors.write(tmp_path / "here")
     assert here == sorted(vectors.stored(tmp_path / "made")) == sorted(vectors.stored())
     for name in here:
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "made" / name).read_bytes()
@@ -253,8 +253,9 @@ def test_a_capacity_that_does_not_fit_32_bits_is_found(name, monkeypatch):
             raise ValueError("eta must give the Dashboard less than 2**32 entries")
         return math.ceil(eta * m * d) % 2**32
 
-    kernel = kernels()[name]
-    monkeypatch.setattr(inspect.getmodule(find(refimpl, name)), "planned_capacity", wraps)
+    kernel, function = kernels()[name], find(refimpl, name)
+    for one in (function, function.checks):  # dashboard takes the checks of pin_tile
+        monkeypatch.setattr(inspect.getmodule(one), "planned_capacity", wraps)
     with pytest.raises(ValueError, match=f"{name}/eta_just_too_long: refimpl raised no"):
         vectors.render(kernel)
 
@@ -295,6 +296,32 @@ def test_reals_are_written_as_reals():
     [
         (kernel_of(CASE, CASE), "two cases have one id"),
         (kernel_of(CASE._replace(flags=("NEW",))), "nothing explains the flag NEW"),
+        (kernel_of(CASE, place=""), "mix: place must be a place in the paper, .*, got ''"),
+        (kernel_of(CASE, place=" "), "mix: place must be"),
+        (kernel_of(CASE, place=None), "mix: place must be .*, got None"),
+        (kernel_of(CASE, place="a\nb"), "mix: place must be"),
+        (kernel_of(CASE, lines=3), 'mix: lines must be lines such as "1-11", or "", got 3'),
+        (kernel_of(CASE, name="../mix"), "name must be a kernel of refimpl, got '../mix'"),
+        (kernel_of(CASE, name=3), "name must be a kernel of refimpl, got 3"),
+        (kernel_of(CASE, paper=[]), r"there is no paper \[\]: paper must be one of common, "),
+        (kernel_of(CASE, cases=None), "mix: cases must be a tuple of Case"),
+        (kernel_of(3), "mix: cases must be a tuple of Case, got 3"),
+        (kernel_of(CASE, compare=None), "mix: compare must be EXACT or a Close, got None"),
+        (kernel_of(CASE, compare=Close(-1, 0, "so")), "mix: rtol of compare must be .*, got -1"),
+        (kernel_of(CASE, compare=Close(0, math.nan, "so")), "mix: atol of compare must be"),
+        (kernel_of(CASE, compare=Close(0, 0, "")), "mix: why of compare must be"),
+        (kernel_of(CASE, flags=["A"]), "mix: flags must be a dict"),
+        (kernel_of(CASE, flags={"A": ""}), "mix: flags\\['A'\\] must be what the flag means"),
+        (kernel_of(CASE, writes="x"), "mix: writes must be a tuple of words, got 'x'"),
+        (kernel_of(CASE, writes=("y",)), "mix: writes must name arguments, got 'y'"),
+        (kernel_of(CASE, states=3), "mix: states must be a function or None"),
+        (kernel_of(CASE._replace(id="")), "mix: id of a case must be letters, .*, got ''"),
+        (kernel_of(CASE._replace(id="a/b")), "mix: id of a case must be"),
+        (kernel_of(CASE._replace(args=[1])), "mix/one: args must be a dict"),
+        (kernel_of(CASE._replace(flags="TIE")), "mix/one: flags must be a tuple of words"),
+        (kernel_of(CASE._replace(working=3)), "mix/one: working must be words, got 3"),
+        (kernel_of(CASE._replace(error="key")), "mix/one: error must be 'value' or 'type' or None"),
+        (kernel_of(ZERO, writes=("x",)), "mix/zero: result must be "),
         (kernel_of(CASE, paper="mine"), "no paper 'mine'"),
         (kernel_of(CASE._replace(result=3)), "mix/one: .* go together"),
         (kernel_of(CASE._replace(working="so")), "mix/one: .* go together"),

@@ -1,9 +1,11 @@
 """Programs on several ranks of a real MPI; tests that need one skip where there is none."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -33,10 +35,10 @@ def started_apart(*commands):
     return started_as([mpiexec(), *words])
 
 
-def started_as(argv):
+def started_as(argv, **variables):
     return subprocess.Popen(
         argv,
-        env=os.environ | ENVIRONMENT,
+        env=os.environ | ENVIRONMENT | variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -46,13 +48,30 @@ def started_as(argv):
 
 def ended(process, seconds=120):
     """Return (status, stdout, stderr) of a job that ends in time; a test fails where it hangs."""
-    try:
-        out, err = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
-        pytest.fail(f"the job hung for {seconds} s:\n{out}\n{err}")
-    return process.returncode, out, err
+    (found,) = all_ended([process], seconds)
+    return found
+
+
+def all_ended(processes, seconds):
+    """Return (status, stdout, stderr) of each job; a test fails where one hangs."""
+    limit, found, hung = time.monotonic() + seconds, [], False
+    for process in processes:
+        try:
+            texts = process.communicate(timeout=max(limit - time.monotonic(), 0))
+        except subprocess.TimeoutExpired:
+            hung = True
+            os.killpg(process.pid, signal.SIGKILL)
+            texts = process.communicate()
+        found.append((process.returncode, *texts))
+    if hung:
+        pytest.fail(f"a job hung for {seconds} s:\n{found}")
+    return found
+
+
+def own_lines(err):
+    """Return the lines of a job's stderr that are not the launcher's."""
+    lines = re.sub(r"(?m)^-{20,}$.*?^-{20,}$", "", err, flags=re.DOTALL)  # Open MPI's boxes
+    return [line for line in lines.splitlines() if line.strip() and "PMIX ERROR" not in line]
 
 
 def done(size, *words):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import KEYS
 
+from refimpl import streams
 from refimpl.lab.backend import find
 
 K = 0xE9FBA137853DAE22  # key(7, 1, 2, 3)
@@ -27,6 +28,30 @@ def test_golden_values(gnn):
     draws = [gnn.streams.uniform(K, c) for c in range(3)]
     assert draws == [0.16154805001137196, 0.46206577479289324, 0.9754276327886726]
     assert [gnn.streams.below(K, c, 10) for c in range(8)] == [1, 4, 9, 6, 7, 8, 9, 2]
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (7,), (50,), (3, 5), (2, 0)])
+def test_many_words_are_drawn_some_at_a_time(monkeypatch, shape):
+    """Ctrl-C is noticed between two calls of NumPy: none has more words than a block."""
+    sizes, core = [], streams._mix
+
+    def counted(x):
+        sizes.append(np.size(x))
+        return core(x)
+
+    monkeypatch.setattr(streams, "BLOCK", 7)
+    monkeypatch.setattr(streams, "_mix", counted)
+    words = np.arange(np.prod(shape), dtype=np.uint64).reshape(shape)[::-1]
+    for function in (
+        streams.mix,
+        lambda c: streams.key(1, c),
+        lambda c: streams.uniform(3, c),
+        lambda c: streams.below(3, c, 9),
+    ):
+        got = function(words)
+        assert got.shape == shape
+        assert got.ravel().tolist() == [function(int(c)) for c in words.ravel()]
+    assert max(sizes) <= 7
 
 
 def test_golden_sample_of_floyd(gnn):

@@ -222,7 +222,7 @@ LARGE = {
     "dense_forward": lambda: fastimpl.dense_forward(BIG_X, BIG_W, relu=True),
     "frontier": lambda: fastimpl.frontier(HUBS, 1, 2, m=40, n=300),
     "induced_subgraph": lambda: fastimpl.induced_subgraph(HUBS, NODES),
-    "key": lambda: fastimpl.streams.key(1, 2, 3),
+    "key": lambda: fastimpl.streams.key(1, 2, COUNTERS),
     "mix": lambda: fastimpl.streams.mix(COUNTERS),
     "pick_without_replacement": lambda: fastimpl.streams.pick_without_replacement(1, 2, 5000, 4000),
     "pin_tile": lambda: fastimpl.pin_tile(HUBS, 1, 2, m=60, n=500),

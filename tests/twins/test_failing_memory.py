@@ -104,7 +104,7 @@ CALLS = {**LARGE, **SMALLER}
 
 def forget():
     """Give back all memory that waits to be used again: the next call asks for its own."""
-    _lending._idle.clear()
+    _lending._held.clear()
     _buffers.release_waiting()
 
 

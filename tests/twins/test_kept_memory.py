@@ -29,7 +29,7 @@ def sparse():
 
 def slots_of(graph):
     """Return the slots of a graph's relabellings, which hold nothing."""
-    kept = [relabelling.slots() for relabelling in _lending._idle[graph][Relabelling]]
+    kept = [relabelling.slots() for relabelling in _lending.kept_for(graph)[Relabelling]]
     assert not any(held for _, held in kept)
     return max(slots for slots, _ in kept)
 
@@ -70,9 +70,9 @@ def test_a_set_of_nodes_is_used_again_and_empty(graph):
     want = refimpl.induced_subgraph(graph, np.arange(0, 500, 7))
     for nodes in (np.arange(500), np.arange(3), np.arange(0)):
         fastimpl.induced_subgraph(graph, nodes)
-        (kept,) = _lending._idle[graph][NodeSet]
+        (kept,) = _lending.kept_for(graph)[NodeSet]
         assert_bits(fastimpl.induced_subgraph(graph, np.arange(0, 500, 7)), want)
-        assert _lending._idle[graph][NodeSet] == [kept]
+        assert _lending.kept_for(graph)[NodeSet] == [kept]
 
 
 def test_edges_need_no_table_where_no_node_is_isolated():
@@ -81,5 +81,5 @@ def test_edges_need_no_table_where_no_node_is_isolated():
     for graph, length in ((even, 0), (hubs, np.count_nonzero(hubs.degrees()))):
         with threads(2):
             assert_twins("edge", graph, 3, b=50)
-        (first, *_), outcomes = options._tables[graph]["direct"]
+        (first, *_), outcomes = _lending.kept_for(graph)[options._nodes_with_edges]
         assert len(first) == length and outcomes == np.count_nonzero(graph.degrees())

@@ -5,7 +5,10 @@ import os
 import sys
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 
+from refimpl._start import begun, exit_status
 from refimpl.lab.apps.bench import command as bench
 from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.completion import add_completion, print_completion
@@ -13,17 +16,25 @@ from refimpl.lab.apps.config_file import with_file
 from refimpl.lab.apps.conformance import command as conformance
 from refimpl.lab.apps.convert import convert_command, convert_options
 from refimpl.lab.apps.course import command as exercise
-from refimpl.lab.apps.errors import Interrupted, UserError
+from refimpl.lab.apps.errors import (
+    Interrupted,
+    Terminated,
+    UserError,
+    ended_in_order,
+    message_of,
+)
 from refimpl.lab.apps.figures import command as figure
 from refimpl.lab.apps.info import info
-from refimpl.lab.apps.option import add_options
+from refimpl.lab.apps.option import add_options, flags_of, naming_flags, typed_integer
 from refimpl.lab.apps.options import RUN, groups, run_options, train_options
 from refimpl.lab.apps.predict import predict, predict_options
-from refimpl.lab.apps.results import add_overwrite
+from refimpl.lab.apps.ranks import check_same, ranks, starting, together
+from refimpl.lab.apps.results import add_overwrite, output_name
 from refimpl.lab.apps.run import train
 from refimpl.lab.apps.sample import sample, sample_options
+from refimpl.lab.apps.sampler_options import PARAMETERS
 from refimpl.lab.apps.stepper import command as trace
-from refimpl.lab.distributed.launch import told
+from refimpl.lab.apps.terminal import STANDARD_OUTPUT, escaped_output
 from refimpl.lab.training.config import suggestion
 from refimpl.lab.training.settings import to_json
 
@@ -160,7 +171,10 @@ def _add_train(commands, impl):
     options = train_options(impl)
     run = add_options(parser, options, groups())[RUN]
     run.add_argument(
-        "--out", metavar="FOLDER", help="folder to write to (default: runs/ and the data's name)"
+        "--out",
+        type=output_name,
+        metavar="FOLDER",
+        help="folder to write to (default: runs/ and the data's name)",
     )
     _add_config(run)
     *others, last = (option.flag for option in options.values() if option.free)
@@ -198,6 +212,7 @@ def _add_predict(commands, impl):
     add_options(parser, predict_options(impl))
     parser.add_argument(
         "--out",
+        type=output_name,
         metavar="FILE.npy|FILE.csv",
         help="write the predictions to this file, a row a node (default: no file)",
     )
@@ -217,13 +232,16 @@ def _add_compare(commands):
     run = add_options(parser, compare_options(), groups())[RUN]
     run.add_argument(
         "--rounds",
-        type=int,
+        type=typed_integer,
         default=7,
         metavar="COUNT",
         help="rounds of --pool iterations each, of which the median is shown (default: 7)",
     )
     run.add_argument(
-        "--out", metavar="FILE", help="write the table to this file as JSON (default: no file)"
+        "--out",
+        type=output_name,
+        metavar="FILE",
+        help="write the table to this file as JSON (default: no file)",
     )
     add_overwrite(run, "that file")
     _add_config(run)
@@ -242,6 +260,7 @@ def _add_sample(commands, impl):
     _add_config(parser)
     parser.add_argument(
         "--out",
+        type=output_name,
         metavar="FOLDER",
         help="write sample.json and sample.png to this folder (default: no files)",
     )
@@ -262,7 +281,9 @@ def _add_convert(commands):
         help="a data set as --data of train takes it: a name, a folder in GraphSAINT's or "
         "Planetoid's format, the Open Graph Benchmark's or of convert, an .npz or a .csv file",
     )
-    parser.add_argument("folder", metavar="FOLDER", help="where the new one is to be")
+    parser.add_argument(
+        "folder", type=output_name, metavar="FOLDER", help="where the new one is to be"
+    )
     add_options(parser, convert_options())
     add_overwrite(parser, "the data set in FOLDER")
 
@@ -295,27 +316,31 @@ def main(
     -------
     int
         0; 1 if `compare`, `conformance`, `bench`, ``exercise check`` or ``vectors --check`` finds a
-        difference; 2 for bad input; 130 if interrupted; 141 if whoever reads what is printed has
-        gone.
+        difference; 2 for bad input; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP; 141 if
+        whoever reads what is printed has gone.
     """
+    rank, words = 0, [*(sys.argv[1:] if argv is None else argv)]
+    command = words[0] if words else None
     try:
-        try:
-            return _run(vars(build_parser(impl, prog).parse_args(argv)), impl, prog) or 0
-        finally:  # a reader that has gone is noticed here, not at the end; help leaves here, too
-            if sys.stdout is not None:
-                sys.stdout.flush()
+        with escaped_output():  # a reader that has gone is noticed here; help leaves here, too
+            rank, comm = ranks(words, prog)
+            run = _asked(words, impl, prog, comm)
+            with ended_in_order():
+                return run() or 0
     except BrokenPipeError:  # as of `.. | head`: no fault, and nobody to tell
         _print_nowhere()
         return 141
-    except (UserError, OSError) as error:  # an OSError is never the program's fault
-        _say(f"{prog}: error: {error}")
+    except (UserError, OSError, MemoryError) as error:  # an OSError is never the program's fault
+        _say(f"{prog}: error: {message_of(error, command)}", rank)
+        if getattr(error, "filename", None) == STANDARD_OUTPUT:
+            _print_nowhere()
         return 2
     except Interrupted as stop:
-        _say(f"{prog}: {stop}")
-        return 130
-    except KeyboardInterrupt:
-        _say(f"{prog}: interrupted")
-        return 130
+        _say(f"{prog}: {message_of(stop, command)}", rank)
+        return exit_status(stop)
+    except KeyboardInterrupt as stop:
+        _say(f"{prog}: {stop if isinstance(stop, Terminated) else 'interrupted'}", rank)
+        return exit_status(stop)
 
 
 def _print_nowhere():
@@ -329,34 +354,54 @@ def _print_nowhere():
     os.close(nowhere)
 
 
-def _say(message):
-    """Show a message; of several processes that were started together one does."""
-    if told()[0] == 0:
-        print(message, file=sys.stderr)
+def _say(message, rank):
+    """Show a message; of several processes that were started together rank 0 does."""
+    if sys.stderr is not None and rank == 0:
+        with suppress(OSError, ValueError):  # full, or closed: there is no other place to say it
+            print(message, file=sys.stderr, flush=True)
 
 
-def _run(arguments, impl, prog):
+def _asked(words, impl, prog, comm):
+    """Return what a command line asks for, as a function without arguments (collective)."""
+    left = None
+    try:
+        with starting(comm, prog), together(comm, like=True):
+            try:
+                arguments = vars(build_parser(impl, prog).parse_args(words))
+                run = _command(arguments, impl, prog, comm)
+            except SystemExit as shown:  # help
+                arguments, left = {"command": "help"}, shown
+        if comm is not None:
+            check_same(comm, {"command": arguments["command"]})
+    finally:
+        begun()
+    if left is not None:
+        raise left
+    return run
+
+
+def _command(arguments, impl, prog, comm):
+    """Return what a command does with its arguments, as a function without arguments."""
     command, out = arguments["command"], arguments.get("out")
     if command == "trace":
-        return trace.run(arguments)
+        return partial(trace.run, arguments)
     if command in ("conformance", "vectors"):
-        return conformance.run(arguments, impl)
+        return partial(conformance.run, arguments, impl)
     if command == "bench":
-        return bench.run(arguments)
+        return partial(bench.run, arguments)
     if command == "exercise":
-        return exercise.run(arguments)
+        return partial(exercise.run, arguments)
     if command == "figure":
-        return figure.run(arguments)
+        return partial(figure.run, arguments)
     if command == "completion":
-        return print_completion(build_parser(impl, prog), arguments["shell"])
+        return partial(print_completion, build_parser(impl, prog), arguments["shell"])
     if command == "info":
-        return info(arguments.get("impl", impl))
+        return partial(info, arguments.get("impl", impl))
     if command == "convert":
         given = {key: arguments[key] for key in convert_options() if key in arguments}
-        convert_command(
-            arguments["source"], arguments["folder"], given, overwrite=arguments["overwrite"]
-        )
-        return 0
+        source, folder = arguments["source"], arguments["folder"]
+        run = partial(convert_command, source, folder, given, overwrite=arguments["overwrite"])
+        return _naming(convert_options(), run)
     made = {"train": train_options, "predict": predict_options, "sample": sample_options}
     options = compare_options() if command == "compare" else made[command](impl)
     given = {key: to_json(value) for key, value in arguments.items() if key in options}
@@ -368,9 +413,21 @@ def _run(arguments, impl, prog):
         raise UserError("--overwrite does not apply without --out")
     form = {"options": options, "out": out, "overwrite": arguments["overwrite"]}
     if command == "train":
-        return train(given, resume=arguments["resume"], prog=prog, **form)
-    if command == "predict":
-        return predict(arguments["model"], given, **form)
-    if command == "sample":
-        return sample(given, **form)
-    return compare(given, rounds=arguments["rounds"], **form)
+        run = partial(train, given, resume=arguments["resume"], prog=prog, comm=comm, **form)
+    elif command == "predict":
+        run = partial(predict, arguments["model"], given, **form)
+    elif command == "sample":
+        run = partial(sample, given, **form)
+    else:
+        run = partial(compare, given, rounds=arguments["rounds"], **form)
+    return _naming(options, run)
+
+
+def _naming(options, run):
+    """Return `run` with errors that name options as they are typed."""
+
+    def named():
+        with naming_flags(flags_of(options, PARAMETERS)):
+            return run()
+
+    return named

@@ -7,6 +7,7 @@ from dataclasses import fields
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import one_line
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph, Subgraph
@@ -120,11 +121,14 @@ def compare(given, *, options, rounds, out, overwrite):
         }
     same = same and (before is None or before["same_counts"])
     result["agree"] = same and result["weights_difference"] <= result["tolerance"]
-    _show(result)
+    try:
+        if out is not None:
+            with user_errors():
+                report.write_json(out, result)
+    finally:
+        _show(result)
     if out is not None:
-        with user_errors():
-            report.write_json(out, result)
-        print(f"wrote {out}")
+        print(f"wrote {one_line(out)}")
     return 0 if result["agree"] else 1
 
 

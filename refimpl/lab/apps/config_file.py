@@ -7,7 +7,7 @@ from pathlib import Path
 
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.option import hyphenated, reader_of
-from refimpl.lab.apps.options import data_source
+from refimpl.lab.apps.options import PACKAGES, data_source
 from refimpl.lab.apps.settings import check_applicable, unmet, with_defaults
 from refimpl.lab.training.config import PARTS, suggestion
 from refimpl.lab.training.settings import to_json
@@ -51,6 +51,12 @@ def with_file(path, options, given, known):
     """
     path = Path(path)
     found = _values(path, _read(path), options, known)
+    package = found.get("impl", PACKAGES[0])
+    if package not in PACKAGES and "impl" not in given:  # a file decides on no import
+        raise UserError(
+            f"{path}: impl must be {' or '.join(PACKAGES)} in a file, got {package!r}: to import "
+            "another package, give --impl on the command line"
+        )
     if path.suffix == ".toml":
         try:
             check_applicable(options, found, with_defaults(options, found))

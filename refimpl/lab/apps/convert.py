@@ -3,6 +3,7 @@
 from pathlib import Path
 from time import perf_counter
 
+from refimpl._shown import one_line
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.apps.option import Option
 from refimpl.lab.apps.options import run_options
@@ -62,9 +63,9 @@ def convert_command(source, folder, given, *, overwrite):
         data = load_dataset(folder)
     size = sum(path.stat().st_size for path in Path(folder).iterdir())
     print(
-        f"{data.name}: {data.graph.n} nodes, {data.graph.e} directed edges, "
+        f"{one_line(data.name)}: {data.graph.n} nodes, {data.graph.e} directed edges, "
         f"{data.features.shape[1]} features ({data.features.dtype}), {data.classes} classes\n"
         f"{data.train.size} training, {data.val.size} validation, {data.test.size} test nodes, "
         f"{data.setting}\n\n"
-        f"wrote {folder}: {size / 2**20:.1f} MiB in {perf_counter() - begin:.1f} s"
+        f"wrote {one_line(folder)}: {size / 2**20:.1f} MiB in {perf_counter() - begin:.1f} s"
     )

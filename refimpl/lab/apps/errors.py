@@ -1,24 +1,95 @@
-"""Telling a user's mistake from a fault of the program."""
+"""Telling a user's mistake from a fault of the program, and both from a signal to end."""
 
+import signal
+import threading
 from contextlib import contextmanager
+
+from refimpl._shown import one_line
+
+SMALLER = {  # by command: what takes less memory
+    "train": "--hidden, --layers, --batch-size, --budget or --eval-memory",
+    "compare": "--hidden, --layers, --batch-size, --budget or --pool",
+    "predict": "--eval-memory",
+    "sample": "--budget or --count",
+    "convert": "--memory",
+    "bench": "--threads, or give --only",
+    "figure": "--threads, or give --quick",
+}
 
 
 class UserError(Exception):
     """Something the user can put right: shown as one line, with exit status 2."""
 
 
+class OutOfMemory(UserError):
+    """There was too little memory for the user's settings and data."""
+
+
 class Interrupted(Exception):
-    """The user stopped a run: shown as one line, with exit status 130."""
+    """The user stopped a run: shown as one line, with the exit status `status`."""
+
+    def __init__(self, message, status):
+        super().__init__(message)
+        self.status = status
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal other than Ctrl-C asks the process to end: whatever handles Ctrl-C handles it.
+
+    Parameters
+    ----------
+    number : int
+        Of the signal.
+    """
+
+    def __init__(self, number):
+        self.number = number
+        super().__init__(f"ended by {signal.Signals(number).name}")
 
 
 @contextmanager
-def user_errors():
-    """Turn the library's complaints about its input into UserError.
+def ended_in_order():
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, once: the clean-up is not cut short.
+
+    A signal that is ignored or handled already, as by nohup, keeps its handler.
+    """
+
+    def end(number, frame):
+        signal.signal(number, signal.SIG_IGN)
+        raise Terminated(number)
+
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    changed = [n for n in numbers if n is not None and signal.getsignal(n) == signal.SIG_DFL]
+    try:
+        for number in changed:
+            signal.signal(number, end)
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def user_errors(option=""):
+    """Turn the library's complaints about its input into UserError, which names `option`, if given.
 
     Put around what reads the user's settings and data only: an exception of the same kind from
     anywhere else is a fault of the program and must show its traceback.
     """
     try:
         yield
-    except (ValueError, TypeError, OverflowError, OSError, MemoryError) as error:
-        raise UserError(" ".join(str(error).split())) from error
+    except MemoryError as error:
+        raise OutOfMemory(str(error)) from error
+    except (ValueError, TypeError, OverflowError, OSError) as error:
+        raise UserError(f"{option}: {error}" if option else str(error)) from error
+
+
+def message_of(error, command):
+    """Return the message, in one line, of an error that ends `command`."""
+    if not isinstance(error, MemoryError | OutOfMemory):
+        return one_line(error)
+    less = SMALLER.get(command)
+    advice = "end other programs" if less is None else f"try a smaller {less}"
+    return one_line(f"out of memory: {advice}" + (f" ({error})" if str(error) else ""))

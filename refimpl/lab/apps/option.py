@@ -1,7 +1,14 @@
 """An option of the command line, written down or made of a setting."""
 
 import argparse
+import re
+from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+from refimpl._check import shown
+from refimpl.lab.apps.errors import UserError
+
+LONGEST_INTEGER = 4000  # digits: Python reads no more than 4300
 
 
 class Option(NamedTuple):
@@ -86,6 +93,31 @@ def hyphenated(word):
     return word.replace("_", "-")
 
 
+def flags_of(options, parameters):
+    """Return the flags of options, by key, by the words that an error may begin with.
+
+    `parameters` are the names that functions have for some of them. An error that begins with
+    "graph" is about the data.
+    """
+    found = list(options.values())
+    words = {parameters.get(option.name, option.name): option.flag for option in found}
+    words |= {option.key: option.flag for option in found}
+    words |= {option.name: option.flag for option in found}
+    return {word: flag for word, flag in words.items() if word != "graph"}
+
+
+@contextmanager
+def naming_flags(flags):
+    """Let a UserError that begins with the name of a setting begin with the option's flag."""
+    try:
+        yield
+    except UserError as error:
+        word, space, rest = str(error).partition(" ")
+        if space and word in flags:
+            error.args = (f"{flags[word]} {rest}",)
+        raise
+
+
 def add_options(parser, options, groups=None):
     """Add options to a parser, each under the heading of its group.
 
@@ -129,17 +161,37 @@ def reader_of(option):
     """Return what makes an option's value of what the user typed; argparse reports its errors."""
     if option.choices:
         return _chooser(option.choices)
-    if option.parse in (int, float, str):
-        return option.parse
+    if option.parse in TYPED:
+        return TYPED[option.parse]
 
     def read(text):
         try:
             return option.parse(text)
         except (ValueError, TypeError, OverflowError) as error:
             form = f", not {option.metavar}" if option.metavar else ""
-            raise argparse.ArgumentTypeError(f"invalid value: {text!r}{form}") from error
+            raise argparse.ArgumentTypeError(f"invalid value: {shown(text)}{form}") from error
 
     return read
+
+
+def typed_integer(text):
+    """Return the integer that a user typed; argparse reports its errors, and names the option."""
+    if not re.fullmatch(rf"[+-]?\d{{1,{LONGEST_INTEGER}}}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"must be an integer, got {shown(text)}")
+    return int(text)
+
+
+def typed_real(text):
+    """Return the number that a user typed; argparse reports its errors, and names the option."""
+    try:
+        if re.fullmatch(r"[\w.+-]+", text, re.ASCII) and "_" not in text:
+            return float(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"must be a number, got {shown(text)}")
+
+
+TYPED = {int: typed_integer, float: typed_real, str: str}
 
 
 def _chooser(choices):
@@ -148,6 +200,6 @@ def _chooser(choices):
             if word in choices:
                 return word
         known = ", ".join(map(hyphenated, choices))
-        raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from {known})")
+        raise argparse.ArgumentTypeError(f"invalid choice: {shown(text)} (choose from {known})")
 
     return choose

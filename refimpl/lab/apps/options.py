@@ -1,7 +1,7 @@
 """The options of a run: a table made of the settings of models and methods."""
 
 import importlib
-from pathlib import Path
+import os
 
 from refimpl.lab.apps import sampler_options
 from refimpl.lab.apps.errors import UserError
@@ -14,25 +14,29 @@ from refimpl.lab.training.config import PARTS, TrainConfig
 from refimpl.lab.training.settings import settings_of
 
 DTYPES = ("float32", "float64")
+PACKAGES = ("refimpl", "fastimpl")  # that a file may name as --impl
 PLACES = ("memory", "mmap", "parts")  # of features
 RUN, COMMON = "run", "model and training"  # headings
 
 
 def data_source(text):
     """Return a built-in name as it is, and a folder as an absolute path."""
-    return text if text in BUILT_IN else str(Path(text).resolve())
+    return text if text in BUILT_IN else os.path.realpath(text)
 
 
 def split_asked(text):
     """Return a number as an int, and a name as it is."""
-    return int(text) if text.isdecimal() else text
+    return int(text) if text.lstrip("+-").isdecimal() else text
 
 
 def rounds_asked(text):
     """Return None, "pairwise", or the numbers of a tree's branches."""
     if text in ("none", "pairwise"):
         return None if text == "none" else text
-    return [int(part) for part in text.split(",")]
+    branches = [int(part) for part in text.split(",")]
+    if min(branches) < 1:
+        raise ValueError(text)
+    return branches
 
 
 def run_options(impl="fastimpl"):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from refimpl._shown import one_line
 from refimpl.history.cache import BidirectionalCache
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
@@ -118,13 +119,13 @@ class Output:
         loads = trainer.state.loads
         report.write_history(folder / HISTORY, result.history, loads)
         title = report.title(self.settings, self.facts)
-        drawn = plots.draw_curves(folder / CURVE, result.history, title, loads)
+        why = plots.missing(plots.draw_curves, folder / CURVE, result.history, title, loads)
         print(f"{title}\n\n{report.summary(metrics)}\n")
         for line in _advice(trainer, result):
             print(line)
         for name in (METRICS, HISTORY, CHECKPOINT, MODEL):
-            print(f"wrote {folder / name}")
-        print(f"wrote {folder / CURVE}" if drawn else f"no {CURVE}: {plots.NO_MATPLOTLIB}")
+            print(f"wrote {one_line(folder / name)}")
+        print(f"no {CURVE}: {why}" if why else f"wrote {one_line(folder / CURVE)}")
 
     def _of_rank(self, features):
         """Return what this rank did, sent and waited for."""

@@ -1,25 +1,61 @@
 """The pictures of a run and of a sample."""
 
+import textwrap
+import warnings
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from refimpl._files import replacing
+from refimpl._shown import one_line
 from refimpl.lab.apps.report import TRAINING, totals
 
+TITLE = 85  # characters of a line
 NO_MATPLOTLIB = "matplotlib is not installed (pip install 'minibatch-gnn[plot]')"
+
+
+def missing(draw, path, *args):
+    """Call ``draw(path, *args)``, which draws a picture; return the reason why there is none.
+
+    The reason is None if the picture was drawn. Any error of matplotlib is a reason: a picture is
+    no result. An older picture at `path` is then removed, because it shows other numbers.
+    Warnings of matplotlib, such as a letter that its font lacks, are not shown.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            draw(path, *args)
+        return None
+    except ModuleNotFoundError as error:
+        reason = NO_MATPLOTLIB if (error.name or "").startswith("matplotlib") else str(error)
+    except MemoryError:
+        reason = "out of memory"
+    except OSError as error:
+        reason = str(error)
+    except Exception as error:  # of an installation that is broken, or a setting of the user's
+        reason = f"matplotlib failed: {type(error).__name__}: {' '.join(str(error).split())}"
+    with suppress(OSError):
+        Path(path).unlink(missing_ok=True)
+    return one_line(reason)
+
+
+def _put_title(figure, title):
+    """Give a figure a title of several lines, in which a "$" begins no formula.
+
+    matplotlib's own wrapping reads formulas all the same.
+    """
+    figure.suptitle(textwrap.fill(title, TITLE), parse_math=False)
 
 
 def draw_curves(path, history, title, loads=()):
     """Draw loss and validation F1 against epochs and against seconds of training.
 
     If `loads`, the counts of what each epoch loaded, tell of a cache, draw what it saved too.
-    Returns False, and draws nothing, where matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure  # without pyplot: no display, no global state
-    except ImportError:
-        return False
+    from matplotlib.figure import Figure  # without pyplot: no display, no global state
+
     epochs = [record.epoch for record in history]
     seconds = [sum(getattr(record, part) for part in TRAINING) for record in history]
     figure = Figure(figsize=(9, 6), layout="constrained")
@@ -44,21 +80,15 @@ def draw_curves(path, history, title, loads=()):
             row[0].legend()
     grid[-1][0].set_xlabel("epochs")
     grid[-1][1].set_xlabel("seconds of training, without evaluation")
-    figure.suptitle(title, wrap=True)
+    _put_title(figure, title)
     with replacing(path) as file:
         figure.savefig(file, format="png", dpi=120)
-    return True
 
 
 def draw_sample(path, degrees, counters, title):
-    """Draw degree distributions, `degrees` by name, and the counters of a sampler as bars.
+    """Draw degree distributions, `degrees` by name, and the counters of a sampler as bars."""
+    from matplotlib.figure import Figure
 
-    Returns False, and draws nothing, where matplotlib is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        return False
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     left, right = figure.subplots(1, 2)
     for name, values in degrees.items():
@@ -76,7 +106,6 @@ def draw_sample(path, degrees, counters, title):
     right.set(xscale="log", xlabel="mean of a subgraph")
     right.invert_yaxis()
     right.margins(x=0.25)
-    figure.suptitle(title)
+    _put_title(figure, title)
     with replacing(path) as file:
         figure.savefig(file, format="png", dpi=120)
-    return True

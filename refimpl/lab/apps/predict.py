@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refimpl._check import shown
 from refimpl._files import replacing
 from refimpl._reading import naming, reading
+from refimpl._shown import one_line
 from refimpl.graph import Graph
 from refimpl.lab.apps import report
 from refimpl.lab.apps.errors import UserError, user_errors
@@ -22,6 +24,7 @@ from refimpl.lab.data.graphsaint import read_features, read_graph
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.model import WHAT, forward, load_model, read_off
+from refimpl.lab.training.settings import settings_of
 from refimpl.metrics import decide, f1_micro
 
 PARTS = {"train": "training", "val": "validation", "test": "test"}
@@ -29,6 +32,7 @@ SUFFIXES = (".csv", ".npy")
 COLUMN = {"labels": "label", "probabilities": "p", "embeddings": "e"}
 ROWS = 4096  # of a CSV file, made at a time
 MOST_CLASSES = 5  # shown
+LONGEST_ID = 20  # digits, with zeros in front
 
 
 def predict_options(impl="fastimpl"):
@@ -106,6 +110,8 @@ def predict(path, given, *, options, out, overwrite):
     out = None if out is None else _checked_out(Path(out))
     check_free(out, overwrite)
     gnn = load_implementation(settings["impl"])
+    with user_errors():
+        settings_of(TrainConfig)["eval_memory"].check("eval_memory", settings["eval_memory"])
     with limited_threads(settings["threads"]):
         with user_errors():
             model = load_model(path)
@@ -125,11 +131,14 @@ def predict(path, given, *, options, out, overwrite):
             )
         values = read_off(model, result, settings["what"])
         seconds = perf_counter() - begin
-    _show(model, source, settings, nodes, decide(result.logits, model.multilabel), seconds)
+    try:
+        if out is not None:
+            with user_errors():
+                _write(out, _names(source, nodes), values, settings["what"], model.class_names)
+    finally:
+        _show(model, source, settings, nodes, decide(result.logits, model.multilabel), seconds)
     if out is not None:
-        with user_errors():
-            _write(out, _names(source, nodes), values, settings["what"], model.class_names)
-        print(f"\nwrote {out}")
+        print(f"\nwrote {one_line(out)}")
 
 
 def _check_source(given):
@@ -192,22 +201,29 @@ def _read_nodes(nodes, source):
         return np.arange(n)
     if nodes in PARTS:
         return getattr(source.dataset, nodes)
-    path = Path(nodes)
-    with reading(path, "node ids, one a line") as file:
-        ids = np.array([int(word) for word in file.read().split()], np.int64)
-    unknown = ids[(ids < 0) | (ids >= n)]
-    if unknown.size or not ids.size:
-        got = unknown[0] if unknown.size else "none"
-        raise UserError(f"{path} must list nodes in [0, {n}), at least one, got {got}")
-    return ids
+    if not nodes:
+        raise UserError("--nodes must name a file, or be all, train, val or test, got ''")
+    ids, path = [], Path(nodes)
+    with user_errors("--nodes"), reading(path, "node ids, one a line") as file:
+        lines = file.read().splitlines()
+    for number, line in enumerate(lines, 1):
+        for word in line.split():
+            ids.append(int(word) if word.isdigit() and len(word) <= LONGEST_ID else n)
+            if ids[-1] >= n:
+                got = f"got {shown(word.decode(errors='backslashreplace'))}"
+                raise UserError(f"--nodes {path}, line {number}: must be nodes in [0, {n}), {got}")
+    if not ids:
+        raise UserError(f"--nodes {path}: must list nodes in [0, {n}), at least one, got none")
+    return np.array(ids, np.int64)
 
 
 def _show(model, source, settings, nodes, decided, seconds):
     architecture, graph = model.architecture, source.graph
+    trained_on, name = one_line(model.dataset or "unnamed data"), one_line(source.name)
     print(
-        f"{report.model_title(architecture['model'])} of {model.dataset or 'unnamed data'} "
+        f"{report.model_title(architecture['model'])} of {trained_on} "
         f"({architecture['layers']} layers of width {architecture['hidden']}, {model.dtype}) "
-        f"on {source.name} ({graph.n} nodes, {graph.e} directed edges), {settings['impl']}\n"
+        f"on {name} ({graph.n} nodes, {graph.e} directed edges), {settings['impl']}\n"
         f"{settings['what']} of {nodes.size} nodes in {seconds:.3f} s\n"
     )
     counts = np.count_nonzero(decided, axis=0)

@@ -1,26 +1,23 @@
 """One run on several ranks: all go on together, or all end, with one message."""
 
-import os
 import platform
-import sys
-import time
 import traceback
 from contextlib import contextmanager
 
+from refimpl._start import a_line, begin, end_all, exit_status
 from refimpl.lab.apps import info
-from refimpl.lab.apps.errors import Interrupted, UserError
-from refimpl.lab.distributed.launch import launched
+from refimpl.lab.apps.errors import Interrupted, UserError, message_of
 from refimpl.lab.distributed.messages import check_alike, everyones
+from refimpl.loader.mpi import MPIComm
 
-PATIENCE = 3.0  # seconds that rank 0 has to tell of an error that others have too
 
-
-def ranks():
-    """Return the communicator of the processes that were started together, or None."""
+def ranks(words, prog):
+    """Return this rank, and the communicator of all ranks or None, for a command's words."""
     try:
-        return launched()
-    except (ImportError, RuntimeError) as error:
+        rank, size = begin(words, prog)
+    except ValueError as error:
         raise UserError(str(error)) from error
+    return rank, MPIComm() if size > 1 else None
 
 
 def is_first(comm):
@@ -29,10 +26,11 @@ def is_first(comm):
 
 
 @contextmanager
-def together(comm):
+def together(comm, *, like=False):
     """A block that ends on all ranks, or with a UserError on all of them (collective).
 
     In the block nothing is collective. Errors of all kinds that a user can mend are agreed on.
+    In a block where all ranks do the like, an error of rank 0 alone names rank 0.
     """
     error = None
     try:
@@ -42,16 +40,16 @@ def together(comm):
             raise
         error = found
     if comm is not None:
-        _agree(comm, error)
+        _agree(comm, error, like)
 
 
-def _agree(comm, error):
-    messages = everyones(comm, None if error is None else str(error))
+def _agree(comm, error, like):
+    messages = everyones(comm, None if error is None else message_of(error, "train"))
     found = [(rank, message) for rank, message in enumerate(messages) if message is not None]
     if found:
         rank, message = found[0]
-        alone = "" if rank == 0 else f"rank {rank}: "
-        raise Agreed(alone + message) from error
+        alone = rank > 0 or (like and set(messages) != {message})
+        raise Agreed(f"rank {rank}: {message}" if alone else message) from error
 
 
 class Agreed(UserError):
@@ -60,11 +58,28 @@ class Agreed(UserError):
 
 def check_run(comm, settings, facts):
     """Raise UserError on all ranks unless they have the same settings, data and versions."""
+    check_same(comm, {"settings": settings, "data": facts, "versions": info.versions()})
+
+
+def check_same(comm, facts):
+    """Raise UserError on all ranks unless they have the same facts, a dict (collective)."""
     try:
-        alike = {"settings": settings, "data": facts, "versions": info.versions()}
-        check_alike(comm, alike)
+        check_alike(comm, facts)
     except ValueError as error:
         raise Agreed(str(error)) from error
+
+
+@contextmanager
+def starting(comm, prog):
+    """A block whose errors, except those that all ranks have, end the whole job with one line."""
+    try:
+        yield
+    except Agreed:
+        raise
+    except BaseException as error:
+        if comm is None:
+            raise
+        end_all(a_line(prog, comm.rank, error), comm.rank, exit_status(error))
 
 
 @contextmanager
@@ -80,15 +95,10 @@ def ending_all(comm):
     except BaseException as error:
         if comm is None:
             raise
-        if comm.rank:
-            time.sleep(PATIENCE)
-        if isinstance(error, UserError | Interrupted | OSError):
-            print(f"rank {comm.rank}: {error}", file=sys.stderr, flush=True)
+        shown = ""
+        if isinstance(error, UserError | Interrupted | OSError | MemoryError):
+            shown = f"rank {comm.rank}: {message_of(error, 'train')}\n"
         elif not isinstance(error, KeyboardInterrupt):
             where = f"rank {comm.rank} of {comm.size} on {platform.node()}:\n"
-            # in one piece: mpiexec may pass no more on once the job is aborted
-            sys.stderr.write(where + traceback.format_exc())
-        sys.stderr.flush()
-        status = 130 if isinstance(error, KeyboardInterrupt | Interrupted) else 2
-        comm.abort(status)
-        os._exit(status)  # MPI may return before it ends this process
+            shown = where + traceback.format_exc()
+        end_all(shown, comm.rank, exit_status(error))

@@ -6,7 +6,7 @@ import json
 import math
 
 from refimpl._files import replacing
-from refimpl._shown import score
+from refimpl._shown import one_line, score
 from refimpl.lab.apps.option import hyphenated
 from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import METHODS
@@ -110,8 +110,9 @@ def title(settings, dataset):
     """Return one line that says what a run trains, on what."""
     method = METHODS[settings["method"]]
     kept = f" with {method.kept}" if method.kept else ""
+    name = one_line(dataset["name"])
     return (
-        f"{model_title(settings['model'])}{kept} on {_way(method, settings)} of {dataset['name']} "
+        f"{model_title(settings['model'])}{kept} on {_way(method, settings)} of {name} "
         f"({dataset['nodes']} nodes, {dataset['edges']} directed edges), "
         f"{settings['impl']}, {settings['dtype']}"
     )

@@ -1,14 +1,17 @@
 """Folders and files of results: one run at a time, and no result replaced unasked."""
 
+import argparse
 import errno
 import os
 import platform
+import re
+import stat
 import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from refimpl._files import remove_leftovers
+from refimpl._files import mark, remove_leftovers
 from refimpl.lab.apps.errors import UserError, user_errors
 
 try:
@@ -17,8 +20,16 @@ except ImportError:  # not Unix
     fcntl = None  # type: ignore[assignment]
 
 LOCK = ".minibatch-gnn.lock"
+SIGNATURE = re.compile(r"(?:(?P<holder>\d+ on [^\n]*)\n(?:(?P<mark>[0-9a-f]{16})\n)?)?")
 ATTEMPTS = 1000
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # of a file system, such as some Lustre
+
+
+def output_name(text):
+    """Return the name of a file or folder to write, as it was typed."""
+    if not text:
+        raise argparse.ArgumentTypeError("must name a file or folder, got ''")
+    return text
 
 
 def add_overwrite(parser, what):
@@ -32,12 +43,14 @@ def add_overwrite(parser, what):
 
 def check_free(path, overwrite):
     """Refuse to replace a file of results, unless asked to; None: there is no file to write."""
-    if path is not None and Path(path).is_file() and not overwrite:
+    if path is None or overwrite:
+        return
+    if Path(path).is_file() or Path(path).is_symlink():  # a link is a user's, wherever it leads
         raise UserError(f"{path} is there already: give --overwrite to replace it")
 
 
 @contextmanager
-def results_in(folder, names, *, keep, working=(), instead="--overwrite to replace it"):
+def results_in(folder, names, *, keep, inside=(), instead="--overwrite to replace it"):
     """A block that alone writes the files called `names` in `folder`, which is made if need be.
 
     Parameters
@@ -46,8 +59,8 @@ def results_in(folder, names, *, keep, working=(), instead="--overwrite to repla
     names : tuple of str
     keep : bool
         Whether to refuse to replace one of them.
-    working : tuple of str
-        Other files, which last no longer than the block: those of a killed process are removed.
+    inside : tuple of str
+        Folders in `folder` to which the block writes too.
     instead : str
         What the user is told to give then.
 
@@ -61,13 +74,9 @@ def results_in(folder, names, *, keep, working=(), instead="--overwrite to repla
     made = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         with user_errors():
-            lock = _lock(folder)
+            lock = _lock(folder, inside)
         try:
             _check_results(folder, names if keep else (), instead)
-            with user_errors():
-                remove_leftovers(folder, (*names, *working))
-                for name in working:
-                    (folder / name).unlink(missing_ok=True)
             yield
         finally:
             with suppress(OSError):
@@ -81,7 +90,7 @@ def results_in(folder, names, *, keep, working=(), instead="--overwrite to repla
 
 def _check_results(folder, names, instead):
     """Refuse a folder that holds one of the files."""
-    there = [name for name in names if (folder / name).is_file()]
+    there = [name for name in names if os.path.lexists(folder / name)]
     if there:
         raise UserError(
             f"{folder} holds a result already ({', '.join(there)}): give {instead}, or another "
@@ -89,25 +98,30 @@ def _check_results(folder, names, instead):
         )
 
 
-def _lock(folder):
+def _lock(folder, inside):
     """Make the folder and lock it; return the open file of the lock.
 
-    The lock is the system's, so it ends with the process, however that ends; the file that a
-    killed process leaves is locked again. The file is removed by whoever holds it: one that is
-    locked and no longer the one in the folder counts for nothing.
+    The lock is the system's, so it ends with the process, however the process ends. A file that a
+    killed process leaves is locked again, and the temporary files of that process are removed.
+    Whoever holds the lock removes its file: a lock on a file that is no longer in the folder
+    counts for nothing.
     """
     path = folder / LOCK
     for attempts_left in reversed(range(ATTEMPTS)):
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            handle = _open_lock(path)
         except (FileNotFoundError, FileExistsError):  # another run, on ending, removes the folder
             if attempts_left:
                 continue
             raise
         try:
-            _hold(handle, folder)
+            locked = _hold(handle, folder)
             if _is_at(path, handle):
+                signed = _signature_in(path, handle)
+                if locked and signed["mark"]:  # a process that is dead: the lock was free
+                    for place in (folder, *(folder / name for name in inside)):
+                        remove_leftovers(place, signed["mark"])
                 _sign(path, handle)
                 return handle
         except BaseException:
@@ -117,22 +131,54 @@ def _lock(folder):
     raise UserError(f"{folder} is in use by other runs: give another folder as --out")
 
 
+def _open_lock(path):
+    """Open the file of a lock, which is made where there is none; no link is followed."""
+    flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+    with suppress(FileExistsError):
+        return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
+    if path.is_symlink():  # on Windows there is no O_NOFOLLOW
+        raise UserError(f"{path} is a link, and no lock of a run: remove it")
+    return os.open(path, flags)
+
+
+def _signature_in(path, handle):
+    """Return what the last holder wrote, a match of SIGNATURE.
+
+    Raises
+    ------
+    UserError
+        If no run has made the file, or the file has another name too.
+    """
+    found, signed = os.fstat(handle), None
+    if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+        signed = SIGNATURE.fullmatch(_text(handle))
+    if signed is None:
+        raise UserError(f"{path} is no lock of a run: move it away, or give another --out")
+    return signed
+
+
+def _text(handle):
+    os.lseek(handle, 0, os.SEEK_SET)
+    return os.read(handle, 1000).decode(errors="replace")
+
+
 def _sign(path, handle):
     """Write into the file of the lock who holds it; remove it where that fails."""
     try:
         os.ftruncate(handle, 0)
-        os.write(handle, f"{os.getpid()} on {platform.node()}\n".encode())
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, f"{os.getpid()} on {platform.node()}\n{mark()}\n".encode())
     except OSError as error:
         path.unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _hold(handle, folder):
-    """Take the lock, or raise; where there are no locks, say so and go on."""
+    """Take the lock and return True, or raise; where there are no locks, say so, return False."""
     try:
         if fcntl is not None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
+            return True
     except BlockingIOError:
         raise UserError(
             f"{folder} is in use by another run, process {_holder(handle)}: wait for its end, or "
@@ -142,21 +188,22 @@ def _hold(handle, folder):
         if error.errno not in NO_LOCKS:
             raise
     print(f"note: no locks here; nothing keeps another run out of {folder}", file=sys.stderr)
+    return False
 
 
 def _holder(handle):
-    """Return what the holder of the lock wrote; it may be about to."""
+    """Return who holds the lock, by what it wrote; it may be about to."""
     for _ in range(100):
-        text = os.pread(handle, 200, 0).decode(errors="replace").strip()
-        if text:
-            return text
+        signed = SIGNATURE.fullmatch(_text(handle))
+        if signed is not None and signed["holder"]:
+            return signed["holder"]
         time.sleep(0.01)
     return "unknown"
 
 
 def _is_at(path, handle):
-    """Whether the open file is the one that stands at `path`."""
+    """Whether the open file is the one at `path`; a link there is another file."""
     try:
-        return os.path.samestat(os.fstat(handle), path.stat())
+        return os.path.samestat(os.fstat(handle), path.lstat())
     except FileNotFoundError:
         return False

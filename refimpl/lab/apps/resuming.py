@@ -3,12 +3,10 @@
 from contextlib import contextmanager
 
 from refimpl.lab.apps.errors import UserError, user_errors
-from refimpl.lab.apps.options import RUN
+from refimpl.lab.apps.options import PACKAGES, RUN
 from refimpl.lab.apps.settings import check_applicable, names_of
 from refimpl.lab.training.checkpoints import load_checkpoint
 from refimpl.lab.training.config import PARTS
-
-PACKAGES = ("refimpl", "fastimpl")
 
 
 class Before:

@@ -8,16 +8,19 @@ from pathlib import Path
 
 import numpy as np
 
+from refimpl._files import temporary_beside
 from refimpl._reading import naming
+from refimpl._start import exit_status
 from refimpl.lab.apps.errors import Interrupted, UserError, user_errors
 from refimpl.lab.apps.options import load_implementation
 from refimpl.lab.apps.output import CHECKPOINT, RESULTS, Output
 from refimpl.lab.apps.preparing import check_sampler, facts_of, limited_threads, load_data
-from refimpl.lab.apps.ranks import check_run, ending_all, is_first, ranks, together
+from refimpl.lab.apps.ranks import check_run, ending_all, is_first, together
 from refimpl.lab.apps.results import results_in
 from refimpl.lab.apps.resuming import Before, naming_it
 from refimpl.lab.apps.settings import asked, config_of, recorded
 from refimpl.lab.distributed.launch import fair_threads
+from refimpl.lab.distributed.messages import everyones
 from refimpl.lab.distributed.parts import FeatureParts, planned
 from refimpl.lab.distributed.team import Team
 from refimpl.loader.files import open_features, write_features
@@ -26,7 +29,7 @@ FEATURES = "training_features.npy"
 KEPT = "--resume to go on with it, --overwrite to replace it"
 
 
-def train(given, *, options, out, resume, overwrite, prog):
+def train(given, *, options, out, resume, overwrite, prog, comm):
     """Train with the options `given`; write the folder and print the tables.
 
     Parameters
@@ -43,6 +46,8 @@ def train(given, *, options, out, resume, overwrite, prog):
         Replace the run in the folder; without it and `resume`, one that is there is an error.
     prog : str
         How the user calls the program.
+    comm : MPIComm, optional
+        The ranks that train; None for one process.
 
     Raises
     ------
@@ -54,14 +59,13 @@ def train(given, *, options, out, resume, overwrite, prog):
     data = given.get("data", options["data"].default)
     folder = Path("runs", Path(data).name) if out is None else Path(out)
     keep = not (resume or overwrite)
-    comm = ranks()
     with ending_all(comm), ExitStack() as until_the_end:
         if not is_first(comm):  # rank 0 warns for all
             until_the_end.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")
         with together(comm):
             if is_first(comm):
-                alone = results_in(folder, RESULTS, keep=keep, working=(FEATURES,), instead=KEPT)
+                alone = results_in(folder, RESULTS, keep=keep, instead=KEPT)
                 until_the_end.enter_context(alone)
         _train(folder, given, options, resume, prog, comm)
 
@@ -72,7 +76,7 @@ def _train(folder, given, options, resume, prog, comm):
     try:
         with ExitStack() as until_the_end:
             share = None if comm is None else fair_threads(comm)
-            with together(comm):
+            with together(comm, like=True):
                 found = Prepared(folder, given, options, resume)
                 saved = resume
                 with naming_it(None if "threads" in given else found.before):
@@ -98,14 +102,15 @@ def _train(folder, given, options, resume, prog, comm):
                 saved = True
                 output.run_epochs()
                 output.finish(features)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         if not saved:
             raise
         epochs = str(found.settings["epochs"])
         command = ["train", "--resume", "--out", str(folder), "--epochs", epochs]
         raise Interrupted(
             f"interrupted; {folder / CHECKPOINT} is whole, as of the last finished epoch; "
-            f"to go on: {prog} {shlex.join(command)}"
+            f"to go on: {prog} {shlex.join(command)}",
+            exit_status(stop),
         ) from None
 
 
@@ -172,10 +177,13 @@ def _features(folder, found, comm):
         with FeatureParts(comm, X, settings["rounds"]) as parts:
             yield parts
         return
-    X, path = _rows(dataset, half, 0, n) if half else None, folder / FEATURES
+    X = _rows(dataset, half, 0, n) if half else None
     if place != "mmap":
         yield X
         return
+    path = temporary_beside(folder / FEATURES)
+    if comm is not None:
+        path = everyones(comm, path)[0]
     try:
         with together(comm), user_errors():
             if is_first(comm):

@@ -7,6 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from refimpl import _check
+from refimpl._shown import one_line
 from refimpl.graph import Counters, Graph
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
@@ -19,6 +20,7 @@ from refimpl.lab.apps.sampler_options import SAMPLER_OPTIONS, sampler_of, sample
 from refimpl.lab.apps.settings import check_applicable, with_printed
 from refimpl.lab.apps.structure import HUBS, hub_share, overlap, structure
 from refimpl.lab.data.generators import kronecker, power_law
+from refimpl.lab.training.settings import MOST
 
 JSON, PICTURE = "sample.json", "sample.png"
 AT_A_TIME = 16  # subgraphs kept in memory together
@@ -92,7 +94,7 @@ def sample(given, *, options, out, overwrite):
     check_applicable(options, given, settings)
     settings = with_printed(options, given, settings)
     with user_errors():
-        _check.integer("count", settings["count"], 1)
+        _check.integer("count", settings["count"], 1, MOST)
         _check.word("seed", settings["seed"])
     if out is None:
         _sample(settings, given, None)
@@ -134,9 +136,14 @@ def _sample(settings, given, out):
         "build": info.build_of(gnn),
         "threads": threads,
     }
-    _show(result)
-    if out is not None:
-        _write(out, result, {"graph": graph.degrees(), "subgraphs": drawn["degrees"]})
+    degrees, lines = {"graph": graph.degrees(), "subgraphs": drawn["degrees"]}, []
+    try:
+        if out is not None:
+            lines = _write(out, result, degrees)
+    finally:
+        _show(result)
+    for line in lines:
+        print(line)
 
 
 def _load_graph(settings, given):
@@ -201,7 +208,7 @@ def _show(result):
     graph, settings = result["graph"], result["settings"]
     sampler = hyphenated(settings["sampler"])
     print(
-        f"{settings['count']} {sampler} subgraphs of {graph['name']} drawn by "
+        f"{settings['count']} {sampler} subgraphs of {one_line(graph['name'])} drawn by "
         f"{settings['impl']} in {result['seconds']:.3f} s (threads: {result['threads']})\n"
     )
     rows = [("counter", "mean of a subgraph")]
@@ -228,10 +235,12 @@ def _number(value):
 
 
 def _write(folder, result, degrees):
+    """Write the files; return lines that say so."""
     with user_errors():
         report.write_json(folder / JSON, result)
-        sampler = hyphenated(result["settings"]["sampler"])
-        title = f"{sampler} subgraphs of {result['graph']['name']}"
-        drawn = plots.draw_sample(folder / PICTURE, degrees, result["counters"], title)
-    print(f"\nwrote {folder / JSON}")
-    print(f"wrote {folder / PICTURE}" if drawn else f"no {PICTURE}: {plots.NO_MATPLOTLIB}")
+    sampler = hyphenated(result["settings"]["sampler"])
+    title = f"{sampler} subgraphs of {one_line(result['graph']['name'])}"
+    counters = result["counters"]
+    why = plots.missing(plots.draw_sample, folder / PICTURE, degrees, counters, title)
+    drawn = f"no {PICTURE}: {why}" if why else f"wrote {one_line(folder / PICTURE)}"
+    return ["", f"wrote {one_line(folder / JSON)}", drawn]

@@ -5,7 +5,7 @@ import inspect
 from refimpl.lab.apps.option import Option
 from refimpl.lab.training.methods import METHODS
 from refimpl.lab.training.scaling import WALK_LENGTH, scaled_sampler
-from refimpl.lab.training.settings import settings_of
+from refimpl.lab.training.settings import from_json, settings_of
 from refimpl.samplers.sampling import KERNELS
 
 DEFAULT = inspect.signature(scaled_sampler).parameters["name"].default
@@ -152,7 +152,7 @@ def training_options():
 
 def sampler_of(settings, graph):
     """Return the Sampler that settings ask for, its sizes in proportion to the graph."""
-    options = {parameter: settings.get(name) for name, parameter in PARAMETERS.items()}
+    options = {parameter: from_json(settings.get(name)) for name, parameter in PARAMETERS.items()}
     parts = settings["workers_a_step"] if settings.get("partition") == "local" else 1
     return scaled_sampler(graph, settings["sampler"], parts=parts, **options)
 

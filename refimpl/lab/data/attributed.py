@@ -9,8 +9,8 @@ from pathlib import Path
 import scipy.sparse as sp
 
 from refimpl import _check
+from refimpl._matrices import checked_csr
 from refimpl._reading import check_growth, naming, streaming_npz
-from refimpl._sources import checked_csr
 from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
 

@@ -340,7 +340,7 @@ def _checked_labels(labels, n, classes, known):
     if classes is None:
         check_classes(found, n)
         classes = found
-    elif _check.integer("classes", classes, 1, max(MOST_CLASSES, n)) < found or (
+    elif (classes := _check.integer("classes", classes, 1, max(MOST_CLASSES, n))) < found or (
         labels.ndim == 2 and classes > found
     ):
         raise ValueError(f"classes must be {found} as in labels, or more, got {classes}")
@@ -381,7 +381,8 @@ def checked_names(class_names, classes, node_names, n):
         if len(names) != classes or len(set(names)) < classes:
             raise ValueError(f"class_names must be {classes} distinct names, got {len(names)}")
     if node_names is not None:
-        if not np.iterable(node_names) or getattr(node_names, "ndim", 1) != 1:
+        sparse = _check.issparse(node_names)
+        if sparse or not np.iterable(node_names) or getattr(node_names, "ndim", 1) != 1:
             raise TypeError("node_names must be a 1-D sequence")
         checked["node_names"] = names = column_of(node_names)
         if len(names) != n:

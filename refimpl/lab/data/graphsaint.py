@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from refimpl import _check
-from refimpl._reading import check_nodes, map_npy, naming, read_npz, reading, size_of
+from refimpl._reading import check_nodes, map_npy, naming, read_npz, reading, real_name, size_of
 from refimpl.graph import as_graph, from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_finite, chosen_scaling, induced
@@ -55,7 +55,7 @@ def load_graphsaint(folder, dtype="float32", *, scaling="standard"):
     features = read_features(folder / "feats.npy", graph.n)
     with naming(folder / "feats.npy"):
         return Dataset(
-            name=folder.resolve().name,
+            name=real_name(folder),
             graph=graph,
             induced=_read_train_graph(folder / "adj_train.npz", graph.n, train),
             features=features,

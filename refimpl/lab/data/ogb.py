@@ -15,7 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from refimpl._reading import check_growth, check_nodes, naming, reading, size_of, streaming_npz
+from refimpl._reading import (
+    check_growth,
+    check_nodes,
+    naming,
+    reading,
+    real_name,
+    size_of,
+    streaming_npz,
+)
 from refimpl.graph import from_edges
 
 TEXT, BINARY = ("edge", "num-node-list", "node-feat", "node-label"), ("data.npz", "node-label.npz")
@@ -35,7 +43,7 @@ def ogb_dataset(cls, folder, split, options):
         u, v = (np.concatenate([none, *(block[i] for block in blocks)]) for i in (0, 1))
         graph = from_edges(u, v, found.n, symmetrize=True, self_loops=False)
     labels = np.concatenate(list(classes_of(found.labels_path, found.labels())))
-    options = {"name": Path(folder).resolve().name, **options}
+    options = {"name": real_name(folder), **options}
     parts = {part: found.part(part) for part in FILES}
     return cls.from_arrays(
         graph, np.concatenate(list(found.features())), labels, **parts, **options

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refimpl._foreign import as_names, numbers_in
-from refimpl._reading import check_nodes, streaming_npz
+from refimpl._reading import check_nodes, real_name, streaming_npz
 from refimpl.lab.data.classes import numbered
 from refimpl.lab.data.graphsaint import PARTS, read_features, read_labels, read_roles
 from refimpl.lab.data.ogb import OgbFolder, classes_of
@@ -88,7 +88,7 @@ def stream_ogb(folder, split=None):
     """Return a raw folder of the Open Graph Benchmark as Streamed."""
     found = OgbFolder(folder, split)
     return Streamed(
-        name=Path(folder).resolve().name,
+        name=real_name(folder),
         setting="transductive",
         n=found.n,
         edges=Edges(found.edges, found.edges_path, found.expected()),
@@ -115,7 +115,7 @@ def stream_graphsaint(folder):
     typed = (folder / FILES[0]).exists()
     kept = features.dtype in (np.float16, np.float32, np.float64)
     return Streamed(
-        name=folder.resolve().name,
+        name=real_name(folder),
         setting="inductive",
         n=full.n,
         edges=Edges(full.blocks, full.path, full.entries, True),

@@ -3,6 +3,7 @@
 import importlib.util
 import math
 import sys
+from contextlib import suppress
 
 from refimpl._shown import score
 
@@ -12,7 +13,8 @@ FORMAT = "{l_bar}{bar}| epoch {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"
 def bar(shown=True, **options):
     """Return a bar of tqdm: a widget where a notebook has these, else text on stderr.
 
-    It is silent unless it is `shown`, and where nobody would see it: stderr is no terminal.
+    It is silent unless it is `shown`, and where nobody would see it: stderr is no terminal. Where
+    it can be written no more, as the terminal is gone, it is silent from then on.
     """
     notebook = "ipykernel.zmqshell" in sys.modules
     if notebook and importlib.util.find_spec("ipywidgets"):  # without it, tqdm.auto warns
@@ -20,8 +22,23 @@ def bar(shown=True, **options):
     else:
         from tqdm import tqdm
     unseen = False if notebook else None  # None: tqdm asks stderr
-    unwatched = type("Bar", (tqdm,), {"monitor_interval": 0})  # else tqdm starts a thread
-    return unwatched(file=sys.stderr, disable=unseen if shown else True, **options)
+
+    class Bar(tqdm):
+        monitor_interval = 0  # else tqdm starts a thread
+
+        def display(self, *args, **form):
+            try:
+                return super().display(*args, **form)
+            except (OSError, ValueError):
+                self.disable = True
+
+        def close(self):
+            with suppress(OSError, ValueError):
+                super().close()
+
+    if sys.stderr is None and not notebook:  # the program was started without one
+        shown = False
+    return Bar(file=sys.stderr, disable=unseen if shown else True, **options)
 
 
 class Progress:

@@ -9,18 +9,20 @@ from pathlib import Path
 
 import refimpl
 from refimpl._files import is_replaceable, replacing
+from refimpl._shown import one_line
 from refimpl.lab.apps.bench import apart, measuring, report, saved
 from refimpl.lab.apps.bench.contestants import TIMEOUT
 from refimpl.lab.apps.bench.inputs import fastest
-from refimpl.lab.apps.conformance.command import check_seconds, ended_in_order
+from refimpl.lab.apps.conformance.command import check_seconds
 from refimpl.lab.apps.conformance.runner import DIFFERS, LOST
-from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.errors import UserError, ended_in_order
 from refimpl.lab.apps.figures.panels import FORMATS
 from refimpl.lab.apps.machine import CORES, MAX_LOAD, Watch
-from refimpl.lab.apps.plots import NO_MATPLOTLIB
+from refimpl.lab.apps.option import typed_integer, typed_real
+from refimpl.lab.apps.plots import NO_MATPLOTLIB, missing
 from refimpl.lab.apps.preparing import MOST_THREADS
 from refimpl.lab.apps.progress import Stages
-from refimpl.lab.apps.results import add_overwrite, check_free
+from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 from refimpl.lab.training.config import suggestion
 
 DESCRIPTION = (
@@ -55,7 +57,7 @@ def add_parser(commands):
     add_measuring_options(parser)
     parser.add_argument(
         "--threads",
-        type=numbers(int),
+        type=numbers(typed_integer),
         metavar="LIST",
         help="numbers of threads, each measured (default: 1,2, or 1 on a single core)",
     )
@@ -76,7 +78,10 @@ def add_parser(commands):
         help="measure nothing: show runs that --json saved side by side, each over the first",
     )
     parser.add_argument(
-        "--out", metavar="FILE", help="write the report to this Markdown file (default: no file)"
+        "--out",
+        type=output_name,
+        metavar="FILE",
+        help="write the report to this Markdown file (default: no file)",
     )
     add_overwrite(parser, "files that are there")
 
@@ -99,7 +104,7 @@ def add_measuring_options(parser):
     )
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=typed_real,
         metavar="SECONDS",
         help="how long a turn of a package (a call, or short ones repeated for about 0.1 seconds), "
         "or an answer of a program with all its rounds, may take; the import of a package may "
@@ -115,7 +120,10 @@ def add_measuring_options(parser):
         ),
     ):
         parser.add_argument(
-            f"--{name}", metavar="FILE", help=f"write to this file {text} (default: no file)"
+            f"--{name}",
+            type=output_name,
+            metavar="FILE",
+            help=f"write to this file {text} (default: no file)",
         )
 
 
@@ -274,10 +282,16 @@ def write_files(options, runs, names):
     if options.csv is not None:
         saved.write_csv(runs[0], options.csv)
     if options.histogram is not None:
-        from refimpl.lab.apps.bench import picture
-
         note = next((line[2:] for line in runs[0].header if "Processor" in line), "")
-        picture.draw(options.histogram, runs, names, note)
+        why = missing(_draw, options.histogram, runs, names, one_line(note))
+        if why is not None:  # it was asked for
+            raise UserError(f"no {options.histogram}: {why}")
+
+
+def _draw(*args):
+    from refimpl.lab.apps.bench import picture
+
+    picture.draw(*args)
 
 
 def _compare(options):
@@ -301,7 +315,7 @@ def _give(options, lines, runs, names):
         _write_report(options.out, lines)
         write_files(options, runs, names)
     finally:
-        print("\n".join(lines))
+        print("\n".join(map(one_line, lines)))
 
 
 def _short_names(paths):
@@ -313,7 +327,7 @@ def _short_names(paths):
 def _write_report(path, lines):
     if path is not None:
         with replacing(Path(path)) as file:
-            file.write(("\n".join(lines) + "\n").encode())
+            file.write("".join(f"{one_line(line)}\n" for line in lines).encode())
 
 
 def _typed(options):

@@ -3,6 +3,11 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from refimpl.lab.apps.papers import TITLES
+
+PAPERS = ("common", *TITLES)
+ERRORS = {"value": ValueError, "type": TypeError}
+
 # Flags that cases of many kernels carry: what a port that fails only there has overlooked.
 FLAGS = {
     "DIRECTED": "The pattern is not symmetric.",

@@ -2,22 +2,23 @@
 
 import difflib
 import importlib.util
+import os
 import shlex
 import shutil
-import signal
-import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
 
 from refimpl._files import is_replaceable
+from refimpl._shown import one_line
 from refimpl.lab.apps.conformance import report, runner, showing, vectors
 from refimpl.lab.apps.conformance.program import Lost, Unable
 from refimpl.lab.apps.conformance.protocol import server_command
 from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.option import typed_real
+from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 
 TIMEOUT, TOTAL = 60.0, 3600.0
-DEFAULT = signal.SIG_DFL
 
 
 def add_parser(commands, impl):
@@ -55,14 +56,14 @@ def _add_conformance(commands, impl):
     )
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=typed_real,
         default=TIMEOUT,
         metavar="SECONDS",
         help=f"how long the program may take over an answer (default: {TIMEOUT:g})",
     )
     parser.add_argument(
         "--total",
-        type=float,
+        type=typed_real,
         default=TOTAL,
         metavar="SECONDS",
         help="how long all answers together may take; what is left then is not run "
@@ -70,9 +71,11 @@ def _add_conformance(commands, impl):
     )
     parser.add_argument(
         "--report",
+        type=output_name,
         metavar="FILE",
         help="write the verdict on every case to this file as JSON (default: no file)",
     )
+    add_overwrite(parser, "the file of --report")
     parser.add_argument(
         "--missing",
         action="store_true",
@@ -86,6 +89,7 @@ def _add_conformance(commands, impl):
     )
     parser.add_argument(
         "--copy",
+        type=output_name,
         metavar="FOLDER",
         help="copy the vectors to this new folder; without --impl and --cmd that is all",
     )
@@ -101,7 +105,10 @@ def _add_vectors(commands):
     )
     parser.add_argument("--check", action="store_true", help="write nothing (default: off)")
     parser.add_argument(
-        "--out", metavar="FOLDER", help="where the vectors are (default: in the package)"
+        "--out",
+        type=output_name,
+        metavar="FOLDER",
+        help="where the vectors are (default: in the package)",
     )
 
 
@@ -114,8 +121,6 @@ def run(arguments, impl="fastimpl"):
         If the usage is bad.
     """
     if arguments["command"] == "vectors":
-        if arguments["out"] == "":
-            raise UserError("--out must name a folder, got ''")
         folder = vectors.FOLDER if arguments["out"] is None else Path(arguments["out"])
         return _check_vectors(folder) if arguments["check"] else _make_vectors(folder)
     return _conformance(arguments, impl)
@@ -123,10 +128,10 @@ def run(arguments, impl="fastimpl"):
 
 def _make_vectors(folder):
     try:
-        names = vectors.write(folder)
+        written, kept = vectors.write(folder)
     except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
-    print(f"{len(names)} files in {folder}")
+    print(f"{len(written)} files written in {one_line(folder)}, {len(kept)} left alone: up to date")
     return 0
 
 
@@ -147,6 +152,8 @@ def _conformance(arguments, impl):
         check_seconds(option, arguments[option])
     if arguments["show"] is not None:
         return _show_case(arguments)
+    if arguments["overwrite"] and arguments["report"] is None:
+        raise UserError("--overwrite does not apply without --report")
     only_copy = arguments["copy"] is not None and package is None and command is None
     for option in ("only", "report", "missing"):
         if only_copy and arguments[option] not in (None, False):
@@ -156,22 +163,22 @@ def _conformance(arguments, impl):
     command = _command(package, command)
     files = _chosen(arguments["only"] or ["*"])
     if arguments["report"] is not None:
-        _check_report(arguments["report"])
+        _check_report(arguments["report"], arguments["overwrite"])
     if arguments["copy"] is not None:
         _copy(arguments["copy"])
         if only_copy:
             return 0
     limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
-    with _asking(package, arguments["cmd"]), ended_in_order():
+    with _asking(package, arguments["cmd"]):
         found = runner.run(command, files, **limits)
+    if arguments["report"] is not None:
+        report.write(found, arguments["report"])
     if found.lost is None:
         kit = f"minibatch-gnn {report.kit_version()}, {vectors.FORMAT}"
         table = report.table(found, files, missing=arguments["missing"])
         _show(f"{found.name} {found.version} by the vectors of {kit}", *table)
     else:
         _show(found.lost)
-    if arguments["report"] is not None:
-        report.write(found, arguments["report"])
     return found.status
 
 
@@ -190,7 +197,7 @@ def check_seconds(option, given):
 def _show_case(arguments):
     """Print one case, and what a program answers to it if one is named; return the exit status."""
     package, command = arguments["impl"], arguments["cmd"]
-    for option in ("only", "report", "copy", "missing"):
+    for option in ("only", "report", "overwrite", "copy", "missing"):
         if arguments[option] not in (None, False):
             raise UserError(f"--show is about one case: leave out --{option}")
     file, case = _one_case(arguments["show"])
@@ -200,8 +207,7 @@ def _show_case(arguments):
     limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
     with _asking(package, command):
         try:
-            with ended_in_order():
-                answer = runner.ask_one(_command(package, command), file, case, **limits)
+            answer = runner.ask_one(_command(package, command), file, case, **limits)
             verdict, *_ = runner.judge(file, case, answer)
             lines = showing.answer_lines(file, case, answer)
         except Unable:
@@ -241,43 +247,21 @@ def _asking(package, command):
         raise UserError(f"--impl {package}: {fault}" if package else f"--cmd: {fault}") from fault
 
 
-@contextmanager
-def ended_in_order():
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does: the program does not outlive it."""
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    numbers = [n for n in map(signal.Signals.__getitem__, names) if signal.getsignal(n) == DEFAULT]
-    if threading.current_thread() is not threading.main_thread():
-        numbers = []
-    try:
-        for number in numbers:
-            signal.signal(number, _leave)
-        yield
-    finally:
-        for number in numbers:
-            signal.signal(number, DEFAULT)
-
-
-def _leave(number, frame):
-    raise SystemExit(128 + number)
-
-
 def _show(*lines):
-    """Print lines that hold a program's text; letters that the terminal has not are escaped, and
-    those that would move its cursor are shown as �."""
-    encoding = sys.stdout.encoding or "utf-8"
+    """Print lines that hold a program's text, each in one line."""
     for line in lines:
-        shown = "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in line)
-        print(shown.encode(encoding, "backslashreplace").decode(encoding))
+        print(one_line(line))
 
 
-def _check_report(name):
+def _check_report(name, overwrite):
     path = Path(name)
-    if not name or path.is_dir():
+    if path.is_dir():
         raise UserError(f"--report must name a file, got {name!r}")
     if not is_replaceable(path):
         raise UserError(f"--report {path}: is no ordinary file")
     if not path.parent.is_dir():
         raise UserError(f"--report {path}: there is no such folder")
+    check_free(path, overwrite)
 
 
 def _chosen(patterns):
@@ -294,12 +278,12 @@ def _chosen(patterns):
 
 def _copy(name):
     folder = Path(name)
-    if not name or folder.exists():
+    if os.path.lexists(folder):
         raise UserError(f"--copy {folder}: there is something already")
     for name in sorted(vectors.stored()):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(vectors.FOLDER / name, folder / name)
-    print(f"{len(vectors.stored())} files in {folder}")
+    print(f"{len(vectors.stored())} files in {one_line(folder)}")
 
 
 def _command(package, command):

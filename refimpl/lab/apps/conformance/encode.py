@@ -195,8 +195,20 @@ def number(value):
     return float(value) if value[-1] in "nf" else int(value)
 
 
-def inline(value, folder):
-    """Return `value` with the arrays of .npz files in `folder` written out.
+def archives_in(folder):
+    """Return a function that gives the arrays, by name, of an .npz file in `folder`."""
+
+    def arrays_of(name):
+        if Path(name).name != name:
+            raise ValueError(f"{name!r} must be a file beside it")
+        with reading(folder / name, "an archive of arrays") as file:
+            return read_npz(file)
+
+    return arrays_of
+
+
+def inline(value, arrays_of):
+    """Return `value` with its arrays in .npz files, which ``arrays_of(name)`` gives, written out.
 
     Raises
     ------
@@ -204,15 +216,12 @@ def inline(value, folder):
         If an array is not the one that was written: its SHA-256 differs.
     """
     if isinstance(value, list):
-        return [inline(part, folder) for part in value]
+        return [inline(part, arrays_of) for part in value]
     if not isinstance(value, dict):
         return value
     if "npz" not in value:
-        return {name: inline(part, folder) for name, part in value.items()}
-    if Path(value["npz"]).name != value["npz"]:
-        raise ValueError(f"{value['npz']!r} must be a file beside it")
-    with reading(folder / value["npz"], "an archive of arrays") as file:
-        array = read_npz(file)[value["key"]]
+        return {name: inline(part, arrays_of) for name, part in value.items()}
+    array = arrays_of(value["npz"])[value["key"]]
     if hashlib.sha256(array.tobytes()).hexdigest() != value["sha256"]:
         raise ValueError(f"{value['npz']} is damaged: {value['key']} has another SHA-256")
     return encode(array)

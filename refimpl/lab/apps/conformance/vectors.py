@@ -14,17 +14,23 @@ import refimpl
 from refimpl import Graph
 from refimpl._files import replacing
 from refimpl._reading import reading
-from refimpl.lab.apps.conformance.case import FLAGS
+from refimpl.lab.apps.conformance.case import ERRORS, FLAGS, PAPERS
 from refimpl.lab.apps.conformance.cases import kernels
+from refimpl.lab.apps.conformance.checking import check_kernel
 from refimpl.lab.apps.conformance.compare import first_difference
-from refimpl.lab.apps.conformance.encode import UNSEEN, Arrays, dumps, encode, fields_of, inline
-from refimpl.lab.apps.papers import TITLES
+from refimpl.lab.apps.conformance.encode import (
+    UNSEEN,
+    Arrays,
+    archives_in,
+    dumps,
+    encode,
+    fields_of,
+    inline,
+)
 from refimpl.lab.backend import find
 
 FORMAT = "minibatch-gnn-vectors/1"
 FOLDER = Path(__file__).parent / "vectors"
-PAPERS = ("common", *TITLES)
-ERRORS = {"value": ValueError, "type": TypeError}
 
 
 def apply(function, args):
@@ -73,15 +79,9 @@ def render(kernel):
         If the kernel or a case is not as it must be, or a result worked out by hand is not what
         refimpl returns.
     """
+    check_kernel(kernel)
     used = sorted({flag for case in kernel.cases for flag in _flags(case)})
     known = {**FLAGS, **kernel.flags}
-    ids = [case.id for case in kernel.cases]
-    if kernel.paper not in PAPERS:
-        raise ValueError(f"{kernel.name}: there is no paper {kernel.paper!r}")
-    if unknown := [flag for flag in used if flag not in known]:
-        raise ValueError(f"{kernel.name}: nothing explains the flag {unknown[0]}")
-    if len(set(ids)) < len(ids):
-        raise ValueError(f"{kernel.name}: two cases have one id")
     arrays = Arrays(f"{kernel.name}.npz")
     cases = [dumps(_case(kernel, case, arrays)) for case in kernel.cases]
     head = {
@@ -184,10 +184,13 @@ def _check_working(where, kernel, case, answer):
 def write(folder=FOLDER):
     """Write all files into `folder`, then remove vectors of what is no kernel.
 
+    The files of a kernel stay as they are where `check` finds them the same, or the same up to
+    rounding.
+
     Returns
     -------
-    list of str
-        Their names.
+    written, kept : lists of str
+        Names of files.
 
     Raises
     ------
@@ -195,21 +198,26 @@ def write(folder=FOLDER):
         As `render`, or if a file stands where one is to go and holds no vectors; nothing is
         written then.
     """
-    files = {}
-    for kernel in kernels().values():
-        files.update(_named(kernel))
     before = ours(folder)
-    for name, content in files.items():
-        path = folder / name
-        if path.exists() and name not in before and path.read_bytes() != content:
-            raise ValueError(f"{path} is no file of vectors: it would be lost")
-    for name, content in files.items():
+    kept: list[str] = []
+    written: dict[str, bytes] = {}
+    for kernel in kernels().values():
+        files = _named(kernel)
+        for name, content in files.items():
+            path = folder / name
+            if path.exists() and name not in before and path.read_bytes() != content:
+                raise ValueError(f"{path} is no file of vectors: it would be lost")
+        if any(verdict == "stale" for verdict, _ in _compare(folder, files, kernel.compare)):
+            written |= files
+        else:
+            kept += files
+    for name, content in written.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with replacing(folder / name) as file:
             file.write(content)
-    for name in before - files.keys():
+    for name in before - written.keys() - set(kept):
         (folder / name).unlink()
-    return sorted(files)
+    return sorted(written), sorted(kept)
 
 
 def ours(folder=FOLDER):
@@ -256,10 +264,9 @@ def check(folder=FOLDER):
         except Exception as error:  # whatever a changed reference raises
             verdicts["stale"].append(f"{kernel.name}: {type(error).__name__}: {error}")
             continue
-        for name, content in files.items():
-            old = (folder / name).read_bytes() if (folder / name).is_file() else None
-            verdict, found = _compare(old, content, kernel.compare)
-            verdicts[verdict].append(f"{name}: {found}" if found else name)
+        found = _compare(folder, files, kernel.compare)
+        for name, (verdict, said) in zip(files, found, strict=True):
+            verdicts[verdict].append(f"{name}: {said}" if said else name)
     verdicts["stale"] += [f"{name}: there is no such kernel" for name in sorted(unknown)]
     return verdicts
 
@@ -269,21 +276,35 @@ def _named(kernel):
     return {f"{kernel.paper}/{name}": content for name, content in render(kernel).items()}
 
 
-def _compare(old, new, rule):
-    """Return which list of `check` a file belongs to, and what is wrong with it."""
-    if old is None:
-        return "stale", "missing"
-    if old == new:
-        return "same", None
-    if not new.startswith(b"{"):
-        return "stale", "changed"
+def _compare(folder, files, rule):
+    """Return which list of `check` each file of a kernel belongs to, and what is wrong with it."""
+    there = {name: (folder / name).is_file() for name in files}
+    same = [there[name] and (folder / name).read_bytes() == files[name] for name in files]
+    if all(same):
+        return [("same", None) for _ in files]
+    found = _difference(folder, files, rule) if all(there.values()) else None
+    changed = ("stale", found) if found else ("rounding", None)
+    verdicts = []
+    for name, alike in zip(files, same, strict=True):
+        missing = "stale", "missing"
+        verdicts.append(("same", None) if alike else changed if there[name] else missing)
+    return verdicts
+
+
+def _difference(folder, files, rule):
+    """Return how a kernel's files, JSON first, differ from those in `folder`, or None: rounding."""
+    name, *_ = files
+    path = folder / name
+
+    def made(beside):
+        return np.load(io.BytesIO(files[f"{path.parent.name}/{beside}"]))
+
     try:
-        found = _change(json.loads(old), json.loads(new), rule)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return "stale", "is no file of vectors"
-    if found is None and rule.rule == "exact":
-        found = "written in another way"
-    return ("stale", found) if found else ("rounding", None)
+        old = inline(json.loads(path.read_bytes()), archives_in(path.parent))
+        found = _change(old, inline(json.loads(files[name]), made), rule)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return "is no file of vectors"
+    return "written in another way" if found is None and rule.rule == "exact" else found
 
 
 def _change(old, new, rule):
@@ -293,7 +314,9 @@ def _change(old, new, rule):
     if old != new or list(before) != list(after):
         return "its head or its list of cases changed"
     for name, case in after.items():
-        found = first_difference(_as_list(before[name]), _as_list(case), rule, name)
+        pair = _as_list(before[name]), _as_list(case)
+        # both ways: a part that only the second has is no difference to `first_difference`
+        found = first_difference(*pair, rule, name) or first_difference(*pair[::-1], rule, name)
         if found:
             return found
     return None
@@ -334,7 +357,7 @@ def load(folder=FOLDER, patterns=("*",)):
             file["cases"] = [
                 case for case in file["cases"] if any(fits(p, kernel, case["id"]) for p in patterns)
             ]
-            file["cases"] = [inline(case, path.parent) for case in file["cases"]]
+            file["cases"] = [inline(case, archives_in(path.parent)) for case in file["cases"]]
         if file["cases"]:
             files.append(file)
     return files

@@ -108,7 +108,7 @@ class Subprocess:
     """A student's file in a process of its own, which is started again when it is lost."""
 
     def __init__(self, exercise, path, seconds=SECONDS):
-        path = Path(path).resolve()
+        path = Path(os.path.realpath(path))
         code = (
             f"import sys; sys.path[:] = {sys.path!r}\n"
             "from refimpl.lab.apps.course.answering import serve\n"

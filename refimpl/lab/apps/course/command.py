@@ -5,7 +5,7 @@ import webbrowser
 from pathlib import Path
 
 from refimpl._files import replacing
-from refimpl.lab.apps.conformance.command import ended_in_order
+from refimpl._shown import one_line
 from refimpl.lab.apps.course import done, telling
 from refimpl.lab.apps.course.checking import (
     EMPTY,
@@ -19,7 +19,9 @@ from refimpl.lab.apps.course.checking import (
 from refimpl.lab.apps.course.exercises import LEVELS, TITLES, find, names
 from refimpl.lab.apps.course.stepping import page_of
 from refimpl.lab.apps.errors import UserError, user_errors
+from refimpl.lab.apps.option import typed_integer, typed_real
 from refimpl.lab.apps.results import add_overwrite, check_free
+from refimpl.lab.apps.stepper.page import FORMAT
 
 COMMAND = telling.COMMAND
 MOST_SECONDS = 60
@@ -47,7 +49,12 @@ def add_parser(commands):
     hint = _add(parts, "hint", "show a hint")
     hint.add_argument("name", metavar="NAME", help="an exercise")
     hint.add_argument(
-        "number", nargs="?", type=int, default=1, metavar="NUMBER", help="which (default: 1)"
+        "number",
+        nargs="?",
+        type=typed_integer,
+        default=1,
+        metavar="NUMBER",
+        help="which (default: 1)",
     )
     solution = _add(parts, "solution", "show a solution, as Python")
     solution.add_argument("name", metavar="NAME", help="an exercise")
@@ -79,7 +86,7 @@ def _add_check(parts):
     )
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=typed_real,
         default=SECONDS,
         metavar="SECONDS",
         help=f"how long a call may take (default: {SECONDS:g})",
@@ -183,7 +190,7 @@ def _check(arguments):
         raise UserError(f"--case must be one of {known}, got {only!r}")
     with user_errors():
         text = path.read_bytes()
-    with ended_in_order(), Subprocess(exercise, path, arguments["timeout"]) as asker:
+    with Subprocess(exercise, path, arguments["timeout"]) as asker:
         errors = arguments["errors"] or only is not None
         checked = check(exercise, asker, only=only, errors=errors)
         alike = same_as_mistakes(exercise, asker, checked)
@@ -215,22 +222,20 @@ def _write_stepper(exercise, checked, path, opened):
     html, step = found
     page = path.with_name(f"{exercise.name}_stepper.html")
     try:
+        if page.exists() and FORMAT.encode() not in page.read_bytes():
+            raise FileExistsError(f"{page} is there already, and is no stepper")
         with replacing(page) as file:
             file.write(html.encode())
     except OSError as error:
         _show(f"note: the stepper of this case could not be written: {error}", file=sys.stderr)
         return
-    address = f"{page.resolve().as_uri()}#{step}"
+    address = f"{page.absolute().as_uri()}#{step}"
     _show(f"Step through this case in the reference: {page}, step {step}")
     if opened and not webbrowser.open(address):
         print(f"note: no browser could be opened; the address is {address}", file=sys.stderr)
 
 
 def _show(*lines, file=None):
-    """Print lines that may hold a student's text; letters that the terminal has not are escaped."""
-    file = file or sys.stdout
-    encoding = file.encoding or "utf-8"
+    """Print lines that may hold a student's text, each in one line."""
     for line in lines:
-        letters = line.expandtabs()
-        shown = "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in letters)
-        print(shown.encode(encoding, "backslashreplace").decode(encoding), file=file)
+        print(one_line(line.expandtabs()), file=file)

@@ -7,16 +7,18 @@ import sys
 from pathlib import Path
 
 from refimpl._files import replacing
+from refimpl._shown import one_line
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.figures import catalogue, panels
 from refimpl.lab.apps.figures.figure import Lab
-from refimpl.lab.apps.figures.runs import finish, machine
+from refimpl.lab.apps.figures.runs import RUNS, finish, machine
+from refimpl.lab.apps.option import typed_integer
 from refimpl.lab.apps.options import load_implementation
-from refimpl.lab.apps.plots import NO_MATPLOTLIB
+from refimpl.lab.apps.plots import missing
 from refimpl.lab.apps.preparing import MOST_THREADS, limited_threads
 from refimpl.lab.apps.progress import Stages
 from refimpl.lab.apps.report import table, write_json
-from refimpl.lab.apps.results import results_in
+from refimpl.lab.apps.results import add_overwrite, output_name, results_in
 from refimpl.lab.distributed.launch import available_cores
 
 DESCRIPTION = (
@@ -52,20 +54,25 @@ def add_parser(commands, impl):
     )
     parser.add_argument(
         "--out",
+        type=output_name,
         metavar="FOLDER",
         help=f"folder to write to (default: {OUT}, or {QUICK_OUT} with --quick)",
     )
+    add_overwrite(parser, "figures in the folder")
     parser.add_argument(
         "--quick", action="store_true", help="tiny, to see that it works (default: off)"
     )
     parser.add_argument(
         "--seeds",
-        type=int,
+        type=typed_integer,
         metavar="COUNT",
         help="train with seeds 0, 1, .. (default: the figure's own; 1 with --quick)",
     )
     parser.add_argument(
-        "--threads", type=int, metavar="COUNT", help="the most to use (default: one for each core)"
+        "--threads",
+        type=typed_integer,
+        metavar="COUNT",
+        help="the most to use (default: one for each core)",
     )
     parser.add_argument(
         "--impl", metavar="NAME", default=impl, help=f"implementation (default: {impl})"
@@ -97,14 +104,15 @@ def run(arguments):
         folder = Path(arguments["out"] or (QUICK_OUT if arguments["quick"] else OUT))
     names = tuple(f"{figure.id}.{kind}" for figure in chosen for kind in FILES)
     failed = 0
-    with results_in(folder, names, keep=False), limited_threads(arguments["threads"]):
+    keep, inside = not arguments["overwrite"], [f"{RUNS}/{figure.id}" for figure in chosen]
+    with results_in(folder, names, keep=keep, inside=inside), limited_threads(arguments["threads"]):
         for figure in chosen:
             try:
                 _make(figure, _lab(figure, gnn, arguments), folder, arguments)
             except UserError as error:  # of its data: the others may do
                 if len(chosen) == 1:
                     raise
-                print(f"{figure.id} is left out: {error}\n", file=sys.stderr)
+                print(f"{figure.id} is left out: {one_line(error)}\n", file=sys.stderr)
                 failed += 1
     return 2 if failed else 0
 
@@ -174,7 +182,7 @@ def _make(figure, lab, folder, arguments):
         )
     known = f", {done.kept} of {done.runs} runs were there" if done.kept else ""
     files = ["csv", "json", *drawn]
-    names = ", ".join(str(folder / f"{figure.id}.{kind}") for kind in files)
+    names = ", ".join(one_line(folder / f"{figure.id}.{kind}") for kind in files)
     print(f"\nwrote {names} ({done.seconds:.0f} s{known})\n", flush=True)
 
 
@@ -221,15 +229,15 @@ def _write_rows(path, rows):
 
 
 def _draw(folder, figure, shown, lab, done):
-    """Draw the picture; return the kinds of files, or none and say so without matplotlib."""
-    data = f"{lab.data}, " if lab.data else ""
+    """Draw the picture; return the kinds of its files, and say why one is missing."""
+    data = f"{one_line(lab.data)}, " if lab.data else ""
     note = f"{figure.id}: {data}{lab.gnn.__name__}, {lab.threads} threads, {done.date}"
-    try:
-        for kind in panels.FORMATS:
-            panels.draw(folder / f"{figure.id}.{kind}", shown, note)
-    except ImportError:
-        for kind in panels.FORMATS:  # of an earlier run, with other numbers
-            (folder / f"{figure.id}.{kind}").unlink(missing_ok=True)
-        print(f"note: no picture: {NO_MATPLOTLIB}", file=sys.stderr)
-        return []
-    return list(panels.FORMATS)
+    drawn = []
+    for kind in panels.FORMATS:
+        name = f"{figure.id}.{kind}"
+        why = missing(panels.draw, folder / name, shown, note)
+        if why is None:
+            drawn.append(kind)
+        else:
+            print(f"note: no {name}: {why}", file=sys.stderr)
+    return drawn

@@ -21,6 +21,7 @@ PRINTED = "#3d3d3d"
 MANY = 2e3  # times: over a wider logarithmic axis there are powers of ten alone
 SCALES = "xscale", "yscale"
 STYLE: Any = {
+    "text.parse_math": False,  # a name may hold a "$"
     "svg.hashsalt": "minibatch-gnn",
     "svg.fonttype": "none",  # words, not shapes: small, and a reader can search them
     "font.size": 9,

@@ -7,7 +7,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from refimpl._files import remove_leftovers
 from refimpl._processor import processor
 from refimpl.lab.apps import info
 from refimpl.lab.apps.machine import MAX_OTHERS, Watch, blas
@@ -80,7 +79,6 @@ def finish(figure, lab, folder, *, again, show):
         kept += record is not None
         older += record is not None and record["code"] != code
         if record is None:
-            remove_leftovers(store, [path.name])
             record = {**_measured(figure, lab, cell), "identity": identity, "code": code}
             write_json(path, record)
         records.append(record)

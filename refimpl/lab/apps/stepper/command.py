@@ -3,8 +3,11 @@
 from pathlib import Path
 
 from refimpl._files import replacing
+from refimpl._shown import one_line
 from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.option import typed_integer
 from refimpl.lab.apps.papers import algorithm_text
+from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 from refimpl.lab.apps.stepper.page import page
 from refimpl.lab.apps.stepper.places import shown
 from refimpl.lab.apps.stepper.recipes import recipes
@@ -31,10 +34,17 @@ def add_parser(commands, impl):
         help="a name that --list shows, or an algorithm of a paper, such as jpdc21:4",
     )
     parser.add_argument(
-        "--out", metavar="FILE.html", help="file to write (default: the name and .html)"
+        "--out",
+        type=output_name,
+        metavar="FILE.html",
+        help="file to write (default: the name and .html)",
     )
+    add_overwrite(parser, "the file")
     parser.add_argument(
-        "--seed", type=int, metavar="SEED", help="seed of the run (default: the worked example's)"
+        "--seed",
+        type=typed_integer,
+        metavar="SEED",
+        help="seed of the run (default: the worked example's)",
     )
     parser.add_argument("--list", action="store_true", help="show what there is, and stop")
 
@@ -52,6 +62,8 @@ def run(arguments):
         for name, flag in (("algorithm", "ALGORITHM"), ("out", "--out"), ("seed", "--seed")):
             if arguments[name] is not None:
                 raise UserError(f"--list takes no {flag}")
+        if arguments["overwrite"]:
+            raise UserError("--list takes no --overwrite")
         return _show(known)
     recipe = _find(known, arguments["algorithm"])
     seed, out = arguments["seed"], arguments["out"]
@@ -62,12 +74,13 @@ def run(arguments):
         raise UserError(f"--seed must be in [0, 2**64), got {seed}")
     if out.is_dir() or not out.parent.is_dir():
         raise UserError(f"--out must be a file in a folder that exists, got {out}")
+    check_free(out, arguments["overwrite"])
     recording = recipe.record(seed)
     text = page(recipe, recording, seed)
     with replacing(out) as file:
         file.write(text.encode())
     steps, lines = len(shown(recipe, recording)), len(recording.steps)
-    print(f"{recipe.title}: {steps} steps, {lines} with every line\n{out}")
+    print(f"{recipe.title}: {steps} steps, {lines} with every line\n{one_line(out)}")
     return 0
 
 

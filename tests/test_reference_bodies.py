@@ -1,0 +1,174 @@
+"""A reference function holds the algorithm: its arguments are checked by its decorator."""
+
+import ast
+import inspect
+import pickle
+import textwrap
+import typing
+
+import pytest
+from docs_ext import paper_lines
+
+import refimpl
+from refimpl import _check
+from refimpl._checked import checked_by
+from refimpl.hints import Int
+from refimpl.lab.backend import find
+
+MOST_BEFORE = 4  # assignments before the paper's first line
+CHECKS = ("_check", "_options", "_arguments")
+OTHERS = ("bucket", "multiple_walks", "forest_fire")  # samplers of no numbered algorithm
+
+
+def places():
+    """Return the functions of docs/algorithms.toml outside of `lab`; a class is its methods."""
+    listed = [p for a in paper_lines.load_algorithms().values() for p in a.get("functions", ())]
+    return sorted({place for place in listed if not place.startswith("refimpl.lab.")})
+
+
+def bodies(place):
+    """Return the source at `place`, and the definition of its function or of its methods."""
+    source = paper_lines.source_of(place)[2]
+    (tree,) = ast.parse(source).body
+    functions = tree.body if isinstance(tree, ast.ClassDef) else [tree]
+    return source, [part for part in functions if isinstance(part, ast.FunctionDef)]
+
+
+def checks_in(function):
+    """Return what a body does to check its arguments: the names of calls, and "raise"."""
+    found = []
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Raise):
+                found.append("raise")
+            elif isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                names = called.split(".")
+                if any(name == "_check" or name.endswith(CHECKS) for name in names):
+                    found.append(called)
+    return found
+
+
+def before_first_mark(source, function):
+    """Return the statements in front of the paper's first line, the docstring apart."""
+    rows = {mark.row for mark in paper_lines.marks(source)}
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    before = []
+    for statement in body:
+        if rows & set(range(statement.lineno, statement.end_lineno + 1)):
+            return before
+        before.append(statement)
+    return before
+
+
+def late_starts(source, function):
+    """Return what is wrong with the beginning of a function."""
+    before = before_first_mark(source, function)
+    plain = all(isinstance(statement, ast.Assign | ast.AnnAssign) for statement in before)
+    return [] if plain and len(before) <= MOST_BEFORE else [ast.unparse(s) for s in before]
+
+
+@pytest.mark.parametrize("place", places())
+def test_no_body_checks_its_arguments(place):
+    for function in bodies(place)[1]:
+        assert checks_in(function) == [], function.name
+
+
+@pytest.mark.parametrize("place", places())
+def test_a_function_begins_with_the_papers_first_line(place):
+    """Or with at most four assignments. A class's methods need not: some are on no line."""
+    source, functions = bodies(place)
+    if not inspect.isclass(paper_lines.find(place)):
+        assert late_starts(source, functions[0]) == []
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_samplers_are_written_alike(name):
+    for function in bodies(f"{find(refimpl, name).__module__}:{name}")[1]:
+        assert checks_in(function) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ('main = Stream(_check.word("main", main))', ["_check.word"]),
+        ("m, n = frontier_options(graph, m, n)", ["frontier_options"]),
+        ("x = layers._arguments.bias(x)", ["layers._arguments.bias"]),
+        ('if m < 1:\n        raise ValueError("m")', ["raise"]),
+        ("main = Stream(main)", []),
+    ],
+)
+def test_a_check_that_is_put_back_is_noticed(line, found):
+    (function,) = ast.parse(f"def frontier(main, m):\n    {line}\n").body
+    assert sorted(set(checks_in(function)) - {"ValueError"}) == found
+
+
+@pytest.mark.parametrize(
+    ("lines", "good"),
+    [
+        (["a = 1"] * 4, True),
+        (["a = 1"] * 5, False),
+        (["begin()"], False),
+        (["for a in b:", "    c = a"], False),
+    ],
+)
+def test_a_late_start_is_noticed(lines, good):
+    text = "def walk(b):\n" + textwrap.indent("\n".join([*lines, "d = b  # 1"]), "    ") + "\n"
+    assert (late_starts(text, ast.parse(text).body[0]) == []) is good
+
+
+def test_a_body_shows_its_decorator_and_nothing_of_it():
+    source = inspect.getsource(refimpl.samplers.frontier)
+    assert source.startswith("@checked_by(frontier_arguments)\ndef frontier(\n")
+    assert "main, probe = Stream(main), Stream(probe)\n" in source
+
+
+@pytest.mark.parametrize("name", ["frontier", "pin_tile", "transpose_perm", "feature_propagate"])
+def test_a_checked_function_is_the_function_that_it_was(name):
+    function = find(refimpl, name)
+    body = inspect.unwrap(function)
+    assert body is not function
+    assert inspect.signature(function) == inspect.signature(body)
+    assert typing.get_type_hints(function) == typing.get_type_hints(body)
+    assert (function.__name__, function.__doc__) == (name, body.__doc__)
+    assert function.__module__ == body.__module__
+    assert pickle.loads(pickle.dumps(function)) is function
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "message"),
+    [
+        ((), {}, r"frontier\(\) missing 3 required positional arguments"),
+        ((1, 2, 3), {"m": 1}, r"frontier\(\) missing 1 required keyword-only argument: 'n'"),
+        ((1, 2, 3), {"m": 1, "n": 1, "k": 1}, r"frontier\(\) got an unexpected keyword arg.* 'k'"),
+        ((1, 2, 3, 4), {"m": 1, "n": 1}, r"frontier\(\) takes 3 positional arguments but 4"),
+    ],
+)
+def test_a_wrong_call_raises_what_python_raises(args, kwargs, message):
+    with pytest.raises(TypeError, match=message):
+        refimpl.samplers.frontier(*args, **kwargs)
+
+
+def double_arguments(x, *rest, by):
+    return _check.integer("x", x, 0), tuple(rest), _check.integer("by", by, 1)
+
+
+@checked_by(double_arguments)
+def double(x: Int, *rest: Int, by: Int = 2) -> object:
+    return x, rest, by
+
+
+def test_a_body_gets_what_its_checks_return():
+    assert double(3, 4, 5) == (3, (4, 5), 2)
+    assert double(x=3, by=7) == (3, (), 7)
+    with pytest.raises(ValueError, match="by must be at least 1, got 0"):
+        double(3, by=0)
+
+
+def test_checks_that_lose_an_argument_are_noticed():
+    @checked_by(lambda x, y: (x,))
+    def both(x, y):
+        return x, y
+
+    with pytest.raises(ValueError, match="shorter|longer"):
+        both(1, 2)
