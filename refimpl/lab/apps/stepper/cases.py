@@ -197,12 +197,10 @@ def of_ranks(kernel, arguments, call):
     )
 
     def view(stack):
-        if not checked(stack, "k"):
+        if not checked(stack, "low"):
             return {}
         run = stack.within(kernel)
-        ids, score = run["ids"].tolist(), run["score"].tolist()
-        low = run["low"].tolist() if "low" in run else [None] * len(ids)
-        shown = zip(ids, score, low, strict=True)
+        shown = zip(*(run[name].tolist() for name in ("ids", "score", "low")), strict=True)
         return {"ranks": table_state([cell(v), cell(f"{x:.4g}"), cell(b)] for v, x, b in shown)}
 
     return cache_recipe(kernel, call, (ranks,), view)
