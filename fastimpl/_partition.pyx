@@ -9,9 +9,11 @@ from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
 
 
 cdef inline void propagate_columns(
-    const int64_t* start, const int64_t* end, int64_t n, const int32_t* indices,
-    const floating* data, const floating* X, Py_ssize_t x_step, floating* Y, Py_ssize_t y_step,
-    Py_ssize_t columns, Watch* watch
+    const int64_t* start, const int64_t* end, int64_t n, const int32_t* indices,  # IN
+    const floating* data, const floating* X, Py_ssize_t x_step,  # IN
+    floating* Y,  # OUT
+    Py_ssize_t y_step, Py_ssize_t columns,  # IN
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Columns that are each one run of memory, one after another."""
     cdef Py_ssize_t k
@@ -32,9 +34,10 @@ cdef inline void propagate_columns(
 
 
 def propagate_rows(
-    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
-    const floating[::1] data, const floating[:, ::1] X, floating[:, ::1] Y,
-    const int64_t[::1] starts, const int64_t[:, ::1] order
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
+    const floating[::1] data, const floating[:, ::1] X,  # IN
+    floating[:, ::1] Y,  # OUT
+    const int64_t[::1] starts, const int64_t[:, ::1] order  # IN
 ):
     """Lane j works off column j of `order`; a part is a piece of every row of X."""
     cdef int64_t j, r, i, v, n = start.shape[0]
@@ -65,9 +68,10 @@ def propagate_rows(
 
 
 def propagate_runs(
-    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
-    const floating[::1] data, const floating[:, ::1] X_t, floating[:, ::1] Y_t,
-    const int64_t[::1] starts, const int64_t[:, ::1] order
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
+    const floating[::1] data, const floating[:, ::1] X_t,  # IN
+    floating[:, ::1] Y_t,  # OUT
+    const int64_t[::1] starts, const int64_t[:, ::1] order  # IN
 ):
     """The same on the transposes: a part is some rows of X^T, one run of memory."""
     cdef int64_t j, r, i, n = start.shape[0]

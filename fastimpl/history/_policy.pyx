@@ -116,8 +116,9 @@ cdef uint64_t smallest(
 
 
 cdef void mark(
-    const double* score, const int64_t* ids, int64_t m, int64_t k, uint64_t* scratch, uint8_t* low,
-    Watch* watch
+    const double* score, const int64_t* ids, int64_t m, int64_t k,  # IN
+    uint64_t* scratch, uint8_t* low,  # OUT
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Mark the k rows that are smallest by (score, id, position), for 0 < k < m."""
     cdef int64_t i, below, ties = 0

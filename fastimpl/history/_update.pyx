@@ -105,7 +105,8 @@ cdef void free_first(const Cache* cache, int64_t count, int32_t* slots) noexcept
 
 
 def copied(
-    ids, score, comp, int64_t n, int64_t[::1] nodes, double[::1] scores, uint8_t[::1] computed
+    ids, score, comp, int64_t n,  # IN
+    int64_t[::1] nodes, double[::1] scores, uint8_t[::1] computed  # OUT
 ):
     """Copy rows as `fresh_iteration` has them; return whether they are such and can be ranked."""
     cdef const int32_t[::1] found
@@ -132,10 +133,11 @@ def copied(
 
 
 def replace(
-    int32_t[::1] slot_of, int64_t[::1] back, int32_t[::1] stamp, int64_t first_key,
-    int64_t oldest, int32_t i, int64_t head, int64_t used, bint cycle, bint drop,
-    const int64_t[::1] ids, const uint8_t[::1] low, const uint8_t[::1] comp,
-    const uint8_t[::1] allow, bint evict, int64_t[::1] take, int32_t[::1] slots
+    int32_t[::1] slot_of, int64_t[::1] back, int32_t[::1] stamp,  # INOUT
+    int64_t first_key, int64_t oldest, int32_t i, int64_t head, int64_t used, bint cycle,  # IN
+    bint drop, const int64_t[::1] ids, const uint8_t[::1] low, const uint8_t[::1] comp,  # IN
+    const uint8_t[::1] allow, bint evict,  # IN
+    int64_t[::1] take, int32_t[::1] slots  # OUT
 ):
     """Evict, choose slots and enter; the rows of the embeddings are for the caller to copy.
 

@@ -68,9 +68,10 @@ def scores(
 
 
 def attention(
-    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
-    const floating[::1] data, const floating[:, ::1] sigma, const floating[:, ::1] tau,
-    int norm, bint joint, floating slope, floating[:, ::1] P
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
+    const floating[::1] data, const floating[:, ::1] sigma, const floating[:, ::1] tau,  # IN
+    int norm, bint joint, floating slope,  # IN
+    floating[:, ::1] P  # OUT
 ):
     """P from the scores: their softmax in each row, times A's values, or as they are."""
     cdef Py_ssize_t u, k
@@ -103,8 +104,9 @@ def attention(
 
 
 def dropped(
-    const int64_t[:] start, const int64_t[:] end, const floating[:, ::1] P,
-    const uint64_t[::1] keys, uint64_t least, floating scale, floating[:, ::1] Q
+    const int64_t[:] start, const int64_t[:] end, const floating[:, ::1] P,  # IN
+    const uint64_t[::1] keys, uint64_t least, floating scale,  # IN
+    floating[:, ::1] Q  # OUT
 ):
     """Q = scale P where draw i heads + k of row u keeps entry i of the row, else 0."""
     cdef Py_ssize_t u, k, heads = P.shape[0]
@@ -123,11 +125,12 @@ def dropped(
 
 
 def edge_gradients(
-    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
-    const floating[::1] data, const floating[:, :] G, const floating[:, ::1] H,
-    const floating[:, ::1] sigma, const floating[:, ::1] tau, const floating[:, ::1] P,
-    int norm, bint joint, floating slope, const uint64_t[::1] keys, uint64_t least,
-    floating scale, floating[:, ::1] epsilon, floating[:, ::1] d_sigma
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
+    const floating[::1] data, const floating[:, :] G, const floating[:, ::1] H,  # IN
+    const floating[:, ::1] sigma, const floating[:, ::1] tau, const floating[:, ::1] P,  # IN
+    int norm, bint joint, floating slope, const uint64_t[::1] keys, uint64_t least,  # IN
+    floating scale,  # IN
+    floating[:, ::1] epsilon, floating[:, ::1] d_sigma  # OUT
 ):
     """epsilon = the gradient of each entry's score before phi ("split": after), and its row sums.
 
@@ -172,9 +175,10 @@ def edge_gradients(
 
 
 def transposed(
-    const int64_t[:] start, const int64_t[:] end, const position[::1] perm,
-    const floating[:, ::1] Q, const floating[:, ::1] epsilon, const floating[:, ::1] tau,
-    bint joint, floating slope, floating[:, ::1] Q_t, floating[:, ::1] d_tau
+    const int64_t[:] start, const int64_t[:] end, const position[::1] perm,  # IN
+    const floating[:, ::1] Q, const floating[:, ::1] epsilon, const floating[:, ::1] tau,  # IN
+    bint joint, floating slope,  # IN
+    floating[:, ::1] Q_t, floating[:, ::1] d_tau  # OUT
 ):
     """Q_t = Q on the transposed pattern, d_tau = the column sums of epsilon: no scatter."""
     cdef Py_ssize_t v, k
@@ -196,9 +200,10 @@ def transposed(
 
 
 def score_gradients(
-    const floating[:, ::1] H, const floating[:, ::1] a_recv, const floating[:, ::1] a_send,
-    const floating[:, ::1] d_sigma, const floating[:, ::1] d_tau, floating[:, ::1] dH,
-    floating[:, :, ::1] sums
+    const floating[:, ::1] H, const floating[:, ::1] a_recv, const floating[:, ::1] a_send,  # IN
+    const floating[:, ::1] d_sigma, const floating[:, ::1] d_tau,  # IN
+    floating[:, ::1] dH,  # INOUT
+    floating[:, :, ::1] sums  # OUT
 ):
     """dH += d_sigma a_recv^T + d_tau a_send^T, and for each block of rows H^T d_sigma, H^T d_tau.
 

@@ -120,9 +120,12 @@ cdef void draw_nodes(const Method* method, Walker* walkers, int group) noexcept 
 
 
 cdef void prepare(
-    Walker* walker, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
-    const Options* options, const Tables* tables, Word* words, uint64_t main, uint64_t probe,
-    bint keeps_steps, Watch* watch
+    Walker* walker,  # INOUT
+    const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,  # IN
+    const Options* options, const Tables* tables,  # IN
+    Word* words,  # INOUT
+    uint64_t main, uint64_t probe, bint keeps_steps,  # IN
+    Watch* watch  # INOUT
 ) noexcept nogil:
     walker.tables, walker.words = tables, words
     walker.indptr, walker.indices, walker.graph_nodes = indptr, indices, graph_nodes
@@ -214,9 +217,10 @@ def sample_subgraphs(
 
 
 cdef void draw(
-    const Method* method, const int64_t* indptr, const int32_t* indices, const int32_t* diagonal,
-    int64_t graph_nodes, const Options* options, const Tables* tables, uint64_t key,
-    uint64_t first, int group, Scratch* scratch, Result* results, Watch* watch
+    const Method* method, const int64_t* indptr, const int32_t* indices,  # IN
+    const int32_t* diagonal, int64_t graph_nodes, const Options* options,  # IN
+    const Tables* tables, uint64_t key, uint64_t first, int group,  # IN
+    Scratch* scratch, Result* results, Watch* watch  # INOUT
 ) noexcept nogil:
     """Sample, sort, clip, induce and transpose (JPDC'21 Algorithm 8, lines 5 and 6)."""
     cdef int g
