@@ -24,7 +24,7 @@ cdef inline void propagate_columns(
     for k in range(columns):
         x = X + k * x_step
         y = Y + k * y_step
-        for v in range(n):
+        for v in range(n):  # J7:7 I6:6
             if stopped_at(watch, v):
                 return
             total = 0
@@ -52,12 +52,12 @@ def propagate_rows(
     sums.data = &data[0]
     sums.bias = NULL
     sums.relu = False
-    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):
-        for r in range(order.shape[0]):
-            i = order[r, j]
+    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):  # J7:5 I6:5
+        for r in range(order.shape[0]):  # J7:4 I6:4
+            i = order[r, j]  # J7:6 I6:6
             if i < 0 or starts[i] == starts[i + 1]:
                 continue
-            for v in range(n):
+            for v in range(n):  # J7:7 I6:6
                 if stopped_at(&watch, v):
                     break
                 sum_row[floating](
@@ -81,9 +81,9 @@ def propagate_runs(
     if data.shape[0] == 0:
         Y_t[:, :] = 0
         return
-    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):
-        for r in range(order.shape[0]):
-            i = order[r, j]
+    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):  # J7:5 I6:5
+        for r in range(order.shape[0]):  # J7:4 I6:4
+            i = order[r, j]  # J7:6 I6:6
             if i >= 0 and starts[i] < starts[i + 1]:
                 propagate_columns[floating](
                     &start[0], &end[0], n, &indices[0], &data[0], &X_t[starts[i], 0],

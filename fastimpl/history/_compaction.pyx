@@ -115,7 +115,7 @@ cdef int64_t number_computed(
     for j in range(rows):
         if stopped_at(watch, j):
             break
-        computed[j] = cached[above[j]] == 0
+        computed[j] = cached[above[j]] == 0  # V1:9
         below[count] = above[j]  # overwritten by the next, if this is a cached row: no branch
         place[above[j]] = <int32_t>count if computed[j] else -1
         count += computed[j]

@@ -35,7 +35,7 @@ def lookup(
                 prefetch(&stamp[s])
         s = load(&slot_of[ids[j]])
         slots[j] = -1
-        if 0 <= s < places and back[s] == first_key + ids[j] and stamp[s] >= oldest:
+        if 0 <= s < places and back[s] == first_key + ids[j] and stamp[s] >= oldest:  # V1:7
             slots[j] = s
     raise_if_stopped(&watch)
 
@@ -50,7 +50,7 @@ def gather(const uint8_t[:, ::1] rows, const int32_t[::1] at, uint8_t[:, ::1] ou
             continue
         if j + 1 < count:
             fetch_row(&rows[at[j + 1], 0], width)
-        memcpy(&out[j, 0], &rows[at[j], 0], width)
+        memcpy(&out[j, 0], &rows[at[j], 0], width)  # V1:13
     raise_if_stopped(&watch)
 
 
@@ -71,7 +71,7 @@ def fetch(
         r = load(&rank[ids[j]])
         hit[j] = 0 <= r < held
         if width and hit[j]:
-            memcpy(&rows[j * width], &features[(most - 1 - r) * width], width)
+            memcpy(&rows[j * width], &features[(most - 1 - r) * width], width)  # V1:11
         elif width:
             memset(&rows[j * width], 0, width)
     raise_if_stopped(&watch)

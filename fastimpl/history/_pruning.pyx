@@ -67,7 +67,7 @@ cdef int64_t prune_rows(
     """Do what `prune_block` does, for some rows."""
     cdef int64_t i, j, emptied = 0
     for i in range(first, last):
-        computed[i] = live[i] & (cached[i] ^ 1)
+        computed[i] = live[i] & (cached[i] ^ 1)  # V1:9
         if computed[i]:
             new_end[i] = end[i]
             for j in range(start[i], end[i]):
@@ -75,7 +75,7 @@ cdef int64_t prune_rows(
             if uses_self:
                 mark(needed + i)
         else:
-            new_end[i] = start[i]
+            new_end[i] = start[i]  # V1:8
             emptied += end[i] > start[i]
     return emptied
 

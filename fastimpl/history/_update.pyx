@@ -161,7 +161,7 @@ def replace(
     cache.head, cache.used = head, used
     with nogil:
         if evict:
-            evicted = take_out(&cache, nodes, &low[0], m, to)
+            evicted = take_out(&cache, nodes, &low[0], m, to)  # V1:20
         for j in range(m):
             if low[j] and comp[j] and (allow is None or allow[j]):
                 rows[asked] = j
@@ -186,6 +186,6 @@ def replace(
         for q in range(last - first):
             s, node = to[q], nodes[rows[first + q]]
             cache.back[s] = first_key + node
-            cache.stamp[s] = i
+            cache.stamp[s] = i  # V1:20
             store(&cache.slot_of[node], s)
     return evicted, asked, first, last, lost, top

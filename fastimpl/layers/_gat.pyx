@@ -118,7 +118,7 @@ def dropped(
         for k in range(heads):
             for j in range(start[u], end[u]):
                 if kept(keys[u], <uint64_t>((j - start[u]) * heads + k), least):
-                    Q[k, j] = P[k, j] * scale
+                    Q[k, j] = P[k, j] * scale  # GAT.3
                 else:
                     Q[k, j] = 0
     raise_if_stopped(&watch)
@@ -148,28 +148,28 @@ def edge_gradients(
         for k in range(P.shape[0]):
             along = 0
             for j in range(start[u], end[u]):
-                epsilon[k, j] = dot[floating](
+                epsilon[k, j] = dot[floating](  # GAT.2
                     &G[u, 0] + k * width, &H[indices[j], 0] + k * width, width
                 )
                 if drops:
                     if kept(keys[u], <uint64_t>((j - start[u]) * heads + k), least):
-                        epsilon[k, j] = epsilon[k, j] * scale
+                        epsilon[k, j] = epsilon[k, j] * scale  # GAT.4
                     else:
                         epsilon[k, j] = 0
                 along = along + P[k, j] * epsilon[k, j]
             total = 0
             for j in range(start[u], end[u]):
                 if norm == SOFTMAX:
-                    epsilon[k, j] = P[k, j] * (epsilon[k, j] - along)
+                    epsilon[k, j] = P[k, j] * (epsilon[k, j] - along)  # GAT.5
                 elif norm == ROW:
                     epsilon[k, j] = epsilon[k, j] * data[j]
                 if joint:
-                    epsilon[k, j] = epsilon[k, j] * leaky_slope(
-                        <floating>(sigma[k, u] + tau[k, indices[j]]), slope
+                    epsilon[k, j] = epsilon[k, j] * leaky_slope(  # GAT.7
+                        <floating>(sigma[k, u] + tau[k, indices[j]]), slope  # GAT.6
                     )
-                total = total + epsilon[k, j]
+                total = total + epsilon[k, j]  # GAT.8 10
             if not joint:
-                total = total * leaky_slope(sigma[k, u], slope)
+                total = total * leaky_slope(sigma[k, u], slope)  # GAT.11
             d_sigma[k, u] = total
     raise_if_stopped(&watch)
 
@@ -192,9 +192,9 @@ def transposed(
             total = 0
             for j in range(start[v], end[v]):
                 Q_t[k, j] = Q[k, perm[j]]
-                total = total + epsilon[k, perm[j]]
+                total = total + epsilon[k, perm[j]]  # GAT.9 12
             if not joint:
-                total = total * leaky_slope(tau[k, v], slope)
+                total = total * leaky_slope(tau[k, v], slope)  # GAT.13
             d_tau[k, v] = total
     raise_if_stopped(&watch)
 
@@ -232,7 +232,7 @@ def score_gradients(
                 h, d = &H[v, k * width], &dH[v, k * width]
                 to_recv, to_send = &sums[i, 0, k * width], &sums[i, 1, k * width]
                 for q in range(width):
-                    d[q] = d[q] + s * a_recv[k, q] + t * a_send[k, q]
-                    to_recv[q] = to_recv[q] + h[q] * s
-                    to_send[q] = to_send[q] + h[q] * t
+                    d[q] = d[q] + s * a_recv[k, q] + t * a_send[k, q]  # GAT.15-16
+                    to_recv[q] = to_recv[q] + h[q] * s  # GAT.17
+                    to_send[q] = to_send[q] + h[q] * t  # GAT.18
     raise_if_stopped(&watch)

@@ -197,7 +197,7 @@ cdef void draw_part(
         for j in range(fanout):
             prefetch(indices + where[j])
     for j in range(self.bounds[begin], self.bounds[end]):
-        self.ids[j] = indices[self.where[j]]
+        self.ids[j] = indices[self.where[j]]  # V1:5
 
 
 cdef void relabel_parts(
