@@ -194,7 +194,7 @@ def sample_subgraphs(
         raise MemoryError()
     with nogil, parallel(num_threads=team):
         scratch = &workspace.threads[threadid()]
-        for q in prange(0, count, group, schedule="dynamic", chunksize=1):
+        for q in prange(0, count, group, schedule="dynamic", chunksize=1):  # J8:4
             if stopped(&watch):
                 continue
             draw(
@@ -232,7 +232,7 @@ cdef void draw(
             &scratch.walkers[g], indptr, indices, graph_nodes, options, tables, scratch.words,
             absorb(own, 0), absorb(own, 1), False, watch,
         )
-    draw_nodes(method, scratch.walkers, group)
+    draw_nodes(method, scratch.walkers, group)  # J8:5
     for g in range(group):
         walker = &scratch.walkers[g]
         results[g].failed = (
@@ -240,7 +240,7 @@ cdef void draw(
         )
         if not results[g].failed:
             results[g].counts = walker.counts
-            results[g].failed = induce(
+            results[g].failed = induce(  # J8:6
                 indptr, indices, diagonal, walker.found, walker.s, scratch.words, &scratch.rows,
                 &results[g].induced, watch,
             )
