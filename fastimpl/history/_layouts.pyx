@@ -98,8 +98,9 @@ def rebuild_csr(
 
 
 cdef void copy_rows(
-    const int64_t* before, const int64_t* after, const int32_t* columns, const int64_t* ids,
-    int32_t* new_columns, int64_t* new_ids, int64_t first, int64_t last
+    const int64_t* before, const int64_t* after, const int32_t* columns, const int64_t* ids,  # IN
+    int32_t* new_columns, int64_t* new_ids,  # OUT
+    int64_t first, int64_t last  # IN
 ) noexcept nogil:
     """Copy the entries of the rows that still have any; those of neighbouring rows together."""
     cdef int64_t i = first, run, size
@@ -221,9 +222,10 @@ cdef int64_t count_part(
 
 
 cdef void copy_part(
-    const uint8_t* stays, const int32_t* rows, const int32_t* columns, const int64_t* ids,
-    int32_t* new_rows, int32_t* new_columns, int64_t* new_ids, int64_t at, int64_t first,
-    int64_t last, Watch* watch
+    const uint8_t* stays, const int32_t* rows, const int32_t* columns, const int64_t* ids,  # IN
+    int32_t* new_rows, int32_t* new_columns, int64_t* new_ids,  # OUT
+    int64_t at, int64_t first, int64_t last,  # IN
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Copy the entries that stay, neighbours together."""
     cdef int64_t k = first, run, step = 0

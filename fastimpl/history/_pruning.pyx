@@ -24,9 +24,12 @@ cdef enum:
 
 
 def prune_block(
-    const int64_t[::1] start, const int64_t[::1] end, const int32_t[::1] indices,
-    const uint8_t[::1] live, const uint8_t[::1] cached, uint8_t[::1] computed, uint8_t[::1] needed,
-    bint uses_self, int64_t[::1] new_end
+    const int64_t[::1] start, const int64_t[::1] end, const int32_t[::1] indices,  # IN
+    const uint8_t[::1] live, const uint8_t[::1] cached,  # IN
+    uint8_t[::1] computed,  # OUT
+    uint8_t[::1] needed,  # INOUT
+    bint uses_self,  # IN
+    int64_t[::1] new_end  # OUT
 ):
     """Fill `computed` and `new_end`, mark `needed`; return how many rows became empty."""
     cdef int64_t n_dst = start.shape[0], batch, batches = (n_dst + ROWS - 1) // ROWS, emptied = 0
@@ -53,14 +56,18 @@ def prune_block(
 
 
 cdef int64_t prune_rows(
-    const int64_t* start, const int64_t* end, const int32_t* indices, const uint8_t* live,
-    const uint8_t* cached, uint8_t* computed, uint8_t* needed, bint uses_self, int64_t* new_end,
-    int64_t first, int64_t last
+    const int64_t* start, const int64_t* end, const int32_t* indices, const uint8_t* live,  # IN
+    const uint8_t* cached,  # IN
+    uint8_t* computed,  # OUT
+    uint8_t* needed,  # INOUT
+    bint uses_self,  # IN
+    int64_t* new_end,  # OUT
+    int64_t first, int64_t last  # IN
 ) noexcept nogil:
     """Do what `prune_block` does, for some rows."""
     cdef int64_t i, j, emptied = 0
     for i in range(first, last):
-        computed[i] = live[i] & (cached[i] ^ 1)
+        computed[i] = live[i] & (cached[i] ^ 1)  # V1:9
         if computed[i]:
             new_end[i] = end[i]
             for j in range(start[i], end[i]):
@@ -68,7 +75,7 @@ cdef int64_t prune_rows(
             if uses_self:
                 mark(needed + i)
         else:
-            new_end[i] = start[i]
+            new_end[i] = start[i]  # V1:8
             emptied += end[i] > start[i]
     return emptied
 
