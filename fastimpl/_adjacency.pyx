@@ -142,9 +142,9 @@ def block_starts(const int64_t[:] start, const int64_t[:] end, const int32_t[::1
 
 
 def block_values(
-    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
-    const int64_t[::1] degrees, bint loops, const int64_t[::1] starts, int32_t[::1] out,
-    floating[::1] data
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
+    const int64_t[::1] degrees, bint loops, const int64_t[::1] starts,  # IN
+    int32_t[::1] out, floating[::1] data  # OUT
 ):
     """Columns and values of the normalised block; `degrees` (None: the mean) makes it "sym"."""
     cdef int64_t v, u, j, k, length

@@ -36,8 +36,9 @@ cdef extern from "fastimpl/_aggregate.h":
 
 
 cdef inline void sum_row(
-    const Sum* sums, int64_t begin, int64_t end, const floating* X, Py_ssize_t step,
-    floating* y, Py_ssize_t f
+    const Sum* sums, int64_t begin, int64_t end, const floating* X, Py_ssize_t step,  # IN
+    floating* y,  # OUT
+    Py_ssize_t f  # IN
 ) noexcept nogil:
     if floating is double:
         row_f64(sums, begin, end, X, step, y, f)

@@ -25,9 +25,10 @@ def use(size_t sgemm_at=0, size_t dgemm_at=0):
 
 
 cdef void gemm(
-    bint transpose_a, bint transpose_b, int rows, int cols, int inner,
-    const floating* A, int lda, const floating* B, int ldb,
-    floating beta, floating* C, int ldc
+    bint transpose_a, bint transpose_b, int rows, int cols, int inner, const floating* A,  # IN
+    int lda, const floating* B, int ldb, floating beta,  # IN
+    floating* C,  # INOUT
+    int ldc  # IN
 ) noexcept nogil:
     """C = op(A) op(B) + beta C, all row-major; `ld` is the distance between rows.
 

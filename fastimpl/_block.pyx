@@ -56,9 +56,11 @@ def transpose_block(
 
 
 cdef void sort(
-    const int64_t* start, const int64_t* end, const int32_t* indices, int64_t n_dst,
-    int64_t n_src, int64_t parts, counter* ptr, int64_t* indptr, int32_t* destinations,
-    int64_t* perm, Watch* watch
+    const int64_t* start, const int64_t* end, const int32_t* indices, int64_t n_dst,  # IN
+    int64_t n_src, int64_t parts,  # IN
+    counter* ptr,  # INOUT
+    int64_t* indptr, int32_t* destinations, int64_t* perm,  # OUT
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Sort the entries by source, those of one source by destination.
 
@@ -91,8 +93,9 @@ cdef void sort(
 
 
 cdef void count_part(
-    const int64_t* start, const int64_t* end, const int32_t* indices, int64_t first,
-    int64_t last, counter* ptr, Watch* watch
+    const int64_t* start, const int64_t* end, const int32_t* indices, int64_t first,  # IN
+    int64_t last,  # IN
+    counter* ptr, Watch* watch  # INOUT
 ) noexcept nogil:
     cdef int64_t i, j
     for i in range(first, last):
@@ -103,8 +106,11 @@ cdef void count_part(
 
 
 cdef void place_part(
-    const int64_t* start, const int64_t* end, const int32_t* indices, int64_t first,
-    int64_t last, counter* ptr, int32_t* destinations, int64_t* perm, Watch* watch
+    const int64_t* start, const int64_t* end, const int32_t* indices, int64_t first,  # IN
+    int64_t last,  # IN
+    counter* ptr,  # INOUT
+    int32_t* destinations, int64_t* perm,  # OUT
+    Watch* watch  # INOUT
 ) noexcept nogil:
     cdef int64_t i, j
     cdef counter k

@@ -123,8 +123,11 @@ cdef void remember(Word* words, const int32_t* nodes, int64_t s) noexcept nogil:
 
 
 cdef int induce(
-    const int64_t* indptr, const int32_t* indices, const int32_t* diagonal, const int32_t* nodes,
-    int64_t s, Word* words, Rows* rows, Induced* out, Watch* watch
+    const int64_t* indptr, const int32_t* indices, const int32_t* diagonal,  # IN
+    const int32_t* nodes, int64_t s,  # IN
+    Word* words, Rows* rows,  # INOUT
+    Induced* out,  # OUT
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Fill `out` with the subgraph on `nodes`; return -1 when memory runs out or it was stopped.
 
@@ -162,8 +165,9 @@ cdef int induce(
 
 
 cdef int64_t scan_rows(
-    const int64_t* indptr, const int32_t* indices, const int32_t* diagonal, const int32_t* nodes,
-    int64_t s, const Word* words, Rows* rows, Watch* watch
+    const int64_t* indptr, const int32_t* indices, const int32_t* diagonal,  # IN
+    const int32_t* nodes, int64_t s, const Word* words,  # IN
+    Rows* rows, Watch* watch  # INOUT
 ) noexcept nogil:
     """Fill found, first and below of `rows`; return the number of entries of whole rows, or -1."""
     cdef int64_t i, j, end, loops = 0

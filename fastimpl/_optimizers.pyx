@@ -6,9 +6,11 @@ from libc.math cimport sqrt, sqrtf
 
 
 def adam_step(
-    floating[::1] theta, const floating[::1] grad, floating[::1] m, floating[::1] v,
-    floating lr, floating beta1, floating rest1, floating beta2, floating rest2,
-    floating correct1, floating correct2, floating eps
+    floating[::1] theta,  # INOUT
+    const floating[::1] grad,  # IN
+    floating[::1] m, floating[::1] v,  # INOUT
+    floating lr, floating beta1, floating rest1, floating beta2, floating rest2,  # IN
+    floating correct1, floating correct2, floating eps  # IN
 ):
     """Each operation is rounded on its own, in the reference's order: the same bits."""
     cdef Py_ssize_t i

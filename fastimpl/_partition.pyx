@@ -9,9 +9,11 @@ from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
 
 
 cdef inline void propagate_columns(
-    const int64_t* start, const int64_t* end, int64_t n, const int32_t* indices,
-    const floating* data, const floating* X, Py_ssize_t x_step, floating* Y, Py_ssize_t y_step,
-    Py_ssize_t columns, Watch* watch
+    const int64_t* start, const int64_t* end, int64_t n, const int32_t* indices,  # IN
+    const floating* data, const floating* X, Py_ssize_t x_step,  # IN
+    floating* Y,  # OUT
+    Py_ssize_t y_step, Py_ssize_t columns,  # IN
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Columns that are each one run of memory, one after another."""
     cdef Py_ssize_t k
@@ -22,7 +24,7 @@ cdef inline void propagate_columns(
     for k in range(columns):
         x = X + k * x_step
         y = Y + k * y_step
-        for v in range(n):
+        for v in range(n):  # J7:7 I6:6
             if stopped_at(watch, v):
                 return
             total = 0
@@ -32,9 +34,10 @@ cdef inline void propagate_columns(
 
 
 def propagate_rows(
-    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
-    const floating[::1] data, const floating[:, ::1] X, floating[:, ::1] Y,
-    const int64_t[::1] starts, const int64_t[:, ::1] order
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
+    const floating[::1] data, const floating[:, ::1] X,  # IN
+    floating[:, ::1] Y,  # OUT
+    const int64_t[::1] starts, const int64_t[:, ::1] order  # IN
 ):
     """Lane j works off column j of `order`; a part is a piece of every row of X."""
     cdef int64_t j, r, i, v, n = start.shape[0]
@@ -49,12 +52,12 @@ def propagate_rows(
     sums.data = &data[0]
     sums.bias = NULL
     sums.relu = False
-    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):
-        for r in range(order.shape[0]):
-            i = order[r, j]
+    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):  # J7:5 I6:5
+        for r in range(order.shape[0]):  # J7:4 I6:4
+            i = order[r, j]  # J7:6 I6:6
             if i < 0 or starts[i] == starts[i + 1]:
                 continue
-            for v in range(n):
+            for v in range(n):  # J7:7 I6:6
                 if stopped_at(&watch, v):
                     break
                 sum_row[floating](
@@ -65,9 +68,10 @@ def propagate_rows(
 
 
 def propagate_runs(
-    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
-    const floating[::1] data, const floating[:, ::1] X_t, floating[:, ::1] Y_t,
-    const int64_t[::1] starts, const int64_t[:, ::1] order
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
+    const floating[::1] data, const floating[:, ::1] X_t,  # IN
+    floating[:, ::1] Y_t,  # OUT
+    const int64_t[::1] starts, const int64_t[:, ::1] order  # IN
 ):
     """The same on the transposes: a part is some rows of X^T, one run of memory."""
     cdef int64_t j, r, i, n = start.shape[0]
@@ -77,9 +81,9 @@ def propagate_runs(
     if data.shape[0] == 0:
         Y_t[:, :] = 0
         return
-    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):
-        for r in range(order.shape[0]):
-            i = order[r, j]
+    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):  # J7:5 I6:5
+        for r in range(order.shape[0]):  # J7:4 I6:4
+            i = order[r, j]  # J7:6 I6:6
             if i >= 0 and starts[i] < starts[i + 1]:
                 propagate_columns[floating](
                     &start[0], &end[0], n, &indices[0], &data[0], &X_t[starts[i], 0],

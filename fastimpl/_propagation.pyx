@@ -56,9 +56,11 @@ def partial_sums(Py_ssize_t inner):
 
 
 cdef inline void sum_part(
-    const Sum* sums, const int64_t* start, const int64_t* end, int64_t rows, int64_t sources,
-    const floating* X, Py_ssize_t x_step, Py_ssize_t part, floating* packed,
-    floating* Y, Py_ssize_t y_step, Watch* watch
+    const Sum* sums, const int64_t* start, const int64_t* end, int64_t rows, int64_t sources,  # IN
+    const floating* X, Py_ssize_t x_step, Py_ssize_t part,  # IN
+    floating* packed, floating* Y,  # OUT
+    Py_ssize_t y_step,  # IN
+    Watch* watch  # INOUT
 ) noexcept nogil:
     cdef int64_t i, first, count
     if floating is double:
@@ -99,9 +101,11 @@ cdef inline void finish(
 
 
 def spmm(
-    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
-    const floating[::1] data, const floating[:, :] X, floating[:, :] Y,
-    const floating[::1] bias, bint relu, floating[:, ::1] packed
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
+    const floating[::1] data, const floating[:, :] X,  # IN
+    floating[:, :] Y,  # OUT
+    const floating[::1] bias, bint relu,  # IN
+    floating[:, ::1] packed  # OUT
 ):
     """Y = A X + bias, or its ReLU; `bias` and `packed` may be None.
 
@@ -148,10 +152,12 @@ def spmm(
 
 
 def spmm_matmul(
-    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
-    const floating[::1] data, const floating[:, :] X, floating[:, :] Y,
-    const floating[:, :] M, const floating[:, :] B, bint transpose_b, floating[:, :] C,
-    const floating[::1] bias, bint relu
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
+    const floating[::1] data, const floating[:, :] X,  # IN
+    floating[:, :] Y,  # OUT
+    const floating[:, :] M, const floating[:, :] B, bint transpose_b,  # IN
+    floating[:, :] C,  # OUT
+    const floating[::1] bias, bint relu  # IN
 ):
     """Y = A X, and C = M op(B) + bias or its ReLU, where Y is M or some of its columns.
 
@@ -201,8 +207,9 @@ def spmm_matmul(
 
 
 def matmul(
-    const floating[:, :] A, const floating[:, :] B, bint transpose_b, floating[:, :] C, bint add,
-    const floating[::1] bias, bint relu, Py_ssize_t rows=0
+    const floating[:, :] A, const floating[:, :] B, bint transpose_b,  # IN
+    floating[:, :] C,  # INOUT
+    bint add, const floating[::1] bias, bint relu, Py_ssize_t rows=0  # IN
 ):
     """C = A op(B) + bias, or its ReLU, or added to C where `add`; a block of rows at a time.
 
@@ -238,8 +245,10 @@ def matmul(
 
 
 def matmul_apart(
-    const floating[:, :] A, const floating[:, :] B, floating[:, :] C, floating[:, :] D,
-    const floating[::1] bias, bint relu, floating[:, :, ::1] room
+    const floating[:, :] A, const floating[:, :] B,  # IN
+    floating[:, :] C, floating[:, :] D,  # OUT
+    const floating[::1] bias, bint relu,  # IN
+    floating[:, :, ::1] room  # OUT
 ):
     """C || D = A B, and D + bias or its ReLU for D; `room` has a block of both for each thread.
 

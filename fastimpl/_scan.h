@@ -188,14 +188,14 @@ GNN_LAY_OUT(gnn_lay_out_wide, int64_t, gnn_wide_entry)
         int64_t v, j;                                                                            \
         for (v = 0; v < n; v++) {                                                                \
             if (gnn_stopped_at(watch, v)) return;                                                \
-            ptr[v] = (integer)indptr[v];                                                         \
+            ptr[v] = (integer)indptr[v];  /* J6:3 */                                             \
         }                                                                                        \
-        for (v = 0; v < n; v++) {                                                                \
+        for (v = 0; v < n; v++) {  /* J6:4 */                                                    \
             if (gnn_stopped_at(watch, v)) return;                                                \
-            for (j = ptr[v]; j < indptr[v + 1]; j++) {                                           \
-                integer twin = ptr[indices[j]]++;                                                \
-                perm[j] = twin;                                                                  \
-                perm[twin] = (integer)j;                                                         \
+            for (j = ptr[v]; j < indptr[v + 1]; j++) {  /* J6:5 */                               \
+                integer twin = ptr[indices[j]]++;  /* J6:6 8 */                                  \
+                perm[j] = twin;  /* J6:7 */                                                      \
+                perm[twin] = (integer)j;  /* J6:7 */                                             \
             }                                                                                    \
         }                                                                                        \
     }

@@ -103,8 +103,9 @@ cdef inline int64_t find(const int32_t* table, int64_t mask, int32_t position) n
 
 
 cdef void partial_shuffle(
-    uint64_t k, uint64_t c, int64_t N, int64_t m, int32_t* picked, int32_t* displaced,
-    Watch* watch
+    uint64_t k, uint64_t c, int64_t N, int64_t m,  # IN
+    int32_t* picked, int32_t* displaced,  # OUT
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Partial Fisher-Yates. `displaced` maps positions to values where they differ.
 

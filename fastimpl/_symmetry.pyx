@@ -67,8 +67,9 @@ cdef int64_t border(
 
 
 cdef void match(
-    const int64_t* indptr, const int32_t* indices, int64_t n, int64_t first, int64_t last,
-    int64_t* ptr, int* differs, Watch* watch
+    const int64_t* indptr, const int32_t* indices, int64_t n, int64_t first, int64_t last,  # IN
+    int64_t* ptr,  # OUT
+    int* differs, Watch* watch  # INOUT
 ) noexcept nogil:
     """Match the columns from `first` up to `last`; ptr[u] is the entry of row u to be met next."""
     cdef int64_t v, u, j, k, end, e = indptr[n]

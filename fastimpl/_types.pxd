@@ -1,6 +1,6 @@
 """C types and the small helpers that every kernel may use."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 ctypedef fused position:  # of an entry: of 32 bits where they suffice
     int32_t
@@ -28,5 +28,15 @@ cdef inline const int64_t* offsets_of(const int64_t[::1] array) noexcept nogil:
 
 
 cdef inline const int32_t* ids_of(const int32_t[::1] array) noexcept nogil:
+    """Return the address of the first element; NULL for an empty array."""
+    return &array[0] if array.shape[0] else NULL
+
+
+cdef inline uint8_t* bytes_of(uint8_t[::1] array) noexcept nogil:
+    """Return the address of the first element; NULL for an empty array."""
+    return &array[0] if array.shape[0] else NULL
+
+
+cdef inline int64_t* numbers_of(int64_t[::1] array) noexcept nogil:
     """Return the address of the first element; NULL for an empty array."""
     return &array[0] if array.shape[0] else NULL

@@ -167,7 +167,7 @@ def sequences():
     """Yield (algorithm, place, lines in the order of the code) of every function with marks.
 
     Bare marks by the functions that docs/algorithms.toml lists, a class being one; marks with a
-    prefix by the innermost function or class that they stand in.
+    prefix by the class that the algorithm lists, otherwise by the innermost function.
     """
     algorithms = load_algorithms()
     for key, algorithm in algorithms.items():
@@ -180,7 +180,10 @@ def sequences():
         by_place = defaultdict(list)
         for mark in marks(source):
             if mark.prefix is not None:
-                by_place[f"{module}:{innermost(source, mark.row)}", mark.prefix].append(mark)
+                place = f"{module}:{innermost(source, mark.row)}"
+                listed = algorithms[papers.algorithm_of(mark.prefix)].get("functions", ())
+                around = [one for one in listed if place.startswith(f"{one}.")]
+                by_place[(around or [place])[0], mark.prefix].append(mark)
         for (place, prefix), found in by_place.items():
             yield papers.algorithm_of(prefix), place, numbers_in_order(found, prefix)
 

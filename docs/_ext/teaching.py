@@ -3,6 +3,7 @@
     reference-code     the source of "module:name", as it is, without docstrings; with the
                        option `fold` it is closed at first, under these words
     kernel-lines       which kernels its lines call, and where fastimpl has them, folded
+    code-places        where lines, equations and theorems are in both packages, by path and row
     algorithm-index    every numbered algorithm of the papers, its page and its functions
     equation-index     every numbered equation and theorem, and its functions
     worked-example     Python that runs when the page is built, and what it prints
@@ -17,6 +18,7 @@ import re
 
 import worked_examples
 from api_reference import ancestors
+from code_places import find_code
 from docutils import nodes
 from docutils.parsers.rst import directives
 from folding import folded
@@ -125,6 +127,29 @@ class KernelLines(SphinxDirective):
         ]
         shown = table([head, "both packages", "kernel in refimpl", "in fastimpl"], cells)
         return [folded(f"The {len(cells)} kernels that these lines call", shown)]
+
+
+class CodePlaces(SphinxDirective):
+    """A table: a line, an equation or a theorem a row, and where its code is; see `find_code`."""
+
+    has_content = True
+
+    def run(self):
+        rows = []
+        for key in self.content:
+            try:
+                found = find_code(key)
+            except ValueError as error:
+                raise self.error(f"code-places: {error}") from error
+            for place in [*found.reference, *found.kernels]:
+                self.env.note_dependency(str(PACKAGES / place.path))
+            reference, kernels = (
+                side_by_side(link_to_row(place.path, place.row, place.name) for place in places)
+                for places in (found.reference, found.kernels)
+            )
+            title, _ = self.state.inline_text(found.title, self.lineno)
+            rows.append([title, reference, kernels or [nodes.Text("the reference's code")]])
+        return [table(["what", "in refimpl", "in fastimpl"], rows)]
 
 
 def link_to_row(path, row, name=""):
@@ -329,6 +354,7 @@ def always_read(app, env, added, changed, removed):
 def setup(app):
     app.add_directive("reference-code", ReferenceCode)
     app.add_directive("kernel-lines", KernelLines)
+    app.add_directive("code-places", CodePlaces)
     app.add_directive("algorithm-index", AlgorithmIndex)
     app.add_directive("equation-index", EquationIndex)
     app.add_directive("worked-example", WorkedExample)

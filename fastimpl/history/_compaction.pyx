@@ -74,9 +74,10 @@ def bounds(
 
 
 def entries(
-    const int64_t[::1] start, const int64_t[::1] end, const int32_t[::1] indices,
-    const int64_t[::1] edge_ids, const int64_t[::1] rows, const int32_t[::1] place,
-    const int64_t[::1] starts, int32_t[::1] new_indices, int64_t[::1] new_ids
+    const int64_t[::1] start, const int64_t[::1] end, const int32_t[::1] indices,  # IN
+    const int64_t[::1] edge_ids, const int64_t[::1] rows, const int32_t[::1] place,  # IN
+    const int64_t[::1] starts,  # IN
+    int32_t[::1] new_indices, int64_t[::1] new_ids  # OUT
 ):
     """Copy the entries of the first rows, columns by `place`; return if all sources are live."""
     cdef int64_t j, k, to, count = starts.shape[0]
@@ -103,15 +104,18 @@ cdef enum:
 
 
 cdef int64_t number_computed(
-    const int64_t* above, int64_t rows, const uint8_t* cached, uint8_t* computed, int32_t* place,
-    int64_t* below, Watch* watch
+    const int64_t* above, int64_t rows, const uint8_t* cached,  # IN
+    uint8_t* computed,  # OUT
+    int32_t* place,  # INOUT
+    int64_t* below,  # OUT
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Number the computed rows: fill `computed`, `place` and the first of `below`; count them."""
     cdef int64_t j, count = 0
     for j in range(rows):
         if stopped_at(watch, j):
             break
-        computed[j] = cached[above[j]] == 0
+        computed[j] = cached[above[j]] == 0  # V1:9
         below[count] = above[j]  # overwritten by the next, if this is a cached row: no branch
         place[above[j]] = <int32_t>count if computed[j] else -1
         count += computed[j]
@@ -160,9 +164,10 @@ cdef void renumber(
 
 
 def prune(
-    const int64_t[::1] start, const int64_t[::1] end, const int32_t[::1] indices,
-    const int64_t[::1] edge_ids, int64_t n_src, const int64_t[::1] above,
-    const uint8_t[::1] cached, uint8_t[::1] computed
+    const int64_t[::1] start, const int64_t[::1] end, const int32_t[::1] indices,  # IN
+    const int64_t[::1] edge_ids, int64_t n_src, const int64_t[::1] above,  # IN
+    const uint8_t[::1] cached,  # IN
+    uint8_t[::1] computed  # OUT
 ):
     """Fill `computed` of the rows `above`; return (below, starts, ends, indices, edge_ids).
 

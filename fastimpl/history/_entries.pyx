@@ -15,8 +15,9 @@ cdef enum:
 
 
 def lookup(
-    const int32_t[::1] slot_of, const int64_t[::1] back, const int32_t[::1] stamp,
-    const int32_t[::1] ids, int64_t first_key, int64_t oldest, int32_t[::1] slots
+    const int32_t[::1] slot_of, const int64_t[::1] back, const int32_t[::1] stamp,  # IN
+    const int32_t[::1] ids, int64_t first_key, int64_t oldest,  # IN
+    int32_t[::1] slots  # OUT
 ):
     """The slot of each node's valid entry, or -1. Two reads wait for memory, one for the other."""
     cdef int64_t j, count = ids.shape[0], places = back.shape[0]
@@ -34,7 +35,7 @@ def lookup(
                 prefetch(&stamp[s])
         s = load(&slot_of[ids[j]])
         slots[j] = -1
-        if 0 <= s < places and back[s] == first_key + ids[j] and stamp[s] >= oldest:
+        if 0 <= s < places and back[s] == first_key + ids[j] and stamp[s] >= oldest:  # V1:7
             slots[j] = s
     raise_if_stopped(&watch)
 
@@ -49,13 +50,14 @@ def gather(const uint8_t[:, ::1] rows, const int32_t[::1] at, uint8_t[:, ::1] ou
             continue
         if j + 1 < count:
             fetch_row(&rows[at[j + 1], 0], width)
-        memcpy(&out[j, 0], &rows[at[j], 0], width)
+        memcpy(&out[j, 0], &rows[at[j], 0], width)  # V1:13
     raise_if_stopped(&watch)
 
 
 def fetch(
-    const uint8_t[::1] features, const int32_t[::1] rank, const int32_t[::1] ids, int64_t held,
-    int64_t most, uint8_t[::1] rows, uint8_t[::1] hit
+    const uint8_t[::1] features, const int32_t[::1] rank, const int32_t[::1] ids,  # IN
+    int64_t held, int64_t most,  # IN
+    uint8_t[::1] rows, uint8_t[::1] hit  # OUT
 ):
     """The rows of the ranks below `held`, from the end of `features`; zeros for the others."""
     cdef int64_t j, count = ids.shape[0], r
@@ -69,7 +71,7 @@ def fetch(
         r = load(&rank[ids[j]])
         hit[j] = 0 <= r < held
         if width and hit[j]:
-            memcpy(&rows[j * width], &features[(most - 1 - r) * width], width)
+            memcpy(&rows[j * width], &features[(most - 1 - r) * width], width)  # V1:11
         elif width:
             memset(&rows[j * width], 0, width)
     raise_if_stopped(&watch)
@@ -91,8 +93,8 @@ def scatter(
 
 
 def enter(
-    int32_t[::1] slot_of, int64_t[::1] back, int32_t[::1] stamp, const int32_t[::1] ids,
-    const int32_t[::1] slots, int64_t first_key, int32_t i
+    int32_t[::1] slot_of, int64_t[::1] back, int32_t[::1] stamp,  # INOUT
+    const int32_t[::1] ids, const int32_t[::1] slots, int64_t first_key, int32_t i  # IN
 ):
     """Key, stamp and slot of each entry of the list.
 

@@ -46,8 +46,9 @@ def split(
 
 
 cdef void divide(
-    const int64_t* start, const int64_t* end, const int32_t* indices, int64_t n_dst,
-    int64_t n_src, const double* charge, double* portion, Watch* watch
+    const int64_t* start, const int64_t* end, const int32_t* indices, int64_t n_dst,  # IN
+    int64_t n_src, const double* charge,  # IN
+    double* portion, Watch* watch  # INOUT
 ) noexcept nogil:
     """Count the consumers of each source, then turn the numbers into what each consumer gets."""
     cdef int64_t i, j
@@ -64,8 +65,9 @@ cdef void divide(
 
 
 cdef void collect(
-    const int64_t* start, const int64_t* end, const int32_t* indices, const double* portion,
-    double* result, int64_t first, int64_t last
+    const int64_t* start, const int64_t* end, const int32_t* indices, const double* portion,  # IN
+    double* result,  # OUT
+    int64_t first, int64_t last  # IN
 ) noexcept nogil:
     cdef int64_t i, j
     cdef double total

@@ -53,7 +53,7 @@ def gradient_norms(const floating[:, ::1] G, double[::1] norms):
             continue
         if 4 * k + 8 <= m:
             fetch(first + 4 * (k + 1) * f, 4 * <size_t>f * sizeof(floating))
-        four_norms[floating](first + 4 * k * f, f, &norms[4 * k])
+        four_norms[floating](first + 4 * k * f, f, &norms[4 * k])  # V1:20
     raise_if_stopped(&watch)
     for i in range(m - m % 4, m):
         norms[i] = norm[floating](first + i * f, f)
@@ -116,8 +116,9 @@ cdef uint64_t smallest(
 
 
 cdef void mark(
-    const double* score, const int64_t* ids, int64_t m, int64_t k, uint64_t* scratch, uint8_t* low,
-    Watch* watch
+    const double* score, const int64_t* ids, int64_t m, int64_t k,  # IN
+    uint64_t* scratch, uint8_t* low,  # OUT
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Mark the k rows that are smallest by (score, id, position), for 0 < k < m."""
     cdef int64_t i, below, ties = 0
@@ -159,5 +160,5 @@ def select_stable(
         memset(&low[0], k > 0, <size_t>m)
         return
     with nogil:
-        mark(&score[0], &ids[0], m, k, &scratch[0], &low[0], &watch)
+        mark(&score[0], &ids[0], m, k, &scratch[0], &low[0], &watch)  # V1:20
     raise_if_stopped(&watch)

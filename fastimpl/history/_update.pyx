@@ -105,7 +105,8 @@ cdef void free_first(const Cache* cache, int64_t count, int32_t* slots) noexcept
 
 
 def copied(
-    ids, score, comp, int64_t n, int64_t[::1] nodes, double[::1] scores, uint8_t[::1] computed
+    ids, score, comp, int64_t n,  # IN
+    int64_t[::1] nodes, double[::1] scores, uint8_t[::1] computed  # OUT
 ):
     """Copy rows as `fresh_iteration` has them; return whether they are such and can be ranked."""
     cdef const int32_t[::1] found
@@ -132,10 +133,11 @@ def copied(
 
 
 def replace(
-    int32_t[::1] slot_of, int64_t[::1] back, int32_t[::1] stamp, int64_t first_key,
-    int64_t oldest, int32_t i, int64_t head, int64_t used, bint cycle, bint drop,
-    const int64_t[::1] ids, const uint8_t[::1] low, const uint8_t[::1] comp,
-    const uint8_t[::1] allow, bint evict, int64_t[::1] take, int32_t[::1] slots
+    int32_t[::1] slot_of, int64_t[::1] back, int32_t[::1] stamp,  # INOUT
+    int64_t first_key, int64_t oldest, int32_t i, int64_t head, int64_t used, bint cycle,  # IN
+    bint drop, const int64_t[::1] ids, const uint8_t[::1] low, const uint8_t[::1] comp,  # IN
+    const uint8_t[::1] allow, bint evict,  # IN
+    int64_t[::1] take, int32_t[::1] slots  # OUT
 ):
     """Evict, choose slots and enter; the rows of the embeddings are for the caller to copy.
 
@@ -159,7 +161,7 @@ def replace(
     cache.head, cache.used = head, used
     with nogil:
         if evict:
-            evicted = take_out(&cache, nodes, &low[0], m, to)
+            evicted = take_out(&cache, nodes, &low[0], m, to)  # V1:20
         for j in range(m):
             if low[j] and comp[j] and (allow is None or allow[j]):
                 rows[asked] = j
@@ -184,6 +186,6 @@ def replace(
         for q in range(last - first):
             s, node = to[q], nodes[rows[first + q]]
             cache.back[s] = first_key + node
-            cache.stamp[s] = i
+            cache.stamp[s] = i  # V1:20
             store(&cache.slot_of[node], s)
     return evicted, asked, first, last, lost, top

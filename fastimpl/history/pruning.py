@@ -7,12 +7,13 @@ import numpy as np
 from fastimpl._buffers import empty
 from fastimpl._twin import twin
 from fastimpl.history import _pruning
+from fastimpl.history.layouts import OTHERS
 from refimpl.block import MFG, Block
 from refimpl.history import pruning
-from refimpl.history.pruning import PruneResult, Work, io_saving, prune_arguments
+from refimpl.history.layouts import Work
+from refimpl.history.pruning import PruneResult, io_saving, prune_arguments
 
 __all__ = ["LAYOUTS", "PruneResult", "io_saving", "prune_mfg"]
-NO_IDS = np.empty(0, np.int64)
 
 
 @twin
@@ -49,49 +50,4 @@ class Csr2(pruning.Csr2):
         return Work(len(rows), 8 * len(rows))
 
 
-class Csr(pruning.Csr):
-    def empty(self, rows):
-        pointers, moved, e = _pruning.empty_csr(self.indptr, self.indices, self.ids(), rows)
-        self.cut(e)
-        return Work(pointers + moved, 8 * pointers + self.entry_bytes * moved)
-
-    def ids(self):
-        """Return `edge_ids`, or an empty array where there are none."""
-        return NO_IDS if self.edge_ids is None else self.edge_ids
-
-
-class CsrBatched(Csr):
-    def empty(self, rows):
-        self.indptr, self.indices, ids = _pruning.rebuild_csr(
-            self.indptr, self.indices, self.ids(), rows
-        )
-        self.edge_ids = None if self.edge_ids is None else ids
-        n, e = len(self.indptr) - 1, len(self.indices)
-        return Work(n + e, 8 * n + self.entry_bytes * e)
-
-
-class Coo(pruning.Coo):
-    def empty(self, rows):
-        compared, marked = _pruning.mark_coo(self.rows, self.stays.view(np.uint8), rows)
-        return Work(compared + marked, 4 * compared + marked)
-
-
-class CooCompact(pruning.CooCompact):
-    mark = Coo.empty
-
-    def compact(self):
-        ids = NO_IDS if self.edge_ids is None else self.edge_ids
-        self.rows, self.columns, ids = _pruning.compact_coo(
-            self.rows, self.columns, ids, self.stays.view(np.uint8)
-        )
-        self.edge_ids = None if self.edge_ids is None else ids
-        self.stays = np.ones(len(self.rows), np.bool_)
-
-
-LAYOUTS: dict[str, Any] = {
-    "csr2": Csr2,
-    "csr": Csr,
-    "csr_batched": CsrBatched,
-    "coo": Coo,
-    "coo_compact": CooCompact,
-}
+LAYOUTS: dict[str, Any] = {"csr2": Csr2, **OTHERS}

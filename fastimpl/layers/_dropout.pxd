@@ -17,8 +17,9 @@ cdef extern from "fastimpl/_draws.h":
 
 
 cdef inline void keep(
-    const floating* x, uint64_t key, uint64_t c, int64_t count, uint64_t least, floating scale,
-    floating* y
+    const floating* x, uint64_t key, uint64_t c, int64_t count, uint64_t least,  # IN
+    floating scale,  # IN
+    floating* y  # OUT
 ) noexcept nogil:
     """y = scale x where draws c, c + 1, .. of the stream `key` are kept, else 0."""
     if floating is float:

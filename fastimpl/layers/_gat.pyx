@@ -68,9 +68,10 @@ def scores(
 
 
 def attention(
-    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
-    const floating[::1] data, const floating[:, ::1] sigma, const floating[:, ::1] tau,
-    int norm, bint joint, floating slope, floating[:, ::1] P
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
+    const floating[::1] data, const floating[:, ::1] sigma, const floating[:, ::1] tau,  # IN
+    int norm, bint joint, floating slope,  # IN
+    floating[:, ::1] P  # OUT
 ):
     """P from the scores: their softmax in each row, times A's values, or as they are."""
     cdef Py_ssize_t u, k
@@ -103,8 +104,9 @@ def attention(
 
 
 def dropped(
-    const int64_t[:] start, const int64_t[:] end, const floating[:, ::1] P,
-    const uint64_t[::1] keys, uint64_t least, floating scale, floating[:, ::1] Q
+    const int64_t[:] start, const int64_t[:] end, const floating[:, ::1] P,  # IN
+    const uint64_t[::1] keys, uint64_t least, floating scale,  # IN
+    floating[:, ::1] Q  # OUT
 ):
     """Q = scale P where draw i heads + k of row u keeps entry i of the row, else 0."""
     cdef Py_ssize_t u, k, heads = P.shape[0]
@@ -116,18 +118,19 @@ def dropped(
         for k in range(heads):
             for j in range(start[u], end[u]):
                 if kept(keys[u], <uint64_t>((j - start[u]) * heads + k), least):
-                    Q[k, j] = P[k, j] * scale
+                    Q[k, j] = P[k, j] * scale  # GAT.3
                 else:
                     Q[k, j] = 0
     raise_if_stopped(&watch)
 
 
 def edge_gradients(
-    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,
-    const floating[::1] data, const floating[:, :] G, const floating[:, ::1] H,
-    const floating[:, ::1] sigma, const floating[:, ::1] tau, const floating[:, ::1] P,
-    int norm, bint joint, floating slope, const uint64_t[::1] keys, uint64_t least,
-    floating scale, floating[:, ::1] epsilon, floating[:, ::1] d_sigma
+    const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
+    const floating[::1] data, const floating[:, :] G, const floating[:, ::1] H,  # IN
+    const floating[:, ::1] sigma, const floating[:, ::1] tau, const floating[:, ::1] P,  # IN
+    int norm, bint joint, floating slope, const uint64_t[::1] keys, uint64_t least,  # IN
+    floating scale,  # IN
+    floating[:, ::1] epsilon, floating[:, ::1] d_sigma  # OUT
 ):
     """epsilon = the gradient of each entry's score before phi ("split": after), and its row sums.
 
@@ -145,36 +148,37 @@ def edge_gradients(
         for k in range(P.shape[0]):
             along = 0
             for j in range(start[u], end[u]):
-                epsilon[k, j] = dot[floating](
+                epsilon[k, j] = dot[floating](  # GAT.2
                     &G[u, 0] + k * width, &H[indices[j], 0] + k * width, width
                 )
                 if drops:
                     if kept(keys[u], <uint64_t>((j - start[u]) * heads + k), least):
-                        epsilon[k, j] = epsilon[k, j] * scale
+                        epsilon[k, j] = epsilon[k, j] * scale  # GAT.4
                     else:
                         epsilon[k, j] = 0
                 along = along + P[k, j] * epsilon[k, j]
             total = 0
             for j in range(start[u], end[u]):
                 if norm == SOFTMAX:
-                    epsilon[k, j] = P[k, j] * (epsilon[k, j] - along)
+                    epsilon[k, j] = P[k, j] * (epsilon[k, j] - along)  # GAT.5
                 elif norm == ROW:
                     epsilon[k, j] = epsilon[k, j] * data[j]
                 if joint:
-                    epsilon[k, j] = epsilon[k, j] * leaky_slope(
-                        <floating>(sigma[k, u] + tau[k, indices[j]]), slope
+                    epsilon[k, j] = epsilon[k, j] * leaky_slope(  # GAT.7
+                        <floating>(sigma[k, u] + tau[k, indices[j]]), slope  # GAT.6
                     )
-                total = total + epsilon[k, j]
+                total = total + epsilon[k, j]  # GAT.8 10
             if not joint:
-                total = total * leaky_slope(sigma[k, u], slope)
+                total = total * leaky_slope(sigma[k, u], slope)  # GAT.11
             d_sigma[k, u] = total
     raise_if_stopped(&watch)
 
 
 def transposed(
-    const int64_t[:] start, const int64_t[:] end, const position[::1] perm,
-    const floating[:, ::1] Q, const floating[:, ::1] epsilon, const floating[:, ::1] tau,
-    bint joint, floating slope, floating[:, ::1] Q_t, floating[:, ::1] d_tau
+    const int64_t[:] start, const int64_t[:] end, const position[::1] perm,  # IN
+    const floating[:, ::1] Q, const floating[:, ::1] epsilon, const floating[:, ::1] tau,  # IN
+    bint joint, floating slope,  # IN
+    floating[:, ::1] Q_t, floating[:, ::1] d_tau  # OUT
 ):
     """Q_t = Q on the transposed pattern, d_tau = the column sums of epsilon: no scatter."""
     cdef Py_ssize_t v, k
@@ -188,17 +192,18 @@ def transposed(
             total = 0
             for j in range(start[v], end[v]):
                 Q_t[k, j] = Q[k, perm[j]]
-                total = total + epsilon[k, perm[j]]
+                total = total + epsilon[k, perm[j]]  # GAT.9 12
             if not joint:
-                total = total * leaky_slope(tau[k, v], slope)
+                total = total * leaky_slope(tau[k, v], slope)  # GAT.13
             d_tau[k, v] = total
     raise_if_stopped(&watch)
 
 
 def score_gradients(
-    const floating[:, ::1] H, const floating[:, ::1] a_recv, const floating[:, ::1] a_send,
-    const floating[:, ::1] d_sigma, const floating[:, ::1] d_tau, floating[:, ::1] dH,
-    floating[:, :, ::1] sums
+    const floating[:, ::1] H, const floating[:, ::1] a_recv, const floating[:, ::1] a_send,  # IN
+    const floating[:, ::1] d_sigma, const floating[:, ::1] d_tau,  # IN
+    floating[:, ::1] dH,  # INOUT
+    floating[:, :, ::1] sums  # OUT
 ):
     """dH += d_sigma a_recv^T + d_tau a_send^T, and for each block of rows H^T d_sigma, H^T d_tau.
 
@@ -227,7 +232,7 @@ def score_gradients(
                 h, d = &H[v, k * width], &dH[v, k * width]
                 to_recv, to_send = &sums[i, 0, k * width], &sums[i, 1, k * width]
                 for q in range(width):
-                    d[q] = d[q] + s * a_recv[k, q] + t * a_send[k, q]
-                    to_recv[q] = to_recv[q] + h[q] * s
-                    to_send[q] = to_send[q] + h[q] * t
+                    d[q] = d[q] + s * a_recv[k, q] + t * a_send[k, q]  # GAT.15-16
+                    to_recv[q] = to_recv[q] + h[q] * s  # GAT.17
+                    to_send[q] = to_send[q] + h[q] * t  # GAT.18
     raise_if_stopped(&watch)

@@ -117,8 +117,9 @@ def scale_rows(
 
 
 cdef void scale_batch(
-    const number* X, const double* mean, const double* std, result* out, int64_t begin,
-    int64_t end, int64_t d
+    const number* X, const double* mean, const double* std,  # IN
+    result* out,  # OUT
+    int64_t begin, int64_t end, int64_t d  # IN
 ) noexcept nogil:
     cdef int64_t i, k
     for i in range(begin, end):
@@ -135,8 +136,9 @@ cdef inline int64_t place(const int64_t* places, int64_t k) noexcept nogil:
 
 
 cdef void copy_batch(
-    const uint8_t* X, const int64_t* rows, const int64_t* positions, uint8_t* out, int64_t begin,
-    int64_t end, int64_t size
+    const uint8_t* X, const int64_t* rows, const int64_t* positions,  # IN
+    uint8_t* out,  # OUT
+    int64_t begin, int64_t end, int64_t size  # IN
 ) noexcept nogil:
     cdef int64_t k
     for k in range(begin, end):
@@ -146,8 +148,9 @@ cdef void copy_batch(
 
 
 cdef void widen_batch(
-    const uint16_t* X, const int64_t* rows, const int64_t* positions, float* out, int64_t begin,
-    int64_t end, int64_t d
+    const uint16_t* X, const int64_t* rows, const int64_t* positions,  # IN
+    float* out,  # OUT
+    int64_t begin, int64_t end, int64_t d  # IN
 ) noexcept nogil:
     cdef int64_t k
     for k in range(begin, end):

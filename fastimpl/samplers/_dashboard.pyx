@@ -47,12 +47,12 @@ cdef inline void write_entries(
     Board* board, int64_t start, int64_t length, int32_t node, int32_t column
 ) noexcept nogil:
     cdef int64_t k
-    occupy(board.node + start, length, node)
-    for k in range((length + CHUNK - 1) // CHUNK * CHUNK):
-        board.offset[start + k] = <int32_t>k
-        board.column[start + k] = column
+    occupy(board.node + start, length, node)  # I3:13 I4:32
+    for k in range((length + CHUNK - 1) // CHUNK * CHUNK):  # I4:30-31
+        board.offset[start + k] = <int32_t>k  # I3:14 I4:33
+        board.column[start + k] = column  # I3:15 I4:34
     if length:
-        board.offset[start] = <int32_t>-length
+        board.offset[start] = <int32_t>-length  # I3:14 I4:33
 
 
 cdef int set_up(Walker* walker) noexcept nogil:
@@ -64,14 +64,14 @@ cdef int set_up(Walker* walker) noexcept nogil:
     board.IA = <Column*>room(walker, SECOND, <size_t>(walker.options.n + 1) * sizeof(Column))
     if board.IA == NULL:
         return -1
-    for i in range(m):
-        board.IA[i] = Column(weights, <int32_t>i, 1)
+    for i in range(m):  # I3:8
+        board.IA[i] = Column(weights, <int32_t>i, 1)  # I3:9-10
         weights += weight_of(walker, i)
-    board.IA[m] = Column(weights, -1, 0)
+    board.IA[m] = Column(weights, -1, 0)  # I3:10
     board.s, board.used, board.valid, board.capacity = m, weights, weights, 0
-    if allocate(walker, board, max(walker.options.capacity, weights)):
+    if allocate(walker, board, max(walker.options.capacity, weights)):  # I3:2
         return -1
-    for i in range(m):
+    for i in range(m):  # I3:11-12
         write_entries(
             board, board.IA[i].start, weight_of(walker, i), walker.members[i].node, <int32_t>i
         )
@@ -84,15 +84,15 @@ cdef inline int64_t pop(Walker* walker) noexcept nogil:
     cdef int64_t tries, k, start, length
     if board.valid == 0:
         return -1
-    k = first_hit(&board.probes, board.node, limit, walker.options.at_once, &tries)
+    k = first_hit(&board.probes, board.node, limit, walker.options.at_once, &tries)  # I4:2-7
     walker.counts.probes += tries
     walker.counts.rounds += (tries + walker.options.lanes - 1) // walker.options.lanes
-    start = k - board.offset[k] if board.offset[k] > 0 else k
-    length = -board.offset[start]
-    vacate(board.node + start, length)
+    start = k - board.offset[k] if board.offset[k] > 0 else k  # I4:10-11
+    length = -board.offset[start]  # I4:12
+    vacate(board.node + start, length)  # I4:13-14
     board.valid -= length
-    board.IA[board.column[k]].live = 0
-    return board.IA[board.column[k]].member
+    board.IA[board.column[k]].live = 0  # I4:16
+    return board.IA[board.column[k]].member  # I4:9 17
 
 
 cdef void clean_up(Walker* walker, Board* board) noexcept nogil:
@@ -100,18 +100,18 @@ cdef void clean_up(Walker* walker, Board* board) noexcept nogil:
     cdef int64_t i, length, k = 0, j = 0, live
     cdef Column* IA = board.IA
     for i in range(board.s):  # a branch would be guessed wrong: half of them are dead
-        length = IA[i + 1].start - IA[i].start
+        length = IA[i + 1].start - IA[i].start  # I4:20
         live = IA[i].live
         IA[j] = Column(length, IA[i].member, 1)
         j += live
-    for i in range(j):
+    for i in range(j):  # I4:21
         length = IA[i].start
-        write_entries(board, k, length, walker.members[IA[i].member].node, <int32_t>i)
-        IA[i].start = k
+        write_entries(board, k, length, walker.members[IA[i].member].node, <int32_t>i)  # I4:22
+        IA[i].start = k  # I4:23-24
         k += length
     memset(board.node + k, 0xFF, <size_t>(board.used - k) * sizeof(int32_t))
     IA[j] = Column(k, -1, 0)
-    board.s, board.used = j, k
+    board.s, board.used = j, k  # I4:25
     walker.counts.cleanups += 1
     walker.counts.moved += k
 
@@ -119,19 +119,19 @@ cdef void clean_up(Walker* walker, Board* board) noexcept nogil:
 cdef inline int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:
     cdef Board* board = board_of(walker)
     cdef int64_t capacity, length
-    if weight > board.capacity - board.used:
-        clean_up(walker, board)
+    if weight > board.capacity - board.used:  # I3:20
+        clean_up(walker, board)  # I3:21-22
         if walker.options.grow and weight > board.capacity - board.used:
             capacity = board.capacity
             while weight > capacity - board.used:
                 capacity *= 2
             if allocate(walker, board, capacity):
                 return -1
-    length = min(weight, board.capacity - board.used)
+    length = min(weight, board.capacity - board.used)  # I4:29
     walker.counts.truncated += length < weight
-    write_entries(board, board.used, length, walker.members[slot].node, <int32_t>board.s)
-    board.IA[board.s] = Column(board.used, <int32_t>slot, 1)
-    board.s += 1
+    write_entries(board, board.used, length, walker.members[slot].node, <int32_t>board.s)  # I4:28
+    board.IA[board.s] = Column(board.used, <int32_t>slot, 1)  # I4:27
+    board.s += 1  # I3:25
     board.used += length
     board.valid += length
     board.IA[board.s] = Column(board.used, -1, 0)

@@ -23,12 +23,12 @@ cdef int edge_whole(Walker* walker) noexcept nogil:
         first = batch * BATCH
         count = min(<int64_t>BATCH, b - first)
         if walker.options.by_alias:
-            draw_by_alias(walker, first, count)
+            draw_by_alias(walker, first, count)  # J5:3
         else:
-            draw_direct(walker, first, count)
+            draw_direct(walker, first, count)  # J5:3
         for i in range(first, first + count):
-            walker.found[2 * i] = walker.popped[i]
-            walker.found[2 * i + 1] = walker.pushed[i]
+            walker.found[2 * i] = walker.popped[i]  # J5:4
+            walker.found[2 * i + 1] = walker.pushed[i]  # J5:4
             walker.counts.popped_degree_sum += degree(walker, walker.popped[i])
             walker.counts.added_degree_sum += degree(walker, walker.pushed[i])
     walker.s = 2 * b

@@ -46,7 +46,7 @@ cdef inline int64_t pop(Walker* walker) noexcept nogil:
     cdef int64_t slot = 0, step = tree.half, draw, right, left_sum
     if tree.sums[0] == 0:
         return -1
-    draw = next_below(&tree.draws, tree.sums[0])
+    draw = next_below(&tree.draws, tree.sums[0])  # J2:4
     walker.counts.probes += 1
     walker.counts.rounds += 1
     while step:
@@ -55,7 +55,7 @@ cdef inline int64_t pop(Walker* walker) noexcept nogil:
         slot += step & right
         draw -= left_sum & right
         step >>= 1
-    return slot
+    return slot  # J2:4
 
 
 cdef inline int replace(Walker* walker, int64_t slot, int64_t weight) noexcept nogil:

@@ -88,8 +88,8 @@ cdef void release(Walker* walkers, int count) noexcept nogil:
 
 
 cdef uint64_t bound_rows(
-    const int64_t* indptr, const int32_t* dst, int64_t n_dst, int64_t fanout, uint64_t draws,
-    int64_t* bounds, int64_t* first
+    const int64_t* indptr, const int32_t* dst, int64_t n_dst, int64_t fanout, uint64_t draws,  # IN
+    int64_t* bounds, int64_t* first  # OUT
 ) noexcept nogil:
     """Say where each row's entries and draws begin; return where the next row's draws would."""
     cdef int64_t i, degree
@@ -105,9 +105,11 @@ cdef uint64_t bound_rows(
 
 
 cdef void draw_rows(
-    Walker* walkers, const int64_t* indptr, const int32_t* indices, const int32_t* dst,
-    int64_t n_dst, int64_t fanout, uint64_t key, const int64_t* bounds, const int64_t* first,
-    int32_t* ids, int64_t* where, Watch* watch
+    Walker* walkers,  # INOUT
+    const int64_t* indptr, const int32_t* indices, const int32_t* dst, int64_t n_dst,  # IN
+    int64_t fanout, uint64_t key, const int64_t* bounds, const int64_t* first,  # IN
+    int32_t* ids, int64_t* where,  # OUT
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Write the neighbours that each row draws, and where they stand."""
     cdef int64_t batch, batches = (n_dst + ROWS - 1) // ROWS
@@ -122,9 +124,11 @@ cdef void draw_rows(
 
 
 cdef void draw_batch(
-    const int64_t* indptr, const int32_t* indices, const int32_t* dst, int64_t begin, int64_t end,
-    int64_t fanout, uint64_t key, const int64_t* bounds, const int64_t* first, Walker* walker,
-    int32_t* ids, int64_t* where, Watch* watch
+    const int64_t* indptr, const int32_t* indices, const int32_t* dst, int64_t begin,  # IN
+    int64_t end, int64_t fanout, uint64_t key, const int64_t* bounds, const int64_t* first,  # IN
+    Walker* walker,  # INOUT
+    int32_t* ids, int64_t* where,  # OUT
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Choose for some rows, then read what was chosen: those reads wait for memory together."""
     cdef int64_t i, j, degree, row
@@ -147,8 +151,10 @@ cdef void draw_batch(
 
 
 cdef void draw_row(
-    int64_t row, int64_t degree, int64_t fanout, uint64_t key, uint64_t first, Walker* walker,
-    int64_t* where, Watch* watch
+    int64_t row, int64_t degree, int64_t fanout, uint64_t key, uint64_t first,  # IN
+    Walker* walker,  # INOUT
+    int64_t* where,  # OUT
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Draw `fanout` positions of a row, ascending, in the memory that `reserve` got."""
     cdef int64_t i, j
@@ -189,8 +195,12 @@ cdef void shuffle_whole(
 
 
 cdef void make_local(
-    Relabelling relabelling, const int32_t* dst, int64_t n_dst, int32_t* src, int32_t* ids,
-    int64_t entries, Watch* watch
+    Relabelling relabelling,  # INOUT
+    const int32_t* dst, int64_t n_dst,  # IN
+    int32_t* src,  # OUT
+    int32_t* ids,  # INOUT
+    int64_t entries,  # IN
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Fill `src`, and make `ids` local: new nodes come behind `dst`, ascending."""
     cdef int64_t first

@@ -144,8 +144,12 @@ cdef void bound_rows(Hop* self, const int64_t* indptr, int64_t fanout) noexcept 
 
 
 cdef void draw_parts(
-    Hop* hops, int64_t batches, int64_t parts, const int64_t* indptr, const int32_t* indices,
-    int64_t fanout, uint64_t* bits, int64_t words, Watch* watch
+    Hop* hops,  # INOUT
+    int64_t batches, int64_t parts, const int64_t* indptr, const int32_t* indices,  # IN
+    int64_t fanout,  # IN
+    uint64_t* bits,  # INOUT
+    int64_t words,  # IN
+    Watch* watch  # INOUT
 ) noexcept nogil:
     """Let all rows of all batches draw, a part at a time."""
     cdef int64_t part
@@ -193,7 +197,7 @@ cdef void draw_part(
         for j in range(fanout):
             prefetch(indices + where[j])
     for j in range(self.bounds[begin], self.bounds[end]):
-        self.ids[j] = indices[self.where[j]]
+        self.ids[j] = indices[self.where[j]]  # V1:5
 
 
 cdef void relabel_parts(

@@ -43,19 +43,19 @@ cdef int set_up(Walker* walker) noexcept nogil:
     board.IA = <Column*>room(walker, SECOND, <size_t>(walker.options.n + 1) * sizeof(Column))
     if board.IA == NULL:
         return -1
-    for i in range(m):
-        board.IA[i] = Column(weights, <int32_t>i, 1)
-        board.tiles[i] = Tile(weights, weights + weight_of(walker, i), i)
+    for i in range(m):  # J3:8
+        board.IA[i] = Column(weights, <int32_t>i, 1)  # J3:9-10
+        board.tiles[i] = Tile(weights, weights + weight_of(walker, i), i)  # J3:13-14
         weights = board.tiles[i].end
-    board.IA[m] = Column(weights, -1, 0)
-    board.cnt, board.used, board.valid = m, weights, weights
-    board.capacity = max(walker.options.capacity, weights)
+    board.IA[m] = Column(weights, -1, 0)  # J3:12
+    board.cnt, board.used, board.valid = m, weights, weights  # J3:19
+    board.capacity = max(walker.options.capacity, weights)  # J3:2
     board.DB = <int32_t*>room(walker, THIRD, <size_t>(board.capacity + CHUNK) * sizeof(int32_t))
     if board.DB == NULL:
         return -1
     for i in range(m):
-        occupy(board.DB + board.tiles[i].start, weight_of(walker, i), <int32_t>i)
-    memset(board.DB + weights, 0xFF, <size_t>(board.capacity - weights) * sizeof(int32_t))
+        occupy(board.DB + board.tiles[i].start, weight_of(walker, i), <int32_t>i)  # J3:15-16
+    memset(board.DB + weights, 0xFF, <size_t>(board.capacity - weights) * sizeof(int32_t))  # J3:2
     walker.counts.capacity = board.capacity
     return 0
 
@@ -69,14 +69,16 @@ cdef inline int64_t pop(Walker* walker) noexcept nogil:
     cdef Tile* tile
     if board.valid == 0:
         return -1
-    pin = board.DB[first_hit(&board.probes, board.DB, limit, walker.options.at_once, &tries)]
+    pin = board.DB[  # J4:11
+        first_hit(&board.probes, board.DB, limit, walker.options.at_once, &tries)  # J4:2-7
+    ]
     walker.counts.probes += tries
     walker.counts.rounds += (tries + walker.options.lanes - 1) // walker.options.lanes
-    tile = &board.tiles[pin]
-    vacate(board.DB + tile.start, tile.end - tile.start)
+    tile = &board.tiles[pin]  # J4:12
+    vacate(board.DB + tile.start, tile.end - tile.start)  # J4:13-14
     board.valid -= tile.end - tile.start
-    board.IA[tile.column].live = 0
-    return pin
+    board.IA[tile.column].live = 0  # J4:16
+    return pin  # J4:17
 
 
 cdef void clean_up(Walker* walker, Board* board) noexcept nogil:
@@ -84,19 +86,19 @@ cdef void clean_up(Walker* walker, Board* board) noexcept nogil:
     cdef int64_t i, length, k = 0, j = 0, live
     cdef Column* IA = board.IA
     for i in range(board.cnt):  # a branch would be guessed wrong: half of them are dead
-        length = IA[i + 1].start - IA[i].start
+        length = IA[i + 1].start - IA[i].start  # J4:21
         live = IA[i].live
         IA[j] = Column(length, IA[i].tile, 1)
         j += live
-    for i in range(j):
+    for i in range(j):  # J4:22
         length = IA[i].start
-        occupy(board.DB + k, length, IA[i].tile)
+        occupy(board.DB + k, length, IA[i].tile)  # J4:23
         board.tiles[IA[i].tile] = Tile(k, k + length, i)
-        IA[i].start = k
+        IA[i].start = k  # J4:25-26
         k += length
     memset(board.DB + k, 0xFF, <size_t>(board.used - k) * sizeof(int32_t))
     IA[j] = Column(k, -1, 0)
-    board.cnt, board.used = j, k
+    board.cnt, board.used = j, k  # J4:28
     walker.counts.cleanups += 1
     walker.counts.moved += k
 
@@ -118,18 +120,18 @@ cdef inline int replace(Walker* walker, int64_t slot, int64_t weight) noexcept n
     """Pin the new node behind the last column, after a clean-up if there is no room."""
     cdef Board* board = board_of(walker)
     cdef int64_t end
-    if weight > board.capacity - board.used:
-        clean_up(walker, board)
+    if weight > board.capacity - board.used:  # J3:23
+        clean_up(walker, board)  # J3:24-25
         if walker.options.grow and weight > board.capacity - board.used:
             if enlarge(walker, board, weight):
                 return -1
     end = board.used + min(weight, board.capacity - board.used)
     walker.counts.truncated += end - board.used < weight
-    board.tiles[slot] = Tile(board.used, end, board.cnt)
-    occupy(board.DB + board.used, end - board.used, <int32_t>slot)
+    board.tiles[slot] = Tile(board.used, end, board.cnt)  # J4:32
+    occupy(board.DB + board.used, end - board.used, <int32_t>slot)  # J4:33-34
     board.valid += end - board.used
-    board.IA[board.cnt] = Column(board.used, <int32_t>slot, 1)
-    board.cnt += 1
+    board.IA[board.cnt] = Column(board.used, <int32_t>slot, 1)  # J4:31
+    board.cnt += 1  # J3:29
     board.used = end
     board.IA[board.cnt] = Column(end, -1, 0)
     return 0

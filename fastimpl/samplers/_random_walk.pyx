@@ -35,7 +35,7 @@ cdef int random_walk_whole(Walker* walker) noexcept nogil:
     partial_shuffle(
         walker.main, 0, walker.graph_nodes, r, walker.found, displaced, walker.watch
     )
-    for batch in range((r + BATCH - 1) // BATCH):
+    for batch in range((r + BATCH - 1) // BATCH):  # J5:10
         if stopped(walker.watch):
             return -1
         first = batch * BATCH
@@ -45,7 +45,7 @@ cdef int random_walk_whole(Walker* walker) noexcept nogil:
             prefetch(walker.indptr + walker.found[first + i])
         for i in range(count):
             walk = &walks[i]
-            walk.u = walker.found[first + i]
+            walk.u = walker.found[first + i]  # J5:11
             walk.row = walker.indptr[walk.u]
             walk.deg = walker.indptr[walk.u + 1] - walk.row
             walk.step = drawn
@@ -53,7 +53,7 @@ cdef int random_walk_whole(Walker* walker) noexcept nogil:
             walk.steps = walk.steps if walk.deg else 0  # an isolated root stays and draws nothing
             drawn += walk.steps
             longest = max(longest, walk.steps)
-        for t in range(longest):
+        for t in range(longest):  # J5:12
             if stopped_at(walker.watch, t):
                 return -1
             for i in range(count):
@@ -69,11 +69,11 @@ cdef int random_walk_whole(Walker* walker) noexcept nogil:
             for i in range(count):
                 walk = &walks[i]
                 if t < walk.steps:
-                    v = walker.indices[walk.at]
+                    v = walker.indices[walk.at]  # J5:13
                     if walker.keeps_steps:
                         walker.popped[walk.step + t] = walk.u
                         walker.pushed[walk.step + t] = v
-                    walker.found[r + walk.step + t] = v
+                    walker.found[r + walk.step + t] = v  # J5:14
                     walker.counts.popped_degree_sum += walk.deg
                     walk.u = v
                     walk.row = walker.indptr[walk.u]

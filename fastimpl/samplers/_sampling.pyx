@@ -120,9 +120,12 @@ cdef void draw_nodes(const Method* method, Walker* walkers, int group) noexcept 
 
 
 cdef void prepare(
-    Walker* walker, const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,
-    const Options* options, const Tables* tables, Word* words, uint64_t main, uint64_t probe,
-    bint keeps_steps, Watch* watch
+    Walker* walker,  # INOUT
+    const int64_t* indptr, const int32_t* indices, int64_t graph_nodes,  # IN
+    const Options* options, const Tables* tables,  # IN
+    Word* words,  # INOUT
+    uint64_t main, uint64_t probe, bint keeps_steps,  # IN
+    Watch* watch  # INOUT
 ) noexcept nogil:
     walker.tables, walker.words = tables, words
     walker.indptr, walker.indices, walker.graph_nodes = indptr, indices, graph_nodes
@@ -191,7 +194,7 @@ def sample_subgraphs(
         raise MemoryError()
     with nogil, parallel(num_threads=team):
         scratch = &workspace.threads[threadid()]
-        for q in prange(0, count, group, schedule="dynamic", chunksize=1):
+        for q in prange(0, count, group, schedule="dynamic", chunksize=1):  # J8:4
             if stopped(&watch):
                 continue
             draw(
@@ -214,9 +217,10 @@ def sample_subgraphs(
 
 
 cdef void draw(
-    const Method* method, const int64_t* indptr, const int32_t* indices, const int32_t* diagonal,
-    int64_t graph_nodes, const Options* options, const Tables* tables, uint64_t key,
-    uint64_t first, int group, Scratch* scratch, Result* results, Watch* watch
+    const Method* method, const int64_t* indptr, const int32_t* indices,  # IN
+    const int32_t* diagonal, int64_t graph_nodes, const Options* options,  # IN
+    const Tables* tables, uint64_t key, uint64_t first, int group,  # IN
+    Scratch* scratch, Result* results, Watch* watch  # INOUT
 ) noexcept nogil:
     """Sample, sort, clip, induce and transpose (JPDC'21 Algorithm 8, lines 5 and 6)."""
     cdef int g
@@ -228,7 +232,7 @@ cdef void draw(
             &scratch.walkers[g], indptr, indices, graph_nodes, options, tables, scratch.words,
             absorb(own, 0), absorb(own, 1), False, watch,
         )
-    draw_nodes(method, scratch.walkers, group)
+    draw_nodes(method, scratch.walkers, group)  # J8:5
     for g in range(group):
         walker = &scratch.walkers[g]
         results[g].failed = (
@@ -236,7 +240,7 @@ cdef void draw(
         )
         if not results[g].failed:
             results[g].counts = walker.counts
-            results[g].failed = induce(
+            results[g].failed = induce(  # J8:6
                 indptr, indices, diagonal, walker.found, walker.s, scratch.words, &scratch.rows,
                 &results[g].induced, watch,
             )

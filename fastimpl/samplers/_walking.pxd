@@ -30,9 +30,9 @@ cdef inline void walk(
     cdef int32_t v_new
     for g in range(group):
         walker = &walkers[g]
-        walker.failed = draw_roots(walker) or set_up(walker)
+        walker.failed = draw_roots(walker) or set_up(walker)  # J2:1-2 J3:4-5 I3:4-5
         walker.slot = -1 if walker.failed else 0
-    for i in range(walkers[0].options.n - m):
+    for i in range(walkers[0].options.n - m):  # J2:3 J3:20 I3:17
         if stopped_at(walkers[0].watch, i):
             for g in range(group):
                 walkers[g].failed = -1
@@ -42,7 +42,7 @@ cdef inline void walk(
             walker = &walkers[g]
             if walker.slot < 0:
                 continue
-            walker.slot = pop(walker)
+            walker.slot = pop(walker)  # J2:4 J3:21 I3:18
             if walker.slot < 0:
                 continue
             going += 1
@@ -60,18 +60,18 @@ cdef inline void walk(
             if walker.slot < 0:
                 continue
             member = &walker.members[walker.slot]
-            v_new = walker.indices[walker.at]
+            v_new = walker.indices[walker.at]  # J2:5 J3:22 I3:19
             if walker.keeps_steps:
                 walker.popped[i] = member.node
                 walker.pushed[i] = v_new
             walker.found[m + i] = member.node if walker.options.include_popped else v_new
             walker.counts.pops += 1
             walker.counts.popped_degree_sum += member.deg
-            member.node = v_new
+            member.node = v_new  # J2:6
             member.row = walker.indptr[v_new]
             member.deg = <int32_t>(walker.indptr[v_new + 1] - member.row)
             walker.counts.added_degree_sum += member.deg
-            if replace(walker, walker.slot, weight_of(walker, walker.slot)):
+            if replace(walker, walker.slot, weight_of(walker, walker.slot)):  # J3:27 I3:23
                 walker.failed = -1
                 walker.slot = -1
     for g in range(group):

@@ -128,51 +128,51 @@ class SlotDashboard:
         """Return how many entries stand behind the first s columns."""
         return self.DB.shape[1] - int(self.IA_start[s])
 
-    def pop_frontier(self, probe: Stream, lanes: Int, limit: int) -> int:  # 1
+    def pop_frontier(self, probe: Stream, lanes: Int, limit: int) -> int:  # I4:1
         """Free the entries of a random frontier node and return it (Algorithm 4)."""
-        tries, idx_pop = 0, INV  # 2
-        while idx_pop == INV:  # 3-4 E-B12: the first that hits wins
-            idx_p = probe.below(limit)  # 5
-            if self.DB[0, idx_p] != INV:  # 6
-                idx_pop = idx_p  # 7
+        tries, idx_pop = 0, INV  # I4:2
+        while idx_pop == INV:  # I4:3-4 E-B12: the first that hits wins
+            idx_p = probe.below(limit)  # I4:5
+            if self.DB[0, idx_p] != INV:  # I4:6
+                idx_pop = idx_p  # I4:7
             tries += 1
-        v_pop = int(self.DB[0, idx_pop])  # 9
-        offset = int(self.DB[1, idx_pop])  # 10
-        idx_start = idx_pop - offset if offset > 0 else idx_pop  # 11 E-B14: from idx_pop
-        deg = -int(self.DB[1, idx_start])  # 12 E-B15: minus what is stored
-        self.DB[0, idx_start : idx_start + deg] = INV  # 13-14 E-B19: all at once, not in p parts
-        self.IA_live[self.DB[2, idx_pop]] = False  # 16
+        v_pop = int(self.DB[0, idx_pop])  # I4:9
+        offset = int(self.DB[1, idx_pop])  # I4:10
+        idx_start = idx_pop - offset if offset > 0 else idx_pop  # I4:11 E-B14: from idx_pop
+        deg = -int(self.DB[1, idx_start])  # I4:12 E-B15: minus what is stored
+        self.DB[0, idx_start : idx_start + deg] = INV  # I4:13-14 E-B19: all at once, not in p parts
+        self.IA_live[self.DB[2, idx_pop]] = False  # I4:16
         self.valid -= deg
         self.counts["probes"] += tries
         self.counts["rounds"] += -(-tries // lanes)  # the lowest lane of a round that hits wins
-        return v_pop  # 17
+        return v_pop  # I4:17
 
-    def cleanup(self, s: Int) -> None:  # 18
+    def cleanup(self, s: Int) -> None:  # I4:18
         """Move the live ones of the first s columns to the front, in order (Algorithm 4)."""
-        DB_new = np.full_like(self.DB, INV)  # 19
+        DB_new = np.full_like(self.DB, INV)  # I4:19
         live = np.flatnonzero(self.IA_live[:s])
         start, end = self.IA_start[live], self.IA_start[live + 1]
-        k = np.concatenate(([0], np.cumsum(end - start)))  # 20 E-B7: sums of lengths, not of starts
-        for j in range(len(live)):  # 21
-            DB_new[:2, k[j] : k[j + 1]] = self.DB[:2, start[j] : end[j]]  # 22
-            DB_new[2, k[j] : k[j + 1]] = j  # 22 E-B11: columns are numbered anew
-        self.IA_start[: len(k)] = k  # 23-24
-        self.IA_live[:] = np.arange(len(self.IA_live)) < len(live)  # 24
-        self.DB = DB_new  # 25
+        k = np.concatenate(([0], np.cumsum(end - start)))  # I4:20 E-B7: sums of lengths, not starts
+        for j in range(len(live)):  # I4:21
+            DB_new[:2, k[j] : k[j + 1]] = self.DB[:2, start[j] : end[j]]  # I4:22
+            DB_new[2, k[j] : k[j + 1]] = j  # I4:22 E-B11: columns are numbered anew
+        self.IA_start[: len(k)] = k  # I4:23-24
+        self.IA_live[:] = np.arange(len(self.IA_live)) < len(live)  # I4:24
+        self.DB = DB_new  # I4:25
         self.counts["cleanups"] += 1
         self.counts["moved"] += int(k[-1])
 
-    def add_to_frontier(self, v_new: int, i: Int, weight: int, overflow: str) -> None:  # 26
+    def add_to_frontier(self, v_new: int, i: Int, weight: int, overflow: str) -> None:  # I4:26
         """Append the entries of `v_new` as column i (Algorithm 4)."""
         while overflow == "grow" and weight > self.free(i):
             self.DB = np.concatenate([self.DB, np.full_like(self.DB, INV)], axis=1)
-        d = min(weight, self.free(i))  # 29 E-B16: d is needed in line 27; E-B22: at least one
-        self.IA_start[i + 1], self.IA_live[i] = self.IA_start[i] + d, True  # 27
+        d = min(weight, self.free(i))  # I4:29 E-B16: d is needed in line 27; E-B22: at least one
+        self.IA_start[i + 1], self.IA_live[i] = self.IA_start[i] + d, True  # I4:27
         self.IA_live[i + 1] = False  # E-B10: column n is never live
-        idx = int(self.IA_start[i])  # 28
-        k = np.arange(idx, idx + d)  # 30-31 E-B19: all at once, not in p parts
-        self.DB[0, k] = v_new  # 32 E-B17: v_new, not n
-        self.DB[1, k] = np.where(k != idx, k - idx, -d)  # 33
-        self.DB[2, k] = i  # 34
+        idx = int(self.IA_start[i])  # I4:28
+        k = np.arange(idx, idx + d)  # I4:30-31 E-B19: all at once, not in p parts
+        self.DB[0, k] = v_new  # I4:32 E-B17: v_new, not n
+        self.DB[1, k] = np.where(k != idx, k - idx, -d)  # I4:33
+        self.DB[2, k] = i  # I4:34
         self.valid += d
         self.counts["truncated"] += d < weight

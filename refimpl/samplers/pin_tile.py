@@ -148,52 +148,53 @@ class Dashboard:
         """Return the number of entries behind the last column."""
         return len(self.DB) - int(self.IA_start[self.cnt])
 
-    def pop_frontier(self, probe: Stream, lanes: Int, probe_range: str) -> tuple[int, int]:  # 1
+    def pop_frontier(self, probe: Stream, lanes: Int, probe_range: str) -> tuple[int, int]:  # J4:1
         """Unpin a random frontier node; return it and its tile (Algorithm 4)."""
         limit = len(self.DB) if probe_range == "capacity" else int(self.IA_start[self.cnt])
-        tries, idx_pop = 0, NULL  # 2
-        while idx_pop == NULL:  # 3-4 E-B12: the first that hits wins
-            idx = probe.below(limit)  # 5
-            if self.DB[idx] != NULL:  # 6
-                idx_pop = idx  # 7
+        tries, idx_pop = 0, NULL  # J4:2
+        while idx_pop == NULL:  # J4:3-4 E-B12: the first that hits wins
+            idx = probe.below(limit)  # J4:5
+            if self.DB[idx] != NULL:  # J4:6
+                idx_pop = idx  # J4:7
             tries += 1
-        pin = int(self.DB[idx_pop])  # 11
-        v_pop, start, end = int(self.node[pin]), self.start[pin], self.end[pin]  # 12
-        self.DB[start:end] = NULL  # 13-14
-        self.IA_live[self.slot[pin]] = False  # 16
+        pin = int(self.DB[idx_pop])  # J4:11
+        v_pop, start, end = int(self.node[pin]), self.start[pin], self.end[pin]  # J4:12
+        self.DB[start:end] = NULL  # J4:13-14
+        self.IA_live[self.slot[pin]] = False  # J4:16
         self.valid -= int(end - start)
         self.counts["probes"] += tries
         self.counts["rounds"] += -(-tries // lanes)  # the lowest lane of a round that hits wins
-        return v_pop, pin  # 17
+        return v_pop, pin  # J4:17
 
-    def cleanup(self) -> None:  # 19
+    def cleanup(self) -> None:  # J4:19
         """Move the columns of the frontier to the front, in order (Algorithm 4)."""
-        DB_new = np.full_like(self.DB, NULL)  # 20
+        DB_new = np.full_like(self.DB, NULL)  # J4:20
         k = j = 0
-        for i in np.flatnonzero(self.IA_live[: self.cnt]):  # 21-22 E-B7: k adds up lengths
+        for i in np.flatnonzero(self.IA_live[: self.cnt]):  # J4:21-22 E-B7: k adds up lengths
             # E-B13: a column names its tile
             t, length = self.IA_tile[i], self.IA_start[i + 1] - self.IA_start[i]
-            DB_new[k : k + length] = t  # 23
+            DB_new[k : k + length] = t  # J4:23
             self.start[t], self.end[t], self.slot[t] = k, k + length, j  # E-B11: the tile, too
-            self.IA_start[j], self.IA_live[j], self.IA_tile[j] = k, True, t  # 25-26
+            self.IA_start[j], self.IA_live[j], self.IA_tile[j] = k, True, t  # J4:25-26
             k += length
             j += 1
-        self.IA_start[j], self.IA_live[j:] = k, False  # 26
-        self.DB, self.cnt = DB_new, j  # 28
+        self.IA_start[j], self.IA_live[j:] = k, False  # J4:26
+        self.DB, self.cnt = DB_new, j  # J4:28
         self.counts["cleanups"] += 1
         self.counts["moved"] += int(k)
 
-    def add_to_frontier(self, v_new: int, pin: int, weight: int, overflow: str) -> None:  # 30
+    def add_to_frontier(self, v_new: int, pin: int, weight: int, overflow: str) -> None:  # J4:30
         """Pin `v_new` behind the last column, on the tile that was popped (Algorithm 4)."""
         while overflow == "grow" and weight > self.free():
             self.DB = np.concatenate([self.DB, np.full_like(self.DB, NULL)])
         i, start = self.cnt, int(self.IA_start[self.cnt])
         end = start + min(weight, self.free())  # at least start + 1: see E-B22
-        self.IA_start[i + 1], self.IA_live[i] = end, True  # 31
+        self.IA_start[i + 1], self.IA_live[i] = end, True  # J4:31
         # E-B10: the entry behind the last column is not live; E-B13: a column names its tile
         self.IA_live[i + 1], self.IA_tile[i] = False, pin
-        self.node[pin], self.start[pin], self.end[pin], self.slot[pin] = v_new, start, end, i  # 32
-        self.DB[start:end] = pin  # 33-34
+        self.node[pin], self.slot[pin] = v_new, i  # J4:32
+        self.start[pin], self.end[pin] = start, end  # J4:32
+        self.DB[start:end] = pin  # J4:33-34
         self.cnt = i + 1
         self.valid += end - start
         self.counts["truncated"] += end - start < weight

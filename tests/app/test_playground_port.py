@@ -207,13 +207,10 @@ MARKED = {
 
 
 def marked_lines(source, comment):
-    """Return all line numbers that the comments of a source name, as words."""
-    found = set()
-    for numbers in re.findall(rf"{comment} ((?:[IJ]\d:)?\d+(?:[ -]\d+)*)", source):
-        for part in numbers.removeprefix("J3:").split():
-            first, _, last = part.partition("-")
-            found |= set(range(int(first), int(last or first) + 1))
-    return found
+    """Return (prefix, line) of all marks in the comments of a source."""
+    comments = re.findall(rf"{comment} (.*)$", source, re.M)
+    marks = paper_lines.marks("\n".join(f"x  # {words}" for words in comments))
+    return {(mark.prefix, line) for mark in marks for line in mark.lines}
 
 
 @pytest.mark.parametrize("path", MARKED)

@@ -310,6 +310,12 @@ def test_a_step_says_the_papers_line(pin_tile):
     assert "Dashboard.cleanup, JPDC'21 Algorithm 4 line 25 to 26" in said
     assert "Dashboard.__init__, JPDC'21 Algorithm 3 line 3 and 7 (erratum E-B10)" in said
     assert "enters Dashboard.free, not a line of the paper" in said
+    gists = {step["where"]: step["gist"] for step in data["steps"]}
+    assert gists["pin_tile, JPDC'21 Algorithm 3 line 23 (erratum E-B8)"] == (
+        'E-B8: without the printed "+ 1"'
+    )
+    above = "E-B10: the entry behind the last column is not live; E-B13: a column names its tile"
+    assert above in {step["gist"] for step in data["steps"]}
     functions = {f["name"]: f for f in data["functions"]}
     assert functions["Dashboard.__init__"]["algorithm"] == "JPDC'21 Algorithm 3"
     assert functions["Dashboard.cleanup"]["algorithm"] == "JPDC'21 Algorithm 4"

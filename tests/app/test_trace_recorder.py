@@ -197,6 +197,64 @@ def test_only_the_functions_named_are_followed():
     assert record(lambda: doubled(1), places("total"), numbers_seen).steps == []
 
 
+def test_only_the_calls_of_one_function_are_followed():
+    def both():
+        return doubled(1), total([0])
+
+    names = places("total", "doubled")
+    seen = [x["x"] for x in states_of(record(both, names, numbers_seen), "doubled")]
+    assert seen == [1, 1, 0, 0]  # each call is entered, and runs one line
+    calls = record(both, names, numbers_seen, {"doubled": "total"})
+    assert [x["x"] for x in states_of(calls, "doubled")] == [0, 0]
+    nobody = record(both, names, numbers_seen, {"doubled": "total", "total": "doubled"})
+    assert nobody.steps == []
+
+
+def states_of(recording, name):
+    """Return the state of each step of the function called `name`."""
+    numbers = [i for i, (function, *_) in enumerate(told(recording)) if function == name]
+    return [recording.state(i) for i in numbers]
+
+
+def test_a_step_tells_a_new_picture_or_a_line_of_a_paper():
+    """A line that calls a function tells when the call is back; `def` and other lines do not."""
+    followed = dict.fromkeys(places("total", "doubled"), "jpdc21:2")
+    recording = record(lambda: total([3]), followed, lambda stack: {"depth": len(stack)})
+    told_of = [recording.tells(i) for i in range(len(recording.steps))]
+    assert list(zip(told_of, (step[1:3] for step in told(recording)), strict=True)) == [
+        (True, ("call", "def total(numbers):")),  # the first picture
+        (True, ("line", "s = 0")),
+        (True, ("line", "for x in numbers:")),
+        (False, ("line", "s += doubled(x)")),
+        (True, ("call", "def doubled(x):")),  # another picture
+        (False, ("line", "return 2 * x  # twice: no mark")),
+        (True, ("return", "s += doubled(x)")),
+        (True, ("line", "for x in numbers:")),
+        (True, ("line", "return s")),
+    ]
+
+
+def test_a_picture_of_a_variable_with_another_name_is_left_out():
+    """A variable that is not set yet is another matter; an error of the view stays an error."""
+
+    def view(stack):
+        run = stack.within("total")
+        return {
+            "s": lambda: run.get("s"),
+            "wrong": lambda: run["no_such"],
+            "asked": lambda: run.get("no_such", 0),
+            "there": lambda: int("no_such" in run),
+            "x": run.get("x"),
+        }
+
+    recording = record(lambda: total([3]), places("total"), view)
+    assert recording.states == {"s": [0, 6], "x": [3]}
+    nothing = record(lambda: total([3]), places("total"), lambda stack: stack[0].variables["y"])
+    assert nothing.states == {} and len(nothing.steps) == len(recording.steps)
+    with pytest.raises(KeyError):
+        record(lambda: total([3]), places("total"), lambda stack: stack[0].variables["s"])
+
+
 def test_the_tracer_is_taken_away_again(monkeypatch):
     def other(frame, event, argument):
         return None

@@ -75,7 +75,7 @@
     now: now.map((tr) => [text(tr.querySelector("th")), text(tr.querySelector("td"))]),
     panels,
     points,
-    why: text(document.getElementById("why")),
+    gist: text(document.getElementById("gist")),
     where: text(document.getElementById("where")),
     news: text(document.getElementById("news")),
     slider: document.getElementById("slider").value,

@@ -132,7 +132,7 @@ def drawn_graph(panel, state):
 
 
 def is_the_trace(opened, seen, i, numbers):
-    """The page `seen` shows step i, one of `numbers`: its code, pictures, reason and sentence."""
+    """The page `seen` shows step i, one of `numbers`: its code, pictures, errata and sentence."""
     step = opened.data["steps"][i]
     function = opened.data["functions"][step["function"]]
     assert seen["step"] == str(i)
@@ -144,13 +144,13 @@ def is_the_trace(opened, seen, i, numbers):
     assert seen["panels"] == opened.expected(i), f"step {i + 1}"
     place, count = numbers.index(i) + 1, len(numbers)
     assert seen["where"] == f"Step {place} of {count}: {step['where']}."
-    assert seen["why"] == step["why"]
-    told = step["said"] or ("" if step["why"] else "Nothing drawn changes.")
+    assert seen["gist"] == step["gist"]
+    told = step["said"] or ("" if step["telling"] else "Nothing drawn changes.")
     assert seen["news"] == told
     assert numbers is opened.every or "Nothing drawn" not in seen["news"]
     assert (seen["slider"], seen["count"]) == (str(place), f"{place} of {count}")
     assert seen["current_line_visible"] and seen["controls_visible"], f"step {i + 1}"
-    assert seen["said_fits"], (seen["why"], seen["where"], seen["news"])
+    assert seen["said_fits"], (seen["gist"], seen["where"], seen["news"])
     assert not seen["scrolls"] and not seen["is_wide"], "the page itself must not scroll"
 
 

@@ -93,59 +93,59 @@ class SlotDashboard {
   }
 
   // Free the entries of a random frontier node and return it (Algorithm 4).
-  pop_frontier(probe, lanes, limit) { // 1
-    let tries = 0, idx_pop = INV; // 2
-    while (idx_pop === INV) { // 3-4 E-B12: the first that hits wins
-      const idx_p = probe.below(limit); // 5
-      if (this.node[idx_p] !== INV) idx_pop = idx_p; // 6-7
+  pop_frontier(probe, lanes, limit) { // I4:1
+    let tries = 0, idx_pop = INV; // I4:2
+    while (idx_pop === INV) { // I4:3-4 E-B12: the first that hits wins
+      const idx_p = probe.below(limit); // I4:5
+      if (this.node[idx_p] !== INV) idx_pop = idx_p; // I4:6-7
       tries += 1;
     }
-    const v_pop = this.node[idx_pop]; // 9
-    const offset = this.offset[idx_pop]; // 10
-    const idx_start = offset > 0 ? idx_pop - offset : idx_pop; // 11 E-B14: from idx_pop
-    const deg = -this.offset[idx_start]; // 12 E-B15: minus what is stored
-    this.node.fill(INV, idx_start, idx_start + deg); // 13-14 E-B19: all at once, not in p parts
-    this.IA_live[this.column[idx_pop]] = false; // 16
+    const v_pop = this.node[idx_pop]; // I4:9
+    const offset = this.offset[idx_pop]; // I4:10
+    const idx_start = offset > 0 ? idx_pop - offset : idx_pop; // I4:11 E-B14: from idx_pop
+    const deg = -this.offset[idx_start]; // I4:12 E-B15: minus what is stored
+    this.node.fill(INV, idx_start, idx_start + deg); // I4:13-14 E-B19: all at once, not in p parts
+    this.IA_live[this.column[idx_pop]] = false; // I4:16
     this.valid -= deg;
     this.counts.probes += tries;
     this.counts.rounds += Math.ceil(tries / lanes); // the lowest lane of a round that hits wins
-    return v_pop; // 17
+    return v_pop; // I4:17
   }
 
   // Move the live ones of the first s columns to the front, in order (Algorithm 4).
-  cleanup(s) { // 18
-    const cleaned = new SlotDashboard(this.capacity); // 19
-    let k = 0, j = 0; // 20 E-B7: sums of lengths, not of starts
-    for (let i = 0; i < s; i++) { // 21
+  cleanup(s) { // I4:18
+    const cleaned = new SlotDashboard(this.capacity); // I4:19
+    let k = 0, j = 0; // I4:20 E-B7: sums of lengths, not starts
+    for (let i = 0; i < s; i++) { // I4:21
       if (!this.IA_live[i]) continue;
       const start = this.IA_start[i], end = this.IA_start[i + 1];
-      cleaned.node.set(this.node.subarray(start, end), k); // 22
-      cleaned.offset.set(this.offset.subarray(start, end), k); // 22
-      cleaned.column.fill(j, k, k + end - start); // 22 E-B11: columns are numbered anew
-      [this.IA_start[j], this.IA_live[j]] = [k, true]; // 23-24
+      cleaned.node.set(this.node.subarray(start, end), k); // I4:22
+      cleaned.offset.set(this.offset.subarray(start, end), k); // I4:22
+      cleaned.column.fill(j, k, k + end - start); // I4:22 E-B11: columns are numbered anew
+      [this.IA_start[j], this.IA_live[j]] = [k, true]; // I4:23-24
       k += end - start;
       j += 1;
     }
-    this.IA_start[j] = k; // 23-24
-    this.IA_live.fill(false, j); // 24
-    [this.node, this.offset, this.column] = [cleaned.node, cleaned.offset, cleaned.column]; // 25
+    this.IA_start[j] = k; // I4:23-24
+    this.IA_live.fill(false, j); // I4:24
+    [this.node, this.offset, this.column] = [cleaned.node, cleaned.offset, cleaned.column]; // I4:25
     this.counts.cleanups += 1;
     this.counts.moved += k;
   }
 
   // Append the entries of `v_new` as column i (Algorithm 4).
-  add_to_frontier(v_new, i, weight, overflow) { // 26
+  add_to_frontier(v_new, i, weight, overflow) { // I4:26
     while (overflow === "grow" && weight > this.free(i)) {
       [this.node, this.offset, this.column] = [this.node, this.offset, this.column].map(twice_as_long);
     }
-    const d = Math.min(weight, this.free(i)); // 29 E-B16: d is needed in line 27; E-B22: at least one
-    [this.IA_start[i + 1], this.IA_live[i]] = [this.IA_start[i] + d, true]; // 27
+    const d = Math.min(weight, this.free(i)); // I4:29 E-B16: d is needed in line 27; E-B22: at least one
+    [this.IA_start[i + 1], this.IA_live[i]] = [this.IA_start[i] + d, true]; // I4:27
     this.IA_live[i + 1] = false; // E-B10: column n is never live
-    const idx = this.IA_start[i]; // 28
-    for (let k = idx; k < idx + d; k++) { // 30-31 E-B19: all at once, not in p parts
-      this.node[k] = v_new; // 32 E-B17: v_new, not n
-      this.offset[k] = k !== idx ? k - idx : -d; // 33
-      this.column[k] = i; // 34
+    const idx = this.IA_start[i]; // I4:28
+    for (let k = idx; k < idx + d; k++) { // I4:30-31 E-B19: all at once, not in p parts
+      this.node[k] = v_new; // I4:32 E-B17: v_new, not n
+      this.offset[k] = k !== idx ? k - idx : -d; // I4:33
+      this.column[k] = i; // I4:34
     }
     this.valid += d;
     this.counts.truncated += d < weight ? 1 : 0;

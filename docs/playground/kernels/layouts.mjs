@@ -1,5 +1,5 @@
 // How the entries of rows are removed from a block in other layouts than CSR2, for comparison.
-// See refimpl/history/pruning.py.
+// See refimpl/history/layouts.py.
 
 import { Block } from "./block.mjs";
 import { choice } from "./check.mjs";

@@ -78,54 +78,54 @@ export class Dashboard {
   }
 
   // Unpin a random frontier node; return it and its tile (Algorithm 4).
-  pop_frontier(probe, lanes, probe_range) { // 1
+  pop_frontier(probe, lanes, probe_range) { // J4:1
     const limit = probe_range === "capacity" ? this.DB.length : this.IA_start[this.cnt];
-    let tries = 0, idx_pop = NULL; // 2
-    while (idx_pop === NULL) { // 3-4 E-B12: the first that hits wins
-      const idx = probe.below(limit); // 5
-      if (this.DB[idx] !== NULL) idx_pop = idx; // 6-7
+    let tries = 0, idx_pop = NULL; // J4:2
+    while (idx_pop === NULL) { // J4:3-4 E-B12: the first that hits wins
+      const idx = probe.below(limit); // J4:5
+      if (this.DB[idx] !== NULL) idx_pop = idx; // J4:6-7
       tries += 1;
     }
-    const pin = this.DB[idx_pop]; // 11
-    const v_pop = this.node[pin], start = this.start[pin], end = this.end[pin]; // 12
-    this.DB.fill(NULL, start, end); // 13-14
-    this.IA_live[this.slot[pin]] = false; // 16
+    const pin = this.DB[idx_pop]; // J4:11
+    const v_pop = this.node[pin], start = this.start[pin], end = this.end[pin]; // J4:12
+    this.DB.fill(NULL, start, end); // J4:13-14
+    this.IA_live[this.slot[pin]] = false; // J4:16
     this.valid -= end - start;
     this.counts.probes += tries;
     this.counts.rounds += Math.ceil(tries / lanes); // the lowest lane of a round that hits wins
-    return [v_pop, pin]; // 17
+    return [v_pop, pin]; // J4:17
   }
 
   // Move the columns of the frontier to the front, in order (Algorithm 4).
-  cleanup() { // 19
-    const DB_new = new Int32Array(this.DB.length).fill(NULL); // 20
+  cleanup() { // J4:19
+    const DB_new = new Int32Array(this.DB.length).fill(NULL); // J4:20
     let k = 0, j = 0;
-    for (let i = 0; i < this.cnt; i++) { // 21-22 E-B7: k adds up lengths
+    for (let i = 0; i < this.cnt; i++) { // J4:21-22 E-B7: k adds up lengths
       if (!this.IA_live[i]) continue;
       // E-B13: a column names its tile
       const t = this.IA_tile[i], length = this.IA_start[i + 1] - this.IA_start[i];
-      DB_new.fill(t, k, k + length); // 23
+      DB_new.fill(t, k, k + length); // J4:23
       [this.start[t], this.end[t], this.slot[t]] = [k, k + length, j]; // E-B11: the tile, too
-      [this.IA_start[j], this.IA_live[j], this.IA_tile[j]] = [k, true, t]; // 25-26
+      [this.IA_start[j], this.IA_live[j], this.IA_tile[j]] = [k, true, t]; // J4:25-26
       k += length;
       j += 1;
     }
-    this.IA_start[j] = k; // 26
-    this.DB = DB_new; // 28
-    this.cnt = j; // 28
+    this.IA_start[j] = k; // J4:26
+    this.DB = DB_new; // J4:28
+    this.cnt = j; // J4:28
     this.counts.cleanups += 1;
     this.counts.moved += k;
   }
 
   // Pin `v_new` behind the last column, on the tile that was popped (Algorithm 4).
-  add_to_frontier(v_new, pin, weight, overflow) { // 30
+  add_to_frontier(v_new, pin, weight, overflow) { // J4:30
     while (overflow === "grow" && weight > this.free()) this.DB = twice_as_long(this.DB);
     const i = this.cnt, start = this.IA_start[i];
     const end = start + Math.min(weight, this.free()); // at least start + 1: see E-B22
-    [this.IA_start[i + 1], this.IA_live[i]] = [end, true]; // 31
+    [this.IA_start[i + 1], this.IA_live[i]] = [end, true]; // J4:31
     this.IA_tile[i] = pin; // E-B13: a column names its tile
-    [this.node[pin], this.start[pin], this.end[pin], this.slot[pin]] = [v_new, start, end, i]; // 32
-    this.DB.fill(pin, start, end); // 33-34
+    [this.node[pin], this.start[pin], this.end[pin], this.slot[pin]] = [v_new, start, end, i]; // J4:32
+    this.DB.fill(pin, start, end); // J4:33-34
     this.cnt = i + 1;
     this.valid += end - start;
     this.counts.truncated += end - start < weight ? 1 : 0;

@@ -15,9 +15,10 @@ WRITE         the functions that the student writes (default: FUNCTION alone)
 GIVEN         functions and classes that the student finds written (default: none)
 WITHOUT       flags of cases that are not asked
 REFUSES       whether refusing bad arguments is part of it (default: it is not)
-STEPPER       the name of a stepper that shows it, and the lines that decide which node leaves in a
-              step and which comes, or what is done with each of a list: the paper's, by number, or
-              beginnings of lines of the reference
+STEPPER       the name of a stepper that shows it, and the numbers of the paper's lines that decide
+              which node leaves in a step and which comes, or what is done with each of a list. A
+              kernel without numbered lines has, instead of the first, the id of the panel of
+              `stepper/cases.py` in which the result is seen
 """
 
 import ast
@@ -65,7 +66,7 @@ class Exercise(NamedTuple):
     write, given, without : tuple of str
     refuses : bool
     stepper : tuple of str
-        Empty, or a name and two lines.
+        Empty, or a name and two lines; or a name, a panel and "".
     """
 
     name: str

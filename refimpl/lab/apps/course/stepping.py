@@ -7,6 +7,8 @@ from refimpl.lab.apps.stepper.cases import KERNELS, recipe_for
 from refimpl.lab.apps.stepper.page import page
 from refimpl.lab.apps.stepper.places import step_at
 
+TABLES = ("lookup", "ranks")  # panels with a row for each of the kernel's ids
+
 
 def page_of(exercise, outcome):
     """Return the page on which the reference answers the question of a case, and a step of it.
@@ -27,38 +29,38 @@ def page_of(exercise, outcome):
     recording = recipe.record()
     line, time = place_of(exercise, outcome)
     try:
-        by_number = line.isdecimal()
-        step = (step_at if by_number else step_of_code)(recipe, recording, f"{line}.{time}")
+        if line.isdecimal():
+            step = step_at(recipe, recording, f"{line}.{time}")
+        else:
+            step = step_of_change(recording, line, time)
     except ValueError:  # the line does not run so often: the student's code went further
         step = 0
     return page(recipe, recording), step + 1
 
 
-def step_of_code(recipe, recording, place):
-    """Return the number of the step, from 0, at which code runs: "s = entries.2", the second time.
+def step_of_change(recording, panel, row):
+    """Return the number of the step, from 0, at which a panel first changes.
+
+    Of a table it is the step at which the row changes; rows count from 1.
 
     Raises
     ------
     ValueError
-        If no line begins so, or it does not run so often.
+        If the panel, or the row of the table, never changes.
     """
-    code, _, time = place.rpartition(".")
-    runs = [k for k, step in enumerate(recording.steps) if _text(recording, step).startswith(code)]
-    if int(time) > len(runs):
-        raise ValueError(f"{recipe.name} has no step at {place!r}")
-    return runs[int(time) - 1]
-
-
-def _text(recording, step):
-    """Return the line of code that runs in a step."""
-    lines = recording.functions[step.function].lines
-    return next((line.text.strip() for line in lines if line.number == step.line), "")
+    states = recording.states.get(panel, [])
+    if panel in TABLES:
+        states = [state[row - 1 : row] for state in states]
+    changed = [k for k, state in enumerate(states) if state != states[0]]
+    if not changed:
+        raise ValueError(f"the panel {panel} never changes in row {row}")
+    return next(k for k, step in enumerate(recording.steps) if step.panels.get(panel) == changed[0])
 
 
 def place_of(exercise, outcome):
-    """Return the line at which the first difference arises, and which time it runs.
+    """Return where the first difference arises: a line of the paper, and which time it runs.
 
-    The line is the paper's, or the beginning of one of code.
+    A kernel without numbered lines has a panel instead, and the row that changes.
     """
     _, left, came = exercise.stepper
     found, state = locate(outcome.case, outcome.answer, outcome.difference), first_state(outcome)

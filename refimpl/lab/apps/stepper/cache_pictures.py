@@ -125,20 +125,28 @@ def table_of(rows, width, most):
 
 def cache_states(stack, most):
     """Return the states of the panels of a cache in an iteration that is under way."""
-    now = stack.within("fresh_iteration")
+    now, lookup = stack.within("fresh_iteration"), stack.within("cache_lookup")
     cache, i = now["cache"], now["i"]
     oldest = 0 if cache.t_stale is None else i - cache.t_stale
-    found = cache.lookup(1, np.arange(cache.n), i)  # as a reader would find them now
-    states = {
-        "buffer": array_state(floats=buffer_cells(cache, stack.within("cache_admit").get("s"))),
+
+    def buffer():
+        return array_state(floats=buffer_cells(cache, stack.within("cache_admit").get("s")))
+
+    def looked_up():
+        if lookup:
+            return table_of(lookup_rows(lookup), 5, most)
+        return None if "mfg" in now else table_of([], 5, most)
+
+    def policy():
+        if "V" in now and 1 not in now.get("updates", {}):
+            found = cache.lookup(1, np.arange(cache.n), i)  # as a reader would find them now
+            return table_of(policy_rows(now, stack.within("update_with"), found), 5, most)
+        return None if lookup or "mfg" in now else table_of([], 5, most)
+
+    return {
+        "buffer": buffer,
         "slots": array_state(**slot_rows(cache.entries, oldest, cache.head)),
         "map": array_state(**map_rows(cache.entries, oldest)),
+        "lookup": looked_up,
+        "policy": policy,
     }
-    lookup = stack.within("cache_lookup")
-    if lookup:
-        states["lookup"] = table_of(lookup_rows(lookup), 5, most)
-    elif "mfg" not in now:
-        states["lookup"] = states["policy"] = table_of([], 5, most)
-    if "V" in now and 1 not in now.get("updates", {}):
-        states["policy"] = table_of(policy_rows(now, stack.within("update_with"), found), 5, most)
-    return states

@@ -21,7 +21,6 @@ from refimpl.lab.apps.stepper.cache_pictures import (
     slot_rows,
     table_of,
 )
-from refimpl.lab.apps.stepper.reasons import history as reasons
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
     Recipe,
@@ -96,14 +95,12 @@ def of_graph(kernel, arguments, call):
     """Return the stepper of a kernel on a graph."""
     like, graph = recipes()[ON_GRAPHS[kernel]], arguments.get("graph")
     followed = {place: id for place, id in like.functions.items() if id is not None}
-    names = {place.partition(":")[2].partition(".")[0] for place in followed}
     return like._replace(
         title=f"{like.title}: one call",
         call=call,
         functions=followed,
         view=like.view if isinstance(graph, Graph) else lambda stack: {},  # it will be refused
         panels=tuple(pictured(like.panels, graph)),
-        why={name: why for name, why in like.why.items() if name.partition(".")[0] in names},
     )
 
 
@@ -142,13 +139,12 @@ def of_pruning(kernel, arguments, call):
         functions={
             "refimpl.history.pruning:prune_mfg": None,
             "refimpl.history.pruning:Csr2": None,
-            "refimpl.history.pruning:Csr.empty": None,
+            "refimpl.history.layouts:Csr.empty": None,
         },
         call=call,
         view=lambda stack: view_pruning(stack) if checked(stack, "live") else {},
         panels=(*flow, WORK, BOUNDS, ENTRIES),
         about="",
-        why=reasons.PRUNE,
     )
 
 
@@ -168,7 +164,7 @@ def of_lookup(kernel, arguments, call):
         rows = lookup_rows(run)
         return {**entries_states(run, run["oldest"]), "lookup": table_of(rows, 5, most)}
 
-    return cache_recipe(kernel, call, (MAP, SLOTS, LOOKUP), view, reasons.LOOKUP)
+    return cache_recipe(kernel, call, (MAP, SLOTS, LOOKUP), view)
 
 
 def of_admission(kernel, arguments, call):
@@ -183,7 +179,7 @@ def of_admission(kernel, arguments, call):
         oldest = np.iinfo(np.int32).min  # no entry is too old here
         return {**entries_states(run, oldest), "rows": array_state(rows=values)}
 
-    return cache_recipe(kernel, call, (rows, MAP, SLOTS), view, reasons.ADMIT)
+    return cache_recipe(kernel, call, (rows, MAP, SLOTS), view)
 
 
 def entries_states(run, oldest):
@@ -201,18 +197,16 @@ def of_ranks(kernel, arguments, call):
     )
 
     def view(stack):
-        if not checked(stack, "k"):
+        if not checked(stack, "low"):
             return {}
         run = stack.within(kernel)
-        ids, score = run["ids"].tolist(), run["score"].tolist()
-        low = run["low"].tolist() if "low" in run else [None] * len(ids)
-        shown = zip(ids, score, low, strict=True)
+        shown = zip(*(run[name].tolist() for name in ("ids", "score", "low")), strict=True)
         return {"ranks": table_state([cell(v), cell(f"{x:.4g}"), cell(b)] for v, x, b in shown)}
 
-    return cache_recipe(kernel, call, (ranks,), view, reasons.RANKS)
+    return cache_recipe(kernel, call, (ranks,), view)
 
 
-def cache_recipe(kernel, call, panels, view, why):
+def cache_recipe(kernel, call, panels, view):
     """Return the stepper of a kernel of the cache."""
     function = find(refimpl, kernel)
     return Recipe(
@@ -224,7 +218,6 @@ def cache_recipe(kernel, call, panels, view, why):
         view=view,
         panels=panels,
         about="",
-        why=why,
     )
 
 

@@ -46,8 +46,6 @@ class Function(NamedTuple):
         Its source without the docstring, as far to the left as it goes.
     statements : dict
         Line number -> (first, last) lines of its statement; of a compound one, of its head.
-    bodies : dict
-        First line of a loop's or an if's head -> (first, last) lines of what is done under it.
     code : code object
     """
 
@@ -57,8 +55,20 @@ class Function(NamedTuple):
     summary: str
     lines: tuple[Line, ...]
     statements: dict[int, tuple[int, int]]
-    bodies: dict[int, tuple[int, int]]
     code: CodeType
+
+    def statement(self, line: int) -> list[Line]:
+        """Return the Lines of the statement, or of the head, on a line of the file."""
+        first, last = self.statements[line]
+        return [row for row in self.lines if first <= row.number <= last]
+
+    def errata(self, line: int) -> list[Gist]:
+        """Return the errata of that statement: those on its lines, and those alone above it."""
+        rows = self.statement(line)
+        above = [row for row in self.lines if row.number < rows[0].number]
+        while above and above[-1].errata and not above[-1].text.strip():
+            rows.insert(0, above.pop())
+        return [gist for row in rows for gist in row.errata]
 
 
 def functions_of(places):
@@ -129,7 +139,7 @@ def _function(module, name, function, algorithm):
     )
     summary = inspect.cleandoc(function.__doc__ or "").split("\n")[0].replace("`", "")
     about = name, module.__name__, algorithm, summary, lines
-    return Function(*about, _statements(node), _bodies(node), code)
+    return Function(*about, _statements(node), code)
 
 
 @lru_cache
@@ -171,12 +181,3 @@ def _statements(function):
         for number in range(node.lineno, last + 1):
             spans[number] = node.lineno, last
     return spans
-
-
-def _bodies(function):
-    """Return first line of a loop or an if -> (first, last) lines of its body."""
-    return {
-        node.lineno: (_first_line(node.body[0]), node.body[-1].end_lineno)
-        for node in ast.walk(function)
-        if isinstance(node, (ast.For, ast.While, ast.If))
-    }

@@ -121,7 +121,7 @@ function drawPanels() {
 
 // --------------------------------------------------------------------------------- the steps
 
-// A step tells something if a picture changes or the line has a reason. Without "every line" the
+// A step tells something if a picture changes or a line of a paper has run. Without "every line" the
 // others are stepped over, and all that come before the beginning; an address still opens one.
 const all = [...steps.keys()];
 const telling = all.filter((index) => index >= trace.begin && steps[index].telling);
@@ -174,9 +174,9 @@ function say() {
   const at = Math.max(1, position(now));
   const count = `${at} of ${shown.length}`;
   const here = shown[at - 1] === now;
-  byId("why").textContent = step.why;
+  byId("gist").textContent = step.gist;
   byId("where").textContent = `${here ? `Step ${count}` : `Beside step ${count}`}: ${step.where}.`;
-  byId("news").textContent = step.said || (step.telling || shown === telling ? "" : "Nothing drawn changes.");
+  byId("news").textContent = step.said || (step.telling ? "" : "Nothing drawn changes.");
   byId("count").textContent = count;
   const slider = byId("slider");
   slider.max = shown.length;

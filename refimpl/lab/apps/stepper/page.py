@@ -158,7 +158,7 @@ def _steps(recipe, recording):
     for i, step in enumerate(recording.steps):
         function = recording.functions[step.function]
         first, last = function.statements[step.line]
-        state, where = recording.state(i), _where(recipe, function, first, last, step.event)
+        state, where = recording.state(i), _where(recipe, function, step)
         said = _said(recipe, previous, state, LONGEST - len(where))
         previous = state
         yield {
@@ -169,7 +169,7 @@ def _steps(recipe, recording):
             "depth": step.depth,
             "panels": [step.panels.get(panel.id, -1) for panel in recipe.panels],
             "where": where,
-            "why": step.why,
+            "gist": "; ".join(str(gist) for gist in function.errata(step.line) if gist.words),
             "said": said,
             "telling": recording.tells(i),
         }
@@ -191,17 +191,16 @@ def _said(recipe, before, after, longest):
     return f"{kept}{MORE if kept else 'Much changes.'}"
 
 
-def _where(recipe, function, first, last, event):
+def _where(recipe, function, step):
     """Return the function and the paper's lines in words."""
-    lines = [line for line in function.lines if first <= line.number <= last]
     marks: dict[str, list[str]] = {}
-    for line in lines:
+    for line in function.statement(step.line):
         for id, numbers in line.marks:
             if id in recipe.algorithms:
                 marks.setdefault(id, []).append(numbers.replace("-", " to "))
-    verb = {"call": "enters ", "line": "", "return": "back in "}[event]
+    verb = {"call": "enters ", "line": "", "return": "back in "}[step.event]
     papers = [f"{algorithm_text(id)} line {' and '.join(n)}" for id, n in marks.items()]
-    errata = [erratum.id for line in lines for erratum in line.errata]
+    errata = [erratum.id for erratum in function.errata(step.line)]
     if papers and errata:
         papers[-1] += f" (erratum {', '.join(errata)})"
     return ", ".join([f"{verb}{function.name}", *(papers or ["not a line of the paper"])])

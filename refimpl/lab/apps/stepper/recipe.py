@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from refimpl.lab.apps.stepper.recorder import Recording, Stack, record
-from refimpl.lab.apps.stepper.whys import Table
 
 KINDS = ("graph", "array", "table", "counters")
 
@@ -61,9 +60,6 @@ class Recipe(NamedTuple):
         What is run and what to look at, in a few sentences; shown at the top.
     seed : int or None
         The default of `--seed`; None: the run has no seed.
-    why : dict of str to (dict of str to callable)
-        The name of a function -> how a line of it begins -> what says why the line did what it
-        did, from the function's variables, which are its parameters; see `whys.Whys`.
     callers : dict of str to str
         The name of a function -> whose calls of it are followed; all, where it is not named.
     begin : str or None
@@ -80,7 +76,6 @@ class Recipe(NamedTuple):
     panels: tuple[Panel, ...]
     about: str
     seed: int | None = 0
-    why: Table = {}
     callers: dict[str, str] = {}
     begin: str | None = None
 
@@ -88,7 +83,7 @@ class Recipe(NamedTuple):
         """Run the reference and return the `Recording`; `seed` None takes the recipe's own."""
         seed = self.seed if seed is None else seed
         run = partial(self.call, seed)
-        return record(run, self.functions, self.view, self.why, self.callers)
+        return record(run, self.functions, self.view, self.callers)
 
 
 def graph_picture(

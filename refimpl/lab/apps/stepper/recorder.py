@@ -5,14 +5,45 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from refimpl.lab.apps.stepper.functions import Function, functions_of
-from refimpl.lab.apps.stepper.whys import Whys
 
 MOST_STEPS = 20_000  # a page with more could not be read, nor loaded
+
+
+class NoSuchVariable(LookupError):
+    """A function has no variable of this name: a picture of the variable is left out."""
+
+
+class Variables(dict):
+    """The local variables of a call as they are now.
+
+    A name that the function never uses for a variable raises `NoSuchVariable`. A variable that the
+    function has, but has not set yet, is missing as from any dict.
+    """
+
+    def __init__(self, frame):
+        super().__init__(frame.f_locals)
+        code = frame.f_code
+        self._names = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+
+    def _named(self, name):
+        if name not in self._names:
+            raise NoSuchVariable(name)
+        return name
+
+    def __contains__(self, name):
+        return super().__contains__(self._named(name))
+
+    def __getitem__(self, name):
+        return super().__getitem__(self._named(name))
+
+    def get(self, name, default=None):
+        return super().get(self._named(name), default)
 
 
 class Frame(NamedTuple):
@@ -28,12 +59,12 @@ class Stack(tuple):
     def local(self, name: str, default: Any = None) -> Any:
         """Return the innermost local variable called `name`, or `default`."""
         for frame in reversed(self):
-            if name in frame.variables:
+            if dict.__contains__(frame.variables, name):
                 return frame.variables[name]
         return default
 
     def within(self, function: str) -> dict[str, Any]:
-        """Return the local variables of the innermost call of `function`; {} if there is none.
+        """Return the `Variables` of the innermost call of `function`; {} if there is none.
 
         `function` is a name with its class, such as "Dashboard.cleanup".
         """
@@ -59,8 +90,6 @@ class Step(NamedTuple):
     panels : dict of str to int
         Which of the states of each panel: the state once the line has run. Of a line that calls
         a traced function, the state just before.
-    why : str
-        Why the line did what it did, with its numbers; "" where nobody says so.
     """
 
     function: int
@@ -68,7 +97,6 @@ class Step(NamedTuple):
     event: str
     depth: int
     panels: dict[str, int]
-    why: str = ""
 
 
 class Recording(NamedTuple):
@@ -94,16 +122,27 @@ class Recording(NamedTuple):
         return {name: self.states[name][i] for name, i in self.steps[step].panels.items()}
 
     def tells(self, step: int) -> bool:
-        """Return whether step number `step` tells something: a picture is new, or it says why."""
+        """Return whether step number `step` tells something.
+
+        A picture is new, or a line of a paper, or of an erratum, has run to its end.
+        """
         now, before = self.steps[step], self.steps[step - 1].panels if step else {}
-        return bool(now.why) or now.panels != before
+        return now.panels != before or self._runs_a_papers_line(step)
+
+    def _runs_a_papers_line(self, step):
+        now, after = self.steps[step], self.steps[step + 1 : step + 2]
+        calls = any(then.event == "call" and then.depth > now.depth for then in after)
+        if now.event == "call" or calls:
+            return False
+        function = self.functions[now.function]
+        marks = [id for row in function.statement(now.line) for id, _ in row.marks]
+        return any(marks) or bool(function.errata(now.line))
 
 
 def record(
     call: Callable[[], object],
     functions: Mapping[str, str | None] | Iterable[str],
     view: Callable[[Stack], dict[str, Any]],
-    why: Mapping[str, Mapping[str, Callable[..., Any]]] | None = None,
     callers: Mapping[str, str] | None = None,
 ) -> Recording:
     """Run ``call()`` and record each line that the given functions run.
@@ -119,10 +158,10 @@ def record(
         See `functions_of`.
     view : callable
         ``view(stack)`` gets a `Stack` after each line and returns the state of each panel that
-        it can see, a dict of name -> JSON value (NumPy's numbers and arrays will do). A panel
-        that it leaves out keeps its last state.
-    why : mapping of str to (mapping of str to callable), optional
-        The name of a function -> how a line of it begins -> what says why: see `whys.Whys`.
+        it can see, a dict of name -> JSON value (NumPy's numbers and arrays will do), or -> a
+        function that returns the value. A panel that is left out, or None, keeps its last state.
+        So does a panel whose function asks for a variable that the reference does not have: see
+        `Variables`.
     callers : mapping of str to str, optional
         The name of a function -> that of another: the calls of the first are followed only where
         the innermost call under way that is followed is one of the other.
@@ -134,10 +173,9 @@ def record(
     Raises
     ------
     ValueError
-        If there is no such function or line, or more than `MOST_STEPS` lines are run.
+        If there is no such function, or more than `MOST_STEPS` lines are run.
     """
-    followed = functions_of(functions)
-    recorder = _Recorder(followed, view, Whys(followed, why or {}), callers or {})
+    recorder = _Recorder(functions_of(functions), view, callers or {})
     before = sys.gettrace()
     sys.settrace(recorder.enter)
     try:
@@ -150,8 +188,8 @@ def record(
 class _Recorder:
     """Steps wait without a state until the next event: then their line has run."""
 
-    def __init__(self, functions, view, whys, callers):
-        self.functions, self.view, self.whys, self.callers = functions, view, whys, callers
+    def __init__(self, functions, view, callers):
+        self.functions, self.view, self.callers = functions, view, callers
         self.number = {function.code: i for i, function in enumerate(functions)}
         self.steps: list[Step] = []
         self.states: dict[str, list] = {}
@@ -159,7 +197,6 @@ class _Recorder:
         self._panels: dict[str, int] = {}
         self._frames: list[Any] = []
         self._waiting: tuple[int, int, str, int] | None = None
-        self._raised = False  # an exception since the waiting line began
 
     def enter(self, frame, event, argument):
         """Be called by Python for each call of any function; follow those that are traced."""
@@ -167,7 +204,7 @@ class _Recorder:
             return None
         if not self._is_followed(frame):
             return None
-        self._finish(done=False)
+        self._finish()
         self._frames.append(frame)
         self._start(frame, "call")
         return self.inside
@@ -184,15 +221,13 @@ class _Recorder:
         """Be called by Python before each line of a traced function, and when it ends."""
         if not self._frames or self._frames[-1] is not frame:
             return self.inside  # a generator that was followed before, in a call that is not
-        if event == "exception":
-            self._raised = True
-        elif event == "line":
+        if event == "line":
             if self._goes_on(frame):
                 return self.inside
             self._finish()
             self._start(frame, "line")
         elif event == "return":
-            self._finish(done=not self._raised)
+            self._finish()
             self._frames.pop()
             if self._frames:
                 self._start(self._frames[-1], "return")
@@ -215,24 +250,29 @@ class _Recorder:
         first, _ = self.functions[number].statements[line]
         self._waiting = number, first, event, len(self._frames) - 1
 
-    def _finish(self, done=True):
-        """Store the step that waits; its line is `done`, or has just called a traced function."""
+    def _finish(self):
+        """Store the step that waits: its line has run, or has just called a traced function."""
         if self._waiting is None:
             return
-        waiting, self._waiting, self._raised = self._waiting, None, False
-        stack = Stack(Frame(self._name(frame), frame.f_locals) for frame in self._frames)
-        for panel, state in self.view(stack).items():
+        waiting, self._waiting = self._waiting, None
+        for panel, state in self._seen():
             text = json.dumps(state, default=_plain, allow_nan=False)
             states = self.states.setdefault(panel, [])
             if (panel, text) not in self._known:
                 self._known[panel, text] = len(states)
                 states.append(json.loads(text))
             self._panels[panel] = self._known[panel, text]
-        number, line, event, _ = waiting
-        said = ""
-        if done or event == "call":
-            said = self.whys.say(number, line, self._frames[-1].f_lineno, stack)
-        self.steps.append(Step(*waiting, dict(self._panels), said))
+        self.steps.append(Step(*waiting, dict(self._panels)))
+
+    def _seen(self):
+        """Yield each panel that the view sees now, and its state."""
+        stack = Stack(Frame(self._name(frame), Variables(frame)) for frame in self._frames)
+        with suppress(NoSuchVariable):
+            for panel, state in self.view(stack).items():
+                with suppress(NoSuchVariable):
+                    state = state() if callable(state) else state
+                    if state is not None:
+                        yield panel, state
 
 
 def _plain(value):

@@ -44,7 +44,7 @@ def cache_admit(entries, layer, ids, values, slots, i, *, take=None):
 PAGE = "learn/fresh_cache"
 REFERENCE = "refimpl.history.entries:cache_admit"
 BESIDE = "The reference is the same loop."
-STEPPER = ("cache", "entries.rows[s] = ", "")
+STEPPER = ("cache", "rows", "")
 HINTS = (
     "Four statements in a loop, one for each array of `entries`.",
     "The function returns nothing: it writes into the arrays that it was given.",

@@ -47,7 +47,7 @@ def cache_lookup(entries, layer, ids, oldest):
 PAGE = "learn/fresh_cache"
 REFERENCE = "refimpl.history.entries:cache_lookup"
 BESIDE = "The reference is the same loop."
-STEPPER = ("cache", "s = entries.slot_of", "")
+STEPPER = ("cache", "lookup", "")
 HINTS = (
     "n is how many nodes the map has: `entries.slot_of.shape[1]`.",
     "Ask for the slot's range first: -1 as an index would be the last slot.",

@@ -71,7 +71,7 @@ BESIDE = (
 )
 WITHOUT = ("COUNTED",)
 GIVEN = ("emptied",)
-STEPPER = ("pruning", "computed = ", "")
+STEPPER = ("pruning", "bounds", "")
 HINTS = (
     "Go through blocks and hits from the back: `zip(mfg.blocks[::-1], hit[::-1])`.",
     "`computed = live & ~cached`. Rows to be emptied are not computed and have entries: "

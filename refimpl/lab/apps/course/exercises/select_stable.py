@@ -33,7 +33,7 @@ def select_stable(score, ids, p):
 
 PAGE = "learn/fresh_policy"
 REFERENCE = "refimpl.history.policy:select_stable"
-STEPPER = ("cache", "low[", "")
+STEPPER = ("cache", "ranks", "")
 BESIDE = "The reference sorts with `np.lexsort((ids, score))`, whose last key counts first."
 HINTS = (
     "`sorted(range(m), key=..)` gives the rows in order. Python's sort keeps equal ones as they "

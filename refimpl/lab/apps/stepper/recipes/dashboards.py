@@ -3,8 +3,6 @@
 import numpy as np
 
 from refimpl.lab.apps.stepper.course import ETA, SEED
-from refimpl.lab.apps.stepper.reasons.dashboards import PIN_TILE, SLOTS
-from refimpl.lab.apps.stepper.reasons.samplers import SUBGRAPH
 from refimpl.lab.apps.stepper.recipe import Panel, Recipe, array_state, cell, table_state
 from refimpl.lab.apps.stepper.recipes.samplers import (
     DRAWS,
@@ -44,9 +42,9 @@ def board_counters(board):
     return {"valid": getattr(board, "valid", 0)} | {names[name]: counts[name] for name in names}
 
 
-def probed(pop):
-    """Return entry -> mark: where the pop under way, of these variables, probes."""
-    return {pop[name]: "probe" for name in ("idx", "idx_p") if name in pop}
+def probed(pop, idx):
+    """Return entry -> mark: where the pop under way, of these variables, probes now."""
+    return {pop[idx]: "probe"} if pop and idx in pop else {}
 
 
 def plain(value):
@@ -60,30 +58,41 @@ def view_pin_tile(stack):
     if not run:
         return after_sampling(stack)
     building = stack.within("Dashboard.__init__")
-    board = building.get("self", run.get("board"))
+    board = building.get("self") if building else known(run, "board")
+    draws = draws_state(stack)
     if board is None:
-        return known(draws=draws_state(stack), graph=roots_state(run))
+        return {"draws": draws, "graph": lambda: roots_state(run)}
+    tiles = range(len(board.node)) if hasattr(board, "end") else ()
+    columns = [getattr(board, name) for name in ("node", "start", "end", "slot") if tiles]
+    return {
+        "graph": lambda: tiles_on_graph(stack, run, board, tiles),
+        "DB": lambda: array_state(**boards_of_pins(stack, board)),
+        "IA": index_array(board, getattr(board, "cnt", None)),
+        "tiles": table_state([cell(t, t), *(cell(int(a[t])) for a in columns)] for t in tiles),
+        "draws": draws,
+        "counters": board_counters(board),
+    }
+
+
+def tiles_on_graph(stack, run, board, tiles):
+    """Return the state of the panel "graph": each node of the frontier with its tiles."""
     whole = hasattr(board, "counts")  # the constructor is through
-    tiles = range(len(run["FS"])) if hasattr(board, "end") else ()
     live = [t for t in tiles if not whole or t in board.DB]
     frontier = [int(board.node[t]) for t in live]
     notes: dict[int, str] = {}
     for t, v in zip(live, frontier, strict=True):
         notes[v] = f"{notes[v]}, {t}" if v in notes else f"tile {t}"
     now = moving_on_board(stack, run, board) if whole else (None, None)
-    marks = probed(stack.within("Dashboard.pop_frontier"))
-    rows = {"DB": pins(getattr(board, "DB", ()), marks)}
-    if "DB_new" in stack.within("Dashboard.cleanup"):
-        rows["DB_new"] = pins(stack.within("Dashboard.cleanup")["DB_new"], {})
-    columns = [getattr(board, name) for name in ("node", "start", "end", "slot") if tiles]
-    return known(
-        graph=nodes_state(frontier or run["FS"], run["Vs"], now, notes),
-        DB=array_state(**rows),
-        IA=index_array(board, getattr(board, "cnt", None)),
-        tiles=table_state([cell(t, t), *(cell(int(a[t])) for a in columns)] for t in tiles),
-        draws=draws_state(stack),
-        counters=board_counters(board),
-    )
+    return nodes_state(frontier or run["FS"], run["Vs"], now, notes)
+
+
+def boards_of_pins(stack, board):
+    """Return the rows of the Dashboard and, while it is cleaned up, of the new one."""
+    pop, cleanup = stack.within("Dashboard.pop_frontier"), stack.within("Dashboard.cleanup")
+    rows = {"DB": pins(getattr(board, "DB", ()), probed(pop, "idx"))}
+    if cleanup and "DB_new" in cleanup:
+        rows["DB_new"] = pins(cleanup["DB_new"], {})
+    return rows
 
 
 def pins(DB, marks):
@@ -111,8 +120,8 @@ class Unfinished:
 
     def __init__(self, variables):
         for name in ("DB", "IA_start", "IA_live"):
-            if name in variables:
-                setattr(self, name, variables[name])
+            if (array := known(variables, name)) is not None:
+                setattr(self, name, array)
 
 
 def view_dashboard(stack):
@@ -121,24 +130,32 @@ def view_dashboard(stack):
     if not run:
         return after_sampling(stack)
     first = stack.within("first_dashboard")
-    board = Unfinished(first) if first else run.get("board")
+    board = Unfinished(first) if first else known(run, "board")
+    draws = draws_state(stack)
     if board is None:
-        return known(draws=draws_state(stack), graph=roots_state(run))
-    frontier, columns = run["FS"].tolist(), None
-    now = None, None
-    if not first:
-        columns = run.get("s", run["m"])
-        frontier = np.unique(board.DB[0, board.DB[0] >= 0])
-        now = moving_on_board(stack, run, board)
-    rows = slots(getattr(board, "DB", None), probed(stack.within("SlotDashboard.pop_frontier")))
-    rows |= slots(stack.within("SlotDashboard.cleanup").get("DB_new"), {}, "new ")
-    return known(
-        graph=nodes_state(frontier, run["Vs"], now),
-        DB=array_state(**rows),
-        IA=index_array(board, columns),
-        draws=draws_state(stack),
-        counters=board_counters(board),
-    )
+        return {"draws": draws, "graph": lambda: roots_state(run)}
+    return {
+        "graph": lambda: columns_on_graph(stack, run, board),
+        "DB": lambda: array_state(**boards_of_slots(stack, board)),
+        "IA": lambda: index_array(board, None if first else run.get("s", run["m"])),
+        "draws": draws,
+        "counters": board_counters(board),
+    }
+
+
+def columns_on_graph(stack, run, board):
+    """Return the state of the panel "graph" of the Dashboard of three slots."""
+    if isinstance(board, Unfinished):
+        return nodes_state(run["FS"].tolist(), run["Vs"])
+    frontier = np.unique(board.DB[0, board.DB[0] >= 0])
+    return nodes_state(frontier, run["Vs"], moving_on_board(stack, run, board))
+
+
+def boards_of_slots(stack, board):
+    """Return the rows of the Dashboard and, while it is cleaned up, of the new one."""
+    pop, cleanup = stack.within("SlotDashboard.pop_frontier"), stack.within("SlotDashboard.cleanup")
+    rows = slots(getattr(board, "DB", None), probed(pop, "idx_p"))
+    return rows | slots(cleanup.get("DB_new"), {}, "new ")
 
 
 def slots(DB, marks, prefix=""):
@@ -195,7 +212,6 @@ RECIPES = (
         f"node in proportion to its degree. With eta = {ETA:g} the Dashboard has 8 entries: "
         "in step 2 it is full and has to be cleaned up.",
         SEED,
-        {**SLOTS, **SUBGRAPH},
     ),
     Recipe(
         "pin_tile",
@@ -242,6 +258,5 @@ RECIPES = (
         f"eta = {ETA:g} the Dashboard has 8 entries: in step 2 it is full and has to be cleaned "
         "up.",
         SEED,
-        {**PIN_TILE, **SUBGRAPH},
     ),
 )

@@ -5,7 +5,6 @@ import numpy as np
 import refimpl
 from refimpl.lab.apps.stepper.cache_pictures import LOOKUP, MAP, POLICY, SLOTS, cache_states
 from refimpl.lab.apps.stepper.course import FEATURES, six_nodes
-from refimpl.lab.apps.stepper.reasons import history as reasons
 from refimpl.lab.apps.stepper.recipe import Panel, Recipe
 
 T_STALE, STABLE, WIDTH, FLOATS = 2, 0.5, 2, 10
@@ -125,7 +124,6 @@ CACHE = Recipe(
     "or features. The rows and their gradients' norms are made up, so that something happens: in "
     "iteration 1 node 3 is evicted and node 1 gets its slot, in iteration 3 node 2 is too old to "
     f"be read. An entry is read for {T_STALE} iterations after the one that wrote it.",
-    why={**reasons.ITERATION, **reasons.LOOKUP, **reasons.POLICY, **reasons.ADMIT},
     callers={"cache_lookup": "fresh_iteration"},
 )
 

@@ -4,7 +4,6 @@ import refimpl
 from refimpl.lab.apps.stepper.cache_pictures import LOOKUP, POLICY, SLOTS, cache_states
 from refimpl.lab.apps.stepper.course import six_nodes, tail_dataset
 from refimpl.lab.apps.stepper.flow_pictures import flow_picture, name
-from refimpl.lab.apps.stepper.reasons import history as reasons
 from refimpl.lab.apps.stepper.recipe import Panel, Recipe
 from refimpl.lab.apps.stepper.recipes.pruning import view_pruning
 from refimpl.lab.backend import find
@@ -38,6 +37,12 @@ def view_iteration(stack):
     if not now:
         return {}
     states = {**cache_states(stack, most=4), **view_pruning(stack)}
+    states["counters"] = lambda: counters_state(now, opened)
+    return {panel.id: states[panel.id] for panel in PANELS if panel.id in states}
+
+
+def counters_state(now, opened):
+    """Return the state of the panel "counters"."""
     cache = now["cache"]
     counters = {"inputs sampled": 0, "needed": 0, "held": 0, "loaded": 0}
     if "mfg" in now:
@@ -52,9 +57,7 @@ def view_iteration(stack):
         normal = now["normal"][1:]
         counters["rows read"] = sum(int((~rows).sum()) for rows in normal)
         counters["rows computed"] = sum(int(rows.sum()) for rows in normal)
-    counters |= {"admitted": cache.admitted, "evicted": cache.evicted}
-    states["counters"] = counters
-    return {panel.id: states[panel.id] for panel in PANELS if panel.id in states}
+    return counters | {"admitted": cache.admitted, "evicted": cache.evicted}
 
 
 def every_flow():
@@ -118,14 +121,6 @@ ITERATION = Recipe(
     "epoch: GraphSAGE with two layers, one root in a minibatch, all neighbours, p_grad 0.5, "
     "t_stale 2, and a buffer for five embeddings or features. Six iterations filled the cache.",
     seed=338,
-    why={
-        **reasons.BATCHES,
-        **reasons.ITERATION,
-        **reasons.LOOKUP,
-        "prune_mfg": reasons.PRUNE["prune_mfg"],
-        **reasons.POLICY,
-        **reasons.ADMIT,
-    },
     callers={
         "FreshIterations.open_iteration": "one_iteration",
         "fresh_iteration": "FreshIterations.open_iteration",

@@ -2,7 +2,6 @@
 
 import refimpl
 from refimpl.lab.apps.stepper.course import EDGES, PLACES, SEED, tail_dataset
-from refimpl.lab.apps.stepper.reasons.pool import POOL as REASONS
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
     Recipe,
@@ -46,10 +45,24 @@ def view_pool(stack):
     if trainer is None:
         return {}
     first, waiting, new = numbered(stack)
+    minibatch = stack.within("graph_iteration")
+    return {
+        **pool_states(trainer, first, waiting, new, bool(minibatch)),
+        "loss": lambda: loss_state(minibatch["loss"]) if "loss" in minibatch else None,
+        "graph": lambda: nodes_on_graph(stack.within("sample_one"), minibatch),
+    }
+
+
+def loss_state(loss):
+    """Return the state of the panel "loss"."""
+    return {"loss": round(float(loss), 4)}
+
+
+def pool_states(trainer, first, waiting, new, training):
+    """Return the states of the panels that show the subgraphs by number."""
     marks = ["used"] * first + ["waits"] * len(waiting) + ["new"] * len(new)
     marks += ["dropped"] * (trainer.iterations.pool.next_q - len(marks))
-    minibatch = stack.within("graph_iteration")
-    if minibatch and first > trainer.state.iterations:
+    if training and first > trainer.state.iterations:
         marks[first - 1] = "trains"
     groups = {mark: k for k, mark in enumerate(("new", "trains", "waits", "used", "dropped"))}
     rows = [
@@ -60,19 +73,19 @@ def view_pool(stack):
         ]
         for q, sub in enumerate([*waiting, *new], first)
     ]
-    states = {
+    return {
         "numbers": array_state(subgraph=[cell(mark, groups[mark]) for mark in marks]),
         "waiting": table_state((rows + [[cell(None)] * 3] * SIZE)[:SIZE]),
         "counters": {"sampled": len(marks), "used": first, "in the pool": len(waiting)},
     }
-    if "loss" in minibatch:
-        states["loss"] = {"loss": round(float(minibatch["loss"]), 4)}
-    nodes, role = stack.within("sample_one").get("nodes"), "sampled"
+
+
+def nodes_on_graph(sampling, minibatch):
+    """Return the state of the panel "graph": the subgraph just sampled, or trained on."""
+    nodes, role = sampling.get("nodes"), "sampled"
     if "sub" in minibatch:
         nodes, role = minibatch["sub"].nodes, "trains"
-    if nodes is not None:
-        states["graph"] = graph_state(dict.fromkeys(nodes.tolist(), role))
-    return states
+    return None if nodes is None else graph_state(dict.fromkeys(nodes.tolist(), role))
 
 
 POOL = Recipe(
@@ -136,7 +149,6 @@ POOL = Recipe(
     "which: the weights are the same for every size. Line 12, in which order a layer multiplies, "
     "ran when the layer was made: every line shows it.",
     seed=SEED,
-    why=REASONS,
     begin="1",
 )
 

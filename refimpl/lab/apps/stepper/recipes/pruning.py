@@ -13,7 +13,6 @@ from refimpl.lab.apps.stepper.flow_pictures import (
     flow_state,
     name,
 )
-from refimpl.lab.apps.stepper.reasons import history as reasons
 from refimpl.lab.apps.stepper.recipe import Panel, Recipe, array_state, cell
 from refimpl.lab.apps.stepper.recipes.history import STABLE, MadeUp, new_cache, root_0
 
@@ -46,27 +45,38 @@ def prune_thrice(seed):
 def view_pruning(stack):
     """Return the states of the panels of `PRUNING`."""
     iteration, run = stack.within("fresh_iteration"), stack.within("prune_mfg")
-    if run:
-        return pruning_states(stack, run)
+    if not run:
+        return {"graph": lambda: iteration_on_graph(iteration)}
+    removal = stack.within("Csr.empty")
+    return {
+        "graph": lambda: pruning_on_graph(run),
+        "counters": lambda: _work(stack.within("prune_thrice"), run),
+        "bounds": lambda: _removal(run, removal)[0],
+        "entries": lambda: _removal(run, removal)[1],
+    }
+
+
+def iteration_on_graph(iteration):
+    """Return the state of the graph in an iteration, with these variables, before and after."""
     if "mfg" not in iteration:
-        return {}
+        return None
     mfg = iteration["mfg"]
     hits = (
         [(1, v) for v in mfg.nodes[1][iteration["slots"][1] >= 0]] if "slots" in iteration else ()
     )
     if "live" not in iteration:
-        return {"graph": flow_state(mfg, {}, {}, hits=hits)}
+        return flow_state(mfg, {}, {}, hits=hits)
     live, comp = {}, {}
     for layer, (nodes, rows) in enumerate(zip(mfg.nodes, iteration["live"].order, strict=True)):
         live[layer] = np.isin(np.arange(len(nodes)), rows)
         if layer:
             comp[layer] = live[layer].copy()
             comp[layer][rows] = iteration["live"].computed[layer - 1]
-    return {"graph": flow_state(mfg, live, comp, loaded="H" in iteration)}
+    return flow_state(mfg, live, comp, loaded="H" in iteration)
 
 
-def pruning_states(stack, run):
-    """Return the states while `prune_mfg` runs, with the variables `run`."""
+def pruning_on_graph(run):
+    """Return the state of the graph while `prune_mfg` runs, with the variables `run`."""
     mfg, top = run["mfg"], len(run["mfg"].blocks)
     live, comp = by_layer(run.get("live", []), top), by_layer(run.get("comp", []), top)
     edges = []
@@ -86,11 +96,7 @@ def pruning_states(stack, run):
     ]
     computed = {name(l, v) for l, rows in comp.items() for v in mfg.nodes[l][rows]}
     edges = [(u, v) for u, v in edges if v in computed]
-    states = {"graph": flow_state(mfg, live, comp, hits=hits, edges=edges)}
-    states["counters"] = _work(stack.within("prune_thrice"), run)
-    if "block" in run:
-        states["bounds"], states["entries"] = _removal(run, stack.within("Csr.empty").get("i"))
-    return states
+    return flow_state(mfg, live, comp, hits=hits, edges=edges)
 
 
 def _work(driver, run):
@@ -106,9 +112,11 @@ def _work(driver, run):
     return counts
 
 
-def _removal(run, emptied):
-    """Return the states of a block's row bounds and entries; row `emptied` is removed now."""
-    block, edges = run["block"], run.get("edges")
+def _removal(run, removal):
+    """Return the states of a block's row bounds and entries; row i of `removal` goes now."""
+    if "block" not in run:
+        return None, None
+    block, edges, emptied = run["block"], run.get("edges"), removal.get("i")
     if run["layout"] == "csr2":
         own = edges is not None and edges.source is block  # otherwise it is the layer's above
         end, indices = edges.end if own else block.end, block.indices
@@ -178,7 +186,7 @@ PRUNING = Recipe(
         "refimpl.history.iteration:fresh_iteration": "vldb24:1",
         "refimpl.history.pruning:prune_mfg": None,
         "refimpl.history.pruning:Csr2": None,
-        "refimpl.history.pruning:Csr.empty": None,
+        "refimpl.history.layouts:Csr.empty": None,
     },
     call=prune_thrice,
     view=view_pruning,
@@ -187,7 +195,6 @@ PRUNING = Recipe(
     "the cache: its row is emptied by one number, and node 4 is needed by nobody. Then two more "
     "prunings of the same graph with node 1 cached as well, in CSR2 and, to compare, in CSR, where "
     "what stands behind an emptied row moves.",
-    why={**reasons.ITERATION, **reasons.PRUNE},
 )
 
 RECIPES = (PRUNING,)

@@ -3,7 +3,6 @@
 from collections import Counter
 
 from refimpl.lab.apps.stepper.course import EDGES, PLACES, SEED, M, N, six_nodes
-from refimpl.lab.apps.stepper.reasons.samplers import FRONTIER, SUBGRAPH
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
     Recipe,
@@ -93,9 +92,9 @@ def subgraph_state(nodes):
     return graph_state(dict.fromkeys(inside, "sampled"), edges=edges)
 
 
-def known(**states):
-    """Return the panel states that are not None."""
-    return {name: state for name, state in states.items() if state is not None}
+def known(variables, name):
+    """Return a variable; None if it is not set yet, or the function has none of this name."""
+    return dict.get(variables, name)
 
 
 def view_frontier(stack):
@@ -103,22 +102,36 @@ def view_frontier(stack):
     run = stack.within("frontier")
     if not run:
         return after_sampling(stack)
-    if "FS" not in run:
-        return known(draws=draws_state(stack))
-    FS, weight, popped = run["FS"], run["weight"], run["popped"]
-    slot = int(run["slot"]) if "slot" in run else None
-    now = moving(run, len(popped), run["probe"].c, slot)
-    repeated = {v: f"×{k}" for v, k in Counter(FS.tolist()).items() if k > 1}
+    if known(run, "FS") is None:
+        return {"draws": draws_state(stack)}
+    return {
+        "graph": lambda: walk_on_graph(run),
+        "frontier": lambda: frontier_state(run),
+        "draws": draws_state(stack),
+        "counters": lambda: {"pops": len(run["popped"]), "sampled": len(run.get("Vs", ()))},
+    }
+
+
+def slot_of(run):
+    """Return the slot that was drawn last, or None."""
+    return int(run["slot"]) if "slot" in run else None
+
+
+def walk_on_graph(run):
+    """Return the state of `graph_panel` in a step of the list of the frontier."""
+    now = moving(run, len(run["popped"]), run["probe"].c, slot_of(run))
+    repeated = {v: f"×{k}" for v, k in Counter(run["FS"].tolist()).items() if k > 1}
+    return nodes_state(run["FS"], run.get("Vs", ()), now, repeated)
+
+
+def frontier_state(run):
+    """Return the state of the panel "frontier"."""
+    FS, slot = run["FS"], slot_of(run)
     cumulative = run.get("cumulative", [None] * len(FS))
-    return known(
-        graph=nodes_state(FS, run.get("Vs", ()), now, repeated),
-        frontier=array_state(
-            FS=[cell(v, mark="slot" if i == slot else "") for i, v in enumerate(FS.tolist())],
-            degree=[cell(w) for w in weight[FS].tolist()],
-            cumulative=[cell(None if c is None else int(c)) for c in cumulative],
-        ),
-        draws=draws_state(stack),
-        counters={"pops": len(popped), "sampled": len(run.get("Vs", ()))},
+    return array_state(
+        FS=[cell(v, mark="slot" if i == slot else "") for i, v in enumerate(FS.tolist())],
+        degree=[cell(w) for w in run["weight"][FS].tolist()],
+        cumulative=[cell(None if c is None else int(c)) for c in cumulative],
     )
 
 
@@ -174,6 +187,5 @@ RECIPES = (
         f"{SETTING} Each step adds up the degrees of the whole frontier: that is what the "
         "Dashboards avoid.",
         SEED,
-        {**FRONTIER, **SUBGRAPH},
     ),
 )

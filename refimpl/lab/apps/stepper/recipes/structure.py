@@ -5,7 +5,6 @@ import numpy as np
 from refimpl.adjacency import row_norm
 from refimpl.graph import transpose_perm
 from refimpl.lab.apps.stepper.course import EDGES, PLACES, six_nodes
-from refimpl.lab.apps.stepper.reasons import structure as reasons
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
     Recipe,
@@ -39,48 +38,64 @@ def view_transpose(stack):
         return {}
     run = stack.within("transpose_perm")
     perm = stack.local("perm", np.full(graph.e, -1))
+    return {
+        "entries": lambda: matrix_state(graph, run, perm),
+        "counters": {"entries placed": int((perm >= 0).sum())},
+        "pointers": lambda: pointers_state(graph, run.get("ptr")),
+        "graph": lambda: entry_on_graph(run, under_way(graph, run)),
+    }
+
+
+def under_way(graph, run):
+    """Return the entry that is read now, None between two rows; see `view_transpose`."""
+    v, j = run.get("v"), run.get("j")
+    return j if j is not None and graph.indptr[v] <= j < graph.indptr[v + 1] else None
+
+
+def matrix_state(graph, run, perm):
+    """Return the state of the panel "entries"."""
     moved = perm >= 0
     row = np.repeat(np.arange(graph.n), graph.degrees())
-    v, j, u = (run.get(name) for name in "vju")
-    in_row = j is not None and graph.indptr[v] <= j < graph.indptr[v + 1]  # not the last row's
-    ptr, fill = run.get("ptr"), {}
+    j, ptr, fill = under_way(graph, run), run.get("ptr"), {}
     if ptr is not None:
         fill = {int(k): f"ptr {w}" for w, k in enumerate(ptr) if k < graph.indptr[w + 1]}
     entries = range(graph.e)
     value = [FIRST_VALUE + k for k in entries]
-    states = {
-        "entries": array_state(
-            **{
-                "row v": [cell(row[k], row[k]) for k in entries],
-                "column u": [
-                    cell(w, w, "j" if in_row and k == j else "")
-                    for k, w in enumerate(graph.indices)
-                ],
-                "A[v, u]": [cell(value[k], row[k]) for k in entries],
-                "perm": [
-                    cell(perm[k], row[perm[k]], fill.get(k, ""))
-                    if moved[k]
-                    else cell(None, mark=fill.get(k, ""))
-                    for k in entries
-                ],
-                "A^T[v, u]": [
-                    cell(value[perm[k]], row[perm[k]]) if moved[k] else cell(None) for k in entries
-                ],
-            }
-        ),
-        "counters": {"entries placed": int(moved.sum())},
-    }
+    return array_state(
+        **{
+            "row v": [cell(row[k], row[k]) for k in entries],
+            "column u": [cell(w, w, "j" if k == j else "") for k, w in enumerate(graph.indices)],
+            "A[v, u]": [cell(value[k], row[k]) for k in entries],
+            "perm": [
+                cell(perm[k], row[perm[k]], fill.get(k, ""))
+                if moved[k]
+                else cell(None, mark=fill.get(k, ""))
+                for k in entries
+            ],
+            "A^T[v, u]": [
+                cell(value[perm[k]], row[perm[k]]) if moved[k] else cell(None) for k in entries
+            ],
+        }
+    )
+
+
+def pointers_state(graph, ptr):
+    """Return the state of the panel "pointers"."""
     rows = {"indptr": [cell(k) for k in graph.indptr]}
     if ptr is not None:
         full = ptr == graph.indptr[1:]
         rows["ptr"] = [cell(k, w, "full" if full[w] else "") for w, k in enumerate(ptr)]
-    states["pointers"] = array_state(**rows)
+    return array_state(**rows)
+
+
+def entry_on_graph(run, j):
+    """Return the state of the panel "graph": the row that is read, and the column of entry j."""
+    v, u = run.get("v"), run.get("u")
+    moving = j is not None and u == run["graph"].indices[j]
     roles = {} if v is None else {v: "row"}
-    moving = in_row and u == graph.indices[j]
     if moving:
         roles[int(u)] = "column"
-    states["graph"] = graph_state(roles, edges=[(v, u)] if moving else [])
-    return states
+    return graph_state(roles, edges=[(v, u)] if moving else [])
 
 
 TRANSPOSE = Recipe(
@@ -137,7 +152,6 @@ TRANSPOSE = Recipe(
     "A^T has the same rows and columns, and only the values move. Follow the three values of row "
     "0: they lie together in A, and one in each neighbour's row in A^T. The permutation is its "
     "own inverse: applied twice, it gives A back.",
-    why=reasons.TRANSPOSE,
 )
 
 COLUMNS, LANES, CACHE, WORD = 6, 3, 48, 8
@@ -171,16 +185,22 @@ def view_partition(stack):
     outer = stack.within("propagate_in_parts")
     planning = stack.within("partition_plan")
     run = stack.within("feature_propagate")
-    states = _order(outer, stack.within("partition_order"), run)
-    states["plans"] = table_state([*_plans(outer, planning)])
-    part, v, u = _place(run)
-    X, Y = outer.get("X"), run.get("Y", outer.get("Y"))
-    states["columns"] = array_state(**_parts(outer, planning), **_values(X, Y, outer, part, u))
-    if "graph" in outer:
-        roles = {node: role for node, role in ((v, "row"), (u, "source")) if node is not None}
-        states["graph"] = graph_state(roles, edges=() if u is None else ((v, u),))
-        states["counters"] = {"entries read": entries_read(outer, run)}
-    return states
+    return {
+        "order": lambda: _order(outer, stack.within("partition_order"), run),
+        "plans": lambda: table_state([*_plans(outer, planning)]),
+        "columns": lambda: array_state(**_parts(outer, planning), **_values(outer, run)),
+        "graph": lambda: _part_on_graph(run) if "graph" in outer else None,
+        "counters": lambda: (
+            {"entries read": entries_read(outer, run)} if "graph" in outer else None
+        ),
+    }
+
+
+def _part_on_graph(run):
+    """Return the state of the panel "graph": the row that is added to, and its source."""
+    _, v, u = _place(run)
+    roles = {node: role for node, role in ((v, "row"), (u, "source")) if node is not None}
+    return graph_state(roles, edges=() if u is None else ((v, u),))
 
 
 def entries_read(outer, run):
@@ -246,7 +266,7 @@ def _order(outer, ordering, run):
                 mark = "idle" if i == -1 else "now" if now else ""
                 cells.append(cell(i, None if i == -1 else i, mark))
         rows.append(cells)
-    return {"order": table_state(rows)}
+    return table_state(rows)
 
 
 def _place(run):
@@ -261,8 +281,10 @@ def _place(run):
     return part, v, int(graph.indices[j]) if begun else None
 
 
-def _values(X, Y, outer, part, u):
+def _values(outer, run):
     """Return the rows that show what is read of X, and Y = A X so far."""
+    part, _, u = _place(run)
+    X, Y = outer.get("X"), run.get("Y", outer.get("Y"))
     parts = part_of(outer["plan"].starts) if "plan" in outer else np.zeros(COLUMNS, np.int64)
     read = [cell(None)] * COLUMNS
     if u is not None:
@@ -349,7 +371,6 @@ PARTITION = Recipe(
     f"{CACHE} bytes each: room for one column. First both plans, the order of IPDPS'19 and one of "
     "five parts, then the product itself in the order of JPDC'21, the lanes one after another: no "
     "part depends on another.",
-    why=reasons.PARTITION,
 )
 
 RECIPES = (TRANSPOSE, PARTITION)
