@@ -38,7 +38,6 @@ BENCHMARKS = {
     "accuracy": "bench.accuracy",
     "fresh": "bench.fresh",
     "iteration": "bench.iteration",
-    "policies": "bench.policies",
     "exchange": "bench.exchange",
     "storage": "bench.storage",
     "large": "bench.large",

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import networkx as nx
 import numpy as np
 import pytest
+from figure_labs import experiment_of
 
 import fastimpl
 from bench.figures import demands
@@ -32,9 +33,10 @@ def bench():
     return lambda name: importlib.import_module(f"bench.{name}")
 
 
-def sizes_of(experiment, **changed):
+def sizes_of(module, **changed):
     """Return the quick sizes of a figure, some of them changed."""
-    return {**experiment.FIGURE.full, **experiment.FIGURE.quick, **changed}
+    figure = experiment_of(module)
+    return {**figure.full, **figure.quick, **changed}
 
 
 def owner(v, n, parts):

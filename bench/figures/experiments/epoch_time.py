@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.figures.comparing import epochs_in_turns, few_labels, method_options, sized
-from bench.figures.figure import FAILS, HOLDS, UNTESTED, WEAKER, Figure, Verdict, graded
+from bench.figures.experiment import FAILS, HOLDS, UNTESTED, WEAKER, Verdict, graded
 from bench.figures.panels import Bars, Curve, Lines
 from bench.figures.rows import (
     Spread,
@@ -130,7 +130,7 @@ def table(_lab, rows):
     return [*titles, "best validation F1", "seconds to accuracy"], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge speed by the medians of rounds in memory, and who is first by means over seeds.
 
     FreshGNN must be first, and need half of neighbour sampling's time, which always gets there.
@@ -155,17 +155,12 @@ def judge(_lab, rows):
     return [
         Verdict(
             "V-faster-3.4x",
-            "V abstract, section 7.2, Fig 10",
-            f"an epoch with FreshGNN is {OVER_BEST} times as fast as with the best other system, "
-            "up to 20.5 times in all",
             f"over the fastest other way here, on a CPU: {min(gains.values()):.2f} times "
             f"({others}, with features in memory)",
             graded(min(gains.values()), OVER_BEST),
         ),
         Verdict(
             "V-faster-5.3x",
-            "V section 7.2, Fig 10",
-            f"it is {OVER_DGL} times as fast as neighbour sampling, by DGL",
             f"over this project's neighbour sampling: {ratio.text('.2f')} times with features in "
             f"memory, {mapped.text('.2f')} with a mapped file; {saved:.1%} of the rows are not "
             "loaded",
@@ -173,9 +168,6 @@ def judge(_lab, rows):
         ),
         Verdict(
             "V-faster-than-systems",
-            "V section 7.2, Fig 10",
-            "FreshGNN is 23.6 times as fast as PyG, 4.6 times as PyTorch-Direct and 3.7 times as "
-            "MariusGNN",
             f"the nearest: {ratio.mean:.2f} times this project's own neighbour sampling; "
             "`python -m bench iteration` compares that with PyG",
             UNTESTED,
@@ -183,16 +175,13 @@ def judge(_lab, rows):
         ),
         Verdict(
             "V-time-to-accuracy",
-            "V section 7.2, Fig 12",
-            "FreshGNN reaches the accuracy of neighbour sampling before all others: on papers100M "
-            "in 25 minutes, where the slowest takes more than 6 hours",
             f"seconds to within {100 * POINTS:.0f} points of neighbour sampling's best: {words}",
             HOLDS if first and sooner >= 2 else WEAKER if sooner > 1 else FAILS,
         ),
     ]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return seconds an epoch, FreshGNN's speed-up, and validation scores against time."""
     found = {place: seconds_of(rows, place) for place in PLACES}
     series, ranges = {}, {}
@@ -224,36 +213,3 @@ def panels(_lab, rows):
         ),
         Lines("Accuracy against training time", "seconds", "validation F1-micro", curves),
     ]
-
-
-FIGURE = Figure(
-    id="V-fig10",
-    title="Seconds of an epoch, and accuracy against time",
-    full={
-        "nodes": 30_000,
-        "labels": 300,
-        "steps": 60,
-        "fanouts": [20, 15, 10],
-        "hidden": 128,
-        "lr": 0.001,
-        "epochs": 10,
-        "p_grad": 0.9,
-    },
-    quick={
-        "nodes": 1500,
-        "fanouts": [5, 5, 3],
-        "labels": 15,
-        "steps": 6,
-        "hidden": 16,
-        "epochs": 4,
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    seeds=3,
-    data="communities",
-    timed=True,
-    also=("V-fig12",),
-)

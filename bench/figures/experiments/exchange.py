@@ -8,7 +8,7 @@ and decides whether rounds pay, so it is what is varied.
 from itertools import islice
 
 from bench.figures.demands import drawn_roots, made_graph, minibatches, rows_between
-from bench.figures.figure import UNTESTED, Figure, Verdict
+from bench.figures.experiment import UNTESTED, Verdict
 from bench.figures.links import ONE_SIDED, ROUNDS, SHAPES, TWO_SIDED, WAYS, bandwidths
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import curve_of, pick, spread, values_of
@@ -50,7 +50,7 @@ def table(_lab, rows):
     return ["links", "gamma", *WAYS, "rounds over one-sided"], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Say what the model gives: it is no measurement, so nothing is held to have been shown."""
     gains = {
         (links, devices, gamma): _rates(rows, links, devices, gamma)
@@ -67,8 +67,6 @@ def judge(_lab, rows):
     return [
         Verdict(
             "V-one-sided-1.23x",
-            "V section 7.5",
-            "one-sided reads have 1.23 times the bandwidth of two-sided messages",
             f"by the model {sided.text('.2f')} times; between processes of one machine: "
             "`python -m bench exchange`, in a checkout",
             UNTESTED,
@@ -76,8 +74,6 @@ def judge(_lab, rows):
         ),
         Verdict(
             "V-rounds-2.45x",
-            "V section 7.5",
-            "rounds add 145% of bandwidth on PCIe and 85% on NVLink",
             f"by the model {in_rounds.text('.2f')} times that of one-sided reads at once; the "
             f"least gamma here from which they pay: {least}",
             UNTESTED,
@@ -86,7 +82,7 @@ def judge(_lab, rows):
     ]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return a panel for each shape."""
     shown = []
     for links, devices in _shapes(rows):
@@ -108,38 +104,3 @@ def _shapes(rows):
 def _rates(rows, links, devices, gamma):
     chosen = pick(rows, links=links, devices=devices, gamma=gamma)
     return {row["way"]: row["gigabytes_a_second"] for row in chosen}
-
-
-FIGURE = Figure(
-    id="V-fig18",
-    title="Bandwidth between devices: two-sided, one-sided, in rounds (a model)",
-    full={
-        "nodes": 100_000,
-        "degree": 20,
-        "batch": 250,
-        "fanouts": [15, 10],
-        "features": 128,
-        "steps": 3,
-        "devices": [4, 8],
-        "gammas": [0.0, 0.05, 0.1, 0.2, 0.4],
-        "tree": 16e9,
-        "crossbar": 150e9,
-        "memory": 100e9,
-        "half_row": 0,
-        "latency": 2e-6,
-    },
-    quick={
-        "nodes": 500,
-        "degree": 6,
-        "batch": 20,
-        "features": 8,
-        "steps": 1,
-        "devices": [4],
-        "gammas": [0.0, 0.3],
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-)

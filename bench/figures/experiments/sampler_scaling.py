@@ -12,7 +12,7 @@ import statistics
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from bench.figures import lanes
-from bench.figures.figure import UNTESTED, Figure, Verdict, graded
+from bench.figures.experiment import UNTESTED, Verdict, graded
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import curve_of, pick, spread_of, values_of
 from bench.figures.turns import seconds_in_turns
@@ -113,7 +113,7 @@ def table(_lab, rows):
     return ["graph", "sampler", "p_inter", "p_intra", "ms a subgraph", "speed-up"], lines
 
 
-def judge(lab, rows):
+def verdicts(lab, rows):
     """Judge lanes as printed; threads on the papers' number of cores, where there are as many."""
     enough = lab.has_cores(CORES)
     at = CORES if enough else lab.threads
@@ -131,21 +131,14 @@ def judge(lab, rows):
         *(
             Verdict(
                 claim,
-                where,
-                f"{printed} times as fast a sampling step on {CORES} cores, with AVX",
                 both,
                 graded(frontier * within.mean, printed) if enough else UNTESTED,
                 because,
             )
-            for claim, where, printed in (
-                ("I-sampling-64x", "I abstract", 64),
-                ("J-sampling-60x", "J abstract", 60),
-            )
+            for claim, printed in (("I-sampling-64x", 64), ("J-sampling-60x", 60))
         ),
         Verdict(
             "J-walks-20x",
-            "J section 7.3.2",
-            f"random walks and edges are sampled more than 20 times as fast on {CORES} cores",
             f"{found} times with {at} threads",
             graded(min(others), 20) if enough else UNTESTED,
             because,
@@ -160,8 +153,6 @@ def _of_lanes(lab, eight, within):
     compiled = info.build_of(lab.gnn) is not None
     return Verdict(
         "I-lanes-4x",
-        "I section VI-C",
-        "probing in 8 vector lanes makes frontier sampling about 4 times as fast",
         f"{within.text('.2f')} times as fast as one place at a time, on both Dashboards; Theorem "
         f"1 gives {spread_of(eight, 'theorem1').text('.2f')} times, and {probing.text('.2f')} if "
         "lanes probe but share no writing, which is done in whole vectors here at one lane too",
@@ -170,7 +161,7 @@ def _of_lanes(lab, eight, within):
     )
 
 
-def panels(lab, rows):
+def plot(lab, rows):
     """Return a panel for each sampler, and one of lanes."""
     shown, ticks = [], values_of(pick(rows, what=INTER), "threads")
     for name in values_of(pick(rows, what=INTER), "sampler"):
@@ -203,26 +194,3 @@ def _graphs(rows):
 
 def _name(nodes, degree):
     return f"{nodes:,} nodes, degree {degree:g}"
-
-
-FIGURE = Figure(
-    id="I-fig4",
-    also=("J-fig4",),
-    title="Speed-up of sampling across and within samplers",
-    full={
-        "graphs": [[14_755, 31], [60_000, 100], [200_000, 19]],
-        "m": 1000,
-        "n": 8000,
-        "eta": 3.0,
-        "lanes": [1, 2, 4, 8, 16],
-        "together": 8,
-        "rounds": 15,
-    },
-    quick={"graphs": [[600, 8]], "m": 20, "n": 100, "together": 2, "rounds": 3},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    timed=True,
-)

@@ -13,7 +13,7 @@ alone costs a fifth of what 200 iterations can save.
 """
 
 from bench.figures.comparing import few_labels, method_options, outcome, sized, steps_of
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, graded
 from bench.figures.panels import Bars, Curve, Lines
 from bench.figures.rows import bands, pick, spread, spread_of, values_of
 from bench.figures.training import settings
@@ -98,7 +98,7 @@ def table(_lab, rows):
     return ["buffer", "p_grad", "t_stale", "I/O saved, %", "test F1, points"], words
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge by means over seeds; the paper's choice is the nearest cell of the grid."""
     grid = pick(rows, kind="grid")
     shares, times = sorted(values_of(grid, "p_grad")), sorted(values_of(grid, "t_stale"))
@@ -120,9 +120,6 @@ def judge(_lab, rows):
     return [
         Verdict(
             "V-io-60-at-200",
-            "V section 7.4, Fig 13 (a), (c)",
-            "beyond t_stale = 200, a sixth of an epoch, embeddings save more than 60% of the rows; "
-            "features alone less than 40%",
             f"with p_grad {p} and room for all, {saved.mean:.1%} at {t} iterations (a sixth of an "
             f"epoch) and {more.mean:.1%} at {later}; in a buffer of fixed size features alone "
             f"{features:.1%}, both {limited['wrap']:.1%} (wrap) and {limited['drop']:.1%} (drop)",
@@ -130,28 +127,28 @@ def judge(_lab, rows):
         ),
         Verdict(
             "V-larger-is-less-accurate",
-            "V section 7.4, Fig 13 (b), (d)",
-            "larger p_grad and larger t_stale give less accurate models",
             f"points beside neighbour sampling: {least:+.2f} with p_grad {shares[0]} and t_stale "
             f"{times[0]}, {most:+.2f} with {shares[-1]} and {times[-1]}",
-            HOLDS
-            if least - most > LARGE_LOSS and along_p and along_t
-            else WEAKER
-            if least > most
-            else FAILS,
+            (
+                HOLDS
+                if least - most > LARGE_LOSS and along_p and along_t
+                else WEAKER
+                if least > most
+                else FAILS
+            ),
         ),
         Verdict(
             "V-pgrad-near-1-harmless",
-            "V section 7.4",
-            "p_grad can be set very close to one without an appreciable loss",
-            f"at t_stale {t}, points beside p_grad {shares[0]}: "
-            + ", ".join(f"{x:+.2f} with {share}" for share, x in near.items()),
+            (
+                f"at t_stale {t}, points beside p_grad {shares[0]}: "
+                + ", ".join(f"{x:+.2f} with {share}" for share, x in near.items())
+            ),
             HOLDS if lost <= HARMLESS else WEAKER if lost <= 2 * HARMLESS else FAILS,
         ),
     ]
 
 
-def panels(lab, rows):
+def plot(lab, rows):
     """Return rows saved and scores over t_stale for each p_grad, and what a small buffer saves."""
     grid = pick(rows, kind="grid")
     times = sorted(values_of(grid, "t_stale"))
@@ -183,38 +180,3 @@ def panels(lab, rows):
             {"here": [(100 * one.low, 100 * one.high) for one in bars.values()]},
         ),
     ]
-
-
-FIGURE = Figure(
-    id="V-fig13",
-    title="I/O saved and accuracy over p_grad and t_stale",
-    full={
-        "nodes": 10_000,
-        "labels": 100,
-        "steps": 24,
-        "fanouts": [10, 10, 5],
-        "hidden": 64,
-        "lr": 0.003,
-        "epochs": 8,
-        "shares": [0.5, 0.9, 0.98, 1.0],
-        "ages": [1 / 24, 1 / 12, 1 / 6, 1 / 3, 1],
-        "buffer": 0.2,
-    },
-    quick={
-        "nodes": 500,
-        "labels": 12,
-        "steps": 6,
-        "fanouts": [4, 4, 3],
-        "hidden": 8,
-        "epochs": 3,
-        "shares": [0.5, 1.0],
-        "ages": [1 / 6, 1],
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    seeds=3,
-    data="communities",
-)
