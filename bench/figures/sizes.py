@@ -37,9 +37,13 @@ def changed(figure, sizes, wanted):
 
 
 def _alike(value, own):
-    """Say whether a value has the kind of a figure's own: lists may be longer or shorter."""
+    """Say whether a value has the kind of a figure's own.
+
+    Lists may be longer or shorter; where the figure has an empty one, it is of words.
+    """
     if isinstance(own, list):
-        return isinstance(value, list) and value and all(_alike(one, own[0]) for one in value)
+        kind = own[0] if own else ""
+        return isinstance(value, list) and all(_alike(one, kind) for one in value)
     if isinstance(own, dict):
         return (
             isinstance(value, dict)

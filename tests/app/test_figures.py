@@ -252,6 +252,7 @@ def test_a_torn_record_is_measured_again(shown):
         (["V-fig14", "--size", "widths=[8]"], "--size widths must be of the kind of [[768, 256]"),
         (["V-fig14", "--size", "share=-1"], "--size share must be of the kind of 0.08, got"),
         (["V-fig14", "--quick", "--size", "counted=9"], "--size counted must be at least 1"),
+        (["V-fig13", "--size", 'controls=["all"]'], "--size controls must be of random, anti, got"),
         (["V-fig3", "--seeds", "1_000"], "argument --seeds: "),
         (["V-fig3", "--threads", " 3"], "argument --threads: "),
         (["I-tab1", "--out", ""], "argument --out: must name a file or folder, got ''"),

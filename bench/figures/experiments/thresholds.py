@@ -6,6 +6,9 @@ cached. The paper's line p_grad = 0, a cache of features alone, has a buffer for
 features; what features and embeddings save together in that buffer stands beside it, by both rules
 of a full buffer: an embedding overwrites the oldest ("wrap"), or is not kept ("drop").
 
+The size ``controls`` adds the paper's choice with rows ranked at random ("random"), or the largest
+gradients taken for the stable ones ("anti"); ``labels=0`` trains on all training nodes.
+
 I/O saved is the share of the rows that neighbour sampling loads in the same iterations, over all
 epochs but the first. A few nodes have labels, of thousands, not of 111 or 244 million. Where a
 sixth of an epoch is 4 iterations, what each of them reads has to be computed in every fifth, which
@@ -17,6 +20,7 @@ from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, graded
 from bench.figures.panels import Bars, Curve, Lines
 from bench.figures.rows import bands, pick, spread, spread_of, values_of
 from bench.figures.training import settings
+from refimpl.lab.apps.errors import UserError
 
 P_GRAD, AGE = 0.9, 1 / 6  # the paper's choice, 200 of 1,200 iterations
 BUFFERS = {
@@ -24,6 +28,7 @@ BUFFERS = {
     "wrap": "both, wrap",
     "drop": "both, drop",
 }
+CONTROLS = {"random": "ranked at random", "anti": "largest gradients"}
 SAVED = 0.6  # by embeddings, beyond that age
 HARMLESS = 0.5  # points
 LARGE_LOSS = 0.5  # points
@@ -34,6 +39,10 @@ def cells(lab):
     sizes, plain = lab.sizes, {"p_grad": 0.0, "age": 0.0}
     found = [{"kind": "neighbor", **plain}, {"kind": "features", **plain}]
     found += [{"kind": rule, "p_grad": P_GRAD, "age": AGE} for rule in ("wrap", "drop")]
+    unknown = set(sizes["controls"]) - CONTROLS.keys()
+    if unknown:
+        raise UserError(f"--size controls must be of {', '.join(CONTROLS)}, got {min(unknown)!r}")
+    found += [{"kind": name, "p_grad": P_GRAD, "age": AGE} for name in sizes["controls"]]
     found += [{"kind": "grid", "p_grad": p, "age": a} for p in sizes["shares"] for a in ages(lab)]
     return [cell | {"seed": seed} for cell in found for seed in range(lab.seeds)]
 
@@ -54,8 +63,9 @@ def measure(lab, cell):
         n, d = dataset.features.shape
         limited = int(sizes["buffer"] * n * d) * dataset.dtype.itemsize
         options |= {"p_grad": cell["p_grad"], "t_stale": age}
-        if kind == "grid":
-            options |= {"hotness": "none", "buffer": 2**30}
+        if kind == "grid" or kind in CONTROLS:
+            rank = kind if kind in CONTROLS else "gradient"
+            options |= {"hotness": "none", "buffer": 2**30, "control": rank}
         else:
             rule = "wrap" if kind == "features" else kind
             options |= {"hotness": "degree", "buffer": limited, "overflow": rule}
@@ -81,9 +91,9 @@ def usual(grid):
 
 
 def table(_lab, rows):
-    """Return a line for each buffer, then for each cell of the grid."""
-    lines = []
-    for kind, name in BUFFERS.items():
+    """Return a line for each buffer and control, then for each cell of the grid."""
+    lines, kinds = [], values_of(rows, "kind")
+    for kind, name in (BUFFERS | {one: CONTROLS[one] for one in CONTROLS if one in kinds}).items():
         lost, saved = points(rows, kind=kind)
         p = pick(rows, kind=kind)[0]["p_grad"]
         lines.append([name, p, pick(rows, kind=kind)[0]["t_stale"] if p else "-", saved, lost])
