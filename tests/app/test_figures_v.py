@@ -289,10 +289,9 @@ def timed_rows(fresh, scores, others):
     """Seconds of FreshGNN's epochs, of the others' (neighbour sampling, the rest), and scores."""
     seconds = {"neighbor": others[0], "fresh": fresh, "gas": others[1], "cluster": others[1]}
     return [
-        {"features": place, "seed": 0, "method": name, "epoch": epoch}
+        {"seed": 0, "method": name, "epoch": epoch}
         | {"seconds": seconds[name] * (9 if epoch == 1 else 1), "val_f1": scores[name][epoch - 1]}
         | {"inputs": 10, "loaded": 10 if epoch == 1 else 4}
-        for place in epoch_time.PLACES
         for name in epoch_time.NAMES
         for epoch in (1, 2, 3)
     ]

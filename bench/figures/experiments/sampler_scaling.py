@@ -8,6 +8,7 @@ random ones of their mean degrees.
 """
 
 import statistics
+from functools import partial
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
@@ -41,17 +42,16 @@ def measure(lab, cell):
     graph = power_law(cell["nodes"], cell["degree"], exponent=2.3)
     if cell["what"] == INTRA:
         return _within(lab, graph)
-    tasks, pools = {}, ThreadpoolController()  # found once: finding them takes as long as a sample
-    for name, sampler in samplers(lab.sizes).items():
-        for threads in lab.thread_counts(also=(CORES,)):
-            tasks[name, threads] = _drawing(lab, graph, sampler, pools, threads)
-    found = seconds_in_turns(tasks, lab.sizes["rounds"])
+    together = max(lab.sizes["together"], lab.threads)  # one for each thread at least
+    counts = lab.thread_counts(also=(CORES,))
+    about = samplers(lab.sizes), counts, together, lab.sizes["rounds"]
+    found = subgraph_seconds(lab.gnn, graph, *about)
     return [
         {
             "sampler": name,
             "threads": threads,
             "round": number,
-            "milliseconds": 1e3 * seconds / _together(lab),
+            "milliseconds": 1e3 * seconds,
             "speedup": found[name, 1][number] / seconds,
         }
         for (name, threads), each in found.items()
@@ -69,20 +69,39 @@ def samplers(sizes):
     }
 
 
-def _drawing(lab, graph, sampler, pools, threads):
-    """Return a task that draws some subgraphs, others in every round."""
-    count = _together(lab)
+def subgraph_seconds(gnn, graph, samplers, threads, together, rounds):
+    """Return the seconds of a subgraph, nodes, induction and transpose, in turns.
 
-    def draw(number):
-        with pools.limit(limits=threads):
-            lab.gnn.sample_many(graph, sampler, 0, count * number, count)
+    Parameters
+    ----------
+    gnn : module
+    graph : Graph
+    samplers : dict
+        {name: Sampler}
+    threads : list of int
+        Numbers of threads, each measured.
+    together : int
+        Subgraphs drawn in a call; others in every round.
+    rounds : int
 
-    return draw
+    Returns
+    -------
+    dict
+        {(name, number of threads): list of `rounds` floats}
+    """
+    pools = ThreadpoolController()  # found once: finding them takes as long as a sample
 
+    def draw(sampler, limit, number):
+        with pools.limit(limits=limit):
+            gnn.sample_many(graph, sampler, 0, together * number, together)
 
-def _together(lab):
-    """Return how many subgraphs a call draws: one for each thread at least."""
-    return max(lab.sizes["together"], lab.threads)
+    tasks = {
+        (name, limit): partial(draw, sampler, limit)
+        for name, sampler in samplers.items()
+        for limit in threads
+    }
+    found = seconds_in_turns(tasks, rounds)
+    return {name: [seconds / together for seconds in each] for name, each in found.items()}
 
 
 def _within(lab, graph):
