@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 import fastimpl
 from bench.checks import check_subgraph, keys
 from bench.command import Common
+from bench.figures.experiments import sampler_scaling
 from bench.timing import median_seconds
 from refimpl import Sampler
 from refimpl.lab.apps.bench import probes
@@ -76,23 +77,33 @@ def report(options):
             f"{np.count_nonzero(degrees == 0):,} isolated nodes"
         )
         yield ""
-        yield from table(titles, [row(graph, one, options) for one in samplers(options.shrink)])
+        chosen = samplers(options.shrink)
+        drawn = [checked(graph, one, options.together) for one in chosen]
+        found = subgraph_seconds(graph, chosen, options.threads, options)
+        rows = [row(graph, *each, found, options) for each in zip(chosen, drawn, strict=True)]
+        yield from table(titles, rows)
     yield ""
     yield from sizes(options)
 
 
-def row(graph, sampler, options):
-    """Return the cells of one sampler on one graph, its answer checked."""
-    drawn = fastimpl.sample_many(graph, sampler, 0, 0, options.together)
+def checked(graph, sampler, count):
+    """Return some subgraphs, of which the first is checked."""
+    drawn = fastimpl.sample_many(graph, sampler, 0, 0, count)
     check_subgraph(graph, sampler, drawn[0])
-    whole = [subgraph_seconds(graph, sampler, t, options) for t in options.threads]
+    return drawn
+
+
+def row(graph, sampler, drawn, found, options):
+    """Return the cells of one sampler on one graph."""
+    first, *more = (found[sampler.name, threads] for threads in options.threads)
     alone = nodes_seconds(graph, sampler, options.rounds)
     induction = induction_seconds(graph, [sub.nodes for sub in drawn], options.rounds)
     scanned = statistics.mean(int(graph.degrees()[sub.nodes].sum()) for sub in drawn)
     steps = statistics.mean(sub.counters.pops for sub in drawn)
-    cells = [f"`{sampler.name}`", f"{1e3 * whole[0]:.2f}"]
-    for seconds in whole[1:]:
-        cells += [f"{1e3 * seconds:.2f}", f"{whole[0] / seconds:.2f}"]
+    cells = [f"`{sampler.name}`", f"{1e3 * statistics.median(first):.2f}"]
+    for seconds in more:
+        ratio = statistics.median(a / b for a, b in zip(first, seconds, strict=True))
+        cells += [f"{1e3 * statistics.median(seconds):.2f}", f"{ratio:.2f}"]
     return [
         *cells,
         f"{statistics.mean(len(sub.nodes) for sub in drawn):,.0f}",
@@ -102,15 +113,11 @@ def row(graph, sampler, options):
     ]
 
 
-def subgraph_seconds(graph, sampler, threads, options):
-    """Return the median seconds of a whole subgraph: nodes, induction and transpose."""
-    turns, count = iter(range(1, options.rounds + 2)), options.together
-
-    def draw():
-        fastimpl.sample_many(graph, sampler, 0, count * next(turns), count)
-
-    with threadpool_limits(threads):
-        return median_seconds(draw, options.rounds) / count
+def subgraph_seconds(graph, chosen, threads, options):
+    """Return the seconds of a subgraph of each sampler, by its name and the threads, in turns."""
+    named = {sampler.name: sampler for sampler in chosen}
+    about = named, threads, options.together, options.rounds
+    return sampler_scaling.subgraph_seconds(fastimpl, graph, *about)
 
 
 def nodes_seconds(graph, sampler, rounds):
@@ -144,7 +151,8 @@ def sizes(options):
     chosen = [s for s in samplers(options.shrink) if s.name in ("pin_tile", "bucket")]
     for scale in (largest - 4, largest - 2, largest):
         graph = kronecker(scale, 16)
-        ms = [1e3 * subgraph_seconds(graph, one, first, options) for one in chosen]
+        found = subgraph_seconds(graph, chosen, [first], options)
+        ms = [1e3 * statistics.median(found[one.name, first]) for one in chosen]
         drawn = fastimpl.sample_many(graph, chosen[0], 0, 0, options.together)
         e = statistics.mean(sub.graph.e for sub in drawn)
         rows.append([f"2^{scale}", *(f"{x:.2f}" for x in ms), f"{e:,.0f}"])

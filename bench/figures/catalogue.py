@@ -1,50 +1,41 @@
-"""All figures, by what the papers call them."""
+"""All experiments, by what the papers call them."""
 
 import importlib
+import sys
+from pathlib import Path
+from typing import Any
 
+from bench.figures.experiment import Experiment
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.training.config import suggestion
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 PACKAGE = "bench.figures.experiments"
-MODULES = {
-    "I-tab1": "datasets",
-    "I-fig2": "time_to_accuracy",
-    "I-fig3": "scaling",
-    "I-fig4": "sampler_scaling",
-    "I-tab2": "depth",
-    "I-thm2": "partition",
-    "J-tab3": "cpu_gpu",
-    "J-fig5": "synthetic",
-    "J-fig6": "cache_misses",
-    "J-fig7": "nodes_a_layer",
-    "V-fig1": "history_error",
-    "V-fig3": "stability",
-    "V-fig10": "epoch_time",
-    "V-fig11": "devices",
-    "V-tab2": "methods",
-    "V-fig13": "thresholds",
-    "V-fig14": "policies",
-    "V-tab3": "warm_up",
-    "V-fig15": "generator",
-    "V-fig16": "depth_io",
-    "V-fig17": "topologies",
-    "V-fig18": "exchange",
-    "V-fig19": "heterogeneous",
-}
+PARTS = "cells", "measure", "table", "verdicts", "plot"
+ABOUT: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("experiments.toml").read_text(encoding="utf-8")
+)
 
 
 def known():
-    """Return all figures, a dict of `Figure` by id, in the papers' order."""
-    return {id: load(id) for id in MODULES}
+    """Return all experiments, a dict of `Experiment` by id, in the papers' order."""
+    return {id: load(id) for id in ABOUT}
 
 
 def load(id):
-    """Return the `Figure` with an id of `MODULES`."""
-    return importlib.import_module(f"{PACKAGE}.{MODULES[id]}").FIGURE
+    """Return the `Experiment` with an id of `ABOUT`."""
+    about = dict(ABOUT[id])
+    module = importlib.import_module(f"{PACKAGE}.{about.pop('module')}")
+    about["also"] = tuple(about.get("also", ()))
+    return Experiment(id=id, **about, **{part: getattr(module, part) for part in PARTS})
 
 
 def find(words):
-    """Return the figures that a user names; ``["all"]`` are all of them.
+    """Return the experiments that a user names; ``["all"]`` are all of them.
 
     Raises
     ------

@@ -2,14 +2,16 @@
 
 import codecs
 import csv
+import json
 import shlex
 import sys
 from functools import partial
 from pathlib import Path
 
 from bench.figures import catalogue, panels
-from bench.figures.figure import Lab
+from bench.figures.experiment import Lab
 from bench.figures.runs import RUNS, finish, machine
+from bench.figures.sizes import changed, typed_size
 from refimpl._files import replacing
 from refimpl._shown import one_line
 from refimpl.lab.apps.cli import Parser, answer
@@ -56,7 +58,7 @@ def parser_of():
     parser.add_argument(
         "--data",
         metavar="SOURCE",
-        help="a data set as train takes it, for the figures that do not make their own graphs "
+        help="a data set as train takes it, for the figures that take one "
         "(default: one that is made on the spot)",
     )
     parser.add_argument(
@@ -74,6 +76,15 @@ def parser_of():
         type=typed_integer,
         metavar="COUNT",
         help="train with seeds 0, 1, .. (default: the figure's own; 1 with --quick)",
+    )
+    parser.add_argument(
+        "--size",
+        type=typed_size,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="another size of the runs, VALUE as in JSON, such as nodes=2000; ID.json lists them "
+        "(default: the figure's own; may be given several times)",
     )
     parser.add_argument(
         "--threads",
@@ -107,6 +118,8 @@ def run(arguments):
             raise UserError(f"--{name} must be in [1, {most}], got {arguments[name]}")
     if words != ["all"]:
         _refuse(chosen, arguments)
+    for figure in chosen:
+        _sizes(figure, arguments)
     gnn = load_implementation(arguments["impl"])
     with user_errors():
         folder = Path(arguments["out"] or (QUICK_OUT if arguments["quick"] else OUT))
@@ -127,11 +140,12 @@ def run(arguments):
 
 def _refuse(chosen, arguments):
     """Refuse options that would do nothing."""
-    for option, field, why in (
-        ("data", "data", "it makes its own graphs"),
-        ("seeds", "seeds", "it does not train with several"),
+    data = [figure.id for figure in chosen if figure.data is None and not figure.takes_data]
+    seeds = [figure.id for figure in chosen if figure.seeds is None]
+    for option, none, why in (
+        ("data", data, "it makes its own graphs"),
+        ("seeds", seeds, "it does not train with several"),
     ):
-        none = [figure.id for figure in chosen if getattr(figure, field) is None]
         if arguments[option] is not None and none:
             raise UserError(f"--{option} does not apply to {', '.join(none)}: {why}")
 
@@ -149,12 +163,18 @@ def _lab(figure, gnn, arguments):
     quick = arguments["quick"]
     return Lab(
         gnn=gnn,
-        sizes={**figure.full, **(figure.quick if quick else {})},
-        data=figure.data and (arguments["data"] or figure.data),
+        sizes=_sizes(figure, arguments),
+        data=(arguments["data"] or figure.data) if figure.data or figure.takes_data else None,
         seeds=figure.seeds and (arguments["seeds"] or (1 if quick else figure.seeds)),
         threads=arguments["threads"] or available_cores(),
         quick=quick,
     )
+
+
+def _sizes(figure, arguments):
+    """Return the sizes of a figure as they are asked for."""
+    sizes = {**figure.full, **(figure.quick if arguments["quick"] else {})}
+    return changed(figure, sizes, arguments["size"])
 
 
 def _make(figure, lab, folder, arguments):
@@ -169,8 +189,7 @@ def _make(figure, lab, folder, arguments):
             show=lambda share: stages.show(figure.id, share),
         )
     titles, lines = figure.table(lab, done.rows)
-    verdicts = figure.judge(lab, done.rows)
-    shown = figure.panels(lab, done.rows)
+    verdicts, shown = figure.judged(lab, done.rows), figure.plot(lab, done.rows)
     _write_rows(folder / f"{figure.id}.csv", done.rows)
     record = _record(figure, lab, done, titles, lines, verdicts)
     write_json(folder / f"{figure.id}.json", {**record, "command": _typed(figure, arguments)})
@@ -178,8 +197,8 @@ def _make(figure, lab, folder, arguments):
     print()
     print(table([[str(word) for word in line] for line in (titles, *lines)]))
     for verdict in verdicts:
-        print(f"\n{verdict.where}: {verdict.says}\n  here: {verdict.ours}")
-        print(f"  {verdict.outcome}" + (f": {verdict.because}" if verdict.because else ""))
+        print("\n{where}: {says}\n  here: {ours}".format(**verdict))
+        print(": ".join(filter(None, (f"  {verdict['outcome']}", verdict["because"]))))
     if lab.quick:
         print("\nquick: these sizes are too small for the verdicts to mean anything")
     if done.noisy:
@@ -212,16 +231,22 @@ def _record(figure, lab, done, titles, lines, verdicts):
         },
         "titles": list(titles),
         "table": [[str(word) for word in line] for line in lines],
-        "verdicts": [verdict._asdict() for verdict in verdicts],
+        "verdicts": verdicts,
     }
 
 
 def _typed(figure, arguments):
     """Return the command that makes a figure as it was made."""
     words = [*PROG.split(), figure.id, *(["--quick"] if arguments["quick"] else [])]
-    for name, there in (("data", figure.data), ("seeds", figure.seeds), ("threads", 1)):
+    for name, there in (
+        ("data", figure.data or figure.takes_data),
+        ("seeds", figure.seeds),
+        ("threads", 1),
+    ):
         if there and arguments[name] is not None:
             words += [f"--{name}", str(arguments[name])]
+    for name, value in arguments["size"]:
+        words += ["--size", f"{name}={json.dumps(value)}"]
     if arguments["impl"] != IMPL:
         words += ["--impl", arguments["impl"]]
     return shlex.join(words)

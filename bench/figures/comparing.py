@@ -12,8 +12,8 @@ from refimpl.lab.data.loading import few_of_each_class
 def few_labels(lab):
     """Return the data set in FreshGNN's setting: a few labels of each class in a whole graph.
 
-    ``lab.sizes`` says how many, of the smallest class half at most, and how many nodes
-    `communities` has; other data sets are as large as they are.
+    ``lab.sizes`` says how many, 0 for all training nodes, of the smallest class half at most, and
+    how many nodes `communities` has; other data sets are as large as they are.
 
     Raises
     ------
@@ -24,7 +24,7 @@ def few_labels(lab):
 
     def make():
         whole = communities(0, nodes=nodes) if lab.data == "communities" else lab.dataset()
-        if not whole.multilabel:
+        if count and not whole.multilabel:
             counts = np.bincount(whole.labels[whole.labels >= 0])
             smallest = counts[counts > 0].min(initial=len(whole.labels))
             with user_errors():

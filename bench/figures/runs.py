@@ -52,7 +52,7 @@ def finish(figure, lab, folder, *, again, show):
 
     Parameters
     ----------
-    figure : Figure
+    figure : Experiment
     lab : Lab
     folder : Path
         Where finished runs are kept, in a folder `RUNS`.

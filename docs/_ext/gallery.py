@@ -143,9 +143,7 @@ def body_of(id):
 
 def verdict_of(claim):
     """Return the figure that judges a claim, and its verdict."""
-    found = {
-        one["claim"]: (id, one) for id in catalogue.MODULES for one in result_of(id)["verdicts"]
-    }
+    found = {one["claim"]: (id, one) for id in catalogue.ABOUT for one in result_of(id)["verdicts"]}
     return found[claim]
 
 

@@ -13,14 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import refimpl
 from bench.__main__ import main
 from bench.figures import catalogue, panels, runs
-from bench.figures.figure import (
+from bench.figures.counting import Rules, shares_saved
+from bench.figures.experiment import (
     FAILS,
     HOLDS,
     UNTESTED,
     WEAKER,
-    Figure,
+    Experiment,
     Lab,
     Verdict,
     graded,
@@ -30,6 +32,7 @@ from bench.figures.rows import curve_of, spread_of
 from bench.figures.turns import ratio_in_turns, seconds_in_turns
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.data.communities import communities
+from refimpl.lab.data.loading import load_dataset
 
 
 class Toy:
@@ -45,19 +48,20 @@ class Toy:
             "cells": lambda lab: [{"run": i} for i in range(lab.sizes["runs"])],
             "measure": self.measure,
             "table": lambda lab, rows: (["run", "y"], [[row["run"], row["y"]] for row in rows]),
-            "judge": self.judge,
-            "panels": lambda lab, rows: [
+            "verdicts": self.verdicts,
+            "claims": {"toy": {"where": "V section 0", "says": "two sides"}},
+            "plot": lambda lab, rows: [
                 panels.Lines("", "x", "y", {"y": panels.Curve(*curve_of(rows, "run", "y"))})
             ],
         }
-        self.figure = Figure(**{**form, **changed})
+        self.figure = Experiment(**{**form, **changed})
 
     def measure(self, _lab, cell):
         self.done.append(cell["run"])
         return [{"y": 10 * cell["run"] + side} for side in (1, 3)]
 
-    def judge(self, _lab, rows):
-        return [Verdict("toy", "V section 0", "two sides", f"{len(rows)} rows", UNTESTED, "a toy")]
+    def verdicts(self, _lab, rows):
+        return [Verdict("toy", f"{len(rows)} rows", UNTESTED, "a toy")]
 
 
 @pytest.fixture
@@ -145,6 +149,26 @@ def test_what_a_run_depends_on_makes_it_another(shown, words, again):
     assert "of other code" not in found.out
 
 
+def test_sizes_that_are_asked_for_are_run_and_recorded(shown):
+    toy = Toy()
+    found = shown(toy, "--quick", "--size", "runs=1")
+    record = json.loads((found.folder / "V-fig99.json").read_text())
+    assert toy.done == [0] and record["settings"]["sizes"] == {"runs": 1}
+    assert record["command"] == "python -m bench figure V-fig99 --quick --size runs=1"
+
+
+def test_a_figure_that_makes_its_graph_takes_another_where_it_says_so(tmp_path, capsys):
+    """Rows saved on a data set, against those of its graph and training nodes."""
+    words = ["--size", "widths=[[8, 4]]", "--size", "fanouts=[3, 2]", "--data", "karate"]
+    assert main(["figure", "V-fig14", "--quick", *words, "--out", str(tmp_path)]) == 0
+    with (tmp_path / "V-fig14.csv").open() as file:
+        found = [float(row["saved"]) for row in csv.DictReader(file) if row["overflow"] == "drop"]
+    data = load_dataset("karate")
+    rules = Rules((3, 2), 5, 0.9, max(1, -(-len(data.train) // 5) // 6), 0.08, "drop")
+    graphs = shares_saved(refimpl, rules, data.graph, data.train, 8, 4, iterations=6, counted=3)
+    assert found == list(graphs.values())
+
+
 def test_runs_of_another_data_set_of_the_same_name_are_others(shown, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     toy = Toy(data="communities")
@@ -222,6 +246,13 @@ def test_a_torn_record_is_measured_again(shown):
         (["V-fig14", "--threads", "0"], "--threads must be in [1, 1024], got 0"),
         (["V-fig14", "--impl", "nobody"], "--impl nobody cannot be imported"),
         (["I-tab1", "--data", "no-such-folder", "--quick"], "no-such-folder"),
+        (["V-fig14", "--size", "nodes"], "argument --size: must be NAME=VALUE"),
+        (["V-fig14", "--size", "knots=3"], "--size: V-fig14 has no size 'knots'; it has nodes, "),
+        (["V-fig14", "--size", "nodes=2.5"], "--size nodes must be of the kind of 100000, got"),
+        (["V-fig14", "--size", "widths=[8]"], "--size widths must be of the kind of [[768, 256]"),
+        (["V-fig14", "--size", "share=-1"], "--size share must be of the kind of 0.08, got"),
+        (["V-fig14", "--quick", "--size", "counted=9"], "--size counted must be at least 1"),
+        (["V-fig13", "--size", 'controls=["all"]'], "--size controls must be of random, anti, got"),
         (["V-fig3", "--seeds", "1_000"], "argument --seeds: "),
         (["V-fig3", "--threads", " 3"], "argument --threads: "),
         (["I-tab1", "--out", ""], "argument --out: must name a file or folder, got ''"),
@@ -238,7 +269,7 @@ def test_what_cannot_be_done_is_said(tmp_path, capsys, words, message):
 def test_the_list_names_every_figure_and_what_else_it_shows(capsys):
     assert main(["figure", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(catalogue.MODULES)
+    assert [line.split()[0] for line in lines] == list(catalogue.ABOUT)
     names = [name for figure in catalogue.known().values() for name in (figure.id, *figure.also)]
     assert len(names) == len(set(names))
     assert all(re.fullmatch(r"[IJV]-(fig|tab|thm)\d+", name) for name in names)
@@ -247,7 +278,7 @@ def test_the_list_names_every_figure_and_what_else_it_shows(capsys):
 
 
 @pytest.mark.runs
-@pytest.mark.parametrize("id", list(catalogue.MODULES))
+@pytest.mark.parametrize("id", list(catalogue.ABOUT))
 def test_every_figure_runs_quickly_with_both_packages(id, tmp_path, capsys):
     """Each claim once, each verdict in words; what is not timed is the same from both packages."""
     pytest.importorskip("matplotlib")

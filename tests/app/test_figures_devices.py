@@ -7,11 +7,12 @@ from dataclasses import asdict
 import networkx as nx
 import numpy as np
 import pytest
+from figure_labs import experiment_of, lab_of, rows_of
 
 import fastimpl
 from bench.figures import demands
 from bench.figures.banded import banded, diameter_at_least
-from bench.figures.experiments import devices, topologies
+from bench.figures.experiments import devices, exchange, topologies
 from bench.figures.links import Links, bandwidths
 from bench.figures.parallel import Load, load, loaded_by_fresh, speedups
 from bench.figures.training import settings
@@ -32,9 +33,10 @@ def bench():
     return lambda name: importlib.import_module(f"bench.{name}")
 
 
-def sizes_of(experiment, **changed):
+def sizes_of(module, **changed):
     """Return the quick sizes of a figure, some of them changed."""
-    return {**experiment.FIGURE.full, **experiment.FIGURE.quick, **changed}
+    figure = experiment_of(module)
+    return {**figure.full, **figure.quick, **changed}
 
 
 def owner(v, n, parts):
@@ -188,8 +190,16 @@ def test_without_loss_and_latency_nothing_beats_all_at_once(shape):
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_ranks_measure_every_way_of_the_same_bytes(bench, ranks):
-    asked = {"nodes": 120, "degree": 5, "batch": 6, "fanouts": [3, 2], "features": 4, "steps": 2}
-    module = bench("exchange_ranks")
+    asked = {
+        "impl": "fastimpl",
+        "nodes": 120,
+        "degree": 5,
+        "batch": 6,
+        "fanouts": [3, 2],
+        "features": 4,
+        "steps": 2,
+    }
+    module = bench("figures.exchange_ranks")
     found = SimComm.run(ranks, lambda comm: module.measured(comm, rounds=3, **asked))
     graph = demands.made_graph(120, 5)
     roots = demands.drawn_roots(120, 6 * ranks * 2)
@@ -201,20 +211,35 @@ def test_ranks_measure_every_way_of_the_same_bytes(bench, ranks):
         assert all(len(times) == 3 and min(times) > 0 for times in one["seconds"].values())
 
 
-def test_without_mpi_it_says_so(bench, monkeypatch):
-    exchange = bench("exchange")
+def test_without_mpi_the_model_is_all(monkeypatch):
     monkeypatch.setattr(exchange, "no_mpi", lambda: "there is none")
-    options = bench("command").options_of("exchange", ["--quick"])
-    assert list(exchange.report(options)) == ["**Measured:** nothing: there is none."]
+    lab = lab_of(experiment_of(exchange))
+    rows = rows_of(experiment_of(exchange), lab)
+    assert exchange.MACHINE not in {row["links"] for row in rows}
+    assert exchange.NO_MPI in exchange.verdicts(lab, rows)[0].ours
 
 
-def test_between_processes(bench):
-    exchange = bench("exchange")
+def test_what_is_measured_between_processes_stands_below_the_model(monkeypatch):
+    """Bandwidths by hand: 1 and 2 GB/s two-sided, 1.5 and 2.5 one-sided, 1 and 3 in rounds."""
+    seconds = {"two-sided": [2.0, 1.0], "one-sided": [4 / 3, 0.8], "rounds": [2.0, 2 / 3]}
+    monkeypatch.setattr(exchange, "no_mpi", lambda: None)
+    monkeypatch.setattr(exchange, "on_ranks", lambda *_: {"bytes": 2e9, "seconds": seconds})
+    lab = lab_of(experiment_of(exchange))
+    rows = rows_of(experiment_of(exchange), lab)
+    *_, last = exchange.table(lab, rows)[1]
+    assert last[:2] == ["measured: 2 processes", "-"] and "-" in last[3:]
+    assert last[2] == "1.50 (1.00 to 2.00)" and last[-1] == "0.93 (0.67 to 1.20)"
+    assert "one machine 1.38 (1.25 to 1.50) times" in exchange.verdicts(lab, rows)[0].ours
+    assert exchange.plot(lab, rows)
+
+
+def test_between_processes():
     if no_mpi():
         pytest.skip(no_mpi())
-    options = bench("command").options_of("exchange", ["--quick", "--rounds", "3"])
-    text = "\n".join(exchange.report(options))
-    assert "**Measured.** 2 processes" in text and "| rounds |" in text
+    lab = lab_of(experiment_of(exchange))
+    rows = exchange.measure(lab, {"links": exchange.MACHINE, "devices": exchange.RANKS})
+    assert [row["way"] for row in rows[::3]] == ["two-sided", "one-sided", "rounds"]
+    assert len(rows) == 9 and min(row["gigabytes_a_second"] for row in rows) > 0
 
 
 # Of ranks

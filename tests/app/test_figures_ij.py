@@ -6,10 +6,11 @@ No time is asserted: rows are made by hand where a rule is about times.
 import json
 
 import pytest
-from figure_labs import lab_of, outcomes, rows_of
+from figure_labs import experiment_of, lab_of, outcomes, rows_of
 
 import fastimpl
-from bench.figures import figure, made, steps
+from bench.figures import experiment, made, steps
+from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
 from bench.figures.experiments import (
     cpu_gpu,
     depth,
@@ -18,7 +19,6 @@ from bench.figures.experiments import (
     synthetic,
     time_to_accuracy,
 )
-from bench.figures.figure import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
 from bench.figures.panels import Bars, draw
 from bench.figures.rows import pick, values_of
 from refimpl.lab.training.config import TrainConfig
@@ -31,24 +31,25 @@ TINY = {"rounds": 2, "hidden": 8}
 WIDTHS = {"hidden": [8, 16]}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: experiment_of(module).id)
 def test_a_figure_is_whole(module, tmp_path):
     """Rows are plain, table and verdicts are there, the picture is drawn; twice the same counts."""
-    data = "karate" if module.FIGURE.data else None
-    lab = lab_of(module.FIGURE, data=data, **TINY | (WIDTHS if module is scaling else {}))
-    rows = rows_of(module.FIGURE, lab)
+    data = "karate" if experiment_of(module).data else None
+    lab = lab_of(experiment_of(module), data=data, **TINY | (WIDTHS if module is scaling else {}))
+    rows = rows_of(experiment_of(module), lab)
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
     titles, lines = module.table(lab, rows)
     assert lines and all(len(line) == len(titles) for line in lines)
-    verdicts = module.judge(lab, rows)
+    verdicts = module.verdicts(lab, rows)
     assert verdicts and len({v.claim for v in verdicts}) == len(verdicts)
     for verdict in verdicts:
         assert verdict.outcome in OUTCOMES
-        assert verdict.claim[:2] == verdict.where[:1] + "-"
+        where = experiment_of(module).claims[verdict.claim]["where"]
+        assert verdict.claim[:2] == where[:1] + "-"
         assert verdict.because or verdict.outcome != UNTESTED
-    panels = module.panels(lab, rows)
+    panels = module.plot(lab, rows)
     if module is not nodes_a_layer:  # which counts, and times nothing
-        assert module.FIGURE.timed
+        assert experiment_of(module).timed
     pytest.importorskip("matplotlib")
     draw(tmp_path / "picture.png", panels, "a note")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
@@ -74,8 +75,8 @@ def scaling_rows(speed_ups, rounds=3):
 
 
 def test_one_thread_is_once_as_fast():
-    lab = lab_of(scaling.FIGURE, **TINY | WIDTHS)
-    rows = rows_of(scaling.FIGURE, lab)
+    lab = lab_of(experiment_of(scaling), **TINY | WIDTHS)
+    rows = rows_of(experiment_of(scaling), lab)
     titles, lines = scaling.table(lab, rows)
     at = titles.index("whole iteration, speed-up")
     alone = [line[at:] for line in lines if line[titles.index("threads")] == 1]
@@ -86,7 +87,7 @@ def test_one_thread_is_once_as_fast():
 
 
 def test_more_threads_than_the_papers_cores_measure_theirs_too():
-    lab = lab_of(scaling.FIGURE, threads=41, rounds=1, hidden=[4], like=["PPI"])
+    lab = lab_of(experiment_of(scaling), threads=41, rounds=1, hidden=[4], like=["PPI"])
     lab.sizes |= {"shrink": 1000, "n": 40, "m": 5}
     rows = scaling.measure(lab, {"like": "PPI", "hidden": 4})
     assert values_of(rows, "threads") == [1, 2, 4, 8, 16, 32, 40, 41]
@@ -97,23 +98,23 @@ def test_more_threads_than_the_papers_cores_measure_theirs_too():
     [(26.0, HOLDS, HOLDS), (19.0, HOLDS, WEAKER), (5.0, WEAKER, WEAKER), (0.9, FAILS, FAILS)],
 )
 def test_speed_ups_are_judged_on_forty_threads(up, whole, propagation, monkeypatch):
-    monkeypatch.setattr(figure, "available_cores", lambda: 64)
-    lab = lab_of(scaling.FIGURE, threads=64)
-    found = outcomes(scaling.judge(lab, scaling_rows({1: 1, 2: 2, 40: up, 64: 60})))
+    monkeypatch.setattr(experiment, "available_cores", lambda: 64)
+    lab = lab_of(experiment_of(scaling), threads=64)
+    found = outcomes(scaling.verdicts(lab, scaling_rows({1: 1, 2: 2, 40: up, 64: 60})))
     assert found["I-training-20x"] == whole
     assert found["I-propagation-25x"] == propagation
     assert UNTESTED not in found.values()
 
 
 def test_speed_ups_on_more_threads_than_cores_are_not_judged(monkeypatch):
-    monkeypatch.setattr(figure, "available_cores", lambda: 2)
+    monkeypatch.setattr(experiment, "available_cores", lambda: 2)
     rows = scaling_rows({1: 1, 2: 2, 40: 26, 64: 60})
-    verdicts = scaling.judge(lab_of(scaling.FIGURE, threads=64), rows)
+    verdicts = scaling.verdicts(lab_of(experiment_of(scaling), threads=64), rows)
     assert set(outcomes(verdicts).values()) == {UNTESTED}
 
 
 def test_speed_ups_on_few_threads_are_not_judged():
-    verdicts = scaling.judge(lab_of(scaling.FIGURE), scaling_rows({1: 1, 2: 1.5}))
+    verdicts = scaling.verdicts(lab_of(experiment_of(scaling)), scaling_rows({1: 1, 2: 1.5}))
     assert set(outcomes(verdicts).values()) == {UNTESTED}
     assert "1.50 times (1.50 to 1.50) on 2 threads, 75%" in verdicts[0].ours
 
@@ -174,8 +175,8 @@ def test_the_line_through_points_of_a_line():
 
 
 def test_synthetic_graphs_have_the_sizes_they_say():
-    lab = lab_of(synthetic.FIGURE, **TINY)
-    rows = rows_of(synthetic.FIGURE, lab)
+    lab = lab_of(experiment_of(synthetic), **TINY)
+    rows = rows_of(experiment_of(synthetic), lab)
     chosen = pick(rows, varied="nodes")
     assert values_of(chosen, "nodes") == [2**scale for scale in lab.sizes["scales"]]
     assert values_of(pick(rows, varied="degree"), "degree") == lab.sizes["degrees"]
@@ -188,12 +189,12 @@ def test_synthetic_graphs_have_the_sizes_they_say():
 
 
 def test_a_gpu_is_not_judged_and_stands_as_printed():
-    lab = lab_of(cpu_gpu.FIGURE)
+    lab = lab_of(experiment_of(cpu_gpu))
     base = {"hidden": 512, "threads": 2, "round": 0, **dict.fromkeys(steps.PARTS, 0.1)}
     rows = [base | {"like": like, "whole": 3 * cpu_gpu.CPU[like]} for like in cpu_gpu.CPU] * 2
-    (verdict,) = cpu_gpu.judge(lab, rows)
+    (verdict,) = cpu_gpu.verdicts(lab, rows)
     assert verdict.outcome == UNTESTED and "3.0 times what is printed" in verdict.ours
-    (bars,) = cpu_gpu.panels(lab, rows)
+    (bars,) = cpu_gpu.plot(lab, rows)
     assert isinstance(bars, Bars)
     assert list(bars.printed.values()) == [[0.1974, 0.1021, 0.3676, 0.1357, 0.2917, 0.1420]]
     ratios = [f"{cpu_gpu.CPU[like] / cpu_gpu.GPU[like]:.2f}" for like in cpu_gpu.CPU]
@@ -215,8 +216,10 @@ def reached(graph, roots, hops):
 def test_all_neighbours_of_all_are_those_that_a_search_reaches(monkeypatch):
     for name in ("FIRST", "OTHERS"):
         monkeypatch.setattr(nodes_a_layer, name, 10**6)
-    lab = lab_of(nodes_a_layer.FIGURE, like=["Yelp"], shrink=1000, roots=3, batches=2, depth=5)
-    rows = pick(rows_of(nodes_a_layer.FIGURE, lab), method=nodes_a_layer.LAYERS)
+    lab = lab_of(
+        experiment_of(nodes_a_layer), like=["Yelp"], shrink=1000, roots=3, batches=2, depth=5
+    )
+    rows = pick(rows_of(experiment_of(nodes_a_layer), lab), method=nodes_a_layer.LAYERS)
     graph = made.graph_like("Yelp", 1000)
     for batch in range(2):
         roots = fastimpl.streams.pick_without_replacement(key(0, SHUFFLE, batch), 0, graph.n, 3)
@@ -226,7 +229,7 @@ def test_all_neighbours_of_all_are_those_that_a_search_reaches(monkeypatch):
 
 
 def test_nodes_of_a_layer_are_between_roots_and_all():
-    rows = rows_of(nodes_a_layer.FIGURE, lab_of(nodes_a_layer.FIGURE))
+    rows = rows_of(experiment_of(nodes_a_layer), lab_of(experiment_of(nodes_a_layer)))
     for row in pick(rows, method=nodes_a_layer.LAYERS):
         assert 16 <= row["met"] <= row["linked"] + 16 and row["linked"] <= row["nodes"]
         # an expectation without hubs: no graph with them has more, but for luck
@@ -252,5 +255,5 @@ def test_an_explosion_is_judged_on_all_graphs_and_counted_on_the_largest(small, 
         for m, at_root, at_end in (("layer sampling", 50, last), ("graph sampling", 990, 990))
         for hop, met in ((0, at_root), (6, at_end))
     ]
-    (verdict,) = nodes_a_layer.judge(lab_of(nodes_a_layer.FIGURE), rows)
+    (verdict,) = nodes_a_layer.verdicts(lab_of(experiment_of(nodes_a_layer)), rows)
     assert verdict.outcome == want

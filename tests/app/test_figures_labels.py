@@ -5,7 +5,7 @@ import pytest
 
 import fastimpl
 from bench.figures import comparing
-from bench.figures.figure import Lab
+from bench.figures.experiment import Lab
 from refimpl import Dataset
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.data.communities import communities

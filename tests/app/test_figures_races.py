@@ -5,15 +5,15 @@ No time is asserted: rows are made by hand where a rule is about times.
 
 import numpy as np
 import pytest
-from figure_labs import lab_of, outcomes
+from figure_labs import experiment_of, lab_of, outcomes
 
 import fastimpl
 from bench.figures import by_depth, made, races
+from bench.figures.experiment import FAILS, HOLDS, WEAKER
 from bench.figures.experiments import (
     depth,
     time_to_accuracy,
 )
-from bench.figures.figure import FAILS, HOLDS, WEAKER
 from bench.figures.rows import pick, values_of
 from bench.figures.training import data_on
 from refimpl.lab.apps.errors import UserError
@@ -100,7 +100,7 @@ def fig2_rows(ours, gcn, scores=(0.91, 0.91)):
     ],
 )
 def test_accuracy_and_time_are_judged_over_seeds(rows, accuracy, everywhere, sooner):
-    found = outcomes(time_to_accuracy.judge(lab_of(time_to_accuracy.FIGURE), rows))
+    found = outcomes(time_to_accuracy.verdicts(lab_of(experiment_of(time_to_accuracy)), rows))
     assert found["I-accuracy"] == accuracy
     assert found["J-accuracy-all"] == everywhere
     assert found["I-threshold-7.8x"] == sooner
@@ -108,12 +108,12 @@ def test_accuracy_and_time_are_judged_over_seeds(rows, accuracy, everywhere, soo
 
 def test_all_contestants_differ_in_their_method_alone():
     data = communities(0, nodes=400)
-    lab = lab_of(time_to_accuracy.FIGURE)
+    lab = lab_of(experiment_of(time_to_accuracy))
     configs = time_to_accuracy.contestants(lab.sizes, data, 3)
     assert set(configs) == set(lab.sizes["epochs"])
     same = {(c.layers, c.hidden, c.lr, c.dropout, c.rng) for c in configs.values()}
     assert len(same) == 1 and same.pop()[-1] == 3
-    whole = time_to_accuracy.contestants(time_to_accuracy.FIGURE.full, data, 3).values()
+    whole = time_to_accuracy.contestants(experiment_of(time_to_accuracy).full, data, 3).values()
     assert {config.epochs // config.eval_every for config in whole} == {30}
     names = {name for name, config in configs.items() if config.model.name == "gcn"}
     assert names == {"frontier, GCN", "full batch, GCN"}
@@ -195,5 +195,7 @@ def test_depth_is_linear_or_not(times, want):
     ],
 )
 def test_from_which_depth_on_graph_sampling_wins(seconds, want, words):
-    verdict = depth._from_which_depth(lab_of(depth.FIGURE, trained=[1, 2, 3]), score_rows(seconds))
+    verdict = depth._from_which_depth(
+        lab_of(experiment_of(depth), trained=[1, 2, 3]), score_rows(seconds)
+    )
     assert verdict.outcome == want and verdict.ours.endswith(words)

@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 from dense_histories import layer, matrix, pattern, small_dataset, weights_of
-from figure_labs import lab_of, outcomes, rows_of
+from figure_labs import experiment_of, lab_of, outcomes, rows_of
 
 import fastimpl
 from bench.figures import catalogue, comparing, panels, training
+from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
 from bench.figures.experiments import (
     epoch_time,
     heterogeneous,
@@ -18,7 +19,6 @@ from bench.figures.experiments import (
     thresholds,
     warm_up,
 )
-from bench.figures.figure import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
 from bench.figures.watching import ExactRows, WatchedRun, distances, fresh_step
 from refimpl.lab.apps.errors import UserError
 
@@ -28,24 +28,25 @@ MODULES = history_error, stability, epoch_time, methods, thresholds, warm_up, he
 TINY = {"nodes": 300, "labels": 5, "hidden": 4, "epochs": 2}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.FIGURE.id)
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: experiment_of(module).id)
 def test_a_tiny_run_gives_rows_a_table_verdicts_and_a_picture(module, tmp_path):
-    figure = module.FIGURE
+    figure = experiment_of(module)
     tiny = {name: value for name, value in TINY.items() if name in figure.full}
     lab = lab_of(figure, seeds=2, **tiny)
     rows = rows_of(figure, lab)
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
     titles, lines = figure.table(lab, rows)
     assert lines and all(len(line) == len(titles) for line in lines)
-    for verdict in figure.judge(lab, rows):
-        assert verdict.outcome in OUTCOMES and verdict.where.startswith("V ")
+    for verdict in figure.verdicts(lab, rows):
+        assert verdict.outcome in OUTCOMES
+        assert figure.claims[verdict.claim]["where"].startswith("V ")
         assert bool(verdict.because) == (verdict.outcome == UNTESTED)
-    panels.draw(tmp_path / "a.svg", figure.panels(lab, rows))
+    panels.draw(tmp_path / "a.svg", figure.plot(lab, rows))
     assert catalogue.find([figure.id, *figure.also]) == [figure]
 
 
 def test_the_papers_order_is_kept():
-    order = [id for id in catalogue.MODULES if id.startswith("V-")]
+    order = [id for id in catalogue.ABOUT if id.startswith("V-")]
     wanted = ["fig1", "fig3", "fig10", "tab2", "fig13", "fig14", "tab3", "fig19"]
     assert [id[2:] for id in order if id[2:] in wanted] == wanted
 
@@ -162,7 +163,7 @@ def test_gradients_that_tell_and_that_do_not():
 
 
 def test_an_epoch_has_as_many_iterations_for_all_methods():
-    lab = lab_of(methods.FIGURE, **TINY, steps=5)
+    lab = lab_of(experiment_of(methods), **TINY, steps=5)
     dataset = comparing.few_labels(lab)
     assert dataset.setting == "transductive" and dataset.graph.n == 300
     assert np.bincount(dataset.labels[dataset.train]).tolist() == [5] * 10
@@ -190,7 +191,7 @@ def test_epochs_in_turns_are_those_of_training_and_leave_evaluation_out(run_of):
 
 
 def test_a_cache_that_never_begins_is_neighbour_sampling():
-    lab = lab_of(warm_up.FIGURE, **TINY)
+    lab = lab_of(experiment_of(warm_up), **TINY)
     late = {"start": warm_up.EPOCH * lab.sizes["epochs"], "seed": 0}
     (never,), (too_late,), (now,) = (
         warm_up.measure(lab, cell)
@@ -201,17 +202,17 @@ def test_a_cache_that_never_begins_is_neighbour_sampling():
 
 
 def test_thresholds_save_more_the_larger_they_are():
-    lab = lab_of(thresholds.FIGURE, **TINY, shares=[0.3, 1.0], ages=[1 / 6, 1])
+    lab = lab_of(experiment_of(thresholds), **TINY, shares=[0.3, 1.0], ages=[1 / 6, 1])
     saved = {
         (row["p_grad"], row["t_stale"]): row["saved"]
-        for row in rows_of(thresholds.FIGURE, lab)
+        for row in rows_of(experiment_of(thresholds), lab)
         if row["kind"] == "grid"
     }
     assert saved[0.3, 1] < saved[1.0, 1] < saved[1.0, 6] and saved[0.3, 1] < saved[0.3, 6]
 
 
 def test_a_graph_without_relations_is_the_users_mistake():
-    lab = lab_of(heterogeneous.FIGURE, **TINY)
+    lab = lab_of(experiment_of(heterogeneous), **TINY)
     lab.data = "communities"
     with pytest.raises(UserError, match="TypedGraph"):
         heterogeneous.measure(lab, {"seed": 0})
@@ -241,7 +242,7 @@ def history_rows(gas, late, fresh):
     ],
 )
 def test_the_rule_of_growing_errors(gas, late, fresh, wanted):
-    found = outcomes(history_error.judge(None, history_rows(gas, late, fresh)))
+    found = outcomes(history_error.verdicts(None, history_rows(gas, late, fresh)))
     assert (found["V-gas-error-grows"], found["V-error-controlled"]) == wanted
 
 
@@ -261,7 +262,7 @@ def test_the_rule_of_stability(shares, rank, wanted):
     rows = [{"iteration": 20, "layer": 1, "above_0.8": 0.0, **own, "rank_error": -rank}]
     rows += [{"iteration": 100, "layer": 1, "above_0.8": shares[0], **own}]
     rows += [{"iteration": 100, "layer": 2, "above_0.8": shares[1]}]
-    found = stability.judge(lab_of(stability.FIGURE, shares=[0.5]), rows)
+    found = stability.verdicts(lab_of(experiment_of(stability), shares=[0.5]), rows)
     assert tuple(outcomes(found).values()) == wanted
     answer = {HOLDS: "yes", WEAKER: "a little", FAILS: "no"}[wanted[1]]
     assert f"which embeddings are stable? {answer}" in found[1].ours
@@ -279,7 +280,7 @@ def test_the_rule_of_accuracy(points, wanted):
         for seed in range(2)
         for name, score in (scores | {"fresh": 0.8 + lost / 100}).items()
     ]
-    found = methods.judge(None, rows)
+    found = methods.verdicts(None, rows)
     assert outcomes(found) == {"V-accuracy-1pt": wanted, "V-baselines-drop": UNTESTED}
     assert "GAS -5.0" in found[1].ours and "ClusterGCN +0.0" in found[1].ours
 
@@ -288,10 +289,9 @@ def timed_rows(fresh, scores, others):
     """Seconds of FreshGNN's epochs, of the others' (neighbour sampling, the rest), and scores."""
     seconds = {"neighbor": others[0], "fresh": fresh, "gas": others[1], "cluster": others[1]}
     return [
-        {"features": place, "seed": 0, "method": name, "epoch": epoch}
+        {"seed": 0, "method": name, "epoch": epoch}
         | {"seconds": seconds[name] * (9 if epoch == 1 else 1), "val_f1": scores[name][epoch - 1]}
         | {"inputs": 10, "loaded": 10 if epoch == 1 else 4}
-        for place in epoch_time.PLACES
         for name in epoch_time.NAMES
         for epoch in (1, 2, 3)
     ]
@@ -316,7 +316,7 @@ def test_the_rule_of_speed(fresh, others, own, other, wanted):
     """An epoch is one but the first; the time to an accuracy has all of them."""
     scores = {"neighbor": LEARNS, "fresh": own, "gas": other, "cluster": other}
     rows = timed_rows(fresh, scores, others)
-    verdicts = epoch_time.judge(None, rows)
+    verdicts = epoch_time.verdicts(None, rows)
     found = outcomes(verdicts)
     assert "60.0% of the rows" in verdicts[1].ours
     claims = "V-faster-3.4x", "V-faster-5.3x", "V-time-to-accuracy"
@@ -350,7 +350,7 @@ def grid_rows(points, saved):
 )
 def test_the_rules_of_thresholds(points, saved, wanted):
     points = dict(zip(((0.3, 2), (0.3, 6), (0.9, 2), (0.9, 6)), points, strict=True))
-    found = outcomes(thresholds.judge(None, grid_rows(points, saved)))
+    found = outcomes(thresholds.verdicts(None, grid_rows(points, saved)))
     assert tuple(found.values()) == wanted
 
 
@@ -363,7 +363,7 @@ def test_the_rule_of_a_late_cache(gains, wanted):
     for seed, gain in enumerate(gains):
         scores = dict.fromkeys(warm_up.IN_PAPER, 0.8 + gain / 100) | {-1: 0.85, 0: 0.8}
         rows += [{"start": start, "seed": seed, "test_f1": x} for start, x in scores.items()]
-    assert outcomes(warm_up.judge(None, rows)) == {"V-warm-up": wanted}
+    assert outcomes(warm_up.verdicts(None, rows)) == {"V-warm-up": wanted}
 
 
 @pytest.mark.parametrize(
@@ -382,6 +382,6 @@ def test_the_rules_of_relations(seconds, points, wanted):
         for name, took, score in (("neighbor", 3, 0.9), ("fresh", seconds, 0.9 + points / 100))
         for epoch in (1, 2, 3)
     ]
-    found = heterogeneous.judge(None, rows)
+    found = heterogeneous.verdicts(None, rows)
     assert tuple(outcomes(found).values()) == wanted
     assert "60.0% of the rows" in found[0].ours

@@ -130,7 +130,7 @@ def test_a_cell_is_that_of_the_row_and_column():
         ("V-fig14; wrap; degree", "2 rows"),
         ("V-fig14; nothing; degree", "0 rows"),
         ("V-fig14; wrap; d=768; nothing", "no single column"),
-        ("V-fig10; GAS; FreshGNN's speed-up", "no single column"),
+        ("V-fig11; ranks=4; busiest, MiB", "no single column"),
         (
             "I-fig4; edge; p_inter=2; 14,755 nodes, degree 31; speed-up > Theorem 9",
             "no 'Theorem 9'",

@@ -10,7 +10,7 @@ accesses hit more often. No counter of a processor was read to check it.
 
 import numpy as np
 
-from bench.figures.figure import FAILS, HOLDS, Figure, Verdict
+from bench.figures.experiment import FAILS, HOLDS, Verdict
 from bench.figures.lru import misses, stack_distances
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import curve_of, pick
@@ -117,7 +117,7 @@ def table(lab, rows):
     return [*titles, *(f"{size} KiB" for size in lab.sizes["kibibytes"])], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge by the sizes from the paper's on, in parts."""
     parts = pick(rows, layout=PARTS)
     large = [row["miss_rate"] for row in parts if row["kibibytes"] >= AT] or [1.0]
@@ -127,8 +127,6 @@ def judge(_lab, rows):
     return [
         Verdict(
             "J-misses-5",
-            "J section 7.4",
-            "in parts, fewer than 5% of all accesses miss in a core's own cache of 512 KB",
             f"at most {max(large):.1%} from {AT} KiB on, below 5% {reached}; row after row in one "
             f"part at most {max(whole):.1%}, as most accesses are to a line that was just met",
             HOLDS if max(large) < BOUND else FAILS,
@@ -136,7 +134,7 @@ def judge(_lab, rows):
     ]
 
 
-def panels(lab, rows):
+def plot(lab, rows):
     """Return a panel for each way."""
     shown = []
     for layout in (PARTS, ROWS):
@@ -160,30 +158,3 @@ def _shown(rows):
 
 def _name(nodes, degree):
     return f"{nodes:,} nodes, mean degree {degree:g}"
-
-
-FIGURE = Figure(
-    id="J-fig6",
-    title="Misses in a core's own cache against its size (simulated)",
-    full={
-        "graphs": [[14_755, 31], [60_000, 100], [200_000, 19]],
-        "m": 1000,
-        "n": 8000,
-        "f": 512,
-        "planned_for": 256,
-        "kibibytes": [32, 64, 128, 256, 512, 1024, 2048],
-    },
-    quick={
-        "graphs": [[600, 8]],
-        "m": 20,
-        "n": 200,
-        "f": 32,
-        "planned_for": 4,
-        "kibibytes": [1, 4, 16, 512],
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-)

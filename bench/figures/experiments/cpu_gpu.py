@@ -8,8 +8,8 @@ here, and there is no code for a GPU, so what it would take is not measured.
 
 import statistics
 
+from bench.figures.experiment import UNTESTED, Verdict
 from bench.figures.experiments.scaling import training
-from bench.figures.figure import UNTESTED, Figure, Verdict
 from bench.figures.made import data_like
 from bench.figures.panels import Bars
 from bench.figures.rows import pick, values_of
@@ -52,7 +52,7 @@ def table(_lab, rows):
     return ["like", *titles, "printed, 40 cores, s", "printed, GPU, s", "printed ratio"], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Say what an iteration takes here; there is no GPU to compare with."""
     whole = {like: median_of(pick(rows, like=like), "whole") for like in values_of(rows, "like")}
     over = statistics.fmean(seconds / CPU[like] for like, seconds in whole.items())
@@ -60,8 +60,6 @@ def judge(_lab, rows):
     return [
         Verdict(
             "J-gpu-2x",
-            "J section 7.5",
-            "an iteration takes a GPU 1.93 to 2.71 times less than 40 cores",
             f"on {in_words(rows[0]['threads'])}: {each}; {over:.1f} times what is printed of 40 "
             "cores, in the mean",
             UNTESTED,
@@ -70,7 +68,7 @@ def judge(_lab, rows):
     ]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return bars of what is measured, the middle halves of the rounds, and what is printed."""
     ours, names, series, ranges, printed = f"{in_words(rows[0]['threads'])} here", [], [], [], []
     for like in values_of(rows, "like"):
@@ -91,25 +89,3 @@ def panels(_lab, rows):
             axes={"ylim": (0, 1.3 * highest)},
         )
     ]
-
-
-FIGURE = Figure(
-    id="J-tab3",
-    title="Seconds of an iteration on processor cores, and on a GPU as printed",
-    full={
-        "like": ["PPI", "Reddit", "Yelp"],
-        "shrink": 1,
-        "hidden": 512,
-        "m": 1000,
-        "n": 8000,
-        "deg_cap": 30,
-        "rounds": 7,
-    },
-    quick={"shrink": 30, "hidden": 32, "m": 50, "n": 400, "rounds": 3},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    timed=True,
-)

@@ -6,7 +6,7 @@ ones, as in the tables of I and J; V does not say what it counts.
 
 import numpy as np
 
-from bench.figures.figure import HOLDS, UNTESTED, Figure, Verdict
+from bench.figures.experiment import HOLDS, UNTESTED, Verdict
 from bench.figures.panels import Bars
 from bench.figures.rows import pick
 from refimpl.lab.apps.errors import user_errors
@@ -67,16 +67,13 @@ def table(_lab, rows):
     ]
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Say what of the sizes is the papers', and what of them cannot be right."""
     largest = max(rows, key=lambda row: row["nodes"])
     nodes, edges = ARXIV
-    printed = PRINTED["V"]["ogbn-arxiv"]
     return [
         Verdict(
             "V-tab1-arxiv",
-            "V section 7.1",
-            f"ogbn-arxiv has {printed[0]:,} nodes and {printed[1]:,} edges",
             f"the Open Graph Benchmark's has {nodes:,} nodes and {edges:,} directed edges: what "
             "is printed is no count of it",
             UNTESTED,
@@ -84,8 +81,6 @@ def judge(_lab, rows):
         ),
         Verdict(
             "I-data-large",
-            "I section VI-A",
-            "graphs with up to 1.6 million nodes and 132 million edges",
             f"the largest in this table has {largest['nodes']:,} nodes; figures with graphs made "
             "on the spot go up to 2^21, and `--data` takes the papers' own",
             HOLDS if largest["nodes"] >= PRINTED["I, J"]["Amazon"][0] else UNTESTED,
@@ -94,7 +89,7 @@ def judge(_lab, rows):
     ]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return bars of nodes and of edges."""
     found = _all(rows)
     names = [f"{name}" for _, name, *_ in found]
@@ -120,18 +115,3 @@ def _all(rows):
             (HERE, *(row[key] for key in ("name", "nodes", "edges", "features", "classes")))
         )
     return found
-
-
-FIGURE = Figure(
-    id="I-tab1",
-    also=("J-tab2", "V-tab1"),
-    title="The graphs of the papers, and those used here",
-    full={"made": ["communities", "communities-multilabel", "karate", "typed"]},
-    quick={"made": ["karate"]},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    data="communities",
-)

@@ -15,8 +15,8 @@ the best of layer sampling.
 
 from bench.figures import by_depth
 from bench.figures.by_depth import DEEP, GRAPHS, LAYERS
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, graded
 from bench.figures.experiments.synthetic import CLOSE, FAIR, line_through
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import pick, three_lists, values_of
 from bench.figures.steps import in_words, median_of
@@ -65,7 +65,7 @@ def table(lab, rows):
     return ["threads", "layers", *sides, *ratios], lines
 
 
-def judge(lab, rows):
+def verdicts(lab, rows):
     """Judge cost and time to a score by depth.
 
     An epoch's ratio with 3 layers holds where it reaches nine tenths of what is printed for the
@@ -91,30 +91,10 @@ def _deep(rows):
     ours = f"an epoch with 1, .., {deep} layers is {each} times as fast on {in_words(at)}"
     ours += f"; with {deep} layers {most:.2f} times on {in_words(max(counts))}"
     because = "both methods are in one code here; the papers' other side is in TensorFlow"
+    claims = {"I-deep-1306x": PRINTED[at][deep - 1], "J-deep-100x": 100}
     return [
-        Verdict(
-            claim,
-            where,
-            says,
-            ours,
-            graded(ratios[-1], least, max(1, ratios[0])),
-            because,
-        )
-        for claim, where, says, least in (
-            (
-                "I-deep-1306x",
-                "I section VI-D",
-                "with 3 layers graph sampling is 335 times as fast as layer sampling on one core "
-                "and 1306 times on 40; with one layer 2.03 to 23.9 times",
-                PRINTED[at][deep - 1],
-            ),
-            (
-                "J-deep-100x",
-                "J section 1",
-                "with 3 layers it is two orders of magnitude faster",
-                100,
-            ),
-        )
+        Verdict(claim, ours, graded(ratios[-1], least, max(1, ratios[0])), because)
+        for claim, least in claims.items()
     ]
 
 
@@ -126,9 +106,6 @@ def _linear(rows, threads):
     other = by_depth.over_one_layer(rows, threads, LAYERS, depths[-1])[0]
     return Verdict(
         "J-linear-in-depth",
-        "J section 7.7",
-        "the time of an iteration grows about linearly with the layers, that of layer sampling is "
-        "prohibitive from 3 on",
         f"1 to {depths[-1]} layers: {times[-1]:.2f} times as long, within {off:.0%} of a line; "
         f"layer sampling {other:.1f} times",
         FAILS if b <= 0 or off > FAIR else HOLDS if off <= CLOSE else WEAKER,
@@ -143,15 +120,12 @@ def _from_which_depth(lab, rows):
     result = f"graph sampling wins from {first} on" if first else "graph sampling does not win"
     return Verdict(
         "I-deep-accuracy",
-        "I section VI-D",
-        "graph sampling is the faster one from one layer on; accuracy beyond two layers is left "
-        "out of scope",
         f"to the score of layer sampling on {lab.data}, times as fast by layers: {each}: {result}",
         HOLDS if not lost else WEAKER if first else FAILS,
     )
 
 
-def panels(lab, rows):
+def plot(lab, rows):
     """Return time by depth, ratios by depth, and the first seed's trainings."""
     times, most = pick(rows, part="time"), lab.threads
     depths = values_of(pick(times, threads=most), "layers")
@@ -189,43 +163,3 @@ def _training(rows, layers):
         curves[name] = Curve([r["seconds"] for r in mine], [r["val_f1"] for r in mine])
     labels = "seconds of training, seed 0", "validation F1-micro"
     return Lines(f"{layers} layer{'s' * (layers > 1)}", *labels, curves, {"xscale": "log"})
-
-
-FIGURE = Figure(
-    id="I-tab2",
-    also=("J-fig8",),
-    title="What more layers cost, and how soon they are accurate",
-    data="communities",
-    full={
-        "shrink": 1,
-        "depth": 4,
-        "hidden": 128,
-        "batch": 512,
-        "m": 1000,
-        "n": 8000,
-        "rounds": 7,
-        "trained": [1, 2, 3],
-        "share": 0.5,
-        "lr": 0.01,
-        "dropout": 0.3,
-        "epochs": {GRAPHS: 80, LAYERS: 20},
-        "scored": 20,
-    },
-    quick={
-        "shrink": 100,
-        "depth": 3,
-        "hidden": 16,
-        "m": 50,
-        "n": 400,
-        "rounds": 3,
-        "trained": [1, 2],
-        "epochs": {GRAPHS: 2, LAYERS: 1},
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    timed=True,
-    seeds=5,
-)

@@ -13,8 +13,8 @@ from time import perf_counter
 import numpy as np
 
 from bench.figures.demands import SEED, drawn_roots
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, graded
 from bench.figures.experiments.topologies import BEST, BY_DEGREE, saved_on
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
 from bench.figures.panels import Bars, Curve, Lines
 from bench.figures.rows import curve_of, middle, pick, spread, values_of
 from bench.figures.training import data_on, settings
@@ -95,7 +95,7 @@ def table(_lab, rows):
     return ["what", "rows an iteration", BY_DEGREE, BEST, "second over first, or time"], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge the gain by its mean over depths, and pre-processing beside an epoch."""
     depths = values_of(pick(rows, what=SAVED), "layers")
     found = [_saved(rows, layers) for layers in depths]
@@ -105,25 +105,20 @@ def judge(_lab, rows):
     return [
         Verdict(
             "V-depth-1.5x",
-            "V section 7.5",
-            f"at any depth FreshGNN saves {PRINTED:.2f} times what a cache of features by degree "
-            "saves",
             f"{gain.text('.2f')} times, of {depths[0]} to {depths[-1]} layers",
             graded(gain.low, PRINTED),
         ),
         Verdict(
             "V-depth-falls",
-            "V section 7.5",
-            "what is saved falls with the number of layers",
-            ", ".join(
-                f"{n} layers {saved[BEST]:.1%}" for n, saved in zip(depths, found, strict=True)
+            (
+                ", ".join(
+                    f"{n} layers {saved[BEST]:.1%}" for n, saved in zip(depths, found, strict=True)
+                )
             ),
             HOLDS if falling else FAILS,
         ),
         Verdict(
             "V-preprocessing-small",
-            "V section 7.5",
-            "pre-processing takes less time than loading the features from disk, and than an epoch",
             f"{before / epoch:.2f} of an epoch's time, {before / reading:.2f} of that of reading "
             "a file which the system may have in memory",
             HOLDS if before < min(reading, epoch) else WEAKER if before < epoch else FAILS,
@@ -131,7 +126,7 @@ def judge(_lab, rows):
     ]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return a panel of what is saved, and one of the stages' seconds."""
     saved = [{**row, "saved": 100 * row["saved"]} for row in pick(rows, what=SAVED)]
     curves = {
@@ -155,37 +150,3 @@ def _seconds(rows, stage):
 
 def _saved(rows, layers):
     return {row["method"]: row["saved"] for row in pick(rows, what=SAVED, layers=layers)}
-
-
-FIGURE = Figure(
-    id="V-fig16",
-    title="I/O saved against depth, and the time before training",
-    full={
-        "nodes": 50_000,
-        "degree": 20,
-        "layers": [2, 3, 4, 5],
-        "fanouts": [8, 6, 4],
-        "roots": 0.05,
-        "batch": 25,
-        "features": 512,
-        "hidden": 128,
-        "p_grad": 0.9,
-        "share": 0.08,
-        "epochs": 2,
-        "rounds": 7,
-    },
-    quick={
-        "nodes": 800,
-        "degree": 6,
-        "layers": [2, 3],
-        "features": 16,
-        "hidden": 8,
-        "rounds": 2,
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    timed=True,
-)

@@ -12,7 +12,7 @@ from functools import partial
 from threadpoolctl import threadpool_limits
 
 from bench.figures.demands import SEED, drawn_roots, made_graph, minibatches
-from bench.figures.figure import UNTESTED, Figure, Verdict
+from bench.figures.experiment import UNTESTED, Verdict
 from bench.figures.panels import Curve, Lines
 from bench.figures.parallel import (
     AHEAD,
@@ -133,7 +133,7 @@ def table(lab, rows):
     return titles, lines
 
 
-def judge(lab, rows):
+def verdicts(lab, rows):
     """Say what the model gives for the paper's devices; no devices are measured."""
     network, most = lab.sizes["networks"][0], max(values_of(pick(rows, what=COUNTED), "ranks"))
     ranks = min(4, most)
@@ -144,9 +144,6 @@ def judge(lab, rows):
     return [
         Verdict(
             "V-devices-scale",
-            "V section 7.2",
-            "with 4 GPUs FreshGNN goes on getting faster, where systems that load all features "
-            "do not, and is up to 1.49 times as fast as GNNLab",
             f"by the model {ours:.2f} times as fast on {ranks} ranks, neighbour sampling "
             f"{other:.2f} times ({_network(network)}); a step takes "
             f"{1e3 * computed[FRESH]:.1f} ms with a cache, {1e3 * computed[NEIGHBOR]:.1f} ms "
@@ -158,7 +155,7 @@ def judge(lab, rows):
     ]
 
 
-def panels(lab, rows):
+def plot(lab, rows):
     """Return a panel for each network, and one of the bytes that were counted."""
     counted = pick(rows, what=COUNTED)
     ranks, shown = values_of(counted, "ranks"), []
@@ -197,40 +194,3 @@ def _speedup(rows, ranks, method, way, network):
 def _network(network):
     latency, bandwidth = network
     return f"{1e6 * latency:g} us, {bandwidth / 1e9:g} GB/s"
-
-
-FIGURE = Figure(
-    id="V-fig11",
-    title="Speed-up against the number of devices (rows counted, seconds of a model)",
-    full={
-        "nodes": 100_000,
-        "degree": 20,
-        "ranks": [1, 2, 4, 8, 16, 32, 64, 128, 256],
-        "batch": 20,
-        "batches": 512,
-        "fanouts": [8, 6, 4],
-        "features": 128,
-        "hidden": 128,
-        "p_grad": 0.9,
-        "share": 0.08,
-        "overflow": "wrap",
-        "timed_steps": 200,
-        "networks": [[2e-6, 12.5e9], [5e-5, 1.25e9]],
-    },
-    quick={
-        "nodes": 800,
-        "degree": 6,
-        "ranks": [1, 2, 4],
-        "batch": 4,
-        "batches": 8,
-        "features": 8,
-        "hidden": 4,
-        "timed_steps": 4,
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    timed=True,
-)

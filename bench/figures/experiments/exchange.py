@@ -3,28 +3,38 @@
 There is no GPU here: the bandwidths are those of a model of links, see `links`, for the rows that
 minibatches of neighbour sampling really need. Its loss by contention, gamma, is fitted to nothing
 and decides whether rounds pay, so it is what is varied.
+
+Where MPI is installed, `DistributedFeatures` is measured as well, between processes of this
+machine, for the same minibatches: the ways in turns, see `exchange_ranks`.
 """
 
 from itertools import islice
 
+from bench.command import UsageError
 from bench.figures.demands import drawn_roots, made_graph, minibatches, rows_between
-from bench.figures.figure import UNTESTED, Figure, Verdict
+from bench.figures.experiment import UNTESTED, Verdict
 from bench.figures.links import ONE_SIDED, ROUNDS, SHAPES, TWO_SIDED, WAYS, bandwidths
 from bench.figures.panels import Curve, Lines
-from bench.figures.rows import curve_of, pick, spread, values_of
+from bench.figures.rows import curve_of, middle, pick, spread, values_of
+from bench.launching import no_mpi, on_ranks
+from refimpl.lab.apps.errors import UserError
 
+NO_MPI = "nothing was measured, for want of MPI"
 MODEL = "a model of links, its loss by contention fitted to nothing: no devices are measured"
+MACHINE, RANKS, ROUNDS_TIMED = "processes", 2, 9
 
 
 def cells(lab):
-    """Return a run for each shape of links and each number of devices."""
-    return [
-        {"links": shape, "devices": devices} for shape in SHAPES for devices in lab.sizes["devices"]
-    ]
+    """Return a run for each shape of links and number of devices, one of processes with MPI."""
+    shapes = [(shape, devices) for shape in SHAPES for devices in lab.sizes["devices"]]
+    shapes += [] if no_mpi() else [(MACHINE, RANKS)]
+    return [{"links": shape, "devices": devices} for shape, devices in shapes]
 
 
 def measure(lab, cell):
-    """Return a row for each way and each gamma."""
+    """Return a row for each way and each gamma, or round."""
+    if cell["links"] == MACHINE:
+        return _between_processes(lab)
     sizes, devices = lab.sizes, cell["devices"]
     graph, steps = made_graph(sizes["nodes"], sizes["degree"]), sizes["steps"]
     roots = drawn_roots(graph.n, sizes["batch"] * max(sizes["devices"]) * steps)
@@ -38,8 +48,24 @@ def measure(lab, cell):
     ]
 
 
+def _between_processes(lab):
+    """Return a row for each way and round."""
+    words = "nodes", "degree", "batch", "fanouts", "features", "steps"
+    asked = {word: lab.sizes[word] for word in words}
+    asked |= {"impl": lab.gnn.__name__, "rounds": 3 if lab.quick else ROUNDS_TIMED}
+    try:
+        found = on_ranks(RANKS, "bench.figures.exchange_ranks", asked)
+    except UsageError as error:
+        raise UserError(str(error)) from error
+    return [
+        {"way": way, "round": number, "gigabytes_a_second": found["bytes"] / 1e9 / seconds}
+        for way, rounds in found["seconds"].items()
+        for number, seconds in enumerate(rounds)
+    ]
+
+
 def table(_lab, rows):
-    """Return a line for each shape and gamma."""
+    """Return a line for each shape and gamma, and one of what was measured."""
     lines = []
     for links, devices in _shapes(rows):
         for gamma in values_of(rows, "gamma"):
@@ -47,10 +73,14 @@ def table(_lab, rows):
             shown = [f"{rates[way]:.2f}" for way in WAYS]
             over = f"{rates[ROUNDS] / rates[ONE_SIDED]:.2f}"
             lines.append([f"{links} of {devices}", f"{gamma:g}", *shown, over])
+    if measured := _measured(rows):
+        shown = [middle(measured[way]).text(".2f") if way in measured else "-" for way in WAYS]
+        over = _over(measured, ROUNDS, ONE_SIDED)
+        lines.append([f"measured: {RANKS} {MACHINE}", "-", *shown, over])
     return ["links", "gamma", *WAYS, "rounds over one-sided"], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Say what the model gives: it is no measurement, so nothing is held to have been shown."""
     gains = {
         (links, devices, gamma): _rates(rows, links, devices, gamma)
@@ -63,21 +93,18 @@ def judge(_lab, rows):
     for (links, devices, gamma), rates in gains.items():
         if rates[ROUNDS] > rates[ONE_SIDED]:
             pays.setdefault(f"{links} of {devices}", gamma)
+    measured = _measured(rows)
+    between = f"{_over(measured, ONE_SIDED, TWO_SIDED)} times" if measured else NO_MPI
     least = ", ".join(f"{name} {gamma:g}" for name, gamma in pays.items()) or "none here"
     return [
         Verdict(
             "V-one-sided-1.23x",
-            "V section 7.5",
-            "one-sided reads have 1.23 times the bandwidth of two-sided messages",
-            f"by the model {sided.text('.2f')} times; between processes of one machine: "
-            "`python -m bench exchange`, in a checkout",
+            f"by the model {sided.text('.2f')} times; between processes of one machine {between}",
             UNTESTED,
             MODEL,
         ),
         Verdict(
             "V-rounds-2.45x",
-            "V section 7.5",
-            "rounds add 145% of bandwidth on PCIe and 85% on NVLink",
             f"by the model {in_rounds.text('.2f')} times that of one-sided reads at once; the "
             f"least gamma here from which they pay: {least}",
             UNTESTED,
@@ -86,7 +113,7 @@ def judge(_lab, rows):
     ]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return a panel for each shape."""
     shown = []
     for links, devices in _shapes(rows):
@@ -102,44 +129,23 @@ def panels(_lab, rows):
 
 
 def _shapes(rows):
-    return list(dict.fromkeys((row["links"], row["devices"]) for row in rows))
+    """Return the shapes of the model and their numbers of devices."""
+    model = [row for row in rows if row["links"] != MACHINE]
+    return list(dict.fromkeys((row["links"], row["devices"]) for row in model))
+
+
+def _measured(rows):
+    """Return the bandwidths of each way between processes, round by round; {} without MPI."""
+    chosen = pick(rows, links=MACHINE)
+    names = values_of(chosen, "way")
+    return {way: [row["gigabytes_a_second"] for row in pick(chosen, way=way)] for way in names}
+
+
+def _over(measured, way, other):
+    """Return how many times the bandwidth of another way one has, of the same rounds."""
+    return middle(a / b for a, b in zip(measured[way], measured[other], strict=True)).text(".2f")
 
 
 def _rates(rows, links, devices, gamma):
     chosen = pick(rows, links=links, devices=devices, gamma=gamma)
     return {row["way"]: row["gigabytes_a_second"] for row in chosen}
-
-
-FIGURE = Figure(
-    id="V-fig18",
-    title="Bandwidth between devices: two-sided, one-sided, in rounds (a model)",
-    full={
-        "nodes": 100_000,
-        "degree": 20,
-        "batch": 250,
-        "fanouts": [15, 10],
-        "features": 128,
-        "steps": 3,
-        "devices": [4, 8],
-        "gammas": [0.0, 0.05, 0.1, 0.2, 0.4],
-        "tree": 16e9,
-        "crossbar": 150e9,
-        "memory": 100e9,
-        "half_row": 0,
-        "latency": 2e-6,
-    },
-    quick={
-        "nodes": 500,
-        "degree": 6,
-        "batch": 20,
-        "features": 8,
-        "steps": 1,
-        "devices": [4],
-        "gammas": [0.0, 0.3],
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-)

@@ -14,7 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench.figures.demands import SEED, drawn_roots
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import curve_of, pick, spread_of, values_of
 from bench.figures.training import data_on, settings
@@ -199,7 +199,7 @@ def table(_lab, rows):
     return ["what", "median", "over CSR2", "rows emptied"], lines
 
 
-def judge(lab, rows):
+def verdicts(lab, rows):
     """Judge pruning by the smallest ratio over CSR2, sampling by the most threads."""
     pruned, worst = pick(rows, what=PRUNING), {}
     for layout in values_of(pruned, "contestant"):
@@ -217,17 +217,12 @@ def judge(lab, rows):
     return [
         Verdict(
             "V-csr2-orders",
-            "V section 7.5",
-            "CSR2 prunes orders of magnitude faster than CSR and COO, whatever the batch",
             f"at least {csr:,.0f} times as fast as CSR emptied row after row, {coo:,.1f} times as "
             f"COO, and {fair:,.1f} times as a CSR that is rewritten once",
             HOLDS if least >= 10 else WEAKER if least > 1 else FAILS,
         ),
         Verdict(
             "V-sampling-overlaps",
-            "V section 7.5",
-            "sampling an epoch on several threads takes less than training it (11 s against 30 s "
-            "with 32 threads), so that it can be done meanwhile",
             f"{sampling / training:.2f} of the time of training with {lab.threads} threads, "
             f"{one / training:.2f} with one",
             HOLDS if sampling < training else FAILS,
@@ -235,7 +230,7 @@ def judge(lab, rows):
     ]
 
 
-def panels(lab, rows):
+def plot(lab, rows):
     """Return a panel of sampling against threads, and one of pruning against the batch."""
     epochs, pruned = pick(rows, what=SAMPLING), pick(rows, what=PRUNING)
     sampling = pick(epochs, contestant="sampling")
@@ -261,37 +256,3 @@ def panels(lab, rows):
 
 def _median(rows, **want):
     return statistics.median(row["seconds"] for row in pick(rows, **want))
-
-
-FIGURE = Figure(
-    id="V-fig15",
-    title="Sampling on several threads, and pruning in five layouts",
-    full={
-        "scale": 19,
-        "degree": 16,
-        "fanouts": [20, 15, 10],
-        "batches": [100, 300, 1000],
-        "batches_an_epoch": 12,
-        "epochs": 7,
-        "rounds": 15,
-        "features": 128,
-        "hidden": 256,
-        "cached": 0.3,
-    },
-    quick={
-        "scale": 9,
-        "fanouts": [3, 2],
-        "batches": [10, 20],
-        "batches_an_epoch": 4,
-        "epochs": 3,
-        "rounds": 3,
-        "features": 8,
-        "hidden": 8,
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    timed=True,
-)

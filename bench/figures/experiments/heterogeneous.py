@@ -8,7 +8,7 @@ here it is one of papers, authors and institutions with thousands of nodes, and 
 from contextlib import ExitStack
 
 from bench.figures.comparing import epochs_in_turns, few_labels, method_options, sized
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, graded
 from bench.figures.panels import Bars
 from bench.figures.rows import Spread, middle, pick, share_saved, spread, values_of
 from bench.figures.training import settings
@@ -79,30 +79,26 @@ def table(_lab, rows):
     return ["method", "seconds an epoch, median", "test F1-micro, mean", "I/O saved"], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge speed by the median over rounds, accuracy by the mean over seeds."""
     ratio = Spread(*ratio_in_turns(seconds_of(rows), "neighbor", "fresh"))
     lost, saved = points(rows), share_saved(pick(rows, method="fresh"))
     return [
         Verdict(
             "V-rgcn-20.5x",
-            "V section 7.6, Fig 19",
-            "with R-GCN FreshGNN is 20.5 times as fast as neighbour sampling (DGL)",
             f"{ratio.text('.2f')} times as fast as neighbour sampling of this project, on a CPU "
             f"with features in memory; {saved:.1%} of the rows are not loaded",
             graded(ratio.mean, PRINTED),
         ),
         Verdict(
             "V-rgcn-accuracy",
-            "V section 7.6, Fig 19",
-            "the accuracy is almost the same (no number is printed)",
             f"{lost.text('+.2f')} points beside neighbour sampling",
             HOLDS if lost.mean > -ALMOST else WEAKER if lost.mean > -2 * ALMOST else FAILS,
         ),
     ]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return seconds an epoch, a mark where the paper's speed-up would be, and scores."""
     found = seconds_of(rows)
     times = [middle(found[name]) for name in NAMES]
@@ -130,27 +126,3 @@ def panels(_lab, rows):
             axes={"ylim": (0, 1)},
         ),
     ]
-
-
-FIGURE = Figure(
-    id="V-fig19",
-    title="R-GCN on a graph with relations",
-    full={
-        "labels": 100,
-        "steps": 40,
-        "fanouts": [20, 15, 10],
-        "hidden": 64,
-        "lr": 0.003,
-        "epochs": 12,
-        "p_grad": 0.9,
-    },
-    quick={"labels": 12, "steps": 6, "hidden": 8, "epochs": 4, "fanouts": [4, 4, 3]},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    seeds=3,
-    data="typed",
-    timed=True,
-)

@@ -13,7 +13,7 @@ GNNAutoScale does, so that no error is of sampling. VR-GCN's is.
 
 import numpy as np
 
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import curve_of, pick, spread, values_of
 from bench.figures.training import settings
@@ -66,7 +66,7 @@ def errors(what, found, exact):
 
 def quarters(rows, method, epoch, what="read_error"):
     """Return the mean error of the first and of the last quarter of an epoch, over all seeds."""
-    found = [row for row in pick(rows, method=method, epoch=epoch) if row[what] is not None]
+    found = [row for row in pick(rows, method=method, epoch=epoch) if row.get(what) is not None]
     count = max(row["iteration"] for row in found) + 1
     first = [row[what] for row in found if row["iteration"] < count / 4]
     last = [row[what] for row in found if row["iteration"] >= count * 3 / 4]
@@ -87,7 +87,7 @@ def table(_lab, rows):
     return [*titles, "computed: first quarter", "last"], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge growth by the quarters of the first and the last epoch, the level by the last's end.
 
     It holds where errors grow much in the first epoch and still grow in the last, and holds weaker
@@ -103,9 +103,6 @@ def judge(_lab, rows):
     return [
         Verdict(
             "V-gas-error-grows",
-            "V section 2.3",
-            "with GAS the error of the embeddings of a minibatch grows considerably through an "
-            "epoch (no number is printed)",
             f"from the first quarter of epoch 1 to the last, what is computed from histories "
             f"{made[0]:.3f} to {made[1]:.3f}, what is read {read[0]:.3f} to {read[1]:.3f}; in "
             f"epoch {last}, when histories are an epoch old from its beginning, what is read "
@@ -114,9 +111,6 @@ def judge(_lab, rows):
         ),
         Verdict(
             "V-error-controlled",
-            "V section 3",
-            "bounds on gradients and age keep the error of what is reused below that of histories "
-            "without bounds (no number is printed)",
             f"at the end of epoch {last} FreshGNN reads rows with {fresh[1]:.3f} of error, GAS "
             f"with {later[1]:.3f}: {share:.2f} times",
             HOLDS if share <= 0.5 else WEAKER if share < 1 else FAILS,
@@ -124,7 +118,7 @@ def judge(_lab, rows):
     ]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return the errors of what is read, and of what is computed with it."""
     per_epoch = max(values_of(rows, "iteration")) + 1
     placed = [row | {"x": (row["epoch"] - 1) * per_epoch + row["iteration"]} for row in rows]
@@ -134,7 +128,7 @@ def panels(_lab, rows):
     )
     for what, title in titles.items():
         key = f"{what}_error"
-        there = [row for row in placed if row[key] is not None]
+        there = [row for row in placed if row.get(key) is not None]
         curves = {
             NAMES[method]: Curve(*curve_of(there, "x", key, method=method))._replace(marked=False)
             for method in values_of(there, "method")
@@ -143,26 +137,3 @@ def panels(_lab, rows):
         label = f"iteration ({per_epoch} an epoch)"
         shown.append(Lines(title, label, "mean error, Euclidean", curves, ticks=ticks))
     return shown
-
-
-FIGURE = Figure(
-    id="V-fig1",
-    title="Error of the embeddings that are read from histories, through an epoch",
-    full={
-        "steps": 48,
-        "epochs": 3,
-        "model": "sage",
-        "layers": 3,
-        "hidden": 64,
-        "lr": 0.003,
-        "p_grad": 0.9,
-    },
-    quick={"steps": 12, "epochs": 2, "hidden": 8},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    seeds=3,
-    data="communities",
-)

@@ -11,7 +11,7 @@ Fig 2 alone; VR-GCN, FastGCN and the full graph are this project's addition.
 """
 
 from bench.figures.comparing import few_labels, method_options, sized
-from bench.figures.figure import FAILS, HOLDS, UNTESTED, WEAKER, Figure, Verdict
+from bench.figures.experiment import FAILS, HOLDS, UNTESTED, WEAKER, Verdict
 from bench.figures.panels import Bars
 from bench.figures.rows import pick, spread, spread_of, values_of
 from bench.figures.training import settings
@@ -123,7 +123,7 @@ def printed_words(printed):
     return ["OOM" if x is None else f"{x:+.2f}" for x in printed]
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge FreshGNN by the mean of its worst model; say what the others lose."""
     models = values_of(rows, "model")
     fresh = {model: losses(rows, model, "fresh") for model in models}
@@ -142,16 +142,11 @@ def judge(_lab, rows):
     return [
         Verdict(
             "V-accuracy-1pt",
-            "V section 7.3, Table 2",
-            "FreshGNN's accuracy is within 1% of neighbour sampling's, of all models and data",
             f"points beside neighbour sampling: {words}",
             HOLDS if worst > -1 else WEAKER if worst > -2 else FAILS,
         ),
         Verdict(
             "V-baselines-drop",
-            "V section 7.3, Table 2",
-            "other ways to train lose 7% to 18% on large graphs such as papers100M, and hardly "
-            "any on small ones",
             f"on a graph of thousands of nodes, the most points that a model loses: {largest}",
             UNTESTED,
             "papers100M and MAG240M take more memory and time than there is here; MariusGNN, "
@@ -160,7 +155,7 @@ def judge(_lab, rows):
     ]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return bars of points for each model, the paper's for ogbn-products as marks."""
     shown = []
     for model in values_of(rows, "model"):
@@ -181,27 +176,3 @@ def panels(_lab, rows):
             )
         )
     return shown
-
-
-FIGURE = Figure(
-    id="V-tab2",
-    title="Test accuracy of ways to train, beside neighbour sampling",
-    full={
-        "nodes": 10_000,
-        "labels": 100,
-        "steps": 20,
-        "fanouts": [10, 10, 5],
-        "hidden": 64,
-        "lr": 0.003,
-        "epochs": 12,
-    },
-    quick={"nodes": 500, "labels": 10, "steps": 4, "hidden": 8, "epochs": 3, "fanouts": [3, 3, 2]},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    seeds=5,
-    data="communities",
-    also=("V-fig2",),
-)

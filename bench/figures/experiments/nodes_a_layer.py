@@ -14,7 +14,7 @@ import statistics
 
 import numpy as np
 
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
 from bench.figures.made import graph_like
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import curve_of, pick, spread_of, values_of
@@ -78,7 +78,7 @@ def table(_lab, rows):
     return ["like", "nodes", "method", *(f"{hop} hops" for hop in hops)], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge by the last hop, the input of the deepest network.
 
     It holds where on all graphs at least `WHOLE` of the nodes with neighbours are met there, and
@@ -98,9 +98,6 @@ def judge(_lab, rows):
     return [
         Verdict(
             "J-explosion",
-            "J section 7.7",
-            "in deep networks layer sampling meets nearly all nodes of the graph, orders of "
-            "magnitude more than a subgraph has",
             f"{last} hops from {_roots(rows)} roots (nodes with neighbours): {each}",
             HOLDS if holds else WEAKER if least >= WHOLE and most >= 10 else FAILS,
         )
@@ -111,7 +108,7 @@ def _roots(rows):
     return round(statistics.fmean(row["met"] for row in pick(rows, method=LAYERS, hop=0)))
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return a panel for each graph."""
     hops, shown = values_of(rows, "hop"), []
     for like in values_of(rows, "like"):
@@ -127,25 +124,3 @@ def panels(_lab, rows):
         title = f"like {like}, {some[0]['nodes']:,} nodes"
         shown.append(Lines(title, "layers below the output", "nodes of the layer", curves, axes))
     return shown
-
-
-FIGURE = Figure(
-    id="J-fig7",
-    title="Nodes of each layer, with layer sampling and with graph sampling",
-    full={
-        "like": ["PPI", "Reddit", "Amazon"],
-        "shrink": 1,
-        "depth": 6,
-        "roots": 512,
-        "batches": 3,
-        "m": 1000,
-        "n": 8000,
-        "deg_cap": 30,
-    },
-    quick={"shrink": 30, "depth": 4, "roots": 16, "m": 20, "n": 160},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-)

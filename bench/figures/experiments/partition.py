@@ -13,7 +13,7 @@ import statistics
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import curve_of, pick, values_of
 from bench.figures.turns import seconds_in_turns
@@ -109,7 +109,7 @@ def table(_lab, rows):
     return ["case", "parts Q_f", *(f"{name}, over spmm" for name in LAYOUTS.values())], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge the papers' Q_f beside one part, in the layout that is better for it."""
     gains, beside = [], []
     for threads, nodes, degree in _cases(rows):
@@ -122,23 +122,22 @@ def judge(_lab, rows):
     return [
         Verdict(
             "I-partition-pays",
-            "I section V-B, J section 5.3",
-            "the features in max(p, 8 n f / S) parts make propagation faster, as less is read "
-            "from slow memory",
             f"against one part the papers' Q_f for 256 KiB is {min(gains):.2f} to "
             f"{max(gains):.2f} times as fast, and takes {min(beside):.1f} to {max(beside):.1f} "
             "times as long as spmm",
             outcome,
-            ""
-            if outcome == HOLDS
-            else "narrow parts read every index again for a few columns, and leave most of a "
-            "vector or of a cache line unused; larger caches than the papers' hold what one part "
-            "needs",
+            (
+                ""
+                if outcome == HOLDS
+                else "narrow parts read every index again for a few columns, and leave most of a "
+                "vector or of a cache line unused; larger caches than the papers' hold what one "
+                "part needs"
+            ),
         )
     ]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return a panel for each case."""
     shown = []
     for threads, nodes, degree in _cases(rows):
@@ -169,24 +168,3 @@ def _case(threads, nodes, degree):
 
 def _median(rows, **want):
     return statistics.median(row["over_spmm"] for row in pick(rows, **want))
-
-
-FIGURE = Figure(
-    id="I-thm2",
-    also=("J-thm2",),
-    title="Theorem 2: feature propagation against the number of parts",
-    full={
-        "graphs": [[14_755, 31], [60_000, 100]],
-        "m": 1000,
-        "n": 8000,
-        "f": 512,
-        "rounds": 9,
-    },
-    quick={"graphs": [[600, 8]], "m": 20, "n": 200, "f": 16, "rounds": 3},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    timed=True,
-)

@@ -8,11 +8,12 @@ random ones of their mean degrees.
 """
 
 import statistics
+from functools import partial
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from bench.figures import lanes
-from bench.figures.figure import UNTESTED, Figure, Verdict, graded
+from bench.figures.experiment import UNTESTED, Verdict, graded
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import curve_of, pick, spread_of, values_of
 from bench.figures.turns import seconds_in_turns
@@ -41,17 +42,16 @@ def measure(lab, cell):
     graph = power_law(cell["nodes"], cell["degree"], exponent=2.3)
     if cell["what"] == INTRA:
         return _within(lab, graph)
-    tasks, pools = {}, ThreadpoolController()  # found once: finding them takes as long as a sample
-    for name, sampler in samplers(lab.sizes).items():
-        for threads in lab.thread_counts(also=(CORES,)):
-            tasks[name, threads] = _drawing(lab, graph, sampler, pools, threads)
-    found = seconds_in_turns(tasks, lab.sizes["rounds"])
+    together = max(lab.sizes["together"], lab.threads)  # one for each thread at least
+    counts = lab.thread_counts(also=(CORES,))
+    about = samplers(lab.sizes), counts, together, lab.sizes["rounds"]
+    found = subgraph_seconds(lab.gnn, graph, *about)
     return [
         {
             "sampler": name,
             "threads": threads,
             "round": number,
-            "milliseconds": 1e3 * seconds / _together(lab),
+            "milliseconds": 1e3 * seconds,
             "speedup": found[name, 1][number] / seconds,
         }
         for (name, threads), each in found.items()
@@ -69,20 +69,39 @@ def samplers(sizes):
     }
 
 
-def _drawing(lab, graph, sampler, pools, threads):
-    """Return a task that draws some subgraphs, others in every round."""
-    count = _together(lab)
+def subgraph_seconds(gnn, graph, samplers, threads, together, rounds):
+    """Return the seconds of a subgraph, nodes, induction and transpose, in turns.
 
-    def draw(number):
-        with pools.limit(limits=threads):
-            lab.gnn.sample_many(graph, sampler, 0, count * number, count)
+    Parameters
+    ----------
+    gnn : module
+    graph : Graph
+    samplers : dict
+        {name: Sampler}
+    threads : list of int
+        Numbers of threads, each measured.
+    together : int
+        Subgraphs drawn in a call; others in every round.
+    rounds : int
 
-    return draw
+    Returns
+    -------
+    dict
+        {(name, number of threads): list of `rounds` floats}
+    """
+    pools = ThreadpoolController()  # found once: finding them takes as long as a sample
 
+    def draw(sampler, limit, number):
+        with pools.limit(limits=limit):
+            gnn.sample_many(graph, sampler, 0, together * number, together)
 
-def _together(lab):
-    """Return how many subgraphs a call draws: one for each thread at least."""
-    return max(lab.sizes["together"], lab.threads)
+    tasks = {
+        (name, limit): partial(draw, sampler, limit)
+        for name, sampler in samplers.items()
+        for limit in threads
+    }
+    found = seconds_in_turns(tasks, rounds)
+    return {name: [seconds / together for seconds in each] for name, each in found.items()}
 
 
 def _within(lab, graph):
@@ -113,7 +132,7 @@ def table(_lab, rows):
     return ["graph", "sampler", "p_inter", "p_intra", "ms a subgraph", "speed-up"], lines
 
 
-def judge(lab, rows):
+def verdicts(lab, rows):
     """Judge lanes as printed; threads on the papers' number of cores, where there are as many."""
     enough = lab.has_cores(CORES)
     at = CORES if enough else lab.threads
@@ -131,21 +150,14 @@ def judge(lab, rows):
         *(
             Verdict(
                 claim,
-                where,
-                f"{printed} times as fast a sampling step on {CORES} cores, with AVX",
                 both,
                 graded(frontier * within.mean, printed) if enough else UNTESTED,
                 because,
             )
-            for claim, where, printed in (
-                ("I-sampling-64x", "I abstract", 64),
-                ("J-sampling-60x", "J abstract", 60),
-            )
+            for claim, printed in (("I-sampling-64x", 64), ("J-sampling-60x", 60))
         ),
         Verdict(
             "J-walks-20x",
-            "J section 7.3.2",
-            f"random walks and edges are sampled more than 20 times as fast on {CORES} cores",
             f"{found} times with {at} threads",
             graded(min(others), 20) if enough else UNTESTED,
             because,
@@ -160,8 +172,6 @@ def _of_lanes(lab, eight, within):
     compiled = info.build_of(lab.gnn) is not None
     return Verdict(
         "I-lanes-4x",
-        "I section VI-C",
-        "probing in 8 vector lanes makes frontier sampling about 4 times as fast",
         f"{within.text('.2f')} times as fast as one place at a time, on both Dashboards; Theorem "
         f"1 gives {spread_of(eight, 'theorem1').text('.2f')} times, and {probing.text('.2f')} if "
         "lanes probe but share no writing, which is done in whole vectors here at one lane too",
@@ -170,7 +180,7 @@ def _of_lanes(lab, eight, within):
     )
 
 
-def panels(lab, rows):
+def plot(lab, rows):
     """Return a panel for each sampler, and one of lanes."""
     shown, ticks = [], values_of(pick(rows, what=INTER), "threads")
     for name in values_of(pick(rows, what=INTER), "sampler"):
@@ -203,26 +213,3 @@ def _graphs(rows):
 
 def _name(nodes, degree):
     return f"{nodes:,} nodes, degree {degree:g}"
-
-
-FIGURE = Figure(
-    id="I-fig4",
-    also=("J-fig4",),
-    title="Speed-up of sampling across and within samplers",
-    full={
-        "graphs": [[14_755, 31], [60_000, 100], [200_000, 19]],
-        "m": 1000,
-        "n": 8000,
-        "eta": 3.0,
-        "lanes": [1, 2, 4, 8, 16],
-        "together": 8,
-        "rounds": 15,
-    },
-    quick={"graphs": [[600, 8]], "m": 20, "n": 100, "together": 2, "rounds": 3},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    timed=True,
-)

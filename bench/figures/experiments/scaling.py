@@ -13,7 +13,7 @@ what is found here is said beside them.
 
 import statistics
 
-from bench.figures.figure import UNTESTED, Figure, Verdict, graded
+from bench.figures.experiment import UNTESTED, Verdict, graded
 from bench.figures.made import data_like
 from bench.figures.panels import Bars, Curve, Lines
 from bench.figures.rows import pick, three_lists, values_of
@@ -30,14 +30,14 @@ SHOWN = {
     "weights": "weight application",
 }
 DRAWN = "whole", "aggregation", "weights"  # as in the papers; sampling is their Fig 4
-CLAIMS = [  # name, where, part, the printed speed-up on `CORES`
-    ("I-training-21x", "I abstract", "whole", 21),
-    ("I-training-20x", "I section VI-C1", "whole", 20),
-    ("I-propagation-25x", "I section VI-C3", "aggregation", 25),
-    ("I-weights-16x", "I section VI-C4", "weights", 16),
-    ("J-training-15x", "J section 7.3.1", "whole", 15),
-    ("J-propagation-20x", "J section 7.3.3", "aggregation", 20),
-    ("J-weights-13x", "J section 7.3.4", "weights", 13),
+CLAIMS = [  # name, part, the printed speed-up on `CORES`
+    ("I-training-21x", "whole", 21),
+    ("I-training-20x", "whole", 20),
+    ("I-propagation-25x", "aggregation", 25),
+    ("I-weights-16x", "weights", 16),
+    ("J-training-15x", "whole", 15),
+    ("J-propagation-20x", "aggregation", 20),
+    ("J-weights-13x", "weights", 13),
 ]
 
 
@@ -68,7 +68,7 @@ def measure(lab, cell):
 
 def training(sizes, hidden, *, pool, layers=2):
     """Return how subgraphs of the frontier sampler are trained on."""
-    sampler = Sampler("frontier", m=sizes["m"], n=sizes["n"], deg_cap=sizes["deg_cap"])
+    sampler = Sampler("frontier", m=sizes["m"], n=sizes["n"], deg_cap=sizes.get("deg_cap"))
     method = SampledGraph(sampler=sampler, pool=pool)
     return TrainConfig(method=method, layers=layers, hidden=hidden)
 
@@ -86,7 +86,7 @@ def table(_lab, rows):
     return [*titles, *(f"{name}, speed-up" for name in SHOWN.values())], lines
 
 
-def judge(lab, rows):
+def verdicts(lab, rows):
     """Compare with a printed speed-up where there are as many threads as the papers' cores.
 
     It holds where the mean over data sets and widths is at least nine tenths of it, and more
@@ -97,21 +97,20 @@ def judge(lab, rows):
     return [_verdict(rows, at, enough, *claim) for claim in CLAIMS]
 
 
-def _verdict(rows, at, enough, claim, where, part, printed):
+def _verdict(rows, at, enough, claim, part, printed):
     ups = [_speed_up(rows, part, like, hidden, at)[0] for like, hidden in _settings(rows)]
     mean = statistics.fmean(ups)
     ours = (
         f"{mean:.2f} times ({min(ups):.2f} to {max(ups):.2f}) on {in_words(at)}, "
         f"{mean / at:.0%} of as many as threads; printed is {printed / CORES:.0%} on {CORES}"
     )
-    says = f"the {SHOWN[part]} is {printed} times as fast on {CORES} cores as on one"
     if not enough:
         because = f"it is about {CORES} cores, and there are fewer here"
-        return Verdict(claim, where, says, ours, UNTESTED, because)
-    return Verdict(claim, where, says, ours, graded(mean, printed))
+        return Verdict(claim, ours, UNTESTED, because)
+    return Verdict(claim, ours, graded(mean, printed))
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return speed-ups of each part and width, then what share of the time each part has."""
     widths = values_of(rows, "hidden")
     shown = [_curves(rows, part, hidden) for part in DRAWN for hidden in widths]
@@ -124,7 +123,7 @@ def _curves(rows, part, hidden):
         each = [_speed_up(rows, part, like, hidden, count) for count in counts]
         curves[f"like {like}"] = Curve(counts, *three_lists(each))
     curves["as many as threads"] = Curve([1, CORES], [1, CORES], marked=False)
-    printed = [number for _, _, name, number in CLAIMS if name == part]
+    printed = [number for _, name, number in CLAIMS if name == part]
     curves["as the papers print"] = Curve([CORES] * len(printed), printed, printed=True)
     ticks = sorted({1, 2, 5, 10, 20, CORES, *counts})
     axes = {"xscale": "log", "yscale": "log", "ylim": (0.5, 1.3 * ticks[-1])}
@@ -161,26 +160,3 @@ def _speed_up(rows, part, like, hidden, count):
     one, many = (pick(rows, like=like, hidden=hidden, threads=t) for t in (1, count))
     ups = [a[part] / b[part] for a, b in zip(one, many, strict=True)]
     return statistics.median(ups), min(ups), max(ups)
-
-
-FIGURE = Figure(
-    id="I-fig3",
-    also=("J-fig3",),
-    title="Speed-up of an iteration and of its parts with threads",
-    full={
-        "like": ["PPI", "Reddit", "Yelp"],
-        "shrink": 1,
-        "hidden": [512, 1024],
-        "m": 1000,
-        "n": 8000,
-        "deg_cap": 30,
-        "rounds": 7,
-    },
-    quick={"shrink": 30, "hidden": [32, 64], "m": 50, "n": 400, "rounds": 3},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    timed=True,
-)

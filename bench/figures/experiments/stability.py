@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
 from bench.figures.panels import Bars, Curve, Lines
 from bench.figures.rows import bands, curve_of, pick, spread, spread_of, values_of
 from bench.figures.training import settings
@@ -123,7 +123,7 @@ def table(lab, rows):
     return [*titles, *kept], lines
 
 
-def judge(lab, rows):
+def verdicts(lab, rows):
     """Judge by the iterations from `FROM` on, of all layers; correlations of cached layers."""
     late = settled(rows)
     cached = [row for row in late if "rank_error" in row]
@@ -141,17 +141,12 @@ def judge(lab, rows):
     return [
         Verdict(
             "V-stable-0.8",
-            "V section 3",
-            f"after iteration {FROM} most embeddings have a cosine similarity above 0.8 with "
-            "those 20 iterations earlier",
             f"of all embeddings {spread(shares).mean:.1%} on average, and at least "
             f"{min(shares):.1%} in any layer at any such iteration (lag {lag})",
             HOLDS if min(shares) > 0.5 else WEAKER if spread(shares).mean > 0.5 else FAILS,
         ),
         Verdict(
             "V-gradients-tell-stability",
-            "V section 4.1.1",
-            "the gradient of an embedding tells how stable it is: near zero, it can be cached",
             f"do gradients tell which embeddings are stable? {answer}: the rank correlation of "
             f"the gradient's norm with the error {lag} iterations later is {rank.text('+.2f')} "
             f"(with drift alone {drift.text('+.2f')}, linear {linear.text('+.2f')}); the {p:.0%} "
@@ -162,7 +157,7 @@ def judge(lab, rows):
     ]
 
 
-def panels(lab, rows):
+def plot(lab, rows):
     """Return similarities, shares of stable rows, correlations, and errors of what is kept."""
     layers, late = values_of(rows, "layer"), settled(rows)
     cached = [layer for layer in layers if "rank_error" in pick(rows, layer=layer)[0]]
@@ -196,28 +191,3 @@ def panels(lab, rows):
             axes={"ylim": (0, 1.6)},
         ),
     ]
-
-
-FIGURE = Figure(
-    id="V-fig3",
-    title="How stable embeddings are, and whether gradients tell",
-    full={
-        "model": "gcn",
-        "layers": 3,
-        "hidden": 128,
-        "lr": 0.003,
-        "fanouts": [10, 10, 5],
-        "steps": 66,
-        "iterations": 600,
-        "lag": 20,
-        "shares": [0.5, 0.9],
-    },
-    quick={"hidden": 8, "iterations": 16, "lag": 4, "fanouts": [4, 4, 3]},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    seeds=3,
-    data="communities",
-)

@@ -14,8 +14,8 @@ import statistics
 
 import numpy as np
 
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
 from bench.figures.experiments.scaling import training
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import pick, three_lists, values_of
 from bench.figures.steps import median_of, middle_of, steps_in_turns
@@ -95,7 +95,7 @@ def table(_lab, rows):
     return [*titles, "propagation, ms", "iteration, ms", "with sampling, ms"], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge whether times level off with nodes, and lie on a line with degree."""
     return [_constant(pick(rows, varied="nodes")), _linear(pick(rows, varied="degree"))]
 
@@ -108,9 +108,6 @@ def _constant(rows):
     outcome = HOLDS if steady <= STEADY else WEAKER if steady <= NEAR else FAILS
     return Verdict(
         "J-constant-in-nodes",
-        "J section 7.6",
-        "at a fixed degree the time of an iteration tends to a constant, about 100 ms, as the "
-        "training graph grows from 1 to 33 million nodes",
         f"from {sizes[0]:,} to {sizes[-1]:,} nodes: {times[0]:.1f} to {times[-1]:.1f} ms, "
         f"{grown:.2f} times as long; the last {len(late)} differ by {steady - 1:.0%}",
         outcome,
@@ -130,8 +127,6 @@ def _linear(rows):
     outcome = FAILS if b <= 0 or off > FAIR else HOLDS if whole else WEAKER
     return Verdict(
         "J-linear-in-degree",
-        "J section 7.6",
-        "the time of an iteration grows about linearly with the mean degree",
         f"degree {degrees[0]} to {degrees[-1]}: {times[0]:.1f} to {times[-1]:.1f} ms, within "
         f"{off:.0%} of {a:.1f} ms + {b:.2f} ms a degree",
         outcome,
@@ -155,7 +150,7 @@ def _times(rows, x):
     return values, [statistics.median(first) * ratio for ratio in (1, *ratios)]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return both plots of the paper: medians, and the middle halves of the rounds."""
     shown = []
     for varied, label in (("nodes", "nodes"), ("degree", "mean degree")):
@@ -169,35 +164,3 @@ def panels(_lab, rows):
         axes, ticks = {"ylim": (0, None), **log}, None if log else xs
         shown.append(Lines(fixed, label, "ms an iteration", curves, axes, ticks))
     return shown
-
-
-FIGURE = Figure(
-    id="J-fig5",
-    title="Time of an iteration against the size and the degree of synthetic graphs",
-    full={
-        "scales": [16, 17, 18, 19, 20, 21],
-        "degree": 16,
-        "scale": 17,
-        "degrees": [8, 16, 32, 64, 128],
-        "hidden": 512,
-        "m": 1000,
-        "n": 8000,
-        "deg_cap": None,
-        "rounds": 7,
-    },
-    quick={
-        "scales": [9, 10, 11],
-        "scale": 10,
-        "degrees": [4, 8, 16],
-        "hidden": 16,
-        "m": 20,
-        "n": 200,
-        "rounds": 3,
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    timed=True,
-)

@@ -6,6 +6,9 @@ cached. The paper's line p_grad = 0, a cache of features alone, has a buffer for
 features; what features and embeddings save together in that buffer stands beside it, by both rules
 of a full buffer: an embedding overwrites the oldest ("wrap"), or is not kept ("drop").
 
+The size ``controls`` adds the paper's choice with rows ranked at random ("random"), or the largest
+gradients taken for the stable ones ("anti"); ``labels=0`` trains on all training nodes.
+
 I/O saved is the share of the rows that neighbour sampling loads in the same iterations, over all
 epochs but the first. A few nodes have labels, of thousands, not of 111 or 244 million. Where a
 sixth of an epoch is 4 iterations, what each of them reads has to be computed in every fifth, which
@@ -13,10 +16,11 @@ alone costs a fifth of what 200 iterations can save.
 """
 
 from bench.figures.comparing import few_labels, method_options, outcome, sized, steps_of
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, graded
 from bench.figures.panels import Bars, Curve, Lines
 from bench.figures.rows import bands, pick, spread, spread_of, values_of
 from bench.figures.training import settings
+from refimpl.lab.apps.errors import UserError
 
 P_GRAD, AGE = 0.9, 1 / 6  # the paper's choice, 200 of 1,200 iterations
 BUFFERS = {
@@ -24,6 +28,7 @@ BUFFERS = {
     "wrap": "both, wrap",
     "drop": "both, drop",
 }
+CONTROLS = {"random": "ranked at random", "anti": "largest gradients"}
 SAVED = 0.6  # by embeddings, beyond that age
 HARMLESS = 0.5  # points
 LARGE_LOSS = 0.5  # points
@@ -34,6 +39,10 @@ def cells(lab):
     sizes, plain = lab.sizes, {"p_grad": 0.0, "age": 0.0}
     found = [{"kind": "neighbor", **plain}, {"kind": "features", **plain}]
     found += [{"kind": rule, "p_grad": P_GRAD, "age": AGE} for rule in ("wrap", "drop")]
+    unknown = set(sizes["controls"]) - CONTROLS.keys()
+    if unknown:
+        raise UserError(f"--size controls must be of {', '.join(CONTROLS)}, got {min(unknown)!r}")
+    found += [{"kind": name, "p_grad": P_GRAD, "age": AGE} for name in sizes["controls"]]
     found += [{"kind": "grid", "p_grad": p, "age": a} for p in sizes["shares"] for a in ages(lab)]
     return [cell | {"seed": seed} for cell in found for seed in range(lab.seeds)]
 
@@ -54,8 +63,9 @@ def measure(lab, cell):
         n, d = dataset.features.shape
         limited = int(sizes["buffer"] * n * d) * dataset.dtype.itemsize
         options |= {"p_grad": cell["p_grad"], "t_stale": age}
-        if kind == "grid":
-            options |= {"hotness": "none", "buffer": 2**30}
+        if kind == "grid" or kind in CONTROLS:
+            rank = kind if kind in CONTROLS else "gradient"
+            options |= {"hotness": "none", "buffer": 2**30, "control": rank}
         else:
             rule = "wrap" if kind == "features" else kind
             options |= {"hotness": "degree", "buffer": limited, "overflow": rule}
@@ -81,9 +91,9 @@ def usual(grid):
 
 
 def table(_lab, rows):
-    """Return a line for each buffer, then for each cell of the grid."""
-    lines = []
-    for kind, name in BUFFERS.items():
+    """Return a line for each buffer and control, then for each cell of the grid."""
+    lines, kinds = [], values_of(rows, "kind")
+    for kind, name in (BUFFERS | {one: CONTROLS[one] for one in CONTROLS if one in kinds}).items():
         lost, saved = points(rows, kind=kind)
         p = pick(rows, kind=kind)[0]["p_grad"]
         lines.append([name, p, pick(rows, kind=kind)[0]["t_stale"] if p else "-", saved, lost])
@@ -98,7 +108,7 @@ def table(_lab, rows):
     return ["buffer", "p_grad", "t_stale", "I/O saved, %", "test F1, points"], words
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge by means over seeds; the paper's choice is the nearest cell of the grid."""
     grid = pick(rows, kind="grid")
     shares, times = sorted(values_of(grid, "p_grad")), sorted(values_of(grid, "t_stale"))
@@ -120,9 +130,6 @@ def judge(_lab, rows):
     return [
         Verdict(
             "V-io-60-at-200",
-            "V section 7.4, Fig 13 (a), (c)",
-            "beyond t_stale = 200, a sixth of an epoch, embeddings save more than 60% of the rows; "
-            "features alone less than 40%",
             f"with p_grad {p} and room for all, {saved.mean:.1%} at {t} iterations (a sixth of an "
             f"epoch) and {more.mean:.1%} at {later}; in a buffer of fixed size features alone "
             f"{features:.1%}, both {limited['wrap']:.1%} (wrap) and {limited['drop']:.1%} (drop)",
@@ -130,28 +137,28 @@ def judge(_lab, rows):
         ),
         Verdict(
             "V-larger-is-less-accurate",
-            "V section 7.4, Fig 13 (b), (d)",
-            "larger p_grad and larger t_stale give less accurate models",
             f"points beside neighbour sampling: {least:+.2f} with p_grad {shares[0]} and t_stale "
             f"{times[0]}, {most:+.2f} with {shares[-1]} and {times[-1]}",
-            HOLDS
-            if least - most > LARGE_LOSS and along_p and along_t
-            else WEAKER
-            if least > most
-            else FAILS,
+            (
+                HOLDS
+                if least - most > LARGE_LOSS and along_p and along_t
+                else WEAKER
+                if least > most
+                else FAILS
+            ),
         ),
         Verdict(
             "V-pgrad-near-1-harmless",
-            "V section 7.4",
-            "p_grad can be set very close to one without an appreciable loss",
-            f"at t_stale {t}, points beside p_grad {shares[0]}: "
-            + ", ".join(f"{x:+.2f} with {share}" for share, x in near.items()),
+            (
+                f"at t_stale {t}, points beside p_grad {shares[0]}: "
+                + ", ".join(f"{x:+.2f} with {share}" for share, x in near.items())
+            ),
             HOLDS if lost <= HARMLESS else WEAKER if lost <= 2 * HARMLESS else FAILS,
         ),
     ]
 
 
-def panels(lab, rows):
+def plot(lab, rows):
     """Return rows saved and scores over t_stale for each p_grad, and what a small buffer saves."""
     grid = pick(rows, kind="grid")
     times = sorted(values_of(grid, "t_stale"))
@@ -183,38 +190,3 @@ def panels(lab, rows):
             {"here": [(100 * one.low, 100 * one.high) for one in bars.values()]},
         ),
     ]
-
-
-FIGURE = Figure(
-    id="V-fig13",
-    title="I/O saved and accuracy over p_grad and t_stale",
-    full={
-        "nodes": 10_000,
-        "labels": 100,
-        "steps": 24,
-        "fanouts": [10, 10, 5],
-        "hidden": 64,
-        "lr": 0.003,
-        "epochs": 8,
-        "shares": [0.5, 0.9, 0.98, 1.0],
-        "ages": [1 / 24, 1 / 12, 1 / 6, 1 / 3, 1],
-        "buffer": 0.2,
-    },
-    quick={
-        "nodes": 500,
-        "labels": 12,
-        "steps": 6,
-        "fanouts": [4, 4, 3],
-        "hidden": 8,
-        "epochs": 3,
-        "shares": [0.5, 1.0],
-        "ages": [1 / 6, 1],
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    seeds=3,
-    data="communities",
-)

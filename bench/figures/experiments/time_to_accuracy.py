@@ -20,7 +20,7 @@ import statistics
 from itertools import accumulate
 
 from bench.figures import races
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import pick, spread, values_of
 from refimpl.lab.apps.preparing import limited_threads
@@ -98,7 +98,7 @@ def baselines_of(name):
     return BASELINES["GCN's layers" if name in (OURS_GCN, GCN) else "GraphSAGE's layers"]
 
 
-def judge(lab, rows):
+def verdicts(lab, rows):
     """Compare frontier sampling with GraphSAGE in score, and with the best baseline in time.
 
     I's score holds where the mean over seeds is not lower, more weakly where it is less than 0.0025
@@ -118,20 +118,8 @@ def judge(lab, rows):
     )
     near = WEAKER if gain > -races.SLACK else FAILS
     return [
-        Verdict(
-            "I-accuracy",
-            "I section VI-B",
-            "graph sampling is as accurate as GraphSAGE on two graphs and more so on two",
-            said,
-            HOLDS if gain >= 0 else near,
-        ),
-        Verdict(
-            "J-accuracy-all",
-            "J section 7.2",
-            "graph sampling is more accurate than GraphSAGE on all four graphs",
-            said,
-            HOLDS if min(gains) > 0 else WEAKER if gain > 0 else FAILS,
-        ),
+        Verdict("I-accuracy", said, HOLDS if gain >= 0 else near),
+        Verdict("J-accuracy-all", said, HOLDS if min(gains) > 0 else WEAKER if gain > 0 else FAILS),
         _time_verdict(lab, rows),
     ]
 
@@ -144,15 +132,12 @@ def _time_verdict(lab, rows):
         found.append(f"with {layers} {words}")
     return Verdict(
         "I-threshold-7.8x",
-        "I section VI-B, J section 7.2",
-        "on one thread graph sampling is within 0.0025 of the best baseline 1.9, 7.8, 4.7 and 2.1 "
-        "times sooner than this baseline",
         f"on {lab.data}, times sooner: {'; '.join(found)}",
         HOLDS if min(ratios) >= LEAST else WEAKER if max(ratios) > 1 else FAILS,
     )
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return the curves of the first seed, and the best scores so far."""
     first, curves, best = pick(rows, seed=rows[0]["seed"]), {}, {}
     for name in values_of(first, "name"):
@@ -171,50 +156,3 @@ def panels(_lab, rows):
 
 def _by_seed(rows):
     return [pick(rows, seed=seed) for seed in values_of(rows, "seed")]
-
-
-FIGURE = Figure(
-    id="I-fig2",
-    also=("J-fig2",),
-    title="Accuracy against sequential training time",
-    data="communities",
-    full={
-        "layers": 2,
-        "hidden": 128,
-        "lr": 0.01,
-        "dropout": 0.3,
-        "batch": 512,
-        "share": 0.5,
-        "scored": 30,
-        "epochs": {
-            "frontier": 90,
-            "random walk": 90,
-            "edge": 90,
-            "GraphSAGE": 30,
-            "full batch": 150,
-            "FastGCN": 30,
-            "frontier, GCN": 90,
-            "full batch, GCN": 150,
-        },
-    },
-    quick={
-        "hidden": 16,
-        "epochs": {
-            "frontier": 2,
-            "random walk": 2,
-            "edge": 2,
-            "GraphSAGE": 1,
-            "full batch": 2,
-            "FastGCN": 1,
-            "frontier, GCN": 2,
-            "full batch, GCN": 2,
-        },
-    },
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    timed=True,
-    seeds=5,
-)

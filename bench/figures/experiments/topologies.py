@@ -12,7 +12,7 @@ a row of features is beside an embedding decides what is worth its place: both a
 
 from bench.figures.banded import banded, diameter_at_least
 from bench.figures.demands import SEED, drawn_roots
-from bench.figures.figure import FAILS, WEAKER, Figure, Verdict, graded
+from bench.figures.experiment import FAILS, WEAKER, Verdict, graded
 from bench.figures.panels import Curve, Lines
 from bench.figures.rows import curve_of, pick, spread, values_of
 from bench.figures.training import data_on, epochs, settings
@@ -97,28 +97,25 @@ def table(_lab, rows):
     return ["features", "varied", "at", *about, *METHODS, "last over first"], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge by the wider features, a verdict for each of what is varied."""
     features = max(values_of(rows, "features"))
-    verdicts = []
+    found = []
     for varied, printed in PRINTED.items():
         gains = spread(_gain(run) for run in _runs(pick(rows, features=features, varied=varied)))
         least = min(_gain(run) for run in _runs(pick(rows, varied=varied)))
-        verdicts.append(
+        found.append(
             Verdict(
                 f"V-topology-{varied.split()[-1]}",
-                "V section 7.5",
-                f"whatever the {varied}, FreshGNN saves more than a cache of features by degree, "
-                f"{printed} times as much",
                 f"{gains.text('.2f')} times as much with {features} features; at least "
                 f"{least:.2f} with any width",
                 graded(gains.mean, printed) if least > 1 else WEAKER if gains.low > 1 else FAILS,
             )
         )
-    return verdicts
+    return found
 
 
-def panels(lab, rows):
+def plot(lab, rows):
     """Return a panel for each of what is varied and each width."""
     shown = []
     for features in sorted(values_of(rows, "features"), reverse=True):
@@ -148,30 +145,3 @@ def _runs(rows):
 def _gain(of_run):
     saved = {row["method"]: row["saved"] for row in of_run}
     return saved[BEST] / saved[BY_DEGREE]
-
-
-FIGURE = Figure(
-    id="V-fig17",
-    title="I/O saved on graphs of other degrees and diameters",
-    full={
-        "nodes": 30_000,
-        "degrees": [4, 8, 16, 32],
-        "bands": [100, 300, 1000, 3000, 30_000],
-        "degree": 16,
-        "exponent": 2.5,
-        "roots": 0.025,
-        "batch": 10,
-        "fanouts": [8, 6, 4],
-        "features": [512, 128],
-        "hidden": 128,
-        "share": 0.08,
-        "p_grad": 0.9,
-        "epochs": 2,
-    },
-    quick={"nodes": 600, "degrees": [4, 8], "bands": [20, 200], "features": [32, 8], "hidden": 8},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-)

@@ -6,7 +6,7 @@ F1-micro minus that of neighbour sampling with the same seed, in points.
 """
 
 from bench.figures.comparing import few_labels, method_options, outcome, sized, steps_of
-from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
 from bench.figures.panels import Bars
 from bench.figures.rows import pick, spread, spread_of, values_of
 from bench.figures.training import settings
@@ -58,7 +58,7 @@ def table(_lab, rows):
     return ["start in the paper", "iteration here", "test F1, points", *PRINTED], lines
 
 
-def judge(_lab, rows):
+def verdicts(_lab, rows):
     """Judge by the mean gain of a start after 200 to 800, over that at 0, seed by seed.
 
     It holds where there is a gain with every seed, more weakly where there is one in the mean.
@@ -74,21 +74,20 @@ def judge(_lab, rows):
     return [
         Verdict(
             "V-warm-up",
-            "V section 7.4, Table 3",
-            "a cache that begins after a short time loses less than one from the start: 0.12 "
-            "points instead of 0.51 on MAG240M; on papers100M it makes no difference",
             f"from the start {lost.text('+.2f')} points; a later one changes that by "
             f"{gain.text('+.2f')}, to the better with {better} of {len(by_seed)} seeds",
-            HOLDS
-            if gain.mean >= GAIN and better == len(by_seed)
-            else WEAKER
-            if gain.mean > 0
-            else FAILS,
+            (
+                HOLDS
+                if gain.mean >= GAIN and better == len(by_seed)
+                else WEAKER
+                if gain.mean > 0
+                else FAILS
+            ),
         )
     ]
 
 
-def panels(_lab, rows):
+def plot(_lab, rows):
     """Return bars over the starts, with the paper's on either graph as marks."""
     found = [spread(gains(rows, start).values()) for start in IN_PAPER]
     steps = values_of(rows, "iteration")
@@ -104,28 +103,3 @@ def panels(_lab, rows):
         )
         for name, printed in PRINTED.items()
     ]
-
-
-FIGURE = Figure(
-    id="V-tab3",
-    title="Accuracy with the cache introduced later",
-    full={
-        "nodes": 10_000,
-        "labels": 100,
-        "steps": 24,
-        "model": "sage",
-        "fanouts": [10, 10, 5],
-        "hidden": 64,
-        "lr": 0.003,
-        "epochs": 12,
-        "p_grad": 0.9,
-    },
-    quick={"nodes": 500, "labels": 12, "steps": 6, "hidden": 8, "epochs": 3, "fanouts": [4, 4, 3]},
-    cells=cells,
-    measure=measure,
-    table=table,
-    judge=judge,
-    panels=panels,
-    data="communities",
-    seeds=6,
-)

@@ -1,12 +1,14 @@
-"""What a figure is: runs that give rows, a table and a picture of them, and verdicts on claims.
+"""What an experiment is: runs that give rows, a table and a picture of them, verdicts on claims.
 
-A module in `experiments` ends with ``FIGURE = Figure(..)``. Its functions take a `Lab` and rows:
+An experiment measures a figure or a table of the papers again. Its sizes and the papers' claims are
+in ``experiments.toml``, its code is a module in `experiments` with these functions of a `Lab` and
+rows:
 
-    cells(lab)          the runs, each a dict of plain values that says all about it
-    measure(lab, cell)  rows of one run: a list of dicts of plain values
-    table(lab, rows)    (titles, rows of words) for the terminal and the documentation
-    judge(lab, rows)    a `Verdict` for each claim of the paper
-    panels(lab, rows)   what is drawn, see `panels`
+    cells(lab)           the runs, each a dict of plain values that says all about it
+    measure(lab, cell)   rows of one run: a list of dicts of plain values
+    table(lab, rows)     (titles, rows of words) for the terminal and the documentation
+    verdicts(lab, rows)  a `Verdict` for each claim of the paper
+    plot(lab, rows)      what is drawn, see `panels`
 
 Rows carry the values of their cell, so that a CSV file of them is complete. What is compared in
 time is measured in turns in one run.
@@ -34,11 +36,7 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     claim : str
-        Its name in docs/results.toml, such as "I-sampling-20x".
-    where : str
-        The paper and the section, such as "I section VI-C".
-    says : str
-        The claim, with its number.
+        Its name in experiments.toml, such as "I-sampling-20x".
     ours : str
         What was found here, with its number; of what is not tested, the nearest thing that was.
     outcome : str
@@ -48,8 +46,6 @@ class Verdict(NamedTuple):
     """
 
     claim: str
-    where: str
-    says: str
     ours: str
     outcome: str
     because: str = ""
@@ -67,7 +63,7 @@ def graded(ours, printed, nothing=1.0):
 
 
 @dataclass(frozen=True)
-class Figure:
+class Experiment:
     """A figure or table of the papers, and how it is made again.
 
     Attributes
@@ -77,10 +73,14 @@ class Figure:
     title : str
     full, quick : dict
         Sizes of the runs; `quick` only those that differ.
-    cells, measure, table, judge, panels : callables
+    cells, measure, table, verdicts, plot : callables
         See the module.
+    claims : dict
+        {name: {"where": paper and section, "says": the claim, with its number}}
     data : str or None
         The data set where the user gives none; None if it makes its own graphs.
+    takes_data : bool
+        Whether one that makes its own graphs takes the user's data set as well.
     seeds : int or None
         How many, where the user does not say; None if nothing depends on a seed of the user's.
     timed : bool
@@ -95,12 +95,21 @@ class Figure:
     cells: Callable[..., list]
     measure: Callable[..., list]
     table: Callable[..., tuple]
-    judge: Callable[..., list]
-    panels: Callable[..., list]
+    verdicts: Callable[..., list]
+    plot: Callable[..., list]
+    claims: dict[str, dict[str, str]]
     data: str | None = None
+    takes_data: bool = False
     seeds: int | None = None
     timed: bool = False
     also: tuple[str, ...] = ()
+
+    def judged(self, lab, rows):
+        """Return the verdicts as dicts, with where the paper has each claim, and what it says."""
+        return [
+            {"claim": one.claim, **self.claims[one.claim], **one._asdict()}
+            for one in self.verdicts(lab, rows)
+        ]
 
 
 @dataclass
@@ -112,7 +121,7 @@ class Lab:
     gnn : module
         refimpl or fastimpl.
     sizes : dict
-        `Figure.full`, or that with what `Figure.quick` changes.
+        `Experiment.full`, or that with what `Experiment.quick` or the user changes.
     data : str or None
         The data set, as `load_dataset` takes it.
     seeds : int or None

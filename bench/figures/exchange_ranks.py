@@ -1,8 +1,9 @@
-"""What each process of `bench.exchange` does: fetch the rows of real minibatches in every way.
+"""What each process of V Fig 18 does: fetch the rows of real minibatches in every way.
 
-mpiexec -n 2 python -m mpi4py -m bench.exchange_ranks '{"nodes": .., ..}'
+mpiexec -n 2 python -m mpi4py -m bench.figures.exchange_ranks '{"nodes": .., ..}'
 """
 
+import importlib
 import json
 import sys
 from itertools import islice
@@ -10,7 +11,6 @@ from time import perf_counter
 
 import numpy as np
 
-import fastimpl
 from bench.figures.demands import (
     SEED,
     drawn_roots,
@@ -23,18 +23,22 @@ from bench.timing import in_turns
 from refimpl.loader import DistributedFeatures, MPIComm, Topology, plan_rounds
 
 
-def measured(comm, nodes, degree, batch, fanouts, features, steps, rounds):
+def measured(comm, impl, nodes, degree, batch, fanouts, features, steps, rounds):
     """Return {"seconds": {way: those of each round}, "bytes": of a round, of all ranks}.
 
     Parameters
     ----------
     comm : Communicator
-    nodes, degree, batch, fanouts, features, steps, rounds
-        As the options of `bench.exchange`.
+    impl : str
+        The package that samples.
+    nodes, degree, batch, fanouts, features, steps
+        The sizes of the figure.
+    rounds : int
     """
+    gnn = importlib.import_module(impl)
     graph = made_graph(nodes, degree)
     roots = drawn_roots(graph.n, batch * comm.size * steps)
-    graphs = list(islice(minibatches(fastimpl, graph, roots, batch, fanouts), steps * comm.size))
+    graphs = list(islice(minibatches(gnn, graph, roots, batch, fanouts), steps * comm.size))
     mine = [mfg.nodes[0] for mfg in graphs[comm.rank :: comm.size]]
     between = rows_between(graphs, graph.n, comm.size, steps) * features * 4
     X = np.random.default_rng(SEED).standard_normal((graph.n, features), np.float32)
@@ -80,10 +84,7 @@ def main():
     comm = MPIComm()
     found = measured(comm, **json.loads(sys.argv[1]))
     if comm.rank == 0:
-        from mpi4py import MPI
-
-        name = MPI.Get_library_version().splitlines()[0].strip("\0 ")
-        print(json.dumps({**found, "mpi": " ".join(name.split())}))
+        print(json.dumps(found))
 
 
 if __name__ == "__main__":
