@@ -36,7 +36,7 @@ extensions = [
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "_ext", "_drawings", "tutorial_table.md", "howto/install_tried.md"]
+exclude_patterns = ["_build", "_ext", "_drawings", "tutorial_table.md"]
 html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"

@@ -1,50 +1,35 @@
 """Directives of the pages of docs/kernels, all with the name of a kernel.
 
 kernel-about     where it comes from, its vectors, the links to what explains it
-kernel-code      its pseudo-code, which is run against the vectors; other names may follow
-kernel-errors    what is refused, and with which error, by its checks; the cases of each row
+kernel-errors    what is refused, and with which error; the cases of each row
 kernel-flags     the flags of its vectors in words
 
-The last two are folded, and code that is long.
+The last two are folded.
 """
 
 import re
 
 from api_reference import path_of
-from docutils import nodes
 from folding import folded
-from kernel_code import (
-    CODE,
-    PAGES,
-    cases_by_row,
-    files,
-    sections,
-    shown_at,
-    source_of_name,
-    uses_of,
-    value_of,
-)
+from kernel_tables import PAGES, REFUSALS, files, refusals, sections
 from sphinx.util.docutils import SphinxDirective
 from teaching import pages_of_algorithms, row_of
 
 from refimpl.lab.apps.conformance.report import NAMES
 
 MOST_CASES = 5
-MOST_LINES = 45  # of code that is not folded
-FEW_LINES = 12  # on pages that would have more than eight screens:
-CROWDED = {"freshgnn", "frontier_samplers", "layers", "other_layers", "other_samplers"}
 
 
 class KernelDirective(SphinxDirective):
-    """What the directives share: a page is made anew when the code or another page changes."""
+    """What the directives share: a page is made anew when a table or another page changes."""
 
     required_arguments = 1
     final_argument_whitespace = True
 
     def run(self):
-        for path in (*CODE.glob("*.py"), *PAGES.glob("*.md")):
+        for path in (REFUSALS, *PAGES.glob("*.md")):
             self.env.note_dependency(str(path))
-        self.kernel, *self.others = self.arguments[0].split()
+        self.kernel = self.arguments[0]
         try:
             return self.made()
         except KeyError as error:
@@ -91,49 +76,12 @@ def tolerance(compare):
     return f"floats within {compare['atol']:g} + {compare['rtol']:g} × their size"
 
 
-class Code(KernelDirective):
-    """The pseudo-code of a kernel and of other functions, and where what they use is shown."""
-
-    def made(self):
-        names = (self.kernel, *self.others)
-        sources = [source_of_name(name)[1] for name in names]
-        code = "\n\n".join(sources)
-        block = nodes.literal_block(code, code, language="python", classes=["kernel-code"])
-        self.set_source_info(block)
-        used = dict.fromkeys(other for name in names for other in uses_of(name))
-        links = [link_to_code(other) for other in used if other not in names]
-        parts = [block]
-        if links:
-            (line,) = self.parse_text_to_nodes(f"Uses {', '.join(links)}.\n")
-            line["classes"].append("kernel-uses")
-            parts.append(line)
-        lines = code.count("\n") + 1
-        summary = f"{', '.join(names)}: {lines} lines of pseudo-code"
-        crowded = self.env.docname.rpartition("/")[2] in CROWDED
-        most = FEW_LINES if crowded else MOST_LINES
-        return parts if lines <= most else [folded(summary, *parts)]
-
-
-def link_to_code(name):
-    """Return a link to where the code of a function is shown.
-
-    Raises
-    ------
-    KeyError
-        If it is shown nowhere.
-    """
-    real = value_of(name).__name__
-    page, place = shown_at()[real]
-    link = f"[`{name}`](/kernels/{page}.md{f'#{place}' if place else ''})"
-    return link if real == name else f"{link}, which is `{real}`"
-
-
 class Errors(KernelDirective):
-    """The checks of a kernel as a table: the first row that is so says the error."""
+    """What a kernel refuses as a table: the first row that is so says the error."""
 
     def made(self):
         lines = [row_of(("error", "when", "cases")), row_of(("---",) * 3)]
-        for (kind, words), cases in cases_by_row(self.kernel).items():
+        for kind, words, cases in refusals()[self.kernel]:
             lines.append(row_of((kind, words.replace("|", "\\|"), some(cases))))
         return [folded(f"What is refused: {counted(lines, 'row')}", *table_of(self, lines))]
 
@@ -190,7 +138,6 @@ def some(cases):
 
 def setup(app):
     app.add_directive("kernel-about", About)
-    app.add_directive("kernel-code", Code)
     app.add_directive("kernel-errors", Errors)
     app.add_directive("kernel-flags", Flags)
     app.add_directive("kernel-index", Index)

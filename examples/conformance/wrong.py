@@ -1,26 +1,20 @@
-"""The pages' pseudo-code with one line wrong: a transposition without line 8 of Algorithm 6.
+"""A kernel with one line wrong: a transposition without line 8 of Algorithm 6.
 
-minibatch-gnn conformance --cmd 'python examples/conformance/wrong.py' --only transpose_perm
+PYTHONPATH=examples/conformance minibatch-gnn conformance --impl wrong --only transpose_perm
 """
 
-import sys
-from pathlib import Path
+import numpy as np
 
-sys.path.append(str(Path(__file__).parents[2] / "docs" / "kernels" / "code"))
-
-import adapter  # noqa: E402
+import refimpl
 
 
 def transpose_perm(graph):
-    perm = [-1] * len(graph.indices)
-    free = graph.indptr[:-1]
-    for v in range(len(graph.indptr) - 1):
+    if not isinstance(graph, refimpl.Graph):
+        raise TypeError("graph must be a Graph")
+    if not graph.symmetric:
+        raise ValueError("graph must be undirected")
+    perm, free = np.full(graph.e, -1, np.int32), graph.indptr[:-1]
+    for v in range(graph.n):
         for j in range(graph.indptr[v], graph.indptr[v + 1]):
-            u = graph.indices[j]
-            perm[free[u]] = j  # line 8, `free[u] += 1`, should follow
+            perm[free[graph.indices[j]]] = j  # line 8, `free[u] += 1`, should follow
     return perm
-
-
-page, _, check = adapter.KERNELS["transpose_perm"]
-adapter.KERNELS["transpose_perm"] = page, transpose_perm, check
-adapter.main()

@@ -1,10 +1,9 @@
-"""The third implementations: the pages' pseudo-code, with a line wrong too, and one in C."""
+"""The third implementations: a kernel with a line wrong, and an adapter in C."""
 
 import json
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -62,18 +61,6 @@ def split(verdicts):
     } - missing, missing
 
 
-def python(path):
-    return shlex.join([sys.executable, str(path)])
-
-
-def test_the_pages_conform(conformance):
-    """Over the protocol, which `tests/test_kernel_pages.py` goes without."""
-    status, verdicts, out = conformance("--cmd", python(DOCS / "kernels" / "code" / "adapter.py"))
-    assert status == 0
-    assert split(verdicts) == (kernels().keys(), set())
-    assert out[-1] == f"{len(kernels())} conforms"
-
-
 def test_a_package_may_answer_with_lists_and_dicts(conformance, tmp_path):
     (tmp_path / "lists.py").write_text(LISTS)
     status, verdicts, _ = conformance("--impl", "lists")
@@ -84,8 +71,9 @@ def test_a_package_may_answer_with_lists_and_dicts(conformance, tmp_path):
     )
 
 
-def test_a_wrong_line_is_found(conformance):
-    status, verdicts, out = conformance("--cmd", python(EXAMPLES / "wrong.py"))
+def test_a_wrong_line_is_found(conformance, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    status, verdicts, out = conformance("--impl", "wrong")
     assert status == 1
     assert {name for name, found in verdicts.items() if "differs" in found} == {"transpose_perm"}
     row = next(i for i, line in enumerate(out) if " transpose_perm " in line)
@@ -97,9 +85,9 @@ def test_a_wrong_line_is_found(conformance):
     ]
 
 
-def test_the_page_shows_a_wrong_answer_beside_the_right_one(capsys):
-    command = python(EXAMPLES / "wrong.py")
-    assert main(["conformance", "--cmd", command, "--show", "transpose_perm/path3"]) == 1
+def test_the_page_shows_a_wrong_answer_beside_the_right_one(capsys, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    assert main(["conformance", "--impl", "wrong", "--show", "transpose_perm/path3"]) == 1
     shown = PAGE.read_text().partition("ends with the answer:\n\n```text\n")[2].partition("```")[0]
     assert capsys.readouterr().out.endswith(f"\n{shown}")
 

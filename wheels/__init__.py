@@ -1,1 +1,0 @@
-"""Builds what is published, and tries it where users would: ``python -m wheels --help``."""
