@@ -1,25 +1,33 @@
 """A plugin for pytest: implementations of minibatch-gnn as a fixture, and the vectors as tests.
 
-    pytest --gnn-impl my_backend                    # fixture `gnn`: each test on my_backend
-    pytest --gnn-impl refimpl,my_backend            # and on refimpl
-    pytest --gnn-impl my_backend --gnn-conformance  # and a test for each case of the test vectors
+    pytest --impl my_backend                    # fixture `gnn`: each test on my_backend
+    pytest --impl refimpl,my_backend            # and on refimpl
+    pytest --impl my_backend --gnn-conformance  # and a test for each case of the test vectors
+
+The benchmarks of a checkout use the same option: ``pytest bench --impl refimpl,my_backend``. They
+also take a program of any language, as ``cmd:PROGRAM``.
 
 Nothing of minibatch-gnn is imported until one of these options is given.
 """
 
+import re
+
 import pytest
 
-OPTION, CONFORMANCE = "gnn_impl", "gnn_conformance"
+OPTION, CONFORMANCE = "impl", "gnn_conformance"
+PROGRAM = "cmd:"
+COMMA = re.compile(r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""")  # outside of quotes
 
 
 def pytest_addoption(parser):
     """Add the two options."""
     group = parser.getgroup("minibatch-gnn")
     group.addoption(
-        "--gnn-impl",
+        "--impl",
         metavar="NAME,..",
-        help="packages or modules with kernels of minibatch-gnn: a test with the argument `gnn` "
-        "runs on each, completed by refimpl",
+        help="packages or modules with kernels of minibatch-gnn: run each test with the argument "
+        "`gnn` on each of them, completed by refimpl; the project's benchmarks also take "
+        "cmd:PROGRAM",
     )
     group.addoption(
         "--gnn-conformance",
@@ -31,29 +39,43 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     """Refuse options that would do nothing, and what cannot be imported."""
     config.addinivalue_line("markers", "gnn_conformance: a case of the test vectors")
-    if config.getoption(OPTION) is not None and not all(_names(config)):
-        got = config.getoption(OPTION)
-        raise pytest.UsageError(f"--gnn-impl must be names parted by commas, got {got!r}")
-    if not config.getoption(OPTION):
+    names = implementations(config)
+    if names is None:
         if config.getoption(CONFORMANCE):
-            raise pytest.UsageError("--gnn-conformance needs --gnn-impl NAME")
+            raise pytest.UsageError("--gnn-conformance needs --impl NAME")
         return
-    for name in _names(config):
-        _loaded(name)
+    if not all(names):
+        got = config.getoption(OPTION)
+        raise pytest.UsageError(f"--impl must be names separated by commas, got {got!r}")
+    if twice := [name for at, name in enumerate(names) if name in names[:at]]:
+        raise pytest.UsageError(f"--impl names {twice[0]!r} twice")
+    for name in names:
+        if not name.startswith(PROGRAM):
+            _loaded(name)
+        elif config.getoption(CONFORMANCE):
+            raise pytest.UsageError(
+                f"--gnn-conformance takes packages, got {name!r}: give a program to "
+                "`minibatch-gnn conformance`"
+            )
 
 
 def pytest_generate_tests(metafunc):
     """Run a test with the argument `gnn` on each implementation."""
-    if "gnn" in metafunc.fixturenames and metafunc.config.getoption(OPTION):
-        names = _names(metafunc.config)
-        metafunc.parametrize("gnn", names, indirect=True, scope="session")
+    if "gnn" not in metafunc.fixturenames:
+        return
+    names = implementations(metafunc.config)
+    if names is not None:
+        packages = [name for name in names if not name.startswith(PROGRAM)]
+        if not packages:
+            raise pytest.UsageError("--impl names only programs: the argument `gnn` is a package")
+        metafunc.parametrize("gnn", packages, indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
 def gnn(request):
-    """An implementation of minibatch-gnn, with all public names; --gnn-impl says which."""
+    """An implementation of minibatch-gnn, with all public names; --impl says which."""
     if not hasattr(request, "param"):
-        pytest.fail("the fixture `gnn` needs --gnn-impl NAME", pytrace=False)
+        pytest.fail("the fixture `gnn` needs --impl NAME", pytrace=False)
     return _loaded(request.param)
 
 
@@ -63,15 +85,17 @@ def pytest_collection_modifyitems(session, config, items):
     if config.getoption(CONFORMANCE):
         from refimpl.lab.apps.conformance.testing import Vectors
 
-        for name in _names(config):
+        for name in implementations(config):
             found = list(Vectors.of(session, name).collect())
             items.extend(found)
             report = pytest.CollectReport(f"gnn-conformance/{name}", "passed", None, found)
             config.hook.pytest_collectreport(report=report)  # so that they are counted
 
 
-def _names(config):
-    return [name.strip() for name in config.getoption(OPTION).split(",")]
+def implementations(config):
+    """Return the names that --impl gives, or None without the option."""
+    given = config.getoption(OPTION)
+    return None if given is None else [name.strip() for name in COMMA.split(given)]
 
 
 def _loaded(name):
@@ -82,4 +106,4 @@ def _loaded(name):
     try:
         return load_implementation(name)
     except UserError as error:
-        raise pytest.UsageError(f"--gnn-impl: {str(error).removeprefix('--impl ')}") from error
+        raise pytest.UsageError(str(error)) from error

@@ -7,14 +7,14 @@ from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.block import transpose_block
 from fastimpl.graph.transpose import transpose_perm as _transpose_perm
-from refimpl.adjacency import Adjacency, block_arguments, norm_arguments
+from refimpl.adjacency import Adjacency, block_arguments, looped_arguments, norm_arguments
 from refimpl.block import Block
-from refimpl.graph.csr import Graph, undirected
+from refimpl.graph.csr import Graph, undirected_arguments
 
 
 @twin
 def row_norm(graph, transpose_perm=None, *, dtype=np.float64):
-    dtype, perm = norm_arguments(graph, transpose_perm, dtype)
+    graph, perm, dtype = norm_arguments(graph, transpose_perm, dtype)
     data = empty((graph.e,), dtype)
     _adjacency.row_norm(graph.indptr, data)
     return Adjacency(graph, data, None if perm is None else _permuted(data, perm))
@@ -22,7 +22,7 @@ def row_norm(graph, transpose_perm=None, *, dtype=np.float64):
 
 @twin
 def add_self_loops(graph):
-    undirected(graph)
+    (graph,) = undirected_arguments(graph)
     indptr = np.empty_like(graph.indptr)
     _adjacency.looped_indptr(graph.indptr, graph.indices, indptr)
     indices = np.empty(indptr[-1], np.int32)
@@ -32,7 +32,7 @@ def add_self_loops(graph):
 
 @twin
 def sym_norm(graph, *, dtype=np.float64):
-    dtype, _ = norm_arguments(graph, None, dtype)
+    graph, dtype = looped_arguments(graph, dtype)
     looped = add_self_loops(graph)
     data = empty((looped.e,), dtype)
     _adjacency.sym_norm(looped.indptr, looped.indices, np.empty(looped.n), data)
@@ -41,7 +41,7 @@ def sym_norm(graph, *, dtype=np.float64):
 
 @twin
 def loop_norm(graph, *, dtype=np.float64):
-    dtype, _ = norm_arguments(graph, None, dtype)
+    graph, dtype = looped_arguments(graph, dtype)
     looped = add_self_loops(graph)
     data = empty((looped.e,), dtype)
     _adjacency.row_norm(looped.indptr, data)
@@ -51,7 +51,7 @@ def loop_norm(graph, *, dtype=np.float64):
 
 @twin
 def block_norm(kind, block, degrees=None, *, dtype=np.float64):
-    degrees, dtype = block_arguments(kind, block, degrees, dtype)
+    kind, block, degrees, dtype = block_arguments(kind, block, degrees, dtype)
     rows = block.start, block.end, block.indices
     starts = np.empty(block.n_dst + 1, np.int64)
     _adjacency.block_starts(*rows, kind != "row", starts)

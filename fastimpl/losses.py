@@ -6,7 +6,7 @@ from fastimpl import _losses
 from fastimpl._buffers import empty_like
 from fastimpl._twin import twin
 from refimpl._quiet import quiet
-from refimpl.losses import Loss, loss_arguments
+from refimpl.losses import Loss, loss_arguments, node_weights
 
 
 @twin
@@ -22,7 +22,7 @@ def sigmoid_cross_entropy(logits, labels, weights=None):
 
 
 def _cross_entropy(softmax, logits, labels, weights):
-    grad = empty_like(logits)
+    weights, grad = node_weights(logits, weights), empty_like(logits)
     losses = np.empty(len(logits))
     _losses.cross_entropy(logits, labels, weights, grad, losses, softmax)
     return Loss(float(losses.sum()), grad)

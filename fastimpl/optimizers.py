@@ -7,7 +7,7 @@ from refimpl.optimizers import adam_arguments
 
 @twin
 def adam_step(theta, grad, m, v, t, *, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8):
-    (theta, grad, m, v), t, lr, beta1, beta2, eps = adam_arguments(
+    theta, grad, m, v, t, lr, beta1, beta2, eps = adam_arguments(
         theta, grad, m, v, t, lr, beta1, beta2, eps
     )
     _optimizers.adam_step(

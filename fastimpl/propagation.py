@@ -24,13 +24,13 @@ _blas_choice.choose()
 
 @twin
 def spmm(graph, data, X):
-    data, X = product_arguments(graph, data, X)
+    graph, data, X = product_arguments(graph, data, X)
     return spmm_into(graph, data, X, empty((graph.n_dst, X.shape[1]), X.dtype))
 
 
 @twin
 def spmm_t(graph, data, transpose_perm, G):
-    data, perm, G = transposed_arguments(graph, data, transpose_perm, G)
+    graph, data, perm, G = transposed_arguments(graph, data, transpose_perm, G)
     data_t = empty_like(data)
     _adjacency.permute(data, perm, data_t)
     return spmm_into(graph, data_t, G, empty_like(G))

@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._shown import short_repr
 from refimpl.block import Block, checked, entries_of_rows, transpose_block
 from refimpl.graph import transpose_perm
-from refimpl.graph.csr import Graph, undirected
+from refimpl.graph.csr import Graph, undirected, undirected_arguments
 from refimpl.hints import Absent, FloatDtype, Floats, Integers, Positions
 
 __all__ = ["Adjacency", "add_self_loops", "block_norm", "loop_norm", "row_norm", "sym_norm"]
@@ -65,7 +66,23 @@ class Adjacency:
         if self.graph_t is None:
             object.__setattr__(self, "graph_t", self.graph)
 
+    def _with_perm(self, perm):
+        """Return the same matrix with another `perm`, which a layer has checked."""
+        made = object.__new__(Adjacency)
+        made.__dict__.update(self.__dict__, perm=perm)
+        return made
 
+
+def norm_arguments(graph, transpose_perm, dtype):
+    """Check the arguments of `row_norm`; return them."""
+    undirected(graph)
+    dtype = _check.float_dtype("dtype", dtype)
+    if transpose_perm is not None:
+        transpose_perm = _check.positions("transpose_perm", transpose_perm, graph.e)
+    return graph, transpose_perm, dtype
+
+
+@checked_by(norm_arguments)
 def row_norm(
     graph: Graph, transpose_perm: Integers | None = None, *, dtype: FloatDtype = np.float64
 ) -> Adjacency:
@@ -91,13 +108,14 @@ def row_norm(
     TypeError, ValueError
         If the graph is directed, `transpose_perm` is not e positions, or `dtype` is another one.
     """
-    dtype, perm = norm_arguments(graph, transpose_perm, dtype)
     degrees = graph.degrees()
     inverse = 1 / np.maximum(degrees, 1).astype(dtype)
     data = np.repeat(inverse, degrees)
-    return Adjacency(graph, data, None if perm is None else data[perm])
+    data_t = None if transpose_perm is None else data[np.asarray(transpose_perm)]
+    return Adjacency(graph, data, data_t)
 
 
+@checked_by(undirected_arguments)
 def add_self_loops(graph: Graph) -> Graph:
     """Return the pattern I + A: every node is its own neighbour, once.
 
@@ -117,7 +135,6 @@ def add_self_loops(graph: Graph) -> Graph:
     TypeError, ValueError
         If the graph is no Graph, or directed.
     """
-    undirected(graph)
     indptr, indices = [0], []
     for v in range(graph.n):
         row = graph.indices[graph.indptr[v] : graph.indptr[v + 1]]
@@ -127,6 +144,12 @@ def add_self_loops(graph: Graph) -> Graph:
     return Graph._trusted(np.array(indptr), merged, symmetric=True)
 
 
+def looped_arguments(graph, dtype):
+    """Check the arguments of `sym_norm` and `loop_norm`; return them."""
+    return undirected(graph), _check.float_dtype("dtype", dtype)
+
+
+@checked_by(looped_arguments)
 def sym_norm(graph: Graph, *, dtype: FloatDtype = np.float64) -> Adjacency:
     """Return (I + D)^-1/2 (I + A) (I + D)^-1/2, the matrix of GCN and MixHop.
 
@@ -150,7 +173,6 @@ def sym_norm(graph: Graph, *, dtype: FloatDtype = np.float64) -> Adjacency:
     TypeError, ValueError
         If the graph is directed, or `dtype` is another one.
     """
-    dtype, _ = norm_arguments(graph, None, dtype)
     looped = add_self_loops(graph)
     lengths = looped.degrees()
     products = np.repeat(lengths, lengths) * lengths[looped.indices]
@@ -158,6 +180,7 @@ def sym_norm(graph: Graph, *, dtype: FloatDtype = np.float64) -> Adjacency:
     return Adjacency(looped, data, data)
 
 
+@checked_by(looped_arguments)
 def loop_norm(graph: Graph, *, dtype: FloatDtype = np.float64) -> Adjacency:
     """Return the mean over each node's neighbours and itself: the pattern of GAT.
 
@@ -180,7 +203,6 @@ def loop_norm(graph: Graph, *, dtype: FloatDtype = np.float64) -> Adjacency:
     TypeError, ValueError
         If the graph is directed, or `dtype` is another one.
     """
-    dtype, _ = norm_arguments(graph, None, dtype)
     looped = add_self_loops(graph)
     lengths = looped.degrees()
     data = np.repeat(1 / lengths.astype(dtype), lengths)
@@ -188,6 +210,26 @@ def loop_norm(graph: Graph, *, dtype: FloatDtype = np.float64) -> Adjacency:
     return Adjacency(looped, data, data[perm], perm=perm)
 
 
+def block_arguments(kind, block, degrees, dtype):
+    """Check the arguments of `block_norm`; return them, `degrees` for "sym" only."""
+    _check.choice("kind", kind, BLOCK_KINDS)
+    checked(block)
+    dtype = _check.float_dtype("dtype", dtype)
+    if kind != "row" and block.n_dst > block.n_src:
+        raise ValueError(
+            f"block must have its {block.n_dst} destinations among its sources, got {block.n_src}"
+        )
+    if kind != "sym":
+        return kind, block, None, dtype
+    if degrees is None:
+        raise ValueError('degrees must be given where kind is "sym"')
+    degrees = _check.ids("degrees", degrees, 0, 2**31, np.int64)
+    if degrees.size != block.n_src:
+        raise ValueError(f"degrees must have shape ({block.n_src},), got {degrees.shape}")
+    return kind, block, degrees, dtype
+
+
+@checked_by(block_arguments)
 def block_norm(
     kind: Literal["row", "sym", "loop"],
     block: Block,
@@ -223,7 +265,6 @@ def block_norm(
     TypeError, ValueError
         If an argument is of the wrong kind or shape, or `degrees` is missing.
     """
-    degrees, dtype = block_arguments(kind, block, degrees, dtype)
     counts = block.end - block.start
     dst = np.repeat(np.arange(block.n_dst), counts)
     first = np.cumsum(counts) - counts
@@ -250,31 +291,3 @@ def _estimated_sym_norm(dst, src, counts, degrees):
     d_dst, d_src = degrees[dst], degrees[src]
     scale = d_dst / np.maximum(counts[dst], 1) / np.sqrt((d_src + 1) * (d_dst + 1))
     return np.where(dst == src, 1 / (d_dst + 1), scale)
-
-
-def block_arguments(kind, block, degrees, dtype):
-    """Check the arguments of `block_norm`; return (degrees, dtype), degrees for "sym" only."""
-    _check.choice("kind", kind, BLOCK_KINDS)
-    checked(block)
-    dtype = _check.float_dtype("dtype", dtype)
-    if kind != "row" and block.n_dst > block.n_src:
-        raise ValueError(
-            f"block must have its {block.n_dst} destinations among its sources, got {block.n_src}"
-        )
-    if kind != "sym":
-        return None, dtype
-    if degrees is None:
-        raise ValueError('degrees must be given where kind is "sym"')
-    degrees = _check.ids("degrees", degrees, 0, 2**31, np.int64)
-    if degrees.size != block.n_src:
-        raise ValueError(f"degrees must have shape ({block.n_src},), got {degrees.shape}")
-    return degrees, dtype
-
-
-def norm_arguments(graph, transpose_perm, dtype):
-    """Check the arguments of a normalisation; return (dtype, transpose_perm)."""
-    undirected(graph)
-    dtype = _check.float_dtype("dtype", dtype)
-    if transpose_perm is None:
-        return dtype, None
-    return dtype, _check.positions("transpose_perm", transpose_perm, graph.e)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._html.objects import mfg_html
 from refimpl.hints import Absent, Ids, Int, Integers, Positions, Values
 
@@ -180,6 +181,12 @@ class MFG(NamedTuple):
         return mfg_html(self)
 
 
+def block_arguments(block):
+    """Check the argument of `transpose_block`; return it."""
+    return (checked(block),)
+
+
+@checked_by(block_arguments)
 def transpose_block(block: Block) -> tuple[Block, Positions]:
     """Return the transpose of `block` and the permutation of its values.
 
@@ -203,7 +210,7 @@ def transpose_block(block: Block) -> tuple[Block, Positions]:
     TypeError
         If `block` is no Block.
     """
-    live = int(checked(block).degrees().sum())
+    live = int(block.degrees().sum())
     ptr = np.zeros(block.n_src + 1, np.int64)
     for i in range(block.n_dst):
         for j in range(block.start[i], block.end[i]):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.hints import F, Floats, Matrix
 
@@ -28,7 +29,25 @@ class Loss(NamedTuple):
     gradient: Matrix
 
 
+def loss_arguments(logits, labels, weights):
+    """Check the arguments of a loss; return them."""
+    logits = _check.floats("logits", logits, (None, None))
+    if logits.shape[1] == 0:
+        raise ValueError("logits must have at least one class")
+    labels = _check.floats("labels", labels, logits.shape, logits.dtype)
+    if weights is not None:
+        weights = _check.floats("weights", weights, (len(logits),), logits.dtype)
+    return logits, labels, weights
+
+
+def node_weights(logits, weights):
+    """Return the weight of each node: 1 / s where none are given (E-E9)."""
+    s = len(logits)
+    return np.full(s, 1 / max(s, 1), logits.dtype) if weights is None else weights
+
+
 @quiet
+@checked_by(loss_arguments)
 def softmax_cross_entropy(
     logits: Matrix[F], labels: Matrix[F], weights: Floats[F] | None = None
 ) -> Loss:
@@ -54,7 +73,7 @@ def softmax_cross_entropy(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    x, y, w = loss_arguments(logits, labels, weights)
+    x, y, w = logits, labels, node_weights(logits, weights)
     shifted = x - x.max(axis=1, keepdims=True)  # exp cannot overflow
     exp = np.exp(shifted)
     total = exp.sum(axis=1, keepdims=True)
@@ -64,6 +83,7 @@ def softmax_cross_entropy(
 
 
 @quiet
+@checked_by(loss_arguments)
 def sigmoid_cross_entropy(
     logits: Matrix[F], labels: Matrix[F], weights: Floats[F] | None = None
 ) -> Loss:
@@ -90,20 +110,8 @@ def sigmoid_cross_entropy(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    x, y, w = loss_arguments(logits, labels, weights)
+    x, y, w = logits, labels, node_weights(logits, weights)
     exp = np.exp(-np.abs(x))  # in (0, 1]
     per_node = (np.maximum(x, 0) - x * y + np.log1p(exp)).sum(axis=1)
     sigmoid = np.where(x >= 0, 1, exp) / (1 + exp)
     return Loss(float((w * per_node).sum()), w[:, None] * (sigmoid - y))
-
-
-def loss_arguments(logits, labels, weights):
-    """Check the arguments of a loss; return (logits, labels, weights)."""
-    logits = _check.floats("logits", logits, (None, None))
-    if logits.shape[1] == 0:
-        raise ValueError("logits must have at least one class")
-    labels = _check.floats("labels", labels, logits.shape, logits.dtype)
-    s = logits.shape[0]
-    if weights is None:
-        weights = np.full(s, 1 / max(s, 1), logits.dtype)
-    return logits, labels, _check.floats("weights", weights, (s,), logits.dtype)

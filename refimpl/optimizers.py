@@ -7,13 +7,51 @@ from itertools import combinations
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.hints import F, Float, Int, Values
 
 __all__ = ["adam_step"]
 
 
+def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
+    """Check the arguments of `adam_step`; return them."""
+    written = {"theta": theta, "m": m, "v": v}
+    for name, array in written.items():
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{name} must be a float32 or float64 array")
+        written[name] = _check.array(name, array)  # the same memory, without masks or matrices
+    theta, m, v = written.values()
+    for name, array in written.items():
+        if array.dtype not in _check.FLOATS:
+            raise TypeError(f"{name} must be a float32 or float64 array")
+        if array.dtype != theta.dtype:
+            raise TypeError(f"{name} must be {theta.dtype} like theta, got {array.dtype}")
+        if array.shape != theta.shape:
+            raise ValueError(f"{name} must have shape {theta.shape} like theta, got {array.shape}")
+        if not (_check.is_plain(array) and array.flags.writeable):
+            raise ValueError(
+                f"{name} must be C-contiguous, aligned and writeable: it is updated in place"
+            )
+    t = _check.integer("t", t, 1, 2**53)
+    lr, eps = _check.real("lr", lr, 0, strict=True), _check.real("eps", eps, 0, strict=True)
+    beta1, beta2 = _check.real("beta1", beta1, 0), _check.real("beta2", beta2, 0)
+    for name, beta in (("beta1", beta1), ("beta2", beta2)):
+        if beta >= 1:
+            raise ValueError(f"{name} must be below 1, got {beta}")
+    grad = _check.array("grad", grad)
+    grad = _check.floats("grad", grad, theta.shape, theta.dtype)
+    arrays = {"theta": theta, "grad": grad, "m": m, "v": v}
+    for one, other in combinations(arrays, 2):
+        if np.may_share_memory(arrays[one], arrays[other]):  # exact where both are contiguous
+            raise ValueError(
+                f"{one} and {other} must not share memory: theta, m and v are updated in place"
+            )
+    return theta, grad, m, v, t, lr, beta1, beta2, eps
+
+
 @quiet
+@checked_by(adam_arguments)
 def adam_step(
     theta: Values[F],
     grad: Values[F],
@@ -50,47 +88,8 @@ def adam_step(
         If a dtype, shape or number does not fit, an array cannot be updated in place, or two of
         them share memory.
     """
-    (theta, grad, m, v), t, lr, beta1, beta2, eps = adam_arguments(
-        theta, grad, m, v, t, lr, beta1, beta2, eps
-    )
     m[...] = beta1 * m + (1 - beta1) * grad
     v[...] = beta2 * v + (1 - beta2) * (grad * grad)
     m_hat = m / (1 - beta1**t)
     v_hat = v / (1 - beta2**t)
     theta -= lr * m_hat / (np.sqrt(v_hat) + eps)
-
-
-def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
-    """Check the arguments of `adam_step`; return (arrays, t, lr, beta1, beta2, eps)."""
-    written = {"theta": theta, "m": m, "v": v}
-    for name, array in written.items():
-        if not isinstance(array, np.ndarray):
-            raise TypeError(f"{name} must be a float32 or float64 array")
-        written[name] = _check.array(name, array)  # the same memory, without masks or matrices
-    theta, m, v = written.values()
-    for name, array in written.items():
-        if array.dtype not in _check.FLOATS:
-            raise TypeError(f"{name} must be a float32 or float64 array")
-        if array.dtype != theta.dtype:
-            raise TypeError(f"{name} must be {theta.dtype} like theta, got {array.dtype}")
-        if array.shape != theta.shape:
-            raise ValueError(f"{name} must have shape {theta.shape} like theta, got {array.shape}")
-        if not (_check.is_plain(array) and array.flags.writeable):
-            raise ValueError(
-                f"{name} must be C-contiguous, aligned and writeable: it is updated in place"
-            )
-    t = _check.integer("t", t, 1, 2**53)
-    lr, eps = _check.real("lr", lr, 0, strict=True), _check.real("eps", eps, 0, strict=True)
-    beta1, beta2 = _check.real("beta1", beta1, 0), _check.real("beta2", beta2, 0)
-    for name, beta in (("beta1", beta1), ("beta2", beta2)):
-        if beta >= 1:
-            raise ValueError(f"{name} must be below 1, got {beta}")
-    grad = _check.array("grad", grad)
-    plain = theta, _check.floats("grad", grad, theta.shape, theta.dtype), m, v
-    arrays = {"theta": theta, "grad": grad, "m": m, "v": v}
-    for one, other in combinations(arrays, 2):
-        if np.may_share_memory(arrays[one], arrays[other]):  # exact where both are contiguous
-            raise ValueError(
-                f"{one} and {other} must not share memory: theta, m and v are updated in place"
-            )
-    return plain, t, lr, beta1, beta2, eps

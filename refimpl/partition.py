@@ -180,7 +180,7 @@ def partition_order(
 
 def partition_arguments(graph, data, X, plan, p, version, layout):
     """Check the arguments of `feature_propagate`; return them."""
-    data, X = product_arguments(graph, data, X)
+    graph, data, X = product_arguments(graph, data, X)
     if not isinstance(plan, Partition):
         raise TypeError(f"plan must be a Partition (see partition_plan), got {type(plan).__name__}")
     f = X.shape[1]

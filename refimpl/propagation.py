@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._products import are_alike, product_of_parts
 from refimpl._quiet import quiet
 from refimpl._threads import one_blas_thread
@@ -16,8 +17,16 @@ from refimpl.profiling import count, timed
 __all__ = ["spmm", "spmm_t"]
 
 
+def product_arguments(graph, data, X):
+    """Check the arguments of `spmm`; return them."""
+    _check.instance("graph", graph, (Graph, Block), "a Graph (see as_graph) or a Block")
+    data = _check.floats("data", data, (graph.e,))
+    return graph, data, _check.floats("X", X, (graph.n_src, None), data.dtype)
+
+
 @timed("aggregation")
 @quiet
+@checked_by(product_arguments)
 def spmm(graph: Graph | Block, data: Floats[F], X: Matrix[F]) -> Matrix[F]:
     """Return A X, where A has the values `data` on the pattern of `graph`.
 
@@ -49,7 +58,6 @@ def spmm(graph: Graph | Block, data: Floats[F], X: Matrix[F]) -> Matrix[F]:
            [101.],
            [ 10.]])
     """
-    data, X = product_arguments(graph, data, X)
     count(sparse=graph.e * X.shape[1])
     Y = np.zeros((graph.n_dst, X.shape[1]), X.dtype)
     for v in range(graph.n_dst):
@@ -58,6 +66,15 @@ def spmm(graph: Graph | Block, data: Floats[F], X: Matrix[F]) -> Matrix[F]:
     return Y
 
 
+def transposed_arguments(graph, data, transpose_perm, G):
+    """Check the arguments of `spmm_t`; return them."""
+    undirected(graph)
+    data = _check.floats("data", data, (graph.e,))
+    perm = _check.positions("transpose_perm", transpose_perm, graph.e)
+    return graph, data, perm, _check.floats("G", G, (graph.n, None), data.dtype)
+
+
+@checked_by(transposed_arguments)
 def spmm_t(graph: Graph, data: Floats[F], transpose_perm: Integers, G: Matrix[F]) -> Matrix[F]:
     """Return A^T G: the pattern of A is undirected, so only its values move (JPDC'21 section 5.2).
 
@@ -82,23 +99,7 @@ def spmm_t(graph: Graph, data: Floats[F], transpose_perm: Integers, G: Matrix[F]
     TypeError, ValueError
         If the graph is directed, or a dtype or shape does not fit.
     """
-    data, perm, G = transposed_arguments(graph, data, transpose_perm, G)
-    return spmm(graph, data[perm], G)
-
-
-def product_arguments(graph, data, X):
-    """Check the arguments of `spmm`; return (data, X)."""
-    _check.instance("graph", graph, (Graph, Block), "a Graph (see as_graph) or a Block")
-    data = _check.floats("data", data, (graph.e,))
-    return data, _check.floats("X", X, (graph.n_src, None), data.dtype)
-
-
-def transposed_arguments(graph, data, transpose_perm, G):
-    """Check the arguments of `spmm_t`; return (data, transpose_perm, G)."""
-    undirected(graph)
-    data = _check.floats("data", data, (graph.e,))
-    perm = _check.positions("transpose_perm", transpose_perm, graph.e)
-    return data, perm, _check.floats("G", G, (graph.n, None), data.dtype)
+    return spmm(graph, data[np.asarray(transpose_perm)], G)
 
 
 @timed("weights")

@@ -1,4 +1,4 @@
-"""What a run of the tests is made of: `--runs`, `--impl`, and how many examples are drawn."""
+"""How a run of the tests is set up: `--runs`, both packages, how many examples are drawn."""
 
 import importlib
 import io
@@ -11,7 +11,7 @@ import pytest
 import tqdm
 from hypothesis import settings
 
-# `bench` and `fuzz` are imported from the checkout; the packages stay as installed, before it.
+# `bench` is imported from the checkout; the packages stay as installed, before it.
 sys.path.append(str(Path(__file__).parents[1]))
 
 # Idle threads sleep: their waiting costs more than the small kernels of most tests. OpenMP reads
@@ -89,25 +89,12 @@ def pytest_addoption(parser):
         action="store_true",
         help="also run the tests marked with `runs`: they start programs, train or take long",
     )
-    parser.addoption(
-        "--impl",
-        choices=[*PACKAGES, "both"],
-        default="both",
-        help="package that a test with the argument `gnn` runs on (default: both)",
-    )
 
 
 def pytest_generate_tests(metafunc):
-    if "gnn" in metafunc.fixturenames:
-        chosen = metafunc.config.getoption("--impl")
-        names = PACKAGES if chosen == "both" else (chosen,)
-        metafunc.parametrize("gnn", names, indirect=True, scope="session")
-
-
-@pytest.fixture(scope="session")
-def gnn(request):
-    """The package under test; one that cannot be imported is an error, never a skip."""
-    return importlib.import_module(request.param)
+    """Run a test with the argument `gnn` on both packages, unless --impl says which."""
+    if "gnn" in metafunc.fixturenames and metafunc.config.getoption("--impl") is None:
+        metafunc.parametrize("gnn", PACKAGES, indirect=True, scope="session")
 
 
 def pytest_report_header():

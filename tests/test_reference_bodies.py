@@ -9,6 +9,7 @@ import typing
 import pytest
 from docs_ext import paper_lines
 
+import fastimpl
 import refimpl
 from refimpl import _check
 from refimpl._checked import checked_by
@@ -17,7 +18,13 @@ from refimpl.lab.backend import find
 
 MOST_BEFORE = 4  # assignments before the paper's first line
 CHECKS = ("_check", "_options", "_arguments")
-OTHERS = ("bucket", "multiple_walks", "forest_fire", "sampled_iteration")  # of no numbered one
+CHECKED = ("checked", "undirected")
+DRAWS = ("below", "floyd", "key", "mix", "permutation", "pick_without_replacement", "uniform")
+LEFT_OUT = {
+    **dict.fromkeys(DRAWS, "loops call them for every draw, where binding would take most time"),
+    "prune_mfg": "its layouts are being moved to a module of their own",
+}
+OTHERS = ("sampled_iteration",)  # no kernel, and no numbered algorithm
 
 
 def places():
@@ -44,7 +51,7 @@ def checks_in(function):
             elif isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
                 names = called.split(".")
-                if any(name == "_check" or name.endswith(CHECKS) for name in names):
+                if names[-1] in CHECKED or any(name.endswith(CHECKS) for name in names):
                     found.append(called)
     return found
 
@@ -82,6 +89,24 @@ def test_a_function_begins_with_the_papers_first_line(place):
         assert late_starts(source, functions[0]) == []
 
 
+@pytest.mark.parametrize("name", sorted(set(fastimpl.compiled) - LEFT_OUT.keys()))
+def test_no_body_of_a_kernel_checks_its_arguments(name):
+    (function,) = bodies(f"{find(refimpl, name).__module__}:{name}")[1]
+    assert checks_in(function) == []
+
+
+@pytest.mark.parametrize("name", sorted(LEFT_OUT))
+def test_a_kernel_that_is_left_out_checks_its_arguments(name):
+    """Otherwise its reason has gone."""
+    (function,) = bodies(f"{find(refimpl, name).__module__}:{name}")[1]
+    assert checks_in(function) != []
+
+
+@pytest.mark.parametrize("name", fastimpl.compiled)
+def test_a_fast_kernel_calls_its_checks_without_binding(name):
+    assert not hasattr(find(fastimpl, name), "checks")
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_functions_are_written_alike(name):
     for function in bodies(f"{find(refimpl, name).__module__}:{name}")[1]:
@@ -94,6 +119,8 @@ def test_other_functions_are_written_alike(name):
         ('main = Stream(_check.word("main", main))', ["_check.word"]),
         ("m, n = frontier_options(graph, m, n)", ["frontier_options"]),
         ("x = layers._arguments.bias(x)", ["layers._arguments.bias"]),
+        ("undirected(graph)", ["undirected"]),
+        ("live = int(checked(block).degrees().sum())", ["checked"]),
         ('if m < 1:\n        raise ValueError("m")', ["raise"]),
         ("main = Stream(main)", []),
     ],
@@ -123,7 +150,7 @@ def test_a_body_shows_its_decorator_and_nothing_of_it():
     assert "main, probe = Stream(main), Stream(probe)\n" in source
 
 
-@pytest.mark.parametrize("name", ["frontier", "pin_tile", "transpose_perm", "feature_propagate"])
+@pytest.mark.parametrize("name", ["frontier", "pin_tile", "transpose_perm", "spmm", "gat_backward"])
 def test_a_checked_function_is_the_function_that_it_was(name):
     function = find(refimpl, name)
     body = inspect.unwrap(function)

@@ -9,7 +9,7 @@ OWN_C = ("bench/", "examples/", "refimpl/lab/apps/bench/")  # written by hand, n
 IN_SOURCE = (
     *("pyproject.toml", "setup.py", "tox.ini", "README.md", "LICENSE", "CHANGELOG.md"),
     *("bench/README.md", "docs/index.md", "examples/conformance/adapter.c", "tests/README.md"),
-    *("tests/twins/test_levels.py", "fuzz/__main__.py", "fastimpl/_levels.py"),
+    *("tests/twins/test_levels.py", "tests/fuzz/__main__.py", "fastimpl/_levels.py"),
 )
 IN_WHEEL = ("refimpl/__init__.py", "fastimpl/__init__.py", "fastimpl/_levels.py")
 

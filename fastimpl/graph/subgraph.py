@@ -8,17 +8,15 @@ from fastimpl import _graph
 from fastimpl._graph import NodeSet
 from fastimpl._lending import lent, once
 from fastimpl._twin import twin
-from refimpl import _check
 from refimpl.graph import Counters, Graph, Subgraph
-from refimpl.graph.csr import undirected
+from refimpl.graph.subgraph import induced_arguments
 
 NO_COUNTERS = Counters()
 
 
 @twin
 def induced_subgraph(graph, nodes):
-    undirected(graph)
-    nodes = _check.node_set("nodes", nodes, graph.n)
+    graph, nodes = induced_arguments(graph, nodes)
     with lent(NodeSet, graph, 1) as (members,):
         arrays = _graph.induced_subgraph(
             members, graph.indptr, graph.indices, once(diagonal, graph), nodes

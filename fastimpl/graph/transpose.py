@@ -5,12 +5,12 @@ import numpy as np
 from fastimpl import _graph
 from fastimpl._twin import twin
 from refimpl import _check
-from refimpl.graph.transpose import transpose_arguments
+from refimpl.graph.csr import undirected_arguments
 
 
 @twin
 def transpose_perm(graph):
-    (graph,) = transpose_arguments(graph)
+    (graph,) = undirected_arguments(graph)
     perm = np.empty(graph.e, _check.position_dtype(graph.e))
     _graph.transpose_perm(graph.indptr, graph.indices, np.empty(graph.n, perm.dtype), perm)
     return perm

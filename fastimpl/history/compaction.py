@@ -12,7 +12,8 @@ from refimpl.history.pruning import prune_arguments
 
 @twin
 def live_layers(pruned):
-    mfg, live, comp = live_arguments(pruned)
+    (pruned,) = live_arguments(pruned)
+    mfg, live, comp = pruned[:3]
     L = len(mfg.blocks)
     order: list = [None] * L + [np.flatnonzero(live[L])]
     computed: list = [None] * L

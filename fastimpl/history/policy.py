@@ -6,7 +6,6 @@ from fastimpl._buffers import empty
 from fastimpl._twin import twin
 from fastimpl.history import _entries, _policy, _update
 from fastimpl.history.entries import as_bytes, cache_admit, cache_lookup
-from refimpl import _check
 from refimpl._check import is_plain
 from refimpl.history.cache import BidirectionalCache
 from refimpl.history.entries import checked
@@ -14,6 +13,7 @@ from refimpl.history.policy import (
     MOST,
     PolicyCounts,
     low_rows,
+    norms_arguments,
     stable_arguments,
     stable_count,
     update_arguments,
@@ -28,7 +28,7 @@ HELD = ("n", "h", "layers", "arena", "entries", "ring")
 
 @twin
 def gradient_norms(G):
-    G = _check.floats("G", G, (None, None))
+    (G,) = norms_arguments(G)
     norms = np.empty(len(G))
     _policy.gradient_norms(G, norms)
     return norms

@@ -11,15 +11,14 @@ from refimpl.layers.dense import DenseGradients, dense_arguments, dense_backward
 @twin
 @quiet
 def dense_forward(X, W, *, relu, b=None):
-    X, W, b = dense_arguments(X, W, relu, b)
+    X, W, relu, b = dense_arguments(X, W, relu, b)
     return matmul_into(X, W, empty((X.shape[0], W.shape[1]), X.dtype), bias=b, relu=relu)
 
 
 @twin
 @quiet
 def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None, overwrite=False):
-    X, W, b = dense_arguments(X, W, relu, b)
-    Y, G_out = dense_backward_arguments(X, W, Y, G_out, need_dx, overwrite)
+    X, W, Y, G_out, *_, b, _ = dense_backward_arguments(X, W, Y, G_out, relu, need_dx, b, overwrite)
     G = masked(G_out, Y, relu, overwrite)
     dW = matmul_t_into(X, G, empty_like(W))
     dX = matmul_into(G, W, spare(Y, X.shape, overwrite), transpose_b=True) if need_dx else None

@@ -37,7 +37,8 @@ def gat_forward(
     keys=None,
 ):
     options = norm, form, slope, b, relu, dropout, keys
-    X, W, a_recv, a_send, slope, b, dropout, keys = gat_arguments(A, X, W, a_recv, a_send, *options)
+    A, X, W, a_recv, a_send, *options = gat_arguments(A, X, W, a_recv, a_send, *options)
+    norm, form, slope, b, relu, dropout, keys = options
     heads, n_dst, n_src = len(a_recv), A.graph.n_dst, A.graph.n_src
     H = X if W is None else matmul_into(X, W, empty((n_src, W.shape[1]), X.dtype))
     sigma, tau = empty((heads, n_dst), X.dtype), empty((heads, n_src), X.dtype)
@@ -80,13 +81,13 @@ def gat_backward(
     overwrite=False,
 ):
     options = norm, form, slope, b, relu, dropout, keys
-    X, W, a_recv, a_send, slope, b, dropout, keys = gat_arguments(
-        A, X, W, a_recv, a_send, *options, backward=True
+    A, X, W, a_recv, a_send, out, G_out, *options, need_dx, overwrite = gat_backward_arguments(
+        A, X, W, a_recv, a_send, out, G_out, *options, need_dx, overwrite
     )
-    out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx, overwrite)
+    norm, form, slope, b, relu, dropout, keys = options
     G = masked(G_out, out.X_out, relu, overwrite)
     scores = NORM[norm], form == "joint", slope
-    d_sigma, d_tau, Q_t = _edge_gradients(A, perm, G, out, *scores, dropout, keys)
+    d_sigma, d_tau, Q_t = _edge_gradients(A, G, out, *scores, dropout, keys)
     db, dX = bias_gradient(b, G), None
     dH = spare(out.X_out, out.H.shape, overwrite)
     for k, columns in _heads(out.H, len(a_recv)):
@@ -99,7 +100,7 @@ def gat_backward(
 
 
 @timed("aggregation")
-def _edge_gradients(A, perm, G, out, norm, joint, slope, dropout, keys):
+def _edge_gradients(A, G, out, norm, joint, slope, dropout, keys):
     """Return the gradients of sigma and tau, and Q on the transposed pattern."""
     count(sparse=A.graph.e * G.shape[1])
     epsilon, Q_t = empty_like(out.P), empty((len(out.P), A.graph_t.e), G.dtype)
@@ -114,7 +115,7 @@ def _edge_gradients(A, perm, G, out, norm, joint, slope, dropout, keys):
         *_entries(A.graph), A.data, G, out.H, *parts, norm, joint, slope, *drawn, epsilon, d_sigma
     )
     Q, start, end = _dropped(A.graph, out.P, dropout, keys), A.graph_t.start, A.graph_t.end
-    _gat.transposed(start, end, perm, Q, epsilon, out.tau, joint, slope, Q_t, d_tau)
+    _gat.transposed(start, end, A.perm, Q, epsilon, out.tau, joint, slope, Q_t, d_tau)
     return d_sigma, d_tau, Q_t
 
 

@@ -11,7 +11,7 @@ from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_arguments, gcn_backw
 @twin
 @quiet
 def gcn_forward(A, X, W, order, *, b=None, relu=True):
-    X, W, b, order = gcn_arguments(A, X, W, order, b, relu)
+    A, X, W, order, b, relu = gcn_arguments(A, X, W, order, b, relu)
     n_dst, n_src = A.graph.n_dst, A.graph.n_src
     Z = empty((n_dst, W.shape[1]), X.dtype)
     if order.forward == 1:
@@ -25,8 +25,9 @@ def gcn_forward(A, X, W, order, *, b=None, relu=True):
 @twin
 @quiet
 def gcn_backward(A, X, W, out, G_out, order, *, b=None, relu=True, overwrite=False):
-    X, W, b, order = gcn_arguments(A, X, W, order, b, relu, backward=True)
-    X_out, AX, G_out = gcn_backward_arguments(A, X, W, out, G_out, overwrite)
+    A, X, W, (X_out, AX), G_out, order, b, *_ = gcn_backward_arguments(
+        A, X, W, out, G_out, order, b, relu, overwrite
+    )
     G = masked(G_out, X_out, relu, overwrite)
     db, dX, n_dst, n_src = bias_gradient(b, G), None, A.graph.n_dst, A.graph.n_src
     AtG = None

@@ -19,7 +19,7 @@ from refimpl.layers.mixhop import (
 @twin
 @quiet
 def mixhop_forward(hops, X, W, depth, *, b=None, relu=True):
-    hops, X, W, depth, b = mixhop_arguments(hops, X, W, depth, b, relu)
+    hops, X, W, depth, b, relu = mixhop_arguments(hops, X, W, depth, b, relu)
     edges = _edges(W)
     powers = [X]
     for A in hops[:depth]:
@@ -56,9 +56,8 @@ def _hop(A, U, Z, columns, b, relu):
 @twin
 @quiet
 def mixhop_backward(hops, X, W, out, G_out, depth, *, b=None, relu=True, need_dx, overwrite=False):
-    hops, X, W, depth, b = mixhop_arguments(hops, X, W, depth, b, relu, backward=True)
-    X_out, powers, G_out = mixhop_backward_arguments(
-        hops, X, W, out, G_out, depth, need_dx, overwrite
+    hops, X, W, (X_out, powers), G_out, depth, b, *_ = mixhop_backward_arguments(
+        hops, X, W, out, G_out, depth, b, relu, need_dx, overwrite
     )
     G = masked(G_out, X_out, relu, overwrite)
     edges, B, db = _edges(W), [X, *powers], bias_gradient(b, G)

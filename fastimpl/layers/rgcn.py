@@ -27,7 +27,7 @@ from refimpl.layers.rgcn import (
 @twin
 @quiet
 def rgcn_forward(A, X, W, W_self, *, coefficients=None, b=None, relu=True):
-    A, X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu)
+    A, X, W, W_self, C, b, relu = rgcn_arguments(A, X, W, W_self, coefficients, b, relu)
     n_dst, h = A[0].graph.n_dst, W_self.shape[1]
     rows = [destinations(A_r) for A_r in A]
     own, *parts = _parts(n_dst, rows)
@@ -50,8 +50,9 @@ def rgcn_forward(A, X, W, W_self, *, coefficients=None, b=None, relu=True):
 def rgcn_backward(
     A, X, W, W_self, out, G_out, *, coefficients=None, b=None, relu=True, need_dx, overwrite=False
 ):
-    A, X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=True)
-    X_out, means, G_out = rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx, overwrite)
+    A, X, W, W_self, (X_out, means), G_out, C, b, *_ = rgcn_backward_arguments(
+        A, X, W, W_self, out, G_out, coefficients, b, relu, need_dx, overwrite
+    )
     G = masked(G_out, X_out, relu, overwrite)
     n_dst, rows = len(G), [destinations(A_r) for A_r in A]
     own, *parts = _parts(n_dst, rows)

@@ -12,13 +12,14 @@ from refimpl.layers.rows import (
     RowL2Output,
     dropout_arguments,
     row_l2_arguments,
+    row_l2_backward_arguments,
 )
 
 
 @twin
 @quiet
 def row_l2_forward(X, *, eps=1e-6):
-    X, eps = _check.floats("X", X, (None, None)), _check.real("eps", eps, 0, strict=True)
+    X, eps = row_l2_arguments(X, eps)
     Y, norms = empty_like(X), np.empty(len(X), X.dtype)
     _rows.l2_forward(X, eps, Y, norms)
     return RowL2Output(Y, norms)
@@ -27,7 +28,7 @@ def row_l2_forward(X, *, eps=1e-6):
 @twin
 @quiet
 def row_l2_backward(out, G, *, eps=1e-6):
-    Y, norms, G, eps = row_l2_arguments(out, G, eps)
+    (Y, norms), G, eps = row_l2_backward_arguments(out, G, eps)
     dX = empty_like(Y)
     _rows.l2_backward(Y, norms, G, eps, dX)
     return dX

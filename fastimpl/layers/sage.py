@@ -26,7 +26,9 @@ from refimpl.layers.sage import (
 @twin
 @quiet
 def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="neigh_first"):
-    X, W_neigh, W_self, b, order = sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat)
+    A, X, W_neigh, W_self, order, b, relu, concat = sage_arguments(
+        A, X, W_neigh, W_self, order, b, relu, concat
+    )
     n_dst, n_src = A.graph.n_dst, A.graph.n_src
     neigh, self_ = _halves(W_neigh, W_self, concat)
     Z = empty((n_dst, sage_width(W_neigh, W_self, concat)), X.dtype)
@@ -69,10 +71,9 @@ def sage_backward(
     concat="neigh_first",
     overwrite=False,
 ):
-    X, W_neigh, W_self, b, order = sage_arguments(
-        A, X, W_neigh, W_self, order, b, relu, concat, backward=True
+    A, X, W_neigh, W_self, (X_out, AX), G_out, order, b, *_ = sage_backward_arguments(
+        A, X, W_neigh, W_self, out, G_out, order, b, relu, concat, overwrite
     )
-    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat, overwrite)
     neigh, self_ = _halves(W_neigh, W_self, concat)
     D, at = None, (neigh, self_)
     if A.graph.n_dst == A.graph.n_src and order.dw == 2 and order.dx != 2:

@@ -11,7 +11,7 @@ from refimpl.loader.features import Fetched, one_sided_trace, plan_arguments, tw
 
 @twin
 def fetch_one_sided(plan):
-    store, me, n, rows, positions, copies = plan_arguments(plan)
+    ((store, me, n, rows, positions, copies),) = plan_arguments(plan)
     out = empty((n, store.d), np.float32)
     for part, wanted, where in zip(store.parts, rows, positions, strict=True):
         gather(part, wanted, where, out)
@@ -21,7 +21,7 @@ def fetch_one_sided(plan):
 
 @twin
 def fetch_two_sided(plan):
-    store, me, n, rows, positions, copies = plan_arguments(plan)
+    ((store, me, n, rows, positions, copies),) = plan_arguments(plan)
     out = empty((n, store.d), np.float32)
     for p, part in enumerate(store.parts):
         if p == me:

@@ -4,12 +4,13 @@ import numpy as np
 
 from fastimpl._twin import twin
 from fastimpl.samplers import _alias
-from refimpl.samplers.alias import AliasTable, alias_parts
+from refimpl.samplers.alias import AliasTable, summed
 
 
 @twin
 def alias_build(weights):
-    p = alias_parts(weights)
+    weights, total = summed(weights)
+    p = weights / total * len(weights)
     prob, alias = np.ones(len(p)), np.empty(len(p), np.int64)
     _alias.alias_build(p, prob, alias, np.empty(len(p), np.int64))
     return AliasTable(prob, alias)

@@ -10,7 +10,7 @@ from refimpl.samplers.layer import layer_arguments
 
 @twin
 def layer_sample(graph, roots, fanouts, key):
-    roots, fanouts, key = layer_arguments(graph, roots, fanouts, key)
+    graph, roots, fanouts, key = layer_arguments(graph, roots, fanouts, key)
     nodes, draws = [roots], 0
     blocks: list[Block] = []
     with lent(Relabelling, graph, 1) as (relabelling,):

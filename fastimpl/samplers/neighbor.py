@@ -6,31 +6,32 @@ from fastimpl._lending import lent
 from fastimpl._twin import twin
 from fastimpl.samplers import _neighbor
 from fastimpl.samplers._relabelling import Relabelling
-from fastimpl.streams import permutation
-from refimpl import _check
+from fastimpl.streams import key, permutation
 from refimpl.samplers.neighbor import (
     batches_arguments,
     key_of_hop,
-    many_arguments,
-    neighbor_arguments,
+    mfg_arguments,
+    mfgs_arguments,
     with_rows_before,
 )
 from refimpl.samplers.typed_neighbor import as_mfg, by_relation, typed_mfg
+from refimpl.streams import NODES
 
 
 @twin
 def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode="layered"):
-    roots, fanouts = neighbor_arguments(graph, roots, fanouts, mode)
-    name = [_check.word(*pair) for pair in (("seed", seed), ("epoch", epoch), ("batch", batch))]
+    graph, roots, fanouts, *name, mode = mfg_arguments(
+        graph, roots, fanouts, seed, epoch, batch, mode
+    )
     return _named(graph, [roots], fanouts, [name], mode)[0]
 
 
 @twin
 def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode="layered"):
-    batches, fanouts, name, first = many_arguments(
+    graph, batches, fanouts, seed, epoch, first_batch, mode = mfgs_arguments(
         graph, batches, fanouts, seed, epoch, first_batch, mode
     )
-    names = [(*name, first + i) for i in range(len(batches))]
+    names = [(seed, epoch, first_batch + i) for i in range(len(batches))]
     return _named(graph, batches, fanouts, names, mode)
 
 
@@ -57,9 +58,9 @@ def _draw_rows(graph, dst, fanout, hop_key):
 
 @twin
 def epoch_batches(ids, batch_size, seed, epoch):
-    ids, size, order_key = batches_arguments(ids, batch_size, seed, epoch)
-    shuffled = ids[permutation(order_key, len(ids))]
-    return [shuffled[i : i + size] for i in range(0, len(ids), size)]
+    ids, batch_size, seed, epoch = batches_arguments(ids, batch_size, seed, epoch)
+    shuffled = ids[permutation(key(seed, NODES, epoch), len(ids))]
+    return [shuffled[i : i + batch_size] for i in range(0, len(ids), batch_size)]
 
 
 def _sample(graph, batches, fanouts, keys, mode):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from refimpl import _check, _sources
+from refimpl._checked import checked_by
 from refimpl.graph.csr import Graph, checked
 from refimpl.hints import Int, Integers
 
@@ -74,6 +75,16 @@ def as_graph(
     return graph_and_names(source, n=n, **options)[0]
 
 
+def source_arguments(source, n, symmetrize, self_loops, dense):
+    """Check the arguments of `graph_and_names`, `source` and `n` for graphs alone; return them."""
+    for name, value in (("symmetrize", symmetrize), ("self_loops", self_loops), ("dense", dense)):
+        _check.switch(name, value)
+    if Graph in type(source).__mro__:
+        source = checked(source, "source")
+    return source, n, symmetrize, self_loops, dense
+
+
+@checked_by(source_arguments)
 def graph_and_names(
     source: object,
     *,
@@ -111,9 +122,7 @@ def graph_and_names(
     >>> names[graph.indices[graph.start[1] : graph.end[1]]].tolist()
     ['Ada', 'Sofja']
     """
-    for name, value in (("symmetrize", symmetrize), ("self_loops", self_loops), ("dense", dense)):
-        _check.switch(name, value)
-    graph = checked(source, "source") if Graph in type(source).__mro__ else None
+    graph: Any = source if Graph in type(source).__mro__ else None
     if graph and n is None and not symmetrize and self_loops and not dense:
         return graph, None
     found = _sources.entries(source, n, dense, graph)
@@ -121,6 +130,17 @@ def graph_and_names(
     return _built(found, symmetrize, self_loops), found.names
 
 
+def edges_arguments(u, v, n, symmetrize, self_loops):
+    """Check the arguments of `from_edges`, all but the values of `n` and the ids; return them."""
+    _check.switch("symmetrize", symmetrize)
+    _check.switch("self_loops", self_loops)
+    u, v = _sources.integers("u", u), _sources.integers("v", v)
+    if len(u) != len(v):
+        raise ValueError(f"v must have shape ({len(u)},) like u, got ({len(v)},)")
+    return u, v, n, symmetrize, self_loops
+
+
+@checked_by(edges_arguments)
 def from_edges(
     u: Integers,
     v: Integers,
@@ -157,11 +177,6 @@ def from_edges(
     >>> from_edges([0, 1], [1, 2], symmetrize=True)
     Graph(n=3, e=4, undirected)
     """
-    _check.switch("symmetrize", symmetrize)
-    _check.switch("self_loops", self_loops)
-    u, v = _sources.integers("u", u), _sources.integers("v", v)
-    if len(u) != len(v):
-        raise ValueError(f"v must have shape ({len(u)},) like u, got ({len(v)},)")
     return _built(_sources.of_pairs(u, v, n, "u and v"), symmetrize, self_loops)
 
 

@@ -168,3 +168,8 @@ def undirected(graph):
     if not checked(graph).symmetric:
         raise ValueError("graph must be undirected: build it with as_graph(..., symmetrize=True)")
     return graph
+
+
+def undirected_arguments(graph):
+    """Check the argument of a function of one undirected graph; return it."""
+    return (undirected(graph),)

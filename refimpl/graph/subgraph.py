@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._counters import Counters
 from refimpl._html.objects import subgraph_html
 from refimpl._shown import shown
@@ -82,6 +83,13 @@ class Subgraph:
         return Subgraph, tuple(getattr(self, field.name) for field in fields(self))
 
 
+def induced_arguments(graph, nodes):
+    """Check the arguments of `induced_subgraph`; return them."""
+    undirected(graph)
+    return graph, _check.node_set("nodes", nodes, graph.n)
+
+
+@checked_by(induced_arguments)
 def induced_subgraph(graph: Graph, nodes: Integers) -> Subgraph:
     """Return the subgraph on `nodes` with every edge of `graph` between them.
 
@@ -111,9 +119,7 @@ def induced_subgraph(graph: Graph, nodes: Integers) -> Subgraph:
     >>> sub.graph.indices.tolist(), sub.edge_ids.tolist()
     ([1, 0], [2, 3])
     """
-    undirected(graph)
-    nodes = _check.node_set("nodes", nodes, graph.n)
-    local = {v: i for i, v in enumerate(nodes.tolist())}
+    local = {int(v): i for i, v in enumerate(nodes)}
     indptr, indices, edge_ids = [0], [], []
     for v in nodes:
         for j in range(graph.indptr[v], graph.indptr[v + 1]):
@@ -123,4 +129,6 @@ def induced_subgraph(graph: Graph, nodes: Integers) -> Subgraph:
                 edge_ids.append(j)
         indptr.append(len(indices))
     induced = Graph._trusted(np.array(indptr), np.array(indices, np.int32), symmetric=True)
-    return Subgraph(nodes.copy(), induced, np.array(edge_ids, np.int64), transpose_perm(induced))
+    return Subgraph(
+        np.array(nodes, np.int32), induced, np.array(edge_ids, np.int64), transpose_perm(induced)
+    )

@@ -6,16 +6,11 @@ import numpy as np
 
 from refimpl._check import position_dtype
 from refimpl._checked import checked_by
-from refimpl.graph.csr import Graph, undirected
+from refimpl.graph.csr import Graph, undirected_arguments
 from refimpl.hints import Ids
 
 
-def transpose_arguments(graph):
-    """Check the argument of `transpose_perm`; return it."""
-    return (undirected(graph),)
-
-
-@checked_by(transpose_arguments)
+@checked_by(undirected_arguments)
 def transpose_perm(graph: Graph) -> Ids:
     """Return the permutation that transposes a matrix on an undirected pattern.
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.block import MFG, Block, entries_of_rows
 from refimpl.hints import Mask, Positions
 from refimpl.history.pruning import PruneResult, checked_mfg, prune_mfg
@@ -38,6 +39,26 @@ class LiveRows(NamedTuple):
     blocks: tuple[Block, ...]
 
 
+def live_arguments(pruned):
+    """Check the argument of `live_layers`; return it."""
+    if not isinstance(pruned, PruneResult):
+        raise TypeError(f"pruned must be a PruneResult, got {type(pruned).__name__}")
+    pruned = _check.record("pruned", pruned, PruneResult)
+    mfg, live, comp = checked_mfg(pruned.mfg), pruned.live, pruned.comp
+    live, comp = _check.listed("live", live, "arrays"), _check.listed("comp", comp, "arrays")
+    if len(live) != len(mfg.nodes) or len(comp) != len(mfg.blocks):
+        raise ValueError(f"pruned must have live and comp for {len(mfg.blocks)} layers")
+    live, comp = _masks("live", live, mfg.nodes), _masks("comp", comp, mfg.nodes[1:])
+    return (pruned._replace(mfg=mfg, live=live, comp=comp),)
+
+
+def _masks(name, masks, nodes):
+    """Return one mask a layer, each for its nodes."""
+    pairs = zip(masks, nodes, strict=True)
+    return tuple(_check.mask(f"pruned.{name}", mask, len(ids)) for mask, ids in pairs)
+
+
+@checked_by(live_arguments)
 def live_layers(pruned: PruneResult) -> LiveRows:
     """Return the live part of a pruned message-flow graph.
 
@@ -60,7 +81,7 @@ def live_layers(pruned: PruneResult) -> LiveRows:
         If `pruned` is no PruneResult, its masks do not fit, or a computed node or one of its
         sources is not live in the layer below.
     """
-    mfg, live, comp = live_arguments(pruned)
+    mfg, live, comp = pruned[:3]
     L = len(mfg.blocks)
     order: list = [None] * L + [np.flatnonzero(live[L])]
     computed: list = [None] * L
@@ -68,11 +89,7 @@ def live_layers(pruned: PruneResult) -> LiveRows:
     for layer in range(L, 0, -1):
         computed[layer - 1] = comp[layer - 1][order[layer]]
         rows = order[layer][computed[layer - 1]]
-        if not live[layer - 1][rows].all():
-            raise ValueError(DEAD)
-        rest = live[layer - 1].copy()
-        rest[rows] = False
-        order[layer - 1] = np.concatenate([rows, np.flatnonzero(rest)])
+        order[layer - 1] = _rows_first(rows, live[layer - 1])
         blocks[layer - 1] = _rows_of(mfg.blocks[layer - 1], rows, order[layer - 1])
     return LiveRows(tuple(order), tuple(computed), tuple(blocks))
 
@@ -102,6 +119,15 @@ def prune_layers(mfg: MFG, hit: Sequence[Mask]) -> LiveRows:
     return live_layers(prune_mfg(mfg, hit))
 
 
+def _rows_first(rows, live):
+    """Return the live rows of a layer, `rows` in front."""
+    if not live[rows].all():
+        raise ValueError(DEAD)
+    rest = live.copy()
+    rest[rows] = False
+    return np.concatenate([rows, np.flatnonzero(rest)])
+
+
 def _rows_of(block, rows, sources):
     """Return some rows of `block`, its columns numbered by their place in `sources`."""
     place = np.full(block.n_src, -1, np.int32)
@@ -114,20 +140,3 @@ def _rows_of(block, rows, sources):
     if np.any(indices < 0):
         raise ValueError(DEAD)
     return Block._trusted(ends - lengths, ends, indices, len(sources), edge_ids)
-
-
-def live_arguments(pruned):
-    """Check the argument of `live_layers`; return (mfg, live, comp)."""
-    if not isinstance(pruned, PruneResult):
-        raise TypeError(f"pruned must be a PruneResult, got {type(pruned).__name__}")
-    pruned = _check.record("pruned", pruned, PruneResult)
-    mfg, live, comp = checked_mfg(pruned.mfg), pruned.live, pruned.comp
-    live, comp = _check.listed("live", live, "arrays"), _check.listed("comp", comp, "arrays")
-    if len(live) != len(mfg.nodes) or len(comp) != len(mfg.blocks):
-        raise ValueError(f"pruned must have live and comp for {len(mfg.blocks)} layers")
-    return mfg, _masks("live", live, mfg.nodes), _masks("comp", comp, mfg.nodes[1:])
-
-
-def _masks(name, masks, nodes):
-    """Return one mask a layer, each for its nodes."""
-    return [_check.mask(f"pruned.{name}", a, len(ids)) for a, ids in zip(masks, nodes, strict=True)]

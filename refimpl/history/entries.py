@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.hints import F, Ids, Int, Integers, Mask, Matrix, Positions
 from refimpl.history.policy import MOST, layer_ids, rows_taken
 
@@ -35,6 +36,15 @@ class Entries(NamedTuple):
     stamp: Ids
 
 
+def lookup_arguments(entries, layer, ids, oldest) -> tuple[Entries, int, np.ndarray, int]:
+    """Check the arguments of `cache_lookup`; return them."""
+    entries = checked(entries)
+    layers, n = entries.slot_of.shape
+    layer, ids = layer_ids(layers, n, layer, ids)
+    return entries, layer, ids, _check.integer("oldest", oldest, -(2**63), 2**63 - 1)
+
+
+@checked_by(lookup_arguments)
 def cache_lookup(entries: Entries, layer: Int, ids: Integers, oldest: Int) -> Ids:
     """Return the slots of the entries of some nodes that are valid. O(len(ids)) time.
 
@@ -59,10 +69,9 @@ def cache_lookup(entries: Entries, layer: Int, ids: Integers, oldest: Int) -> Id
     TypeError, ValueError
         If an argument is not as above.
     """
-    entries, layer, ids, oldest = lookup_arguments(entries, layer, ids, oldest)
     first_key = (layer - 1) * entries.slot_of.shape[1]
     slots = np.full(len(ids), -1, np.int32)
-    for j, node in enumerate(ids.tolist()):
+    for j, node in enumerate(map(int, ids)):
         s = entries.slot_of[layer - 1, node]
         known = 0 <= s < len(entries.back) and entries.back[s] == first_key + node
         if known and entries.stamp[s] >= oldest:
@@ -70,6 +79,13 @@ def cache_lookup(entries: Entries, layer: Int, ids: Integers, oldest: Int) -> Id
     return slots
 
 
+def read_arguments(rows, slots) -> tuple[np.ndarray, np.ndarray]:
+    """Check the arguments of `cache_read`; return them."""
+    rows = _check.floats("rows", rows, (None, None))
+    return rows, _check.ids("slots", slots, 0, min(len(rows), MOST), np.int32)
+
+
+@checked_by(read_arguments)
 def cache_read(rows: Matrix[F], slots: Integers) -> Matrix[F]:
     """Return some rows of a matrix, copied. O(k h) time.
 
@@ -89,10 +105,29 @@ def cache_read(rows: Matrix[F], slots: Integers) -> Matrix[F]:
     TypeError, ValueError
         If an argument is not as above.
     """
-    rows, slots = read_arguments(rows, slots)
-    return rows[slots]
+    return rows[np.asarray(slots)]
 
 
+def admit_arguments(
+    entries, layer, ids, values, slots, i, take
+) -> tuple[Entries, int, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray | None]:
+    """Check the arguments of `cache_admit`; return them."""
+    entries = checked(entries)
+    layers, n = entries.slot_of.shape
+    layer, ids = layer_ids(layers, n, layer, ids)
+    if not all(array.flags.writeable for array in entries):
+        raise ValueError("entries must be writeable: they are changed in place")
+    places, h = entries.rows.shape
+    values, take = rows_taken(values, (len(ids), h), entries.rows.dtype, take)
+    slots = _check.ids("slots", slots, 0, places, np.int32)
+    if slots.size != len(ids):
+        raise ValueError(f"slots must have shape ({len(ids)},) like ids, got {slots.shape}")
+    if not ascending(slots) and len(np.unique(slots)) < len(slots):
+        raise ValueError("slots must be distinct")
+    return entries, layer, ids, values, slots, _check.integer("i", i, 0, MOST), take
+
+
+@checked_by(admit_arguments)
 def cache_admit(
     entries: Entries,
     layer: Int,
@@ -128,17 +163,26 @@ def cache_admit(
     TypeError, ValueError
         If an argument is not as above.
     """
-    entries, layer, ids, values, slots, i, take = admit_arguments(
-        entries, layer, ids, values, slots, i, take
-    )
     n = entries.slot_of.shape[1]
-    for j, (node, s) in enumerate(zip(ids.tolist(), slots.tolist(), strict=True)):
+    for j, (node, s) in enumerate(zip(map(int, ids), map(int, slots), strict=True)):
         entries.rows[s] = values[j if take is None else take[j]]
         entries.back[s] = (layer - 1) * n + node
         entries.stamp[s] = i
         entries.slot_of[layer - 1, node] = s
 
 
+def fetch_arguments(features, rank, ids, held) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Check the arguments of `cache_fetch`; return them."""
+    features = _check.floats("features", features, (None, None))
+    rank = _check.array("rank", rank) if isinstance(rank, np.ndarray) else rank
+    if not isinstance(rank, np.ndarray) or rank.dtype != np.int32 or rank.ndim != 1:
+        raise TypeError("rank must be a 1-D int32 array")
+    ids = _check.ids("ids", ids, 0, len(rank), np.int32)
+    held = _check.integer("held", held, 0, len(features))
+    return features, _check.plain(rank), ids, held
+
+
+@checked_by(fetch_arguments)
 def cache_fetch(
     features: Matrix[F], rank: Integers, ids: Integers, held: Int
 ) -> tuple[Matrix[F], Mask]:
@@ -166,61 +210,16 @@ def cache_fetch(
     TypeError, ValueError
         If an argument is not as above.
     """
-    features, rank, ids, held = fetch_arguments(features, rank, ids, held)
-    at = rank[ids]
+    at = np.asarray(rank)[np.asarray(ids)]
     hit = (at >= 0) & (at < held)
     rows = np.zeros((len(ids), features.shape[1]), features.dtype)
     rows[hit] = features[len(features) - 1 - at[hit]]
     return rows, hit
 
 
-def lookup_arguments(entries, layer, ids, oldest) -> tuple[Entries, int, np.ndarray, int]:
-    """Check the arguments of `cache_lookup`; return all."""
-    entries = checked(entries)
-    layers, n = entries.slot_of.shape
-    layer, ids = layer_ids(layers, n, layer, ids)
-    return entries, layer, ids, _check.integer("oldest", oldest, -(2**63), 2**63 - 1)
-
-
-def read_arguments(rows, slots) -> tuple[np.ndarray, np.ndarray]:
-    """Check the arguments of `cache_read`; return both."""
-    rows = _check.floats("rows", rows, (None, None))
-    return rows, _check.ids("slots", slots, 0, min(len(rows), MOST), np.int32)
-
-
-def admit_arguments(
-    entries, layer, ids, values, slots, i, take
-) -> tuple[Entries, int, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray | None]:
-    """Check the arguments of `cache_admit`; return all."""
-    entries = checked(entries)
-    layers, n = entries.slot_of.shape
-    layer, ids = layer_ids(layers, n, layer, ids)
-    if not all(array.flags.writeable for array in entries):
-        raise ValueError("entries must be writeable: they are changed in place")
-    places, h = entries.rows.shape
-    values, take = rows_taken(values, (len(ids), h), entries.rows.dtype, take)
-    slots = _check.ids("slots", slots, 0, places, np.int32)
-    if slots.size != len(ids):
-        raise ValueError(f"slots must have shape ({len(ids)},) like ids, got {slots.shape}")
-    if not ascending(slots) and len(np.unique(slots)) < len(slots):
-        raise ValueError("slots must be distinct")
-    return entries, layer, ids, values, slots, _check.integer("i", i, 0, MOST), take
-
-
 def ascending(slots):
     """Return whether each slot is above the one before."""
     return bool((slots[1:] > slots[:-1]).all())
-
-
-def fetch_arguments(features, rank, ids, held) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Check the arguments of `cache_fetch`; return all."""
-    features = _check.floats("features", features, (None, None))
-    rank = _check.array("rank", rank) if isinstance(rank, np.ndarray) else rank
-    if not isinstance(rank, np.ndarray) or rank.dtype != np.int32 or rank.ndim != 1:
-        raise TypeError("rank must be a 1-D int32 array")
-    ids = _check.ids("ids", ids, 0, len(rank), np.int32)
-    held = _check.integer("held", held, 0, len(features))
-    return features, _check.plain(rank), ids, held
 
 
 def checked(entries):

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.block import MFG, Block
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
@@ -57,7 +58,17 @@ def degree_hotness(graph: Graph) -> Positions:
     return checked(graph).degrees()
 
 
+def pagerank_arguments(gnn, graph, train, alpha, iterations):
+    """Check the arguments of `reverse_pagerank`; return them."""
+    train = _check.ids("train", train, 0, checked(graph).n, np.int64)
+    if not train.size or len(np.unique(train)) < train.size:
+        raise ValueError("train must hold at least one node, and each only once")
+    alpha = _check.real("alpha", alpha, 0, high=1)
+    return gnn, graph, train, alpha, _check.integer("iterations", iterations, 0, 2**31 - 1)
+
+
 @bound
+@checked_by(pagerank_arguments)
 def reverse_pagerank(
     gnn, graph: Graph, train: Integers, *, alpha: Float = 0.95, iterations: Int = 20
 ) -> Floats[np.float64]:
@@ -92,24 +103,31 @@ def reverse_pagerank(
         If an argument is of the wrong kind or out of range, or `train` is empty or repeats a
         node.
     """
-    train = _check.ids("train", train, 0, checked(graph).n, np.int64)
-    if not train.size or len(np.unique(train)) < train.size:
-        raise ValueError("train must hold at least one node, and each only once")
-    alpha = _check.real("alpha", alpha, 0, high=1)
     w = np.zeros((graph.n, 1))
-    w[train] = 1 / train.size
+    w[np.asarray(train)] = 1 / len(train)
     degrees = np.maximum(graph.degrees(), 1)[:, None]
     backwards = graph
     if not graph.symmetric:
         block = Block._trusted(graph.start, graph.end, graph.indices, graph.n)
         backwards, _ = gnn.block.transpose_block(block)
     ones, x = np.ones(graph.e), w
-    for _ in range(_check.integer("iterations", iterations, 0, 2**31 - 1)):
+    for _ in range(iterations):
         x = (1 - alpha) * w + alpha * gnn.spmm(backwards, ones, x / degrees)
     return x[:, 0]
 
 
+def visits_arguments(gnn, graph, train, fanouts, batch_size, seed, needed, mode):
+    """Check the arguments of `count_visits` that no kernel checks; return all."""
+    _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
+    train = _check.ids("train", train, 0, graph.n, np.int32)
+    if len(np.unique(train)) < train.size:
+        raise ValueError("train must hold each node only once")
+    needed = None if needed is None else _check.mask("needed", needed, graph.n)
+    return gnn, graph, train, fanouts, batch_size, seed, needed, mode
+
+
 @bound
+@checked_by(visits_arguments)
 def count_visits(
     gnn,
     graph: Graph,
@@ -153,12 +171,8 @@ def count_visits(
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
     """
-    _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
     n, depth = graph.n, len(fanouts)
-    train = _check.ids("train", train, 0, n, np.int32)
-    if len(np.unique(train)) < train.size:
-        raise ValueError("train must hold each node only once")
-    needed = _check.mask("needed", np.ones(n, np.bool_) if needed is None else needed, n)
+    needed = np.ones(n, np.bool_) if needed is None else needed
     visits = [np.zeros(n, np.int64) for _ in range(depth)]
     shares = [np.zeros(n) for _ in range(depth)]
     batches = gnn.samplers.epoch_batches(train, batch_size, seed, PROFILE_EPOCH)
@@ -177,6 +191,13 @@ def count_visits(
     )
 
 
+def share_arguments(mfg, needed):
+    """Check the arguments of `fair_share`; return them."""
+    mfg = checked_mfg(mfg)
+    return mfg, _check.mask("needed", needed, len(mfg.nodes[0]))
+
+
+@checked_by(share_arguments)
 def fair_share(mfg: MFG, needed: Mask) -> tuple[Floats[np.float64], ...]:
     """Charge every feature row that has to be loaded to those that need it, layer by layer.
 
@@ -203,7 +224,6 @@ def fair_share(mfg: MFG, needed: Mask) -> tuple[Floats[np.float64], ...]:
     TypeError, ValueError
         If `mfg` is no message-flow graph, or `needed` does not fit it.
     """
-    mfg, needed = share_arguments(mfg, needed)
     charges = [needed.astype(np.float64)]
     for block in mfg.blocks:
         row = np.repeat(np.arange(block.n_dst), block.degrees())
@@ -216,9 +236,3 @@ def fair_share(mfg: MFG, needed: Mask) -> tuple[Floats[np.float64], ...]:
         np.add.at(charge, row, portion[source])
         charges.append(charge)
     return tuple(charges)
-
-
-def share_arguments(mfg, needed):
-    """Check the arguments of `fair_share`; return both."""
-    mfg = checked_mfg(mfg)
-    return mfg, _check.mask("needed", needed, len(mfg.nodes[0]))

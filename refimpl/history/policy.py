@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.hints import F, Float, Floats, Int, Integers, Mask, Matrix, bound
 
 MOST = 2**31 - 1  # iterations, slots and nodes are counted in int32
@@ -41,6 +42,12 @@ class PolicyCounts(NamedTuple):
     evicted: int
 
 
+def norms_arguments(G):
+    """Check the argument of `gradient_norms`; return it."""
+    return (_check.floats("G", G, (None, None)),)
+
+
+@checked_by(norms_arguments)
 def gradient_norms(G: Matrix[F]) -> Floats[np.float64]:
     """Return the Euclidean norm of every row: how far its embedding is from stable.
 
@@ -61,7 +68,6 @@ def gradient_norms(G: Matrix[F]) -> Floats[np.float64]:
     TypeError, ValueError
         If `G` is no such array.
     """
-    G = _check.floats("G", G, (None, None))
     total = np.zeros(len(G))
     with np.errstate(over="ignore"):
         for column in G.T:
@@ -69,6 +75,18 @@ def gradient_norms(G: Matrix[F]) -> Floats[np.float64]:
     return np.sqrt(total)
 
 
+def stable_arguments(score, ids, p, n=2**63 - 1) -> tuple[np.ndarray, np.ndarray, float]:
+    """Check the arguments of `select_stable`; return them, a float64 `score`, `ids` below `n`."""
+    score = _check.floats("score", score, (None,)).astype(np.float64)  # a copy, as ids are
+    ids = _check.ids("ids", ids, 0, n, np.int64)
+    if ids.size != score.size:
+        raise ValueError(f"ids must have shape {score.shape} like score, got {ids.shape}")
+    if score.size and np.isnan(score.min()):
+        raise FloatingPointError("score must not be NaN: the gradient is broken")
+    return score, ids, _check.real("p", p, 0, high=1)
+
+
+@checked_by(stable_arguments)
 def select_stable(score: Floats[F], ids: Integers, p: Float) -> Mask:
     """Return which rows are among the ``floor(p m + 1e-9)`` smallest by (score, id).
 
@@ -99,9 +117,8 @@ def select_stable(score: Floats[F], ids: Integers, p: Float) -> Mask:
     >>> select_stable(np.array([0.3, 0.1, 0.2, 0.1]), [0, 1, 2, 3], 0.5)
     array([False,  True, False,  True])
     """
-    score, ids, p = stable_arguments(score, ids, p)
     low = np.zeros(len(score), np.bool_)
-    low[np.lexsort((ids, score))[: stable_count(p, len(score))]] = True
+    low[np.lexsort((np.asarray(ids), score))[: stable_count(p, len(score))]] = True
     return low
 
 
@@ -175,13 +192,7 @@ def policy_update(
     FloatingPointError
         If a score is NaN.
     """
-    _check.choice("control", control, CONTROLS)
-    if control != "gradient":
-        score, ids, p = stable_arguments(score, ids, p)
-        if control == "anti":
-            score = -score
-        else:
-            score = gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64))
+    score, ids, p = controlled(gnn, control, score, ids, p, key)
     return gnn.history.cache_update(
         cache,
         layer,
@@ -197,6 +208,52 @@ def policy_update(
     )
 
 
+def controlled(gnn, control, score, ids, p, key):
+    """Return (score, ids, p): the scores by which `control` ranks rows, or raise."""
+    _check.choice("control", control, CONTROLS)
+    if control == "gradient":
+        return score, ids, p
+    score, ids, p = stable_arguments(score, ids, p)
+    if control == "anti":
+        return -score, ids, p
+    return gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64)), ids, p
+
+
+def update_arguments(
+    cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
+):
+    """Check the arguments of `cache_update`.
+
+    Return (layer, ids, score, comp, values, allow, i, p). Another cache than this package's own
+    checks the layer, the values and `i` itself.
+    """
+    _check.choice("rank_base", rank_base, ("all", "new"))
+    ours = hasattr(cache, "arena")
+    score, ids, p = stable_arguments(score, ids, p, cache.n if ours else 2**63 - 1)
+    comp = _check.mask("comp", comp, len(ids))
+    if not callable(getattr(cache, "admit", None)) or not callable(getattr(cache, "evict", None)):
+        raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
+    _check.switch("gradient_evict", gradient_evict)
+    values = _check.array("values", values)
+    if values.ndim != 2 or len(values) != len(ids):
+        raise ValueError(f"values must have {len(ids)} rows like ids, got shape {values.shape}")
+    if ours:  # before anything is evicted
+        layer = _check.integer("layer", layer, 1, cache.layers)
+        values, _ = rows_taken(values, (len(ids), cache.h), cache.arena.dtype, None)
+        i = _check.integer("i", i, 0, MOST)
+    allow = None if allow is None else _check.mask("allow", allow, len(ids))
+    return layer, ids, score, comp, values, allow, i, p
+
+
+def rows_arguments(cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow):
+    """Check the arguments of `cache_update`; return them."""
+    options = rank_base, gradient_evict
+    *rows, i, p = update_arguments(cache, layer, ids, score, comp, values, i, p, *options, allow)
+    *rows, allow = rows
+    return cache, *rows, i, p, *options, allow
+
+
+@checked_by(rows_arguments)
 def cache_update(
     cache: EmbeddingCache,
     layer: Int,
@@ -236,9 +293,8 @@ def cache_update(
     FloatingPointError
         If a score is NaN.
     """
-    options = rank_base, gradient_evict
-    *rows, i, p = update_arguments(cache, layer, ids, score, comp, values, i, p, *options, allow)
-    return update_with(select_stable, cache, rows, i, p, *options)
+    rows = layer, ids, score, comp, values, allow
+    return update_with(select_stable, cache, rows, i, p, rank_base, gradient_evict)
 
 
 def update_with(select_stable, cache, rows, i, p, rank_base, gradient_evict):
@@ -265,43 +321,6 @@ def low_rows(select_stable, score, ids, comp, p, rank_base):
         last = ids[low & (score == highest)].max()
         low |= ~comp & ((score < highest) | ((score == highest) & (ids < last)))
     return low
-
-
-def update_arguments(
-    cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
-):
-    """Check the arguments of `cache_update`.
-
-    Return (layer, ids, score, comp, values, allow, i, p). Another cache than this package's own
-    checks the layer, the values and `i` itself.
-    """
-    _check.choice("rank_base", rank_base, ("all", "new"))
-    ours = hasattr(cache, "arena")
-    score, ids, p = stable_arguments(score, ids, p, cache.n if ours else 2**63 - 1)
-    comp = _check.mask("comp", comp, len(ids))
-    if not callable(getattr(cache, "admit", None)) or not callable(getattr(cache, "evict", None)):
-        raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
-    _check.switch("gradient_evict", gradient_evict)
-    values = _check.array("values", values)
-    if values.ndim != 2 or len(values) != len(ids):
-        raise ValueError(f"values must have {len(ids)} rows like ids, got shape {values.shape}")
-    if ours:  # before anything is evicted
-        layer = _check.integer("layer", layer, 1, cache.layers)
-        values, _ = rows_taken(values, (len(ids), cache.h), cache.arena.dtype, None)
-        i = _check.integer("i", i, 0, MOST)
-    allow = None if allow is None else _check.mask("allow", allow, len(ids))
-    return layer, ids, score, comp, values, allow, i, p
-
-
-def stable_arguments(score, ids, p, n=2**63 - 1) -> tuple[np.ndarray, np.ndarray, float]:
-    """Check the arguments of `select_stable`; return (float64 score, int64 ids below `n`, p)."""
-    score = _check.floats("score", score, (None,)).astype(np.float64)  # a copy, as ids are
-    ids = _check.ids("ids", ids, 0, n, np.int64)
-    if ids.size != score.size:
-        raise ValueError(f"ids must have shape {score.shape} like score, got {ids.shape}")
-    if score.size and np.isnan(score.min()):
-        raise FloatingPointError("score must not be NaN: the gradient is broken")
-    return score, ids, _check.real("p", p, 0, high=1)
 
 
 def stable_count(p, m):

@@ -1,5 +1,5 @@
 """What is written once, over any implementation: data, training, programs."""
 
-from refimpl.lab import backend, data, dgl, distributed, pyg, training
+from refimpl.lab import backend, data, distributed, pyg, training
 
-__all__ = ["backend", "data", "dgl", "distributed", "pyg", "training"]
+__all__ = ["backend", "data", "distributed", "pyg", "training"]

@@ -46,7 +46,6 @@ TOPICS = (
     "lab.training.models",
     "lab.training.methods",
     "lab.pyg",
-    "lab.dgl",
     "lab.backend",
 )
 AT_THE_TOP = {"models": "lab.training.models", "methods": "lab.training.methods"}

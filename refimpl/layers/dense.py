@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
@@ -29,7 +30,16 @@ class DenseGradients(NamedTuple):
     b: Floats | Absent
 
 
+def dense_arguments(X, W, relu, b):
+    """Check the arguments of `dense_forward`, which the backward pass takes too; return them."""
+    _check.switch("relu", relu)
+    X = _check.floats("X", X, (None, None))
+    W = _check.floats("W", W, (X.shape[1], None), X.dtype)
+    return X, W, relu, _arguments.bias(b, W.shape[1], X.dtype)
+
+
 @quiet
+@checked_by(dense_arguments)
 def dense_forward(
     X: Matrix[F], W: Matrix[F], *, relu: bool, b: Floats[F] | None = None
 ) -> Matrix[F]:
@@ -55,11 +65,20 @@ def dense_forward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W, b = dense_arguments(X, W, relu, b)
     return activate(matmul(X, W), b, relu)
 
 
+def dense_backward_arguments(X, W, Y, G_out, relu, need_dx, b, overwrite):
+    """Check the arguments of `dense_backward`; return them."""
+    X, W, relu, b = dense_arguments(X, W, relu, b)
+    _check.switch("need_dx", need_dx)
+    shape = (X.shape[0], W.shape[1])
+    Y, G_out = _arguments.output(Y, G_out, shape, X, overwrite, name="Y")
+    return X, W, Y, G_out, relu, need_dx, b, overwrite
+
+
 @quiet
+@checked_by(dense_backward_arguments)
 def dense_backward(
     X: Matrix[F],
     W: Matrix[F],
@@ -97,23 +116,6 @@ def dense_backward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W, b = dense_arguments(X, W, relu, b)
-    Y, G_out = dense_backward_arguments(X, W, Y, G_out, need_dx, overwrite)
     G = masked(G_out, Y, relu, overwrite)
     dX = matmul(G, W.T) if need_dx else None
     return DenseGradients(matmul(X.T, G), dX, None if b is None else G.sum(axis=0))
-
-
-def dense_arguments(X, W, relu, b):
-    """Check what both passes take; return (X, W, b)."""
-    _check.switch("relu", relu)
-    X = _check.floats("X", X, (None, None))
-    W = _check.floats("W", W, (X.shape[1], None), X.dtype)
-    return X, W, _arguments.bias(b, W.shape[1], X.dtype)
-
-
-def dense_backward_arguments(X, W, Y, G_out, need_dx, overwrite):
-    """Check what only the backward pass takes; return (Y, G_out)."""
-    _check.switch("need_dx", need_dx)
-    shape = (X.shape[0], W.shape[1])
-    return _arguments.output(Y, G_out, shape, X, overwrite, name="Y")

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.block import entries_of_rows
@@ -62,7 +63,51 @@ class GatGradients(NamedTuple):
     b: Floats | Absent
 
 
+def gat_arguments(
+    A, X, W, a_recv, a_send, norm, form, slope, b, relu, dropout, keys, backward=False
+):
+    """Check the arguments of `gat_forward`, which the backward pass takes too; return them."""
+    X = _arguments.adjacency("A", A, X, backward)
+    _check.choice("norm", norm, NORMS)
+    _check.choice("form", form, FORMS)
+    slope, dropout = _check.real("slope", slope, 0), _check.rate("dropout", dropout)
+    _check.switch("relu", relu)
+    keys = row_keys(keys, A.graph.n_dst, dropout)
+    width = X.shape[1]
+    if W is not None or backward:
+        W = _check.floats("W", W, (width, None), X.dtype)
+        width = W.shape[1]
+    a_recv = _check.floats("a_recv", a_recv, (None, None), X.dtype)
+    a_send = _check.floats("a_send", a_send, a_recv.shape, X.dtype)
+    if a_recv.size != width or not len(a_recv):
+        raise ValueError(
+            f"a_recv must have heads x (h / heads) = {width} numbers like the columns of W, "
+            f"got shape {a_recv.shape}"
+        )
+    if backward and A.perm is None:
+        raise ValueError("A must have perm: see loop_norm")
+    b = _arguments.bias(b, width, X.dtype)
+    return A, X, W, a_recv, a_send, norm, form, slope, b, relu, dropout, keys
+
+
+def row_keys(keys, rows, dropout):
+    """Check the keys of the rows' dropout, which may be None where nothing is dropped."""
+    if keys is None:
+        if dropout:
+            raise ValueError(f"keys must be given where dropout is {dropout}, got None")
+        return None
+    keys = _check.array("keys", keys) if isinstance(keys, np.ndarray) else keys
+    if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64:
+        raise TypeError(
+            f"keys must be a uint64 array, got {getattr(keys, 'dtype', type(keys).__name__)}"
+        )
+    if keys.shape != (rows,):
+        raise ValueError(f"keys must have shape ({rows},), got {keys.shape}")
+    return _check.plain(keys)
+
+
 @quiet
+@checked_by(gat_arguments)
 def gat_forward(
     A: Adjacency,
     X: Matrix[F],
@@ -119,8 +164,6 @@ def gat_forward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    options = norm, form, slope, b, relu, dropout, keys
-    X, W, a_recv, a_send, slope, b, dropout, keys = gat_arguments(A, X, W, a_recv, a_send, *options)
     H = X if W is None else matmul(X, W)
     heads = np.split(H, len(a_recv), axis=1)
     sigma = scores([H_k[: A.graph.n_dst] for H_k in heads], a_recv)
@@ -139,11 +182,54 @@ def gat_forward(
     return GatOutput(activate(np.concatenate(Z, axis=1), b, relu), H, sigma, tau, P)
 
 
+def gat_backward_arguments(
+    A,
+    X,
+    W,
+    a_recv,
+    a_send,
+    out,
+    G_out,
+    norm,
+    form,
+    slope,
+    b,
+    relu,
+    dropout,
+    keys,
+    need_dx,
+    overwrite,
+):
+    """Check the arguments of `gat_backward`; return them, and A with a copy of its `perm`."""
+    options = norm, form, slope, b, relu, dropout, keys
+    A, X, W, a_recv, a_send, *options = gat_arguments(
+        A, X, W, a_recv, a_send, *options, backward=True
+    )
+    _check.switch("need_dx", need_dx)
+    A = A._with_perm(_check.positions("A.perm", A.perm, A.graph_t.e, A.graph.e))
+    n_dst, n_src, heads = A.graph.n_dst, A.graph.n_src, len(a_recv)
+    out = _check.record("out", out, GatOutput)
+    X_out, G_out = _arguments.output(out.X_out, G_out, (n_dst, W.shape[1]), X, overwrite)
+    shapes = {
+        "H": (n_src, W.shape[1]),
+        "sigma": (heads, n_dst),
+        "tau": (heads, n_src),
+        "P": (heads, A.graph.e),
+    }
+    parts = {
+        name: _check.floats(f"out.{name}", getattr(out, name), shape, X.dtype)
+        for name, shape in shapes.items()
+    }
+    out = GatOutput(X_out, **parts)
+    return A, X, W, a_recv, a_send, out, G_out, *options, need_dx, overwrite
+
+
 @quiet
+@checked_by(gat_backward_arguments)
 def gat_backward(
     A: Adjacency,
     X: Matrix[F],
-    W: Matrix[F] | None,
+    W: Matrix[F],
     a_recv: Matrix[F],
     a_send: Matrix[F],
     out: GatOutput,
@@ -189,11 +275,6 @@ def gat_backward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    options = norm, form, slope, b, relu, dropout, keys
-    X, W, a_recv, a_send, slope, b, dropout, keys = gat_arguments(
-        A, X, W, a_recv, a_send, *options, backward=True
-    )
-    out, G_out, perm = gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx, overwrite)
     G = masked(G_out, out.X_out, relu, overwrite)  # GAT.1: G = dX_out where X_out > 0, else 0
     kept = kept_entries(A.graph, len(a_recv), dropout, keys)
     dH, da_recv, da_send = np.empty_like(out.H), np.empty_like(a_recv), np.empty_like(a_send)
@@ -210,13 +291,13 @@ def gat_backward(
                 E = entry_sums(A.graph, sigma, tau)  # GAT.6: E_uv = sigma_u + tau_v
                 dE = dbeta * leaky_slope(E, slope)  # GAT.7: dE_uv = dbeta_uv phi'(E_uv)
                 dsigma = row_sums(A.graph, dE)  # GAT.8: dsigma_u = sum_v dE_uv
-                dtau = row_sums(A.graph_t, dE[perm])  # GAT.9: dtau_v = sum_u dE_uv
+                dtau = row_sums(A.graph_t, dE[A.perm])  # GAT.9: dtau_v = sum_u dE_uv
             else:
                 dsigma = row_sums(A.graph, dbeta)  # GAT.10: dsigma_u = sum_v dbeta_uv
                 dsigma *= leaky_slope(sigma, slope)  # GAT.11: dsigma_u *= phi'(sigma_u)
-                dtau = row_sums(A.graph_t, dbeta[perm])  # GAT.12: dtau_v = sum_u dbeta_uv
+                dtau = row_sums(A.graph_t, dbeta[A.perm])  # GAT.12: dtau_v = sum_u dbeta_uv
                 dtau *= leaky_slope(tau, slope)  # GAT.13: dtau_v *= phi'(tau_v)
-        dH[:, columns] = spmm(A.graph_t, Q_k[perm], G_k)  # GAT.14: dH = Q^T G
+        dH[:, columns] = spmm(A.graph_t, Q_k[A.perm], G_k)  # GAT.14: dH = Q^T G
         dH[:n_dst, columns] += outer(dsigma, a_recv[k])  # GAT.15: dH += dsigma a_recv^T
         dH[:, columns] += outer(dtau, a_send[k])  # GAT.16: dH += dtau a_send^T
         da_recv[k] = apply(H_k[:n_dst].T, dsigma)  # GAT.17: da_recv = H^T dsigma
@@ -331,65 +412,3 @@ def live_entries(graph):
     """Return the row and the position of every entry; a pruned block has others as well."""
     rows = np.repeat(np.arange(graph.n_dst), graph.end - graph.start)
     return rows, entries_of_rows(graph.start, graph.end)
-
-
-def gat_arguments(
-    A, X, W, a_recv, a_send, norm, form, slope, b, relu, dropout, keys, backward=False
-):
-    """Check what both passes take; return (X, W, a_recv, a_send, slope, b, dropout, keys)."""
-    X = _arguments.adjacency("A", A, X, backward)
-    _check.choice("norm", norm, NORMS)
-    _check.choice("form", form, FORMS)
-    slope, dropout = _check.real("slope", slope, 0), _check.rate("dropout", dropout)
-    _check.switch("relu", relu)
-    keys = row_keys(keys, A.graph.n_dst, dropout)
-    width = X.shape[1]
-    if W is not None or backward:
-        W = _check.floats("W", W, (width, None), X.dtype)
-        width = W.shape[1]
-    a_recv = _check.floats("a_recv", a_recv, (None, None), X.dtype)
-    a_send = _check.floats("a_send", a_send, a_recv.shape, X.dtype)
-    if a_recv.size != width or not len(a_recv):
-        raise ValueError(
-            f"a_recv must have heads x (h / heads) = {width} numbers like the columns of W, "
-            f"got shape {a_recv.shape}"
-        )
-    if backward and A.perm is None:
-        raise ValueError("A must have perm: see loop_norm")
-    return X, W, a_recv, a_send, slope, _arguments.bias(b, width, X.dtype), dropout, keys
-
-
-def row_keys(keys, rows, dropout):
-    """Check the keys of the rows' dropout, which may be None where nothing is dropped."""
-    if keys is None:
-        if dropout:
-            raise ValueError(f"keys must be given where dropout is {dropout}, got None")
-        return None
-    keys = _check.array("keys", keys) if isinstance(keys, np.ndarray) else keys
-    if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64:
-        raise TypeError(
-            f"keys must be a uint64 array, got {getattr(keys, 'dtype', type(keys).__name__)}"
-        )
-    if keys.shape != (rows,):
-        raise ValueError(f"keys must have shape ({rows},), got {keys.shape}")
-    return _check.plain(keys)
-
-
-def gat_backward_arguments(A, X, W, a_recv, out, G_out, need_dx, overwrite):
-    """Check what only the backward pass takes; return (out, G_out, A.perm)."""
-    _check.switch("need_dx", need_dx)
-    perm = _check.positions("A.perm", A.perm, A.graph_t.e, A.graph.e)
-    n_dst, n_src, heads = A.graph.n_dst, A.graph.n_src, len(a_recv)
-    out = _check.record("out", out, GatOutput)
-    X_out, G_out = _arguments.output(out.X_out, G_out, (n_dst, W.shape[1]), X, overwrite)
-    shapes = {
-        "H": (n_src, W.shape[1]),
-        "sigma": (heads, n_dst),
-        "tau": (heads, n_src),
-        "P": (heads, A.graph.e),
-    }
-    parts = {
-        name: _check.floats(f"out.{name}", getattr(out, name), shape, X.dtype)
-        for name, shape in shapes.items()
-    }
-    return GatOutput(X_out, **parts), G_out, perm

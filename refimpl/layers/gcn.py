@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.hints import Absent, F, Floats, Matrix
@@ -46,7 +47,17 @@ class GcnGradients(NamedTuple):
     b: Floats | Absent
 
 
+def gcn_arguments(A, X, W, order, b, relu, backward=False):
+    """Check the arguments of `gcn_forward`, which the backward pass takes too; return them."""
+    X = _arguments.adjacency("A", A, X, backward)
+    order = checked_order(order)
+    _check.switch("relu", relu)
+    W = _check.floats("W", W, (X.shape[1], None), X.dtype)
+    return A, X, W, order, _arguments.bias(b, W.shape[1], X.dtype), relu
+
+
 @quiet
+@checked_by(gcn_arguments)
 def gcn_forward(
     A: Adjacency,
     X: Matrix[F],
@@ -80,7 +91,6 @@ def gcn_forward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W, b, order = gcn_arguments(A, X, W, order, b, relu)
     if order.forward == 1:
         AX = spmm(A.graph, A.data, X)
         Z = matmul(AX, W)
@@ -90,7 +100,17 @@ def gcn_forward(
     return GcnOutput(activate(Z, b, relu), AX)
 
 
+def gcn_backward_arguments(A, X, W, out, G_out, order, b, relu, overwrite):
+    """Check the arguments of `gcn_backward`; return them."""
+    A, X, W, order, b, relu = gcn_arguments(A, X, W, order, b, relu, backward=True)
+    rows, out = A.graph.n_dst, _check.record("out", out, GcnOutput)
+    X_out, G_out = _arguments.output(out.X_out, G_out, (rows, W.shape[1]), X, overwrite)
+    out = GcnOutput(X_out, saved_product(out.AX, rows, X))
+    return A, X, W, out, G_out, order, b, relu, overwrite
+
+
 @quiet
+@checked_by(gcn_backward_arguments)
 def gcn_backward(
     A: Adjacency,
     X: Matrix[F],
@@ -130,12 +150,10 @@ def gcn_backward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W, b, order = gcn_arguments(A, X, W, order, b, relu, backward=True)
-    X_out, AX, G_out = gcn_backward_arguments(A, X, W, out, G_out, overwrite)
-    G = masked(G_out, X_out, relu, overwrite)
+    G = masked(G_out, out.X_out, relu, overwrite)
     AtG = None
     if order.dw == 1:
-        AX = spmm(A.graph, A.data, X) if AX is None else AX
+        AX = spmm(A.graph, A.data, X) if out.AX is None else out.AX
         dW = matmul(AX.T, G)
     else:
         AtG = spmm(A.graph_t, A.data_t, G)
@@ -149,19 +167,3 @@ def gcn_backward(
     else:
         dX = spmm(A.graph_t, A.data_t, matmul(G, W.T))
     return GcnGradients(dW, dX, db)
-
-
-def gcn_arguments(A, X, W, order, b, relu, backward=False):
-    """Check what both passes take; return (X, W, b, order)."""
-    X = _arguments.adjacency("A", A, X, backward)
-    order = checked_order(order)
-    _check.switch("relu", relu)
-    W = _check.floats("W", W, (X.shape[1], None), X.dtype)
-    return X, W, _arguments.bias(b, W.shape[1], X.dtype), order
-
-
-def gcn_backward_arguments(A, X, W, out, G_out, overwrite):
-    """Check what only the backward pass takes; return (X_out, AX, G_out)."""
-    rows, out = A.graph.n_dst, _check.record("out", out, GcnOutput)
-    X_out, G_out = _arguments.output(out.X_out, G_out, (rows, W.shape[1]), X, overwrite)
-    return X_out, saved_product(out.AX, rows, X), G_out

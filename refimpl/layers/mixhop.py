@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.hints import Absent, F, Floats, Matrix
@@ -53,7 +54,29 @@ class MixHopGradients(NamedTuple):
     b: Floats | Absent
 
 
+def mixhop_arguments(hops, X, W, depth, b, relu, backward=False):
+    """Check the arguments of `mixhop_forward`, which the backward pass takes too; return them."""
+    X = _check.floats("X", X, (None, None))
+    _check.switch("relu", relu)
+    if not isinstance(hops, tuple | list) or not isinstance(W, tuple | list):
+        raise TypeError("hops and W must be tuples or lists")
+    hops, W = tuple(hops), tuple(W)
+    if len(W) != len(hops) + 1:
+        raise ValueError(f"W must have {len(hops) + 1} matrices for {len(hops)} hops, got {len(W)}")
+    depth = _check.integer("depth", depth, 0, len(hops))
+    rows = X[:, :0]
+    for i, A in enumerate(hops):
+        _arguments.adjacency(f"hops[{i}]", A, rows, backward)
+        if A.data.dtype != X.dtype:
+            raise TypeError(f"hops[{i}].data must be {X.dtype} like X, got {A.data.dtype}")
+        rows = np.empty((A.graph.n_dst, 0), X.dtype)
+    W = tuple(_check.floats(f"W[{k}]", W_k, (X.shape[1], None), X.dtype) for k, W_k in enumerate(W))
+    b = _arguments.bias(b, sum(W_k.shape[1] for W_k in W), X.dtype)
+    return hops, X, W, depth, b, relu
+
+
 @quiet
+@checked_by(mixhop_arguments)
 def mixhop_forward(
     hops: Sequence[Adjacency],
     X: Matrix[F],
@@ -90,7 +113,6 @@ def mixhop_forward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    hops, X, W, depth, b = mixhop_arguments(hops, X, W, depth, b, relu)
     B = [X]
     for A in hops[:depth]:
         B.append(spmm(A.graph, A.data, B[-1]))
@@ -106,7 +128,25 @@ def mixhop_forward(
     return MixHopOutput(activate(Z, b, relu), tuple(B[1:]))
 
 
+def mixhop_backward_arguments(hops, X, W, out, G_out, depth, b, relu, need_dx, overwrite):
+    """Check the arguments of `mixhop_backward`; return them."""
+    hops, X, W, depth, b, relu = mixhop_arguments(hops, X, W, depth, b, relu, backward=True)
+    _check.switch("need_dx", need_dx)
+    shape = (rows_after(hops, X), sum(W_k.shape[1] for W_k in W))
+    out = _check.record("out", out, MixHopOutput)
+    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
+    powers = _check.sequence("out.powers", out.powers, "arrays")
+    if len(powers) != depth:
+        raise ValueError(f"out.powers must have {depth} arrays, got {len(powers)}")
+    powers = tuple(
+        _check.floats(f"out.powers[{j}]", B, (hops[j].graph.n_dst, X.shape[1]), X.dtype)
+        for j, B in enumerate(powers)
+    )
+    return hops, X, W, MixHopOutput(X_out, powers), G_out, depth, b, relu, need_dx, overwrite
+
+
 @quiet
+@checked_by(mixhop_backward_arguments)
 def mixhop_backward(
     hops: Sequence[Adjacency],
     X: Matrix[F],
@@ -149,12 +189,8 @@ def mixhop_backward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    hops, X, W, depth, b = mixhop_arguments(hops, X, W, depth, b, relu, backward=True)
-    X_out, powers, G_out = mixhop_backward_arguments(
-        hops, X, W, out, G_out, depth, need_dx, overwrite
-    )
-    G = masked(G_out, X_out, relu, overwrite)
-    B = [X, *powers]  # type: ignore[has-type]
+    G = masked(G_out, out.X_out, relu, overwrite)
+    B = [X, *out.powers]
     T = [np.zeros_like(power) for power in B]
     dW = []
     edges = np.cumsum([0, *(W_k.shape[1] for W_k in W)])
@@ -180,41 +216,3 @@ def mixhop_backward(
 def rows_after(hops, X):
     """Return the number of rows of X after `hops`."""
     return hops[-1].graph.n_dst if hops else len(X)
-
-
-def mixhop_arguments(hops, X, W, depth, b, relu, backward=False):
-    """Check what both passes take; return (hops, X, W, depth, b)."""
-    X = _check.floats("X", X, (None, None))
-    _check.switch("relu", relu)
-    if not isinstance(hops, tuple | list) or not isinstance(W, tuple | list):
-        raise TypeError("hops and W must be tuples or lists")
-    hops, W = tuple(hops), tuple(W)
-    if len(W) != len(hops) + 1:
-        raise ValueError(f"W must have {len(hops) + 1} matrices for {len(hops)} hops, got {len(W)}")
-    depth = _check.integer("depth", depth, 0, len(hops))
-    rows = X[:, :0]
-    for i, A in enumerate(hops):
-        _arguments.adjacency(f"hops[{i}]", A, rows, backward)
-        if A.data.dtype != X.dtype:
-            raise TypeError(f"hops[{i}].data must be {X.dtype} like X, got {A.data.dtype}")
-        rows = np.empty((A.graph.n_dst, 0), X.dtype)
-    W = tuple(_check.floats(f"W[{k}]", W_k, (X.shape[1], None), X.dtype) for k, W_k in enumerate(W))
-    return hops, X, W, depth, _arguments.bias(b, sum(W_k.shape[1] for W_k in W), X.dtype)
-
-
-def mixhop_backward_arguments(
-    hops, X, W, out, G_out, depth, need_dx, overwrite
-) -> tuple[np.ndarray, tuple[np.ndarray, ...], np.ndarray]:
-    """Check what only the backward pass takes; return (X_out, powers, G_out)."""
-    _check.switch("need_dx", need_dx)
-    shape = (rows_after(hops, X), sum(W_k.shape[1] for W_k in W))
-    out = _check.record("out", out, MixHopOutput)
-    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
-    powers = _check.sequence("out.powers", out.powers, "arrays")
-    if len(powers) != depth:
-        raise ValueError(f"out.powers must have {depth} arrays, got {len(powers)}")
-    powers = tuple(
-        _check.floats(f"out.powers[{j}]", B, (hops[j].graph.n_dst, X.shape[1]), X.dtype)
-        for j, B in enumerate(powers)
-    )
-    return X_out, powers, G_out

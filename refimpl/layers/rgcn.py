@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.hints import Absent, F, Floats, Matrix
@@ -56,7 +57,55 @@ class RgcnGradients(NamedTuple):
     b: Floats | Absent
 
 
+def rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=False):
+    """Check the arguments of `rgcn_forward`, which the backward pass takes too; return them."""
+    _check.switch("relu", relu)
+    for name, value in (("A", A), ("W", W)):
+        if not isinstance(value, tuple | list):
+            raise TypeError(f"{name} must be a tuple or list, got {type(value).__name__}")
+    A, W = tuple(A), tuple(W)
+    for name, value in (("A", A), ("W", W)):
+        if not value:
+            raise ValueError(f"{name} must not be empty")
+    for r, A_r in enumerate(A):
+        _arguments.pattern(f"A[{r}]", A_r)
+        if r:
+            _check_alike(f"A[{r}]", A_r, A[0])
+        X = _arguments.adjacency(f"A[{r}]", A_r, X, backward)
+    if A[0].graph.n_dst > A[0].graph.n_src:
+        raise ValueError(
+            f"A[0] must have at most as many rows as its {A[0].graph.n_src} columns, "
+            f"got {A[0].graph.n_dst}"
+        )
+    W_self = _check.floats("W_self", W_self, (X.shape[1], None), X.dtype)
+    W = tuple(_check.floats(f"W[{i}]", W_i, W_self.shape, X.dtype) for i, W_i in enumerate(W))
+    if coefficients is not None:
+        shape = len(A), len(W)
+        coefficients = _check.floats("coefficients", coefficients, shape, X.dtype)
+    elif len(W) != len(A):
+        raise ValueError(
+            f"W must have {len(A)} matrices for as many relations, or coefficients be given, "
+            f"got {len(W)}"
+        )
+    b = _arguments.bias(b, W_self.shape[1], X.dtype)
+    return A, X, W, W_self, coefficients, b, relu
+
+
+def _check_alike(name, A, first):
+    """Check that the Adjacency of a relation has the shape and dtype of the first one."""
+    if not isinstance(A.data, np.ndarray):
+        return  # refused by `_arguments.adjacency`
+    want, got = ((B.graph.n_dst, B.graph.n_src) for B in (first, A))
+    if got != want:
+        raise ValueError(f"{name} must have shape {want} like A[0], got {got}")
+    if A.data.dtype != first.data.dtype:
+        raise TypeError(
+            f"{name}.data must be {first.data.dtype} like A[0].data, got {A.data.dtype}"
+        )
+
+
 @quiet
+@checked_by(rgcn_arguments)
 def rgcn_forward(
     A: Sequence[Adjacency],
     X: Matrix[F],
@@ -97,17 +146,37 @@ def rgcn_forward(
     TypeError, ValueError
         If a dtype or shape does not fit, or a sequence is empty.
     """
-    A, X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu)
     Z = matmul(X[: A[0].graph.n_dst], W_self)
     means = []
-    for A_r, W_r in zip(A, mixed(W, C), strict=True):
+    for A_r, W_r in zip(A, mixed(W, coefficients), strict=True):
         rows = destinations(A_r)
         means.append(spmm(A_r.graph, A_r.data, X)[rows])
         Z[rows] += matmul(means[-1], W_r)
     return RgcnOutput(activate(Z, b, relu), tuple(means))
 
 
+def rgcn_backward_arguments(A, X, W, W_self, out, G_out, coefficients, b, relu, need_dx, overwrite):
+    """Check the arguments of `rgcn_backward`; return them."""
+    A, X, W, W_self, *options = rgcn_arguments(
+        A, X, W, W_self, coefficients, b, relu, backward=True
+    )
+    _check.switch("need_dx", need_dx)
+    shape = A[0].graph.n_dst, W_self.shape[1]
+    out = _check.record("out", out, RgcnOutput)
+    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
+    means = _check.sequence("out.means", out.means, "arrays")
+    if len(means) != len(A):
+        raise ValueError(f"out.means must have {len(A)} arrays, got {len(means)}")
+    means = tuple(
+        _check.floats(f"out.means[{r}]", M, (len(destinations(A_r)), X.shape[1]), X.dtype)
+        for r, (A_r, M) in enumerate(zip(A, means, strict=True))
+    )
+    out = RgcnOutput(X_out, means)
+    return A, X, W, W_self, out, G_out, *options, need_dx, overwrite
+
+
 @quiet
+@checked_by(rgcn_backward_arguments)
 def rgcn_backward(
     A: Sequence[Adjacency],
     X: Matrix[F],
@@ -151,11 +220,10 @@ def rgcn_backward(
     TypeError, ValueError
         If a dtype or shape does not fit, or a sequence is empty.
     """
-    A, X, W, W_self, C, b = rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=True)
-    X_out, means, G_out = rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx, overwrite)
-    G = masked(G_out, X_out, relu, overwrite)
+    C = coefficients
+    G = masked(G_out, out.X_out, relu, overwrite)
     n_dst = len(G)
-    dW = [matmul(M.T, G[destinations(A_r)]) for A_r, M in zip(A, means, strict=True)]
+    dW = [matmul(M.T, G[destinations(A_r)]) for A_r, M in zip(A, out.means, strict=True)]
     dC = None
     if C is not None:
         dC = np.array([[np.sum(dW_r * V) for V in W] for dW_r in dW])
@@ -181,65 +249,3 @@ def mixed(W, coefficients):
 def destinations(A):
     """Return the rows of A that have an entry, ascending."""
     return np.flatnonzero(A.graph.end > A.graph.start)
-
-
-def rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=False):
-    """Check what both passes take; return (A, X, W, W_self, coefficients, b)."""
-    _check.switch("relu", relu)
-    for name, value in (("A", A), ("W", W)):
-        if not isinstance(value, tuple | list):
-            raise TypeError(f"{name} must be a tuple or list, got {type(value).__name__}")
-    A, W = tuple(A), tuple(W)
-    for name, value in (("A", A), ("W", W)):
-        if not value:
-            raise ValueError(f"{name} must not be empty")
-    for r, A_r in enumerate(A):
-        _arguments.pattern(f"A[{r}]", A_r)
-        if r:
-            _check_alike(f"A[{r}]", A_r, A[0])
-        X = _arguments.adjacency(f"A[{r}]", A_r, X, backward)
-    if A[0].graph.n_dst > A[0].graph.n_src:
-        raise ValueError(
-            f"A[0] must have at most as many rows as its {A[0].graph.n_src} columns, "
-            f"got {A[0].graph.n_dst}"
-        )
-    W_self = _check.floats("W_self", W_self, (X.shape[1], None), X.dtype)
-    W = tuple(_check.floats(f"W[{i}]", W_i, W_self.shape, X.dtype) for i, W_i in enumerate(W))
-    if coefficients is not None:
-        shape = len(A), len(W)
-        coefficients = _check.floats("coefficients", coefficients, shape, X.dtype)
-    elif len(W) != len(A):
-        raise ValueError(
-            f"W must have {len(A)} matrices for as many relations, or coefficients be given, "
-            f"got {len(W)}"
-        )
-    return A, X, W, W_self, coefficients, _arguments.bias(b, W_self.shape[1], X.dtype)
-
-
-def _check_alike(name, A, first):
-    """Check that the Adjacency of a relation has the shape and dtype of the first one."""
-    if not isinstance(A.data, np.ndarray):
-        return  # refused by `_arguments.adjacency`
-    want, got = ((B.graph.n_dst, B.graph.n_src) for B in (first, A))
-    if got != want:
-        raise ValueError(f"{name} must have shape {want} like A[0], got {got}")
-    if A.data.dtype != first.data.dtype:
-        raise TypeError(
-            f"{name}.data must be {first.data.dtype} like A[0].data, got {A.data.dtype}"
-        )
-
-
-def rgcn_backward_arguments(A, X, W_self, out, G_out, need_dx, overwrite):
-    """Check what only the backward pass takes; return (X_out, means, G_out)."""
-    _check.switch("need_dx", need_dx)
-    shape = A[0].graph.n_dst, W_self.shape[1]
-    out = _check.record("out", out, RgcnOutput)
-    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
-    means = _check.sequence("out.means", out.means, "arrays")
-    if len(means) != len(A):
-        raise ValueError(f"out.means must have {len(A)} arrays, got {len(means)}")
-    means = tuple(
-        _check.floats(f"out.means[{r}]", M, (len(destinations(A_r)), X.shape[1]), X.dtype)
-        for r, (A_r, M) in enumerate(zip(A, means, strict=True))
-    )
-    return X_out, means, G_out

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.hints import F, Float, Floats, Int, Matrix, Words
 from refimpl.streams import Stream
@@ -30,7 +31,13 @@ class RowL2Output(NamedTuple):
     norms: Floats
 
 
+def row_l2_arguments(X, eps):
+    """Check the arguments of `row_l2_forward`; return them."""
+    return _check.floats("X", X, (None, None)), _check.real("eps", eps, 0, strict=True)
+
+
 @quiet
+@checked_by(row_l2_arguments)
 def row_l2_forward(X: Matrix[F], *, eps: Float = 1e-6) -> RowL2Output:
     """Return every row of X over its Euclidean length, or over eps where that is larger.
 
@@ -51,12 +58,21 @@ def row_l2_forward(X: Matrix[F], *, eps: Float = 1e-6) -> RowL2Output:
     TypeError, ValueError
         If the dtype or shape does not fit.
     """
-    X, eps = _check.floats("X", X, (None, None)), _check.real("eps", eps, 0, strict=True)
     norms = np.maximum(np.sqrt((X * X).sum(axis=1)), X.dtype.type(eps))
     return RowL2Output(X / norms[:, None], norms)
 
 
+def row_l2_backward_arguments(out, G, eps):
+    """Check the arguments of `row_l2_backward`; return them."""
+    out = _check.record("out", out, RowL2Output)
+    Y = _check.floats("out.Y", out.Y, (None, None))
+    norms = _check.floats("out.norms", out.norms, (len(Y),), Y.dtype)
+    G = _check.floats("G", G, Y.shape, Y.dtype)
+    return RowL2Output(Y, norms), G, _check.real("eps", eps, 0, strict=True)
+
+
 @quiet
+@checked_by(row_l2_backward_arguments)
 def row_l2_backward(out: RowL2Output, G: Matrix[F], *, eps: Float = 1e-6) -> Matrix[F]:
     """Return the gradient of X from that of ``out.Y``.
 
@@ -78,12 +94,23 @@ def row_l2_backward(out: RowL2Output, G: Matrix[F], *, eps: Float = 1e-6) -> Mat
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    Y, norms, G, eps = row_l2_arguments(out, G, eps)
+    Y, norms = out
     along = np.where(norms > Y.dtype.type(eps), (Y * G).sum(axis=1), 0)
     return (G - Y * along[:, None]) / norms[:, None]
 
 
+def dropout_arguments(X, rate, key) -> tuple[np.ndarray, float, int | Words]:
+    """Check the arguments of `dropout`; return them."""
+    X = _check.floats("X", X, (None, None))
+    rate = _check.rate("rate", rate)
+    key = _check.word_or_words("key", key)
+    if not isinstance(key, int) and key.shape != X.shape[:1]:
+        raise ValueError(f"key must be an int or have shape ({len(X)},), got {key.shape}")
+    return X, rate, key
+
+
 @quiet
+@checked_by(dropout_arguments)
 def dropout(X: Matrix[F], rate: Float, key: Int | Words) -> Matrix[F]:
     """Return X with each element set to 0 with probability `rate`, the others over 1 - rate.
 
@@ -107,30 +134,10 @@ def dropout(X: Matrix[F], rate: Float, key: Int | Words) -> Matrix[F]:
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
     """
-    X, rate, key = dropout_arguments(X, rate, key)
-    if isinstance(key, int):
-        u = Stream(key).uniforms(X.size).reshape(X.shape)
-    else:
+    if isinstance(key, np.ndarray):
         u = np.empty(X.shape)
         for i, row_key in enumerate(key.tolist()):
             u[i] = Stream(row_key).uniforms(X.shape[1])
+    else:
+        u = Stream(key).uniforms(X.size).reshape(X.shape)
     return np.where(u >= rate, X * X.dtype.type(1 / (1 - rate)), 0)
-
-
-def row_l2_arguments(out, G, eps):
-    """Check the arguments of `row_l2_backward`; return (Y, norms, G, eps)."""
-    out = _check.record("out", out, RowL2Output)
-    Y = _check.floats("out.Y", out.Y, (None, None))
-    norms = _check.floats("out.norms", out.norms, (len(Y),), Y.dtype)
-    G = _check.floats("G", G, Y.shape, Y.dtype)
-    return Y, norms, G, _check.real("eps", eps, 0, strict=True)
-
-
-def dropout_arguments(X, rate, key) -> tuple[np.ndarray, float, int | Words]:
-    """Check the arguments of `dropout`; return them."""
-    X = _check.floats("X", X, (None, None))
-    rate = _check.rate("rate", rate)
-    key = _check.word_or_words("key", key)
-    if not isinstance(key, int) and key.shape != X.shape[:1]:
-        raise ValueError(f"key must be an int or have shape ({len(X)},), got {key.shape}")
-    return X, rate, key

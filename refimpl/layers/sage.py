@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.hints import Absent, F, Floats, Matrix
@@ -51,7 +52,25 @@ class SageGradients(NamedTuple):
     b: Floats | Absent
 
 
+def sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat, backward=False):
+    """Check the arguments of `sage_forward`, which the backward pass takes too; return them."""
+    X = _arguments.adjacency("A", A, X, backward)
+    order = checked_order(order)
+    _check.switch("relu", relu)
+    _check.choice("concat", concat, CONCAT)
+    W_neigh = _check.floats("W_neigh", W_neigh, (X.shape[1], None), X.dtype)
+    W_self = _check.floats("W_self", W_self, (X.shape[1], None), X.dtype)
+    if concat == "sum" and W_self.shape != W_neigh.shape:
+        raise ValueError(
+            f'W_self must have shape {W_neigh.shape} like W_neigh where concat is "sum", '
+            f"got {W_self.shape}"
+        )
+    b = _arguments.bias(b, sage_width(W_neigh, W_self, concat), X.dtype)
+    return A, X, W_neigh, W_self, order, b, relu, concat
+
+
 @quiet
+@checked_by(sage_arguments)
 def sage_forward(
     A: Adjacency,
     X: Matrix[F],
@@ -95,7 +114,6 @@ def sage_forward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W_neigh, W_self, b, order = sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat)
     if order.forward == 1:
         AX = spmm(A.graph, A.data, X)
         N = matmul(AX, W_neigh)
@@ -110,7 +128,20 @@ def sage_forward(
     return SageOutput(activate(Z, b, relu), AX)
 
 
+def sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, order, b, relu, concat, overwrite):
+    """Check the arguments of `sage_backward`; return them."""
+    A, X, W_neigh, W_self, *options = sage_arguments(
+        A, X, W_neigh, W_self, order, b, relu, concat, backward=True
+    )
+    rows, out = A.graph.n_dst, _check.record("out", out, SageOutput)
+    shape = (rows, sage_width(W_neigh, W_self, concat))
+    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
+    out = SageOutput(X_out, saved_product(out.AX, rows, X))
+    return A, X, W_neigh, W_self, out, G_out, *options, overwrite
+
+
 @quiet
+@checked_by(sage_backward_arguments)
 def sage_backward(
     A: Adjacency,
     X: Matrix[F],
@@ -152,11 +183,7 @@ def sage_backward(
     TypeError, ValueError
         If a dtype or shape does not fit.
     """
-    X, W_neigh, W_self, b, order = sage_arguments(
-        A, X, W_neigh, W_self, order, b, relu, concat, backward=True
-    )
-    X_out, AX, G_out = sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat, overwrite)
-    G = masked(G_out, X_out, relu, overwrite)
+    G = masked(G_out, out.X_out, relu, overwrite)
     if concat == "sum":
         G_neigh = G_self = G
     elif concat == "neigh_first":
@@ -166,7 +193,7 @@ def sage_backward(
     X_self = X[: A.graph.n_dst]
     AtG = None
     if order.dw == 1:
-        AX = spmm(A.graph, A.data, X) if AX is None else AX
+        AX = spmm(A.graph, A.data, X) if out.AX is None else out.AX
         dW_neigh = matmul(AX.T, G_neigh)
     else:
         AtG = spmm(A.graph_t, A.data_t, G_neigh)
@@ -184,34 +211,9 @@ def sage_backward(
     return SageGradients(dW_neigh, dW_self, dX, db)
 
 
-def sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat, backward=False):
-    """Check what both passes take; return (X, W_neigh, W_self, b, order)."""
-    X = _arguments.adjacency("A", A, X, backward)
-    order = checked_order(order)
-    _check.switch("relu", relu)
-    _check.choice("concat", concat, CONCAT)
-    W_neigh = _check.floats("W_neigh", W_neigh, (X.shape[1], None), X.dtype)
-    W_self = _check.floats("W_self", W_self, (X.shape[1], None), X.dtype)
-    if concat == "sum" and W_self.shape != W_neigh.shape:
-        raise ValueError(
-            f'W_self must have shape {W_neigh.shape} like W_neigh where concat is "sum", '
-            f"got {W_self.shape}"
-        )
-    b = _arguments.bias(b, sage_width(W_neigh, W_self, concat), X.dtype)
-    return X, W_neigh, W_self, b, order
-
-
 def sage_width(W_neigh, W_self, concat):
     """Return the width of a layer's output."""
     return W_neigh.shape[1] + (0 if concat == "sum" else W_self.shape[1])
-
-
-def sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, concat, overwrite):
-    """Check what only the backward pass takes; return (X_out, AX, G_out)."""
-    rows, out = A.graph.n_dst, _check.record("out", out, SageOutput)
-    shape = (rows, sage_width(W_neigh, W_self, concat))
-    X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
-    return X_out, saved_product(out.AX, rows, X), G_out
 
 
 def saved_product(AX, rows, X):

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.hints import Float, Int, Integers, Matrix, Positions
 from refimpl.loader.files import still_whole
 from refimpl.loader.store import FeatureStore
@@ -102,6 +103,14 @@ class Fetched(NamedTuple):
     trace: Trace
 
 
+def split_arguments(store, ids, me):
+    """Check the arguments of `plan_fetch`; return them."""
+    _check.instance("store", store, (FeatureStore,), "a FeatureStore")
+    ids = _check.ids("ids", ids, 0, store.n, np.int64)
+    return store, ids, _check.integer("me", me, 0, len(store.parts) - 1)
+
+
+@checked_by(split_arguments)
 def plan_fetch(store: FeatureStore, ids: Integers, me: Int = 0) -> FetchPlan:
     """Say which rows a fetch reads from which part. O(n log n) time.
 
@@ -124,12 +133,45 @@ def plan_fetch(store: FeatureStore, ids: Integers, me: Int = 0) -> FetchPlan:
     TypeError, ValueError
         If `store` is no FeatureStore, an id is not in [0, store.n), or `me` is no part.
     """
-    _check.instance("store", store, (FeatureStore,), "a FeatureStore")
-    ids = _check.ids("ids", ids, 0, store.n, np.int64)
-    me = _check.integer("me", me, 0, len(store.parts) - 1)
-    return FetchPlan(store, me, len(ids), *store.ownership.split(ids))
+    return FetchPlan(store, int(me), len(ids), *store.ownership.split(np.asarray(ids)))
 
 
+def plan_arguments(plan):
+    """Check the argument of a fetch; return it, a FetchPlan of copies."""
+    if not isinstance(plan, FetchPlan):
+        raise TypeError(f"plan must be a FetchPlan (see plan_fetch), got {type(plan).__name__}")
+    plan = _check.record("plan", plan, FetchPlan)
+    store = _check.instance("plan.store", plan.store, (FeatureStore,), "a FeatureStore")
+    sizes = store.ownership.sizes
+    me = _check.integer("plan.me", plan.me, 0, len(sizes) - 1)
+    listed = {}
+    for name in ("rows", "positions"):
+        listed[name] = _check.listed(f"plan.{name}", getattr(plan, name), "arrays")
+        if len(listed[name]) != len(sizes):
+            raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")
+    copies = _check.array("plan.copies", plan.copies)
+    if copies.shape[:1] != (2,):
+        raise ValueError("plan.copies must have two rows")
+    n = _check.integer("plan.n", plan.n, 0)
+    for part in store.parts:
+        still_whole(part)
+    pairs = zip(listed["rows"], sizes, strict=True)
+    rows = tuple(_check.ids("plan.rows", r, 0, k, np.int64) for r, k in pairs)
+    positions = tuple(_check.ids("plan.positions", p, 0, n, np.int64) for p in listed["positions"])
+    copies = np.stack([_check.ids("plan.copies", c, 0, n, np.int64) for c in copies])
+    if list(map(len, rows)) != list(map(len, positions)):
+        raise ValueError("plan.positions must be as long as plan.rows")
+    to = np.concatenate([*positions, copies[0]])
+    fetched = np.zeros(to.size, bool)  # not n, which nobody has seen yet
+    once = n == to.size and np.all(np.bincount(to, minlength=n) == 1)
+    if once:
+        fetched[np.concatenate(positions)] = True
+    if not once or not fetched[copies[1]].all():
+        raise ValueError("plan must write each row of the result once")
+    return (FetchPlan(store, me, n, rows, positions, copies),)
+
+
+@checked_by(plan_arguments)
 def fetch_one_sided(plan: FetchPlan) -> Fetched:
     """Read rows straight from where they are: no row number is sent, no owner takes part.
 
@@ -151,7 +193,7 @@ def fetch_one_sided(plan: FetchPlan) -> Fetched:
     OSError
         If a part is mapped from a file that has become shorter.
     """
-    store, me, n, rows, positions, copies = plan_arguments(plan)
+    store, me, n, rows, positions, copies = plan
     out = np.empty((n, store.d), np.float32)
     for p in store.ownership.parts:
         out[positions[p]] = store.parts[p][rows[p]]
@@ -159,6 +201,7 @@ def fetch_one_sided(plan: FetchPlan) -> Fetched:
     return Fetched(out, one_sided_trace(me, rows, store.row_bytes))
 
 
+@checked_by(plan_arguments)
 def fetch_two_sided(plan: FetchPlan) -> Fetched:
     """Ask each owner for rows: it packs them into a buffer, and sends that.
 
@@ -181,7 +224,7 @@ def fetch_two_sided(plan: FetchPlan) -> Fetched:
     OSError
         If a part is mapped from a file that has become shorter.
     """
-    store, me, n, rows, positions, copies = plan_arguments(plan)
+    store, me, n, rows, positions, copies = plan
     out = np.empty((n, store.d), np.float32)
     for p in store.ownership.parts:
         packed = store.parts[p][rows[p]]  # by the owner
@@ -207,6 +250,26 @@ def two_sided_trace(me, rows, row_bytes):
     return trace._replace(packed=trace.bytes("data"))
 
 
+def seconds_arguments(n, row_bytes, latency, bandwidth, rest, name, strict):
+    """Check the arguments of a model of time, the last of which is called `name`; return them."""
+    most = 2**63 - 1
+    n, row_bytes = _check.integer("n", n, 0, most), _check.integer("row_bytes", row_bytes, 1, most)
+    latency = _check.real("latency", latency, 0)
+    bandwidth = _check.real("bandwidth", bandwidth, 0, strict=True)
+    return n, row_bytes, latency, bandwidth, _check.real(name, rest, 0, strict=strict)
+
+
+def one_sided_arguments(n, row_bytes, latency, bandwidth, half_row):
+    """Check the arguments of `one_sided_seconds`; return them."""
+    return seconds_arguments(n, row_bytes, latency, bandwidth, half_row, "half_row", False)
+
+
+def two_sided_arguments(n, row_bytes, latency, bandwidth, memory):
+    """Check the arguments of `two_sided_seconds`; return them."""
+    return seconds_arguments(n, row_bytes, latency, bandwidth, memory, "memory", True)
+
+
+@checked_by(one_sided_arguments)
 def one_sided_seconds(
     n: Int, row_bytes: Int, *, latency: Float = 2e-6, bandwidth: Float = 16e9, half_row: Float = 256
 ) -> float:
@@ -238,13 +301,11 @@ def one_sided_seconds(
     TypeError, ValueError
         If `n` or `row_bytes` is no integer from 0 or 1, or another number is not above 0.
     """
-    n, row_bytes = seconds_arguments(n, row_bytes)
-    latency = _check.real("latency", latency, 0)
-    bandwidth = _check.real("bandwidth", bandwidth, 0, strict=True)
-    efficiency = row_bytes / (row_bytes + _check.real("half_row", half_row, 0))
-    return latency + n * row_bytes / (efficiency * bandwidth)
+    efficiency = row_bytes / (row_bytes + half_row)
+    return float(latency + n * row_bytes / (efficiency * bandwidth))
 
 
+@checked_by(two_sided_arguments)
 def two_sided_seconds(
     n: Int, row_bytes: Int, *, latency: Float = 2e-6, bandwidth: Float = 16e9, memory: Float = 100e9
 ) -> float:
@@ -276,49 +337,5 @@ def two_sided_seconds(
     TypeError, ValueError
         If `n` or `row_bytes` is no integer from 0 or 1, or another number is not above 0.
     """
-    n, row_bytes = seconds_arguments(n, row_bytes)
-    latency = _check.real("latency", latency, 0)
-    bandwidth = _check.real("bandwidth", bandwidth, 0, strict=True)
-    packing = n * row_bytes / _check.real("memory", memory, 0, strict=True)
-    return 2 * latency + n * (ID_BYTES + row_bytes) / bandwidth + packing
-
-
-def seconds_arguments(n, row_bytes):
-    """Check the rows and their bytes of a model of time; return both."""
-    most = 2**63 - 1
-    return _check.integer("n", n, 0, most), _check.integer("row_bytes", row_bytes, 1, most)
-
-
-def plan_arguments(plan):
-    """Check a plan; return it as a FetchPlan of copies."""
-    if not isinstance(plan, FetchPlan):
-        raise TypeError(f"plan must be a FetchPlan (see plan_fetch), got {type(plan).__name__}")
-    plan = _check.record("plan", plan, FetchPlan)
-    store = _check.instance("plan.store", plan.store, (FeatureStore,), "a FeatureStore")
-    sizes = store.ownership.sizes
-    me = _check.integer("plan.me", plan.me, 0, len(sizes) - 1)
-    listed = {}
-    for name in ("rows", "positions"):
-        listed[name] = _check.listed(f"plan.{name}", getattr(plan, name), "arrays")
-        if len(listed[name]) != len(sizes):
-            raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")
-    copies = _check.array("plan.copies", plan.copies)
-    if copies.shape[:1] != (2,):
-        raise ValueError("plan.copies must have two rows")
-    n = _check.integer("plan.n", plan.n, 0)
-    for part in store.parts:
-        still_whole(part)
-    pairs = zip(listed["rows"], sizes, strict=True)
-    rows = tuple(_check.ids("plan.rows", r, 0, k, np.int64) for r, k in pairs)
-    positions = tuple(_check.ids("plan.positions", p, 0, n, np.int64) for p in listed["positions"])
-    copies = np.stack([_check.ids("plan.copies", c, 0, n, np.int64) for c in copies])
-    if list(map(len, rows)) != list(map(len, positions)):
-        raise ValueError("plan.positions must be as long as plan.rows")
-    to = np.concatenate([*positions, copies[0]])
-    fetched = np.zeros(to.size, bool)  # not n, which nobody has seen yet
-    once = n == to.size and np.all(np.bincount(to, minlength=n) == 1)
-    if once:
-        fetched[np.concatenate(positions)] = True
-    if not once or not fetched[copies[1]].all():
-        raise ValueError("plan must write each row of the result once")
-    return FetchPlan(store, me, n, rows, positions, copies)
+    packing = n * row_bytes / memory
+    return float(2 * latency + n * (ID_BYTES + row_bytes) / bandwidth + packing)

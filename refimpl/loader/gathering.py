@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.hints import Features, FloatDtype, Integers, Matrix, Reals
 from refimpl.loader.files import AT_REST, matrix, still_whole
@@ -15,7 +16,17 @@ BLOCK = 4096  # rows worked on at a time
 ROWS = "rows"  # how features may be scaled, where no array says it
 
 
+def gather_arguments(X, rows, scaling, dtype):
+    """Check the arguments of `gather_rows`; return them."""
+    X = still_whole(matrix("X", X, dtypes=(*AT_REST, np.dtype(np.float64))))
+    if scaling is not None:
+        scaling = check_scaling(scaling, X.shape[1])
+    dtype = np.result_type(X, np.float32) if dtype is None else _check.float_dtype("dtype", dtype)
+    return X, _check.ids("rows", rows, 0, len(X), np.int64), scaling, dtype
+
+
 @quiet
+@checked_by(gather_arguments)
 def gather_rows(
     X: Features,
     rows: Integers,
@@ -51,8 +62,7 @@ def gather_rows(
     OSError
         If X is mapped from a file that has become shorter.
     """
-    X, rows, scaling, dtype = gather_arguments(X, rows, scaling, dtype)
-    out = np.empty((len(rows), X.shape[1]), dtype)
+    rows, out = np.asarray(rows), np.empty((len(rows), X.shape[1]), dtype)
     order = np.argsort(rows, kind="stable") if isinstance(X, np.memmap) else np.arange(len(rows))
     for i in range(0, len(rows), BLOCK):  # so that copies in float64 stay small
         block = order[i : i + BLOCK]
@@ -60,19 +70,10 @@ def gather_rows(
         if scaling == ROWS:
             found = over_row_sums(found)
         elif scaling is not None:
-            mean, std = scaling
+            mean, std = map(np.asarray, scaling)
             found = (found - mean) / std
         out[block] = found
     return out
-
-
-def gather_arguments(X, rows, scaling, dtype):
-    """Check the arguments of `gather_rows`; return (X, rows, scaling, dtype)."""
-    X = still_whole(matrix("X", X, dtypes=(*AT_REST, np.dtype(np.float64))))
-    if scaling is not None:
-        scaling = check_scaling(scaling, X.shape[1])
-    dtype = np.result_type(X, np.float32) if dtype is None else _check.float_dtype("dtype", dtype)
-    return X, _check.ids("rows", rows, 0, len(X), np.int64), scaling, dtype
 
 
 def check_scaling(scaling, width=None):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.hints import F, Floats, Int, Positions
 from refimpl.streams import Stream
 
@@ -27,6 +28,26 @@ class AliasTable(NamedTuple):
     alias: Positions
 
 
+def alias_arguments(weights):
+    """Check the argument of `alias_build`; return it."""
+    return (summed(weights)[0],)
+
+
+def summed(weights):
+    """Return the weights of an alias table, in float64, and their sum, or raise."""
+    weights = _check.floats("weights", weights, (None,)).astype(np.float64)
+    if len(weights) == 0:
+        raise ValueError("weights must not be empty")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError("weights must be finite and not negative")
+    with np.errstate(over="ignore"):
+        total = float(np.cumsum(weights)[-1])  # not np.sum, which adds in another order
+    if not 0 < total < np.inf:
+        raise ValueError(f"weights must have a finite sum above 0, got {total}")
+    return weights, total
+
+
+@checked_by(alias_arguments)
 def alias_build(weights: Floats[F]) -> AliasTable:
     """Return the table from which `alias_draw` draws i in proportion to ``weights[i]``.
 
@@ -48,8 +69,8 @@ def alias_build(weights: Floats[F]) -> AliasTable:
     TypeError, ValueError
         If the weights are not floats, or no law.
     """
-    p = alias_parts(weights).tolist()
-    k = len(p)
+    k = len(weights)
+    p = (weights / np.cumsum(weights)[-1] * k).tolist()
     prob, alias = np.ones(k), np.arange(k)
     small: list[int] = []
     large: list[int] = []
@@ -63,6 +84,26 @@ def alias_build(weights: Floats[F]) -> AliasTable:
     return AliasTable(prob, alias)  # what is left on a stack is a whole part, but for rounding
 
 
+def draw_arguments(table, k, c):
+    """Check the arguments of `alias_draw`; return them."""
+    if not isinstance(table, AliasTable):
+        raise TypeError(f"table must be an AliasTable, got {type(table).__name__}")
+    table = _check.record("table", table, AliasTable)
+    for name, dtype in (("prob", np.float64), ("alias", np.int64)):
+        part = getattr(table, name)
+        plain = _check.array(name, part) if isinstance(part, np.ndarray) else None
+        if plain is None or plain.dtype != dtype:
+            raise TypeError(f"table.{name} must be a {np.dtype(dtype)} array: see alias_build")
+        table = table._replace(**{name: plain})
+    if table.prob.ndim != 1 or not table.prob.size or table.alias.shape != table.prob.shape:
+        raise ValueError(
+            f"table must have prob and alias of one length, from 1, "
+            f"got shapes {table.prob.shape} and {table.alias.shape}"
+        )
+    return table, _check.word("k", k), _check.word("c", c)
+
+
+@checked_by(draw_arguments)
 def alias_draw(table: AliasTable, k: Int, c: Int) -> int:
     """Return an outcome of `table` from draws c and c + 1 of the stream with key `k`.
 
@@ -82,39 +123,10 @@ def alias_draw(table: AliasTable, k: Int, c: Int) -> int:
     TypeError, ValueError
         If `table` is no AliasTable, or `k` or `c` is not an integer, or not in range.
     """
-    if not isinstance(table, AliasTable):
-        raise TypeError(f"table must be an AliasTable, got {type(table).__name__}")
-    table = _check.record("table", table, AliasTable)
-    for name, dtype in (("prob", np.float64), ("alias", np.int64)):
-        part = getattr(table, name)
-        plain = _check.array(name, part) if isinstance(part, np.ndarray) else None
-        if plain is None or plain.dtype != dtype:
-            raise TypeError(f"table.{name} must be a {np.dtype(dtype)} array: see alias_build")
-        table = table._replace(**{name: plain})
-    if table.prob.ndim != 1 or not table.prob.size or table.alias.shape != table.prob.shape:
-        raise ValueError(
-            f"table must have prob and alias of one length, from 1, "
-            f"got shapes {table.prob.shape} and {table.alias.shape}"
-        )
-    return outcome(table, Stream(_check.word("k", k), _check.word("c", c)))
+    return outcome(table, Stream(k, c))
 
 
 def outcome(table, stream):
     """Return an outcome of `table` from the next two draws of a Stream."""
     i = stream.below(len(table.prob))
     return i if stream.uniform() < table.prob[i] else int(table.alias[i])
-
-
-def alias_parts(weights):
-    """Check the weights of an alias table; return them scaled to add up to their number."""
-    weights = _check.floats("weights", weights, (None,)).astype(np.float64)
-    k = len(weights)
-    if k == 0:
-        raise ValueError("weights must not be empty")
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError("weights must be finite and not negative")
-    with np.errstate(over="ignore"):
-        total = float(np.cumsum(weights)[-1])  # not np.sum, which adds in another order
-    if not 0 < total < np.inf:
-        raise ValueError(f"weights must have a finite sum above 0, got {total}")
-    return weights / total * k

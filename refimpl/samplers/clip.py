@@ -5,10 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.hints import Ids, Int, Integers
 from refimpl.streams import pick_without_replacement
 
 
+def clip_arguments(nodes, unit, k, c):
+    """Check the arguments of `clip_nodes`, all but the stream's; return them."""
+    nodes = _check.node_set("nodes", nodes, 2**31 - 1)
+    return nodes, _check.integer("unit", unit, 1, 2**31 - 1), k, c
+
+
+@checked_by(clip_arguments)
 def clip_nodes(nodes: Integers, unit: Int, k: Int, c: Int) -> Ids:
     """Return `nodes` without as many random ones as are over a multiple of `unit`.
 
@@ -32,8 +40,6 @@ def clip_nodes(nodes: Integers, unit: Int, k: Int, c: Int) -> Ids:
     TypeError, ValueError
         If an argument is of another type, or out of range.
     """
-    nodes = _check.node_set("nodes", nodes, 2**31 - 1)
-    unit = _check.integer("unit", unit, 1, 2**31 - 1)
     s = len(nodes)
     over = s % unit if s >= unit else 0
-    return np.delete(nodes, pick_without_replacement(k, c, s, over))
+    return np.delete(np.asarray(nodes, np.int32), pick_without_replacement(k, c, s, over))

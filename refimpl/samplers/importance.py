@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.block import MFG, Block, entries_of_rows, sources
 from refimpl.graph import Graph
@@ -55,6 +56,13 @@ class ColumnLaw(NamedTuple):
     cumulative: Floats[np.float64]
 
 
+def law_arguments(graph, data):
+    """Check the arguments of `importance_law`; return them."""
+    layer_arguments(graph, (), (), 0)
+    return graph, _checked_values(_check.floats("data", data, (graph.e,)))
+
+
+@checked_by(law_arguments)
 def importance_law(graph: Graph, data: Floats[F]) -> ColumnLaw:
     """Return the law of FastGCN: q(u) in proportion to the sum of P[v, u]^2 over all rows v.
 
@@ -81,11 +89,24 @@ def importance_law(graph: Graph, data: Floats[F]) -> ColumnLaw:
     ----------
     Chen, Ma and Xiao 2018, "FastGCN", Proposition 4 and Algorithm 2.
     """
-    layer_arguments(graph, (), (), 0)
-    data = _check.floats("data", data, (graph.e,))
-    return _law(graph.indices, _checked_values(data), graph.n)
+    return _law(graph.indices, data, graph.n)
 
 
+def sample_arguments(graph, data, roots, sizes, key):
+    """Check the arguments of `ladies_sample`, of `data` its type and shape; return them."""
+    graph, roots, _, key = layer_arguments(graph, roots, (), key)
+    sizes = _check.sequence("sizes", sizes)
+    sizes = tuple(_check.integer("sizes", size, 1, 2**31 - 1) for size in sizes)
+    return graph, _check.floats("data", data, (graph.e,)), roots, sizes, key
+
+
+def fastgcn_arguments(graph, data, roots, sizes, key, law):
+    """Check the arguments of `fastgcn_sample`, of `data` its type and shape; return them."""
+    arguments = sample_arguments(graph, data, roots, sizes, key)
+    return *arguments, None if law is None else _checked_law(law, graph.n)
+
+
+@checked_by(fastgcn_arguments)
 def fastgcn_sample(
     graph: Graph,
     data: Floats[F],
@@ -130,8 +151,7 @@ def fastgcn_sample(
     ----------
     Chen, Ma and Xiao 2018, "FastGCN", Equation 10 and Algorithm 2.
     """
-    roots, sizes, data, key = _arguments(graph, data, roots, sizes, key)
-    law = importance_law(graph, data) if law is None else _checked_law(law, graph.n)
+    law = importance_law(graph, data) if law is None else law
 
     def hop(dst, u):
         row, at = _entries(graph, dst)
@@ -142,6 +162,7 @@ def fastgcn_sample(
     return _top_down(graph, data, roots, sizes, key, hop)
 
 
+@checked_by(sample_arguments)
 def ladies_sample(
     graph: Graph, data: Floats[F], roots: Integers, sizes: Integers, key: Int
 ) -> ImportanceSample:
@@ -183,7 +204,6 @@ def ladies_sample(
     Zou et al. 2019, "Layer-Dependent Importance Sampling for Training Deep and Large Graph
     Convolutional Networks", Algorithm 1.
     """
-    roots, sizes, data, key = _arguments(graph, data, roots, sizes, key)
 
     def hop(dst, u):
         row, at = _entries(graph, dst)
@@ -251,13 +271,6 @@ def _block(graph, dst, row, at):
     lengths = np.bincount(row, minlength=len(dst))
     end = np.cumsum(lengths)
     return src, Block._trusted(end - lengths, end, indices, len(src), at)
-
-
-def _arguments(graph, data, roots, sizes, key):
-    roots, _, key = layer_arguments(graph, roots, (), key)
-    sizes = _check.sequence("sizes", sizes)
-    sizes = tuple(_check.integer("sizes", size, 1, 2**31 - 1) for size in sizes)
-    return roots, sizes, _check.floats("data", data, (graph.e,)), key
 
 
 def _checked_values(values):

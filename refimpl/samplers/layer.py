@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.block import MFG, Block, sources
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
@@ -12,6 +13,18 @@ from refimpl.hints import Int, Integers
 from refimpl.streams import Stream
 
 
+def layer_arguments(graph, roots, fanouts, key):
+    """Check the arguments of `layer_sample`; return them."""
+    checked(graph)
+    roots = _check.ids("roots", roots, 0, graph.n, np.int32)
+    if len(np.unique(roots)) < len(roots):
+        raise ValueError("roots must be distinct")
+    fanouts = _check.sequence("fanouts", fanouts)
+    fanouts = tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanouts)
+    return graph, roots, fanouts, _check.word("key", key)
+
+
+@checked_by(layer_arguments)
 def layer_sample(graph: Graph, roots: Integers, fanouts: Integers, key: Int) -> MFG:
     """Draw the message-flow graph of one minibatch by sampling neighbours on every layer.
 
@@ -47,8 +60,7 @@ def layer_sample(graph: Graph, roots: Integers, fanouts: Integers, key: Int) -> 
         If `graph` is no Graph, `roots` repeats a node or is out of range, or another argument
         is not an integer, or not in range.
     """
-    roots, fanouts, key = layer_arguments(graph, roots, fanouts, key)
-    stream, nodes = Stream(key), [roots]
+    stream, nodes = Stream(key), [np.asarray(roots, np.int32)]
     blocks: list[Block] = []
     for fanout in fanouts:
         src, block = _hop(graph, nodes[0], fanout, stream)
@@ -72,14 +84,3 @@ def _pick(graph, v, fanout, stream):
     if fanout < 0 or end - start <= fanout:
         return range(start, end)
     return sorted(start + i for i in stream.pick_without_replacement(end - start, fanout).tolist())
-
-
-def layer_arguments(graph, roots, fanouts, key):
-    """Check the arguments of `layer_sample`; return (roots, fanouts, key)."""
-    checked(graph)
-    roots = _check.ids("roots", roots, 0, graph.n, np.int32)
-    if len(np.unique(roots)) < len(roots):
-        raise ValueError("roots must be distinct")
-    fanouts = _check.sequence("fanouts", fanouts)
-    fanouts = tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanouts)
-    return roots, fanouts, _check.word("key", key)

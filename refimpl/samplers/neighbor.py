@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.block import MFG, sources
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
@@ -19,6 +20,47 @@ from refimpl.typed import TypedGraph
 MODES = ("layered", "shared")
 
 
+def mfg_arguments(graph, roots, fanouts, seed, epoch, batch, mode):
+    """Check the arguments of `sample_mfg`; return them."""
+    roots, fanouts = neighbor_arguments(graph, roots, fanouts, mode)
+    seed, epoch = _check.word("seed", seed), _check.word("epoch", epoch)
+    return graph, roots, fanouts, seed, epoch, _check.word("batch", batch), mode
+
+
+def neighbor_arguments(graph, roots, fanouts, mode):
+    """Check what describes the sampling of a batch; return (roots, fanouts)."""
+    checked(graph)
+    _check.choice("mode", mode, MODES)
+    roots = _check.ids("roots", roots, 0, graph.n, np.int32)
+    if len(np.unique(roots)) < len(roots):
+        raise ValueError("roots must be distinct")
+    return roots, fanouts_arguments(graph, _check.sequence("fanouts", fanouts), mode)
+
+
+def fanouts_arguments(graph, fanouts, mode):
+    """Check the fan-outs of all layers; return them as a tuple of ints and tuples of ints."""
+    fanouts = tuple(
+        tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanout)
+        if isinstance(fanout, list | tuple) or (isinstance(fanout, np.ndarray) and fanout.ndim)
+        else _check.integer("fanouts", fanout, -1, 2**31 - 1)
+        for fanout in fanouts
+    )
+    for fanout in fanouts:
+        if not isinstance(fanout, tuple):
+            continue
+        if TypedGraph in type(graph).__mro__:  # kernels read the graphs of its relations
+            _check.instance("graph", graph, (TypedGraph,), "a TypedGraph")
+        if not isinstance(graph, TypedGraph) or len(fanout) != graph.relations:
+            known = getattr(graph, "relations", "no")
+            raise ValueError(
+                f"fanouts must have a number for each of {known} relations, got {len(fanout)}"
+            )
+        if mode != "layered":
+            raise ValueError(f'mode must be "layered" for fanouts by relation, got "{mode}"')
+    return fanouts
+
+
+@checked_by(mfg_arguments)
 def sample_mfg(
     graph: Graph,
     roots: Integers,
@@ -69,9 +111,7 @@ def sample_mfg(
         If `graph` is no Graph, `roots` repeats a node or is out of range, `mode` is another, or
         a number is not an integer, or not in range.
     """
-    roots, fanouts = neighbor_arguments(graph, roots, fanouts, mode)
-    name = [_check.word(*pair) for pair in (("seed", seed), ("epoch", epoch), ("batch", batch))]
-    return _sample(graph, roots, fanouts, name, mode)
+    return _sample(graph, roots, fanouts, (seed, epoch, batch), mode)
 
 
 def _sample(graph, roots, fanouts, name, mode):
@@ -132,6 +172,24 @@ def _one_behind_another(hops):
     return whole, np.concatenate(indices), np.concatenate(edge_ids)
 
 
+def many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
+    """Check the arguments of `sample_mfg_many`; return (batches, fanouts, names, first)."""
+    batches = _check.sequence("batches", batches, "arrays")
+    _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
+    batches = [neighbor_arguments(graph, roots, (), mode)[0] for roots in batches]
+    names = _check.word("seed", seed), _check.word("epoch", epoch)
+    highest = _check.WORD - max(len(batches), 1)
+    return batches, fanouts, names, _check.integer("first_batch", first_batch, 0, highest)
+
+
+def mfgs_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
+    """Check the arguments of `sample_mfg_many`; return them."""
+    given = many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode)
+    batches, fanouts, (seed, epoch), first_batch = given
+    return graph, batches, fanouts, seed, epoch, first_batch, mode
+
+
+@checked_by(mfgs_arguments)
 def sample_mfg_many(
     graph: Graph,
     batches: Sequence[Integers],
@@ -166,14 +224,20 @@ def sample_mfg_many(
     TypeError, ValueError
         As for `sample_mfg`, before anything is drawn.
     """
-    batches, fanouts, name, first = many_arguments(
-        graph, batches, fanouts, seed, epoch, first_batch, mode
-    )
     return [
-        _sample(graph, roots, fanouts, (*name, first + i), mode) for i, roots in enumerate(batches)
+        _sample(graph, roots, fanouts, (seed, epoch, first_batch + i), mode)
+        for i, roots in enumerate(batches)
     ]
 
 
+def batches_arguments(ids, batch_size, seed, epoch):
+    """Check the arguments of `epoch_batches`; return them."""
+    ids = _check.ids("ids", ids, 0, 2**31 - 1, np.int32)
+    size = _check.integer("batch_size", batch_size, 1)
+    return ids, size, _check.word("seed", seed), _check.word("epoch", epoch)
+
+
+@checked_by(batches_arguments)
 def epoch_batches(ids: Integers, batch_size: Int, seed: Int, epoch: Int) -> list[Ids]:
     """Return the batches of an epoch: the nodes `ids` in a random order, cut in pieces.
 
@@ -202,56 +266,6 @@ def epoch_batches(ids: Integers, batch_size: Int, seed: Int, epoch: Int) -> list
     >>> epoch_batches(np.arange(5), 2, seed=0, epoch=0)
     [array([3, 4], dtype=int32), array([0, 2], dtype=int32), array([1], dtype=int32)]
     """
-    ids, size, order_key = batches_arguments(ids, batch_size, seed, epoch)
-    shuffled = ids[permutation(order_key, len(ids))]
-    return [shuffled[i : i + size] for i in range(0, len(ids), size)]
-
-
-def neighbor_arguments(graph, roots, fanouts, mode):
-    """Check what describes the sampling of a batch; return (roots, fanouts)."""
-    checked(graph)
-    _check.choice("mode", mode, MODES)
-    roots = _check.ids("roots", roots, 0, graph.n, np.int32)
-    if len(np.unique(roots)) < len(roots):
-        raise ValueError("roots must be distinct")
-    return roots, fanouts_arguments(graph, _check.sequence("fanouts", fanouts), mode)
-
-
-def fanouts_arguments(graph, fanouts, mode):
-    """Check the fan-outs of all layers; return them as a tuple of ints and tuples of ints."""
-    fanouts = tuple(
-        tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanout)
-        if isinstance(fanout, list | tuple) or (isinstance(fanout, np.ndarray) and fanout.ndim)
-        else _check.integer("fanouts", fanout, -1, 2**31 - 1)
-        for fanout in fanouts
-    )
-    for fanout in fanouts:
-        if not isinstance(fanout, tuple):
-            continue
-        if TypedGraph in type(graph).__mro__:  # kernels read the graphs of its relations
-            _check.instance("graph", graph, (TypedGraph,), "a TypedGraph")
-        if not isinstance(graph, TypedGraph) or len(fanout) != graph.relations:
-            known = getattr(graph, "relations", "no")
-            raise ValueError(
-                f"fanouts must have a number for each of {known} relations, got {len(fanout)}"
-            )
-        if mode != "layered":
-            raise ValueError(f'mode must be "layered" for fanouts by relation, got "{mode}"')
-    return fanouts
-
-
-def many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
-    """Check the arguments of `sample_mfg_many`; return (batches, fanouts, names, first)."""
-    batches = _check.sequence("batches", batches, "arrays")
-    _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
-    batches = [neighbor_arguments(graph, roots, (), mode)[0] for roots in batches]
-    names = _check.word("seed", seed), _check.word("epoch", epoch)
-    highest = _check.WORD - max(len(batches), 1)
-    return batches, fanouts, names, _check.integer("first_batch", first_batch, 0, highest)
-
-
-def batches_arguments(ids, batch_size, seed, epoch):
-    """Check the arguments of `epoch_batches`; return (ids, batch size, key of the order)."""
-    ids = _check.ids("ids", ids, 0, 2**31 - 1, np.int32)
-    size = _check.integer("batch_size", batch_size, 1)
-    return ids, size, key(_check.word("seed", seed), NODES, _check.word("epoch", epoch))
+    order = permutation(key(seed, NODES, epoch), len(ids))
+    shuffled = np.asarray(ids, np.int32)[order]
+    return [shuffled[i : i + batch_size] for i in range(0, len(ids), batch_size)]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.adjacency import Adjacency
 from refimpl.graph import Subgraph
 from refimpl.graph.csr import Graph, checked, undirected
@@ -39,7 +40,16 @@ class SamplingCounts(NamedTuple):
     subgraphs: int
 
 
+def counting_arguments(gnn, graph, sampler, rng, coverage, pool):
+    """Check the arguments of `estimate_counts`; return them, a seed instead of `rng`."""
+    graph = undirected(graph)
+    coverage = _check.real("coverage", coverage, 0, strict=True, high=MOST_COVERAGE)
+    pool = _check.integer("pool", pool, 1, 2**31 - 1)
+    return gnn, graph, sampler, as_seed(rng), coverage, pool
+
+
 @bound
+@checked_by(counting_arguments)
 def estimate_counts(
     gnn, graph: Graph, sampler: Sampler, rng: Rng, *, coverage: Float = 50, pool: Int = 4
 ) -> SamplingCounts:
@@ -72,9 +82,7 @@ def estimate_counts(
         If an argument is of the wrong kind or out of range, an option of the sampler does not
         fit the graph, or a subgraph has no nodes.
     """
-    undirected(graph)
-    wanted = _check.real("coverage", coverage, 0, strict=True, high=MOST_COVERAGE) * graph.n
-    pool, seed = _check.integer("pool", pool, 1, 2**31 - 1), as_seed(rng)
+    wanted, seed = coverage * graph.n, as_seed(rng)
     nodes, edges = np.zeros(graph.n, np.int64), np.zeros(graph.e, np.int64)
     waiting: deque[Subgraph] = deque()
     seen = subgraphs = 0
@@ -92,6 +100,56 @@ def estimate_counts(
     return SamplingCounts(nodes, edges, subgraphs)
 
 
+def _counts(counts, floor, dtype):
+    if not isinstance(counts, SamplingCounts):
+        raise TypeError(f"counts must be SamplingCounts, got {type(counts).__name__}")
+    counts = _check.record("counts", counts, SamplingCounts)
+    for name in ("nodes", "edges"):
+        part = getattr(counts, name)  # of a whole graph: its values are not looked at
+        plain = _check.array(name, part) if isinstance(part, np.ndarray) else None
+        if plain is None or plain.ndim != 1 or plain.dtype.kind not in "iu":
+            raise TypeError(f"counts.{name} must be a 1-D array of integers: see estimate_counts")
+        counts = counts._replace(**{name: plain})
+    subgraphs = _check.integer("counts.subgraphs", counts.subgraphs, 0, 2**63 - 1)
+    floor = _check.real("floor", floor, 0, strict=True)
+    return counts._replace(subgraphs=subgraphs), floor, _check.float_dtype("dtype", dtype)
+
+
+def _checked_subgraph(counts, graph, sub):
+    """Return `sub` with copies of its arrays, if all three are of one graph, or raise."""
+    undirected(graph)
+    if (counts.nodes.size, counts.edges.size) != (graph.n, graph.e):
+        raise ValueError(
+            f"counts must be of this graph ({graph.n} nodes and {graph.e} edges), "
+            f"got {counts.nodes.size} and {counts.edges.size}"
+        )
+    if not isinstance(sub, Subgraph):
+        raise TypeError(f"sub must be a Subgraph, got {type(sub).__name__}")
+    nodes = _check.ids("sub.nodes", sub.nodes, 0, graph.n, np.int32)
+    edge_ids = _check.ids("sub.edge_ids", sub.edge_ids, 0, graph.e, np.int64)
+    inner = checked(sub.graph, "sub.graph")
+    if (nodes.size, edge_ids.size) != (inner.n, inner.e):
+        raise ValueError(
+            f"sub.nodes and sub.edge_ids must be of sub.graph, {inner!r}, "
+            f"got {nodes.size} and {edge_ids.size}"
+        )
+    perm = _check.positions("sub.transpose_perm", sub.transpose_perm, inner.e)
+    return Subgraph(nodes, inner, edge_ids, perm)
+
+
+def weights_arguments(counts, nodes, floor, dtype):
+    """Check the arguments of `loss_weights`; return them."""
+    counts, floor, dtype = _counts(counts, floor, dtype)
+    return counts, _check.ids("nodes", nodes, 0, counts.nodes.size, np.int64), floor, dtype
+
+
+def aggregator_arguments(counts, graph, sub, floor, dtype):
+    """Check the arguments of `aggregator`; return them."""
+    counts, floor, dtype = _counts(counts, floor, dtype)
+    return counts, graph, _checked_subgraph(counts, graph, sub), floor, dtype
+
+
+@checked_by(weights_arguments)
 def loss_weights(
     counts: SamplingCounts, nodes: Integers, *, floor: Float = 1.0, dtype: FloatDtype = np.float64
 ) -> Floats:
@@ -120,12 +178,11 @@ def loss_weights(
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
     """
-    counts, floor, dtype = _arguments(counts, floor, dtype)
-    nodes = _check.ids("nodes", nodes, 0, counts.nodes.size, np.int64)
-    met = np.maximum(counts.nodes[nodes], floor)
+    met = np.maximum(counts.nodes[np.asarray(nodes)], floor)
     return (counts.subgraphs / (counts.nodes.size * met)).astype(dtype)
 
 
+@checked_by(aggregator_arguments)
 def aggregator(
     counts: SamplingCounts,
     graph: Graph,
@@ -165,8 +222,6 @@ def aggregator(
     TypeError, ValueError
         If an argument is of the wrong kind, or they are not of one graph.
     """
-    counts, floor, dtype = _arguments(counts, floor, dtype)
-    sub = _checked_subgraph(counts, graph, sub)
     degrees = graph.indptr[sub.nodes + np.int64(1)] - graph.indptr[sub.nodes]
     inverse_alpha = inverse_shares(counts, sub, floor)
     data = (inverse_alpha / np.repeat(degrees, sub.graph.degrees())).astype(dtype)
@@ -178,40 +233,3 @@ def inverse_shares(counts, sub, floor):
     C_v = np.repeat(np.maximum(counts.nodes[sub.nodes], floor), sub.graph.degrees())
     C_vu = np.maximum(counts.edges[sub.edge_ids], floor)
     return np.clip(C_v / C_vu, 1, LARGEST)
-
-
-def _arguments(counts, floor, dtype):
-    if not isinstance(counts, SamplingCounts):
-        raise TypeError(f"counts must be SamplingCounts, got {type(counts).__name__}")
-    counts = _check.record("counts", counts, SamplingCounts)
-    for name in ("nodes", "edges"):
-        part = getattr(counts, name)  # of a whole graph: its values are not looked at
-        plain = _check.array(name, part) if isinstance(part, np.ndarray) else None
-        if plain is None or plain.ndim != 1 or plain.dtype.kind not in "iu":
-            raise TypeError(f"counts.{name} must be a 1-D array of integers: see estimate_counts")
-        counts = counts._replace(**{name: plain})
-    subgraphs = _check.integer("counts.subgraphs", counts.subgraphs, 0, 2**63 - 1)
-    floor = _check.real("floor", floor, 0, strict=True)
-    return counts._replace(subgraphs=subgraphs), floor, _check.float_dtype("dtype", dtype)
-
-
-def _checked_subgraph(counts, graph, sub):
-    """Return `sub` with copies of its arrays, if all three are of one graph, or raise."""
-    undirected(graph)
-    if (counts.nodes.size, counts.edges.size) != (graph.n, graph.e):
-        raise ValueError(
-            f"counts must be of this graph ({graph.n} nodes and {graph.e} edges), "
-            f"got {counts.nodes.size} and {counts.edges.size}"
-        )
-    if not isinstance(sub, Subgraph):
-        raise TypeError(f"sub must be a Subgraph, got {type(sub).__name__}")
-    nodes = _check.ids("sub.nodes", sub.nodes, 0, graph.n, np.int32)
-    edge_ids = _check.ids("sub.edge_ids", sub.edge_ids, 0, graph.e, np.int64)
-    inner = checked(sub.graph, "sub.graph")
-    if (nodes.size, edge_ids.size) != (inner.n, inner.e):
-        raise ValueError(
-            f"sub.nodes and sub.edge_ids must be of sub.graph, {inner!r}, "
-            f"got {nodes.size} and {edge_ids.size}"
-        )
-    perm = _check.positions("sub.transpose_perm", sub.transpose_perm, inner.e)
-    return Subgraph(nodes, inner, edge_ids, perm)

@@ -21,4 +21,4 @@ def test_a_seed_is_clean_or_says_how_to_see_a_case_again(calls, monkeypatch, cap
     assert calls.main(["--seed", "7", "--cases", "60", "--no-save", "--limit", "0.000001"]) == 1
     out = capsys.readouterr().out
     assert "the process ended: over 1e-06 seconds of the processor" in out
-    assert re.search(r"python -m fuzz calls --seed 7 --first \d+ --cases 1\n", out)
+    assert re.search(r"python tests/fuzz calls --seed 7 --first \d+ --cases 1\n", out)

@@ -12,7 +12,7 @@ from refimpl._shown import one_line
 pytestmark = pytest.mark.runs
 
 ROOT = Path(__file__).resolve().parents[2]
-FOUND = ROOT / "fuzz" / "found" / "files"
+FOUND = ROOT / "tests/fuzz/found/files"
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_finding_says_how_to_see_it_again(fuzz, monkeypatch, capsys, tmp_path)
     asked = ["--first", "30", "--cases", "3", "--seed", "x", "--formats", "features,model"]
     assert files.main([*asked, "--workers", "1"]) == 1
     out = capsys.readouterr().out
-    again = "python -m fuzz files --seed x --formats features,model --first 31 --cases 1"
+    again = "python tests/fuzz files --seed x --formats features,model --first 31 --cases 1"
     assert f"FINDING model 31: bad\n  again: {again}\n" in out
     (saved,) = tmp_path.iterdir()
     assert saved.name.startswith("model-")
@@ -110,6 +110,6 @@ def test_a_process_that_ends_is_a_finding(fuzz, tmp_path, code, found):
 
 def test_the_command_line_names_its_parts():
     done = subprocess.run(
-        [sys.executable, str(ROOT / "fuzz" / "__main__.py")], capture_output=True, check=False
+        [sys.executable, str(ROOT / "tests" / "fuzz")], capture_output=True, check=False
     )
     assert done.returncode == 2 and b"files" in done.stderr

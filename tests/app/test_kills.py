@@ -1,4 +1,4 @@
-"""Runs killed at random moments: the fuzzer, for a moment; `python -m fuzz kills` goes on."""
+"""Runs killed at random moments: the fuzzer, for a moment; `python tests/fuzz kills` goes on."""
 
 import os
 import re
@@ -20,17 +20,11 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def kills(tmp_path):
-    """Run ``python -m fuzz kills``.
-
-    Nothing but `fuzz` comes from the checkout: packages stay as installed.
-    """
-    (tmp_path / "path").mkdir()
-    (tmp_path / "path" / "fuzz").symlink_to(ROOT / "fuzz", target_is_directory=True)
-    paths = [str(tmp_path / "path"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(tmp_path)}
+    """Run ``python tests/fuzz kills``."""
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
 
     def kills(*words):
-        argv = [sys.executable, "-m", "fuzz", "kills", *words]
+        argv = [sys.executable, str(ROOT / "tests" / "fuzz"), "kills", *words]
         return subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
 
     return kills
@@ -38,8 +32,8 @@ def kills(tmp_path):
 
 @pytest.fixture
 def module():
-    """fuzz/kills.py itself."""
-    spec = spec_from_file_location("kills", ROOT / "fuzz" / "kills.py")
+    """tests/fuzz/kills.py itself."""
+    spec = spec_from_file_location("kills", ROOT / "tests" / "fuzz" / "kills.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -54,24 +54,26 @@ def run(tmp_path):
 
 
 def test_the_fixture_is_each_implementation_made_complete(run):
-    status, out = run("-s", "--gnn-impl", "refimpl, mine")
+    status, out = run("-s", "--impl", "refimpl, mine")
     assert status == 0
     assert "<refimpl>" in out and "<backend of mine>" in out and "2 passed" in out
 
 
 def test_without_the_option_the_fixture_says_what_it_needs(run):
     status, out = run()
-    assert status == 1 and "the fixture `gnn` needs --gnn-impl NAME" in out
+    assert status == 1 and "the fixture `gnn` needs --impl NAME" in out
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--gnn-impl", "no_such"], "--gnn-impl: no_such cannot be imported"),
-        (["--gnn-impl", "json"], "--gnn-impl: json is no implementation: it has no kernel"),
-        (["--gnn-impl="], "--gnn-impl must be names parted by commas, got ''"),
-        (["--gnn-impl", "mine,"], "--gnn-impl must be names parted by commas, got 'mine,'"),
-        (["--gnn-conformance"], "--gnn-conformance needs --gnn-impl NAME"),
+        (["--impl", "no_such"], "--impl no_such cannot be imported"),
+        (["--impl", "json"], "--impl json is no implementation: it has no kernel"),
+        (["--impl="], "--impl must be names separated by commas, got ''"),
+        (["--impl", "mine,"], "--impl must be names separated by commas, got 'mine,'"),
+        (["--impl", "mine,mine"], "--impl names 'mine' twice"),
+        (["--impl", "cmd:x", "--gnn-conformance"], "takes packages, got 'cmd:x'"),
+        (["--gnn-conformance"], "--gnn-conformance needs --impl NAME"),
     ],
 )
 def test_bad_usage_is_said_before_any_test(run, words, message):
@@ -81,23 +83,23 @@ def test_bad_usage_is_said_before_any_test(run, words, message):
 
 def test_the_vectors_are_tests_of_the_implementation(run):
     """Of kernels that it lacks they are skipped; one that is wrong fails with both answers."""
-    status, out = run("--gnn-impl", "mine", "--gnn-conformance", "-rfs")
+    status, out = run("--impl", "mine", "--gnn-conformance", "-rfs")
     assert status == 1
     failed = [line for line in out.splitlines() if line.startswith("FAILED")]
     assert "gnn-conformance/mine::jpdc21/spmm/path3" in failed[0]
     assert "result[1, 2]: want 1100.0, got 1101.0" in out
     assert "not implemented" in out  # of those that are skipped
     assert "jpdc21/transpose_perm/no_graph" in out  # a list in place of a graph
-    status, out = run("--gnn-impl", "refimpl", "--gnn-conformance", "-q", "-k", "pin_tile or mix")
+    status, out = run("--impl", "refimpl", "--gnn-conformance", "-q", "-k", "pin_tile or mix")
     assert status == 0 and "skipped" not in out and "deselected" in out
-    status, out = run("--gnn-impl", "mine", "--gnn-conformance", "-k", "transpose_perm or spmm")
+    status, out = run("--impl", "mine", "--gnn-conformance", "-k", "transpose_perm or spmm")
     collected, left, chosen = map(int, COLLECTED.search(out).groups())
     assert collected == left + chosen > left > 500
 
 
 def test_what_a_kernel_raised_stands_in_the_failure(run, tmp_path):
     (tmp_path / "crashes.py").write_text("def mix(x):\n    return x.foo_bar\n")
-    status, out = run("--gnn-impl", "crashes", "--gnn-conformance", "-k", "mix/")
+    status, out = run("--impl", "crashes", "--gnn-conformance", "-k", "mix/")
     assert status == 1 and "AttributeError" in out and "    return x.foo_bar" in out
 
 
@@ -110,5 +112,5 @@ def test_nothing_is_imported_unless_asked_for(run, tmp_path):
     (tmp_path / "test_user.py").write_text("def test_none():\n    pass\n")
     status, out = run("-s")
     assert status == 0 and "imported [] True" in out
-    status, out = run("-s", "--gnn-impl", "refimpl")
+    status, out = run("-s", "--impl", "refimpl")
     assert status == 0 and "refimpl.lab.apps.options" in out

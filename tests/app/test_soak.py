@@ -1,4 +1,4 @@
-"""Memory that stays: the soak for a moment, and what it finds; `python -m fuzz soak` goes on."""
+"""Memory that stays: the soak for a moment, and what it finds; `python tests/fuzz soak` goes on."""
 
 import importlib
 import os
@@ -14,7 +14,7 @@ SHORT = ["--methods", "full", "--seed", "1", "--steps", "160", "--rounds", "16"]
 
 @pytest.fixture
 def soak(monkeypatch):
-    """fuzz/soak.py itself."""
+    """tests/fuzz/soak.py itself."""
     if not Path("/proc/self/status").exists():
         pytest.skip("no /proc here")
     monkeypatch.setenv("MALLOC_ARENA_MAX", "1")  # it sets them, and they are to be as before

@@ -1,5 +1,6 @@
 """Data sets made of arrays, tables and graphs of other libraries."""
 
+import sys
 from types import SimpleNamespace
 
 import networkx as nx
@@ -103,15 +104,46 @@ def test_from_pyg():
 def test_from_dgl():
     """With an object that has what DGL documents of its graphs."""
     kept = {"feat": FEATURES, "label": np.array([0, 1, 0, 1, -1]), **masks()}
+    same(Dataset.from_dgl(of_dgl(*np.array(EDGES).T, 5, kept)), classes=None)
+
+
+def of_dgl(u, v, n, data):
+    """Return an object that has what DGL documents of its graphs."""
     kind = type("DGLGraph", (SimpleNamespace,), {"__module__": "dgl.heterograph"})
-    graph = kind(
-        ndata=kept,
-        edata={},
-        is_homogeneous=True,
-        num_nodes=lambda: 5,
-        edges=lambda *a, **k: tuple(np.array(EDGES).T),
-    )
-    same(Dataset.from_dgl(graph), classes=None)
+    ends = {"num_nodes": lambda: n, "edges": lambda *a, **k: (u, v)}
+    return kind(ndata=data, edata={}, is_homogeneous=True, **ends)
+
+
+def test_to_dgl(monkeypatch):
+    """With stand-ins: a DGL that takes the arrays of CSC, a torch whose tensors are arrays."""
+
+    def graph(data, num_nodes):
+        layout, (indptr, indices, edge_ids) = data
+        assert layout == "csc" and edge_ids.tolist() == list(range(len(indices)))
+        assert {array.dtype for array in data[1]} == {np.dtype(np.int64)}
+        return of_dgl(indices, np.repeat(np.arange(num_nodes), np.diff(indptr)), num_nodes, {})
+
+    monkeypatch.setitem(sys.modules, "dgl", SimpleNamespace(graph=graph))
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(from_numpy=np.asarray))
+    data = Dataset.from_arrays(EDGES, FEATURES, np.array([0, 1, 0, 1, -1]), **PARTS)
+    made = data.to_dgl()
+    np.testing.assert_array_equal(made.ndata["feat"], data.inputs())
+    assert made.ndata["label"].dtype == np.int64
+    again = Dataset.from_dgl(made, scaling="none")
+    assert (again.graph.to_scipy() != data.graph.to_scipy()).nnz == 0
+    assert again.labels.tolist() == data.labels.tolist()
+    assert [getattr(again, part).tolist() for part in PARTS] == list(PARTS.values())
+
+
+@pytest.mark.parametrize("missing", ["torch", "dgl"])
+def test_to_dgl_says_what_is_missing(monkeypatch, tmp_path, missing):
+    """DGL 2.1 beside torch 2.13 raises FileNotFoundError, another package an ImportError."""
+    for name in ("torch", "dgl"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        (tmp_path / f"{name}.py").write_text("" if name != missing else "raise OSError('no lib')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match=r"pip install dgl torch \(no lib\)"):
+        load_dataset("karate").to_dgl()
 
 
 def test_parts_are_drawn_where_none_are_given():

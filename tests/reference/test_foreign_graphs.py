@@ -65,20 +65,10 @@ def of_pandas(u, v, n, weights=None):
     return table if weights is None else table.assign(weight=weights)
 
 
-def of_dgl_stand_in(u, v, n, weights=None):
+def of_dgl(u, v, n, weights=None):
     graph = OfDGL(u, v, n)
     if weights is not None:
         graph.edata["w"] = weights
-    return graph
-
-
-def of_dgl(u, v, n, weights=None):
-    dgl = pytest.importorskip("dgl", reason="DGL is not installed", exc_type=ImportError)
-    import torch
-
-    graph = dgl.graph((torch.tensor(u), torch.tensor(v)), num_nodes=n)
-    if weights is not None:
-        graph.edata["w"] = torch.tensor(weights)
     return graph
 
 
@@ -87,7 +77,7 @@ def of_scipy(u, v, n, weights=None):
     return sparse.coo_array((values, (u, v)), shape=(n, n))
 
 
-MADE = [of_networkx, of_igraph, of_pandas, of_dgl_stand_in, of_dgl, of_scipy]
+MADE = [of_networkx, of_igraph, of_pandas, of_dgl, of_scipy]
 
 
 @pytest.mark.parametrize("make", MADE)

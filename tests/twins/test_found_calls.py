@@ -1,4 +1,4 @@
-"""What `python -m fuzz calls` has found stays mended."""
+"""What `python tests/fuzz calls` has found stays mended."""
 
 import importlib
 import json
@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOUND = [json.loads(line) for line in (ROOT / "fuzz/found/calls.jsonl").read_text().splitlines()]
+FOUND = [
+    json.loads(line) for line in (ROOT / "tests/fuzz/found/calls.jsonl").read_text().splitlines()
+]
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +33,8 @@ def test_a_found_call_is_no_finding_any_more(recipe, fuzz, tmp_path, monkeypatch
 @pytest.mark.runs
 def test_a_worker_that_cannot_start_says_why():
     """Without installed packages, NumPy among them."""
-    command = [sys.executable, "-S", "-m", "fuzz", "calls", "--cases", "1"]
-    env = {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    command = [sys.executable, "-S", str(ROOT / "tests" / "fuzz"), "calls", "--cases", "1"]
+    done = subprocess.run(command, env={}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
     assert "the worker did not start: 1\nTraceback" in done.stderr
     assert done.stderr.endswith("No module named 'numpy'\n")

@@ -259,7 +259,7 @@ class Dataset(FromElsewhere):
         return as_pyg(self)
 
     def to_dgl(self) -> Any:
-        """Return this data set as a graph of DGL; needs the extra ``dgl``.
+        """Return this data set as a graph of DGL; needs DGL and PyTorch.
 
         O(n f + e) time.
 

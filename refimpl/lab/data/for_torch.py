@@ -1,8 +1,10 @@
 """Data sets as PyG's `Data` and as graphs of DGL."""
 
+import os
+
 import numpy as np
 
-from refimpl._torch import libraries, with_dgl
+from refimpl._torch import libraries
 from refimpl.lab.data.split import PARTS
 
 
@@ -17,7 +19,14 @@ def as_pyg(dataset):
 
 def as_dgl(dataset):
     """Return what `Dataset.to_dgl` does."""
-    torch, dgl = with_dgl()
+    os.environ.setdefault("DGLBACKEND", "pytorch")  # otherwise DGL writes a file into the home
+    try:
+        import dgl
+        import torch
+    except (ImportError, OSError) as error:  # OSError: DGL has no libraries for this torch
+        raise ImportError(
+            f"PyTorch and a DGL that runs beside it are needed: pip install dgl torch ({error})"
+        ) from error
     csc = dataset.graph.indptr, dataset.graph.indices, np.arange(dataset.graph.e)
     columns = tuple(torch.from_numpy(array.astype(np.int64)) for array in csc)
     graph = dgl.graph(("csc", columns), num_nodes=dataset.graph.n)

@@ -60,9 +60,12 @@ class Bench(NamedTuple):
         loop in fastimpl, or is given one lane.
     parts : tuple of str
         The public functions that `Task.call` calls, of what is made of several.
+    forms : tuple of str
+        Names of the Tasks of a size, where there are several.
     """
 
     kernel: str
     tasks: Callable[[str], Iterator[Task]]
     serial: bool = False
     parts: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()

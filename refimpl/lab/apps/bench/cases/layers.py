@@ -13,6 +13,8 @@ ORDERS = {
     "(A X) W": refimpl.scheduling.ProductOrders(1, 1, 2),
     "A (X W)": refimpl.scheduling.ProductOrders(2, 2, 1),
 }
+FORMS = "aggregate_first", "product_first"  # of ORDERS
+DTYPES = "float32", "float64"
 CLOSE = {"float32": 1e-4, "float64": 1e-12}
 
 
@@ -105,7 +107,7 @@ def dense_forward_tasks(size):
     """Yield a dense layer, in both precisions."""
     scale = inputs.SIZES[size]
     s, f, h = scale.s, scale.f, scale.hidden
-    for dtype in ("float32", "float64") if size != "tiny" else ("float32",):
+    for dtype in DTYPES:
         X, W = inputs.normal((s, f), 1, dtype), inputs.weights(f, h, 2, dtype)
 
         def check(got, args, other, X=X, W=W):
@@ -145,8 +147,8 @@ def dense_backward_tasks(size):
 
 
 BENCHES = (
-    Bench("sage_forward", sage_forward_tasks),
-    Bench("sage_backward", sage_backward_tasks),
-    Bench("dense_forward", dense_forward_tasks),
+    Bench("sage_forward", sage_forward_tasks, forms=FORMS),
+    Bench("sage_backward", sage_backward_tasks, forms=FORMS),
+    Bench("dense_forward", dense_forward_tasks, forms=DTYPES),
     Bench("dense_backward", dense_backward_tasks),
 )

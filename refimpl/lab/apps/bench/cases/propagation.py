@@ -55,7 +55,7 @@ def propagate_tasks(size):
 
 
 BENCHES = (
-    Bench("spmm", spmm_tasks),
+    Bench("spmm", spmm_tasks, forms=tuple(f"{f}_{dtype}" for f, dtype in FORMS)),
     Bench("spmm_t", spmm_t_tasks),
     Bench("feature_propagate", propagate_tasks, serial=True),
 )
