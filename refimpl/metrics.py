@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.hints import Table
 
 __all__ = ["f1_micro"]
@@ -23,6 +24,25 @@ def decide(logits, multilabel):
     return decided
 
 
+def micro_arguments(predicted, labels):
+    """Check the arguments of `f1_micro`; return them, as arrays of bools."""
+    predicted, labels = _holds("predicted", predicted), _holds("labels", labels)
+    if predicted.shape != labels.shape:
+        raise ValueError(
+            f"predicted and labels must have one shape, got {predicted.shape} and {labels.shape}"
+        )
+    return predicted, labels
+
+
+def _holds(name, value):
+    """Return where the entries of an array are not 0, or raise."""
+    values = _check.array(name, value)
+    if values.dtype.kind not in "biufc":
+        raise TypeError(f"{name} must hold numbers or bools, got {values.dtype}")
+    return values != 0
+
+
+@checked_by(micro_arguments)
 def f1_micro(predicted: Table, labels: Table) -> float:
     """Return 2 TP / (2 TP + FP + FN) over all (node, class) pairs; 0 where there are none.
 
@@ -47,19 +67,7 @@ def f1_micro(predicted: Table, labels: Table) -> float:
     >>> f1_micro(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [0, 1]]))
     0.8
     """
-    predicted, labels = _holds("predicted", predicted), _holds("labels", labels)
-    if predicted.shape != labels.shape:
-        raise ValueError(
-            f"predicted and labels must have one shape, got {predicted.shape} and {labels.shape}"
-        )
-    both = np.count_nonzero(predicted & labels)
+    predicted, labels = np.asarray(predicted), np.asarray(labels)
+    both = np.count_nonzero(np.logical_and(predicted, labels))
     either = np.count_nonzero(predicted) + np.count_nonzero(labels)
     return float(2 * both / either) if either else 0.0
-
-
-def _holds(name, value):
-    """Return where the entries of an array are not 0, or raise."""
-    values = _check.array(name, value)
-    if values.dtype.kind not in "biufc":
-        raise TypeError(f"{name} must hold numbers or bools, got {values.dtype}")
-    return values != 0

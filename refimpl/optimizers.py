@@ -40,8 +40,8 @@ def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
         if beta >= 1:
             raise ValueError(f"{name} must be below 1, got {beta}")
     grad = _check.array("grad", grad)
+    arrays = {"theta": theta, "grad": grad, "m": m, "v": v}  # `grad` itself: what follows may copy
     grad = _check.floats("grad", grad, theta.shape, theta.dtype)
-    arrays = {"theta": theta, "grad": grad, "m": m, "v": v}
     for one, other in combinations(arrays, 2):
         if np.may_share_memory(arrays[one], arrays[other]):  # exact where both are contiguous
             raise ValueError(

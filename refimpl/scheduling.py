@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import NamedTuple
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.hints import Int, Integers
 
 __all__ = [
@@ -56,6 +57,13 @@ class Macs(NamedTuple):
     dense: int
 
 
+def order_arguments(f1, f3, first, reuse):
+    """Check the arguments of `chain_order`; return them."""
+    f1, f3 = _check.integer("f1", f1, 0), _check.integer("f3", f3, 0)
+    return f1, f3, _check.switch("first", first), _check.switch("reuse", reuse)
+
+
+@checked_by(order_arguments)
 def chain_order(f1: Int, f3: Int, *, first: bool, reuse: bool = True) -> ProductOrders:
     """Return the cheapest orders for a GraphSAGE layer (JPDC'21 Equation 1; E-F1), or a GCN.
 
@@ -92,9 +100,7 @@ def chain_order(f1: Int, f3: Int, *, first: bool, reuse: bool = True) -> Product
     >>> chain_order(100, 128, first=False)
     ProductOrders(forward=1, dw=1, dx=2)
     """
-    f1, f3 = _check.integer("f1", f1, 0), _check.integer("f3", f3, 0)
-    _check.switch("first", first)
-    if _check.switch("reuse", reuse):
+    if reuse:
         if f1 <= 2 * f3 if first else f1 < f3:
             return ProductOrders(1, 1, 0 if first else 2)
         return ProductOrders(2, 2, 0 if first else 1)
@@ -102,6 +108,27 @@ def chain_order(f1: Int, f3: Int, *, first: bool, reuse: bool = True) -> Product
     return ProductOrders(narrow, narrow, 0 if first else (1 if f3 < f1 else 2))
 
 
+def checked_order(order):
+    """Return an order of products, its numbers as ints, or raise."""
+    if not isinstance(order, ProductOrders):
+        raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
+    numbers = _check.record("order", order, ProductOrders)
+    integral = all(isinstance(number, Integral) for number in numbers)
+    made = ProductOrders(*map(int, numbers)) if integral else None
+    if made is None or not (1 <= made.forward <= 2 and 1 <= made.dw <= 2 and 0 <= made.dx <= 2):
+        raise ValueError(f"order must be as chain_order returns it, got {_check.shown(order)}")
+    return made
+
+
+def chain_arguments(order, s, e, f1, h_neigh, h_self, reuse):
+    """Check the arguments of `chain_macs`; return them."""
+    order = checked_order(order)
+    sizes = {"s": s, "e": e, "f1": f1, "h_neigh": h_neigh, "h_self": h_self}
+    sizes = [_check.integer(name, size, 0) for name, size in sizes.items()]
+    return order, *sizes, _check.switch("reuse", reuse)
+
+
+@checked_by(chain_arguments)
 def chain_macs(
     order: ProductOrders, s: Int, e: Int, f1: Int, h_neigh: Int, h_self: Int, *, reuse: bool = True
 ) -> Macs:
@@ -130,10 +157,6 @@ def chain_macs(
     TypeError, ValueError
         If `order` is no ProductOrders, or a size is not an integer, or negative.
     """
-    order = checked_order(order)
-    sizes = {"s": s, "e": e, "f1": f1, "h_neigh": h_neigh, "h_self": h_self}
-    s, e, f1, h_neigh, h_self = (_check.integer(name, sizes[name], 0) for name in sizes)
-    _check.switch("reuse", reuse)
     widths = [f1 if order.forward == 1 else h_neigh]
     if not (reuse and order.forward == order.dw == 1):
         widths.append(f1 if order.dw == 1 else h_neigh)
@@ -143,18 +166,21 @@ def chain_macs(
     return Macs(e * sum(widths), products * s * f1 * (h_neigh + h_self))
 
 
-def checked_order(order):
-    """Return an order of products, its numbers as ints, or raise."""
-    if not isinstance(order, ProductOrders):
-        raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
-    numbers = _check.record("order", order, ProductOrders)
-    integral = all(isinstance(number, Integral) for number in numbers)
-    made = ProductOrders(*map(int, numbers)) if integral else None
-    if made is None or not (1 <= made.forward <= 2 and 1 <= made.dw <= 2 and 0 <= made.dx <= 2):
-        raise ValueError(f"order must be as chain_order returns it, got {_check.shown(order)}")
-    return made
+def _mixhop_widths(f1, widths):
+    f1, given = _check.integer("f1", f1, 0), _check.sequence("widths", widths)
+    widths = [_check.integer(f"widths[{k}]", w, 0) for k, w in enumerate(given)]
+    if not widths:
+        raise ValueError("widths must not be empty: it begins with that of power 0")
+    return f1, widths
 
 
+def depth_arguments(f1, widths, first):
+    """Check the arguments of `mixhop_depth`; return them."""
+    f1, widths = _mixhop_widths(f1, widths)
+    return f1, widths, _check.switch("first", first)
+
+
+@checked_by(depth_arguments)
 def mixhop_depth(f1: Int, widths: Integers, *, first: bool = False) -> int:
     """Return the cheapest split depth J of a MixHop layer.
 
@@ -182,8 +208,6 @@ def mixhop_depth(f1: Int, widths: Integers, *, first: bool = False) -> int:
     TypeError, ValueError
         If a width is not an integer, or negative, or there is none.
     """
-    f1, widths = _mixhop_widths(f1, widths)
-    _check.switch("first", first)
 
     def columns(J):
         return (1 if first else 2) * J * f1 + 2 * _narrow_columns(J, widths)
@@ -191,6 +215,15 @@ def mixhop_depth(f1: Int, widths: Integers, *, first: bool = False) -> int:
     return min(range(len(widths)), key=columns)
 
 
+def mixhop_arguments(depth, s, e, f1, widths, first):
+    """Check the arguments of `mixhop_macs`; return them."""
+    f1, widths = _mixhop_widths(f1, widths)
+    s, e = _check.integer("s", s, 0), _check.integer("e", e, 0)
+    depth = _check.integer("depth", depth, 0, len(widths) - 1)
+    return depth, s, e, f1, widths, _check.switch("first", first)
+
+
+@checked_by(mixhop_arguments)
 def mixhop_macs(depth: Int, s: Int, e: Int, f1: Int, widths: Integers, *, first: bool) -> Macs:
     """Return the multiply-adds of one MixHop layer, forward and backward.
 
@@ -218,14 +251,23 @@ def mixhop_macs(depth: Int, s: Int, e: Int, f1: Int, widths: Integers, *, first:
     TypeError, ValueError
         If a size is not an integer, or out of range, or there is no width.
     """
-    f1, widths = _mixhop_widths(f1, widths)
-    s, e = _check.integer("s", s, 0), _check.integer("e", e, 0)
-    depth = _check.integer("depth", depth, 0, len(widths) - 1)
-    _check.switch("first", first)
     columns = (1 if first else 2) * depth * f1 + 2 * _narrow_columns(depth, widths)
     return Macs(e * columns, _weight_products(first) * s * f1 * sum(widths))
 
 
+def gat_arguments(s, e, f1, f_out, heads, first):
+    """Check the arguments of `gat_macs`; return them."""
+    s, e = _check.integer("s", s, 0), _check.integer("e", e, 0)
+    f1, f_out = _check.integer("f1", f1, 0), _check.integer("f_out", f_out, 0)
+    _check.switch("first", first)
+    heads = _check.integer("heads", heads, 1)
+    if f_out % heads:
+        f_out, heads = _check.shown(f_out), _check.shown(heads)
+        raise ValueError(f"heads must divide f_out, {f_out}, got {heads}")
+    return s, e, f1, f_out, heads, first
+
+
+@checked_by(gat_arguments)
 def gat_macs(s: Int, e: Int, f1: Int, f_out: Int, *, heads: Int = 1, first: bool) -> Macs:
     """Return the multiply-adds of one GAT layer, forward and backward.
 
@@ -255,15 +297,16 @@ def gat_macs(s: Int, e: Int, f1: Int, f_out: Int, *, heads: Int = 1, first: bool
     TypeError, ValueError
         If a size is not an integer, or negative, or `heads` does not divide f_out.
     """
-    s, e = _check.integer("s", s, 0), _check.integer("e", e, 0)
-    f1, f_out = _check.integer("f1", f1, 0), _check.integer("f_out", f_out, 0)
-    _check.switch("first", first)
-    if f_out % _check.integer("heads", heads, 1):
-        f_out, heads = _check.shown(f_out), _check.shown(heads)
-        raise ValueError(f"heads must divide f_out, {f_out}, got {heads}")
     return Macs(3 * e * f_out, _weight_products(first) * s * f1 * f_out + 6 * s * f_out)
 
 
+def dense_arguments(s, f1, f2, first):
+    """Check the arguments of `dense_macs`; return them."""
+    sizes = (_check.integer(name, size, 0) for name, size in (("s", s), ("f1", f1), ("f2", f2)))
+    return *sizes, _check.switch("first", first)
+
+
+@checked_by(dense_arguments)
 def dense_macs(s: Int, f1: Int, f2: Int, *, first: bool) -> Macs:
     """Return the multiply-adds of a layer without a graph, forward and backward.
 
@@ -287,23 +330,12 @@ def dense_macs(s: Int, f1: Int, f2: Int, *, first: bool) -> Macs:
     TypeError, ValueError
         If a size is not an integer, or negative.
     """
-    sizes = (("s", s), ("f1", f1), ("f2", f2))
-    s, f1, f2 = (_check.integer(name, size, 0) for name, size in sizes)
-    _check.switch("first", first)
     return Macs(0, _weight_products(first) * s * f1 * f2)
 
 
 def _weight_products(first):
     """Return how many products have the size of X W: X W, X^T G and, but for the first, G W^T."""
     return 2 if first else 3
-
-
-def _mixhop_widths(f1, widths):
-    f1, given = _check.integer("f1", f1, 0), _check.sequence("widths", widths)
-    widths = [_check.integer(f"widths[{k}]", w, 0) for k, w in enumerate(given)]
-    if not widths:
-        raise ValueError("widths must not be empty: it begins with that of power 0")
-    return f1, widths
 
 
 def _narrow_columns(depth, widths):

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.block import Block, entries_of_rows
 from refimpl.graph import Graph, Subgraph
 from refimpl.graph.csr import checked
@@ -141,6 +142,41 @@ class TypedGraph(Graph):
         return TypedGraph(graph, self.edge_types[at], self.relations, node_types)
 
 
+def relation_arguments(pattern, edge_types, relations):
+    """Check the arguments of `relation_blocks`; return them.
+
+    All but the range of the types: those of a whole graph are too many to look at for a block.
+    """
+    relations = _check.integer("relations", relations, 1, MOST_TYPES)
+    _check.instance("pattern", pattern, (Graph, Block), "a Graph or a Block")
+    edge_types = _check.array("edge_types", edge_types)
+    if edge_types.ndim != 1 or (edge_types.size and edge_types.dtype.kind not in "iu"):
+        raise TypeError(
+            f"edge_types must be 1-D and hold integers, got {edge_types.ndim}-D {edge_types.dtype}"
+        )
+    if isinstance(pattern, Graph):
+        if edge_types.size != pattern.e:
+            raise ValueError(f"edge_types must have shape ({pattern.e},), got {edge_types.shape}")
+        return pattern, edge_types, relations
+    if pattern.edge_ids is None:
+        raise ValueError("pattern must have edge_ids: they say which types its entries have")
+    last = pattern.edge_ids.max(initial=-1)
+    if last >= edge_types.size:
+        raise ValueError(
+            f"edge_types must have a type for every edge id up to {last}, got {edge_types.size}"
+        )
+    return pattern, edge_types, relations
+
+
+def types_of(name, value, count, kinds):
+    """Check the types of `count` edges or nodes, each in [0, kinds); return a copy, int16."""
+    types = _check.ids(name, value, 0, kinds, np.int16)
+    if types.size != count:
+        raise ValueError(f"{name} must have shape ({count},), got {types.shape}")
+    return types
+
+
+@checked_by(relation_arguments)
 def relation_blocks(
     pattern: Graph | Block, edge_types: Integers, relations: Int
 ) -> tuple[Block, ...]:
@@ -169,10 +205,9 @@ def relation_blocks(
         If an argument is of the wrong kind or shape, a type is out of range, or a Block has no
         `edge_ids`.
     """
-    edge_types, relations, edge_ids = relation_arguments(pattern, edge_types, relations)
     live = entries_of_rows(pattern.start, pattern.end)
-    ids = live if edge_ids is None else edge_ids[live]
-    kind = _check.ids("edge_types", edge_types[ids], 0, relations, np.int16)
+    ids = live if isinstance(pattern, Graph) else pattern.edge_ids[live]
+    kind = types_of("edge_types", np.asarray(edge_types)[ids], len(ids), relations)
     n_dst = pattern.n_dst
     row = np.repeat(np.arange(n_dst), pattern.end - pattern.start)
     order = np.argsort(kind, kind="stable")  # by (relation, row), and in a row as they were
@@ -186,40 +221,6 @@ def relation_blocks(
         end = np.cumsum(length)
         blocks.append(Block._trusted(end - length, end, indices, pattern.n_src, own_ids))
     return tuple(blocks)
-
-
-def types_of(name, value, count, kinds):
-    """Check the types of `count` edges or nodes, each in [0, kinds); return a copy, int16."""
-    types = _check.ids(name, value, 0, kinds, np.int16)
-    if types.size != count:
-        raise ValueError(f"{name} must have shape ({count},), got {types.shape}")
-    return types
-
-
-def relation_arguments(pattern, edge_types, relations):
-    """Check the arguments of `relation_blocks`; return (edge_types, relations, edge_ids).
-
-    All but the range of the types: those of a whole graph are too many to look at for a block.
-    """
-    relations = _check.integer("relations", relations, 1, MOST_TYPES)
-    _check.instance("pattern", pattern, (Graph, Block), "a Graph or a Block")
-    edge_types = _check.array("edge_types", edge_types)
-    if edge_types.ndim != 1 or (edge_types.size and edge_types.dtype.kind not in "iu"):
-        raise TypeError(
-            f"edge_types must be 1-D and hold integers, got {edge_types.ndim}-D {edge_types.dtype}"
-        )
-    if isinstance(pattern, Graph):
-        if edge_types.size != pattern.e:
-            raise ValueError(f"edge_types must have shape ({pattern.e},), got {edge_types.shape}")
-        return edge_types, relations, None
-    if pattern.edge_ids is None:
-        raise ValueError("pattern must have edge_ids: they say which types its entries have")
-    last = pattern.edge_ids.max(initial=-1)
-    if last >= edge_types.size:
-        raise ValueError(
-            f"edge_types must have a type for every edge id up to {last}, got {edge_types.size}"
-        )
-    return edge_types, relations, pattern.edge_ids
 
 
 def _rows(graph):

@@ -19,11 +19,10 @@ from refimpl.lab.backend import find
 MOST_BEFORE = 4  # assignments before the paper's first line
 CHECKS = ("_check", "_options", "_arguments")
 CHECKED = ("checked", "undirected")
-DRAWS = ("below", "floyd", "key", "mix", "permutation", "pick_without_replacement", "uniform")
-LEFT_OUT = {
-    **dict.fromkeys(DRAWS, "loops call them for every draw, where binding would take most time"),
-    "prune_mfg": "its layouts are being moved to a module of their own",
-}
+LEFT_OUT = dict.fromkeys(
+    ("below", "floyd", "key", "mix", "permutation", "pick_without_replacement", "uniform"),
+    "loops call them for every draw, where binding would take most of the time",
+)
 OTHERS = ("sampled_iteration",)  # no kernel, and no numbered algorithm
 
 

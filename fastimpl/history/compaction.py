@@ -38,7 +38,7 @@ def live_layers(pruned):
 
 @twin
 def prune_layers(mfg, hit):
-    mfg, hit = prune_arguments(mfg, hit, True, "csr2")
+    mfg, hit, *_ = prune_arguments(mfg, hit, True, "csr2")
     L = len(mfg.blocks)
     order: list = [None] * L + [np.arange(len(mfg.nodes[L]))]
     computed: list = [None] * L

@@ -17,7 +17,7 @@ NO_IDS = np.empty(0, np.int64)
 
 @twin
 def prune_mfg(mfg, hit, *, uses_self=True, layout="csr2"):
-    mfg, hit = prune_arguments(mfg, hit, uses_self, layout)
+    mfg, hit, uses_self, layout = prune_arguments(mfg, hit, uses_self, layout)
     live = [np.ones(len(mfg.nodes[-1]), np.bool_)]
     comp: list[np.ndarray] = []
     blocks: list[Block] = []

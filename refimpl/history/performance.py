@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.graph import Graph
 from refimpl.hints import Fanouts, Float, Floats, Int, Integers, Mask, Matrix, bound
 from refimpl.history.policy import MOST
@@ -41,7 +42,41 @@ class PerformancePolicy(NamedTuple):
     hotness: Floats[np.float64]
 
 
+def planning_arguments(
+    gnn,
+    graph,
+    train,
+    fanouts,
+    batch_size,
+    seed,
+    floats,
+    d,
+    h,
+    p,
+    t_stale,
+    cache_layers,
+    rounds,
+    mode,
+):
+    """Check the arguments of `plan_performance` that `count_visits` does not check; return all."""
+    rounds = _check.integer("rounds", rounds, 1, MOST)
+    fanouts = _check.sequence("fanouts", fanouts)
+    if not fanouts:
+        raise ValueError("fanouts must have at least one layer")
+    train, seed = _check.array("train", train), _check.word("seed", seed)
+    batch_size = _check.integer("batch_size", batch_size, 1)
+    floats = _check.integer("floats", floats, 0, 2**63 - 1)
+    d, h = _check.integer("d", d, 1, MOST), _check.integer("h", h, 1, MOST)
+    p = _check.real("p", p, 0, strict=True, high=1)
+    t_stale = None if t_stale is None else _check.integer("t_stale", t_stale, 1)
+    if cache_layers is not None:
+        cache_layers = _layers(cache_layers, len(fanouts))
+    sampling = gnn, graph, train, fanouts, batch_size, seed
+    return *sampling, floats, d, h, p, t_stale, cache_layers, rounds, mode
+
+
 @bound
+@checked_by(planning_arguments)
 def plan_performance(
     gnn,
     graph: Graph,
@@ -94,18 +129,7 @@ def plan_performance(
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
     """
-    rounds, needed = _check.integer("rounds", rounds, 1, MOST), None
-    fanouts = _check.sequence("fanouts", fanouts)
-    if not fanouts:
-        raise ValueError("fanouts must have at least one layer")
-    train, seed = _check.array("train", train), _check.word("seed", seed)
-    batch_size = _check.integer("batch_size", batch_size, 1)
-    floats = _check.integer("floats", floats, 0, 2**63 - 1)
-    d, h = _check.integer("d", d, 1, MOST), _check.integer("h", h, 1, MOST)
-    p = _check.real("p", p, 0, strict=True, high=1)
-    t_stale = None if t_stale is None else _check.integer("t_stale", t_stale, 1)
-    if cache_layers is not None:
-        cache_layers = _layers(cache_layers, len(fanouts))
+    needed = None
     for _ in range(rounds):
         met = gnn.history.count_visits(
             graph, train, fanouts, batch_size, seed=seed, needed=needed, mode=mode

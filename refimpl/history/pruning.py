@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.block import MFG, Block, checked
 from refimpl.hints import Integers, Mask
 
@@ -37,6 +38,24 @@ class PruneResult(NamedTuple):
     touched_bytes: int
 
 
+def prune_arguments(mfg, hit, uses_self, layout):
+    """Check the arguments of `prune_mfg`; return them, `hit` as copies of its arrays."""
+    mfg = checked_mfg(mfg)
+    _check.choice("layout", layout, tuple(LAYOUTS))
+    _check.switch("uses_self", uses_self)
+    hit = _check.sequence("hit", hit, "bool arrays")
+    if len(hit) != len(mfg.blocks):
+        raise ValueError(
+            f"hit must have an array for each of the {len(mfg.blocks)} layers, got {len(hit)}"
+        )
+    layers = enumerate(zip(hit, mfg.nodes[1:], strict=True), 1)
+    hit = [_check.mask(f"hit of layer {l}", array, len(nodes)) for l, (array, nodes) in layers]
+    if hit and hit[-1].any():
+        raise ValueError("hit must be all False for the last layer: roots are never cached")
+    return mfg, hit, uses_self, layout
+
+
+@checked_by(prune_arguments)
 def prune_mfg(
     mfg: MFG,
     hit: Sequence[Mask],
@@ -80,7 +99,6 @@ def prune_mfg(
         If `mfg` is no message-flow graph, `hit` does not fit it or caches a root, or `layout`
         is none of these.
     """
-    mfg, hit = prune_arguments(mfg, hit, uses_self, layout)
     live = [np.ones(len(mfg.nodes[-1]), np.bool_)]
     comp: list[np.ndarray] = []
     blocks: list[Block] = []
@@ -255,23 +273,6 @@ LAYOUTS: dict[str, Any] = {
 }
 
 
-def prune_arguments(mfg, hit, uses_self, layout):
-    """Check the arguments of `prune_mfg`; return (mfg, copies of the arrays of `hit`)."""
-    mfg = checked_mfg(mfg)
-    _check.choice("layout", layout, tuple(LAYOUTS))
-    _check.switch("uses_self", uses_self)
-    hit = _check.sequence("hit", hit, "bool arrays")
-    if len(hit) != len(mfg.blocks):
-        raise ValueError(
-            f"hit must have an array for each of the {len(mfg.blocks)} layers, got {len(hit)}"
-        )
-    layers = enumerate(zip(hit, mfg.nodes[1:], strict=True), 1)
-    hit = [_check.mask(f"hit of layer {l}", array, len(nodes)) for l, (array, nodes) in layers]
-    if hit and hit[-1].any():
-        raise ValueError("hit must be all False for the last layer: roots are never cached")
-    return mfg, hit
-
-
 def checked_mfg(mfg, name="mfg"):
     """Return an MFG whose blocks fit its nodes, both in tuples of their own, or raise."""
     if not isinstance(mfg, MFG):
@@ -304,6 +305,20 @@ def _ids(name, nodes):
     return ids
 
 
+def saving_arguments(loaded, needed):
+    """Check the arguments of `io_saving`; return them."""
+    loaded = _check.ids("loaded", loaded, 0, 2**63 - 1, np.int64)
+    needed = _check.ids("needed", needed, 0, 2**63 - 1, np.int64)
+    if loaded.shape != needed.shape:
+        raise ValueError(
+            f"loaded must be as long as needed, got {loaded.size} and {needed.size} iterations"
+        )
+    if np.any(loaded > needed):
+        raise ValueError("loaded must not be above needed in any iteration")
+    return loaded, needed
+
+
+@checked_by(saving_arguments)
 def io_saving(loaded: Integers, needed: Integers) -> float:
     """Return the share of feature rows that need not be loaded, over some iterations.
 
@@ -332,13 +347,5 @@ def io_saving(loaded: Integers, needed: Integers) -> float:
     >>> io_saving([60, 20], [100, 100])
     0.6
     """
-    loaded = _check.ids("loaded", loaded, 0, 2**63 - 1, np.int64)
-    needed = _check.ids("needed", needed, 0, 2**63 - 1, np.int64)
-    if loaded.shape != needed.shape:
-        raise ValueError(
-            f"loaded must be as long as needed, got {loaded.size} and {needed.size} iterations"
-        )
-    if np.any(loaded > needed):
-        raise ValueError("loaded must not be above needed in any iteration")
-    total = sum(needed.tolist())  # Python's integers do not wrap
-    return 1 - sum(loaded.tolist()) / total if total else float("nan")
+    total = sum(map(int, needed))  # Python's integers do not wrap
+    return 1 - sum(map(int, loaded)) / total if total else float("nan")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph
@@ -12,7 +13,13 @@ from refimpl.hints import FloatDtype, Int, Integers, bound
 from refimpl.typed import relation_blocks
 
 
+def norms_arguments(gnn, pattern, edge_types, relations, dtype):
+    """Check the arguments of `relation_norms` that no kernel checks; return all."""
+    return gnn, pattern, edge_types, relations, _check.float_dtype("dtype", dtype)
+
+
 @bound
+@checked_by(norms_arguments)
 def relation_norms(
     gnn,
     pattern: Graph | Block,
@@ -44,6 +51,5 @@ def relation_norms(
     TypeError, ValueError
         If an argument is of the wrong kind or shape.
     """
-    dtype = _check.float_dtype("dtype", dtype)
     blocks = relation_blocks(pattern, edge_types, relations)
     return tuple(gnn.adjacency.block_norm("row", block, dtype=dtype) for block in blocks)

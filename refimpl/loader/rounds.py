@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl._shown import showing
 from refimpl.hints import Float, Int, Integers, Reals, Table
 
@@ -149,6 +150,48 @@ class Transfer(NamedTuple):
     bytes: int
 
 
+def demand_arguments(topology, demand):
+    """Check the arguments of `round_bound`; return them."""
+    if not isinstance(topology, Topology):
+        raise TypeError(f"topology must be a Topology, got {type(topology).__name__}")
+    demand = _square("demand", demand, topology.devices)
+    for pair in demands(demand):
+        if pair not in topology.routes:
+            raise ValueError(
+                f"demand must be 0 where there is no way, as from {pair[0]} to {pair[1]}"
+            )
+    return topology, demand
+
+
+def demands(demand):
+    """Return {(source, target): bytes} of what has to go over links."""
+    return {(s, d): int(demand[s, d]) for s, d in np.argwhere(demand).tolist() if s != d}
+
+
+def rounds_arguments(topology, demand, mix_classes, chunk):
+    """Check the arguments of `plan_rounds`; return them."""
+    given = demand_arguments(topology, demand)
+    return *given, _check.switch("mix_classes", mix_classes), _check.switch("chunk", chunk)
+
+
+def exchange_arguments(demand):
+    """Check the argument of `pairwise_exchange`; return it."""
+    return (_square("demand", demand),)
+
+
+def _square(name, value, n=None):
+    array = _check.array(name, value)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or (n is not None and len(array) != n):
+        size = "n" if n is None else n
+        raise ValueError(f"{name} must have shape ({size}, {size}), got {array.shape}")
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers, got dtype {array.dtype}")
+    if array.size and array.min() < 0:
+        raise ValueError(f"{name} must be at least 0")
+    return array
+
+
+@checked_by(rounds_arguments)
 def plan_rounds(
     topology: Topology, demand: Table, *, mix_classes: bool = False, chunk: bool = False
 ) -> tuple[tuple[Transfer, ...], ...]:
@@ -180,9 +223,7 @@ def plan_rounds(
     TypeError, ValueError
         If an argument is not as above, or a transfer has no way.
     """
-    left = demands(topology, demand)
-    _check.switch("mix_classes", mix_classes)
-    _check.switch("chunk", chunk)
+    left = demands(demand)
     lengths = sorted({len(topology.routes[pair]) for pair in left})
     classes = [lengths] if mix_classes else [[length] for length in lengths]
     rounds = []
@@ -221,6 +262,7 @@ def _one_round(topology, group):
         used.update(topology.routes[chosen[-1]])
 
 
+@checked_by(exchange_arguments)
 def pairwise_exchange(demand: Table) -> tuple[tuple[Transfer, ...], ...]:
     """Return the rounds for a crossbar: in round r device s sends to s XOR r, or to s + r mod n.
 
@@ -242,7 +284,7 @@ def pairwise_exchange(demand: Table) -> tuple[tuple[Transfer, ...], ...]:
     TypeError, ValueError
         If `demand` is not as above.
     """
-    demand = _square("demand", demand)
+    demand = np.asarray(demand)
     n, rounds = len(demand), []
     for r in range(1, n):
         pairs = [(s, s ^ r if n & (n - 1) == 0 else (s + r) % n) for s in range(n)]
@@ -250,6 +292,7 @@ def pairwise_exchange(demand: Table) -> tuple[tuple[Transfer, ...], ...]:
     return tuple(filter(None, rounds))
 
 
+@checked_by(demand_arguments)
 def round_bound(topology: Topology, demand: Table) -> int:
     """Return the fewest rounds there can be: the most transfers that cross one link.
 
@@ -270,7 +313,7 @@ def round_bound(topology: Topology, demand: Table) -> int:
     TypeError, ValueError
         If an argument is not as above, or a transfer has no way.
     """
-    return max(loads(topology, demands(topology, demand)).values(), default=0)
+    return max(loads(topology, demands(demand)).values(), default=0)
 
 
 def loads(topology, pairs):
@@ -280,29 +323,3 @@ def loads(topology, pairs):
         for k in topology.routes[pair]:
             load[k] = load.get(k, 0) + 1
     return load
-
-
-def demands(topology, demand):
-    """Return {(source, target): bytes} of what has to go over links."""
-    if not isinstance(topology, Topology):
-        raise TypeError(f"topology must be a Topology, got {type(topology).__name__}")
-    demand = _square("demand", demand, topology.devices)
-    pairs = [(s, d) for s, d in np.argwhere(demand).tolist() if s != d]
-    for pair in pairs:
-        if pair not in topology.routes:
-            raise ValueError(
-                f"demand must be 0 where there is no way, as from {pair[0]} to {pair[1]}"
-            )
-    return {pair: int(demand[pair]) for pair in pairs}
-
-
-def _square(name, value, n=None):
-    array = _check.array(name, value)
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or (n is not None and len(array) != n):
-        size = "n" if n is None else n
-        raise ValueError(f"{name} must have shape ({size}, {size}), got {array.shape}")
-    if array.size and array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must hold integers, got dtype {array.dtype}")
-    if array.size and array.min() < 0:
-        raise ValueError(f"{name} must be at least 0")
-    return array

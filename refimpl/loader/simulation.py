@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from refimpl import _check
+from refimpl._checked import checked_by
 from refimpl.hints import Float, Table
-from refimpl.loader.rounds import Topology, Transfer, demands, loads, plan_rounds
+from refimpl.loader.rounds import Topology, Transfer, demand_arguments, demands, loads, plan_rounds
 
 POLICIES = ("all_at_once", "fifo_per_destination", "shifted", "rounds")
 
@@ -31,6 +32,21 @@ class Simulation(NamedTuple):
     finish: dict[tuple[int, int], float]
 
 
+def simulation_arguments(topology, demand, policy, rounds, gamma, latency, barrier):
+    """Check the arguments of `simulate`; return them."""
+    topology, demand = demand_arguments(topology, demand)
+    _check.choice("policy", policy, POLICIES)
+    gamma, latency = _check.real("gamma", gamma, 0), _check.real("latency", latency, 0)
+    barrier = _check.real("barrier", barrier, 0)
+    if rounds is not None:
+        if policy != "rounds":
+            raise ValueError(f"rounds must be None for policy {policy!r}")
+        if _carried(rounds) != demands(demand):
+            raise ValueError("rounds must carry just the bytes of demand")
+    return topology, demand, policy, rounds, gamma, latency, barrier
+
+
+@checked_by(simulation_arguments)
 def simulate(
     topology: Topology,
     demand: Table,
@@ -72,17 +88,10 @@ def simulate(
     TypeError, ValueError
         If an argument is not as above, or a transfer has no way.
     """
-    left = demands(topology, demand)
-    _check.choice("policy", policy, POLICIES)
-    gamma, latency = _check.real("gamma", gamma, 0), _check.real("latency", latency, 0)
-    barrier = _check.real("barrier", barrier, 0)
+    left = demands(demand)
     if policy == "rounds":
         rounds = plan_rounds(topology, demand) if rounds is None else rounds
-        if _carried(rounds) != left:
-            raise ValueError("rounds must carry just the bytes of demand")
         steps = [[[transfer] for transfer in step] for step in rounds]
-    elif rounds is not None:
-        raise ValueError(f"rounds must be None for policy {policy!r}")
     else:
         steps = [_queues(left, policy, topology.devices)]
     now, finish = 0.0, {}
@@ -91,7 +100,7 @@ def simulate(
         finish.update({pair: now + end for pair, end in ends.items()})
         now += max(ends.values(), default=0.0) + (barrier if policy == "rounds" else 0.0)
     total = sum(left.values())
-    return Simulation(now, total / now if now else 0.0, finish)
+    return Simulation(float(now), float(total / now) if now else 0.0, finish)
 
 
 def _queues(left, policy, devices):
