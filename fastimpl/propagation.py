@@ -9,9 +9,9 @@ from fastimpl._buffers import empty, empty_like
 from fastimpl._build import max_threads
 from fastimpl._trials import quicker
 from fastimpl._twin import twin
-from refimpl._products import are_alike, product_of_parts
+from refimpl._products import alike, product_of_parts
 from refimpl._threads import blas_was_loaded, one_blas_thread
-from refimpl.layers._arguments import activate
+from refimpl.layers.dense import activate
 from refimpl.profiling import count, record, timed
 from refimpl.propagation import product_arguments, transposed_arguments
 
@@ -87,12 +87,12 @@ def matmul_into(A, B, C, *, transpose_b=False, add=False, bias=None, relu=False)
     """
     count(dense=A.shape[0] * A.shape[1] * C.shape[1])
     with one_blas_thread():
-        if are_alike() and add and not transpose_b:
+        if alike.get() and add and not transpose_b:
             T = empty(C.shape, C.dtype)
             product_of_parts(_products_of, A, B, T)
             C += T
             C[:] = activate(C, bias, relu)
-        elif are_alike() and not transpose_b:
+        elif alike.get() and not transpose_b:
             product_of_parts(_products_of, A, B, C, bias=bias, relu=relu)
         else:
             _propagation.matmul(A, B, transpose_b, C, add, bias, relu)
@@ -136,7 +136,7 @@ def spmm_matmul_into(graph, data, X, Y, B, C, *, M=None, transpose_b=False, bias
     def together():
         return _fused(graph, data, X, Y, M, B, C, **options)
 
-    if are_alike() or not Y.size or not C.size:
+    if alike.get() or not Y.size or not C.size:
         return one_by_one()
     if not may_pack(graph, X):
         return together()

@@ -20,22 +20,18 @@ RESULTS = 256  # numbers of a row that trials compare, at least
 TRIALS = 4  # at least: a column that may differ does so in more than half of them
 NARROW = 8  # columns that are computed again together: the width of vectors, or of two
 
-_alike: ContextVar[bool] = ContextVar("alike", default=False)
+# Whether such a block is in force: `alike.get()`.
+alike: ContextVar[bool] = ContextVar("alike", default=False)
 
 
 @contextmanager
 def rows_alike():
     """A block in which a row of a dense product depends on nothing but its own factors."""
-    token = _alike.set(True)
+    token = alike.set(True)
     try:
         yield
     finally:
-        _alike.reset(token)
-
-
-def are_alike():
-    """Whether such a block is in force."""
-    return _alike.get()
+        alike.reset(token)
 
 
 class Parts(NamedTuple):

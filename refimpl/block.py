@@ -181,6 +181,15 @@ class MFG(NamedTuple):
         return mfg_html(self)
 
 
+def as_mfg(nodes, hops):
+    """Return the MFG of `nodes`, inputs first, and hops (bounds, ids, positions), roots first."""
+    blocks = [
+        Block._trusted(bounds[:-1], bounds[1:], indices, len(src), edge_ids)
+        for (bounds, indices, edge_ids), src in zip(hops[::-1], nodes[:-1], strict=True)
+    ]
+    return MFG(tuple(nodes), tuple(blocks))
+
+
 def block_arguments(block):
     """Check the argument of `transpose_block`; return it."""
     return (checked(block),)

@@ -6,7 +6,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl._checked import checked_by
-from refimpl._products import are_alike, product_of_parts
+from refimpl._products import alike, product_of_parts
 from refimpl._quiet import quiet
 from refimpl._threads import one_blas_thread
 from refimpl.block import Block
@@ -108,7 +108,7 @@ def matmul(A, B):
     """Return the dense product A B, on NumPy's BLAS, which rounds by how many threads it has."""
     count(dense=A.size * B.shape[1])
     with one_blas_thread():
-        if not are_alike():
+        if not alike.get():
             return A @ B
         C = np.empty((len(A), B.shape[1]), A.dtype)
         product_of_parts(_products_of, np.ascontiguousarray(A), B, C)

@@ -12,7 +12,7 @@ from fastimpl.propagation import (
     spmm_into,
     spmm_matmul_into,
 )
-from refimpl._products import are_alike
+from refimpl._products import alike
 from refimpl._quiet import quiet
 from refimpl.layers.sage import (
     SageGradients,
@@ -42,7 +42,7 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
         return SageOutput(Z, AX)
     XW = empty((n_src, W_neigh.shape[1]), X.dtype)
     sizes = X.size and W_neigh.size and W_self.size
-    together = n_dst == n_src and not added and sizes and not are_alike()
+    together = n_dst == n_src and not added and sizes and not alike.get()
     if together:
         W = empty((X.shape[1], W_neigh.shape[1] + W_self.shape[1]), X.dtype)
         np.concatenate([W_neigh, W_self], axis=1, out=W)

@@ -7,14 +7,16 @@ from fastimpl._twin import twin
 from fastimpl.samplers import _neighbor
 from fastimpl.samplers._relabelling import Relabelling
 from fastimpl.streams import key, permutation
+from refimpl.block import as_mfg
 from refimpl.samplers.neighbor import (
     batches_arguments,
+    by_relation,
     key_of_hop,
     mfg_arguments,
     mfgs_arguments,
     with_rows_before,
 )
-from refimpl.samplers.typed_neighbor import as_mfg, by_relation, typed_mfg
+from refimpl.samplers.typed_neighbor import typed_mfg
 from refimpl.streams import NODES
 
 

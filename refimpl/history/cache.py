@@ -11,10 +11,16 @@ from refimpl import _check
 from refimpl._shown import showing
 from refimpl.hints import F, Features, FloatDtype, Ids, Int, Integers, Mask, Matrix, Reals
 from refimpl.history.cache_state import all_arrays, state_of, take_over
-from refimpl.history.entries import Entries
+from refimpl.history.entries import (
+    STALENESS,
+    Entries,
+    is_valid,
+    oldest_stamp,
+    take_out,
+    vacate,
+)
 from refimpl.history.policy import MOST, layer_ids, rows_taken, staleness_bound
 from refimpl.history.ring import Ring
-from refimpl.history.validity import STALENESS, is_valid, oldest_stamp, take_out, vacate
 from refimpl.loader.files import still_whole
 from refimpl.loader.gathering import BLOCK
 
@@ -27,7 +33,7 @@ class BidirectionalCache:
 
     FreshGNN section 4.2. Embeddings are in slots; a *header* goes round those that embeddings
     have used and says which is next (``refimpl/history/ring.py``). It passes over entries that are
-    still valid (``refimpl/history/validity.py``): these are overwritten only if the buffer is full
+    still valid (``refimpl/history/entries.py``): these are overwritten only if the buffer is full
     of them. Where no used slot is free, embeddings grow over the coldest features, which are gone.
 
     Parameters

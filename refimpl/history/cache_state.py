@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from refimpl.history.entries import Entries
+from refimpl.history.entries import STALENESS, Entries
 from refimpl.history.policy import MOST
 from refimpl.history.ring import HEADERS, NUMBERS, OVERFLOWS
-from refimpl.history.validity import STALENESS
 
 COUNTS = ("admitted", "evicted", "lost", "dropped", "refilled")
 

@@ -1,6 +1,4 @@
-"""What several layers check, and compute, alike."""
-
-import numpy as np
+"""What several layers check alike."""
 
 from refimpl import _check
 from refimpl.adjacency import Adjacency
@@ -43,18 +41,3 @@ def output(X_out, G_out, shape, X, overwrite, name="out.X_out"):
     if _check.switch("overwrite", overwrite):
         _check.replaceable({name: X_out, "G_out": G_out}, X)
     return X_out, G_out
-
-
-def activate(Z, b, relu):
-    """Return Z + b, or ReLU(Z + b); `b` may be None."""
-    Z = Z if b is None else Z + b
-    return np.maximum(Z, 0) if relu else Z
-
-
-def masked(G_out, X_out, relu, overwrite):
-    """Return the gradient before the ReLU: G_out where the layer's output is above 0 (E-E3)."""
-    if not relu:
-        return G_out
-    G = G_out if overwrite else G_out.copy()
-    G[~(X_out > 0)] = 0  # also where the output is no number
-    return G

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from refimpl import _check
 from refimpl._checked import checked_by
 from refimpl._quiet import quiet
 from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
-from refimpl.layers._arguments import activate, masked
 from refimpl.propagation import matmul
 
 
@@ -119,3 +120,18 @@ def dense_backward(
     G = masked(G_out, Y, relu, overwrite)
     dX = matmul(G, W.T) if need_dx else None
     return DenseGradients(matmul(X.T, G), dX, None if b is None else G.sum(axis=0))
+
+
+def activate(Z, b, relu):
+    """Return Z + b, or ReLU(Z + b); `b` may be None."""
+    Z = Z if b is None else Z + b
+    return np.maximum(Z, 0) if relu else Z
+
+
+def masked(G_out, X_out, relu, overwrite):
+    """Return the gradient before the ReLU: G_out where the layer's output is above 0 (E-E3)."""
+    if not relu:
+        return G_out
+    G = G_out if overwrite else G_out.copy()
+    G[~(X_out > 0)] = 0  # also where the output is no number
+    return G

@@ -13,7 +13,7 @@ from refimpl.adjacency import Adjacency
 from refimpl.block import entries_of_rows
 from refimpl.hints import Absent, F, Float, Floats, Matrix, Words
 from refimpl.layers import _arguments
-from refimpl.layers._arguments import activate, masked
+from refimpl.layers.dense import activate, masked
 from refimpl.profiling import count, timed
 from refimpl.propagation import matmul, spmm
 from refimpl.streams import Stream

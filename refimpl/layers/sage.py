@@ -12,7 +12,7 @@ from refimpl._quiet import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
-from refimpl.layers._arguments import activate, masked
+from refimpl.layers.dense import activate, masked
 from refimpl.propagation import matmul, spmm
 from refimpl.scheduling import ProductOrders, checked_order
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from refimpl import _check
 from refimpl._checked import checked_by
-from refimpl.block import MFG, sources
+from refimpl.block import MFG, as_mfg, sources
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
 from refimpl.hints import Fanouts, Ids, Int, Integers
-from refimpl.samplers.typed_neighbor import as_mfg, by_relation, typed_mfg
+from refimpl.samplers.typed_neighbor import typed_mfg
 from refimpl.streams import NEIGHBOR, NODES, SHARED, Stream, key, permutation
 from refimpl.typed import TypedGraph
 
@@ -127,6 +127,11 @@ def _sample(graph, roots, fanouts, name, mode):
         nodes.insert(0, src)
         hops.append((bounds, indices, edge_ids))
     return as_mfg(nodes, with_rows_before(hops) if mode == "shared" else hops)
+
+
+def by_relation(fanouts):
+    """Return whether any layer has a fan-out for each relation."""
+    return any(isinstance(fanout, tuple) for fanout in fanouts)
 
 
 def key_of_hop(name, layer, mode):

@@ -2,13 +2,8 @@
 
 import numpy as np
 
-from refimpl.block import MFG, Block, sources
+from refimpl.block import as_mfg, sources
 from refimpl.streams import NEIGHBOR, RELATION, key
-
-
-def by_relation(fanouts):
-    """Return whether any layer has a fan-out for each relation."""
-    return any(isinstance(fanout, tuple) for fanout in fanouts)
 
 
 def typed_mfg(draw_rows, graph, roots, fanouts, name):
@@ -66,12 +61,3 @@ def _merged(row, edge_ids, n_dst):
     order = np.lexsort((edge_ids, row))
     bounds = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n_dst))])
     return bounds, edge_ids[order]
-
-
-def as_mfg(nodes, hops):
-    """Return the MFG of `nodes`, inputs first, and hops (bounds, ids, positions), roots first."""
-    blocks = [
-        Block._trusted(bounds[:-1], bounds[1:], indices, len(src), edge_ids)
-        for (bounds, indices, edge_ids), src in zip(hops[::-1], nodes[:-1], strict=True)
-    ]
-    return MFG(tuple(nodes), tuple(blocks))

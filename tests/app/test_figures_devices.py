@@ -19,7 +19,7 @@ from bench.figures.training import settings
 from bench.launching import no_mpi
 from refimpl.lab.data import power_law
 from refimpl.lab.distributed.parts import FeatureParts
-from refimpl.lab.training.counts import LoadCounts
+from refimpl.lab.training.methods.base import LoadCounts
 from refimpl.loader import SimComm, Topology
 
 pytestmark = pytest.mark.runs

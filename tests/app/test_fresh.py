@@ -20,7 +20,7 @@ from strategies import dataset_on
 from tiny_data import tiny_dataset
 
 import refimpl
-from refimpl.lab.training.counts import LoadCounts
+from refimpl.lab.training.methods.base import LoadCounts
 from refimpl.streams import NODE_DROPOUT, key
 
 pytestmark = pytest.mark.runs

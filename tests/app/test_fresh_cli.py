@@ -13,7 +13,7 @@ import refimpl
 from refimpl.lab.apps import preparing
 from refimpl.lab.apps.cli import main
 from refimpl.lab.training.config import config_from
-from refimpl.lab.training.counts import LoadCounts
+from refimpl.lab.training.methods.base import LoadCounts
 from refimpl.lab.training.state import EpochRecord
 
 pytestmark = pytest.mark.runs

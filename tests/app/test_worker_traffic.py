@@ -11,9 +11,8 @@ from worker_cases import config_of, divisors
 
 import refimpl
 from refimpl.lab.distributed.team import Team
-from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.evaluation import Evaluation, full_graph_forward
-from refimpl.lab.training.methods.base import Step
+from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.loader import SimComm
 
 pytestmark = pytest.mark.runs

@@ -8,9 +8,8 @@ import math
 from refimpl._files import replacing
 from refimpl._shown import one_line, score
 from refimpl.lab.apps.option import hyphenated
-from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import METHODS
-from refimpl.lab.training.methods.base import shown_fanouts
+from refimpl.lab.training.methods.base import LoadCounts, shown_fanouts
 from refimpl.lab.training.models import MODELS
 from refimpl.lab.training.state import EpochRecord
 from refimpl.profiling import PARTS

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from refimpl.lab.distributed.tree import total, total_of_parts, within
-from refimpl.lab.training.counts import LoadCounts
-from refimpl.lab.training.methods.base import Step
+from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.loader.mpi import as_communicator
 from refimpl.profiling import timed
 from refimpl.training.subgraph_pool import Turns
@@ -79,8 +78,6 @@ class Team:
 
     def step(self, iteration):
         """Return the `Step` of all workers; ``iteration(w)`` returns that of worker w."""
-        if self.workers == 1:
-            return iteration(0)
         steps = []
 
         def gradient(w):

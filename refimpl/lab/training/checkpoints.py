@@ -7,7 +7,7 @@ from typing import Any
 
 from refimpl import _check
 from refimpl.hints import FilePath
-from refimpl.lab.training.counts import LoadCounts
+from refimpl.lab.training.methods.base import LoadCounts
 from refimpl.lab.training.npz import reading_npz, write_npz
 from refimpl.lab.training.state import EpochRecord, TrainState
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.block import Block, entries_of_rows, sources
-from refimpl.lab.training.counts import LoadCounts
+from refimpl.lab.training.methods.base import LoadCounts
 
 
 class Histories:

@@ -17,6 +17,7 @@ from refimpl._threads import in_background
 from refimpl.block import MFG
 from refimpl.graph import Graph
 from refimpl.hints import Fanouts, Int, Integers
+from refimpl.lab.training.methods.base import hop_fanouts
 from refimpl.profiling import timed
 from refimpl.samplers.neighbor import many_arguments
 
@@ -201,6 +202,46 @@ class Prefetcher(Ahead[MFG]):
         chosen = [_check.integer("numbers", b, 0, count - 1) for b in wanted]
         make = partial(_drawn, draw, self.batches)
         super().__init__(make, chosen, workers=workers, window=window)
+
+
+def message_flow_graphs(run):
+    """Yield the sampled neighbours of one minibatch after another, of those here, without end.
+
+    FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5, of which ``# V1:n`` marks line n. The threads
+    that sample ahead end with ``close()``, or when nobody has the iterator any more.
+    """
+    gnn, graph, settings, seed = run.gnn, run.graph, run.config.method, run.config.rng
+    nodes = run.roots
+    batches = -(-len(nodes) // settings.batch_size)  # in an epoch
+    begun = run.begun
+    while True:
+        epoch = run.turns.number(begun) // batches
+        with timed("sampling"):  # the prefetcher records the rest
+            numbers = of_epoch(run.turns, begun, epoch, batches)
+            roots = gnn.samplers.epoch_batches(nodes, settings.batch_size, seed, epoch)  # V1:3
+        with gnn.Prefetcher(
+            graph,
+            roots,
+            hop_fanouts(settings),
+            seed=seed,
+            epoch=epoch,
+            workers=settings.workers,
+            mode=settings.sample_mode,
+            numbers=numbers,
+        ) as graphs:
+            for _, mfg in graphs:  # V1:4
+                yield mfg  # V1:5
+        begun += len(numbers)
+
+
+def of_epoch(turns, begun, epoch, batches):
+    """Return which batches of an epoch are here, from the minibatch with the count `begun` on."""
+    found: list[int] = []
+    while True:
+        number = turns.number(begun + len(found)) - epoch * batches
+        if number >= batches:
+            return found
+        found.append(number)
 
 
 def _drawn(draw, batches, b):

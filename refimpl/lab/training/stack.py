@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from refimpl.lab.training.models.base import stages_of
-from refimpl.lab.training.models.mlp import DenseLayer
+from refimpl.lab.training.models.base import DenseLayer, stages_of
 from refimpl.streams import ATTENTION, DROPOUT, INIT, NODE_DROPOUT, key
 
 

@@ -21,9 +21,8 @@ from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.distributed.team import Team
 from refimpl.lab.hints import Comm, Weights
 from refimpl.lab.training.config import TrainConfig
-from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.evaluation import Evaluation
-from refimpl.lab.training.methods.base import Step
+from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.lab.training.progress import Progress
 from refimpl.lab.training.run import Run
 from refimpl.lab.training.stack import Stack
@@ -142,8 +141,9 @@ class Trainer:
             raise ValueError("the trainer is closed")
         begin, before = perf_counter(), sum(self.meter.seconds.values())
         with self.meter, one_blas_thread():
-            step = self.team.step(self._iteration)
-            if self.team.workers == 1 and getattr(self.iterations, "moves_weights", False):
+            alone, iterations = self.team.workers == 1, self.iterations
+            step = iterations.iteration() if alone else self.team.step(self._iteration)
+            if alone and getattr(iterations, "moves_weights", False):
                 self.state.iterations += 1
             else:
                 self.update(step.gradients)

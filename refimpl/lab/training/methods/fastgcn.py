@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from refimpl.hints import Integers
 from refimpl.lab.hints import Kept
-from refimpl.lab.training.batches import DrawnLayers
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings
+from refimpl.lab.training.methods.layer import DrawnLayers
 from refimpl.lab.training.settings import integers
 
 if TYPE_CHECKING:

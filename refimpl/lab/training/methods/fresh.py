@@ -12,14 +12,13 @@ import numpy as np
 
 from refimpl import _check
 from refimpl.hints import Fanouts, Integers
+from refimpl.history.entries import STALENESS
 from refimpl.history.policy import CONTROLS
 from refimpl.history.ring import HEADERS, OVERFLOWS
-from refimpl.history.validity import STALENESS
 from refimpl.lab.hints import HopFanouts, Kept
-from refimpl.lab.training.batches import message_flow_graphs
-from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
+from refimpl.lab.training.prefetch import message_flow_graphs
 from refimpl.lab.training.settings import (
     MOST,
     choice,

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from refimpl.hints import Fanouts
 from refimpl.lab.hints import HopFanouts, Kept
-from refimpl.lab.training.batches import DrawnLayers
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.shuffle import Shuffle
+from refimpl.profiling import timed
+from refimpl.streams import LAYER, key
+from refimpl.training.subgraph_pool import Pool, one_by_one
 
 if TYPE_CHECKING:
     from refimpl.lab.data.dataset import Dataset
@@ -61,6 +64,49 @@ class LayerSampling(MethodSettings):
     def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
         return DrawnLayers(run, partial(sampled_batch, run, base.hop_fanouts(self)))
+
+
+class DrawnLayers:
+    """The iterations on a `Run` of a method that draws nodes layer by layer, from batches of roots.
+
+    An iteration depends on its number alone: its roots are a batch of a `Shuffle` of all training
+    nodes, and what batch b of an epoch draws is ``sample(roots, key)``, with the key (seed, LAYER,
+    epoch, b): the MFG of the roots, and what each layer aggregates with on it.
+    """
+
+    cache, moves_weights = None, True
+
+    def __init__(self, run, sample):
+        settings = run.config.method
+        self.run = run
+        roots = run.roots
+        self.shuffle = Shuffle(run.gnn, len(roots), settings.batch_size, run.config.rng)
+        with timed("sampling"):
+            pool = Pool(
+                one_by_one(partial(drawn, run.config.rng, roots, self.shuffle, sample), run.turns),
+                size=settings.pool,
+                first=run.begun,
+                background=settings.background,
+            )
+        self.pool = run.ahead(pool, lambda drawn: drawn[0].nodes[0])
+
+    def iteration(self):
+        """Do an iteration on the next minibatch; return its `Step`."""
+        run = self.run
+        step = run.gnn.training.sampled_iteration(
+            self.pool, run.passes(), run.load, run.targets, run.adam()
+        )
+        return Step(step.loss, step.gradients, len(step.nodes))
+
+    def close(self):
+        """End the pool's thread."""
+        self.pool.close()
+
+
+def drawn(seed, roots, shuffle, sample, iteration):
+    """Return what `sample` draws for an iteration."""
+    epoch, b = shuffle.name(iteration)
+    return sample(roots[shuffle.batch(iteration)], key(seed, LAYER, epoch, b))
 
 
 def sampled_batch(run, fanouts, roots, stream):

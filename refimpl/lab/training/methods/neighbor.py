@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from refimpl.hints import Fanouts
 from refimpl.lab.hints import HopFanouts, Kept
-from refimpl.lab.training.batches import message_flow_graphs
-from refimpl.lab.training.counts import LoadCounts
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.methods.fresh import FANOUTS
+from refimpl.lab.training.prefetch import message_flow_graphs
 
 if TYPE_CHECKING:
     from refimpl.lab.data.dataset import Dataset

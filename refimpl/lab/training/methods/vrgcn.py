@@ -15,10 +15,10 @@ from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.hints import Fanouts
 from refimpl.lab.hints import HopFanouts, Kept
-from refimpl.lab.training.batches import message_flow_graphs
 from refimpl.lab.training.histories import histories_of, history_counts, rows_of
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.prefetch import message_flow_graphs
 from refimpl.profiling import timed
 
 if TYPE_CHECKING:

@@ -264,3 +264,36 @@ def bias_shape(config, f_out):
 def by_name(layer, gradients):
     """Return the gradients of a layer's weights, which are called as the weights are."""
     return {name: getattr(gradients, name) for name in layer.shapes}
+
+
+class DenseLayer:
+    """ReLU(X W): a layer that does not look at the graph; without `relu`, a classifier."""
+
+    overwrites = True
+
+    def __init__(self, gnn, config, f_in, f_out, first, relu=True):
+        self.gnn, self.first, self.relu = gnn, first, relu
+        self.shapes = {"W": (f_in, f_out), **bias_shape(config, f_out)}
+
+    def forward(self, W, A, X):
+        """Return the layer's output, twice: `backward` needs it."""
+        Y = self.gnn.dense_forward(X, W["W"], relu=self.relu, b=W.get("b"))
+        return Y, Y
+
+    def stages(self):
+        """Return the one part of an exact pass."""
+        return [Stage(0, lambda W, hops, X: self.forward(W, None, X)[0])]
+
+    def backward(self, W, A, X, Y, G_out, overwrite=False):
+        """Return the gradients of the weights by name, and of X (None in the first layer)."""
+        gradients = self.gnn.dense_backward(
+            X,
+            W["W"],
+            Y,
+            G_out,
+            relu=self.relu,
+            need_dx=not self.first,
+            b=W.get("b"),
+            overwrite=overwrite,
+        )
+        return by_name(self, gradients), gradients.X

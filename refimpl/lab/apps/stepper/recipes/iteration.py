@@ -106,7 +106,7 @@ ITERATION = Recipe(
         "refimpl.lab.apps.stepper.recipes.iteration:one_iteration": None,
         "refimpl.lab.training.methods.fresh:FreshIterations.open_iteration": None,
         "refimpl.history.iteration:fresh_iteration": "vldb24:1",
-        "refimpl.lab.training.batches:message_flow_graphs": None,
+        "refimpl.lab.training.prefetch:message_flow_graphs": None,
         "refimpl.history.entries:cache_lookup": None,
         "refimpl.history.pruning:prune_mfg": None,
         "refimpl.history.policy:update_with": None,
