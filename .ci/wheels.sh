@@ -22,7 +22,8 @@ grep -E '^fastimpl/\S+\.c ' "$work/wheel.txt" && wrong 'the wheel has C files th
 [ "$(stat -c %s "$dist"/*.whl)" -lt 4000000 ] || wrong 'the wheel has 4,000,000 bytes or more'
 
 tar xzf "$dist"/*.tar.gz -C "$work" && rm -r "$work"/minibatch_gnn-*/{refimpl,fastimpl} # not these
-python -m venv "$work/venv" && export PATH="$work/venv/bin" && cd "$work"/minibatch_gnn-*
+python -m venv "$work/venv" && cd "$work"/minibatch_gnn-*
+python() { PATH="$work/venv/bin" "$work/venv/bin/python" "$@"; } # no compiler is on its path
 python -m pip install -q --only-binary=:all: "$dist"/*.whl pytest hypothesis networkx
 tests=(tests/twins/test_levels.py)
 for name in graph structure operation sampler neighbor layer dense history; do
