@@ -1,4 +1,4 @@
-"""Benchmarks of both packages: ``python -m bench NAME [--help]``.
+"""Benchmarks of both packages, and the papers' figures: ``python -m bench NAME [--help]``.
 
 ``python -m bench`` lists them; ``python -m bench quick`` runs each once, tiny, as a test.
 """
@@ -7,11 +7,14 @@ import difflib
 import sys
 
 from bench import command
+from bench.figures import command as figure
 
 USAGE = """usage: python -m bench NAME [options]    python -m bench NAME --help
        python -m bench quick [NAME ..]   each of them once, tiny, as a test; without names, all
                                          that need no other library
+       python -m bench figure ID|all|list
 """
+FIGURE = "figure"  # a command line of its own
 NEEDS = {
     "peers": "torch",
     "loaders": "PyG",
@@ -29,13 +32,17 @@ def main(arguments=None):
     name, *options = words
     if name == "quick":
         return quick(options)
+    if name == FIGURE:
+        return figure.main(options)
     return command.run(name, options) if name in command.BENCHMARKS else unknown(name)
 
 
 def listing():
     """Return the usage and a line for each benchmark."""
     width = max(map(len, command.BENCHMARKS))
-    lines = [f"  {name:<{width}}  {command.summary_of(name)}" for name in command.BENCHMARKS]
+    about = {name: command.summary_of(name) for name in command.BENCHMARKS}
+    about[FIGURE] = figure.__doc__
+    lines = [f"  {name:<{width}}  {text}" for name, text in about.items()]
     return "\n".join([USAGE, *lines]) + "\n"
 
 
@@ -57,7 +64,7 @@ def quick(names):
 
 def unknown(name):
     """Say that there is no such benchmark; return the exit status of it."""
-    near = difflib.get_close_matches(name, [*command.BENCHMARKS, "quick"], 1)
+    near = difflib.get_close_matches(name, [*command.BENCHMARKS, "quick", FIGURE], 1)
     hint = f"; did you mean {near[0]}?" if near else ""
     print(f"python -m bench: there is no benchmark {name!r}{hint}", file=sys.stderr)
     print("python -m bench lists them", file=sys.stderr)

@@ -23,8 +23,8 @@ from bench.machine import THREADS, header
 from bench.peers.protocol import ContestantError
 from bench.timing import MIN_ROUNDS
 from refimpl.lab.apps.bench.command import numbers
-from refimpl.lab.apps.figures.panels import FORMATS
 from refimpl.lab.apps.machine import MAX_LOAD, Watch
+from refimpl.lab.apps.plots import FORMATS
 
 BENCHMARKS = {
     "kernels": "bench.kernels",

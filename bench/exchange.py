@@ -3,7 +3,7 @@
 The demand is that of real minibatches of neighbour sampling: in step i rank r has minibatch number
 i * ranks + r, and needs the rows of its input nodes, of which each rank holds a part. Bandwidth is
 the bytes of all rows that change places by the seconds of it: `DistributedFeatures`, the ways in
-turns, median and range of the rounds. A model of more devices: minibatch-gnn figure V-fig18.
+turns, median and range of the rounds. A model of more devices: python -m bench figure V-fig18.
 """
 
 import statistics

@@ -11,8 +11,7 @@ from time import perf_counter
 import numpy as np
 
 import fastimpl
-from bench.timing import in_turns
-from refimpl.lab.apps.figures.demands import (
+from bench.figures.demands import (
     SEED,
     drawn_roots,
     even_parts,
@@ -20,6 +19,7 @@ from refimpl.lab.apps.figures.demands import (
     minibatches,
     rows_between,
 )
+from bench.timing import in_turns
 from refimpl.loader import DistributedFeatures, MPIComm, Topology, plan_rounds
 
 

@@ -13,8 +13,8 @@ class Ours:
 
     def __init__(self, data, method, model, hidden, fanouts, batch, more):
         import fastimpl
+        from bench.figures.training import settings
         from bench.training import data_set
-        from refimpl.lab.apps.figures.training import settings
 
         if method == "fresh":
             more = {"hotness": "none", **more}

@@ -5,6 +5,7 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path.append(str(Path(__file__).parents[1]))  # `bench`; the packages stay as installed
 
 project = "minibatch-gnn"
 copyright = "2026, the minibatch-gnn authors"

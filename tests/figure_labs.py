@@ -1,7 +1,7 @@
 """What the tests of the papers' figures run them with."""
 
 import fastimpl
-from refimpl.lab.apps.figures.figure import Lab
+from bench.figures.figure import Lab
 
 
 def lab_of(figure, *, threads=2, seeds=1, data=None, **sizes):

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 import fastimpl as gnn
+from bench.figures.training import settings
 from bench.training import layers_of
 from refimpl.lab.apps.bench import inputs
-from refimpl.lab.apps.figures.training import settings
 
 MODELS = ("sage", "gcn", "gat", "mixhop")
 HOPS = 2

@@ -1,4 +1,4 @@
-"""The directives of the gallery: the papers' figures as `minibatch-gnn figure` measured them.
+"""The directives of the gallery: the papers' figures as `python -m bench figure` measured them.
 
 ```{paper-figures}               a section for each figure: picture, what one sees, claims, numbers
 ```
@@ -27,7 +27,7 @@ from folding import folded
 from settings_table import row
 from sphinx.util.docutils import SphinxDirective
 
-from refimpl.lab.apps.figures import catalogue
+from bench.figures import catalogue
 from refimpl.lab.apps.papers import LETTERS, TITLES
 
 if sys.version_info >= (3, 11):
@@ -46,7 +46,7 @@ def known():
 
 
 def result_of(id):
-    """Return what `minibatch-gnn figure` wrote about a figure."""
+    """Return what `python -m bench figure` wrote about a figure."""
     return json.loads((RESULTS / f"{id}.json").read_text(encoding="utf-8"))
 
 
@@ -207,7 +207,7 @@ class PaperItems(OfResults):
                 lines.append((title_of(item["id"]), f"a drawing: {item['illustration']}", ""))
                 continue
             id = shown[item["id"]]
-            command = nodes.literal(text=f"minibatch-gnn figure {item['id']}")
+            command = nodes.literal(text=f"python -m bench figure {item['id']}")
             lines.append((title_of(item["id"]), link(catalogue.load(id).title, id), command))
         return [made_table(("in the paper", "here", "command"), lines, (3, 5, 4))]
 

@@ -15,6 +15,7 @@ from tiny_data import write_graphsaint
 from trained_models import trained
 
 import refimpl
+from bench.__main__ import main as bench
 from refimpl._shown import one_line
 from refimpl.lab.apps import plots
 from refimpl.lab.apps.cli import main
@@ -193,8 +194,8 @@ def test_a_figure_without_its_picture_has_its_numbers(tmp_path, monkeypatch, cap
     def broken(*args):
         raise RuntimeError("no LaTeX\nhere")
 
-    monkeypatch.setattr("refimpl.lab.apps.figures.panels.draw", broken)
-    assert main(["figure", "I-tab2", "--quick", "--out", str(tmp_path / "f")]) == 0
+    monkeypatch.setattr("bench.figures.panels.draw", broken)
+    assert bench(["figure", "I-tab2", "--quick", "--out", str(tmp_path / "f")]) == 0
     err = capfd.readouterr().err.splitlines()
     assert err == [
         f"note: no I-tab2.{kind}: matplotlib failed: RuntimeError: no LaTeX here"

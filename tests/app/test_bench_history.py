@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import fastimpl
+from bench.figures.counting import SEED, Rules, graphs_of_batches, policies
 from refimpl import TrainConfig, methods
-from refimpl.lab.apps.figures.counting import SEED, Rules, graphs_of_batches, policies
 from refimpl.lab.data.communities import communities
 
 pytestmark = pytest.mark.runs

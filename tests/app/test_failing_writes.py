@@ -17,6 +17,7 @@ from tiny_data import same_run
 from trained_models import trained
 
 import refimpl
+from bench import figures
 from refimpl import _files
 from refimpl.lab.apps import plots, predict, report
 from refimpl.lab.apps.cli import main
@@ -209,14 +210,15 @@ def writes_in(source):
 
 def test_every_file_is_written_in_the_one_way():
     root = Path(refimpl.__file__).parents[1]
+    folders = (root / "refimpl", root / "fastimpl", Path(figures.__file__).parent)
     found = {
-        str(path.relative_to(root)): lines
-        for package in ("refimpl", "fastimpl")
-        for path in sorted((root / package).rglob("*.py"))
+        "/".join([folder.name, *path.relative_to(folder).parts]): lines
+        for folder in folders
+        for path in sorted(folder.rglob("*.py"))
         if (lines := list(writes_in(path.read_text())))
     }
-    for name in ("training/activations", "apps/figures/experiments/depth_io"):
-        assert len(found.pop(f"refimpl/lab/{name}.py")) == 1  # in a folder that is removed
+    for name in ("refimpl/lab/training/activations", "figures/experiments/depth_io"):
+        assert len(found.pop(f"{name}.py")) == 1  # in a folder that is removed
     for name in ("arrays", "edges", "writing"):  # in a folder that appears once it is whole
         assert len(found.pop(f"refimpl/lab/data/{name}.py")) == 1, found
     assert found.keys() == {"refimpl/_files.py"}, found

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from refimpl.lab.apps.figures.lanes import measure
+from bench.figures.lanes import measure
 from refimpl.lab.data import power_law
 from refimpl.streams import SAMPLE
 

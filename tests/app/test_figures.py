@@ -1,4 +1,4 @@
-"""The command `figure`: what it runs, keeps, writes and refuses; how it measures, draws, judges."""
+"""`bench figure`: what it runs, keeps, writes and refuses; how it measures, draws, judges."""
 
 import csv
 import json
@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refimpl.lab.apps.cli import main
-from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.figures import catalogue, panels, runs
-from refimpl.lab.apps.figures.figure import (
+from bench.__main__ import main
+from bench.figures import catalogue, panels, runs
+from bench.figures.figure import (
     FAILS,
     HOLDS,
     UNTESTED,
@@ -26,9 +25,10 @@ from refimpl.lab.apps.figures.figure import (
     Verdict,
     graded,
 )
-from refimpl.lab.apps.figures.lru import misses, stack_distances
-from refimpl.lab.apps.figures.rows import curve_of, spread_of
-from refimpl.lab.apps.figures.turns import ratio_in_turns, seconds_in_turns
+from bench.figures.lru import misses, stack_distances
+from bench.figures.rows import curve_of, spread_of
+from bench.figures.turns import ratio_in_turns, seconds_in_turns
+from refimpl.lab.apps.errors import UserError
 from refimpl.lab.data.communities import communities
 
 
@@ -141,7 +141,7 @@ def test_what_a_run_depends_on_makes_it_another(shown, words, again):
     found = shown(toy, *words)
     assert len(toy.done) == 3 + again
     record = json.loads((first.folder / "V-fig99.json").read_text())
-    assert record["command"] == " ".join(["minibatch-gnn figure V-fig99", *words])
+    assert record["command"] == " ".join(["python -m bench figure V-fig99", *words])
     assert "of other code" not in found.out
 
 
@@ -222,12 +222,17 @@ def test_a_torn_record_is_measured_again(shown):
         (["V-fig14", "--threads", "0"], "--threads must be in [1, 1024], got 0"),
         (["V-fig14", "--impl", "nobody"], "--impl nobody cannot be imported"),
         (["I-tab1", "--data", "no-such-folder", "--quick"], "no-such-folder"),
+        (["V-fig3", "--seeds", "1_000"], "argument --seeds: "),
+        (["V-fig3", "--threads", " 3"], "argument --threads: "),
+        (["I-tab1", "--out", ""], "argument --out: must name a file or folder, got ''"),
         ([], "the following arguments are required: ID"),
     ],
 )
 def test_what_cannot_be_done_is_said(tmp_path, capsys, words, message):
-    assert main(["figure", *words, "--out", str(tmp_path)]) == 2
-    assert message in capsys.readouterr().err
+    assert main(["figure", "--out", str(tmp_path), *words]) == 2
+    err = capsys.readouterr().err
+    assert message in err and err.startswith("python -m bench figure: error: ")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_list_names_every_figure_and_what_else_it_shows(capsys):

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import fastimpl
+from bench.figures import demands
+from bench.figures.banded import banded, diameter_at_least
+from bench.figures.experiments import devices, topologies
+from bench.figures.links import Links, bandwidths
+from bench.figures.parallel import Load, load, loaded_by_fresh, speedups
+from bench.figures.training import settings
 from bench.launching import no_mpi
-from refimpl.lab.apps.figures import demands
-from refimpl.lab.apps.figures.banded import banded, diameter_at_least
-from refimpl.lab.apps.figures.experiments import devices, topologies
-from refimpl.lab.apps.figures.links import Links, bandwidths
-from refimpl.lab.apps.figures.parallel import Load, load, loaded_by_fresh, speedups
-from refimpl.lab.apps.figures.training import settings
 from refimpl.lab.data import power_law
 from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.training.counts import LoadCounts

@@ -9,8 +9,8 @@ import pytest
 from figure_labs import lab_of, outcomes, rows_of
 
 import fastimpl
-from refimpl.lab.apps.figures import figure, made, steps
-from refimpl.lab.apps.figures.experiments import (
+from bench.figures import figure, made, steps
+from bench.figures.experiments import (
     cpu_gpu,
     depth,
     nodes_a_layer,
@@ -18,9 +18,9 @@ from refimpl.lab.apps.figures.experiments import (
     synthetic,
     time_to_accuracy,
 )
-from refimpl.lab.apps.figures.figure import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
-from refimpl.lab.apps.figures.panels import Bars, draw
-from refimpl.lab.apps.figures.rows import pick, values_of
+from bench.figures.figure import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
+from bench.figures.panels import Bars, draw
+from bench.figures.rows import pick, values_of
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import SampledGraph
 from refimpl.samplers.sampling import Sampler

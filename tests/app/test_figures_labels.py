@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import fastimpl
+from bench.figures import comparing
+from bench.figures.figure import Lab
 from refimpl import Dataset
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.figures import comparing
-from refimpl.lab.apps.figures.figure import Lab
 from refimpl.lab.data.communities import communities
 
 pytestmark = pytest.mark.runs

@@ -8,15 +8,15 @@ import pytest
 from figure_labs import lab_of, outcomes
 
 import fastimpl
-from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.figures import by_depth, made, races
-from refimpl.lab.apps.figures.experiments import (
+from bench.figures import by_depth, made, races
+from bench.figures.experiments import (
     depth,
     time_to_accuracy,
 )
-from refimpl.lab.apps.figures.figure import FAILS, HOLDS, WEAKER
-from refimpl.lab.apps.figures.rows import pick, values_of
-from refimpl.lab.apps.figures.training import data_on
+from bench.figures.figure import FAILS, HOLDS, WEAKER
+from bench.figures.rows import pick, values_of
+from bench.figures.training import data_on
+from refimpl.lab.apps.errors import UserError
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import LayerSampling

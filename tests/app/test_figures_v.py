@@ -8,9 +8,8 @@ from dense_histories import layer, matrix, pattern, small_dataset, weights_of
 from figure_labs import lab_of, outcomes, rows_of
 
 import fastimpl
-from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.figures import catalogue, comparing, panels, training
-from refimpl.lab.apps.figures.experiments import (
+from bench.figures import catalogue, comparing, panels, training
+from bench.figures.experiments import (
     epoch_time,
     heterogeneous,
     history_error,
@@ -19,8 +18,9 @@ from refimpl.lab.apps.figures.experiments import (
     thresholds,
     warm_up,
 )
-from refimpl.lab.apps.figures.figure import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
-from refimpl.lab.apps.figures.watching import ExactRows, WatchedRun, distances, fresh_step
+from bench.figures.figure import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
+from bench.figures.watching import ExactRows, WatchedRun, distances, fresh_step
+from refimpl.lab.apps.errors import UserError
 
 pytestmark = pytest.mark.runs
 

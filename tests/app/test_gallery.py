@@ -8,8 +8,8 @@ import sys
 import pytest
 from docs_ext import DOCS
 
-from refimpl.lab.apps.figures import catalogue
-from refimpl.lab.apps.figures.command import FILES
+from bench.figures import catalogue
+from bench.figures.command import FILES
 from refimpl.lab.apps.papers import LETTERS
 
 if sys.version_info >= (3, 11):
@@ -60,7 +60,7 @@ def test_every_headline_has_one_verdict_and_every_verdict_one_figure():
 @pytest.mark.parametrize("id", list(catalogue.MODULES))
 def test_the_stored_results_are_of_whole_runs_of_what_there_is(id):
     figure, record = catalogue.load(id), stored(id)
-    assert record["command"] == f"minibatch-gnn figure {id}"
+    assert record["command"] == f"python -m bench figure {id}"
     whole = {"sizes": figure.full, "impl": "fastimpl", "data": figure.data, "seeds": figure.seeds}
     assert record["settings"] == whole
     assert record["title"] == figure.title and record["also"] == list(figure.also)

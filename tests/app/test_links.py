@@ -157,13 +157,12 @@ def test_a_file_is_replaced_only_where_that_is_asked_for(tmp_path, capsys, victi
     assert victim.read_text() == TEXT and not victim.with_name("new").exists()
 
 
-@pytest.mark.parametrize("command", ["train", "sample", "figure", *COMMANDS])
+@pytest.mark.parametrize("command", ["train", "sample", *COMMANDS])
 def test_an_empty_name_is_refused(tmp_path, capsys, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     words = {
         "train": TRAIN,
         "sample": ["sample", "--data", "karate"],
-        "figure": ["figure", "I-tab1"],
     }
     words, option = COMMANDS.get(command) or (words[command], "--out")
     status, err = said(capsys, *words, option, "")

@@ -39,7 +39,7 @@ def test_help_on_all_has_every_option(capsys):
 
 @pytest.mark.runs
 @pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe is another thing there")
-@pytest.mark.parametrize("words", [["--help"], ["train", "--help-all"], ["figure", "list"]])
+@pytest.mark.parametrize("words", [["--help"], ["train", "--help-all"], ["info"]])
 @pytest.mark.parametrize("unbuffered", [False, True])
 def test_a_reader_that_has_gone_is_no_fault(words, unbuffered):
     env = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
@@ -61,12 +61,12 @@ def test_what_is_printed_may_go_to_no_file(monkeypatch, gone):
             raise BrokenPipeError
 
     monkeypatch.setattr(sys, "stdout", Gone() if gone else io.StringIO())
-    assert main(["figure", "list"]) == (141 if gone else 0)
+    assert main(["info"]) == (141 if gone else 0)
 
 
 def test_there_may_be_nowhere_to_print(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
-    assert main(["figure", "list"]) == 0
+    assert main(["info"]) == 0
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
@@ -74,7 +74,7 @@ def test_completion_knows_commands_and_options(shell, capsys):
     pytest.importorskip("shtab")
     assert main(["completion", shell]) == 0
     text = capsys.readouterr().out
-    for word in ("train", "figure", "--method", "--config"):
+    for word in ("train", "exercise", "--method", "--config"):
         assert word.lstrip("-") in text
 
 

@@ -48,8 +48,6 @@ OTHERS = {  # options of other commands that take numbers
     int: [
         ["compare", "--rounds"],
         ["trace", "frontier", "--seed"],
-        ["figure", "I-tab2", "--seeds"],
-        ["figure", "I-tab2", "--threads"],
         ["bench", "--threads"],
     ],
     float: [

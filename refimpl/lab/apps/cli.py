@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -23,7 +23,6 @@ from refimpl.lab.apps.errors import (
     ended_in_order,
     message_of,
 )
-from refimpl.lab.apps.figures import command as figure
 from refimpl.lab.apps.info import info
 from refimpl.lab.apps.option import add_options, flags_of, naming_flags, typed_integer
 from refimpl.lab.apps.options import RUN, groups, run_options, train_options
@@ -38,6 +37,9 @@ from refimpl.lab.apps.terminal import STANDARD_OUTPUT, escaped_output
 from refimpl.lab.training.config import suggestion
 from refimpl.lab.training.settings import to_json
 
+LEFT = {  # commands that are part of a checkout now: what runs them there
+    "figure": "python -m bench figure",
+}
 CLAUSE = 62  # characters of what `--help` says of an option that takes any value
 SHOWN = (
     "data",
@@ -153,7 +155,6 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     trace.add_parser(commands, impl)
     conformance.add_parser(commands, impl)
     bench.add_parser(commands)
-    figure.add_parser(commands, impl)
     exercise.add_parser(commands)
     add_completion(commands)
     return parser
@@ -320,26 +321,48 @@ def main(
         whoever reads what is printed has gone.
     """
     rank, words = 0, [*(sys.argv[1:] if argv is None else argv)]
-    command = words[0] if words else None
+
+    def asked():
+        nonlocal rank
+        rank, comm = ranks(words, prog)
+        return _asked(words, impl, prog, comm)
+
+    return answer(asked, prog, words[0] if words else None, lambda text: _say(text, rank))
+
+
+def answer(asked: Callable, prog: str, command: str | None, say: Callable | None = None) -> int:
+    """Do what a command line asks for; return the exit status, and say what went wrong.
+
+    Parameters
+    ----------
+    asked : callable
+        Reads the command line; returns a function without arguments, which does the work and
+        returns an exit status or None.
+    prog : str
+    command : str or None
+        Its name: the advice depends on it where memory runs out.
+    say : callable, optional
+        Shows a message; by default on stderr.
+    """
+    say = say or _say
     try:
         with escaped_output():  # a reader that has gone is noticed here; help leaves here, too
-            rank, comm = ranks(words, prog)
-            run = _asked(words, impl, prog, comm)
+            run = asked()
             with ended_in_order():
                 return run() or 0
     except BrokenPipeError:  # as of `.. | head`: no fault, and nobody to tell
         _print_nowhere()
         return 141
     except (UserError, OSError, MemoryError) as error:  # an OSError is never the program's fault
-        _say(f"{prog}: error: {message_of(error, command)}", rank)
+        say(f"{prog}: error: {message_of(error, command)}")
         if getattr(error, "filename", None) == STANDARD_OUTPUT:
             _print_nowhere()
         return 2
     except Interrupted as stop:
-        _say(f"{prog}: {message_of(stop, command)}", rank)
+        say(f"{prog}: {message_of(stop, command)}")
         return exit_status(stop)
     except KeyboardInterrupt as stop:
-        _say(f"{prog}: {stop if isinstance(stop, Terminated) else 'interrupted'}", rank)
+        say(f"{prog}: {stop if isinstance(stop, Terminated) else 'interrupted'}")
         return exit_status(stop)
 
 
@@ -354,7 +377,7 @@ def _print_nowhere():
     os.close(nowhere)
 
 
-def _say(message, rank):
+def _say(message, rank=0):
     """Show a message; of several processes that were started together rank 0 does."""
     if sys.stderr is not None and rank == 0:
         with suppress(OSError, ValueError):  # full, or closed: there is no other place to say it
@@ -367,6 +390,11 @@ def _asked(words, impl, prog, comm):
     try:
         with starting(comm, prog), together(comm, like=True):
             try:
+                if words and words[0] in LEFT:
+                    raise UserError(
+                        f"{words[0]} is no command of the installed package any more: run "
+                        f"{LEFT[words[0]]} in a checkout of the project"
+                    )
                 arguments = vars(build_parser(impl, prog).parse_args(words))
                 run = _command(arguments, impl, prog, comm)
             except SystemExit as shown:  # help
@@ -391,8 +419,6 @@ def _command(arguments, impl, prog, comm):
         return partial(bench.run, arguments)
     if command == "exercise":
         return partial(exercise.run, arguments)
-    if command == "figure":
-        return partial(figure.run, arguments)
     if command == "completion":
         return partial(print_completion, build_parser(impl, prog), arguments["shell"])
     if command == "info":

@@ -13,7 +13,7 @@ SMALLER = {  # by command: what takes less memory
     "sample": "--budget or --count",
     "convert": "--memory",
     "bench": "--threads, or give --only",
-    "figure": "--threads, or give --quick",
+    "figure": "--threads, or give --quick",  # python -m bench figure
 }
 
 

@@ -16,10 +16,9 @@ from refimpl.lab.apps.bench.inputs import fastest
 from refimpl.lab.apps.conformance.command import check_seconds
 from refimpl.lab.apps.conformance.runner import DIFFERS, LOST
 from refimpl.lab.apps.errors import UserError, ended_in_order
-from refimpl.lab.apps.figures.panels import FORMATS
 from refimpl.lab.apps.machine import CORES, MAX_LOAD, Watch
 from refimpl.lab.apps.option import typed_integer, typed_real
-from refimpl.lab.apps.plots import NO_MATPLOTLIB, missing
+from refimpl.lab.apps.plots import FORMATS, NO_MATPLOTLIB, missing
 from refimpl.lab.apps.preparing import MOST_THREADS
 from refimpl.lab.apps.progress import Stages
 from refimpl.lab.apps.results import add_overwrite, check_free, output_name

@@ -9,7 +9,7 @@ from refimpl.lab.apps.bench.contestants import TIMED
 from refimpl.lab.apps.bench.markdown import threads_title
 from refimpl.lab.apps.bench.measuring import Cell
 from refimpl.lab.apps.bench.report import columns
-from refimpl.lab.apps.figures.panels import COLORS, MARKERS, STYLE
+from refimpl.lab.apps.plots import COLORS, MARKERS, STYLE
 
 DRAWN = "small", "tiny", "large"  # the first of these sizes that was timed
 WIDTH, ROW, REST = 8.0, 0.2, 1.6  # inches: of the picture, of a row, of what is around the rows

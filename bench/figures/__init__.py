@@ -1,0 +1,1 @@
+"""The papers' figures and tables, measured again: `python -m bench figure`."""

@@ -1,0 +1,251 @@
+"""The papers' figures and tables, measured again, and what held of each claim."""
+
+import codecs
+import csv
+import shlex
+import sys
+from functools import partial
+from pathlib import Path
+
+from bench.figures import catalogue, panels
+from bench.figures.figure import Lab
+from bench.figures.runs import RUNS, finish, machine
+from refimpl._files import replacing
+from refimpl._shown import one_line
+from refimpl.lab.apps.cli import Parser, answer
+from refimpl.lab.apps.errors import UserError, user_errors
+from refimpl.lab.apps.option import typed_integer
+from refimpl.lab.apps.options import load_implementation
+from refimpl.lab.apps.plots import FORMATS, missing
+from refimpl.lab.apps.preparing import MOST_THREADS, limited_threads
+from refimpl.lab.apps.progress import Stages
+from refimpl.lab.apps.report import table, write_json
+from refimpl.lab.apps.results import add_overwrite, output_name, results_in
+from refimpl.lab.distributed.launch import available_cores
+
+DESCRIPTION = (
+    "Run what a figure or table of the papers shows, at a size for this machine; write its rows "
+    "(.csv), its settings, table and verdicts (.json) and its picture (.svg and .png), and say of "
+    "each claim of the paper whether it holds here. Stopped, it goes on where it was: a finished "
+    "run is kept in the folder and not done again."
+)
+PROG, IMPL = "python -m bench figure", "fastimpl"
+FILES = ("csv", "json", *FORMATS)
+OUT = "figures"
+QUICK_OUT = "figures-quick"  # so that a tiny run never takes the place of a whole one
+
+
+def main(words):
+    """Run ``python -m bench figure`` with these words; return its exit status."""
+
+    def asked():
+        return partial(run, vars(parser_of().parse_args(words)))
+
+    return answer(asked, PROG, "figure")
+
+
+def parser_of():
+    """Return the parser of the command."""
+    parser = Parser(prog=PROG, description=DESCRIPTION, allow_abbrev=False)
+    parser.add_argument(
+        "figures",
+        nargs="+",
+        metavar="ID",
+        help='figures, such as V-fig14 or I-tab2; "list" shows them, "all" does all',
+    )
+    parser.add_argument(
+        "--data",
+        metavar="SOURCE",
+        help="a data set as train takes it, for the figures that do not make their own graphs "
+        "(default: one that is made on the spot)",
+    )
+    parser.add_argument(
+        "--out",
+        type=output_name,
+        metavar="FOLDER",
+        help=f"folder to write to (default: {OUT}, or {QUICK_OUT} with --quick)",
+    )
+    add_overwrite(parser, "figures in the folder")
+    parser.add_argument(
+        "--quick", action="store_true", help="tiny, to see that it works (default: off)"
+    )
+    parser.add_argument(
+        "--seeds",
+        type=typed_integer,
+        metavar="COUNT",
+        help="train with seeds 0, 1, .. (default: the figure's own; 1 with --quick)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=typed_integer,
+        metavar="COUNT",
+        help="the most to use (default: one for each core)",
+    )
+    parser.add_argument(
+        "--impl", metavar="NAME", default=IMPL, help=f"implementation (default: {IMPL})"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="do finished runs once more (default: off)"
+    )
+    return parser
+
+
+def run(arguments):
+    """Run the command; `arguments` is what the parser gave, as a dict.
+
+    Raises
+    ------
+    UserError
+        If there is no such figure, or an option cannot be.
+    """
+    words = arguments["figures"]
+    if words == ["list"]:
+        return _list()
+    chosen = catalogue.find(words)
+    for name, most in (("seeds", 1000), ("threads", MOST_THREADS)):
+        if arguments[name] is not None and not 1 <= arguments[name] <= most:
+            raise UserError(f"--{name} must be in [1, {most}], got {arguments[name]}")
+    if words != ["all"]:
+        _refuse(chosen, arguments)
+    gnn = load_implementation(arguments["impl"])
+    with user_errors():
+        folder = Path(arguments["out"] or (QUICK_OUT if arguments["quick"] else OUT))
+    names = tuple(f"{figure.id}.{kind}" for figure in chosen for kind in FILES)
+    failed = 0
+    keep, inside = not arguments["overwrite"], [f"{RUNS}/{figure.id}" for figure in chosen]
+    with results_in(folder, names, keep=keep, inside=inside), limited_threads(arguments["threads"]):
+        for figure in chosen:
+            try:
+                _make(figure, _lab(figure, gnn, arguments), folder, arguments)
+            except UserError as error:  # of its data: the others may do
+                if len(chosen) == 1:
+                    raise
+                print(f"{figure.id} is left out: {one_line(error)}\n", file=sys.stderr)
+                failed += 1
+    return 2 if failed else 0
+
+
+def _refuse(chosen, arguments):
+    """Refuse options that would do nothing."""
+    for option, field, why in (
+        ("data", "data", "it makes its own graphs"),
+        ("seeds", "seeds", "it does not train with several"),
+    ):
+        none = [figure.id for figure in chosen if getattr(figure, field) is None]
+        if arguments[option] is not None and none:
+            raise UserError(f"--{option} does not apply to {', '.join(none)}: {why}")
+
+
+def _list():
+    figures = catalogue.known()
+    rows = [(id, ", ".join(figure.also), figure.title) for id, figure in figures.items()]
+    widths = [max(len(row[i]) for row in rows) for i in range(2)]
+    for id, also, title in rows:
+        print(f"{id:{widths[0]}}  {also:{widths[1]}}  {title}")
+    return 0
+
+
+def _lab(figure, gnn, arguments):
+    quick = arguments["quick"]
+    return Lab(
+        gnn=gnn,
+        sizes={**figure.full, **(figure.quick if quick else {})},
+        data=figure.data and (arguments["data"] or figure.data),
+        seeds=figure.seeds and (arguments["seeds"] or (1 if quick else figure.seeds)),
+        threads=arguments["threads"] or available_cores(),
+        quick=quick,
+    )
+
+
+def _make(figure, lab, folder, arguments):
+    """Do the runs of a figure, write its files, and print its table and verdicts."""
+    print(f"{figure.id}: {figure.title}", flush=True)
+    with Stages() as stages:
+        done = finish(
+            figure,
+            lab,
+            folder,
+            again=arguments["again"],
+            show=lambda share: stages.show(figure.id, share),
+        )
+    titles, lines = figure.table(lab, done.rows)
+    verdicts = figure.judge(lab, done.rows)
+    shown = figure.panels(lab, done.rows)
+    _write_rows(folder / f"{figure.id}.csv", done.rows)
+    record = _record(figure, lab, done, titles, lines, verdicts)
+    write_json(folder / f"{figure.id}.json", {**record, "command": _typed(figure, arguments)})
+    drawn = _draw(folder, figure, shown, lab, done)
+    print()
+    print(table([[str(word) for word in line] for line in (titles, *lines)]))
+    for verdict in verdicts:
+        print(f"\n{verdict.where}: {verdict.says}\n  here: {verdict.ours}")
+        print(f"  {verdict.outcome}" + (f": {verdict.because}" if verdict.because else ""))
+    if lab.quick:
+        print("\nquick: these sizes are too small for the verdicts to mean anything")
+    if done.noisy:
+        print("\nnoisy: other programs ran meanwhile; do not quote these times")
+    if done.older:
+        print(
+            f"\nnote: {done.older} runs are of other code of the figures; --again does them again"
+        )
+    known = f", {done.kept} of {done.runs} runs were there" if done.kept else ""
+    files = ["csv", "json", *drawn]
+    names = ", ".join(one_line(folder / f"{figure.id}.{kind}") for kind in files)
+    print(f"\nwrote {names} ({done.seconds:.0f} s{known})\n", flush=True)
+
+
+def _record(figure, lab, done, titles, lines, verdicts):
+    return {
+        "id": figure.id,
+        "also": list(figure.also),
+        "title": figure.title,
+        "date": done.date,
+        "seconds": done.seconds,
+        "timed": figure.timed,
+        "noisy": done.noisy,
+        "machine": machine(lab),
+        "settings": {
+            "impl": lab.gnn.__name__,
+            "data": lab.data,
+            "seeds": lab.seeds,
+            "sizes": lab.sizes,
+        },
+        "titles": list(titles),
+        "table": [[str(word) for word in line] for line in lines],
+        "verdicts": [verdict._asdict() for verdict in verdicts],
+    }
+
+
+def _typed(figure, arguments):
+    """Return the command that makes a figure as it was made."""
+    words = [*PROG.split(), figure.id, *(["--quick"] if arguments["quick"] else [])]
+    for name, there in (("data", figure.data), ("seeds", figure.seeds), ("threads", 1)):
+        if there and arguments[name] is not None:
+            words += [f"--{name}", str(arguments[name])]
+    if arguments["impl"] != IMPL:
+        words += ["--impl", arguments["impl"]]
+    return shlex.join(words)
+
+
+def _write_rows(path, rows):
+    """Write rows as CSV, every digit kept; empty where a row has no such column."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with replacing(path) as file:
+        writer = csv.DictWriter(codecs.getwriter("utf-8")(file), columns)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _draw(folder, figure, shown, lab, done):
+    """Draw the picture; return the kinds of its files, and say why one is missing."""
+    data = f"{one_line(lab.data)}, " if lab.data else ""
+    note = f"{figure.id}: {data}{lab.gnn.__name__}, {lab.threads} threads, {done.date}"
+    drawn = []
+    for kind in FORMATS:
+        name = f"{figure.id}.{kind}"
+        why = missing(panels.draw, folder / name, shown, note)
+        if why is None:
+            drawn.append(kind)
+        else:
+            print(f"note: no {name}: {why}", file=sys.stderr)
+    return drawn

@@ -1,0 +1,115 @@
+"""J Table 3: seconds of an iteration on processor cores, and on a GPU as the paper prints them.
+
+Two layers of hidden dimension 512, frontier sampling of n = 8000 nodes from m = 1000, on all
+threads; subgraphs are drawn a pool at a time, one for each thread. The graphs are those of
+`scaling`: made, like PPI, Reddit and Yelp. The paper's Amazon is left out, its 40 cores are not
+here, and there is no code for a GPU, so what it would take is not measured.
+"""
+
+import statistics
+
+from bench.figures.experiments.scaling import training
+from bench.figures.figure import UNTESTED, Figure, Verdict
+from bench.figures.made import data_like
+from bench.figures.panels import Bars
+from bench.figures.rows import pick, values_of
+from bench.figures.steps import PARTS, in_words, median_of, middle_of, steps_in_turns
+
+CPU = {"PPI": 0.1974, "Reddit": 0.3676, "Yelp": 0.2917}  # J Table 3, on 40 cores
+GPU = {"PPI": 0.1021, "Reddit": 0.1357, "Yelp": 0.1420}  # of an Nvidia Tesla P100
+
+
+def cells(lab):
+    """Return one run, in which all data sets take turns."""
+    return [{"hidden": lab.sizes["hidden"]}]
+
+
+def measure(lab, cell):
+    """Return a row for each data set and round: seconds of an iteration, by part."""
+    sizes = lab.sizes
+    config = training(sizes, cell["hidden"], pool=lab.threads)
+    trainers = {
+        like: lab.gnn.make_trainer(data_like(like, sizes["shrink"]), config)
+        for like in sizes["like"]
+    }
+    found = steps_in_turns(trainers, sizes["rounds"], steps=lab.threads)
+    return [
+        {"like": like, "threads": lab.threads, "round": number, **spent}
+        for like, rounds in found.items()
+        for number, spent in enumerate(rounds)
+    ]
+
+
+def table(_lab, rows):
+    """Return a line for each data set."""
+    lines = []
+    for like in values_of(rows, "like"):
+        some = pick(rows, like=like)
+        times = [f"{median_of(some, part):.4f}" for part in ("whole", *PARTS)]
+        ratio = f"{CPU[like] / GPU[like]:.2f}"
+        lines.append([like, *times, f"{CPU[like]:.4f}", f"{GPU[like]:.4f}", ratio])
+    titles = [f"{part}, s" for part in ("here", *PARTS)]
+    return ["like", *titles, "printed, 40 cores, s", "printed, GPU, s", "printed ratio"], lines
+
+
+def judge(_lab, rows):
+    """Say what an iteration takes here; there is no GPU to compare with."""
+    whole = {like: median_of(pick(rows, like=like), "whole") for like in values_of(rows, "like")}
+    over = statistics.fmean(seconds / CPU[like] for like, seconds in whole.items())
+    each = ", ".join(f"{like} {seconds:.3f} s" for like, seconds in whole.items())
+    return [
+        Verdict(
+            "J-gpu-2x",
+            "J section 7.5",
+            "an iteration takes a GPU 1.93 to 2.71 times less than 40 cores",
+            f"on {in_words(rows[0]['threads'])}: {each}; {over:.1f} times what is printed of 40 "
+            "cores, in the mean",
+            UNTESTED,
+            "there is no code for a GPU in this project",
+        )
+    ]
+
+
+def panels(_lab, rows):
+    """Return bars of what is measured, the middle halves of the rounds, and what is printed."""
+    ours, names, series, ranges, printed = f"{in_words(rows[0]['threads'])} here", [], [], [], []
+    for like in values_of(rows, "like"):
+        middle, low, high = middle_of(pick(rows, like=like), "whole")
+        names += [f"like {like}", "GPU"]
+        series += [middle, None]
+        ranges += [(low, high), None]
+        printed += [CPU[like], GPU[like]]
+    highest = max(*printed, *(high for _, high in filter(None, ranges)))
+    return [
+        Bars(
+            "hidden dimension 512, as printed on 40 cores and on a GPU",
+            "seconds an iteration",
+            names,
+            {ours: series},
+            {ours: ranges},
+            {ours: printed},
+            axes={"ylim": (0, 1.3 * highest)},
+        )
+    ]
+
+
+FIGURE = Figure(
+    id="J-tab3",
+    title="Seconds of an iteration on processor cores, and on a GPU as printed",
+    full={
+        "like": ["PPI", "Reddit", "Yelp"],
+        "shrink": 1,
+        "hidden": 512,
+        "m": 1000,
+        "n": 8000,
+        "deg_cap": 30,
+        "rounds": 7,
+    },
+    quick={"shrink": 30, "hidden": 32, "m": 50, "n": 400, "rounds": 3},
+    cells=cells,
+    measure=measure,
+    table=table,
+    judge=judge,
+    panels=panels,
+    timed=True,
+)

@@ -1,0 +1,137 @@
+"""I Tab I, J Tab 2 and V Tab 1: the graphs that the papers train on, beside those used here.
+
+The numbers of the papers are theirs; those of a data set here are counted. Edges are undirected
+ones, as in the tables of I and J; V does not say what it counts.
+"""
+
+import numpy as np
+
+from bench.figures.figure import HOLDS, UNTESTED, Figure, Verdict
+from bench.figures.panels import Bars
+from bench.figures.rows import pick
+from refimpl.lab.apps.errors import user_errors
+from refimpl.lab.data.loading import load_dataset
+
+PRINTED = {  # paper: {name: (nodes, edges, features, classes)}
+    "I, J": {
+        "PPI": (14_755, 225_270, 50, 121),
+        "Reddit": (232_965, 11_606_919, 602, 41),
+        "Yelp": (716_847, 6_977_410, 300, 100),
+        "Amazon": (1_598_960, 132_169_734, 200, 107),
+    },
+    "V": {
+        "ogbn-arxiv": (2_900_000, 30_400_000, 128, 40),
+        "ogbn-products": (2_400_000, 123_000_000, 100, 47),
+        "ogbn-papers100M": (111_000_000, 1_600_000_000, 128, 172),
+        "MAG240M": (244_200_000, 1_700_000_000, 768, 153),
+        "Twitter": (41_700_000, 1_500_000_000, 768, 64),
+        "Friendster": (65_600_000, 1_800_000_000, 768, 64),
+    },
+}
+ARXIV = (169_343, 1_166_243)  # nodes and edges of ogbn-arxiv by the Open Graph Benchmark
+HERE = "here"
+
+
+def cells(lab):
+    """Return a run for each data set: those made here, and the one that is asked for."""
+    return [{"data": name} for name in dict.fromkeys([lab.data, *lab.sizes["made"]])]
+
+
+def measure(_lab, cell):
+    """Return a row with what is counted."""
+    with user_errors():
+        data = load_dataset(cell["data"])
+    loops = int(np.count_nonzero(data.graph.indices == _rows(data.graph)))
+    return [
+        {
+            "name": data.name,
+            "nodes": data.graph.n,
+            "edges": (data.graph.e - loops) // 2 + loops,
+            "features": data.features.shape[1],
+            "classes": data.classes,
+        }
+    ]
+
+
+def _rows(graph):
+    """Return the row of each entry."""
+    return graph.to_scipy().tocoo().row
+
+
+def table(_lab, rows):
+    """Return a line for each data set of the papers and each of those used here."""
+    titles = ["where", "data set", "nodes", "edges", "mean degree", "features", "classes"]
+    return titles, [
+        [where, name, f"{n:,}", f"{e:,}", f"{2 * e / n:.1f}", f, classes]
+        for where, name, n, e, f, classes in _all(rows)
+    ]
+
+
+def judge(_lab, rows):
+    """Say what of the sizes is the papers', and what of them cannot be right."""
+    largest = max(rows, key=lambda row: row["nodes"])
+    nodes, edges = ARXIV
+    printed = PRINTED["V"]["ogbn-arxiv"]
+    return [
+        Verdict(
+            "V-tab1-arxiv",
+            "V section 7.1",
+            f"ogbn-arxiv has {printed[0]:,} nodes and {printed[1]:,} edges",
+            f"the Open Graph Benchmark's has {nodes:,} nodes and {edges:,} directed edges: what "
+            "is printed is no count of it",
+            UNTESTED,
+            "the data set is not part of this project: the numbers are those of its publisher",
+        ),
+        Verdict(
+            "I-data-large",
+            "I section VI-A",
+            "graphs with up to 1.6 million nodes and 132 million edges",
+            f"the largest in this table has {largest['nodes']:,} nodes; figures with graphs made "
+            "on the spot go up to 2^21, and `--data` takes the papers' own",
+            HOLDS if largest["nodes"] >= PRINTED["I, J"]["Amazon"][0] else UNTESTED,
+            "their data cannot be had here; every method reads them in their own format",
+        ),
+    ]
+
+
+def panels(_lab, rows):
+    """Return bars of nodes and of edges."""
+    found = _all(rows)
+    names = [f"{name}" for _, name, *_ in found]
+    shown = []
+    for label, at in (("nodes", 2), ("edges", 3)):
+        series = {
+            "in the papers": [row[at] if row[0] != HERE else None for row in found],
+            "here": [row[at] if row[0] == HERE else None for row in found],
+        }
+        shown.append(Bars("", label, names, series, stacked=True, axes={"yscale": "log"}))
+    return shown
+
+
+def _all(rows):
+    """Return (where, name, nodes, edges, features, classes) of all data sets."""
+    found = [
+        (where, name, *numbers) for where, sets in PRINTED.items() for name, numbers in sets.items()
+    ]
+    names = dict.fromkeys(row["name"] for row in rows)
+    for name in names:
+        (row, *_) = pick(rows, name=name)
+        found.append(
+            (HERE, *(row[key] for key in ("name", "nodes", "edges", "features", "classes")))
+        )
+    return found
+
+
+FIGURE = Figure(
+    id="I-tab1",
+    also=("J-tab2", "V-tab1"),
+    title="The graphs of the papers, and those used here",
+    full={"made": ["communities", "communities-multilabel", "karate", "typed"]},
+    quick={"made": ["karate"]},
+    cells=cells,
+    measure=measure,
+    table=table,
+    judge=judge,
+    panels=panels,
+    data="communities",
+)

@@ -1,0 +1,223 @@
+"""V Fig 3: how much embeddings change in some iterations, and whether gradients tell which do.
+
+A GCN trains on sampled neighbours. Every `lag` iterations an exact pass gives all embeddings; their
+cosine similarity with those of the pass before is the paper's figure. Then its section 4.1.1 is put
+to the test: FreshGNN keeps the embeddings whose gradients are smallest, as these would be the
+stable ones. For the nodes of a minibatch this compares the norm of the gradient with the error
+that the embedding has, read from a cache `lag` iterations later: its distance from the exact one
+of then. "Drift" is the distance between exact ones, without the error of sampling.
+
+The paper trains on ogbn-arxiv; the data here are small, and labelled as those are: about half.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from bench.figures.panels import Bars, Curve, Lines
+from bench.figures.rows import bands, curve_of, pick, spread, spread_of, values_of
+from bench.figures.training import settings
+from bench.figures.watching import ExactRows, distances, fresh_step
+from refimpl.streams import CONTROL, key
+
+QUANTILES = 5, 25, 50, 75, 95
+FROM = 100  # iterations, from which on the paper calls embeddings stable
+CONTROLS = "gradient", "random", "anti"
+STRONG, SLIGHT = 0.5, 0.2  # rank correlations
+
+
+def cells(lab):
+    """Return a run for each seed."""
+    return [{"seed": seed} for seed in range(lab.seeds)]
+
+
+def measure(lab, cell):
+    """Return a row for each layer and each `lag` iterations."""
+    sizes, dataset = lab.sizes, lab.dataset(setting="transductive")
+    common = {name: sizes[name] for name in ("model", "layers", "hidden", "lr")}
+    own = {"fanouts": tuple(sizes["fanouts"]), "p_grad": 0.0, "hotness": "none"}
+    own["batch_size"] = -(-len(dataset.roots) // sizes["steps"])
+    config = settings("fresh", rng=cell["seed"], **own, **common)  # p_grad 0: nothing is cached
+    rows: list[dict] = []
+    before: Any = []  # of `lag` iterations ago: all embeddings, and what the step had
+    step: Any = None
+    with lab.gnn.make_trainer(dataset, config) as trainer:
+        exact = ExactRows(trainer)
+        for i in range(sizes["iterations"] + 1):
+            if i % sizes["lag"] == 0:
+                there = exact.now()
+                for layer, (new, old) in enumerate(zip(there, before, strict=False), start=1):
+                    row = {"iteration": i, "layer": layer} | similarity(new, old)
+                    if layer < sizes["layers"]:  # the last is never cached
+                        nodes, *found = stale(lab.gnn, step, layer, before, there)
+                        row |= compared(lab.gnn, nodes, found, sizes["shares"], i)
+                    rows.append(row)
+                before, step = there, fresh_step(trainer)
+            else:
+                fresh_step(trainer)
+    return rows
+
+
+def similarity(now, before):
+    """Return quantiles of the rows' cosine similarities, and shares above 0.8 and 0.95."""
+    now, before = now.astype(np.float64), before.astype(np.float64)
+    lengths = np.linalg.norm(now, axis=1) * np.linalg.norm(before, axis=1)
+    same = (now == before).all(axis=1)  # two rows of zeros as well
+    cosine = np.where(same, 1, (now * before).sum(axis=1) / np.where(lengths, lengths, 1))
+    values = np.percentile(cosine, QUANTILES)
+    found = {f"q{q}": float(x) for q, x in zip(QUANTILES, values, strict=True)}
+    return found | {f"above_{limit}": float((cosine > limit).mean()) for limit in (0.8, 0.95)}
+
+
+def stale(gnn, step, layer, before, now):
+    """Return nodes of a step with their gradients' norms, errors and drifts some steps later."""
+    nodes, rows = step.nodes[layer], step.H[layer]
+    error, _ = distances([(layer, nodes, rows)], now)
+    drift, _ = distances([(layer, nodes, before[layer - 1][nodes])], now)
+    return nodes, gnn.history.gradient_norms(step.G[layer]), error, drift
+
+
+def compared(gnn, nodes, found, shares, number):
+    """Return correlations of norms with errors and drifts, and errors of what would be kept.
+
+    These are the mean errors of the share of the rows with the smallest gradients, of a random
+    share, and of that with the largest gradients, over the mean error of all rows.
+    """
+    from scipy import stats  # slow to import
+
+    (norms, error, drift), result = found, {}
+    for name, values in (("error", error), ("drift", drift)):
+        constant = np.ptp(norms) == 0 or np.ptp(values) == 0
+        for measure, function in (("rank", stats.spearmanr), ("linear", stats.pearsonr)):
+            result[f"{measure}_{name}"] = 0.0 if constant else float(function(norms, values)[0])
+    draws = gnn.streams.uniform(key(0, CONTROL, number, 0), nodes.astype(np.uint64))
+    scores = dict(zip(CONTROLS, (norms, draws, -norms), strict=True))
+    for share in shares:
+        for control, score in scores.items():
+            kept = gnn.history.select_stable(score, nodes, share)
+            whole = error.mean()
+            result[f"kept_{share}_{control}"] = float(error[kept].mean() / whole) if whole else 1.0
+    return result
+
+
+def settled(rows):
+    """Return the rows from iteration `FROM` on; all where there are none."""
+    return [row for row in rows if row["iteration"] >= FROM] or rows
+
+
+def table(lab, rows):
+    """Return a line for each layer: means, least and largest over seeds and iterations."""
+    late, lines = settled(rows), []
+    for layer in values_of(late, "layer"):
+        line = [layer, *(spread_of(late, f"above_{x}", layer=layer).text() for x in (0.8, 0.95))]
+        cached = "rank_error" in pick(late, layer=layer)[0]
+        for name in ("rank_error", "linear_error", "rank_drift", "linear_drift"):
+            line.append(spread_of(late, name, layer=layer).text("+.2f") if cached else "-")
+        for name in (f"kept_{p}_{c}" for p in lab.sizes["shares"] for c in CONTROLS):
+            line.append(f"{spread_of(late, name, layer=layer).mean:.3f}" if cached else "-")
+        lines.append(line)
+    titles = ["layer", "above 0.8", "above 0.95", "Spearman, error", "Pearson, error"]
+    titles += ["Spearman, drift", "Pearson, drift"]
+    kept = [f"error, {p:.0%} by {c}" for p in lab.sizes["shares"] for c in CONTROLS]
+    return [*titles, *kept], lines
+
+
+def judge(lab, rows):
+    """Judge by the iterations from `FROM` on, of all layers; correlations of cached layers."""
+    late = settled(rows)
+    cached = [row for row in late if "rank_error" in row]
+    shares = [
+        spread_of(late, "above_0.8", iteration=t, layer=layer).mean
+        for t in values_of(late, "iteration")
+        for layer in values_of(late, "layer")
+    ]
+    rank, drift = (spread(row[f"rank_{what}"] for row in cached) for what in ("error", "drift"))
+    linear, p = spread(row["linear_error"] for row in cached), lab.sizes["shares"][0]
+    kept = {c: spread(row[f"kept_{p}_{c}"] for row in cached).mean for c in CONTROLS}
+    tells = HOLDS if rank.mean >= STRONG else WEAKER if rank.mean >= SLIGHT else FAILS
+    answer = {HOLDS: "yes", WEAKER: "a little", FAILS: "no"}[tells]
+    lag = lab.sizes["lag"]
+    return [
+        Verdict(
+            "V-stable-0.8",
+            "V section 3",
+            f"after iteration {FROM} most embeddings have a cosine similarity above 0.8 with "
+            "those 20 iterations earlier",
+            f"of all embeddings {spread(shares).mean:.1%} on average, and at least "
+            f"{min(shares):.1%} in any layer at any such iteration (lag {lag})",
+            HOLDS if min(shares) > 0.5 else WEAKER if spread(shares).mean > 0.5 else FAILS,
+        ),
+        Verdict(
+            "V-gradients-tell-stability",
+            "V section 4.1.1",
+            "the gradient of an embedding tells how stable it is: near zero, it can be cached",
+            f"do gradients tell which embeddings are stable? {answer}: the rank correlation of "
+            f"the gradient's norm with the error {lag} iterations later is {rank.text('+.2f')} "
+            f"(with drift alone {drift.text('+.2f')}, linear {linear.text('+.2f')}); the {p:.0%} "
+            f"with the smallest gradients have {kept['gradient']:.2f} of the mean error, a random "
+            f"{p:.0%} {kept['random']:.2f}, those with the largest {kept['anti']:.2f}",
+            tells,
+        ),
+    ]
+
+
+def panels(lab, rows):
+    """Return similarities, shares of stable rows, correlations, and errors of what is kept."""
+    layers, late = values_of(rows, "layer"), settled(rows)
+    cached = [layer for layer in layers if "rank_error" in pick(rows, layer=layer)[0]]
+    similar, shares, ranks = {}, {}, {}
+    for layer in layers:
+        x, middle, _, _ = curve_of(rows, "iteration", "q50", layer=layer)
+        low, high = (curve_of(rows, "iteration", q, layer=layer)[1] for q in ("q5", "q95"))
+        similar[f"layer {layer}"] = Curve(x, middle, low, high, marked=False)
+        above = [spread_of(rows, "above_0.8", iteration=t, layer=layer) for t in x]
+        shares[f"layer {layer}"] = Curve(x, *bands(above, 100))._replace(marked=False)
+    for layer in cached:
+        for what in ("error", "drift"):
+            curve = curve_of(rows, "iteration", f"rank_{what}", layer=layer)
+            ranks[f"layer {layer}, {what}"] = Curve(*curve)._replace(marked=False)
+    groups = [(layer, p) for layer in cached for p in lab.sizes["shares"]]
+    kept = {
+        control: [spread_of(late, f"kept_{p}_{control}", layer=n).mean for n, p in groups]
+        for control in CONTROLS
+    }
+    label = f"iteration (lag {lab.sizes['lag']})"
+    title = "Cosine similarity: median, 5% to 95%"
+    return [
+        Lines(title, label, "cosine similarity", similar),
+        Lines("Embeddings above 0.8", label, "share, %", shares, {"ylim": (0, 103)}),
+        Lines("Gradient against error later", label, "rank correlation", ranks, {"ylim": (-1, 1)}),
+        Bars(
+            "Error of the share that is kept",
+            "over that of all",
+            [f"layer {layer}\n{p:.0%}" for layer, p in groups],
+            kept,
+            axes={"ylim": (0, 1.6)},
+        ),
+    ]
+
+
+FIGURE = Figure(
+    id="V-fig3",
+    title="How stable embeddings are, and whether gradients tell",
+    full={
+        "model": "gcn",
+        "layers": 3,
+        "hidden": 128,
+        "lr": 0.003,
+        "fanouts": [10, 10, 5],
+        "steps": 66,
+        "iterations": 600,
+        "lag": 20,
+        "shares": [0.5, 0.9],
+    },
+    quick={"hidden": 8, "iterations": 16, "lag": 4, "fanouts": [4, 4, 3]},
+    cells=cells,
+    measure=measure,
+    table=table,
+    judge=judge,
+    panels=panels,
+    seeds=3,
+    data="communities",
+)

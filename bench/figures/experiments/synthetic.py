@@ -1,0 +1,203 @@
+"""J Fig 5: the time of an iteration against the nodes of a graph, and against its mean degree.
+
+Kronecker graphs of the paper's initiator, frontier sampling of n = 8000 nodes from m = 1000, two
+layers of hidden dimension 512 on 50 random features. An iteration is going forward and back over
+a subgraph that is there already, as in the paper; the time to draw it is told apart. Graphs are
+smaller than the paper's 2^20 to 2^25 nodes, and degrees are varied on fewer nodes, up to 128
+instead of 512; all graphs of a panel take turns in one run. The paper uses 40 cores.
+
+At one mean degree a larger Kronecker graph has more isolated nodes and sparser subgraphs: how
+many entries a subgraph has is in the table. Small graphs have subgraphs of fewer different nodes.
+"""
+
+import statistics
+
+import numpy as np
+
+from bench.figures.experiments.scaling import training
+from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict
+from bench.figures.panels import Curve, Lines
+from bench.figures.rows import pick, three_lists, values_of
+from bench.figures.steps import median_of, middle_of, steps_in_turns
+from bench.figures.training import data_on
+from refimpl.lab.data.generators import kronecker
+
+FEATURES, CLASSES = 50, 2
+COUNTED = 4  # subgraphs, for the means of their sizes
+STEADY, NEAR = 1.1, 1.25  # the largest over the smallest of times that are called the same
+CLOSE, FAIR = 0.15, 0.3  # how far times may be from a line
+RISE = 1.25  # times from the least degree to the largest, to be called growth
+
+
+CURVES = {
+    "forward and backward": "iteration",
+    "of it feature propagation": "aggregation",
+    "with sampling": "with_sampling",
+}
+
+
+def cells(_lab):
+    """Return a run for what is varied."""
+    return [{"varied": "nodes"}, {"varied": "degree"}]
+
+
+def measure(lab, cell):
+    """Return a row for each graph and round: milliseconds of an iteration."""
+    sizes = lab.sizes
+    if cell["varied"] == "nodes":
+        shapes = [(scale, sizes["degree"]) for scale in sizes["scales"]]
+    else:
+        shapes = [(sizes["scale"], degree) for degree in sizes["degrees"]]
+    graphs = {shape: kronecker(*shape) for shape in shapes}
+    config = training(sizes, sizes["hidden"], pool=1)
+    trainers, drawn = {}, {}
+    for shape, graph in graphs.items():
+        dataset = data_on(graph, np.arange(graph.n), FEATURES, CLASSES)
+        trainers[shape] = lab.gnn.make_trainer(dataset, config)
+        drawn[shape] = lab.gnn.sample_many(graph, config.method.sampler, config.rng, 0, COUNTED)
+    found = steps_in_turns(trainers, sizes["rounds"])
+    return [
+        {
+            "nodes": graphs[shape].n,
+            "degree": shape[1],
+            "sub_nodes": statistics.fmean(len(sub.nodes) for sub in drawn[shape]),
+            "sub_entries": statistics.fmean(sub.graph.e for sub in drawn[shape]),
+            "round": number,
+            "iteration": 1000 * (spent["whole"] - spent["sampling"]),
+            "aggregation": 1000 * spent["aggregation"],
+            "with_sampling": 1000 * spent["whole"],
+        }
+        for shape, rounds in found.items()
+        for number, spent in enumerate(rounds)
+    ]
+
+
+def table(_lab, rows):
+    """Return a line for each graph."""
+    lines = []
+    for varied in values_of(rows, "varied"):
+        chosen = pick(rows, varied=varied)
+        for value in values_of(chosen, varied):
+            some = pick(chosen, **{varied: value})
+            first = some[0]
+            lines.append(
+                [
+                    f"{first['nodes']:,}",
+                    first["degree"],
+                    f"{first['sub_nodes']:,.0f}",
+                    f"{first['sub_entries']:,.0f}",
+                    f"{median_of(some, 'aggregation'):.1f}",
+                    f"{median_of(some, 'iteration'):.1f}",
+                    f"{median_of(some, 'with_sampling'):.1f}",
+                ]
+            )
+    titles = ["nodes", "mean degree", "subgraph's nodes", "its entries"]
+    return [*titles, "propagation, ms", "iteration, ms", "with sampling, ms"], lines
+
+
+def judge(_lab, rows):
+    """Judge whether times level off with nodes, and lie on a line with degree."""
+    return [_constant(pick(rows, varied="nodes")), _linear(pick(rows, varied="degree"))]
+
+
+def _constant(rows):
+    """It holds where the last three graphs agree within a tenth, more weakly within a quarter."""
+    sizes, times = _times(rows, "nodes")
+    late = times[-3:]
+    grown, steady = times[-1] / times[0], max(late) / min(late)
+    outcome = HOLDS if steady <= STEADY else WEAKER if steady <= NEAR else FAILS
+    return Verdict(
+        "J-constant-in-nodes",
+        "J section 7.6",
+        "at a fixed degree the time of an iteration tends to a constant, about 100 ms, as the "
+        "training graph grows from 1 to 33 million nodes",
+        f"from {sizes[0]:,} to {sizes[-1]:,} nodes: {times[0]:.1f} to {times[-1]:.1f} ms, "
+        f"{grown:.2f} times as long; the last {len(late)} differ by {steady - 1:.0%}",
+        outcome,
+    )
+
+
+def _linear(rows):
+    """It holds where all times are within `CLOSE` of a line that rises by `RISE`.
+
+    More weakly within `FAIR`, or where it rises less.
+    """
+    degrees, times = _times(rows, "degree")
+    a, b = line_through(degrees, times)
+    off = max(abs(a + b * d - t) / t for d, t in zip(degrees, times, strict=True))
+    grown = (a + b * degrees[-1]) / (a + b * degrees[0])
+    whole = off <= CLOSE and grown >= RISE
+    outcome = FAILS if b <= 0 or off > FAIR else HOLDS if whole else WEAKER
+    return Verdict(
+        "J-linear-in-degree",
+        "J section 7.6",
+        "the time of an iteration grows about linearly with the mean degree",
+        f"degree {degrees[0]} to {degrees[-1]}: {times[0]:.1f} to {times[-1]:.1f} ms, within "
+        f"{off:.0%} of {a:.1f} ms + {b:.2f} ms a degree",
+        outcome,
+    )
+
+
+def line_through(x, y):
+    """Return (a, b) of the line a + b x with the least squares of relative errors."""
+    x, y = np.array(x, float), np.array(y, float)
+    (a, b), *_ = np.linalg.lstsq(np.stack([1 / y, x / y], axis=1), np.ones(len(y)), rcond=None)
+    return float(a), float(b)
+
+
+def _times(rows, x):
+    """Return the values of x, and the times: the first one's, times ratios taken in each round."""
+    values = sorted(values_of(rows, x))
+    first, *others = ([row["iteration"] for row in pick(rows, **{x: value})] for value in values)
+    ratios = [
+        statistics.median(a / b for a, b in zip(other, first, strict=True)) for other in others
+    ]
+    return values, [statistics.median(first) * ratio for ratio in (1, *ratios)]
+
+
+def panels(_lab, rows):
+    """Return both plots of the paper: medians, and the middle halves of the rounds."""
+    shown = []
+    for varied, label in (("nodes", "nodes"), ("degree", "mean degree")):
+        chosen = pick(rows, varied=varied)
+        xs, curves = sorted(values_of(chosen, varied)), {}
+        for name, column in CURVES.items():
+            middles = [middle_of(pick(chosen, **{varied: x}), column) for x in xs]
+            curves[name] = Curve(xs, *three_lists(middles))
+        log = {"xscale": "log"} if varied == "nodes" else {}
+        fixed = f"mean degree {chosen[0]['degree']}" if log else f"{chosen[0]['nodes']:,} nodes"
+        axes, ticks = {"ylim": (0, None), **log}, None if log else xs
+        shown.append(Lines(fixed, label, "ms an iteration", curves, axes, ticks))
+    return shown
+
+
+FIGURE = Figure(
+    id="J-fig5",
+    title="Time of an iteration against the size and the degree of synthetic graphs",
+    full={
+        "scales": [16, 17, 18, 19, 20, 21],
+        "degree": 16,
+        "scale": 17,
+        "degrees": [8, 16, 32, 64, 128],
+        "hidden": 512,
+        "m": 1000,
+        "n": 8000,
+        "deg_cap": None,
+        "rounds": 7,
+    },
+    quick={
+        "scales": [9, 10, 11],
+        "scale": 10,
+        "degrees": [4, 8, 16],
+        "hidden": 16,
+        "m": 20,
+        "n": 200,
+        "rounds": 3,
+    },
+    cells=cells,
+    measure=measure,
+    table=table,
+    judge=judge,
+    panels=panels,
+    timed=True,
+)

@@ -1,0 +1,220 @@
+"""V Fig 13: rows saved and test accuracy over FreshGNN's two thresholds, p_grad and t_stale.
+
+The paper's ages are up to 1,200 iterations and more, with some 1,200 an epoch; here ages are the
+same shares of an epoch. On the grid embeddings have all the room that they need and no features are
+cached. The paper's line p_grad = 0, a cache of features alone, has a buffer for a share of all
+features; what features and embeddings save together in that buffer stands beside it, by both rules
+of a full buffer: an embedding overwrites the oldest ("wrap"), or is not kept ("drop").
+
+I/O saved is the share of the rows that neighbour sampling loads in the same iterations, over all
+epochs but the first. A few nodes have labels, of thousands, not of 111 or 244 million. Where a
+sixth of an epoch is 4 iterations, what each of them reads has to be computed in every fifth, which
+alone costs a fifth of what 200 iterations can save.
+"""
+
+from bench.figures.comparing import few_labels, method_options, outcome, sized, steps_of
+from bench.figures.figure import FAILS, HOLDS, WEAKER, Figure, Verdict, graded
+from bench.figures.panels import Bars, Curve, Lines
+from bench.figures.rows import bands, pick, spread, spread_of, values_of
+from bench.figures.training import settings
+
+P_GRAD, AGE = 0.9, 1 / 6  # the paper's choice, 200 of 1,200 iterations
+BUFFERS = {
+    "features": "features",
+    "wrap": "both, wrap",
+    "drop": "both, drop",
+}
+SAVED = 0.6  # by embeddings, beyond that age
+HARMLESS = 0.5  # points
+LARGE_LOSS = 0.5  # points
+
+
+def cells(lab):
+    """Return runs of neighbour sampling, of the grid, and with a buffer for a share of features."""
+    sizes, plain = lab.sizes, {"p_grad": 0.0, "age": 0.0}
+    found = [{"kind": "neighbor", **plain}, {"kind": "features", **plain}]
+    found += [{"kind": rule, "p_grad": P_GRAD, "age": AGE} for rule in ("wrap", "drop")]
+    found += [{"kind": "grid", "p_grad": p, "age": a} for p in sizes["shares"] for a in ages(lab)]
+    return [cell | {"seed": seed} for cell in found for seed in range(lab.seeds)]
+
+
+def ages(lab):
+    """Return the ages of the grid as shares of an epoch, whole iterations each."""
+    steps = steps_of(few_labels(lab), lab.sizes)
+    return [max(round(steps * age), 1) / steps for age in lab.sizes["ages"]]
+
+
+def measure(lab, cell):
+    """Return a row: the score and what was saved."""
+    sizes, dataset, kind = lab.sizes, few_labels(lab), cell["kind"]
+    method = "neighbor" if kind == "neighbor" else "fresh"
+    options = sized(sizes, "hidden", "lr", "epochs") | method_options(method, dataset, sizes)
+    age = max(round(cell["age"] * steps_of(dataset, sizes)), 1)
+    if method == "fresh":
+        n, d = dataset.features.shape
+        limited = int(sizes["buffer"] * n * d) * dataset.dtype.itemsize
+        options |= {"p_grad": cell["p_grad"], "t_stale": age}
+        if kind == "grid":
+            options |= {"hotness": "none", "buffer": 2**30}
+        else:
+            rule = "wrap" if kind == "features" else kind
+            options |= {"hotness": "degree", "buffer": limited, "overflow": rule}
+    config = settings(method, rng=cell["seed"], **options)
+    score, share = outcome(lab.gnn, dataset, config)
+    return [{"t_stale": age, "test_f1": score, "saved": 1 - share}]
+
+
+def points(rows, **want):
+    """Return the points beside neighbour sampling with the same seed, and what is saved."""
+    target = {row["seed"]: row["test_f1"] for row in pick(rows, kind="neighbor")}
+    found = pick(rows, **want)
+    return (
+        spread(100 * (row["test_f1"] - target[row["seed"]]) for row in found),
+        spread(row["saved"] for row in found),
+    )
+
+
+def usual(grid):
+    """Return p_grad and the age of the cell of the grid that is nearest to the paper's choice."""
+    p = min(values_of(grid, "p_grad"), key=lambda share: abs(share - P_GRAD))
+    return p, min(values_of(grid, "age"), key=lambda age: abs(age - AGE))
+
+
+def table(_lab, rows):
+    """Return a line for each buffer, then for each cell of the grid."""
+    lines = []
+    for kind, name in BUFFERS.items():
+        lost, saved = points(rows, kind=kind)
+        p = pick(rows, kind=kind)[0]["p_grad"]
+        lines.append([name, p, pick(rows, kind=kind)[0]["t_stale"] if p else "-", saved, lost])
+    grid = pick(rows, kind="grid")
+    for p in values_of(grid, "p_grad"):
+        for t in values_of(grid, "t_stale"):
+            lost, saved = points(rows, kind="grid", p_grad=p, t_stale=t)
+            lines.append(["embeddings, room for all", p, t, saved, lost])
+    words = [
+        [*line, saved.text(".1f", scale=100), lost.text("+.2f")] for *line, saved, lost in lines
+    ]
+    return ["buffer", "p_grad", "t_stale", "I/O saved, %", "test F1, points"], words
+
+
+def judge(_lab, rows):
+    """Judge by means over seeds; the paper's choice is the nearest cell of the grid."""
+    grid = pick(rows, kind="grid")
+    shares, times = sorted(values_of(grid, "p_grad")), sorted(values_of(grid, "t_stale"))
+    p, age = usual(grid)
+    t = pick(grid, age=age)[0]["t_stale"]
+    later = min((time for time in times if time > t), default=t)
+
+    def at(p, t):
+        return points(rows, kind="grid", p_grad=p, t_stale=t)
+
+    saved, more = at(p, t)[1], at(p, later)[1]
+    limited = {kind: points(rows, kind=kind)[1].mean for kind in BUFFERS}
+    features = limited["features"]
+    least, most = at(shares[0], times[0])[0].mean, at(shares[-1], times[-1])[0].mean
+    along_p = at(shares[-1], times[-1])[0].mean < at(shares[0], times[-1])[0].mean
+    along_t = at(shares[-1], times[-1])[0].mean < at(shares[-1], times[0])[0].mean
+    near = {share: at(share, t)[0].mean - at(shares[0], t)[0].mean for share in shares[1:]}
+    lost = -min(x for share, x in near.items() if P_GRAD <= share < 1 or share == p)
+    return [
+        Verdict(
+            "V-io-60-at-200",
+            "V section 7.4, Fig 13 (a), (c)",
+            "beyond t_stale = 200, a sixth of an epoch, embeddings save more than 60% of the rows; "
+            "features alone less than 40%",
+            f"with p_grad {p} and room for all, {saved.mean:.1%} at {t} iterations (a sixth of an "
+            f"epoch) and {more.mean:.1%} at {later}; in a buffer of fixed size features alone "
+            f"{features:.1%}, both {limited['wrap']:.1%} (wrap) and {limited['drop']:.1%} (drop)",
+            graded(more.mean, SAVED, features),
+        ),
+        Verdict(
+            "V-larger-is-less-accurate",
+            "V section 7.4, Fig 13 (b), (d)",
+            "larger p_grad and larger t_stale give less accurate models",
+            f"points beside neighbour sampling: {least:+.2f} with p_grad {shares[0]} and t_stale "
+            f"{times[0]}, {most:+.2f} with {shares[-1]} and {times[-1]}",
+            HOLDS
+            if least - most > LARGE_LOSS and along_p and along_t
+            else WEAKER
+            if least > most
+            else FAILS,
+        ),
+        Verdict(
+            "V-pgrad-near-1-harmless",
+            "V section 7.4",
+            "p_grad can be set very close to one without an appreciable loss",
+            f"at t_stale {t}, points beside p_grad {shares[0]}: "
+            + ", ".join(f"{x:+.2f} with {share}" for share, x in near.items()),
+            HOLDS if lost <= HARMLESS else WEAKER if lost <= 2 * HARMLESS else FAILS,
+        ),
+    ]
+
+
+def panels(lab, rows):
+    """Return rows saved and scores over t_stale for each p_grad, and what a small buffer saves."""
+    grid = pick(rows, kind="grid")
+    times = sorted(values_of(grid, "t_stale"))
+    saved, scores = {}, {}
+    for p in values_of(grid, "p_grad"):
+        found = [points(rows, kind="grid", p_grad=p, t_stale=t)[1] for t in times]
+        saved[f"p_grad {p}"] = Curve(times, *bands(found, 100))
+        found = [spread_of(grid, "test_f1", p_grad=p, t_stale=t) for t in times]
+        scores[f"p_grad {p}"] = Curve(times, *bands(found))
+    features = 100 * points(rows, kind="features")[1].mean
+    target = spread_of(rows, "test_f1", kind="neighbor").mean
+    ends = [times[0], times[-1]]
+    saved["0: features alone"] = Curve(ends, [features] * 2, marked=False)
+    scores["neighbour sampling"] = Curve(ends, [target] * 2, marked=False)
+    label = f"t_stale, iterations ({steps_of(few_labels(lab), lab.sizes)} an epoch)"
+    axes = {"xscale": "log"}
+    bars = {name.replace(" ", "\n"): points(rows, kind=kind)[1] for kind, name in BUFFERS.items()}
+    p, age = usual(grid)
+    bars["no limit"] = points(rows, kind="grid", p_grad=p, age=age)[1]
+    share = f"{lab.sizes['buffer']:.0%}"
+    return [
+        Lines("I/O saved", label, "%", saved, axes, ticks=times),
+        Lines("Test accuracy", label, "F1-micro", scores, axes, ticks=times),
+        Bars(
+            f"A buffer for {share} of all features, and no limit",
+            "I/O saved, %",
+            list(bars),
+            {"here": [100 * one.mean for one in bars.values()]},
+            {"here": [(100 * one.low, 100 * one.high) for one in bars.values()]},
+        ),
+    ]
+
+
+FIGURE = Figure(
+    id="V-fig13",
+    title="I/O saved and accuracy over p_grad and t_stale",
+    full={
+        "nodes": 10_000,
+        "labels": 100,
+        "steps": 24,
+        "fanouts": [10, 10, 5],
+        "hidden": 64,
+        "lr": 0.003,
+        "epochs": 8,
+        "shares": [0.5, 0.9, 0.98, 1.0],
+        "ages": [1 / 24, 1 / 12, 1 / 6, 1 / 3, 1],
+        "buffer": 0.2,
+    },
+    quick={
+        "nodes": 500,
+        "labels": 12,
+        "steps": 6,
+        "fanouts": [4, 4, 3],
+        "hidden": 8,
+        "epochs": 3,
+        "shares": [0.5, 1.0],
+        "ages": [1 / 6, 1],
+    },
+    cells=cells,
+    measure=measure,
+    table=table,
+    judge=judge,
+    panels=panels,
+    seeds=3,
+    data="communities",
+)

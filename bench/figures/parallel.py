@@ -1,0 +1,159 @@
+"""What 1 to 256 ranks send one another in a step, counted, and a MODEL of their speed-up.
+
+A rank has one worker, and holds the features of a part of the nodes: contiguous ids, as even as
+can be. In step i of an epoch rank r has minibatch number i R + r, of the same minibatches for
+every number of ranks R; minibatches that fill no step are left out. Counted are the steps of the
+second epoch.
+
+Neighbour sampling loads all input nodes. FreshGNN has a cache for each rank, filled in the first
+epoch, with the policy for performance; embeddings are valid for a sixth of the steps of an epoch,
+so the more ranks there are, the fewer are met again. As in `counting`, embeddings are ranked by
+random numbers and no model is trained: rows depend on sampling, cache and pruning alone.
+
+Features are read one-sidedly: a message is what one rank reads from another in a step, and all are
+waited for together, or else in the rounds of `pairwise_exchange`. Gradients are averaged as
+`gradient_exchange` says; training sends R - 1 messages more, with losses and counts.
+
+The model is `parallel_step_seconds` with the bytes of the busiest rank, the larger of what it reads
+and what is read from it, and the messages of the rank with the most. "One after another" adds the
+computing, the reading and the exchange; "fetched ahead" reads while the step before computes, and
+so takes the longer of the two. FreshGNN cannot: what it needs it knows when it has looked into its
+cache, after the step before. Computing is measured on one thread, and taken to be the same for any
+number of ranks, although FreshGNN computes more the less it finds in its cache.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.figures.counting import Policy, Rules, planned
+from bench.figures.demands import even_parts
+from refimpl.cost_models import gradient_exchange, parallel_speedup, parallel_step_seconds
+from refimpl.loader import pairwise_exchange
+from refimpl.loader.features import one_sided_trace
+
+BYTES = 4  # float32
+NEIGHBOR, FRESH = "neighbour sampling", "FreshGNN"
+METHODS = NEIGHBOR, FRESH
+IN_TURN, AHEAD = "one after another", "fetched ahead"
+
+
+class Load(NamedTuple):
+    """What a rank loads in a step: means over steps, and over ranks where nothing else is said.
+
+    needed, loaded, remote : input nodes, those not in its cache, and of these other ranks' rows
+    most : of `remote`, of the rank that reads most
+    busiest : bytes, of the rank and the direction with most
+    messages, waits : of the rank with most
+    rounds : of all ranks together
+    """
+
+    needed: float
+    loaded: float
+    remote: float
+    most: float
+    busiest: float
+    messages: float
+    waits: float
+    rounds: float
+
+
+def load(ids, needed, n, row_bytes):
+    """Count what ranks load from one another.
+
+    Parameters
+    ----------
+    ids : list of lists of arrays
+        The nodes that rank r loads in step i at [i][r].
+    needed : float
+        Mean number of input nodes.
+    n, row_bytes : int
+
+    Returns
+    -------
+    Load
+    """
+    ranks = len(ids[0])
+    ownership, found = even_parts(n, ranks), []
+    for step in ids:
+        demand, traces = np.zeros((ranks, ranks), np.int64), []
+        for me, mine in enumerate(step):
+            rows = ownership.split(mine)[0]
+            traces.append(one_sided_trace(me, rows, row_bytes))
+            for message in traces[-1].messages:
+                demand[message.source, me] = message.bytes
+        read, given = demand.sum(axis=0), demand.sum(axis=1)
+        found.append(
+            [
+                sum(map(len, step)) / ranks,
+                read.mean() / row_bytes,
+                read.max() / row_bytes,
+                max(read.max(), given.max()),
+                max(len(trace.messages) for trace in traces),
+                max(trace.rounds for trace in traces),
+                len(pairwise_exchange(demand)),
+            ]
+        )
+    return Load(needed, *map(float, np.mean(found, axis=0)))
+
+
+def loaded_by_fresh(gnn, sizes, graph, roots, graphs, ranks):
+    """Return the nodes that each rank loads in each step of the second epoch, for `load`."""
+    d, h, steps = sizes["features"], sizes["hidden"], len(graphs[0]) // ranks
+    rules = Rules(
+        tuple(sizes["fanouts"]),
+        sizes["batch"],
+        sizes["p_grad"],
+        max(1, steps // 6),
+        sizes["share"],
+        sizes["overflow"],
+    )
+    plan = planned(gnn, rules, graph, roots, d, h)
+    found = [[None] * ranks for _ in range(steps)]
+    for rank in range(ranks):
+        policy = Policy(gnn, rules, graph, plan.hotness, d, h, plan=plan)
+        for epoch, of_epoch in enumerate(graphs):
+            for step in range(steps):
+                ids = policy.step(epoch * steps + step, of_epoch[step * ranks + rank])
+                if epoch:
+                    found[step][rank] = ids
+    return found
+
+
+def loads(gnn, sizes, graph, roots, graphs, ranks):
+    """Return {method: its `Load` on so many ranks}; `graphs` are those of two epochs."""
+    steps, row_bytes = len(graphs[1]) // ranks, BYTES * sizes["features"]
+    inputs = [mfg.nodes[0] for mfg in graphs[1][: steps * ranks]]
+    whole = [inputs[step * ranks : (step + 1) * ranks] for step in range(steps)]
+    fresh = loaded_by_fresh(gnn, sizes, graph, roots, graphs, ranks)
+    mean = sum(map(len, inputs)) / len(inputs)
+    return {
+        method: load(ids, mean, graph.n, row_bytes)
+        for method, ids in ((NEIGHBOR, whole), (FRESH, fresh))
+    }
+
+
+def speedups(ranks, messages, busiest, parameters, compute, latency, bandwidth):
+    """Return {way: the speed-up of so many ranks, by the model}.
+
+    Parameters
+    ----------
+    ranks : int
+    messages, busiest : float
+        Of a `Load`.
+    parameters : int
+        Whose gradients are averaged.
+    compute, latency, bandwidth : float
+        Seconds of a step, seconds, bytes a second.
+    """
+    link = {"latency": latency, "bandwidth": bandwidth}
+    sent = gradient_exchange(parameters, ranks)
+    exchange = parallel_step_seconds(0, sent.messages, BYTES * sent.numbers, **link)
+    reading = parallel_step_seconds(0, messages, busiest, **link)
+    together = {
+        IN_TURN: compute + reading + exchange,
+        AHEAD: max(compute, reading) + exchange,
+    }
+    return {
+        way: float(parallel_speedup(ranks, compute, seconds)) for way, seconds in together.items()
+    }

@@ -1,1 +1,0 @@
-"""The papers' figures and tables, measured again: `minibatch-gnn figure`."""
