@@ -10,7 +10,7 @@ import statistics
 
 from bench.command import Common, UsageError, numbers
 from bench.launching import no_mpi, on_ranks
-from refimpl.lab.apps.bench.markdown import head, line, span
+from bench.markdown import head, line, span
 
 COMMON = Common(rounds=9)
 QUICK = {"nodes": 500, "degree": 6, "batch": 20, "features": 8, "steps": 1}

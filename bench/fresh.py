@@ -11,8 +11,8 @@ import fastimpl
 from bench.command import Common, UsageError, numbers
 from bench.figures.comparing import outcome
 from bench.figures.training import settings
+from bench.markdown import head, line, span
 from bench.training import data_set
-from refimpl.lab.apps.bench.markdown import head, line, span
 
 COMMON = Common(timed=False, seeds=3)
 QUICK = {"nodes": 1000, "epochs": 2, "shares": [0.9], "ages": [5], "fanouts": [3, 2]}

@@ -7,12 +7,13 @@ from time import perf_counter
 from typing import NamedTuple
 
 import refimpl
-from refimpl.lab.apps.bench.checks import Differs, restored
-from refimpl.lab.apps.bench.inputs import fastest
+from bench.answers import Differs, restored
+from bench.inputs import fastest
 from refimpl.lab.apps.conformance import vectors
 
 ROUNDS = 7  # at least, of each implementation
 SECONDS = 0.2  # at least, in all rounds of an implementation
+MOST = 100  # rounds in a question to a program
 ROUND = 1e-3  # seconds of a round: shorter calls are repeated in it
 SLOW = 1.0  # seconds of a call above which refimpl is not timed on large inputs
 COMPILING = 30.0  # seconds of a first call above which no second call estimates the time
@@ -83,7 +84,7 @@ class Calls:
         self.task.check(result, given, other_than(self.name))
         return seconds
 
-    def prepare(self, seconds):
+    def prepare(self, seconds=0.0):
         """Choose the number of calls in a round; `seconds` is what the first call took."""
         if seconds > self.most:
             raise LeftOut(f"one call of {self.name} takes {seconds:.1f} seconds")
@@ -99,6 +100,10 @@ class Calls:
         for arguments in given:
             call(**arguments)
         return [(perf_counter() - begin) / self.calls]
+
+    def enough(self, seconds):
+        """Whether these rounds are enough in number and in time."""
+        return len(seconds) >= ROUNDS and sum(seconds) * self.calls >= SECONDS
 
     def _next(self):
         turn = next(self._turns) % ROUNDS
@@ -117,7 +122,7 @@ class Answers:
 
     def __init__(self, program, bench, task):
         self.name, self.program, self.bench, self.task = program.name, program, bench, task
-        self._turns, self._given, self.calls, self.together = itertools.count(), {}, 1, 1
+        self._turns, self._given, self.together = itertools.count(), {}, 1
 
     def check(self):
         """Refuse a wrong answer, to the vectors or to this input."""
@@ -127,7 +132,7 @@ class Answers:
     def prepare(self, seconds):
         """Choose the number of rounds in a question."""
         (first,) = self.round()
-        self.together = max(1, min(ROUNDS, int(SECONDS / ROUNDS / max(first, 1e-7))))
+        self.together = max(1, min(MOST, int(SECONDS / ROUNDS / max(first, 1e-7))))
 
     def round(self):
         """Return the seconds of each round of one question; each has an untimed call before it."""
@@ -135,6 +140,10 @@ class Answers:
         seconds, said = self.program.rounds(self.bench, self.task, self._input(turn), self.together)
         self._refuse(said)
         return seconds
+
+    def enough(self, seconds):
+        """Whether these rounds are those of enough questions."""
+        return len(seconds) >= ROUNDS * self.together
 
     def _input(self, turn):
         if turn not in self._given:
@@ -202,12 +211,6 @@ def in_turns(runners):
             except Exception as error:  # whatever an implementation raises
                 found[name] = Outcome([], error)
         turned = waiting[1:] + waiting[:1]
-        waiting = [name for name in turned if not done(found[name], runners[name].calls)]
+        running = [name for name in turned if found[name].error is None]
+        waiting = [name for name in running if not runners[name].enough(found[name].seconds)]
     return found
-
-
-def done(outcome, calls):
-    """Whether an implementation failed, or has enough rounds and seconds."""
-    if outcome.error is not None:
-        return True
-    return len(outcome.seconds) >= ROUNDS and sum(outcome.seconds) * calls >= SECONDS

@@ -10,9 +10,9 @@ for a sixth of an epoch.
 import fastimpl as gnn
 from bench.command import Common, UsageError, numbers
 from bench.figures.counting import SEED, Rules, shares_saved
+from bench.markdown import head, line
 from bench.training import data_set
 from refimpl.history.ring import OVERFLOWS
-from refimpl.lab.apps.bench.markdown import head, line
 from refimpl.lab.data import power_law
 from refimpl.streams import SHUFFLE, key
 

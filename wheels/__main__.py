@@ -7,10 +7,10 @@ import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 
+from bench.markdown import table
 from refimpl._files import replacing
 from refimpl._processor import processor
 from refimpl._version import __version__
-from refimpl.lab.apps.bench.markdown import table
 from wheels.build import LEVELS, build
 from wheels.places import Failed
 from wheels.trying import LIBRARIES, Row, tried

@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 LARGEST = 4_000_000  # bytes of a wheel
-OWN_C = ("bench/", "examples/", "refimpl/lab/apps/bench/")  # written by hand, not by Cython
+OWN_C = ("bench/", "examples/")  # written by hand, not by Cython
 IN_SOURCE = (
     *("pyproject.toml", "setup.py", "tox.ini", "README.md", "LICENSE", "CHANGELOG.md"),
     *("bench/README.md", "docs/index.md", "examples/conformance/adapter.c", "tests/README.md"),
