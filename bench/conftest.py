@@ -158,6 +158,8 @@ def pytest_configure(config):
             f"--strict: the load is {state.watch.load:.2f} a core, above {MAX_LOAD}: wait until "
             "other programs have ended"
         )
+    for name in state.names:
+        state.implementation(name)
 
 
 def pytest_unconfigure(config):

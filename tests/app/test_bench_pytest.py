@@ -107,7 +107,7 @@ SIZES = "tiny", "medium", "large"
 
 
 def test_one_option_serves_tests_and_benchmarks_together(bench):
-    where = "tests/reference/test_transpose.py", "bench"
+    where = "tests/reference/test_graph.py", "bench"
     words = "--collect-only", "-q", "--impl", "right,fastimpl", "-k", "transpose"
     status, out = bench(*words, where=where)
     assert status == 0, out
