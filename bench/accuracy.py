@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from bench.command import Common, UsageError
-from refimpl.lab.apps.bench.markdown import head, line, span
+from bench.markdown import head, line, span
 from refimpl.lab.apps.cli import build_parser
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.options import train_options

@@ -3,13 +3,13 @@
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from bench import inputs
 from bench.command import Common, numbers
+from bench.markdown import significant, table
 from bench.timing import elapsed, in_turns, summary
 from fastimpl import _blas_choice, _mkl
 from fastimpl._blas_choice import Choice
 from fastimpl.propagation import matmul_into, matmul_t_into
-from refimpl.lab.apps.bench import inputs
-from refimpl.lab.apps.bench.markdown import significant, table
 
 COMMON = Common(threads=True, rounds=9)
 QUICK = {"nodes": 600, "widths": [20, 16, 3]}

@@ -1,9 +1,11 @@
 """Answers of samplers against SciPy's slices and the reference."""
 
+import numpy as np
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
 
 import refimpl
-from refimpl.lab.apps.bench.cases.samplers import check_subgraph as check_induced
+from bench.answers import same
 from refimpl.streams import SAMPLE
 
 SLOW = 20_000  # nodes above which the reference would take minutes
@@ -23,3 +25,15 @@ def check_subgraph(graph, sampler, subgraph, seed=0, q=0):
 def keys(seed, q, streams=2):
     """Return the keys of a sampler's streams for subgraph q."""
     return [refimpl.streams.key(seed, SAMPLE, q, which) for which in range(streams)]
+
+
+def check_induced(graph, subgraph):
+    """Compare a subgraph with what SciPy cuts out of the graph."""
+    expected = csr_array(graph.to_scipy()[subgraph.nodes][:, subgraph.nodes])
+    expected.sort_indices()
+    same("graph.indptr", subgraph.graph.indptr, expected.indptr.astype(np.int64))
+    same("graph.indices", subgraph.graph.indices, expected.indices.astype(np.int32))
+    ends = subgraph.nodes[expected.indices].astype(np.int32)
+    same("edge_ids", graph.indices[subgraph.edge_ids], ends)
+    order = np.argsort(expected.indices, kind="stable").astype(np.int32)
+    same("transpose_perm", subgraph.transpose_perm, order)

@@ -22,12 +22,10 @@ from typing import NamedTuple
 from bench.machine import THREADS, header
 from bench.peers.protocol import ContestantError
 from bench.timing import MIN_ROUNDS
-from refimpl.lab.apps.bench.command import numbers
 from refimpl.lab.apps.machine import MAX_LOAD, Watch
 from refimpl.lab.apps.plots import FORMATS
 
 BENCHMARKS = {
-    "kernels": "bench.kernels",
     "levels": "bench.levels",
     "blas": "bench.blas",
     "samplers": "bench.samplers",
@@ -42,6 +40,16 @@ BENCHMARKS = {
     "growth": "bench.growth",
     "ranks": "bench.ranks",
 }
+
+
+def numbers(kind):
+    """Return a parser of numbers separated by commas."""
+
+    def parse(text):
+        return [kind(part) for part in text.split(",")]
+
+    parse.__name__ = f"list of {kind.__name__}"  # argparse: "invalid list of int value"
+    return parse
 
 
 class UsageError(Exception):

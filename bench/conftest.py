@@ -16,15 +16,14 @@ from threadpoolctl import threadpool_limits
 
 from bench import limits, measuring
 from bench.implementations import Command, Package
+from bench.inputs import SIZES, fastest
+from bench.markdown import aligned, ratio, significant
 from pytest_minibatch_gnn import PROGRAM, implementations
 from refimpl._processor import processor
 from refimpl._version import __version__
-from refimpl.lab.apps.bench.inputs import fastest
-from refimpl.lab.apps.bench.markdown import aligned, ratio, significant
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.machine import MAX_LOAD, Watch, blas
 
-SIZES = {"tiny": "tiny", "medium": "small", "large": "large"}
 STATE = pytest.StashKey["State"]()
 NOTE = (
     "Medians. Speed-ups are over {first}. The limit is the memory bandwidth, the random reads or "
@@ -113,7 +112,7 @@ class State:
         if key not in self.groups:
             size, _, form = given.partition("-")
             at = bench.forms.index(form) if form else 0
-            task = next(itertools.islice(bench.tasks(SIZES[size]), at, None))
+            task = next(itertools.islice(bench.tasks(size), at, None))
             made = self.groups[key] = Group(bench, task, size, 1 if bench.serial else self.threads)
 
             def runner(name):

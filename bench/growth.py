@@ -18,10 +18,10 @@ import fastimpl
 from bench.command import Common, numbers
 from bench.figures.training import settings
 from bench.kronecker import DRAWN, Scramble, ends
+from bench.markdown import median_and_range, table
 from bench.timing import elapsed, in_turns
 from refimpl import Dataset, Graph, load_dataset
 from refimpl.graph import from_edges
-from refimpl.lab.apps.bench.markdown import median_and_range, table
 
 COMMON = Common(rounds=9)
 QUICK = {"scale": 7, "copies": 4, "features": 8, "classes": 3, "hidden": 4, "steps": 1, "batch": 5}

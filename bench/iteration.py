@@ -17,10 +17,10 @@ from statistics import median
 import numpy as np
 
 from bench.command import Common, UsageError, numbers
+from bench.markdown import span, table, threads_title
 from bench.peers.protocol import Contestant
 from bench.timing import in_turns
 from bench.training import data_set
-from refimpl.lab.apps.bench.markdown import span, table, threads_title
 
 COMMON = Common(threads=True, rounds=9)
 QUICK = {"data": "karate", "hidden": [8], "fanouts": [3, 2], "batch": 10}

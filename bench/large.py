@@ -18,8 +18,8 @@ from pathlib import Path
 from time import perf_counter, sleep
 
 from bench.command import Common, UsageError
+from bench.markdown import head, line, span
 from refimpl import load_dataset
-from refimpl.lab.apps.bench.markdown import head, line, span
 
 COMMON = Common()
 QUICK = {"data": "karate", "train": "--epochs 2"}

@@ -10,13 +10,13 @@ from contextlib import ExitStack
 from fnmatch import fnmatch
 from statistics import geometric_mean
 
+from bench.case import benches
 from bench.command import Common, UsageError
+from bench.inputs import SIZES
+from bench.markdown import milliseconds, ratio, table
 from bench.peers.protocol import Contestant
+from bench.timing import MIN_ROUNDS, summary
 from fastimpl import _levels, _processor
-from refimpl.lab.apps.bench.inputs import sizes
-from refimpl.lab.apps.bench.markdown import milliseconds, ratio, table
-from refimpl.lab.apps.bench.measuring import chosen_benches
-from refimpl.lab.apps.bench.timing import MIN_ROUNDS, summary
 
 COMMON = Common()
 QUICK: dict = {}
@@ -33,12 +33,12 @@ def add_options(parser):
 def report(options):
     """Yield a row for each kernel and input, and what the rows say together."""
     levels = levels_here()
-    benches = chosen_benches(lambda kernel, topic: fnmatch(kernel, options.only))
-    if not benches:
+    chosen = [one for one in benches() if fnmatch(one.kernel, options.only)]
+    if not chosen:
         raise UsageError(f"--only: there is no kernel {options.only!r}")
     with ExitStack() as stack:
         sides = {level: stack.enter_context(started(level)) for level in levels}
-        yield from said(measured(sides, benches, options.quick), levels)
+        yield from said(measured(sides, chosen, options.quick), levels)
 
 
 def levels_here():
@@ -58,10 +58,10 @@ def started(level):
     return side
 
 
-def measured(sides, benches, quick):
+def measured(sides, chosen, quick):
     """Yield (kernel, input, {level: Times}) of each task; `quick`: one round of the smallest."""
-    for bench in benches:
-        for size in sizes(quick):
+    for bench in chosen:
+        for size in list(SIZES)[:1] if quick else SIZES:
             print(f"{bench.kernel}, {size}", file=sys.stderr, flush=True)
             for number, text in enumerate(made(sides, bench.kernel, size)):
                 times = task(sides, number, text, 1 if quick else MIN_ROUNDS)

@@ -7,18 +7,20 @@ import numpy as np
 
 import fastimpl
 import refimpl
+from bench.case import benches
+from bench.implementations import Package
+from bench.measuring import Calls, Missing
 from bench.peers.protocol import serve
 from refimpl.history.entries import Entries
-from refimpl.lab.apps.bench.contestants import Package
-from refimpl.lab.apps.bench.measuring import chosen_benches
-from refimpl.lab.apps.bench.timing import Stopwatch
+
+ROUNDS_A_TURN = 5
 
 
 class Side:
     """The tasks of one benchmark at one size, of which one is measured at a time."""
 
     def __init__(self):
-        self.package, self.tasks, self.watch = Package("fastimpl"), [], None
+        self.package, self.tasks, self.calls = Package("fastimpl"), [], None
 
     def level(self):
         """Return which level runs here."""
@@ -26,7 +28,7 @@ class Side:
 
     def make(self, kernel, size):
         """Make the inputs of a kernel; return what each is called."""
-        (self.bench,) = chosen_benches(lambda name, topic: name == kernel)
+        (self.bench,) = [one for one in benches() if one.kernel == kernel]
         self.tasks = list(self.bench.tasks(size))
         return [task.text for task in self.tasks]
 
@@ -36,23 +38,22 @@ class Side:
         Returns a digest of the answer, or None where the package has no such kernel.
         """
         task = self.tasks[number]
-        call = self.package.callable(self.bench, task)
-        if call is None:
+        try:
+            self.calls = Calls(self.package, self.bench, task)
+        except Missing:
             return None
-        self.watch = Stopwatch(call, task.arguments, task.turn is not None)
-        _, result, arguments = self.watch.once(0)
+        arguments = task.arguments(0)
+        result = self.calls.call(**arguments)
         changed = [one for one in arguments.values() if task.turn and is_changeable(one)]
         found = digest([result, changed])
         if check:
             task.check(result, arguments, refimpl)
-        self.watch.estimate(self.watch.once(1)[0])
+        self.calls.prepare()
         return found
 
     def round(self, number):
         """Do the rounds of one turn; return the seconds of each."""
-        before = len(self.watch.seconds)
-        self.watch.round(number)
-        return self.watch.seconds[before:]
+        return [seconds for _ in range(ROUNDS_A_TURN) for seconds in self.calls.round()]
 
 
 def is_changeable(argument):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from refimpl.lab.apps.bench import inputs, probes
+from bench import inputs, probes
 
 KIB = 1024
 FOOTPRINTS = [KIB << shift for shift in (4, 6, 8, 10, 11, 12, 14, 16, 18, 20)]  # to 1 GiB

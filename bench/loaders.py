@@ -17,10 +17,10 @@ import numpy as np
 
 from bench.command import Common, UsageError, numbers
 from bench.growth import kronecker
+from bench.markdown import milliseconds, ratio, table
 from bench.peers.protocol import ContestantError
 from bench.pyg_ways import ways
 from bench.timing import elapsed, in_turns, summary
-from refimpl.lab.apps.bench.markdown import milliseconds, ratio, table
 
 COMMON = Common(rounds=7)
 QUICK = {"scale": 9, "roots": 90, "batch": 20, "features": 8, "hidden": 8, "workers": [0, 2]}

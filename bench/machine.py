@@ -1,11 +1,16 @@
 """What a benchmark of a checkout was measured on: one header for all."""
 
+import platform
 import subprocess
+from datetime import datetime, timezone
 from pathlib import Path
 
+import numpy as np
+import scipy
+
 import fastimpl
-from refimpl.lab.apps.bench import header as app
-from refimpl.lab.apps.machine import CORES
+from refimpl._processor import processor
+from refimpl.lab.apps.machine import CORES, blas
 
 ROOT = Path(__file__).parents[1]
 THREADS = [1, 2] if fastimpl.build_info()["openmp"] and CORES > 1 else [1]
@@ -22,9 +27,21 @@ def header(threads=None, peer=None):
         Other libraries that are measured too: their versions and backends, a line each.
     """
     peers = [peer] if isinstance(peer, str) else peer or []
-    builds = {"fastimpl": fastimpl.build_info()}
-    more = [f"Peer: {each}" for each in peers]
-    return app.header(builds, threads, more, revision=f"commit {commit()}")
+    used = ", ".join(map(str, threads)) if threads else f"the libraries' choice on {CORES} cores"
+    build = fastimpl.build_info()
+    words = [build.get("compiler"), build.get("simd"), f"OpenMP {build.get('openmp') or 'off'}"]
+    own = f"; of fastimpl: {build['blas']}" if "blas" in build else ""
+    return [
+        f"- Processor: {processor()}, {CORES} cores, {platform.system()} {platform.machine()}",
+        f"- BLAS: {', '.join(blas())}{own}",
+        f"- Threads: {used}, for OpenMP and BLAS alike; refimpl runs on 1",
+        f"- Versions: Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"SciPy {scipy.__version__}; commit {commit()}",
+        f"- Build of fastimpl: {', '.join(filter(None, words))}",
+        *(f"- Peer: {each}" for each in peers),
+        f"- Date: {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
+        "",
+    ]
 
 
 def commit():

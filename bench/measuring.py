@@ -7,8 +7,8 @@ from time import perf_counter
 from typing import NamedTuple
 
 import refimpl
-from refimpl.lab.apps.bench.checks import Differs, restored
-from refimpl.lab.apps.bench.inputs import fastest
+from bench.answers import Differs, restored
+from bench.inputs import fastest
 from refimpl.lab.apps.conformance import vectors
 
 ROUNDS = 7  # at least, of each implementation
@@ -84,7 +84,7 @@ class Calls:
         self.task.check(result, given, other_than(self.name))
         return seconds
 
-    def prepare(self, seconds):
+    def prepare(self, seconds=0.0):
         """Choose the number of calls in a round; `seconds` is what the first call took."""
         if seconds > self.most:
             raise LeftOut(f"one call of {self.name} takes {seconds:.1f} seconds")

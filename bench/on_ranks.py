@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 
 import fastimpl as gnn
 from bench.figures.training import settings
+from bench.inputs import normal, power_law
 from bench.timing import elapsed, in_turns
 from refimpl import Dataset, Sampler
-from refimpl.lab.apps.bench.inputs import normal, power_law
 from refimpl.loader import MPIComm
 
 NAP = 0.001  # seconds between looks for a message

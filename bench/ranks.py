@@ -16,11 +16,11 @@ import numpy as np
 import fastimpl
 from bench.command import Common, UsageError, numbers
 from bench.figures.panels import Curve, Lines, draw
+from bench.inputs import power_law
 from bench.launching import answer, no_mpi, on_ranks
+from bench.markdown import median_and_range, table
 from bench.on_ranks import data_of, ranks_of
 from refimpl import Sampler
-from refimpl.lab.apps.bench.inputs import power_law
-from refimpl.lab.apps.bench.markdown import median_and_range, table
 from refimpl.lab.distributed.launch import available_cores
 
 COMMON = Common(plot=True, rounds=9)

@@ -6,13 +6,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import fastimpl
+from bench import probes
 from bench.checks import check_subgraph, keys
 from bench.command import Common
 from bench.figures.experiments import sampler_scaling
+from bench.markdown import table, threads_title
 from bench.timing import median_seconds
 from refimpl import Sampler
-from refimpl.lab.apps.bench import probes
-from refimpl.lab.apps.bench.markdown import table, threads_title
 from refimpl.lab.data import kronecker, power_law
 
 COMMON = Common(threads=True, rounds=7)

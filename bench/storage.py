@@ -20,10 +20,10 @@ import numpy as np
 import fastimpl
 from bench.command import Common, UsageError, numbers
 from bench.figures.training import epochs, settings
+from bench.markdown import median_and_range, table
 from bench.timing import in_turns
 from bench.training import data_set
 from refimpl import Dataset
-from refimpl.lab.apps.bench.markdown import median_and_range, table
 from refimpl.loader import io_counters, open_features, write_features
 
 COMMON = Common(rounds=7)

@@ -16,9 +16,9 @@ import fastimpl
 import refimpl
 from bench.checks import check_subgraph, keys
 from bench.command import Common, UsageError
+from bench.markdown import milliseconds, ratio, significant, table
 from bench.timing import in_turns, summary
 from refimpl import Sampler
-from refimpl.lab.apps.bench.markdown import milliseconds, ratio, significant, table
 
 COMMON = Common(threads=True, rounds=15)
 QUICK = {"nodes": 300, "frontier": 10, "budget": 60}

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 import fastimpl as gnn
+from bench import inputs
 from bench.figures.training import settings
 from bench.training import layers_of
-from refimpl.lab.apps.bench import inputs
 
 MODELS = ("sage", "gcn", "gat", "mixhop")
 HOPS = 2

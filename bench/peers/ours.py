@@ -6,10 +6,10 @@ from scipy.linalg import blas
 import fastimpl
 from bench.peers.cases import Case, pass_stack, stack_of
 from bench.peers.protocol import serve
+from bench.probes import triad_rate
 from fastimpl._trials import ROUNDS
 from fastimpl.propagation import matmul_into, matmul_t_into
 from refimpl import Adjacency, Graph, Sampler, as_graph
-from refimpl.lab.apps.bench.probes import triad_rate
 from refimpl.lab.training.evaluation import UNBOUNDED, Evaluation
 
 LR = 0.01

@@ -1,7 +1,7 @@
 """The result of a run as Markdown: one table for each kind of job, ratios of times from one run."""
 
+from bench.markdown import milliseconds, significant, table, threads_title
 from bench.peers.jobs import OURS, TOGETHER, WAYS, beside
-from refimpl.lab.apps.bench.markdown import milliseconds, significant, table, threads_title
 
 LEGEND = (
     "`~`: the middle half spreads over more than a quarter of the median; `*`: timed once, being "

@@ -238,7 +238,6 @@ def test_a_picture_that_fails_says_why_and_the_old_one_goes(tmp_path):
         ("trace", "transpose", "--out", "{loop}/x.html"),
         ("vectors", "--out", "{loop}"),
         ("conformance", "--copy", "{loop}/x"),
-        ("bench", "--compare", "{loop}", "{loop}"),
         ("exercise", "check", "{loop}", "--exercise", "uniform"),
     ],
     ids=" ".join,

@@ -1,4 +1,4 @@
-"""The inputs of `minibatch-gnn bench`: of every kernel, and any wrong number is noticed."""
+"""The inputs of the kernels' benchmarks: every kernel has some, and any wrong number is noticed."""
 
 import copy
 import pickle
@@ -9,14 +9,14 @@ import pytest
 
 import fastimpl
 import refimpl
-from refimpl.lab.apps.bench import measuring
-from refimpl.lab.apps.bench.checks import Differs, alike, fields_of
-from refimpl.lab.apps.bench.inputs import SIZES
+from bench.answers import Differs, alike, fields_of
+from bench.case import benches
+from bench.inputs import SIZES
 from refimpl.lab.apps.conformance import vectors
 
 pytestmark = pytest.mark.runs
 
-BENCHES = {one.kernel: one for one in measuring.chosen_benches(lambda kernel, topic: True)}
+BENCHES = {one.kernel: one for one in benches()}
 AS_GIVEN = "t", "q", "cache"  # of what a call is given afresh: no arrays that a check looks at
 TASKS = [
     pytest.param(one, task, id=f"{name}-{at}")

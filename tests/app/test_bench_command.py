@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from refimpl.lab.apps.bench.markdown import significant
+from bench.markdown import significant
 
 pytestmark = pytest.mark.runs
 
@@ -53,7 +53,7 @@ def test_each_has_a_help_with_quick_and_out(main, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["kernel"], "no benchmark 'kernel'; did you mean kernels?"),
+        (["storag"], "no benchmark 'storag'; did you mean storage?"),
         (["quick", "polisies"], "no benchmark 'polisies'"),
         (["storage", "--rounds", "6"], "--rounds must be at least 7, got 6"),
         (["accuracy", "--seeds", "0"], "--seeds must be at least 1, got 0"),

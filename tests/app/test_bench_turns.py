@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from bench import limits, measuring
+from bench.answers import Differs, same
+from bench.case import Bench, Task
 from bench.conftest import Replay
 from bench.measuring import ROUNDS, SECONDS, Calls, LeftOut, Outcome
-from refimpl.lab.apps.bench.case import Bench, Task
-from refimpl.lab.apps.bench.checks import Differs, same
-from refimpl.lab.apps.bench.work import Part, dense
+from bench.work import Part, dense
 
 
 class Fake:

@@ -309,6 +309,7 @@ def test_help_shows_the_defaults_that_are_used(run):
 BAD = {
     "unknown command": (["fly"], "invalid choice: 'fly'"),
     "command that left": (["figure", "V-fig14"], "run python -m bench figure in a checkout"),
+    "bench left, too": (["bench"], "run pytest bench in a checkout"),
     "no command": ([], "COMMAND"),
     "unknown option": (["train", "--depth", "2"], "--depth"),
     "abbreviated option": (["train", "--lay", "2"], "--lay"),

@@ -127,14 +127,10 @@ def test_convert_replaces_no_link(tmp_path, capsys, victim):
 # One rule for all commands: what is there is replaced only with --overwrite.
 
 TRACE = ["trace", "frontier"]
-BENCH = ["bench", "--quick", "--threads", "1", "--only", "floyd"]
 COMMANDS = {
     "compare": (["compare", "--data", "karate", "--rounds", "1", "--hidden", "8"], "--out"),
     "trace": (TRACE, "--out"),
     "conformance": (["conformance", "--only", "floyd", "--impl", "refimpl"], "--report"),
-    "bench": (BENCH, "--out"),
-    "bench json": (BENCH, "--json"),
-    "bench csv": (BENCH, "--csv"),
 }
 
 

@@ -48,10 +48,8 @@ OTHERS = {  # options of other commands that take numbers
     int: [
         ["compare", "--rounds"],
         ["trace", "frontier", "--seed"],
-        ["bench", "--threads"],
     ],
     float: [
-        ["bench", "--timeout"],
         ["conformance", "--timeout"],
         ["conformance", "--total"],
         ["exercise", "check", "uniform.py", "--timeout"],

@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import partial
 
 from refimpl._start import begun, exit_status
-from refimpl.lab.apps.bench import command as bench
 from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.completion import add_completion, print_completion
 from refimpl.lab.apps.config_file import with_file
@@ -38,6 +37,7 @@ from refimpl.lab.training.config import suggestion
 from refimpl.lab.training.settings import to_json
 
 LEFT = {  # commands that are part of a checkout now: what runs them there
+    "bench": "pytest bench",
     "figure": "python -m bench figure",
 }
 CLAUSE = 62  # characters of what `--help` says of an option that takes any value
@@ -154,7 +154,6 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     _add_info(commands, impl)
     trace.add_parser(commands, impl)
     conformance.add_parser(commands, impl)
-    bench.add_parser(commands)
     exercise.add_parser(commands)
     add_completion(commands)
     return parser
@@ -316,7 +315,7 @@ def main(
     Returns
     -------
     int
-        0; 1 if `compare`, `conformance`, `bench`, ``exercise check`` or ``vectors --check`` finds a
+        0; 1 if `compare`, `conformance`, ``exercise check`` or ``vectors --check`` finds a
         difference; 2 for bad input; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP; 141 if
         whoever reads what is printed has gone.
     """
@@ -415,8 +414,6 @@ def _command(arguments, impl, prog, comm):
         return partial(trace.run, arguments)
     if command in ("conformance", "vectors"):
         return partial(conformance.run, arguments, impl)
-    if command == "bench":
-        return partial(bench.run, arguments)
     if command == "exercise":
         return partial(exercise.run, arguments)
     if command == "completion":

@@ -9,8 +9,6 @@ import numpy as np
 import refimpl
 
 SEED = 20210901
-FASTEST = "fastimpl"
-NOT_CALLED: set[str] = set()  # packages that were lost in this run: see `helper`
 
 
 class Size(NamedTuple):
@@ -35,28 +33,18 @@ class Size(NamedTuple):
 
 SIZES = {
     "tiny": Size(64, 6, 4, 16, 16, 4, 16, 16, 4),
-    "small": Size(10_000, 15, 100, 800, 1_000, 15, 128, 128, 16),
+    "medium": Size(10_000, 15, 100, 800, 1_000, 15, 128, 128, 16),
     "large": Size(200_000, 20, 1_000, 8_000, 8_000, 30, 256, 256, 64),
 }
-
-
-def sizes(quick=False):
-    """Return the names of the sizes, the smallest first; if quick that one alone."""
-    return list(SIZES)[:1] if quick else list(SIZES)
 
 
 @cache
 def fastest():
     """Return fastimpl where it is compiled, else refimpl: for what is not timed and takes long."""
     try:
-        return importlib.import_module(FASTEST)
+        return importlib.import_module("fastimpl")
     except ImportError:
         return refimpl
-
-
-def helper():
-    """Return what makes inputs: `fastest`, or refimpl once that has hung or ended its process."""
-    return refimpl if FASTEST in NOT_CALLED else fastest()
 
 
 @cache

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from refimpl.lab.apps.bench.work import Part
+from bench.work import Part
 from refimpl.lab.backend import find
 
 
@@ -54,10 +56,10 @@ class Bench(NamedTuple):
     kernel : str
         Its public name, or what is made of several, which are then `parts`.
     tasks : callable
-        Yields the Tasks of a size of `inputs.SIZES`; --quick takes the first size alone.
+        Yields the Tasks of a size of `inputs.SIZES`.
     serial : bool
-        Whether it is timed on one thread only, of every implementation: the kernel has no parallel
-        loop in fastimpl, or is given one lane.
+        Whether it uses one thread whatever --threads says: the kernel has no parallel loop in
+        fastimpl, or is given one lane.
     parts : tuple of str
         The public functions that `Task.call` calls, of what is made of several.
     forms : tuple of str
@@ -69,3 +71,9 @@ class Bench(NamedTuple):
     serial: bool = False
     parts: tuple[str, ...] = ()
     forms: tuple[str, ...] = ()
+
+
+def benches():
+    """Return the benchmarks of all kernels."""
+    names = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py"))
+    return [one for name in names for one in import_module(f"bench.{name}").BENCHES]

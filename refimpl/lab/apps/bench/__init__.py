@@ -1,1 +1,0 @@
-"""Benchmarks of the kernels of any implementation, beside what the machine can do at most."""
