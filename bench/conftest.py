@@ -19,7 +19,7 @@ from bench.implementations import Command, Package
 from bench.inputs import SIZES, fastest
 from bench.markdown import aligned, ratio, significant
 from pytest_minibatch_gnn import PROGRAM, implementations
-from refimpl._processor import processor
+from refimpl._support.processor import processor
 from refimpl._version import __version__
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.machine import MAX_LOAD, Watch, blas

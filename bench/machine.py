@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 import fastimpl
-from refimpl._processor import processor
+from refimpl._support.processor import processor
 from refimpl.lab.apps.machine import CORES, blas
 
 ROOT = Path(__file__).parents[1]

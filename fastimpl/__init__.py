@@ -5,7 +5,7 @@ the function, else the reference's own, bound to this package. `compiled` lists 
 """
 
 from fastimpl import _openmp as _openmp  # isort: skip -- before any kernel loads OpenMP
-from refimpl import _start as _start  # isort: skip -- MPI, before any module that can fail
+from refimpl._support import mpi_start as _mpi_start  # isort: skip  # noqa: F401 -- before all
 from fastimpl import _levels as _levels
 
 try:

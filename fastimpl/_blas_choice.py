@@ -21,10 +21,10 @@ import scipy
 from threadpoolctl import threadpool_info
 
 from fastimpl import _blas, _mkl
-from refimpl._files import replacing
-from refimpl._processor import processor
-from refimpl._products import parts_of
-from refimpl._threads import one_blas_thread
+from refimpl._support.processor import processor
+from refimpl._support.row_block_products import parts_of
+from refimpl._support.thread_limits import one_blas_thread
+from refimpl._support.whole_files import replacing
 
 VARIABLE = "MINIBATCH_GNN_BLAS"
 FASTER = 1.05  # times as fast as SciPy's: less is not worth other last bits

@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError
 from cpython.bytearray cimport PyByteArray_AsString
 from cpython.exc cimport PyErr_Occurred
 
-from refimpl._threads import unwanted
+from refimpl._support.thread_limits import unwanted
 
 cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()

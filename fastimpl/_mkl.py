@@ -7,7 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from refimpl._threads import blas_was_loaded
+from refimpl._support.thread_limits import blas_was_loaded
 
 LIBRARY = re.compile(r"(lib)?mkl_rt[.0-9]*\.(so|dll|dylib)[.0-9]*")  # it opens the others
 SEQUENTIAL, LP64, AUTO = 1, 0, 2  # MKL's numbers: no threads, integers of 32 bits, any processor

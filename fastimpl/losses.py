@@ -5,7 +5,7 @@ import numpy as np
 from fastimpl import _losses
 from fastimpl._buffers import empty_like
 from fastimpl._twin import twin
-from refimpl._quiet import quiet
+from refimpl._support.numpy_warnings import quiet
 from refimpl.losses import Loss, loss_arguments, node_weights
 
 

@@ -9,8 +9,8 @@ from fastimpl._buffers import empty, empty_like
 from fastimpl._build import max_threads
 from fastimpl._trials import quicker
 from fastimpl._twin import twin
-from refimpl._products import alike, product_of_parts
-from refimpl._threads import blas_was_loaded, one_blas_thread
+from refimpl._support.row_block_products import alike, product_of_parts
+from refimpl._support.thread_limits import blas_was_loaded, one_blas_thread
 from refimpl.layers.dense import activate
 from refimpl.profiling import count, record, timed
 from refimpl.propagation import product_arguments, transposed_arguments

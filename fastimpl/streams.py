@@ -4,12 +4,12 @@ import numpy as np
 
 from fastimpl import _streams
 from fastimpl._twin import twin
-from refimpl import _check
+from refimpl._support import require
 
 
 @twin
 def mix(x):
-    x = _check.word_or_words("x", x)
+    x = require.word_or_words("x", x)
     if isinstance(x, int):
         return _streams.mix_one(x)
     return _over_words(_streams.mix_many, x, np.uint64)
@@ -19,9 +19,9 @@ def mix(x):
 def key(*parts):
     k = 0
     for p in parts[:-1]:
-        k = _streams.absorb_one(k, _check.word("parts", p))
+        k = _streams.absorb_one(k, require.word("parts", p))
     for p in parts[-1:]:
-        p = _check.word_or_words("parts", p)
+        p = require.word_or_words("parts", p)
         if not isinstance(p, int):
             return _over_words(_streams.absorb_many, p, np.uint64, k)
         k = _streams.absorb_one(k, p)
@@ -30,7 +30,7 @@ def key(*parts):
 
 @twin
 def uniform(k, c):
-    k, c = _check.word("k", k), _check.word_or_words("c", c)
+    k, c = require.word("k", k), require.word_or_words("c", c)
     if isinstance(c, int):
         return _streams.uniform_one(k, c)
     return _over_words(_streams.uniform_many, c, np.float64, k)
@@ -38,29 +38,29 @@ def uniform(k, c):
 
 @twin
 def below(k, c, n):
-    n = _check.integer("n", n, 1, 2**53 - 1)
-    k, c = _check.word("k", k), _check.word_or_words("c", c)
+    n = require.integer("n", n, 1, 2**53 - 1)
+    k, c = require.word("k", k), require.word_or_words("c", c)
     if isinstance(c, int):
         return _streams.below_one(k, c, n)
     out = np.empty(c.shape, np.int64)
-    _streams.below_many(k, _check.plain(c).reshape(-1), n, out.reshape(-1))
+    _streams.below_many(k, require.plain(c).reshape(-1), n, out.reshape(-1))
     return out
 
 
 @twin
 def pick_without_replacement(k, c, N, m):
-    k, c = _check.word("k", k), _check.word("c", c)
-    N = _check.integer("N", N, 0, 2**31 - 1)
-    picked = np.empty(_check.integer("m", m, 0, N), np.int32)
+    k, c = require.word("k", k), require.word("c", c)
+    N = require.integer("N", N, 0, 2**31 - 1)
+    picked = np.empty(require.integer("m", m, 0, N), np.int32)
     _streams.pick_without_replacement(k, c, N, picked)
     return picked
 
 
 @twin
 def floyd(key, n, f):
-    key = _check.word("key", key)
-    n = _check.integer("n", n, 0, 2**31 - 1)
-    chosen = np.empty(_check.integer("f", f, 0, n), np.int32)
+    key = require.word("key", key)
+    n = require.integer("n", n, 0, 2**31 - 1)
+    chosen = np.empty(require.integer("f", f, 0, n), np.int32)
     if not _streams.floyd(key, n, chosen):
         chosen.sort()
     return chosen
@@ -68,13 +68,13 @@ def floyd(key, n, f):
 
 @twin
 def permutation(key, n):
-    key = _check.word("key", key)
-    deck = np.arange(_check.integer("n", n, 0, 2**31 - 1), dtype=np.int32)
+    key = require.word("key", key)
+    deck = np.arange(require.integer("n", n, 0, 2**31 - 1), dtype=np.int32)
     _streams.permute(key, deck)
     return deck
 
 
 def _over_words(kernel, words, dtype, *leading):
     out = np.empty(words.shape, dtype)
-    kernel(*leading, _check.plain(words).reshape(-1), out.reshape(-1))
+    kernel(*leading, require.plain(words).reshape(-1), out.reshape(-1))
     return out

@@ -4,7 +4,7 @@ The names most used stand here; all others in their topics: `refimpl.streams.key
 `refimpl.cost_models.theorem1_pmax`, `refimpl.lab.data.kronecker`.
 """
 
-from refimpl import _start as _start  # isort: skip -- before any module that can fail
+from refimpl._support import mpi_start as _mpi_start  # isort: skip  # noqa: F401 -- before all
 from refimpl import (
     adjacency as adjacency,
 )

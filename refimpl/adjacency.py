@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._shown import short_repr
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.reprs import short_repr
 from refimpl.block import Block, checked, entries_of_rows, transpose_block
 from refimpl.graph import transpose_perm
 from refimpl.graph.csr import Graph, undirected, undirected_arguments
@@ -57,12 +57,12 @@ class Adjacency:
     def __post_init__(self):
         for name in ("data", "data_t"):
             if getattr(self, name) is not None:
-                values = _check.array(name, getattr(self, name))
-                object.__setattr__(self, name, _check.plain(values))
+                values = require.array(name, getattr(self, name))
+                object.__setattr__(self, name, require.plain(values))
         if self.perm is not None:
-            perm = _check.array("perm", self.perm)
+            perm = require.array("perm", self.perm)
             if perm.dtype.kind in "iu":  # a layer that needs another refuses it
-                object.__setattr__(self, "perm", _check.plain(perm, np.int64))
+                object.__setattr__(self, "perm", require.plain(perm, np.int64))
         if self.graph_t is None:
             object.__setattr__(self, "graph_t", self.graph)
 
@@ -76,9 +76,9 @@ class Adjacency:
 def norm_arguments(graph, transpose_perm, dtype):
     """Check the arguments of `row_norm`; return them."""
     undirected(graph)
-    dtype = _check.float_dtype("dtype", dtype)
+    dtype = require.float_dtype("dtype", dtype)
     if transpose_perm is not None:
-        transpose_perm = _check.positions("transpose_perm", transpose_perm, graph.e)
+        transpose_perm = require.positions("transpose_perm", transpose_perm, graph.e)
     return graph, transpose_perm, dtype
 
 
@@ -146,7 +146,7 @@ def add_self_loops(graph: Graph) -> Graph:
 
 def looped_arguments(graph, dtype):
     """Check the arguments of `sym_norm` and `loop_norm`; return them."""
-    return undirected(graph), _check.float_dtype("dtype", dtype)
+    return undirected(graph), require.float_dtype("dtype", dtype)
 
 
 @checked_by(looped_arguments)
@@ -212,9 +212,9 @@ def loop_norm(graph: Graph, *, dtype: FloatDtype = np.float64) -> Adjacency:
 
 def block_arguments(kind, block, degrees, dtype):
     """Check the arguments of `block_norm`; return them, `degrees` for "sym" only."""
-    _check.choice("kind", kind, BLOCK_KINDS)
+    require.choice("kind", kind, BLOCK_KINDS)
     checked(block)
-    dtype = _check.float_dtype("dtype", dtype)
+    dtype = require.float_dtype("dtype", dtype)
     if kind != "row" and block.n_dst > block.n_src:
         raise ValueError(
             f"block must have its {block.n_dst} destinations among its sources, got {block.n_src}"
@@ -223,7 +223,7 @@ def block_arguments(kind, block, degrees, dtype):
         return kind, block, None, dtype
     if degrees is None:
         raise ValueError('degrees must be given where kind is "sym"')
-    degrees = _check.ids("degrees", degrees, 0, 2**31, np.int64)
+    degrees = require.ids("degrees", degrees, 0, 2**31, np.int64)
     if degrees.size != block.n_src:
         raise ValueError(f"degrees must have shape ({block.n_src},), got {degrees.shape}")
     return kind, block, degrees, dtype

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from refimpl import _check
-from refimpl._checked import checked_by
 from refimpl._html.objects import mfg_html
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.hints import Absent, Ids, Int, Integers, Positions, Values
 
 __all__ = ["Block", "MFG", "transpose_block"]
@@ -64,10 +64,10 @@ class Block:
         ) -> None: ...
 
     def __post_init__(self):
-        n_src = _check.integer("n_src", self.n_src, 0, MOST_NODES)
-        indices = _check.ids("indices", self.indices, 0, n_src, np.int32)
-        start = _check.ids("start", self.start, 0, indices.size + 1, np.int64)
-        end = _check.ids("end", self.end, 0, indices.size + 1, np.int64)
+        n_src = require.integer("n_src", self.n_src, 0, MOST_NODES)
+        indices = require.ids("indices", self.indices, 0, n_src, np.int32)
+        start = require.ids("start", self.start, 0, indices.size + 1, np.int64)
+        end = require.ids("end", self.end, 0, indices.size + 1, np.int64)
         if start.size > MOST_NODES or start.shape != end.shape:
             raise ValueError(
                 f"end must be as long as start, below 2**31: got {end.size} and {start.size}"
@@ -81,7 +81,7 @@ class Block:
             raise ValueError("indices must not hold a source twice in a row")
         edge_ids = self.edge_ids
         if edge_ids is not None:
-            edge_ids = _check.ids("edge_ids", edge_ids, 0, 2**63 - 1, np.int64)
+            edge_ids = require.ids("edge_ids", edge_ids, 0, 2**63 - 1, np.int64)
             if edge_ids.size != indices.size:
                 raise ValueError(
                     f"edge_ids must have shape ({indices.size},), got {edge_ids.shape}"
@@ -237,4 +237,4 @@ def transpose_block(block: Block) -> tuple[Block, Positions]:
 
 def checked(block, name="block", wanted="a Block"):
     """Return `block` if it is a Block that kernels may read, or raise."""
-    return _check.instance(name, block, (Block,), wanted)
+    return require.instance(name, block, (Block,), wanted)

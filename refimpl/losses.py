@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.hints import F, Floats, Matrix
 
 __all__ = ["Loss", "sigmoid_cross_entropy", "softmax_cross_entropy"]
@@ -31,12 +31,12 @@ class Loss(NamedTuple):
 
 def loss_arguments(logits, labels, weights):
     """Check the arguments of a loss; return them."""
-    logits = _check.floats("logits", logits, (None, None))
+    logits = require.floats("logits", logits, (None, None))
     if logits.shape[1] == 0:
         raise ValueError("logits must have at least one class")
-    labels = _check.floats("labels", labels, logits.shape, logits.dtype)
+    labels = require.floats("labels", labels, logits.shape, logits.dtype)
     if weights is not None:
-        weights = _check.floats("weights", weights, (len(logits),), logits.dtype)
+        weights = require.floats("weights", weights, (len(logits),), logits.dtype)
     return logits, labels, weights
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.hints import Table
 
 __all__ = ["f1_micro"]
@@ -36,7 +36,7 @@ def micro_arguments(predicted, labels):
 
 def _holds(name, value):
     """Return where the entries of an array are not 0, or raise."""
-    values = _check.array(name, value)
+    values = require.array(name, value)
     if values.dtype.kind not in "biufc":
         raise TypeError(f"{name} must hold numbers or bools, got {values.dtype}")
     return values != 0

@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.hints import F, Float, Int, Values
 
 __all__ = ["adam_step"]
@@ -20,28 +20,28 @@ def adam_arguments(theta, grad, m, v, t, lr, beta1, beta2, eps):
     for name, array in written.items():
         if not isinstance(array, np.ndarray):
             raise TypeError(f"{name} must be a float32 or float64 array")
-        written[name] = _check.array(name, array)  # the same memory, without masks or matrices
+        written[name] = require.array(name, array)  # the same memory, without masks or matrices
     theta, m, v = written.values()
     for name, array in written.items():
-        if array.dtype not in _check.FLOATS:
+        if array.dtype not in require.FLOATS:
             raise TypeError(f"{name} must be a float32 or float64 array")
         if array.dtype != theta.dtype:
             raise TypeError(f"{name} must be {theta.dtype} like theta, got {array.dtype}")
         if array.shape != theta.shape:
             raise ValueError(f"{name} must have shape {theta.shape} like theta, got {array.shape}")
-        if not (_check.is_plain(array) and array.flags.writeable):
+        if not (require.is_plain(array) and array.flags.writeable):
             raise ValueError(
                 f"{name} must be C-contiguous, aligned and writeable: it is updated in place"
             )
-    t = _check.integer("t", t, 1, 2**53)
-    lr, eps = _check.real("lr", lr, 0, strict=True), _check.real("eps", eps, 0, strict=True)
-    beta1, beta2 = _check.real("beta1", beta1, 0), _check.real("beta2", beta2, 0)
+    t = require.integer("t", t, 1, 2**53)
+    lr, eps = require.real("lr", lr, 0, strict=True), require.real("eps", eps, 0, strict=True)
+    beta1, beta2 = require.real("beta1", beta1, 0), require.real("beta2", beta2, 0)
     for name, beta in (("beta1", beta1), ("beta2", beta2)):
         if beta >= 1:
             raise ValueError(f"{name} must be below 1, got {beta}")
-    grad = _check.array("grad", grad)
+    grad = require.array("grad", grad)
     arrays = {"theta": theta, "grad": grad, "m": m, "v": v}  # `grad` itself: what follows may copy
-    grad = _check.floats("grad", grad, theta.shape, theta.dtype)
+    grad = require.floats("grad", grad, theta.shape, theta.dtype)
     for one, other in combinations(arrays, 2):
         if np.may_share_memory(arrays[one], arrays[other]):  # exact where both are contiguous
             raise ValueError(

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.block import Block
 from refimpl.graph import Graph
 from refimpl.hints import F, Floats, Int, Matrix, Positions
@@ -49,13 +49,13 @@ class Partition(NamedTuple):
 
 def plan_arguments(n, f, p, s_cache, word, line, mode):
     """Check the arguments of `partition_plan`; return them."""
-    n, f = _check.integer("n", n, 0, MOST), _check.integer("f", f, 0, MOST)
-    p, s_cache = _check.integer("p", p, 1, MOST_LANES), _check.integer("s_cache", s_cache, 1)
-    word, line = _check.integer("word", word, 1), _check.integer("line", line, 1)
+    n, f = require.integer("n", n, 0, MOST), require.integer("f", f, 0, MOST)
+    p, s_cache = require.integer("p", p, 1, MOST_LANES), require.integer("s_cache", s_cache, 1)
+    word, line = require.integer("word", word, 1), require.integer("line", line, 1)
     if line % word:
-        word, line = _check.shown(word), _check.shown(line)
+        word, line = require.shown(word), require.shown(line)
         raise ValueError(f"line must be a multiple of word, {word}, got {line}")
-    return n, f, p, s_cache, word, line, _check.choice("mode", mode, MODES)
+    return n, f, p, s_cache, word, line, require.choice("mode", mode, MODES)
 
 
 @checked_by(plan_arguments)
@@ -124,8 +124,8 @@ def partition_plan(
 
 def order_arguments(Q, p, version):
     """Check the arguments of `partition_order`; return them."""
-    Q, p = _check.integer("Q", Q, 1, MOST_PARTS), _check.integer("p", p, 1, MOST_LANES)
-    return Q, p, _check.choice("version", version, VERSIONS)
+    Q, p = require.integer("Q", Q, 1, MOST_PARTS), require.integer("p", p, 1, MOST_LANES)
+    return Q, p, require.choice("version", version, VERSIONS)
 
 
 @checked_by(order_arguments)
@@ -184,12 +184,12 @@ def partition_arguments(graph, data, X, plan, p, version, layout):
     if not isinstance(plan, Partition):
         raise TypeError(f"plan must be a Partition (see partition_plan), got {type(plan).__name__}")
     f = X.shape[1]
-    starts = _check.ids("plan.starts", plan.starts, 0, f + 1, np.int64)
+    starts = require.ids("plan.starts", plan.starts, 0, f + 1, np.int64)
     if starts.size < 2 or starts[0] or starts[-1] != f or np.any(np.diff(starts) < 0):
         raise ValueError(f"plan.starts must rise from 0 to the {f} columns of X, got {starts}")
-    version = _check.choice("version", version, VERSIONS)
-    layout = _check.choice("layout", layout, LAYOUTS)
-    p = _check.integer("p", p, 1, MOST_LANES)
+    version = require.choice("version", version, VERSIONS)
+    layout = require.choice("layout", layout, LAYOUTS)
+    p = require.integer("p", p, 1, MOST_LANES)
     return graph, data, X, Partition(starts, plan.rounds, plan.fits), p, version, layout
 
 

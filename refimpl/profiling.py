@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
 
-from refimpl._shown import showing
+from refimpl._support.reprs import showing
 
 __all__ = ["Meter"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._products import alike, product_of_parts
-from refimpl._quiet import quiet
-from refimpl._threads import one_blas_thread
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
+from refimpl._support.row_block_products import alike, product_of_parts
+from refimpl._support.thread_limits import one_blas_thread
 from refimpl.block import Block
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import F, Floats, Integers, Matrix
@@ -19,9 +19,9 @@ __all__ = ["spmm", "spmm_t"]
 
 def product_arguments(graph, data, X):
     """Check the arguments of `spmm`; return them."""
-    _check.instance("graph", graph, (Graph, Block), "a Graph (see as_graph) or a Block")
-    data = _check.floats("data", data, (graph.e,))
-    return graph, data, _check.floats("X", X, (graph.n_src, None), data.dtype)
+    require.instance("graph", graph, (Graph, Block), "a Graph (see as_graph) or a Block")
+    data = require.floats("data", data, (graph.e,))
+    return graph, data, require.floats("X", X, (graph.n_src, None), data.dtype)
 
 
 @timed("aggregation")
@@ -69,9 +69,9 @@ def spmm(graph: Graph | Block, data: Floats[F], X: Matrix[F]) -> Matrix[F]:
 def transposed_arguments(graph, data, transpose_perm, G):
     """Check the arguments of `spmm_t`; return them."""
     undirected(graph)
-    data = _check.floats("data", data, (graph.e,))
-    perm = _check.positions("transpose_perm", transpose_perm, graph.e)
-    return graph, data, perm, _check.floats("G", G, (graph.n, None), data.dtype)
+    data = require.floats("data", data, (graph.e,))
+    perm = require.positions("transpose_perm", transpose_perm, graph.e)
+    return graph, data, perm, require.floats("G", G, (graph.n, None), data.dtype)
 
 
 @checked_by(transposed_arguments)

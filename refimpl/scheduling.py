@@ -9,8 +9,8 @@ from __future__ import annotations
 from numbers import Integral
 from typing import NamedTuple
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.hints import Int, Integers
 
 __all__ = [
@@ -59,8 +59,8 @@ class Macs(NamedTuple):
 
 def order_arguments(f1, f3, first, reuse):
     """Check the arguments of `chain_order`; return them."""
-    f1, f3 = _check.integer("f1", f1, 0), _check.integer("f3", f3, 0)
-    return f1, f3, _check.switch("first", first), _check.switch("reuse", reuse)
+    f1, f3 = require.integer("f1", f1, 0), require.integer("f3", f3, 0)
+    return f1, f3, require.switch("first", first), require.switch("reuse", reuse)
 
 
 @checked_by(order_arguments)
@@ -112,11 +112,11 @@ def checked_order(order):
     """Return an order of products, its numbers as ints, or raise."""
     if not isinstance(order, ProductOrders):
         raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
-    numbers = _check.record("order", order, ProductOrders)
+    numbers = require.record("order", order, ProductOrders)
     integral = all(isinstance(number, Integral) for number in numbers)
     made = ProductOrders(*map(int, numbers)) if integral else None
     if made is None or not (1 <= made.forward <= 2 and 1 <= made.dw <= 2 and 0 <= made.dx <= 2):
-        raise ValueError(f"order must be as chain_order returns it, got {_check.shown(order)}")
+        raise ValueError(f"order must be as chain_order returns it, got {require.shown(order)}")
     return made
 
 
@@ -124,8 +124,8 @@ def chain_arguments(order, s, e, f1, h_neigh, h_self, reuse):
     """Check the arguments of `chain_macs`; return them."""
     order = checked_order(order)
     sizes = {"s": s, "e": e, "f1": f1, "h_neigh": h_neigh, "h_self": h_self}
-    sizes = [_check.integer(name, size, 0) for name, size in sizes.items()]
-    return order, *sizes, _check.switch("reuse", reuse)
+    sizes = [require.integer(name, size, 0) for name, size in sizes.items()]
+    return order, *sizes, require.switch("reuse", reuse)
 
 
 @checked_by(chain_arguments)
@@ -167,8 +167,8 @@ def chain_macs(
 
 
 def _mixhop_widths(f1, widths):
-    f1, given = _check.integer("f1", f1, 0), _check.sequence("widths", widths)
-    widths = [_check.integer(f"widths[{k}]", w, 0) for k, w in enumerate(given)]
+    f1, given = require.integer("f1", f1, 0), require.sequence("widths", widths)
+    widths = [require.integer(f"widths[{k}]", w, 0) for k, w in enumerate(given)]
     if not widths:
         raise ValueError("widths must not be empty: it begins with that of power 0")
     return f1, widths
@@ -177,7 +177,7 @@ def _mixhop_widths(f1, widths):
 def depth_arguments(f1, widths, first):
     """Check the arguments of `mixhop_depth`; return them."""
     f1, widths = _mixhop_widths(f1, widths)
-    return f1, widths, _check.switch("first", first)
+    return f1, widths, require.switch("first", first)
 
 
 @checked_by(depth_arguments)
@@ -218,9 +218,9 @@ def mixhop_depth(f1: Int, widths: Integers, *, first: bool = False) -> int:
 def mixhop_arguments(depth, s, e, f1, widths, first):
     """Check the arguments of `mixhop_macs`; return them."""
     f1, widths = _mixhop_widths(f1, widths)
-    s, e = _check.integer("s", s, 0), _check.integer("e", e, 0)
-    depth = _check.integer("depth", depth, 0, len(widths) - 1)
-    return depth, s, e, f1, widths, _check.switch("first", first)
+    s, e = require.integer("s", s, 0), require.integer("e", e, 0)
+    depth = require.integer("depth", depth, 0, len(widths) - 1)
+    return depth, s, e, f1, widths, require.switch("first", first)
 
 
 @checked_by(mixhop_arguments)
@@ -257,12 +257,12 @@ def mixhop_macs(depth: Int, s: Int, e: Int, f1: Int, widths: Integers, *, first:
 
 def gat_arguments(s, e, f1, f_out, heads, first):
     """Check the arguments of `gat_macs`; return them."""
-    s, e = _check.integer("s", s, 0), _check.integer("e", e, 0)
-    f1, f_out = _check.integer("f1", f1, 0), _check.integer("f_out", f_out, 0)
-    _check.switch("first", first)
-    heads = _check.integer("heads", heads, 1)
+    s, e = require.integer("s", s, 0), require.integer("e", e, 0)
+    f1, f_out = require.integer("f1", f1, 0), require.integer("f_out", f_out, 0)
+    require.switch("first", first)
+    heads = require.integer("heads", heads, 1)
     if f_out % heads:
-        f_out, heads = _check.shown(f_out), _check.shown(heads)
+        f_out, heads = require.shown(f_out), require.shown(heads)
         raise ValueError(f"heads must divide f_out, {f_out}, got {heads}")
     return s, e, f1, f_out, heads, first
 
@@ -302,8 +302,8 @@ def gat_macs(s: Int, e: Int, f1: Int, f_out: Int, *, heads: Int = 1, first: bool
 
 def dense_arguments(s, f1, f2, first):
     """Check the arguments of `dense_macs`; return them."""
-    sizes = (_check.integer(name, size, 0) for name, size in (("s", s), ("f1", f1), ("f2", f2)))
-    return *sizes, _check.switch("first", first)
+    sizes = (require.integer(name, size, 0) for name, size in (("s", s), ("f1", f1), ("f2", f2)))
+    return *sizes, require.switch("first", first)
 
 
 @checked_by(dense_arguments)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.hints import Floats, Ids, Int, Rng, Values, Words
 
 __all__ = [
@@ -109,7 +109,7 @@ def mix(x: Int | Words) -> int | Words:
     >>> hex(mix(1))
     '0x5692161d100b05e5'
     """
-    return _each(_mix, _check.word_or_words("x", x), np.uint64)
+    return _each(_mix, require.word_or_words("x", x), np.uint64)
 
 
 def _each(core, words, dtype):
@@ -160,9 +160,9 @@ def key(*parts: Int | Words) -> int | Words:
     """
     a = 0
     for p in parts[:-1]:
-        a = _absorb(a, _check.word("parts", p))
+        a = _absorb(a, require.word("parts", p))
     for p in parts[-1:]:
-        a = _each(partial(_absorb, a), _check.word_or_words("parts", p), np.uint64)
+        a = _each(partial(_absorb, a), require.word_or_words("parts", p), np.uint64)
     return a
 
 
@@ -199,8 +199,8 @@ def uniform(k: Int, c: Int | Words) -> float | Values[np.float64]:
     >>> [uniform(key(7, 1, 2, 3), c) for c in range(2)]
     [0.16154805001137196, 0.46206577479289324]
     """
-    k = _check.word("k", k)
-    return _each(partial(_uniform, k), _check.word_or_words("c", c), np.float64)
+    k = require.word("k", k)
+    return _each(partial(_uniform, k), require.word_or_words("c", c), np.float64)
 
 
 def _uniform(k, c):
@@ -237,8 +237,8 @@ def below(k: Int, c: Int | Words, n: Int) -> int | np.ndarray[tuple[Any, ...], n
     >>> [below(key(7, 1, 2, 3), c, 10) for c in range(8)]
     [1, 4, 9, 6, 7, 8, 9, 2]
     """
-    n = _check.integer("n", n, 1, 2**53 - 1)
-    k, c = _check.word("k", k), _check.word_or_words("c", c)
+    n = require.integer("n", n, 1, 2**53 - 1)
+    k, c = require.word("k", k), require.word_or_words("c", c)
     if isinstance(c, int):
         return _below(k, c, n)
     return _each(lambda words: (_uniform(k, words) * n).astype(np.int64), c, np.int64)
@@ -273,9 +273,9 @@ def pick_without_replacement(k: Int, c: Int, N: Int, m: Int) -> Ids:
     >>> pick_without_replacement(key(7, 1, 2, 3), 0, 10, 4)
     array([1, 5, 9, 7], dtype=int32)
     """
-    k, c = _check.word("k", k), _check.word("c", c)
-    N = _check.integer("N", N, 0, 2**31 - 1)
-    return _pick_without_replacement(k, c, N, _check.integer("m", m, 0, N))
+    k, c = require.word("k", k), require.word("c", c)
+    N = require.integer("N", N, 0, 2**31 - 1)
+    return _pick_without_replacement(k, c, N, require.integer("m", m, 0, N))
 
 
 def _pick_without_replacement(k, c, N, m):
@@ -318,9 +318,9 @@ def floyd(key: Int, n: Int, f: Int) -> Ids:
     >>> floyd(key(7, 1, 2, 3), 30, 10)
     array([ 2,  3,  6, 10, 15, 19, 21, 22, 26, 29], dtype=int32)
     """
-    key = _check.word("key", key)
-    n = _check.integer("n", n, 0, 2**31 - 1)
-    return np.array(_floyd(key, n, _check.integer("f", f, 0, n)), np.int32)
+    key = require.word("key", key)
+    n = require.integer("n", n, 0, 2**31 - 1)
+    return np.array(_floyd(key, n, require.integer("f", f, 0, n)), np.int32)
 
 
 def _floyd(key, n, f):
@@ -357,8 +357,8 @@ def permutation(key: Int, n: Int) -> Ids:
     >>> permutation(key(7, 1, 2, 3), 6)
     array([0, 3, 5, 4, 2, 1], dtype=int32)
     """
-    key = _check.word("key", key)
-    n = _check.integer("n", n, 0, 2**31 - 1)
+    key = require.word("key", key)
+    n = require.integer("n", n, 0, 2**31 - 1)
     deck = list(range(n))
     for i in range(n):
         j = i + _below(key, i, n - i)
@@ -424,4 +424,4 @@ def as_seed(rng: Rng) -> int:
         rng = np.random.default_rng()
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(0, 2**64, dtype=np.uint64))
-    return _check.word("rng", rng)
+    return require.word("rng", rng)

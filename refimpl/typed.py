@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.block import Block, entries_of_rows
 from refimpl.graph import Graph, Subgraph
 from refimpl.graph.csr import checked
@@ -55,7 +55,7 @@ class TypedGraph(Graph):
         self, graph: Graph, edge_types: Integers, relations: Int, node_types: Integers | None = None
     ) -> None:
         checked(graph)
-        relations = _check.integer("relations", relations, 1, MOST_TYPES)
+        relations = require.integer("relations", relations, 1, MOST_TYPES)
         edge_types = types_of("edge_types", edge_types, graph.e, relations)
         if node_types is not None:
             node_types = types_of("node_types", node_types, graph.n, MOST_TYPES)
@@ -127,7 +127,7 @@ class TypedGraph(Graph):
         TypeError, ValueError
             If an argument is of the wrong kind, or an entry of `graph` has no type here.
         """
-        nodes = _check.ids("nodes", nodes, 0, self.n, np.int64)
+        nodes = require.ids("nodes", nodes, 0, self.n, np.int64)
         if checked(graph).n != nodes.size:
             raise ValueError(f"graph must have {nodes.size} nodes like nodes, got {graph.n}")
         wanted = nodes[_rows(graph)] * self.n + nodes[graph.indices]
@@ -147,9 +147,9 @@ def relation_arguments(pattern, edge_types, relations):
 
     All but the range of the types: those of a whole graph are too many to look at for a block.
     """
-    relations = _check.integer("relations", relations, 1, MOST_TYPES)
-    _check.instance("pattern", pattern, (Graph, Block), "a Graph or a Block")
-    edge_types = _check.array("edge_types", edge_types)
+    relations = require.integer("relations", relations, 1, MOST_TYPES)
+    require.instance("pattern", pattern, (Graph, Block), "a Graph or a Block")
+    edge_types = require.array("edge_types", edge_types)
     if edge_types.ndim != 1 or (edge_types.size and edge_types.dtype.kind not in "iu"):
         raise TypeError(
             f"edge_types must be 1-D and hold integers, got {edge_types.ndim}-D {edge_types.dtype}"
@@ -170,7 +170,7 @@ def relation_arguments(pattern, edge_types, relations):
 
 def types_of(name, value, count, kinds):
     """Check the types of `count` edges or nodes, each in [0, kinds); return a copy, int16."""
-    types = _check.ids(name, value, 0, kinds, np.int16)
+    types = require.ids(name, value, 0, kinds, np.int16)
     if types.size != count:
         raise ValueError(f"{name} must have shape ({count},), got {types.shape}")
     return types

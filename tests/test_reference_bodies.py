@@ -11,13 +11,13 @@ from docs_ext import paper_lines
 
 import fastimpl
 import refimpl
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.hints import Int
 from refimpl.lab.backend import find
 
 MOST_BEFORE = 4  # assignments before the paper's first line
-CHECKS = ("_check", "_options", "_arguments")
+CHECKS = ("require", "_options", "_arguments")
 CHECKED = ("checked", "undirected")
 LEFT_OUT = dict.fromkeys(
     ("below", "floyd", "key", "mix", "permutation", "pick_without_replacement", "uniform"),
@@ -115,7 +115,7 @@ def test_other_functions_are_written_alike(name):
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ('main = Stream(_check.word("main", main))', ["_check.word"]),
+        ('main = Stream(require.word("main", main))', ["require.word"]),
         ("m, n = frontier_options(graph, m, n)", ["frontier_options"]),
         ("x = layers._arguments.bias(x)", ["layers._arguments.bias"]),
         ("undirected(graph)", ["undirected"]),
@@ -176,7 +176,7 @@ def test_a_wrong_call_raises_what_python_raises(args, kwargs, message):
 
 
 def double_arguments(x, *rest, by):
-    return _check.integer("x", x, 0), tuple(rest), _check.integer("by", by, 1)
+    return require.integer("x", x, 0), tuple(rest), require.integer("by", by, 1)
 
 
 @checked_by(double_arguments)

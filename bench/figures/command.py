@@ -12,8 +12,8 @@ from bench.figures import catalogue, panels
 from bench.figures.experiment import Lab
 from bench.figures.runs import RUNS, finish, machine
 from bench.figures.sizes import changed, typed_size
-from refimpl._files import replacing
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.cli import Parser, answer
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import typed_integer

@@ -4,7 +4,7 @@ import math
 import statistics
 
 from bench.figures.turns import seconds_in_turns
-from refimpl import _check
+from refimpl._support import require
 from refimpl.streams import SAMPLE
 
 VERSIONS = {"dashboard": "ipdps", "pin_tile": "jpdc"}  # whose cost model is a sampler's
@@ -47,11 +47,11 @@ def measure(gnn, graph, *, m, n, eta, lanes, rounds, sampler="dashboard"):
     TypeError, ValueError
         If an argument is of the wrong kind or out of range, or the graph has no edge.
     """
-    _check.choice("sampler", sampler, tuple(VERSIONS))
-    m = _check.integer("m", m, 1)
-    n = _check.integer("n", n, m + 1)
-    rounds = _check.integer("rounds", rounds, 1)
-    lanes = sorted({1, *(_check.integer("lanes", p, 1, 2**31 - 1) for p in lanes)})
+    require.choice("sampler", sampler, tuple(VERSIONS))
+    m = require.integer("m", m, 1)
+    n = require.integer("n", n, m + 1)
+    rounds = require.integer("rounds", rounds, 1)
+    lanes = sorted({1, *(require.integer("lanes", p, 1, 2**31 - 1) for p in lanes)})
     predicted = _predictions(gnn, graph, m, n, eta, lanes, VERSIONS[sampler])
     counted: dict = {p: [] for p in lanes}
 

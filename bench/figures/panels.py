@@ -8,7 +8,7 @@ drawn as bands and error bars, what a paper prints as hollow marks.
 import math
 from typing import Any, NamedTuple
 
-from refimpl._files import replacing
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.plots import COLORS, MARKERS, STYLE
 
 COLUMNS = 2

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from refimpl._processor import processor
+from refimpl._support.processor import processor
 from refimpl.lab.apps import info
 from refimpl.lab.apps.machine import MAX_OTHERS, Watch, blas
 from refimpl.lab.apps.preparing import facts_of

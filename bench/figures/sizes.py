@@ -4,7 +4,7 @@ import argparse
 import json
 import math
 
-from refimpl._check import shown
+from refimpl._support.require import shown
 from refimpl.lab.apps.errors import UserError
 
 

@@ -24,7 +24,7 @@ from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.osutil import relative_uri
 
-from refimpl._files import replacing
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.stepper.page import site_pages
 from refimpl.lab.apps.stepper.places import step_at
 from refimpl.lab.apps.stepper.recipes import recipes

@@ -6,7 +6,7 @@ from fastimpl._buffers import empty
 from fastimpl._twin import twin
 from fastimpl.history import _entries, _policy, _update
 from fastimpl.history.entries import as_bytes, cache_admit, cache_lookup
-from refimpl._check import is_plain
+from refimpl._support.require import is_plain
 from refimpl.history.cache import BidirectionalCache
 from refimpl.history.entries import checked
 from refimpl.history.policy import (

@@ -7,7 +7,7 @@ from fastimpl._twin import twin
 from fastimpl.layers import _elementwise, _gat
 from fastimpl.layers._shared import bias_gradient, masked, spare, threshold
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into
-from refimpl._quiet import quiet
+from refimpl._support.numpy_warnings import quiet
 from refimpl.layers.gat import (
     GatGradients,
     GatOutput,

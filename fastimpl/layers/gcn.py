@@ -4,7 +4,7 @@ from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.layers._shared import bias_gradient, masked, spare
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into, spmm_matmul_into
-from refimpl._quiet import quiet
+from refimpl._support.numpy_warnings import quiet
 from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_arguments, gcn_backward_arguments
 
 

@@ -6,7 +6,7 @@ from fastimpl._buffers import empty, empty_like
 from fastimpl._twin import twin
 from fastimpl.layers._shared import bias_gradient, masked, spare
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into
-from refimpl._quiet import quiet
+from refimpl._support.numpy_warnings import quiet
 from refimpl.layers.mixhop import (
     MixHopGradients,
     MixHopOutput,

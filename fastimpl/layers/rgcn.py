@@ -13,7 +13,7 @@ from fastimpl._twin import twin
 from fastimpl.block import transpose_block
 from fastimpl.layers._shared import bias_gradient, masked
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into, spmm_matmul_into
-from refimpl._quiet import quiet
+from refimpl._support.numpy_warnings import quiet
 from refimpl.block import Block
 from refimpl.layers.rgcn import (
     RgcnGradients,

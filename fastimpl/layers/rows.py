@@ -6,8 +6,8 @@ from fastimpl._buffers import empty_like
 from fastimpl._twin import twin
 from fastimpl.layers import _rows
 from fastimpl.layers._shared import threshold
-from refimpl import _check
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.numpy_warnings import quiet
 from refimpl.layers.rows import (
     RowL2Output,
     dropout_arguments,
@@ -43,5 +43,5 @@ def dropout(X, rate, key):
     if isinstance(key, int):
         _rows.dropout(X.reshape(-1), least, key, scale, Y.reshape(-1))
     else:
-        _rows.dropout_rows(X, least, _check.plain(key), scale, Y)
+        _rows.dropout_rows(X, least, require.plain(key), scale, Y)
     return Y

@@ -12,8 +12,8 @@ from fastimpl.propagation import (
     spmm_into,
     spmm_matmul_into,
 )
-from refimpl._products import alike
-from refimpl._quiet import quiet
+from refimpl._support.numpy_warnings import quiet
+from refimpl._support.row_block_products import alike
 from refimpl.layers.sage import (
     SageGradients,
     SageOutput,

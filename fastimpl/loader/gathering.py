@@ -5,7 +5,7 @@ import numpy as np
 from fastimpl._buffers import empty
 from fastimpl._twin import twin
 from fastimpl.loader import _features
-from refimpl._quiet import quiet
+from refimpl._support.numpy_warnings import quiet
 from refimpl.loader.gathering import ROWS, gather_arguments, over_row_sums
 
 

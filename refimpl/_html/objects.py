@@ -5,7 +5,7 @@ from html import escape
 import numpy as np
 
 from refimpl._html import pictures
-from refimpl._shown import score
+from refimpl._support.reprs import score
 
 CARD = (
     "display:flex;flex-wrap:wrap;gap:8px 36px;align-items:flex-start;"

@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.numpy_warnings import quiet
 from refimpl.graph.csr import undirected
 
 P = ParamSpec("P")
@@ -33,7 +33,7 @@ def model(function: Callable[P, R]) -> Callable[P, R]:
 
 def broadcasting(**given):
     """Return those arguments that are arrays, by their names; raise unless they broadcast."""
-    arrays = {name: _check.array(name, value) for name, value in given.items()}
+    arrays = {name: require.array(name, value) for name, value in given.items()}
     arrays = {name: array for name, array in arrays.items() if array.shape}
     shapes = {name: array.shape for name, array in arrays.items()}
     if len(shapes) > 1:
@@ -57,7 +57,7 @@ def pops(n, m) -> np.ndarray:
 
 def numbers(name, value) -> np.ndarray:
     """Return `value` as finite float64, or raise."""
-    array = _check.array(name, value)
+    array = require.array(name, value)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be real numbers, got {array.dtype}")
     array = array.astype(np.float64)
@@ -97,4 +97,4 @@ def weights(graph, deg_cap):
         raise ValueError("graph must have at least one edge")
     if deg_cap is None:
         return degrees, degrees
-    return np.minimum(degrees, _check.integer("deg_cap", deg_cap, 1, 2**31 - 1)), degrees
+    return np.minimum(degrees, require.integer("deg_cap", deg_cap, 1, 2**31 - 1)), degrees

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.hints import Int, bound
 from refimpl.streams import CALIBRATION, key
 
@@ -63,8 +63,8 @@ def calibrate(gnn, *, entries: Int = 60_000, repeats: Int = 9) -> Calibration:
     TypeError, ValueError
         If an argument is not an integer or out of range.
     """
-    entries = _check.integer("entries", entries, 1, 2**31 - 1)
-    repeats = _check.integer("repeats", repeats, 1, 2**31 - 1)
+    entries = require.integer("entries", entries, 1, 2**31 - 1)
+    repeats = require.integer("repeats", repeats, 1, 2**31 - 1)
     table = np.zeros(entries, np.int32)
     count = 2**19
     draws, found = np.arange(count, dtype=np.uint64), np.empty(count, np.int32)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl._quiet import quiet
+from refimpl._support.numpy_warnings import quiet
 from refimpl.cost_models import _arguments
 from refimpl.cost_models._arguments import weights as pop_weights
 from refimpl.graph import Graph

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.numpy_warnings import quiet
 from refimpl.cost_models import _arguments
 from refimpl.hints import FloatOrArray, Floats, Int, Integers, Numbers
 
@@ -117,7 +117,7 @@ def layer_sampling_work(
     TypeError, ValueError
         If an argument is not a number or out of range.
     """
-    layers = _check.integer("layers", layers, 1, MOST_LAYERS)
+    layers = require.integer("layers", layers, 1, MOST_LAYERS)
     n, f = _arguments.whole("n", n), _arguments.at_least("f", f, 0)
     fanout, batch = _arguments.whole("fanout", fanout), _arguments.whole("batch", batch)
     if np.any(batch > n):
@@ -163,7 +163,7 @@ def layer_sampling_cases(layers: Int, n: Numbers, f: Numbers, fanout: Numbers) -
     TypeError, ValueError
         If an argument is not a number or out of range.
     """
-    layers = _check.integer("layers", layers, 1, MOST_LAYERS)
+    layers = require.integer("layers", layers, 1, MOST_LAYERS)
     n, f = _arguments.whole("n", n), _arguments.at_least("f", f, 0)
     fanout = _arguments.whole("fanout", fanout)
     one = n * f * (f + fanout)
@@ -197,9 +197,9 @@ def unique_nodes(n: Int, r: Int, fanouts: Integers) -> Floats[np.float64]:
     TypeError, ValueError
         If an argument is not an integer, or out of range.
     """
-    n = _check.integer("n", n, 1, 2**53)
-    counts = [float(_check.integer("r", r, 0, n))]
-    for fanout in _check.sequence("fanouts", fanouts):
-        u, draws = counts[-1], counts[-1] * _check.integer("fanouts", fanout, 0, 2**31 - 1)
+    n = require.integer("n", n, 1, 2**53)
+    counts = [float(require.integer("r", r, 0, n))]
+    for fanout in require.sequence("fanouts", fanouts):
+        u, draws = counts[-1], counts[-1] * require.integer("fanouts", fanout, 0, 2**31 - 1)
         counts.append(n * (1 - (1 - u / n) * (1 - 1 / n) ** draws))
     return np.array(counts)

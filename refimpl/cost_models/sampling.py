@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.numpy_warnings import quiet
 from refimpl.cost_models import _arguments
 from refimpl.graph import Graph
 from refimpl.hints import FloatOrArray, Int, Numbers
@@ -100,7 +100,7 @@ def memory_factor(eta: Numbers, version: Literal["ipdps", "jpdc"]) -> FloatOrArr
     (5.5, 2.5)
     """
     eta = _arguments.above("eta", eta, 1)
-    _check.choice("version", version, VERSIONS)
+    require.choice("version", version, VERSIONS)
     return 4 + 3 / (eta - 1) if version == "ipdps" else 2 + 1 / (eta - 1)
 
 
@@ -153,9 +153,9 @@ def sample_cost(
         If an argument is not a number or out of range.
     """
     p, d = _arguments.whole("p", p), _arguments.at_least("d", d, 0)
-    steps = np.ceil(d / p) if _check.switch("lanes_exact", lanes_exact) else d / p
+    steps = np.ceil(d / p) if require.switch("lanes_exact", lanes_exact) else d / p
     eta = _arguments.above("eta", eta, 1)
-    columns = eta / (eta - 1) if _check.switch("index_scan", index_scan) else 0.0
+    columns = eta / (eta - 1) if require.switch("index_scan", index_scan) else 0.0
     return _cost(p, eta, steps, columns, _arguments.pops(n, m), version, c_rand, c_mem)
 
 
@@ -208,10 +208,10 @@ def sample_cost_from_graph(
     held = {"n": n, "m": m, "c_rand": c_rand, "c_mem": c_mem}
     n, m, c_rand, c_mem = {**held, **_arguments.broadcasting(**held)}.values()
     weights, degrees = _arguments.weights(graph, deg_cap)
-    p = float(_check.integer("p", p, 1, 2**53))
-    eta = _check.real("eta", eta, 1, strict=True)
-    _check.switch("lanes_exact", lanes_exact)
-    _check.switch("index_scan", index_scan)
+    p = float(require.integer("p", p, 1, 2**53))
+    eta = require.real("eta", eta, 1, strict=True)
+    require.switch("lanes_exact", lanes_exact)
+    require.switch("index_scan", index_scan)
     d, d_e = weights.mean(), np.average(weights, weights=degrees)
     steps = np.ceil(weights / p) if lanes_exact else weights / p
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.cost_models import _arguments
 from refimpl.hints import FloatOrArray, Numbers
 
@@ -129,7 +129,7 @@ def g_comm(
     if np.any(gamma > 1):
         raise ValueError(f"gamma must be at most 1, got {gamma.max()}")
     edge, word = _bytes(index, word, edge_word)
-    _check.switch("out", out)
+    require.switch("out", out)
     return edge * Qf * n * d + word * Qv * n * f * gamma + (word * n * f if out else 0)
 
 
@@ -174,7 +174,7 @@ def theorem2_Qf(
     n, f, p = _arguments.whole("n", n), _arguments.whole("f", f), _arguments.whole("p", p)
     s_cache = _arguments.above("s_cache", s_cache, 0)
     word = _arguments.above("word", word, 0)
-    if _check.choice("parts", parts, PARTS) == "columns":
+    if require.choice("parts", parts, PARTS) == "columns":
         widest = np.maximum(1, np.floor(s_cache / (word * n)))
         return np.maximum(p, np.ceil(f / widest))
     Qf = np.maximum(p, word * n * f / s_cache)

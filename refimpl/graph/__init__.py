@@ -1,6 +1,6 @@
 """Graphs as compressed rows (CSR), node-induced subgraphs, and the transpose by permutation."""
 
-from refimpl._counters import Counters
+from refimpl._support.counters import Counters
 from refimpl.graph.building import as_graph, from_edges, graph_and_names
 from refimpl.graph.csr import Graph
 from refimpl.graph.subgraph import Subgraph, induced_subgraph

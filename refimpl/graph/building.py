@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from refimpl import _check, _sources
-from refimpl._checked import checked_by
+from refimpl._support import edge_sources, require
+from refimpl._support.argument_checks import checked_by
 from refimpl.graph.csr import Graph, checked
 from refimpl.hints import Int, Integers
 
@@ -78,7 +78,7 @@ def as_graph(
 def source_arguments(source, n, symmetrize, self_loops, dense):
     """Check the arguments of `graph_and_names`, `source` and `n` for graphs alone; return them."""
     for name, value in (("symmetrize", symmetrize), ("self_loops", self_loops), ("dense", dense)):
-        _check.switch(name, value)
+        require.switch(name, value)
     if Graph in type(source).__mro__:
         source = checked(source, "source")
     return source, n, symmetrize, self_loops, dense
@@ -125,16 +125,16 @@ def graph_and_names(
     graph: Any = source if Graph in type(source).__mro__ else None
     if graph and n is None and not symmetrize and self_loops and not dense:
         return graph, None
-    found = _sources.entries(source, n, dense, graph)
-    _sources.say_what_is_dropped(found)
+    found = edge_sources.entries(source, n, dense, graph)
+    edge_sources.say_what_is_dropped(found)
     return _built(found, symmetrize, self_loops), found.names
 
 
 def edges_arguments(u, v, n, symmetrize, self_loops):
     """Check the arguments of `from_edges`, all but the values of `n` and the ids; return them."""
-    _check.switch("symmetrize", symmetrize)
-    _check.switch("self_loops", self_loops)
-    u, v = _sources.integers("u", u), _sources.integers("v", v)
+    require.switch("symmetrize", symmetrize)
+    require.switch("self_loops", self_loops)
+    u, v = edge_sources.integers("u", u), edge_sources.integers("v", v)
     if len(u) != len(v):
         raise ValueError(f"v must have shape ({len(u)},) like u, got ({len(v)},)")
     return u, v, n, symmetrize, self_loops
@@ -177,9 +177,9 @@ def from_edges(
     >>> from_edges([0, 1], [1, 2], symmetrize=True)
     Graph(n=3, e=4, undirected)
     """
-    return _built(_sources.of_pairs(u, v, n, "u and v"), symmetrize, self_loops)
+    return _built(edge_sources.of_pairs(u, v, n, "u and v"), symmetrize, self_loops)
 
 
 def _built(found, symmetrize, self_loops):
-    indptr, indices = _sources.canonical(found, symmetrize, self_loops)
+    indptr, indices = edge_sources.canonical(found, symmetrize, self_loops)
     return Graph._trusted(indptr, indices, symmetrize or None)

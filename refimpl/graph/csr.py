@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from refimpl import _check, _sources
 from refimpl._html.objects import graph_html
+from refimpl._support import edge_sources, require
 from refimpl.hints import Ids, Int, Integers, Positions, Values
 
 
@@ -55,15 +55,15 @@ class Graph:
         def __init__(self, indptr: Integers, indices: Integers) -> None: ...
 
     def __post_init__(self):
-        indptr = _check.array("indptr", self.indptr)
+        indptr = require.array("indptr", self.indptr)
         if indptr.ndim != 1 or indptr.size == 0:
             raise ValueError(f"indptr must be 1-D and not empty, got shape {indptr.shape}")
-        _sources.check_node_count(indptr.size - 1)
-        indices = _check.ids("indices", self.indices, 0, indptr.size - 1, np.int32)
-        indptr = _check.ids("indptr", indptr, 0, indices.size + 1, np.int64)
+        edge_sources.check_node_count(indptr.size - 1)
+        indices = require.ids("indices", self.indices, 0, indptr.size - 1, np.int32)
+        indptr = require.ids("indptr", indptr, 0, indices.size + 1, np.int64)
         if indptr[0] != 0 or indptr[-1] != indices.size or np.any(np.diff(indptr) < 0):
             raise ValueError("indptr must rise from 0 to len(indices)")
-        if not _sources.ascending(indptr, indices):
+        if not edge_sources.ascending(indptr, indices):
             raise ValueError("indices must be strictly ascending within each row (see as_graph)")
         self._freeze(indptr, indices)
 
@@ -89,12 +89,12 @@ class Graph:
     @cached_property
     def symmetric(self) -> bool:
         """Whether every (u, v) stands beside a (v, u)."""
-        return _sources.symmetric(self.indptr, self.indices)
+        return edge_sources.symmetric(self.indptr, self.indices)
 
     @cached_property
     def self_loops(self) -> bool:
         """Whether a node is its own neighbour."""
-        return _sources.has_loops(self.indptr, self.indices)
+        return edge_sources.has_loops(self.indptr, self.indices)
 
     def __reduce__(self):  # copies, unpickled ones too, are read-only as well
         return Graph._trusted, (self.indptr, self.indices, self.symmetric)
@@ -160,7 +160,7 @@ class Graph:
 
 def checked(graph, name="graph"):
     """Return `graph` if it is a Graph that kernels may read, or raise."""
-    return _check.instance(name, graph, (Graph,), "a Graph (see as_graph)")
+    return require.instance(name, graph, (Graph,), "a Graph (see as_graph)")
 
 
 def undirected(graph):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._counters import Counters
 from refimpl._html.objects import subgraph_html
-from refimpl._shown import shown
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.counters import Counters
+from refimpl._support.reprs import shown
 from refimpl.graph.csr import Graph, undirected
 from refimpl.graph.transpose import transpose_perm
 from refimpl.hints import Ids, Integers, Positions
@@ -86,7 +86,7 @@ class Subgraph:
 def induced_arguments(graph, nodes):
     """Check the arguments of `induced_subgraph`; return them."""
     undirected(graph)
-    return graph, _check.node_set("nodes", nodes, graph.n)
+    return graph, require.node_set("nodes", nodes, graph.n)
 
 
 @checked_by(induced_arguments)

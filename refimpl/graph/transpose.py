@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from refimpl._check import position_dtype
-from refimpl._checked import checked_by
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.require import position_dtype
 from refimpl.graph.csr import Graph, undirected_arguments
 from refimpl.hints import Ids
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._shown import showing
+from refimpl._support import require
+from refimpl._support.reprs import showing
 from refimpl.hints import F, Features, FloatDtype, Ids, Int, Integers, Mask, Matrix, Reals
 from refimpl.history.cache_state import all_arrays, state_of, take_over
 from refimpl.history.entries import (
@@ -24,7 +24,7 @@ from refimpl.history.ring import Ring
 from refimpl.loader.files import still_whole
 from refimpl.loader.gathering import BLOCK
 
-FEATURES = (np.float16, *_check.FLOATS)
+FEATURES = (np.float16, *require.FLOATS)
 MOST_LAYERS, MOST_FLOATS = 2**10, 2**48  # a map of all nodes for each layer; 2^48 fill any memory
 
 
@@ -102,17 +102,17 @@ class BidirectionalCache:
         start_iter: Int = 0,
         refill: bool = False,
     ) -> None:
-        self.n = _check.integer("n", n, 0, MOST)
-        self.d, self.h = _check.integer("d", d, 1, MOST), _check.integer("h", h, 1, MOST)
-        self.layers = _check.integer("layers", layers, 0, MOST_LAYERS)
-        floats = _check.integer("floats", floats, 0, MOST_FLOATS)
+        self.n = require.integer("n", n, 0, MOST)
+        self.d, self.h = require.integer("d", d, 1, MOST), require.integer("h", h, 1, MOST)
+        self.layers = require.integer("layers", layers, 0, MOST_LAYERS)
+        floats = require.integer("floats", floats, 0, MOST_FLOATS)
         self.t_stale = staleness_bound(t_stale)
-        self.staleness = _check.choice("staleness", staleness, STALENESS)
-        start_iter = _check.integer("start_iter", start_iter, 0, MOST)
+        self.staleness = require.choice("staleness", staleness, STALENESS)
+        start_iter = require.integer("start_iter", start_iter, 0, MOST)
         if not isinstance(refill, bool):
             raise TypeError("refill must be True or False")
         self.refill = refill
-        self._allocate(floats, _check.float_dtype("dtype", dtype))
+        self._allocate(floats, require.float_dtype("dtype", dtype))
         self.ring = Ring(len(self.entries.back), header, overflow, self.t_stale, start_iter)
         self.admitted = self.evicted = self.lost = self.dropped = self.refilled = 0
         self._X: Any = None
@@ -197,7 +197,7 @@ class BidirectionalCache:
                 raise TypeError(f"X must be an array or callable, got {type(X).__name__}")
             if X.shape != (self.n, self.d) or X.dtype not in FEATURES:
                 raise ValueError(f"X must be ({self.n}, {self.d}) floats, got {X.shape} {X.dtype}")
-        hotness = _check.array("hotness", hotness)
+        hotness = require.array("hotness", hotness)
         if hotness.shape != (self.n,) or hotness.dtype.kind not in "iuf":
             raise ValueError(f"hotness must be ({self.n},) numbers, got shape {hotness.shape}")
         hotness = hotness.astype(np.float64)
@@ -228,7 +228,7 @@ class BidirectionalCache:
 
     def feature_mask(self, ids: Integers) -> Mask:
         """Return for which of the nodes `ids` the features are in the buffer, (k,) bool."""
-        return self.rank[_check.ids("ids", ids, 0, self.n, np.int32)] < self.feature_rows
+        return self.rank[require.ids("ids", ids, 0, self.n, np.int32)] < self.feature_rows
 
     def fetch_features(self, ids: Integers) -> tuple[Matrix, Mask]:
         """Return (rows, hit) of the nodes `ids`, as `cache_fetch` does: features or zeros."""
@@ -239,7 +239,7 @@ class BidirectionalCache:
 
         `layer` counts from 1, `ids` is a (k,) integer array of nodes.
         """
-        i = _check.integer("i", i, 0, MOST)
+        i = require.integer("i", i, 0, MOST)
         return self.gnn.history.cache_lookup(self.entries, layer, ids, self._oldest(i))
 
     def _oldest(self, i):
@@ -262,7 +262,7 @@ class BidirectionalCache:
 
         Cycle c is the iterations from ``start_iter + c t_stale`` on; calls must not go back.
         """
-        i = _check.integer("i", i, self.ring.start_iter, MOST)
+        i = require.integer("i", i, self.ring.start_iter, MOST)
         if self.ring.begins_cycle(i) and self.refill:
             self._bring_features_back(i)
 
@@ -296,7 +296,7 @@ class BidirectionalCache:
         Return how many the next iteration could have read: those that are too old go uncounted.
         """
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
-        i = _check.integer("i", i, 0, MOST)
+        i = require.integer("i", i, 0, MOST)
         count = take_out(self.gnn, self.entries, layer, ids, self.oldest_kept(i))
         self.evicted += count
         return count
@@ -312,7 +312,7 @@ class BidirectionalCache:
         """
         layer, ids = layer_ids(self.layers, self.n, layer, ids)
         values, take = rows_taken(values, (len(ids), self.h), self.arena.dtype, take)
-        i = _check.integer("i", i, 0, MOST)
+        i = require.integer("i", i, 0, MOST)
         asked, chosen = len(ids), self._with_room(layer, ids, i)
         ids = ids[chosen]
         if take is None:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.block import MFG, Block, entries_of_rows
 from refimpl.hints import Mask, Positions
 from refimpl.history.pruning import PruneResult, checked_mfg, prune_mfg
@@ -43,9 +43,9 @@ def live_arguments(pruned):
     """Check the argument of `live_layers`; return it."""
     if not isinstance(pruned, PruneResult):
         raise TypeError(f"pruned must be a PruneResult, got {type(pruned).__name__}")
-    pruned = _check.record("pruned", pruned, PruneResult)
+    pruned = require.record("pruned", pruned, PruneResult)
     mfg, live, comp = checked_mfg(pruned.mfg), pruned.live, pruned.comp
-    live, comp = _check.listed("live", live, "arrays"), _check.listed("comp", comp, "arrays")
+    live, comp = require.listed("live", live, "arrays"), require.listed("comp", comp, "arrays")
     if len(live) != len(mfg.nodes) or len(comp) != len(mfg.blocks):
         raise ValueError(f"pruned must have live and comp for {len(mfg.blocks)} layers")
     live, comp = _masks("live", live, mfg.nodes), _masks("comp", comp, mfg.nodes[1:])
@@ -55,7 +55,7 @@ def live_arguments(pruned):
 def _masks(name, masks, nodes):
     """Return one mask a layer, each for its nodes."""
     pairs = zip(masks, nodes, strict=True)
-    return tuple(_check.mask(f"pruned.{name}", mask, len(ids)) for mask, ids in pairs)
+    return tuple(require.mask(f"pruned.{name}", mask, len(ids)) for mask, ids in pairs)
 
 
 @checked_by(live_arguments)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.hints import F, Ids, Int, Integers, Mask, Matrix, Positions
 from refimpl.history.policy import MOST, layer_ids, rows_taken
 
@@ -44,7 +44,7 @@ def lookup_arguments(entries, layer, ids, oldest) -> tuple[Entries, int, np.ndar
     entries = checked(entries)
     layers, n = entries.slot_of.shape
     layer, ids = layer_ids(layers, n, layer, ids)
-    return entries, layer, ids, _check.integer("oldest", oldest, -(2**63), 2**63 - 1)
+    return entries, layer, ids, require.integer("oldest", oldest, -(2**63), 2**63 - 1)
 
 
 @checked_by(lookup_arguments)
@@ -84,8 +84,8 @@ def cache_lookup(entries: Entries, layer: Int, ids: Integers, oldest: Int) -> Id
 
 def read_arguments(rows, slots) -> tuple[np.ndarray, np.ndarray]:
     """Check the arguments of `cache_read`; return them."""
-    rows = _check.floats("rows", rows, (None, None))
-    return rows, _check.ids("slots", slots, 0, min(len(rows), MOST), np.int32)
+    rows = require.floats("rows", rows, (None, None))
+    return rows, require.ids("slots", slots, 0, min(len(rows), MOST), np.int32)
 
 
 @checked_by(read_arguments)
@@ -122,12 +122,12 @@ def admit_arguments(
         raise ValueError("entries must be writeable: they are changed in place")
     places, h = entries.rows.shape
     values, take = rows_taken(values, (len(ids), h), entries.rows.dtype, take)
-    slots = _check.ids("slots", slots, 0, places, np.int32)
+    slots = require.ids("slots", slots, 0, places, np.int32)
     if slots.size != len(ids):
         raise ValueError(f"slots must have shape ({len(ids)},) like ids, got {slots.shape}")
     if not ascending(slots) and len(np.unique(slots)) < len(slots):
         raise ValueError("slots must be distinct")
-    return entries, layer, ids, values, slots, _check.integer("i", i, 0, MOST), take
+    return entries, layer, ids, values, slots, require.integer("i", i, 0, MOST), take
 
 
 @checked_by(admit_arguments)
@@ -176,13 +176,13 @@ def cache_admit(
 
 def fetch_arguments(features, rank, ids, held) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Check the arguments of `cache_fetch`; return them."""
-    features = _check.floats("features", features, (None, None))
-    rank = _check.array("rank", rank) if isinstance(rank, np.ndarray) else rank
+    features = require.floats("features", features, (None, None))
+    rank = require.array("rank", rank) if isinstance(rank, np.ndarray) else rank
     if not isinstance(rank, np.ndarray) or rank.dtype != np.int32 or rank.ndim != 1:
         raise TypeError("rank must be a 1-D int32 array")
-    ids = _check.ids("ids", ids, 0, len(rank), np.int32)
-    held = _check.integer("held", held, 0, len(features))
-    return features, _check.plain(rank), ids, held
+    ids = require.ids("ids", ids, 0, len(rank), np.int32)
+    held = require.integer("held", held, 0, len(features))
+    return features, require.plain(rank), ids, held
 
 
 @checked_by(fetch_arguments)
@@ -263,14 +263,14 @@ def checked(entries):
     """Return Entries that a kernel may index, as plain arrays on the same memory, or raise."""
     if not isinstance(entries, Entries):
         raise TypeError(f"entries must be Entries, got {type(entries).__name__}")
-    parts: dict[str, Any] = _check.record("entries", entries, Entries)._asdict()
+    parts: dict[str, Any] = require.record("entries", entries, Entries)._asdict()
     kinds = ("rows", None, 2), ("slot_of", np.int32, 2), ("back", np.int64, 1)
     for name, dtype, ndim in (*kinds, ("stamp", np.int32, 1)):
         known = isinstance(parts[name], np.ndarray) and not isinstance(parts[name], np.matrix)
-        array: Any = _check.array(name, parts[name]) if known else None
+        array: Any = require.array(name, parts[name]) if known else None
         parts[name] = array
-        wanted = known and array.dtype in (_check.FLOATS if dtype is None else (dtype,))
-        if not wanted or array.ndim != ndim or not _check.is_plain(array):
+        wanted = known and array.dtype in (require.FLOATS if dtype is None else (dtype,))
+        if not wanted or array.ndim != ndim or not require.is_plain(array):
             raise TypeError(f"entries.{name} is no array of the kind that Entries says")
     rows, _, back, stamp = entries = Entries(**parts)
     if not len(rows) == len(back) == len(stamp) <= MOST:

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.block import MFG, Block
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
@@ -60,11 +60,11 @@ def degree_hotness(graph: Graph) -> Positions:
 
 def pagerank_arguments(gnn, graph, train, alpha, iterations):
     """Check the arguments of `reverse_pagerank`; return them."""
-    train = _check.ids("train", train, 0, checked(graph).n, np.int64)
+    train = require.ids("train", train, 0, checked(graph).n, np.int64)
     if not train.size or len(np.unique(train)) < train.size:
         raise ValueError("train must hold at least one node, and each only once")
-    alpha = _check.real("alpha", alpha, 0, high=1)
-    return gnn, graph, train, alpha, _check.integer("iterations", iterations, 0, 2**31 - 1)
+    alpha = require.real("alpha", alpha, 0, high=1)
+    return gnn, graph, train, alpha, require.integer("iterations", iterations, 0, 2**31 - 1)
 
 
 @bound
@@ -119,10 +119,10 @@ def reverse_pagerank(
 def visits_arguments(gnn, graph, train, fanouts, batch_size, seed, needed, mode):
     """Check the arguments of `count_visits` that no kernel checks; return all."""
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
-    train = _check.ids("train", train, 0, graph.n, np.int32)
+    train = require.ids("train", train, 0, graph.n, np.int32)
     if len(np.unique(train)) < train.size:
         raise ValueError("train must hold each node only once")
-    needed = None if needed is None else _check.mask("needed", needed, graph.n)
+    needed = None if needed is None else require.mask("needed", needed, graph.n)
     return gnn, graph, train, fanouts, batch_size, seed, needed, mode
 
 
@@ -194,7 +194,7 @@ def count_visits(
 def share_arguments(mfg, needed):
     """Check the arguments of `fair_share`; return them."""
     mfg = checked_mfg(mfg)
-    return mfg, _check.mask("needed", needed, len(mfg.nodes[0]))
+    return mfg, require.mask("needed", needed, len(mfg.nodes[0]))
 
 
 @checked_by(share_arguments)

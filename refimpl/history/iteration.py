@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.block import MFG
 from refimpl.hints import Absent, Float, Ids, Int, Integers, Mask, Matrix, bound
 from refimpl.history.cache import BidirectionalCache
@@ -72,8 +72,8 @@ def fresh_arguments(
         raise TypeError(f"load_feature must be callable, got {type(load_feature).__name__}")
     if cache is not None and not callable(getattr(cache, "lookup", None)):
         raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
-    _check.switch("lookup_roots", lookup_roots)
-    i = _check.integer("i", i, 0, MOST)
+    require.switch("lookup_roots", lookup_roots)
+    i = require.integer("i", i, 0, MOST)
     given = gnn, mfgs, cache, model, load_feature, i, cached_layers
     return *given, p, rank_base, gradient_evict, control, seed, lookup_roots, performance
 
@@ -199,10 +199,10 @@ def fresh_iteration(
 
 def layers_below(cached_layers, L, cache):
     """Return the layers whose embeddings are cached as a tuple, or raise."""
-    layers = _check.sequence("cached_layers", cached_layers)
+    layers = require.sequence("cached_layers", cached_layers)
     if layers and cache is None:
         raise ValueError("cache must be given where cached_layers are")
-    return tuple(_check.integer("cached_layers", l, 1, L - 1) for l in layers)
+    return tuple(require.integer("cached_layers", l, 1, L - 1) for l in layers)
 
 
 def joined(h_normal, h_cache, normal):

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.graph import Graph
 from refimpl.hints import Fanouts, Float, Floats, Int, Integers, Mask, Matrix, bound
 from refimpl.history.policy import MOST
@@ -59,16 +59,16 @@ def planning_arguments(
     mode,
 ):
     """Check the arguments of `plan_performance` that `count_visits` does not check; return all."""
-    rounds = _check.integer("rounds", rounds, 1, MOST)
-    fanouts = _check.sequence("fanouts", fanouts)
+    rounds = require.integer("rounds", rounds, 1, MOST)
+    fanouts = require.sequence("fanouts", fanouts)
     if not fanouts:
         raise ValueError("fanouts must have at least one layer")
-    train, seed = _check.array("train", train), _check.word("seed", seed)
-    batch_size = _check.integer("batch_size", batch_size, 1)
-    floats = _check.integer("floats", floats, 0, 2**63 - 1)
-    d, h = _check.integer("d", d, 1, MOST), _check.integer("h", h, 1, MOST)
-    p = _check.real("p", p, 0, strict=True, high=1)
-    t_stale = None if t_stale is None else _check.integer("t_stale", t_stale, 1)
+    train, seed = require.array("train", train), require.word("seed", seed)
+    batch_size = require.integer("batch_size", batch_size, 1)
+    floats = require.integer("floats", floats, 0, 2**63 - 1)
+    d, h = require.integer("d", d, 1, MOST), require.integer("h", h, 1, MOST)
+    p = require.real("p", p, 0, strict=True, high=1)
+    t_stale = None if t_stale is None else require.integer("t_stale", t_stale, 1)
     if cache_layers is not None:
         cache_layers = _layers(cache_layers, len(fanouts))
     sampling = gnn, graph, train, fanouts, batch_size, seed
@@ -165,14 +165,14 @@ def knapsack(met, *, floats, d, h, p, t_stale, cache_layers=None):
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
     """
-    floats = _check.integer("floats", floats, 0, 2**63 - 1)
-    d, h = _check.integer("d", d, 1, MOST), _check.integer("h", h, 1, MOST)
-    p = _check.real("p", p, 0, strict=True, high=1)
+    floats = require.integer("floats", floats, 0, 2**63 - 1)
+    d, h = require.integer("d", d, 1, MOST), require.integer("h", h, 1, MOST)
+    p = require.real("p", p, 0, strict=True, high=1)
     depth, n = len(met.rho), len(met.rho[0]) if met.rho else 0
     layers = _layers(cache_layers, depth)
     horizon = max(met.batches, 1)
     if t_stale is not None:
-        horizon = min(_check.integer("t_stale", t_stale, 1), horizon)
+        horizon = min(require.integer("t_stale", t_stale, 1), horizon)
     density, slots = np.zeros((max(depth - 1, 0), n)), np.zeros((max(depth - 1, 0), n))
     for layer in layers:
         visits = met.rho[layer] * horizon
@@ -214,5 +214,5 @@ def _layers(cache_layers, depth):
     """Return `cache_layers` as a sorted list, or raise."""
     if cache_layers is None:
         return list(range(1, depth))
-    layers = _check.sequence("cache_layers", cache_layers)
-    return sorted({_check.integer("cache_layers", k, 1, depth - 1) for k in layers})
+    layers = require.sequence("cache_layers", cache_layers)
+    return sorted({require.integer("cache_layers", k, 1, depth - 1) for k in layers})

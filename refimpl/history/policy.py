@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.hints import F, Float, Floats, Int, Integers, Mask, Matrix, bound
 
 MOST = 2**31 - 1  # iterations, slots and nodes are counted in int32
@@ -44,7 +44,7 @@ class PolicyCounts(NamedTuple):
 
 def norms_arguments(G):
     """Check the argument of `gradient_norms`; return it."""
-    return (_check.floats("G", G, (None, None)),)
+    return (require.floats("G", G, (None, None)),)
 
 
 @checked_by(norms_arguments)
@@ -77,13 +77,13 @@ def gradient_norms(G: Matrix[F]) -> Floats[np.float64]:
 
 def stable_arguments(score, ids, p, n=2**63 - 1) -> tuple[np.ndarray, np.ndarray, float]:
     """Check the arguments of `select_stable`; return them, a float64 `score`, `ids` below `n`."""
-    score = _check.floats("score", score, (None,)).astype(np.float64)  # a copy, as ids are
-    ids = _check.ids("ids", ids, 0, n, np.int64)
+    score = require.floats("score", score, (None,)).astype(np.float64)  # a copy, as ids are
+    ids = require.ids("ids", ids, 0, n, np.int64)
     if ids.size != score.size:
         raise ValueError(f"ids must have shape {score.shape} like score, got {ids.shape}")
     if score.size and np.isnan(score.min()):
         raise FloatingPointError("score must not be NaN: the gradient is broken")
-    return score, ids, _check.real("p", p, 0, high=1)
+    return score, ids, require.real("p", p, 0, high=1)
 
 
 @checked_by(stable_arguments)
@@ -210,13 +210,13 @@ def policy_update(
 
 def controlled(gnn, control, score, ids, p, key):
     """Return (score, ids, p): the scores by which `control` ranks rows, or raise."""
-    _check.choice("control", control, CONTROLS)
+    require.choice("control", control, CONTROLS)
     if control == "gradient":
         return score, ids, p
     score, ids, p = stable_arguments(score, ids, p)
     if control == "anti":
         return -score, ids, p
-    return gnn.streams.uniform(_check.word("key", key), ids.astype(np.uint64)), ids, p
+    return gnn.streams.uniform(require.word("key", key), ids.astype(np.uint64)), ids, p
 
 
 def update_arguments(
@@ -227,21 +227,21 @@ def update_arguments(
     Return (layer, ids, score, comp, values, allow, i, p). Another cache than this package's own
     checks the layer, the values and `i` itself.
     """
-    _check.choice("rank_base", rank_base, ("all", "new"))
+    require.choice("rank_base", rank_base, ("all", "new"))
     ours = hasattr(cache, "arena")
     score, ids, p = stable_arguments(score, ids, p, cache.n if ours else 2**63 - 1)
-    comp = _check.mask("comp", comp, len(ids))
+    comp = require.mask("comp", comp, len(ids))
     if not callable(getattr(cache, "admit", None)) or not callable(getattr(cache, "evict", None)):
         raise TypeError(f"cache must be a BidirectionalCache, got {type(cache).__name__}")
-    _check.switch("gradient_evict", gradient_evict)
-    values = _check.array("values", values)
+    require.switch("gradient_evict", gradient_evict)
+    values = require.array("values", values)
     if values.ndim != 2 or len(values) != len(ids):
         raise ValueError(f"values must have {len(ids)} rows like ids, got shape {values.shape}")
     if ours:  # before anything is evicted
-        layer = _check.integer("layer", layer, 1, cache.layers)
+        layer = require.integer("layer", layer, 1, cache.layers)
         values, _ = rows_taken(values, (len(ids), cache.h), cache.arena.dtype, None)
-        i = _check.integer("i", i, 0, MOST)
-    allow = None if allow is None else _check.mask("allow", allow, len(ids))
+        i = require.integer("i", i, 0, MOST)
+    allow = None if allow is None else require.mask("allow", allow, len(ids))
     return layer, ids, score, comp, values, allow, i, p
 
 
@@ -330,20 +330,20 @@ def stable_count(p, m):
 
 def staleness_bound(t_stale):
     """Return `t_stale` as an int or None, or raise."""
-    return None if t_stale is None else _check.integer("t_stale", t_stale, 0, MOST)
+    return None if t_stale is None else require.integer("t_stale", t_stale, 0, MOST)
 
 
 def layer_ids(layers, n, layer, ids) -> tuple[int, np.ndarray]:
     """Check a layer and nodes of it; return (int, int32 array)."""
-    return _check.integer("layer", layer, 1, layers), _check.ids("ids", ids, 0, n, np.int32)
+    return require.integer("layer", layer, 1, layers), require.ids("ids", ids, 0, n, np.int32)
 
 
 def rows_taken(values, shape, dtype, take) -> tuple[np.ndarray, np.ndarray | None]:
     """Check `values` (m, h) and `take`, the row for each of `count` ids; return both."""
     count, h = shape
-    values = _check.floats("values", values, (count if take is None else None, h), dtype)
+    values = require.floats("values", values, (count if take is None else None, h), dtype)
     if take is not None:
-        take = _check.ids("take", take, 0, len(values), np.int64)
+        take = require.ids("take", take, 0, len(values), np.int64)
         if take.size != count:
             raise ValueError(f"take must have shape ({count},) like ids, got {take.shape}")
     return values, take

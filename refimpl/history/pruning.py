@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.block import MFG, Block, checked
 from refimpl.hints import Integers, Mask
 from refimpl.history.layouts import OTHERS, Work
@@ -42,15 +42,15 @@ class PruneResult(NamedTuple):
 def prune_arguments(mfg, hit, uses_self, layout):
     """Check the arguments of `prune_mfg`; return them, `hit` as copies of its arrays."""
     mfg = checked_mfg(mfg)
-    _check.choice("layout", layout, tuple(LAYOUTS))
-    _check.switch("uses_self", uses_self)
-    hit = _check.sequence("hit", hit, "bool arrays")
+    require.choice("layout", layout, tuple(LAYOUTS))
+    require.switch("uses_self", uses_self)
+    hit = require.sequence("hit", hit, "bool arrays")
     if len(hit) != len(mfg.blocks):
         raise ValueError(
             f"hit must have an array for each of the {len(mfg.blocks)} layers, got {len(hit)}"
         )
     layers = enumerate(zip(hit, mfg.nodes[1:], strict=True), 1)
-    hit = [_check.mask(f"hit of layer {l}", array, len(nodes)) for l, (array, nodes) in layers]
+    hit = [require.mask(f"hit of layer {l}", array, len(nodes)) for l, (array, nodes) in layers]
     if hit and hit[-1].any():
         raise ValueError("hit must be all False for the last layer: roots are never cached")
     return mfg, hit, uses_self, layout
@@ -147,9 +147,9 @@ def checked_mfg(mfg, name="mfg"):
     """Return an MFG whose blocks fit its nodes, both in tuples of their own, or raise."""
     if not isinstance(mfg, MFG):
         raise TypeError(f"{name} must be an MFG, got {type(mfg).__name__}")
-    nodes, blocks = _check.record(name, mfg, MFG)
-    nodes = tuple(_ids(name, part) for part in _check.listed(f"{name}.nodes", nodes, "arrays"))
-    blocks = _check.listed(f"{name}.blocks", blocks, "Blocks")
+    nodes, blocks = require.record(name, mfg, MFG)
+    nodes = tuple(_ids(name, part) for part in require.listed(f"{name}.nodes", nodes, "arrays"))
+    blocks = require.listed(f"{name}.blocks", blocks, "Blocks")
     sizes = [len(part) for part in nodes]
     if len(sizes) != len(blocks) + 1:
         raise ValueError(
@@ -169,7 +169,7 @@ def checked_mfg(mfg, name="mfg"):
 
 def _ids(name, nodes):
     """Return the nodes of a layer as a plain array, or raise."""
-    ids = _check.array(name, nodes) if isinstance(nodes, np.ndarray) else None
+    ids = require.array(name, nodes) if isinstance(nodes, np.ndarray) else None
     if ids is None or ids.ndim != 1:
         raise TypeError(f"{name}.nodes must be 1-D arrays, got {type(nodes).__name__}")
     return ids
@@ -177,8 +177,8 @@ def _ids(name, nodes):
 
 def saving_arguments(loaded, needed):
     """Check the arguments of `io_saving`; return them."""
-    loaded = _check.ids("loaded", loaded, 0, 2**63 - 1, np.int64)
-    needed = _check.ids("needed", needed, 0, 2**63 - 1, np.int64)
+    loaded = require.ids("loaded", loaded, 0, 2**63 - 1, np.int64)
+    needed = require.ids("needed", needed, 0, 2**63 - 1, np.int64)
     if loaded.shape != needed.shape:
         raise ValueError(
             f"loaded must be as long as needed, got {loaded.size} and {needed.size} iterations"

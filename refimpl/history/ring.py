@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 
 HEADERS, OVERFLOWS = ("continue", "cycle"), ("wrap", "drop")
 NUMBERS = ("head", "used", "top", "cycle")  # all that a ring has to remember
@@ -41,8 +41,8 @@ class Ring:
 
     def __init__(self, slots, header, overflow, t_stale, start_iter):
         self.slots = slots
-        self.header = _check.choice("header", header, HEADERS)
-        self.overflow = _check.choice("overflow", overflow, OVERFLOWS)
+        self.header = require.choice("header", header, HEADERS)
+        self.overflow = require.choice("overflow", overflow, OVERFLOWS)
         self.length = None if t_stale is None else max(t_stale, 1)
         self.start_iter = start_iter
         self.head = self.used = self.top = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.hints import Float, FloatDtype, Int
 from refimpl.history.cache import BidirectionalCache
 
@@ -44,7 +44,7 @@ class StaticSplitCache(BidirectionalCache):
         staleness: Literal["stamp", "header_only"] = "stamp",
         start_iter: Int = 0,
     ) -> None:
-        self.split = _check.real("split", split, 0, high=1)
+        self.split = require.real("split", split, 0, high=1)
         super().__init__(
             n,
             d,

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from refimpl._shown import short_repr
+from refimpl._support.reprs import short_repr
 from refimpl.history.policy import update_arguments, update_with
 from refimpl.samplers.sampling import PARTS, sample_with, sampling_arguments
 from refimpl.streams import SAMPLE

@@ -1,6 +1,6 @@
 """What several layers check alike."""
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph
@@ -8,9 +8,9 @@ from refimpl.graph import Graph
 
 def pattern(name, A):
     """Check that A is an Adjacency on patterns that kernels may read."""
-    _check.instance(name, A, (Adjacency,), "an Adjacency (see row_norm)")
+    require.instance(name, A, (Adjacency,), "an Adjacency (see row_norm)")
     for graph in (A.graph, A.graph_t):
-        _check.instance(name, graph, (Graph, Block), "on a Graph or a Block")
+        require.instance(name, graph, (Graph, Block), "on a Graph or a Block")
 
 
 def adjacency(name, A, X, backward):
@@ -21,23 +21,23 @@ def adjacency(name, A, X, backward):
             f"{name}.graph_t must have {A.graph.n_src} rows and {A.graph.n_dst} columns, "
             f"got {A.graph_t!r}"
         )
-    data = _check.floats(f"{name}.data", A.data, (A.graph.e,))
+    data = require.floats(f"{name}.data", A.data, (A.graph.e,))
     if A.data_t is not None:
-        _check.floats(f"{name}.data_t", A.data_t, (A.graph_t.e,), data.dtype)
+        require.floats(f"{name}.data_t", A.data_t, (A.graph_t.e,), data.dtype)
     elif backward:
         raise ValueError(f"{name} must have data_t: give row_norm a transpose_perm")
-    return _check.floats("X", X, (A.graph.n_src, None), data.dtype)
+    return require.floats("X", X, (A.graph.n_src, None), data.dtype)
 
 
 def bias(b, width, dtype):
     """Check a bias, which may be None; return it."""
-    return None if b is None else _check.floats("b", b, (width,), dtype)
+    return None if b is None else require.floats("b", b, (width,), dtype)
 
 
 def output(X_out, G_out, shape, X, overwrite, name="out.X_out"):
     """Check a layer's output and the gradient of the loss with respect to it; return both."""
-    X_out = _check.floats(name, X_out, shape, X.dtype)
-    G_out = _check.floats("G_out", G_out, shape, X.dtype)
-    if _check.switch("overwrite", overwrite):
-        _check.replaceable({name: X_out, "G_out": G_out}, X)
+    X_out = require.floats(name, X_out, shape, X.dtype)
+    G_out = require.floats("G_out", G_out, shape, X.dtype)
+    if require.switch("overwrite", overwrite):
+        require.replaceable({name: X_out, "G_out": G_out}, X)
     return X_out, G_out

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
 from refimpl.propagation import matmul
@@ -33,9 +33,9 @@ class DenseGradients(NamedTuple):
 
 def dense_arguments(X, W, relu, b):
     """Check the arguments of `dense_forward`, which the backward pass takes too; return them."""
-    _check.switch("relu", relu)
-    X = _check.floats("X", X, (None, None))
-    W = _check.floats("W", W, (X.shape[1], None), X.dtype)
+    require.switch("relu", relu)
+    X = require.floats("X", X, (None, None))
+    W = require.floats("W", W, (X.shape[1], None), X.dtype)
     return X, W, relu, _arguments.bias(b, W.shape[1], X.dtype)
 
 
@@ -72,7 +72,7 @@ def dense_forward(
 def dense_backward_arguments(X, W, Y, G_out, relu, need_dx, b, overwrite):
     """Check the arguments of `dense_backward`; return them."""
     X, W, relu, b = dense_arguments(X, W, relu, b)
-    _check.switch("need_dx", need_dx)
+    require.switch("need_dx", need_dx)
     shape = (X.shape[0], W.shape[1])
     Y, G_out = _arguments.output(Y, G_out, shape, X, overwrite, name="Y")
     return X, W, Y, G_out, relu, need_dx, b, overwrite

@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.block import entries_of_rows
 from refimpl.hints import Absent, F, Float, Floats, Matrix, Words
@@ -68,17 +68,17 @@ def gat_arguments(
 ):
     """Check the arguments of `gat_forward`, which the backward pass takes too; return them."""
     X = _arguments.adjacency("A", A, X, backward)
-    _check.choice("norm", norm, NORMS)
-    _check.choice("form", form, FORMS)
-    slope, dropout = _check.real("slope", slope, 0), _check.rate("dropout", dropout)
-    _check.switch("relu", relu)
+    require.choice("norm", norm, NORMS)
+    require.choice("form", form, FORMS)
+    slope, dropout = require.real("slope", slope, 0), require.rate("dropout", dropout)
+    require.switch("relu", relu)
     keys = row_keys(keys, A.graph.n_dst, dropout)
     width = X.shape[1]
     if W is not None or backward:
-        W = _check.floats("W", W, (width, None), X.dtype)
+        W = require.floats("W", W, (width, None), X.dtype)
         width = W.shape[1]
-    a_recv = _check.floats("a_recv", a_recv, (None, None), X.dtype)
-    a_send = _check.floats("a_send", a_send, a_recv.shape, X.dtype)
+    a_recv = require.floats("a_recv", a_recv, (None, None), X.dtype)
+    a_send = require.floats("a_send", a_send, a_recv.shape, X.dtype)
     if a_recv.size != width or not len(a_recv):
         raise ValueError(
             f"a_recv must have heads x (h / heads) = {width} numbers like the columns of W, "
@@ -96,14 +96,14 @@ def row_keys(keys, rows, dropout):
         if dropout:
             raise ValueError(f"keys must be given where dropout is {dropout}, got None")
         return None
-    keys = _check.array("keys", keys) if isinstance(keys, np.ndarray) else keys
+    keys = require.array("keys", keys) if isinstance(keys, np.ndarray) else keys
     if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64:
         raise TypeError(
             f"keys must be a uint64 array, got {getattr(keys, 'dtype', type(keys).__name__)}"
         )
     if keys.shape != (rows,):
         raise ValueError(f"keys must have shape ({rows},), got {keys.shape}")
-    return _check.plain(keys)
+    return require.plain(keys)
 
 
 @quiet
@@ -205,10 +205,10 @@ def gat_backward_arguments(
     A, X, W, a_recv, a_send, *options = gat_arguments(
         A, X, W, a_recv, a_send, *options, backward=True
     )
-    _check.switch("need_dx", need_dx)
-    A = A._with_perm(_check.positions("A.perm", A.perm, A.graph_t.e, A.graph.e))
+    require.switch("need_dx", need_dx)
+    A = A._with_perm(require.positions("A.perm", A.perm, A.graph_t.e, A.graph.e))
     n_dst, n_src, heads = A.graph.n_dst, A.graph.n_src, len(a_recv)
-    out = _check.record("out", out, GatOutput)
+    out = require.record("out", out, GatOutput)
     X_out, G_out = _arguments.output(out.X_out, G_out, (n_dst, W.shape[1]), X, overwrite)
     shapes = {
         "H": (n_src, W.shape[1]),
@@ -217,7 +217,7 @@ def gat_backward_arguments(
         "P": (heads, A.graph.e),
     }
     parts = {
-        name: _check.floats(f"out.{name}", getattr(out, name), shape, X.dtype)
+        name: require.floats(f"out.{name}", getattr(out, name), shape, X.dtype)
         for name, shape in shapes.items()
     }
     out = GatOutput(X_out, **parts)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
@@ -51,8 +51,8 @@ def gcn_arguments(A, X, W, order, b, relu, backward=False):
     """Check the arguments of `gcn_forward`, which the backward pass takes too; return them."""
     X = _arguments.adjacency("A", A, X, backward)
     order = checked_order(order)
-    _check.switch("relu", relu)
-    W = _check.floats("W", W, (X.shape[1], None), X.dtype)
+    require.switch("relu", relu)
+    W = require.floats("W", W, (X.shape[1], None), X.dtype)
     return A, X, W, order, _arguments.bias(b, W.shape[1], X.dtype), relu
 
 
@@ -103,7 +103,7 @@ def gcn_forward(
 def gcn_backward_arguments(A, X, W, out, G_out, order, b, relu, overwrite):
     """Check the arguments of `gcn_backward`; return them."""
     A, X, W, order, b, relu = gcn_arguments(A, X, W, order, b, relu, backward=True)
-    rows, out = A.graph.n_dst, _check.record("out", out, GcnOutput)
+    rows, out = A.graph.n_dst, require.record("out", out, GcnOutput)
     X_out, G_out = _arguments.output(out.X_out, G_out, (rows, W.shape[1]), X, overwrite)
     out = GcnOutput(X_out, saved_product(out.AX, rows, X))
     return A, X, W, out, G_out, order, b, relu, overwrite

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
@@ -56,21 +56,23 @@ class MixHopGradients(NamedTuple):
 
 def mixhop_arguments(hops, X, W, depth, b, relu, backward=False):
     """Check the arguments of `mixhop_forward`, which the backward pass takes too; return them."""
-    X = _check.floats("X", X, (None, None))
-    _check.switch("relu", relu)
+    X = require.floats("X", X, (None, None))
+    require.switch("relu", relu)
     if not isinstance(hops, tuple | list) or not isinstance(W, tuple | list):
         raise TypeError("hops and W must be tuples or lists")
     hops, W = tuple(hops), tuple(W)
     if len(W) != len(hops) + 1:
         raise ValueError(f"W must have {len(hops) + 1} matrices for {len(hops)} hops, got {len(W)}")
-    depth = _check.integer("depth", depth, 0, len(hops))
+    depth = require.integer("depth", depth, 0, len(hops))
     rows = X[:, :0]
     for i, A in enumerate(hops):
         _arguments.adjacency(f"hops[{i}]", A, rows, backward)
         if A.data.dtype != X.dtype:
             raise TypeError(f"hops[{i}].data must be {X.dtype} like X, got {A.data.dtype}")
         rows = np.empty((A.graph.n_dst, 0), X.dtype)
-    W = tuple(_check.floats(f"W[{k}]", W_k, (X.shape[1], None), X.dtype) for k, W_k in enumerate(W))
+    W = tuple(
+        require.floats(f"W[{k}]", W_k, (X.shape[1], None), X.dtype) for k, W_k in enumerate(W)
+    )
     b = _arguments.bias(b, sum(W_k.shape[1] for W_k in W), X.dtype)
     return hops, X, W, depth, b, relu
 
@@ -131,15 +133,15 @@ def mixhop_forward(
 def mixhop_backward_arguments(hops, X, W, out, G_out, depth, b, relu, need_dx, overwrite):
     """Check the arguments of `mixhop_backward`; return them."""
     hops, X, W, depth, b, relu = mixhop_arguments(hops, X, W, depth, b, relu, backward=True)
-    _check.switch("need_dx", need_dx)
+    require.switch("need_dx", need_dx)
     shape = (rows_after(hops, X), sum(W_k.shape[1] for W_k in W))
-    out = _check.record("out", out, MixHopOutput)
+    out = require.record("out", out, MixHopOutput)
     X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
-    powers = _check.sequence("out.powers", out.powers, "arrays")
+    powers = require.sequence("out.powers", out.powers, "arrays")
     if len(powers) != depth:
         raise ValueError(f"out.powers must have {depth} arrays, got {len(powers)}")
     powers = tuple(
-        _check.floats(f"out.powers[{j}]", B, (hops[j].graph.n_dst, X.shape[1]), X.dtype)
+        require.floats(f"out.powers[{j}]", B, (hops[j].graph.n_dst, X.shape[1]), X.dtype)
         for j, B in enumerate(powers)
     )
     return hops, X, W, MixHopOutput(X_out, powers), G_out, depth, b, relu, need_dx, overwrite

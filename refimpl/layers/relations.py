@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph
@@ -15,7 +15,7 @@ from refimpl.typed import relation_blocks
 
 def norms_arguments(gnn, pattern, edge_types, relations, dtype):
     """Check the arguments of `relation_norms` that no kernel checks; return all."""
-    return gnn, pattern, edge_types, relations, _check.float_dtype("dtype", dtype)
+    return gnn, pattern, edge_types, relations, require.float_dtype("dtype", dtype)
 
 
 @bound

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
@@ -59,7 +59,7 @@ class RgcnGradients(NamedTuple):
 
 def rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=False):
     """Check the arguments of `rgcn_forward`, which the backward pass takes too; return them."""
-    _check.switch("relu", relu)
+    require.switch("relu", relu)
     for name, value in (("A", A), ("W", W)):
         if not isinstance(value, tuple | list):
             raise TypeError(f"{name} must be a tuple or list, got {type(value).__name__}")
@@ -77,11 +77,11 @@ def rgcn_arguments(A, X, W, W_self, coefficients, b, relu, backward=False):
             f"A[0] must have at most as many rows as its {A[0].graph.n_src} columns, "
             f"got {A[0].graph.n_dst}"
         )
-    W_self = _check.floats("W_self", W_self, (X.shape[1], None), X.dtype)
-    W = tuple(_check.floats(f"W[{i}]", W_i, W_self.shape, X.dtype) for i, W_i in enumerate(W))
+    W_self = require.floats("W_self", W_self, (X.shape[1], None), X.dtype)
+    W = tuple(require.floats(f"W[{i}]", W_i, W_self.shape, X.dtype) for i, W_i in enumerate(W))
     if coefficients is not None:
         shape = len(A), len(W)
-        coefficients = _check.floats("coefficients", coefficients, shape, X.dtype)
+        coefficients = require.floats("coefficients", coefficients, shape, X.dtype)
     elif len(W) != len(A):
         raise ValueError(
             f"W must have {len(A)} matrices for as many relations, or coefficients be given, "
@@ -160,15 +160,15 @@ def rgcn_backward_arguments(A, X, W, W_self, out, G_out, coefficients, b, relu, 
     A, X, W, W_self, *options = rgcn_arguments(
         A, X, W, W_self, coefficients, b, relu, backward=True
     )
-    _check.switch("need_dx", need_dx)
+    require.switch("need_dx", need_dx)
     shape = A[0].graph.n_dst, W_self.shape[1]
-    out = _check.record("out", out, RgcnOutput)
+    out = require.record("out", out, RgcnOutput)
     X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
-    means = _check.sequence("out.means", out.means, "arrays")
+    means = require.sequence("out.means", out.means, "arrays")
     if len(means) != len(A):
         raise ValueError(f"out.means must have {len(A)} arrays, got {len(means)}")
     means = tuple(
-        _check.floats(f"out.means[{r}]", M, (len(destinations(A_r)), X.shape[1]), X.dtype)
+        require.floats(f"out.means[{r}]", M, (len(destinations(A_r)), X.shape[1]), X.dtype)
         for r, (A_r, M) in enumerate(zip(A, means, strict=True))
     )
     out = RgcnOutput(X_out, means)

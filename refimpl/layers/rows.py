@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.hints import F, Float, Floats, Int, Matrix, Words
 from refimpl.streams import Stream
 
@@ -33,7 +33,7 @@ class RowL2Output(NamedTuple):
 
 def row_l2_arguments(X, eps):
     """Check the arguments of `row_l2_forward`; return them."""
-    return _check.floats("X", X, (None, None)), _check.real("eps", eps, 0, strict=True)
+    return require.floats("X", X, (None, None)), require.real("eps", eps, 0, strict=True)
 
 
 @quiet
@@ -64,11 +64,11 @@ def row_l2_forward(X: Matrix[F], *, eps: Float = 1e-6) -> RowL2Output:
 
 def row_l2_backward_arguments(out, G, eps):
     """Check the arguments of `row_l2_backward`; return them."""
-    out = _check.record("out", out, RowL2Output)
-    Y = _check.floats("out.Y", out.Y, (None, None))
-    norms = _check.floats("out.norms", out.norms, (len(Y),), Y.dtype)
-    G = _check.floats("G", G, Y.shape, Y.dtype)
-    return RowL2Output(Y, norms), G, _check.real("eps", eps, 0, strict=True)
+    out = require.record("out", out, RowL2Output)
+    Y = require.floats("out.Y", out.Y, (None, None))
+    norms = require.floats("out.norms", out.norms, (len(Y),), Y.dtype)
+    G = require.floats("G", G, Y.shape, Y.dtype)
+    return RowL2Output(Y, norms), G, require.real("eps", eps, 0, strict=True)
 
 
 @quiet
@@ -101,9 +101,9 @@ def row_l2_backward(out: RowL2Output, G: Matrix[F], *, eps: Float = 1e-6) -> Mat
 
 def dropout_arguments(X, rate, key) -> tuple[np.ndarray, float, int | Words]:
     """Check the arguments of `dropout`; return them."""
-    X = _check.floats("X", X, (None, None))
-    rate = _check.rate("rate", rate)
-    key = _check.word_or_words("key", key)
+    X = require.floats("X", X, (None, None))
+    rate = require.rate("rate", rate)
+    key = require.word_or_words("key", key)
     if not isinstance(key, int) and key.shape != X.shape[:1]:
         raise ValueError(f"key must be an int or have shape ({len(X)},), got {key.shape}")
     return X, rate, key

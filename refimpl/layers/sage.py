@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.hints import Absent, F, Floats, Matrix
 from refimpl.layers import _arguments
@@ -56,10 +56,10 @@ def sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat, backward=False
     """Check the arguments of `sage_forward`, which the backward pass takes too; return them."""
     X = _arguments.adjacency("A", A, X, backward)
     order = checked_order(order)
-    _check.switch("relu", relu)
-    _check.choice("concat", concat, CONCAT)
-    W_neigh = _check.floats("W_neigh", W_neigh, (X.shape[1], None), X.dtype)
-    W_self = _check.floats("W_self", W_self, (X.shape[1], None), X.dtype)
+    require.switch("relu", relu)
+    require.choice("concat", concat, CONCAT)
+    W_neigh = require.floats("W_neigh", W_neigh, (X.shape[1], None), X.dtype)
+    W_self = require.floats("W_self", W_self, (X.shape[1], None), X.dtype)
     if concat == "sum" and W_self.shape != W_neigh.shape:
         raise ValueError(
             f'W_self must have shape {W_neigh.shape} like W_neigh where concat is "sum", '
@@ -133,7 +133,7 @@ def sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, order, b, relu, c
     A, X, W_neigh, W_self, *options = sage_arguments(
         A, X, W_neigh, W_self, order, b, relu, concat, backward=True
     )
-    rows, out = A.graph.n_dst, _check.record("out", out, SageOutput)
+    rows, out = A.graph.n_dst, require.record("out", out, SageOutput)
     shape = (rows, sage_width(W_neigh, W_self, concat))
     X_out, G_out = _arguments.output(out.X_out, G_out, shape, X, overwrite)
     out = SageOutput(X_out, saved_product(out.AX, rows, X))
@@ -218,4 +218,4 @@ def sage_width(W_neigh, W_self, concat):
 
 def saved_product(AX, rows, X):
     """Check A X of a forward pass, None where it was not computed; return it."""
-    return None if AX is None else _check.floats("out.AX", AX, (rows, X.shape[1]), X.dtype)
+    return None if AX is None else require.floats("out.AX", AX, (rows, X.shape[1]), X.dtype)

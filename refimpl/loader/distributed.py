@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._shown import showing
+from refimpl._support import require
+from refimpl._support.reprs import showing
 from refimpl.hints import Features, Integers
 from refimpl.loader.features import Fetched, one_sided_trace, two_sided_trace
 from refimpl.loader.files import AT_REST, matrix, still_whole
@@ -55,7 +55,7 @@ class DistributedFeatures:
     ) -> None:
         self.comm = comm
         X = matrix("X", X, dtypes=KEPT)
-        _check.choice("owners", owners, OWNERS)
+        require.choice("owners", owners, OWNERS)
         shapes = comm.all_gather(np.array([len(X), X.shape[1], X.dtype.itemsize], np.int64))
         if np.any(shapes[:, 1:] != shapes[0, 1:]):
             raise ValueError("X must have one dtype and one width on all ranks")
@@ -174,7 +174,7 @@ class DistributedFeatures:
         if self._window is None:
             raise ValueError("these features have been closed")
         still_whole(self._X)
-        return self.ownership.split(_check.ids("ids", ids, 0, self.n, np.int64))
+        return self.ownership.split(require.ids("ids", ids, 0, self.n, np.int64))
 
     def _read(self, peers, rows, positions, out):
         """Read the rows of some ranks into `out`: all are asked before the first is waited for."""

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.hints import Float, Int, Integers, Matrix, Positions
 from refimpl.loader.files import still_whole
 from refimpl.loader.store import FeatureStore
@@ -84,7 +84,7 @@ class Trace(NamedTuple):
     def bytes(self, kind: Literal["idx", "data", "sync"] | None = None) -> int:
         """Return the bytes of all messages, or of those of one kind."""
         if kind is not None:
-            _check.choice("kind", kind, KINDS)
+            require.choice("kind", kind, KINDS)
         return sum(m.bytes for m in self.messages if kind in (None, m.kind))
 
 
@@ -105,9 +105,9 @@ class Fetched(NamedTuple):
 
 def split_arguments(store, ids, me):
     """Check the arguments of `plan_fetch`; return them."""
-    _check.instance("store", store, (FeatureStore,), "a FeatureStore")
-    ids = _check.ids("ids", ids, 0, store.n, np.int64)
-    return store, ids, _check.integer("me", me, 0, len(store.parts) - 1)
+    require.instance("store", store, (FeatureStore,), "a FeatureStore")
+    ids = require.ids("ids", ids, 0, store.n, np.int64)
+    return store, ids, require.integer("me", me, 0, len(store.parts) - 1)
 
 
 @checked_by(split_arguments)
@@ -140,25 +140,25 @@ def plan_arguments(plan):
     """Check the argument of a fetch; return it, a FetchPlan of copies."""
     if not isinstance(plan, FetchPlan):
         raise TypeError(f"plan must be a FetchPlan (see plan_fetch), got {type(plan).__name__}")
-    plan = _check.record("plan", plan, FetchPlan)
-    store = _check.instance("plan.store", plan.store, (FeatureStore,), "a FeatureStore")
+    plan = require.record("plan", plan, FetchPlan)
+    store = require.instance("plan.store", plan.store, (FeatureStore,), "a FeatureStore")
     sizes = store.ownership.sizes
-    me = _check.integer("plan.me", plan.me, 0, len(sizes) - 1)
+    me = require.integer("plan.me", plan.me, 0, len(sizes) - 1)
     listed = {}
     for name in ("rows", "positions"):
-        listed[name] = _check.listed(f"plan.{name}", getattr(plan, name), "arrays")
+        listed[name] = require.listed(f"plan.{name}", getattr(plan, name), "arrays")
         if len(listed[name]) != len(sizes):
             raise ValueError(f"plan must have rows and positions for {len(sizes)} parts")
-    copies = _check.array("plan.copies", plan.copies)
+    copies = require.array("plan.copies", plan.copies)
     if copies.shape[:1] != (2,):
         raise ValueError("plan.copies must have two rows")
-    n = _check.integer("plan.n", plan.n, 0)
+    n = require.integer("plan.n", plan.n, 0)
     for part in store.parts:
         still_whole(part)
     pairs = zip(listed["rows"], sizes, strict=True)
-    rows = tuple(_check.ids("plan.rows", r, 0, k, np.int64) for r, k in pairs)
-    positions = tuple(_check.ids("plan.positions", p, 0, n, np.int64) for p in listed["positions"])
-    copies = np.stack([_check.ids("plan.copies", c, 0, n, np.int64) for c in copies])
+    rows = tuple(require.ids("plan.rows", r, 0, k, np.int64) for r, k in pairs)
+    positions = tuple(require.ids("plan.positions", p, 0, n, np.int64) for p in listed["positions"])
+    copies = np.stack([require.ids("plan.copies", c, 0, n, np.int64) for c in copies])
     if list(map(len, rows)) != list(map(len, positions)):
         raise ValueError("plan.positions must be as long as plan.rows")
     to = np.concatenate([*positions, copies[0]])
@@ -253,10 +253,13 @@ def two_sided_trace(me, rows, row_bytes):
 def seconds_arguments(n, row_bytes, latency, bandwidth, rest, name, strict):
     """Check the arguments of a model of time, the last of which is called `name`; return them."""
     most = 2**63 - 1
-    n, row_bytes = _check.integer("n", n, 0, most), _check.integer("row_bytes", row_bytes, 1, most)
-    latency = _check.real("latency", latency, 0)
-    bandwidth = _check.real("bandwidth", bandwidth, 0, strict=True)
-    return n, row_bytes, latency, bandwidth, _check.real(name, rest, 0, strict=strict)
+    n, row_bytes = (
+        require.integer("n", n, 0, most),
+        require.integer("row_bytes", row_bytes, 1, most),
+    )
+    latency = require.real("latency", latency, 0)
+    bandwidth = require.real("bandwidth", bandwidth, 0, strict=True)
+    return n, row_bytes, latency, bandwidth, require.real(name, rest, 0, strict=strict)
 
 
 def one_sided_arguments(n, row_bytes, latency, bandwidth, half_row):

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._files import replacing
-from refimpl._reading import map_npy, reading
+from refimpl._support import require
+from refimpl._support.untrusted_files import map_npy, reading
+from refimpl._support.whole_files import replacing
 from refimpl.hints import Features, FilePath
 
 AT_REST = (np.dtype(np.float32), np.dtype(np.float16))
@@ -72,7 +72,7 @@ def write_features(path: FilePath, array: Features) -> None:
     OSError
         If the file cannot be written; the one of before is whole then.
     """
-    path, array = _check.path("path", path), matrix("array", array)
+    path, array = require.path("path", path), matrix("array", array)
     with replacing(path) as file:
         np.save(file, array, allow_pickle=False)
 
@@ -103,8 +103,8 @@ def open_features(path: FilePath, *, readahead: bool = False) -> np.memmap:
     MemoryError
         If it takes more memory than there is; it is named.
     """
-    path = _check.path("path", path)
-    _check.switch("readahead", readahead)
+    path = require.path("path", path)
+    require.switch("readahead", readahead)
     if not path.is_file():
         raise FileNotFoundError(f"no features at {path}")
     with reading(path, "a whole file of features", "is not") as file:
@@ -150,13 +150,13 @@ def matrix(name, value, like=None, dtypes=AT_REST):
         raise TypeError(f"{name} must be arrays, got {type(value).__name__}")
     if type(value) is not np.memmap:
         mapped = np.memmap in type(value).__mro__
-        value = np.ndarray.view(value, np.memmap) if mapped else _check.array(name, value)
+        value = np.ndarray.view(value, np.memmap) if mapped else require.array(name, value)
     if value.dtype not in dtypes:
         accepted = " or ".join(map(str, dtypes))
         raise TypeError(f"{name} must be {accepted}, got {value.dtype}")
     if value.ndim != 2 or value.shape[1] == 0:
         raise ValueError(f"{name} must have shape (any, at least 1), got {value.shape}")
-    if not _check.is_plain(value):
+    if not require.is_plain(value):
         raise ValueError(f"{name} must be C-contiguous and aligned")
     if like is not None and (value.dtype, value.shape[1]) != (like.dtype, like.shape[1]):
         raise ValueError(

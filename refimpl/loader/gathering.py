@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.hints import Features, FloatDtype, Integers, Matrix, Reals
 from refimpl.loader.files import AT_REST, matrix, still_whole
 
@@ -21,8 +21,8 @@ def gather_arguments(X, rows, scaling, dtype):
     X = still_whole(matrix("X", X, dtypes=(*AT_REST, np.dtype(np.float64))))
     if scaling is not None:
         scaling = check_scaling(scaling, X.shape[1])
-    dtype = np.result_type(X, np.float32) if dtype is None else _check.float_dtype("dtype", dtype)
-    return X, _check.ids("rows", rows, 0, len(X), np.int64), scaling, dtype
+    dtype = np.result_type(X, np.float32) if dtype is None else require.float_dtype("dtype", dtype)
+    return X, require.ids("rows", rows, 0, len(X), np.int64), scaling, dtype
 
 
 @quiet
@@ -90,12 +90,12 @@ def check_scaling(scaling, width=None):
     pair = tuple(scaling) if isinstance(scaling, tuple | list) else ()
     if len(pair) != 2:
         raise TypeError('scaling must be a pair (mean, std) of arrays, "rows" or None')
-    mean = _check.floats("scaling's mean", pair[0], (None,), np.float64).copy()
+    mean = require.floats("scaling's mean", pair[0], (None,), np.float64).copy()
     if width is not None and mean.size != width:
         raise ValueError(
             f"features must have {mean.size} columns, as those that the scaling is of, got {width}"
         )
-    std = _check.floats("scaling's std", pair[1], mean.shape, np.float64).copy()
+    std = require.floats("scaling's std", pair[1], mean.shape, np.float64).copy()
     if not np.isfinite(mean).all() or not np.isfinite(std).all() or np.any(std <= 0):
         raise ValueError("scaling must be finite, and its std above 0")
     mean.flags.writeable = std.flags.writeable = False

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from refimpl._shown import showing
-from refimpl._start import mpi
+from refimpl._support.mpi_start import mpi
+from refimpl._support.reprs import showing
 
 
 class Communicator(Protocol):

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._shown import showing
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.reprs import showing
 from refimpl.hints import Float, Int, Integers, Reals, Table
 
 MOST_DEVICES = 1024  # there is a route between any two
@@ -58,14 +58,14 @@ class Topology:
     __repr__ = showing("devices", "links")
 
     def __post_init__(self):
-        devices = _check.integer("devices", self.devices, 1, MOST_DEVICES)
+        devices = require.integer("devices", self.devices, 1, MOST_DEVICES)
         links = []
-        for link in _check.sequence("links", self.links, "(int, int, float)"):
-            a, b, bandwidth = _check.sequence("links", link, "(int, int, float)", 3)
-            a, b = _check.integer("links", a, 0), _check.integer("links", b, 0)
+        for link in require.sequence("links", self.links, "(int, int, float)"):
+            a, b, bandwidth = require.sequence("links", link, "(int, int, float)", 3)
+            a, b = require.integer("links", a, 0), require.integer("links", b, 0)
             if a == b:
-                raise ValueError(f"links must join two vertices, got {_check.shown(a)} twice")
-            links.append((a, b, _check.real("bandwidth of links", bandwidth, 0, strict=True)))
+                raise ValueError(f"links must join two vertices, got {require.shown(a)} twice")
+            links.append((a, b, require.real("bandwidth of links", bandwidth, 0, strict=True)))
         if len({link[:2] for link in links}) < len(links):
             raise ValueError("links must hold a pair of vertices once")
         routes = {}
@@ -81,8 +81,8 @@ class Topology:
         (2, 2) is the paper's example. A level with one switch only has no links above it.
         `bandwidth` is one number, or one a level, from the host down.
         """
-        shape = _check.sequence("shape", shape)
-        shape = [_check.integer("shape", k, 1, MOST_DEVICES) for k in shape]
+        shape = require.sequence("shape", shape)
+        shape = [require.integer("shape", k, 1, MOST_DEVICES) for k in shape]
         if not 1 <= len(shape) <= MOST_LEVELS:
             raise ValueError(f"shape must have 1 to {MOST_LEVELS} levels, got {len(shape)}")
         widths = list(accumulate([1, *shape], mul))
@@ -91,7 +91,7 @@ class Topology:
         devices, links = widths[-1], []
         if not np.iterable(bandwidth):
             bandwidth = [bandwidth] * len(shape)
-        bandwidth = _check.sequence("bandwidth", bandwidth, "numbers", len(shape))
+        bandwidth = require.sequence("bandwidth", bandwidth, "numbers", len(shape))
         below, base = 0, devices  # the first vertex of this level, and of the one above
         for level in reversed(range(len(shape))):
             if widths[level + 1] > 1:
@@ -171,7 +171,7 @@ def demands(demand):
 def rounds_arguments(topology, demand, mix_classes, chunk):
     """Check the arguments of `plan_rounds`; return them."""
     given = demand_arguments(topology, demand)
-    return *given, _check.switch("mix_classes", mix_classes), _check.switch("chunk", chunk)
+    return *given, require.switch("mix_classes", mix_classes), require.switch("chunk", chunk)
 
 
 def exchange_arguments(demand):
@@ -180,7 +180,7 @@ def exchange_arguments(demand):
 
 
 def _square(name, value, n=None):
-    array = _check.array(name, value)
+    array = require.array(name, value)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or (n is not None and len(array) != n):
         size = "n" if n is None else n
         raise ValueError(f"{name} must have shape ({size}, {size}), got {array.shape}")

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.hints import Float, Table
 from refimpl.loader.rounds import Topology, Transfer, demand_arguments, demands, loads, plan_rounds
 
@@ -35,9 +35,9 @@ class Simulation(NamedTuple):
 def simulation_arguments(topology, demand, policy, rounds, gamma, latency, barrier):
     """Check the arguments of `simulate`; return them."""
     topology, demand = demand_arguments(topology, demand)
-    _check.choice("policy", policy, POLICIES)
-    gamma, latency = _check.real("gamma", gamma, 0), _check.real("latency", latency, 0)
-    barrier = _check.real("barrier", barrier, 0)
+    require.choice("policy", policy, POLICIES)
+    gamma, latency = require.real("gamma", gamma, 0), require.real("latency", latency, 0)
+    barrier = require.real("barrier", barrier, 0)
     if rounds is not None:
         if policy != "rounds":
             raise ValueError(f"rounds must be None for policy {policy!r}")

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.hints import Features, Int, Positions
 from refimpl.loader.files import matrix
 
@@ -32,8 +32,8 @@ class Ownership:
     def __init__(
         self, sizes: Iterable[int], owners: Literal["contiguous", "modulo"] = "contiguous"
     ) -> None:
-        self.owners = _check.choice("owners", owners, OWNERS)
-        self.sizes = tuple(_check.integer("sizes", size, 0) for size in sizes)
+        self.owners = require.choice("owners", owners, OWNERS)
+        self.sizes = tuple(require.integer("sizes", size, 0) for size in sizes)
         if not self.sizes:
             raise ValueError("parts must hold at least one array")
         self.n = sum(self.sizes)
@@ -129,8 +129,8 @@ class FeatureStore:
         With `owners` "contiguous" the parts are views of X, with "modulo" they are copies.
         """
         X = matrix("X", X)
-        n, P = len(X), _check.integer("parts", parts, 1, MOST_PARTS)
-        if _check.choice("owners", owners, OWNERS) == "modulo":
+        n, P = len(X), require.integer("parts", parts, 1, MOST_PARTS)
+        if require.choice("owners", owners, OWNERS) == "modulo":
             return cls(tuple(np.ascontiguousarray(X[p::P]) for p in range(P)), owners)
         return cls(tuple(X[n * p // P : n * (p + 1) // P] for p in range(P)), owners)
 

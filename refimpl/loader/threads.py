@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._shown import showing
-from refimpl._threads import in_background
+from refimpl._support import require
+from refimpl._support.reprs import showing
+from refimpl._support.thread_limits import in_background
 from refimpl.hints import Int
 
 Result = TypeVar("Result")
@@ -49,7 +49,7 @@ class SimComm:
             What a rank raised; the others are stopped at their next collective call. So are all
             when a signal (Ctrl-C) ends the wait for them.
         """
-        shared: Any = _Shared(_check.integer("size", size, 1))
+        shared: Any = _Shared(require.integer("size", size, 1))
         ranks = [
             threading.Thread(target=shared.call, args=(function, SimComm(rank, shared)))
             for rank in range(size)

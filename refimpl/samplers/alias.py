@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.hints import F, Floats, Int, Positions
 from refimpl.streams import Stream
 
@@ -35,7 +35,7 @@ def alias_arguments(weights):
 
 def summed(weights):
     """Return the weights of an alias table, in float64, and their sum, or raise."""
-    weights = _check.floats("weights", weights, (None,)).astype(np.float64)
+    weights = require.floats("weights", weights, (None,)).astype(np.float64)
     if len(weights) == 0:
         raise ValueError("weights must not be empty")
     if not (np.isfinite(weights) & (weights >= 0)).all():
@@ -88,10 +88,10 @@ def draw_arguments(table, k, c):
     """Check the arguments of `alias_draw`; return them."""
     if not isinstance(table, AliasTable):
         raise TypeError(f"table must be an AliasTable, got {type(table).__name__}")
-    table = _check.record("table", table, AliasTable)
+    table = require.record("table", table, AliasTable)
     for name, dtype in (("prob", np.float64), ("alias", np.int64)):
         part = getattr(table, name)
-        plain = _check.array(name, part) if isinstance(part, np.ndarray) else None
+        plain = require.array(name, part) if isinstance(part, np.ndarray) else None
         if plain is None or plain.dtype != dtype:
             raise TypeError(f"table.{name} must be a {np.dtype(dtype)} array: see alias_build")
         table = table._replace(**{name: plain})
@@ -100,7 +100,7 @@ def draw_arguments(table, k, c):
             f"table must have prob and alias of one length, from 1, "
             f"got shapes {table.prob.shape} and {table.alias.shape}"
         )
-    return table, _check.word("k", k), _check.word("c", c)
+    return table, require.word("k", k), require.word("c", c)
 
 
 @checked_by(draw_arguments)

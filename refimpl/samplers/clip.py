@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.hints import Ids, Int, Integers
 from refimpl.streams import pick_without_replacement
 
 
 def clip_arguments(nodes, unit, k, c):
     """Check the arguments of `clip_nodes`, all but the stream's; return them."""
-    nodes = _check.node_set("nodes", nodes, 2**31 - 1)
-    return nodes, _check.integer("unit", unit, 1, 2**31 - 1), k, c
+    nodes = require.node_set("nodes", nodes, 2**31 - 1)
+    return nodes, require.integer("unit", unit, 1, 2**31 - 1), k, c
 
 
 @checked_by(clip_arguments)

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Floats, Ids, Int
 from refimpl.samplers.alias import alias_build, outcome
@@ -18,9 +18,9 @@ from refimpl.streams import Stream
 def edge_arguments(graph, main, b, method):
     """Check the arguments of `edge`; return them."""
     graph = undirected(graph)
-    b = _check.integer("b", b, 1, 2**31 - 1)
-    method = _check.choice("method", method, ("direct", "alias"))
-    return graph, _check.word("main", main), b, method
+    b = require.integer("b", b, 1, 2**31 - 1)
+    method = require.choice("method", method, ("direct", "alias"))
+    return graph, require.word("main", main), b, method
 
 
 @checked_by(edge_arguments)

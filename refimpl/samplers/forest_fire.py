@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Float, Int
 from refimpl.samplers.nodes import NodeSample, node_sample
@@ -15,9 +15,9 @@ from refimpl.streams import Stream
 def fire_arguments(graph, main, n, p_f):
     """Check the arguments of `forest_fire`; return them."""
     graph = undirected(graph)
-    n = _check.integer("n", n, 1, 2**31 - 1)
-    p_f = _check.real("p_f", p_f, 0, high=1)
-    return graph, _check.word("main", main), n, p_f
+    n = require.integer("n", n, 1, 2**31 - 1)
+    p_f = require.real("p_f", p_f, 0, high=1)
+    return graph, require.word("main", main), n, p_f
 
 
 @checked_by(fire_arguments)

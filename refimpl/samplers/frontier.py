@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from refimpl._checked import checked_by
+from refimpl._support.argument_checks import checked_by
 from refimpl.graph import Graph
 from refimpl.hints import Int
 from refimpl.samplers.nodes import (

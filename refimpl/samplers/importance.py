@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._quiet import quiet
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.numpy_warnings import quiet
 from refimpl.block import MFG, Block, entries_of_rows, sources
 from refimpl.graph import Graph
 from refimpl.hints import F, Floats, Int, Integers
@@ -59,7 +59,7 @@ class ColumnLaw(NamedTuple):
 def law_arguments(graph, data):
     """Check the arguments of `importance_law`; return them."""
     layer_arguments(graph, (), (), 0)
-    return graph, _checked_values(_check.floats("data", data, (graph.e,)))
+    return graph, _checked_values(require.floats("data", data, (graph.e,)))
 
 
 @checked_by(law_arguments)
@@ -95,9 +95,9 @@ def importance_law(graph: Graph, data: Floats[F]) -> ColumnLaw:
 def sample_arguments(graph, data, roots, sizes, key):
     """Check the arguments of `ladies_sample`, of `data` its type and shape; return them."""
     graph, roots, _, key = layer_arguments(graph, roots, (), key)
-    sizes = _check.sequence("sizes", sizes)
-    sizes = tuple(_check.integer("sizes", size, 1, 2**31 - 1) for size in sizes)
-    return graph, _check.floats("data", data, (graph.e,)), roots, sizes, key
+    sizes = require.sequence("sizes", sizes)
+    sizes = tuple(require.integer("sizes", size, 1, 2**31 - 1) for size in sizes)
+    return graph, require.floats("data", data, (graph.e,)), roots, sizes, key
 
 
 def fastgcn_arguments(graph, data, roots, sizes, key, law):
@@ -282,10 +282,10 @@ def _checked_values(values):
 def _checked_law(law, n):
     if not isinstance(law, ColumnLaw):
         raise TypeError(f"law must be an ColumnLaw, got {type(law).__name__}")
-    law = _check.record("law", law, ColumnLaw)
+    law = require.record("law", law, ColumnLaw)
     for name in ("q", "cumulative"):
         part = getattr(law, name)
-        plain = _check.array(name, part) if isinstance(part, np.ndarray) else None
+        plain = require.array(name, part) if isinstance(part, np.ndarray) else None
         if plain is None or plain.dtype != np.float64:
             raise TypeError(f"law.{name} must be a float64 array: see importance_law")
         if plain.shape != (n,):

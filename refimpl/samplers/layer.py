@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.block import MFG, Block, sources
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
@@ -16,12 +16,12 @@ from refimpl.streams import Stream
 def layer_arguments(graph, roots, fanouts, key):
     """Check the arguments of `layer_sample`; return them."""
     checked(graph)
-    roots = _check.ids("roots", roots, 0, graph.n, np.int32)
+    roots = require.ids("roots", roots, 0, graph.n, np.int32)
     if len(np.unique(roots)) < len(roots):
         raise ValueError("roots must be distinct")
-    fanouts = _check.sequence("fanouts", fanouts)
-    fanouts = tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanouts)
-    return graph, roots, fanouts, _check.word("key", key)
+    fanouts = require.sequence("fanouts", fanouts)
+    fanouts = tuple(require.integer("fanouts", f, -1, 2**31 - 1) for f in fanouts)
+    return graph, roots, fanouts, require.word("key", key)
 
 
 @checked_by(layer_arguments)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int
 from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, walk_budget
@@ -14,7 +14,7 @@ def walks_arguments(graph, main, m, n):
     """Check the arguments of `multiple_walks`; return them."""
     graph = undirected(graph)
     m, n = walk_budget(graph, m, n)
-    return graph, _check.word("main", main), m, n
+    return graph, require.word("main", main), m, n
 
 
 @checked_by(walks_arguments)

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.block import MFG, as_mfg, sources
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
@@ -23,33 +23,33 @@ MODES = ("layered", "shared")
 def mfg_arguments(graph, roots, fanouts, seed, epoch, batch, mode):
     """Check the arguments of `sample_mfg`; return them."""
     roots, fanouts = neighbor_arguments(graph, roots, fanouts, mode)
-    seed, epoch = _check.word("seed", seed), _check.word("epoch", epoch)
-    return graph, roots, fanouts, seed, epoch, _check.word("batch", batch), mode
+    seed, epoch = require.word("seed", seed), require.word("epoch", epoch)
+    return graph, roots, fanouts, seed, epoch, require.word("batch", batch), mode
 
 
 def neighbor_arguments(graph, roots, fanouts, mode):
     """Check what describes the sampling of a batch; return (roots, fanouts)."""
     checked(graph)
-    _check.choice("mode", mode, MODES)
-    roots = _check.ids("roots", roots, 0, graph.n, np.int32)
+    require.choice("mode", mode, MODES)
+    roots = require.ids("roots", roots, 0, graph.n, np.int32)
     if len(np.unique(roots)) < len(roots):
         raise ValueError("roots must be distinct")
-    return roots, fanouts_arguments(graph, _check.sequence("fanouts", fanouts), mode)
+    return roots, fanouts_arguments(graph, require.sequence("fanouts", fanouts), mode)
 
 
 def fanouts_arguments(graph, fanouts, mode):
     """Check the fan-outs of all layers; return them as a tuple of ints and tuples of ints."""
     fanouts = tuple(
-        tuple(_check.integer("fanouts", f, -1, 2**31 - 1) for f in fanout)
+        tuple(require.integer("fanouts", f, -1, 2**31 - 1) for f in fanout)
         if isinstance(fanout, list | tuple) or (isinstance(fanout, np.ndarray) and fanout.ndim)
-        else _check.integer("fanouts", fanout, -1, 2**31 - 1)
+        else require.integer("fanouts", fanout, -1, 2**31 - 1)
         for fanout in fanouts
     )
     for fanout in fanouts:
         if not isinstance(fanout, tuple):
             continue
         if TypedGraph in type(graph).__mro__:  # kernels read the graphs of its relations
-            _check.instance("graph", graph, (TypedGraph,), "a TypedGraph")
+            require.instance("graph", graph, (TypedGraph,), "a TypedGraph")
         if not isinstance(graph, TypedGraph) or len(fanout) != graph.relations:
             known = getattr(graph, "relations", "no")
             raise ValueError(
@@ -179,12 +179,12 @@ def _one_behind_another(hops):
 
 def many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
     """Check the arguments of `sample_mfg_many`; return (batches, fanouts, names, first)."""
-    batches = _check.sequence("batches", batches, "arrays")
+    batches = require.sequence("batches", batches, "arrays")
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
     batches = [neighbor_arguments(graph, roots, (), mode)[0] for roots in batches]
-    names = _check.word("seed", seed), _check.word("epoch", epoch)
-    highest = _check.WORD - max(len(batches), 1)
-    return batches, fanouts, names, _check.integer("first_batch", first_batch, 0, highest)
+    names = require.word("seed", seed), require.word("epoch", epoch)
+    highest = require.WORD - max(len(batches), 1)
+    return batches, fanouts, names, require.integer("first_batch", first_batch, 0, highest)
 
 
 def mfgs_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
@@ -237,9 +237,9 @@ def sample_mfg_many(
 
 def batches_arguments(ids, batch_size, seed, epoch):
     """Check the arguments of `epoch_batches`; return them."""
-    ids = _check.ids("ids", ids, 0, 2**31 - 1, np.int32)
-    size = _check.integer("batch_size", batch_size, 1)
-    return ids, size, _check.word("seed", seed), _check.word("epoch", epoch)
+    ids = require.ids("ids", ids, 0, 2**31 - 1, np.int32)
+    size = require.integer("batch_size", batch_size, 1)
+    return ids, size, require.word("seed", seed), require.word("epoch", epoch)
 
 
 @checked_by(batches_arguments)

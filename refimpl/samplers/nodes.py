@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.graph import Counters
 from refimpl.graph.csr import undirected
 from refimpl.hints import Ids
@@ -57,17 +57,17 @@ def random_neighbour(graph, main, u):
 
 def root_count(graph, name, value):
     """Check how many distinct roots to draw; return it."""
-    value = _check.integer(name, value, 1)
+    value = require.integer(name, value, 1)
     if value > graph.n:
         most = f"at most the number of nodes ({graph.n})"
-        raise ValueError(f"{name} must be {most}, got {_check.shown(value)}")
+        raise ValueError(f"{name} must be {most}, got {require.shown(value)}")
     return value
 
 
 def walk_budget(graph, m, n):
     """Check m distinct roots and n >= m nodes in all; return (m, n)."""
     m = root_count(graph, "m", m)
-    n = _check.integer("n", n, 1, 2**31 - 1)
+    n = require.integer("n", n, 1, 2**31 - 1)
     if n < m:
         raise ValueError(f"n must be at least m ({m}), got {n}")
     return m, n
@@ -77,10 +77,10 @@ def frontier_options(graph, m, n, deg_cap, include):
     """Check what all frontier samplers share; return it, in order."""
     graph = undirected(graph)
     m, n = walk_budget(graph, m, n)
-    deg_cap = None if deg_cap is None else _check.integer("deg_cap", deg_cap, 1, 2**31 - 1)
-    return graph, m, n, deg_cap, _check.choice("include", include, ("pushed", "popped"))
+    deg_cap = None if deg_cap is None else require.integer("deg_cap", deg_cap, 1, 2**31 - 1)
+    return graph, m, n, deg_cap, require.choice("include", include, ("pushed", "popped"))
 
 
 def stream_keys(main, probe):
     """Check the keys of the two streams of a frontier sampler; return both."""
-    return _check.word("main", main), _check.word("probe", probe)
+    return require.word("main", main), require.word("probe", probe)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.adjacency import Adjacency
 from refimpl.graph import Subgraph
 from refimpl.graph.csr import Graph, checked, undirected
@@ -43,8 +43,8 @@ class SamplingCounts(NamedTuple):
 def counting_arguments(gnn, graph, sampler, rng, coverage, pool):
     """Check the arguments of `estimate_counts`; return them, a seed instead of `rng`."""
     graph = undirected(graph)
-    coverage = _check.real("coverage", coverage, 0, strict=True, high=MOST_COVERAGE)
-    pool = _check.integer("pool", pool, 1, 2**31 - 1)
+    coverage = require.real("coverage", coverage, 0, strict=True, high=MOST_COVERAGE)
+    pool = require.integer("pool", pool, 1, 2**31 - 1)
     return gnn, graph, sampler, as_seed(rng), coverage, pool
 
 
@@ -103,16 +103,16 @@ def estimate_counts(
 def _counts(counts, floor, dtype):
     if not isinstance(counts, SamplingCounts):
         raise TypeError(f"counts must be SamplingCounts, got {type(counts).__name__}")
-    counts = _check.record("counts", counts, SamplingCounts)
+    counts = require.record("counts", counts, SamplingCounts)
     for name in ("nodes", "edges"):
         part = getattr(counts, name)  # of a whole graph: its values are not looked at
-        plain = _check.array(name, part) if isinstance(part, np.ndarray) else None
+        plain = require.array(name, part) if isinstance(part, np.ndarray) else None
         if plain is None or plain.ndim != 1 or plain.dtype.kind not in "iu":
             raise TypeError(f"counts.{name} must be a 1-D array of integers: see estimate_counts")
         counts = counts._replace(**{name: plain})
-    subgraphs = _check.integer("counts.subgraphs", counts.subgraphs, 0, 2**63 - 1)
-    floor = _check.real("floor", floor, 0, strict=True)
-    return counts._replace(subgraphs=subgraphs), floor, _check.float_dtype("dtype", dtype)
+    subgraphs = require.integer("counts.subgraphs", counts.subgraphs, 0, 2**63 - 1)
+    floor = require.real("floor", floor, 0, strict=True)
+    return counts._replace(subgraphs=subgraphs), floor, require.float_dtype("dtype", dtype)
 
 
 def _checked_subgraph(counts, graph, sub):
@@ -125,22 +125,22 @@ def _checked_subgraph(counts, graph, sub):
         )
     if not isinstance(sub, Subgraph):
         raise TypeError(f"sub must be a Subgraph, got {type(sub).__name__}")
-    nodes = _check.ids("sub.nodes", sub.nodes, 0, graph.n, np.int32)
-    edge_ids = _check.ids("sub.edge_ids", sub.edge_ids, 0, graph.e, np.int64)
+    nodes = require.ids("sub.nodes", sub.nodes, 0, graph.n, np.int32)
+    edge_ids = require.ids("sub.edge_ids", sub.edge_ids, 0, graph.e, np.int64)
     inner = checked(sub.graph, "sub.graph")
     if (nodes.size, edge_ids.size) != (inner.n, inner.e):
         raise ValueError(
             f"sub.nodes and sub.edge_ids must be of sub.graph, {inner!r}, "
             f"got {nodes.size} and {edge_ids.size}"
         )
-    perm = _check.positions("sub.transpose_perm", sub.transpose_perm, inner.e)
+    perm = require.positions("sub.transpose_perm", sub.transpose_perm, inner.e)
     return Subgraph(nodes, inner, edge_ids, perm)
 
 
 def weights_arguments(counts, nodes, floor, dtype):
     """Check the arguments of `loss_weights`; return them."""
     counts, floor, dtype = _counts(counts, floor, dtype)
-    return counts, _check.ids("nodes", nodes, 0, counts.nodes.size, np.int64), floor, dtype
+    return counts, require.ids("nodes", nodes, 0, counts.nodes.size, np.int64), floor, dtype
 
 
 def aggregator_arguments(counts, graph, sub, floor, dtype):

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.graph import Graph
 from refimpl.hints import Float, Ids, Int, Positions
 from refimpl.samplers.nodes import (
@@ -210,9 +210,9 @@ def planned_capacity(eta, m, d):
 
 def dashboard_options(eta, lanes, probing, probe_range, overflow):
     """Check the options that only dashboards have; return them."""
-    eta = _check.real("eta", eta, 1, strict=True)
-    lanes = _check.integer("lanes", lanes, 1, 2**31 - 1)
-    probing = _check.choice("probing", probing, ("one", "lanes"))
-    probe_range = _check.choice("probe_range", probe_range, ("capacity", "used"))
-    overflow = _check.choice("overflow", overflow, ("truncate", "grow"))
+    eta = require.real("eta", eta, 1, strict=True)
+    lanes = require.integer("lanes", lanes, 1, 2**31 - 1)
+    probing = require.choice("probing", probing, ("one", "lanes"))
+    probe_range = require.choice("probe_range", probe_range, ("capacity", "used"))
+    overflow = require.choice("overflow", overflow, ("truncate", "grow"))
     return eta, lanes, probing, probe_range, overflow

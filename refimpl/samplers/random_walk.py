@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int
 from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, root_count
@@ -14,8 +14,8 @@ def walk_arguments(graph, main, r, h):
     """Check the arguments of `random_walk`; return them."""
     graph = undirected(graph)
     r = root_count(graph, "r", r)
-    h = _check.integer("h", h, 0, (2**31 - 1) // r - 1)
-    return graph, _check.word("main", main), r, h
+    h = require.integer("h", h, 0, (2**31 - 1) // r - 1)
+    return graph, require.word("main", main), r, h
 
 
 @checked_by(walk_arguments)

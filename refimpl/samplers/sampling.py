@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from refimpl import _check, streams
-from refimpl._checked import checked_by
+from refimpl import streams
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.graph import Subgraph, induced_subgraph
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int, Rng
@@ -78,7 +79,7 @@ class Sampler:
     ) -> None:
         name, function = sampler_kernel(kernel)
         self.function = function if callable(kernel) else None
-        self.clip = None if clip is None else _check.integer("clip", clip, 1, 2**31 - 1)
+        self.clip = None if clip is None else require.integer("clip", clip, 1, 2**31 - 1)
         parameters = parameters_of(name, function).values()
         places = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
         if places not in (["graph", "main"], ["graph", "main", "probe"]):
@@ -121,17 +122,17 @@ def sampler_kernel(kernel, argument="kernel"):
     if callable(kernel):
         return getattr(kernel, "__name__", type(kernel).__name__), kernel
     name = kernel.replace("-", "_") if isinstance(kernel, str) else kernel
-    return name, KERNELS[_check.choice(argument, name, tuple(KERNELS))]
+    return name, KERNELS[require.choice(argument, name, tuple(KERNELS))]
 
 
 def sampling_arguments(graph, sampler, rng, first, count, domain):
     """Check all but the sampler's options; return all arguments, a seed instead of `rng`."""
     graph = undirected(graph)
     sampler = checked_sampler(sampler)
-    first = _check.integer("first", first, 0, 2**63 - 1)
-    domain = _check.integer("domain", domain, streams.SAMPLE, streams.SAINT)
+    first = require.integer("first", first, 0, 2**63 - 1)
+    domain = require.integer("domain", domain, streams.SAMPLE, streams.SAINT)
     seed = streams.as_seed(rng)
-    return graph, sampler, seed, first, _check.integer("count", count, 0, 2**31 - 1), domain
+    return graph, sampler, seed, first, require.integer("count", count, 0, 2**31 - 1), domain
 
 
 @checked_by(sampling_arguments)
@@ -209,7 +210,7 @@ def checked_sampler(sampler):
     made = object.__new__(Sampler)
     made.name, made.function, options, clip = sampler._parts()
     if made.function is None:
-        _check.choice("sampler", made.name, tuple(KERNELS))
+        require.choice("sampler", made.name, tuple(KERNELS))
     made.options, made.streams = dict(options), sampler.streams
-    made.clip = None if clip is None else _check.integer("clip", clip, 1, 2**31 - 1)
+    made.clip = None if clip is None else require.integer("clip", clip, 1, 2**31 - 1)
     return made

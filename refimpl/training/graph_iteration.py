@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from refimpl import _check
-from refimpl._checked import checked_by
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.graph import Subgraph
 from refimpl.hints import Ids, Values, bound
 
@@ -66,7 +66,7 @@ def check_iteration(name, minibatches, model, adam, **callables):
     for method in ("forward", "classify", "loss", "backward"):
         if not callable(getattr(model, method, None)):
             raise TypeError(f"model must have a method {method}, got {type(model).__name__}")
-    _check.integer("model.depth", getattr(model, "depth", None), 1)
+    require.integer("model.depth", getattr(model, "depth", None), 1)
     for argument, function in callables.items():
         if not callable(function):
             raise TypeError(f"{argument} must be callable, got {type(function).__name__}")

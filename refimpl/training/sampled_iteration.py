@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from refimpl._checked import checked_by
+from refimpl._support.argument_checks import checked_by
 from refimpl.block import MFG
 from refimpl.hints import Ids, bound
 from refimpl.training.graph_iteration import (

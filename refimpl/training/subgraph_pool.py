@@ -8,10 +8,10 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from refimpl import _check
-from refimpl._checked import checked_by
-from refimpl._shown import showing
-from refimpl._threads import Worker
+from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
+from refimpl._support.reprs import showing
+from refimpl._support.thread_limits import Worker
 from refimpl.graph import Graph, Subgraph
 from refimpl.hints import Int, Rng
 from refimpl.profiling import timed
@@ -82,8 +82,8 @@ def pool_arguments(self, draw, *, size, first, background):
     """Check the arguments of a `Pool`; return all."""
     if not isinstance(background, bool):
         raise TypeError("background must be True or False")
-    size = _check.integer("size", size, 1, 2**31 - 1)
-    return self, draw, size, _check.integer("first", first, 0, 2**63 - 1), background
+    size = require.integer("size", size, 1, 2**31 - 1)
+    return self, draw, size, require.integer("first", first, 0, 2**63 - 1), background
 
 
 class Pool(Generic[Item]):

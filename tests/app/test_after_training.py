@@ -16,7 +16,7 @@ from trained_models import trained
 
 import refimpl
 from bench.__main__ import main as bench
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
 from refimpl.lab.apps import plots
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.terminal import STANDARD_OUTPUT, Escaping

@@ -11,7 +11,7 @@ import pytest
 import fastimpl
 from fastimpl import _blas, _blas_choice, _mkl
 from fastimpl._blas_choice import Choice, choose, chosen, file_of, in_use, keep, kept_ratio, use
-from refimpl._products import parts_of
+from refimpl._support.row_block_products import parts_of
 from refimpl.lab.apps.cli import main
 
 KEY = {"processor": "Z80", "scipy": "openblas 1", "mkl": "7"}

@@ -9,7 +9,7 @@ import pytest
 from conformance_programs import kernel_of
 
 import refimpl
-from refimpl._files import replacing
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.case import Case, Close, Kernel

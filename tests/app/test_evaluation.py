@@ -18,8 +18,8 @@ from trained_models import trained
 import fastimpl
 import refimpl
 from refimpl import TrainConfig, models
-from refimpl._products import SIZES, Parts, parts_of, product_of_parts, rows_alike
-from refimpl._threads import one_blas_thread
+from refimpl._support.row_block_products import SIZES, Parts, parts_of, product_of_parts, rows_alike
+from refimpl._support.thread_limits import one_blas_thread
 from refimpl.lab.apps.cli import main
 from refimpl.lab.training.evaluation import UNBOUNDED, Evaluation, full_graph_forward
 from refimpl.lab.training.stack import Stack

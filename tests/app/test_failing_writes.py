@@ -18,7 +18,7 @@ from trained_models import trained
 
 import refimpl
 from bench import figures
-from refimpl import _files
+from refimpl._support import whole_files
 from refimpl.lab.apps import plots, predict, report
 from refimpl.lab.apps.cli import main
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
@@ -28,7 +28,7 @@ FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 class Faults:
-    """The operations of `_files` on the system, of which the n-th fails, or all from it on."""
+    """The operations of `whole_files` on the system, of which the n-th fails, or all from it on."""
 
     def __init__(self, monkeypatch, n, error, lasting=False):
         self.n, self.error, self.lasting, self.count = n, error, lasting, 0
@@ -44,8 +44,8 @@ class Faults:
                 return super().write(data)
 
         system = {name: self.failing(getattr(os, name)) for name in ("fsync", "open")}
-        monkeypatch.setattr(_files, "os", SimpleNamespace(**{**vars(os), **system}))
-        monkeypatch.setattr(_files, "io", SimpleNamespace(**{**vars(io), "FileIO": Raw}))
+        monkeypatch.setattr(whole_files, "os", SimpleNamespace(**{**vars(os), **system}))
+        monkeypatch.setattr(whole_files, "io", SimpleNamespace(**{**vars(io), "FileIO": Raw}))
         monkeypatch.setattr(Path, "replace", self.failing(Path.replace))
 
     def operation(self):
@@ -177,13 +177,13 @@ def test_a_folder_that_cannot_be_told_to_last(monkeypatch, tmp_path):
         raise OSError(errno.EINVAL, "Invalid argument")
 
     system = {**vars(os), "open": refuse}
-    monkeypatch.setattr(_files, "os", SimpleNamespace(**system))
+    monkeypatch.setattr(whole_files, "os", SimpleNamespace(**system))
     report.write_json(tmp_path / "m.json", {})
     assert (tmp_path / "m.json").read_text() == "{}\n"
 
 
 def test_an_error_of_another_file_keeps_its_name(tmp_path):
-    with pytest.raises(FileNotFoundError) as raised, _files.replacing(tmp_path / "a"):
+    with pytest.raises(FileNotFoundError) as raised, whole_files.replacing(tmp_path / "a"):
         (tmp_path / "b").read_text()
     assert raised.value.filename == str(tmp_path / "b")
     assert list(tmp_path.iterdir()) == []
@@ -221,7 +221,7 @@ def test_every_file_is_written_in_the_one_way():
         assert len(found.pop(f"{name}.py")) == 1  # in a folder that is removed
     for name in ("arrays", "edges", "writing"):  # in a folder that appears once it is whole
         assert len(found.pop(f"refimpl/lab/data/{name}.py")) == 1, found
-    assert found.keys() == {"refimpl/_files.py"}, found
+    assert found.keys() == {"refimpl/_support/whole_files.py"}, found
 
 
 TRAIN = ["train", "--data", "karate", "--hidden", "8", "--epochs", "1"]

@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_info
 import fastimpl
 import refimpl
 from fastimpl._blas_choice import Choice, in_use, use
-from refimpl import Sampler, _threads
+from refimpl import Sampler
+from refimpl._support import thread_limits
 
 pytestmark = pytest.mark.runs
 
@@ -109,7 +110,7 @@ def test_a_fork_while_another_thread_limits_blas_leaves_no_limit(gnn):
         inside, done = threading.Event(), threading.Event()
 
         def block():
-            with _threads.one_blas_thread():
+            with thread_limits.one_blas_thread():
                 inside.set()
                 done.wait(LONG)
 
@@ -132,7 +133,7 @@ def test_a_fork_never_inherits_a_held_lock(gnn):
         held, wanted = threading.Event(), work(gnn)
 
         def hold():
-            with _threads._lock:
+            with thread_limits._lock:
                 held.set()
                 time.sleep(0.5)
 

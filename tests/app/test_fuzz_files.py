@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
 
 pytestmark = pytest.mark.runs
 

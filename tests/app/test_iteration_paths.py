@@ -22,10 +22,14 @@ def kind(code):
     call as functions.
     """
     file = Path(code.co_filename)
-    if not file.is_relative_to(FOLDER) or file.stem == "_checked" or code.co_name.startswith("<"):
+    if (
+        not file.is_relative_to(FOLDER)
+        or file.stem == "argument_checks"
+        or code.co_name.startswith("<")
+    ):
         return None
     checks = code.co_name.startswith("check") or code.co_name.endswith("_arguments")
-    return "check" if checks or file.stem == "_check" else "step"
+    return "check" if checks or file.stem == "require" else "step"
 
 
 def path_of(work):
@@ -93,7 +97,7 @@ def test_another_file_and_another_call_are_counted():
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("two.py", "graph_arguments"), ("two.py", "checked_mfg"), ("_check.py", "word")],
+    [("two.py", "graph_arguments"), ("two.py", "checked_mfg"), ("require.py", "word")],
 )
 def test_checks_and_what_they_call_are_not_counted(file, name):
     check = function(file, name, "inner(0)")

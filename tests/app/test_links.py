@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from refimpl._files import replacing, temporary_beside
+from refimpl._support.whole_files import replacing, temporary_beside
 from refimpl.lab.apps import plots
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.errors import UserError
@@ -109,7 +109,7 @@ def test_a_temporary_file_is_a_new_one(tmp_path, victim, monkeypatch):
     path = tmp_path / "model.npz"
     temporary = temporary_beside(path)
     temporary.symlink_to(victim)
-    monkeypatch.setattr("refimpl._files.temporary_beside", lambda path: temporary)
+    monkeypatch.setattr("refimpl._support.whole_files.temporary_beside", lambda path: temporary)
     with pytest.raises(FileExistsError), replacing(path):
         pass
     assert victim.read_text() == TEXT and not path.exists()

@@ -16,7 +16,8 @@ from ogb_folders import (
 )
 from test_convert import converted
 
-from refimpl import Dataset, _reading, load_dataset
+from refimpl import Dataset, load_dataset
+from refimpl._support import untrusted_files
 from refimpl.lab.data.convert import convert
 
 pytestmark = pytest.mark.runs
@@ -161,7 +162,7 @@ def test_text_far_longer_than_its_file_is_refused(tmp_path, monkeypatch, file, r
     path = folder / f"{file}.csv.gz"
     write_text(path, [row] * 100_000, str)
     assert path.stat().st_size < 2000
-    monkeypatch.setattr(_reading, "LEAST_LIMIT", 2**18)
+    monkeypatch.setattr(untrusted_files, "LEAST_LIMIT", 2**18)
     made = []
     monkeypatch.setattr(np, "loadtxt", counting(np.loadtxt, made))
     said = rf"{path.name} cannot be read .* its numbers would take \d+ bytes, at most 262144 for"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tiny_data import arrays_of
 
-from refimpl._files import temporary_beside
+from refimpl._support.whole_files import temporary_beside
 from refimpl.lab.apps import plots, results
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.errors import UserError
@@ -202,7 +202,7 @@ def test_a_lock_whose_file_is_gone_counts_for_nothing(tmp_path, monkeypatch):
 HOLD = """
 import sys, time
 from pathlib import Path
-from refimpl._files import replacing
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.results import results_in
 out = Path(sys.argv[1])
 with results_in(out, ("x",), keep=False), replacing(out / "metrics.json") as file:

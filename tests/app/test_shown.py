@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import refimpl
-from refimpl._shown import line, shown
+from refimpl._support.reprs import line, shown
 from refimpl.lab.backend import find, homes
 from refimpl.lab.data.communities import communities
 

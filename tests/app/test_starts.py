@@ -11,7 +11,7 @@ import sys
 import pytest
 from tiny_data import write_graphsaint
 
-from refimpl import _start
+from refimpl._support import mpi_start
 from refimpl.lab.apps.cli import build_parser, main
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.apps.ranks import Agreed, together
@@ -24,7 +24,7 @@ BAD = ("x", "", "-1", "1.0", "1_0", " 1", "\u0663", "9" * 5000)
 @pytest.fixture(autouse=True)
 def alone(monkeypatch):
     """No variable of a launcher is set."""
-    for name in sum(_start.VARIABLES, ()):
+    for name in sum(mpi_start.VARIABLES, ()):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -39,16 +39,16 @@ def run(*argv, **variables):
     )
 
 
-@pytest.mark.parametrize("names", _start.VARIABLES)
+@pytest.mark.parametrize("names", mpi_start.VARIABLES)
 def test_what_a_launcher_says(monkeypatch, names):
-    assert _start.told() == (0, 1)
+    assert mpi_start.told() == (0, 1)
     monkeypatch.setenv(names[0], "4")
-    assert _start.told() == (0, 1)  # half of it says nothing
+    assert mpi_start.told() == (0, 1)  # half of it says nothing
     monkeypatch.setenv(names[1], "3")
-    assert _start.told() == (3, 4)
+    assert mpi_start.told() == (3, 4)
 
 
-@pytest.mark.parametrize("names", _start.VARIABLES)
+@pytest.mark.parametrize("names", mpi_start.VARIABLES)
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_variable_that_is_no_number_is_named(monkeypatch, names, which, capsys):
     monkeypatch.setenv(names[0], "2")
@@ -56,7 +56,7 @@ def test_a_variable_that_is_no_number_is_named(monkeypatch, names, which, capsys
     for text in (*BAD, "0" if which == 0 else "2"):
         monkeypatch.setenv(names[which], text)
         with pytest.raises(ValueError, match=f"variable {names[which]} must be a whole number"):
-            _start.told()
+            mpi_start.told()
         assert main(["train"]) == main(["info"]) == 2
         lines = capsys.readouterr().err.splitlines()
         assert len(lines) == 2 and len(max(lines, key=len)) < 250
@@ -102,7 +102,7 @@ def test_every_command_but_train_is_run_by_each_process_alone():
         for action in build_parser()._actions
         if isinstance(action, argparse._SubParsersAction)
     )
-    assert set(_start.ALONE) == set(commands.choices) - {"train"}
+    assert set(mpi_start.ALONE) == set(commands.choices) - {"train"}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_every_command_but_train_is_run_by_each_process_alone():
 def test_the_program_that_imports_the_package(monkeypatch, argv, orig_argv, prog):
     monkeypatch.setattr(sys, "argv", argv)
     monkeypatch.setattr(sys, "orig_argv", orig_argv)
-    assert _start._program() == prog
+    assert mpi_start._program() == prog
 
 
 @pytest.mark.runs

@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 import refimpl
-from refimpl import _reading
+from refimpl._support import untrusted_files
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.data.graphsaint import read_graph
@@ -138,8 +138,8 @@ def test_what_numpy_writes_is_read(tmp_path, version, dtype):
     for array in (square, np.asfortranarray(square), square[:0], square[0, 1], square[:, :0]):
         with path.open("wb") as file:
             np.lib.format.write_array(file, np.asarray(array), version=version)
-        for read in (_reading.read_npy, _reading.map_npy):
-            with _reading.reading(path, "an array") as file:
+        for read in (untrusted_files.read_npy, untrusted_files.map_npy):
+            with untrusted_files.reading(path, "an array") as file:
                 found = read(file)
             assert found.dtype == array.dtype and found.shape == array.shape
             assert np.array_equal(found, array)
@@ -165,7 +165,7 @@ def archived(path, members, how=zipfile.ZIP_STORED):
 
 
 def test_an_archive_does_not_grow_without_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr(_reading, "LEAST_LIMIT", 2**20)
+    monkeypatch.setattr(untrusted_files, "LEAST_LIMIT", 2**20)
     zeros = [("a", np.zeros(2**17)), ("b", np.zeros(2**17))]
     path = archived(tmp_path / "bomb.npz", zeros, zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 2**14

@@ -16,7 +16,7 @@ from docstrings import ELSEWHERE, parse
 
 import fastimpl
 import refimpl
-from refimpl import _check
+from refimpl._support import require
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.case import Case, Close
@@ -218,7 +218,7 @@ def takes(kind):
     )
 
 
-INTEGER = _check.integer
+INTEGER = require.integer
 FRONTIERS = ("frontier", "dashboard", "pin_tile")
 CARELESS = [  # what is checked, by what, and the case that finds it
     *[("undirected", finds(inside=False, behind=True), "one_way_inside", k) for k in FRONTIERS],
@@ -239,7 +239,7 @@ def test_a_careless_check_is_found(check, careless, case, kernel, monkeypatch):
     found = kernel._replace(cases=tuple(c for c in kernel.cases if c.id == case))
     assert len(found.cases) == 1
     vectors.render(found)
-    monkeypatch.setattr(nodes if check == "undirected" else _check, check, careless)
+    monkeypatch.setattr(nodes if check == "undirected" else require, check, careless)
     with pytest.raises(ValueError, match=f"{kernel.name}/{case}: refimpl raised no"):
         vectors.render(found)
 

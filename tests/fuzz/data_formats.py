@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import refimpl
-from refimpl._reading import map_npy
+from refimpl._support.untrusted_files import map_npy
 from refimpl.lab.data.convert import convert
 from refimpl.lab.data.verifying import checksum
 

@@ -18,7 +18,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-from refimpl._files import mark
+from refimpl._support.whole_files import mark
 from refimpl.lab.apps.cli import main as cli
 from refimpl.lab.apps.output import RESULTS
 from refimpl.lab.apps.results import LOCK

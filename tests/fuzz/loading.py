@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fuzz.damage import damaged
 from fuzz.formats import LOADERS, PACKAGES, read
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
 
 OURS = (ValueError, TypeError, OSError)
 STRANGE = (  # names of the folder around a case

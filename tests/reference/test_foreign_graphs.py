@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import refimpl
-from refimpl import _foreign
+from refimpl._support import foreign_graphs
 
 PAIRS = np.array([(0, 1), (1, 2), (3, 1), (3, 3)])
 DIRECTED = {(0, 1), (1, 2), (3, 1), (3, 3)}
@@ -235,11 +235,11 @@ def test_from_edges_refuses(gnn):
 
 def test_numbers_of_names():
     names = np.array(["x", ("y", 1), 3], dtype=object)
-    assert_array_equal(_foreign.numbers_of(names, [3, "x", 3], "edges"), [2, 0, 2])
+    assert_array_equal(foreign_graphs.numbers_of(names, [3, "x", 3], "edges"), [2, 0, 2])
     with pytest.raises(ValueError, match="edges must name nodes only, but 'z' is none"):
-        _foreign.numbers_of(names, ["z"], "edges")
+        foreign_graphs.numbers_of(names, ["z"], "edges")
     with pytest.raises(ValueError, match="distinct"):
-        _foreign.numbers_of(["a", "a"], ["a"], "edges")
+        foreign_graphs.numbers_of(["a", "a"], ["a"], "edges")
 
 
 def test_a_warning_can_be_an_error(gnn):
@@ -253,6 +253,6 @@ def test_symmetry_is_found_out_once_and_kept(gnn, monkeypatch):
     graph = gnn.graph.from_edges([0, 1], [1, 2])
     assert ("symmetric" in vars(graph)) == (gnn is not refimpl)
     assert not graph.symmetric and "symmetric" in vars(graph)
-    monkeypatch.setattr(refimpl._sources, "symmetric", None)  # no longer called
+    monkeypatch.setattr(refimpl._support.edge_sources, "symmetric", None)  # no longer called
     assert not graph.symmetric
     assert gnn.graph.from_edges([0, 1], [1, 2], symmetrize=True).symmetric

@@ -7,7 +7,7 @@ import pytest
 from strategies import graph_from_edges
 
 import refimpl
-from refimpl import _check
+from refimpl._support import require
 from refimpl.lab.backend import find
 from refimpl.scheduling import ProductOrders
 
@@ -150,5 +150,5 @@ def test_misaligned_arrays_are_copied_for_kernels():
     data = np.zeros(8 * A.data.size + 1, np.uint8)[1:].view(np.float64)
     assert not data.flags.aligned
     made = refimpl.Adjacency(A.graph, data, data, perm=data.view(np.int64))
-    for array in (made.data, made.data_t, made.perm, _check.floats("data", data, (None,))):
+    for array in (made.data, made.data_t, made.perm, require.floats("data", data, (None,))):
         assert array.flags.aligned

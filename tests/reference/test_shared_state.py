@@ -18,7 +18,7 @@ from refimpl import (
     methods,
     scaled_sampler,
 )
-from refimpl._threads import one_blas_thread
+from refimpl._support.thread_limits import one_blas_thread
 
 TRIANGLE = graph_from_edges(3, {(0, 1), (1, 2), (0, 2)})
 

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info
 from fastimpl import _blas, _mkl
 from fastimpl._blas_choice import Choice, in_use, use
 from fastimpl.propagation import matmul_into, matmul_t_into
-from refimpl._products import rows_alike
+from refimpl._support.row_block_products import rows_alike
 
 DTYPES = [np.float32, np.float64]
 SHAPES = [(1, 1, 1), (1, 60, 41), (7, 3, 65), (64, 512, 41), (130, 33, 17), (513, 100, 129)]

@@ -24,7 +24,7 @@ import fastimpl
 import refimpl
 from fastimpl import Sampler, _buffers, _memory
 from refimpl import TrainConfig, TrainedModel, TypedGraph
-from refimpl._threads import one_blas_thread
+from refimpl._support.thread_limits import one_blas_thread
 
 pytestmark = pytest.mark.runs
 

@@ -7,7 +7,7 @@ from comparison import assert_bits, threads
 from test_every_twin import LARGE
 
 import fastimpl
-from refimpl._threads import in_background
+from refimpl._support.thread_limits import in_background
 
 # Every other kernel looks at the watch. These write where their caller will look: half of what they
 # write would be neither the old state nor the new, so they go on to their end.

@@ -123,5 +123,5 @@ def test_both_widths_of_positions(dtype):
 
 
 def test_a_position_takes_as_little_as_it_can():
-    dtypes = [refimpl._check.position_dtype(e) for e in (0, 2**31 - 1, 2**31)]
+    dtypes = [refimpl._support.require.position_dtype(e) for e in (0, 2**31 - 1, 2**31)]
     assert dtypes == [np.int32, np.int32, np.int64]

@@ -1,4 +1,4 @@
-// Checks of arguments: what refimpl/_check.py refuses, in its words.
+// Checks of arguments: what refimpl/_support/require.py refuses, in its words.
 
 // An argument is out of range, or does not fit the others.
 export class ValueError extends Error {}

@@ -1,4 +1,4 @@
-// What samplers count. See refimpl/_counters.py.
+// What samplers count. See refimpl/_support/counters.py.
 
 export const NO_COUNTERS = Object.freeze({
   type: "Counters",

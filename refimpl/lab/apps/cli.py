@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from refimpl._start import begun, exit_status
+from refimpl._support.mpi_start import begun, exit_status
 from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.completion import add_completion, print_completion
 from refimpl.lab.apps.config_file import with_file

@@ -6,8 +6,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._shown import one_line
+from refimpl._support import require
+from refimpl._support.reprs import one_line
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph, Subgraph
@@ -80,7 +80,7 @@ def compare(given, *, options, rounds, out, overwrite):
     check_free(out, overwrite)
     settings = asked(options, given)
     with user_errors():
-        pool = _check.integer("pool", settings["pool"], 1, MOST)
+        pool = require.integer("pool", settings["pool"], 1, MOST)
     gnns = [load_implementation(name) for name in (SLOW, FAST)]
     with limited_threads(settings["threads"]), ExitStack() as until_the_end:
         dataset = load_data(settings)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from time import perf_counter
 
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.apps.option import Option
 from refimpl.lab.apps.options import run_options

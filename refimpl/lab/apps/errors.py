@@ -4,7 +4,7 @@ import signal
 import threading
 from contextlib import contextmanager
 
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
 
 SMALLER = {  # by command: what takes less memory
     "train": "--hidden, --layers, --batch-size, --budget or --eval-memory",

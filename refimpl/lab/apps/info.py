@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from threadpoolctl import threadpool_info
 
-from refimpl._processor import processor
+from refimpl._support.processor import processor
 from refimpl._version import __version__
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.options import load_implementation

@@ -5,7 +5,7 @@ import re
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from refimpl._check import shown
+from refimpl._support.require import shown
 from refimpl.lab.apps.errors import UserError
 
 LONGEST_INTEGER = 4000  # digits: Python reads no more than 4300

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
 from refimpl.history.cache import BidirectionalCache
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors

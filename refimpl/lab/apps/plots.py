@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from refimpl._files import replacing
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.report import TRAINING, totals
 
 TITLE = 85  # characters of a line

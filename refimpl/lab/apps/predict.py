@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl._check import shown
-from refimpl._files import replacing
-from refimpl._reading import naming, reading
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
+from refimpl._support.require import shown
+from refimpl._support.untrusted_files import naming, reading
+from refimpl._support.whole_files import replacing
 from refimpl.graph import Graph
 from refimpl.lab.apps import report
 from refimpl.lab.apps.errors import UserError, user_errors

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.data.loading import load_dataset
 
@@ -19,7 +19,7 @@ def limited_threads(threads):
     if threads is None:
         return nullcontext()
     with user_errors():
-        _check.integer("threads", threads, 1, MOST_THREADS)
+        require.integer("threads", threads, 1, MOST_THREADS)
     return threadpool_limits(threads)
 
 

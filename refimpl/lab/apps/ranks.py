@@ -4,7 +4,7 @@ import platform
 import traceback
 from contextlib import contextmanager
 
-from refimpl._start import a_line, begin, end_all, exit_status
+from refimpl._support.mpi_start import a_line, begin, end_all, exit_status
 from refimpl.lab.apps import info
 from refimpl.lab.apps.errors import Interrupted, UserError, message_of
 from refimpl.lab.distributed.messages import check_alike, everyones

@@ -5,8 +5,8 @@ import csv
 import json
 import math
 
-from refimpl._files import replacing
-from refimpl._shown import one_line, score
+from refimpl._support.reprs import one_line, score
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.option import hyphenated
 from refimpl.lab.training.methods import METHODS
 from refimpl.lab.training.methods.base import LoadCounts, shown_fanouts

@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from refimpl._files import mark, remove_leftovers
+from refimpl._support.whole_files import mark, remove_leftovers
 from refimpl.lab.apps.errors import UserError, user_errors
 
 try:

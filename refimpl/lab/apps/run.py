@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from refimpl._files import temporary_beside
-from refimpl._reading import naming
-from refimpl._start import exit_status
+from refimpl._support.mpi_start import exit_status
+from refimpl._support.untrusted_files import naming
+from refimpl._support.whole_files import temporary_beside
 from refimpl.lab.apps.errors import Interrupted, UserError, user_errors
 from refimpl.lab.apps.options import load_implementation
 from refimpl.lab.apps.output import CHECKPOINT, RESULTS, Output

@@ -6,8 +6,8 @@ from time import perf_counter
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._shown import one_line
+from refimpl._support import require
+from refimpl._support.reprs import one_line
 from refimpl.graph import Counters, Graph
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
@@ -94,8 +94,8 @@ def sample(given, *, options, out, overwrite):
     check_applicable(options, given, settings)
     settings = with_printed(options, given, settings)
     with user_errors():
-        _check.integer("count", settings["count"], 1, MOST)
-        _check.word("seed", settings["seed"])
+        require.integer("count", settings["count"], 1, MOST)
+        require.word("seed", settings["seed"])
     if out is None:
         _sample(settings, given, None)
         return

@@ -1,6 +1,6 @@
 """From the options of a run to its settings: which apply, and what the library makes of them."""
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import flag
 from refimpl.lab.apps.options import RUN
@@ -82,7 +82,7 @@ def config_of(settings, dataset):
     flat = {name: settings[name] for name in own_settings(settings) if name in settings}
     with user_errors():
         if "rng" in flat:
-            _check.word("seed", flat["rng"])
+            require.word("seed", flat["rng"])
         if "sampler" in flat:
             flat["sampler"] = sampler_of(settings, dataset.train_graph)
         return config_from(flat).fitted(dataset)

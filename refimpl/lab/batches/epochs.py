@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from refimpl import _check
-from refimpl._torch import torch_alone
+from refimpl._support import require
+from refimpl._support.torch_modules import torch_alone
 from refimpl.lab.training.prefetch import MOST_WORKERS, Ahead
 from refimpl.streams import as_seed
 
@@ -24,8 +24,8 @@ class Loader(ABC):
 
     def _set(self, num_workers, prefetch_factor, seed, transform):
         """Keep what all loaders take."""
-        self.num_workers = _check.integer("num_workers", num_workers, 0, MOST_WORKERS)
-        self.prefetch_factor = _check.integer("prefetch_factor", prefetch_factor, 1, 2**20)
+        self.num_workers = require.integer("num_workers", num_workers, 0, MOST_WORKERS)
+        self.prefetch_factor = require.integer("prefetch_factor", prefetch_factor, 1, 2**20)
         if transform is not None and not callable(transform):
             raise TypeError(f"transform must be callable, got {type(transform).__name__}")
         self.transform = transform
@@ -40,7 +40,7 @@ class Loader(ABC):
         return self._count
 
     def __iter__(self) -> Iterator[Any]:
-        epoch = _check.integer("epoch", self.epoch, 0, 2**31 - 1)
+        epoch = require.integer("epoch", self.epoch, 0, 2**31 - 1)
         make = partial(_made, self._plan(epoch), self.transform)
         self.epoch = epoch + 1
         return _batches(make, len(self), self.num_workers, self.prefetch_factor)

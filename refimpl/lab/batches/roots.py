@@ -4,8 +4,8 @@ from numbers import Integral
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._torch import torch_alone
+from refimpl._support import require
+from refimpl._support.torch_modules import torch_alone
 from refimpl.lab.batches.epochs import Loader
 from refimpl.streams import NODES, key, permutation
 
@@ -16,9 +16,9 @@ class RootLoader(Loader):
     def _set_roots(self, roots, batch_size, shuffle, drop_last):
         """Keep distinct int64 roots and how they are cut into batches."""
         self._roots = roots
-        self.batch_size = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
-        self.shuffle = _check.switch("shuffle", shuffle)
-        self.drop_last = _check.switch("drop_last", drop_last)
+        self.batch_size = require.integer("batch_size", batch_size, 1, 2**31 - 1)
+        self.shuffle = require.switch("shuffle", shuffle)
+        self.drop_last = require.switch("drop_last", drop_last)
         whole_batches, rest = divmod(len(roots), self.batch_size)
         self._count = whole_batches + bool(rest and not drop_last)
 
@@ -42,13 +42,13 @@ def fanouts_of(name, given, layer):
     given : sequence, array or tensor of ints
         -1 is all neighbours.
     """
-    parts = _check.sequence(name, given.tolist() if hasattr(given, "tolist") else given)
+    parts = require.sequence(name, given.tolist() if hasattr(given, "tolist") else given)
     for part in parts:
         if isinstance(part, bool) or not isinstance(part, Integral):
-            raise TypeError(f"{name} must be a sequence of integers, got {_check.shown(given)}")
+            raise TypeError(f"{name} must be a sequence of integers, got {require.shown(given)}")
     if not parts:
         raise ValueError(f"{name} must have a number for each {layer}, got none")
-    return [_check.integer(name, part, -1, 2**31 - 1) for part in parts]
+    return [require.integer(name, part, -1, 2**31 - 1) for part in parts]
 
 
 def node_ids(name, nodes, n):
@@ -59,8 +59,8 @@ def node_ids(name, nodes, n):
     torch = torch_alone()
     nodes = nodes.cpu().numpy() if isinstance(nodes, torch.Tensor) else np.asarray(nodes)
     if nodes.dtype == np.bool_:
-        return np.flatnonzero(_check.mask(name, nodes, n))
-    ids = _check.ids(name, nodes, 0, n, np.int64)
+        return np.flatnonzero(require.mask(name, nodes, n))
+    ids = require.ids(name, nodes, 0, n, np.int64)
     if len(np.unique(ids)) < len(ids):
         raise ValueError(f"{name} must be distinct")
     return ids

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from refimpl._reading import MAGIC
+from refimpl._support.untrusted_files import MAGIC
 
 HEADER = 128  # bytes, as NumPy's own are
 

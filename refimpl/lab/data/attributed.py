@@ -8,9 +8,9 @@ from pathlib import Path
 
 import scipy.sparse as sp
 
-from refimpl import _check
-from refimpl._matrices import checked_csr
-from refimpl._reading import check_growth, naming, streaming_npz
+from refimpl._support import require
+from refimpl._support.sparse_matrices import checked_csr
+from refimpl._support.untrusted_files import check_growth, naming, streaming_npz
 from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
 
@@ -43,7 +43,7 @@ def load_attributed(path, dtype="float32", *, scaling="standard", rng=0):
     ValueError
         If it is damaged or holds anything else; it is named.
     """
-    path, dtype = Path(path), _check.float_dtype("dtype", dtype)
+    path, dtype = Path(path), require.float_dtype("dtype", dtype)
     with streaming_npz(path, "a graph with attributes") as open_array:
         size = path.stat().st_size
         links, attributes = (_matrix(open_array, name, size) for name in ("adj", "attr"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from refimpl._reading import map_npy, naming, reading
+from refimpl._support.untrusted_files import map_npy, naming, reading
 from refimpl.graph import Graph
 from refimpl.lab.data.arrays import ArrayFile
 from refimpl.lab.data.dataset import UNKNOWN, check_classes, checked_parts

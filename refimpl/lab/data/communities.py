@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from refimpl import _check, streams
+from refimpl import streams
+from refimpl._support import require
 from refimpl.graph import from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import chosen_scaling
@@ -64,9 +65,9 @@ def communities(rng=0, *, nodes=NODES, multilabel=False, dtype="float32", scalin
     ----------
     Karrer and Newman 2011, "Stochastic blockmodels and community structure in networks".
     """
-    dtype = _check.float_dtype("dtype", dtype)
+    dtype = require.float_dtype("dtype", dtype)
     seed = streams.as_seed(rng)
-    nodes = _check.integer("nodes", nodes, 100, 2**31 - 1)
+    nodes = require.integer("nodes", nodes, 100, 2**31 - 1)
     member = _pick(np.cumsum(SHARES), _draws(seed, MEMBERSHIP, nodes))
     graph = _planted_partition(seed, member)
     train, val, test = _random_split(seed, nodes)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.lab.data.building import Target
 from refimpl.lab.data.dataset import SETTINGS
 from refimpl.lab.data.loading import BUILT_IN, load_dataset, refuse_split
@@ -63,15 +63,15 @@ def convert(
     OSError
         If the folder cannot be written.
     """
-    memory = _check.integer("memory", memory, 1)
+    memory = require.integer("memory", memory, 1)
     seed = as_seed(rng)
     if feature_dtype is not None:
-        _check.choice("feature_dtype", feature_dtype, KINDS)
+        require.choice("feature_dtype", feature_dtype, KINDS)
     if setting is not None:
-        _check.choice("setting", setting, SETTINGS)
+        require.choice("setting", setting, SETTINGS)
     count = None
     if split is not None and not isinstance(split, str):
-        count = _check.integer("split", split, 1, 2**31 - 1)
+        count = require.integer("split", split, 1, 2**31 - 1)
     target = Target(
         place=None,
         scaling=scaling,
@@ -97,7 +97,7 @@ def convert(
 def _streamed(source, features, labels, split, seed):
     """Return a source as Streamed, or None if it has to be loaded."""
     built_in = isinstance(source, str) and source in BUILT_IN
-    path = _check.path("source", source)
+    path = require.path("source", source)
     if (path.suffix == ".csv") != (features is not None):
         raise ValueError(
             "features must be the file of nodes where source is a .csv file, and only there"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._foreign import column_of
 from refimpl._html.objects import dataset_html
-from refimpl._shown import short_repr
+from refimpl._support import require
+from refimpl._support.foreign_graphs import column_of
+from refimpl._support.reprs import short_repr
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import (
     Features,
@@ -140,7 +140,7 @@ class Dataset(FromElsewhere):
 
     def __post_init__(self) -> None:
         n = undirected(self.graph).n
-        _check.choice("setting", self.setting, SETTINGS)
+        require.choice("setting", self.setting, SETTINGS)
         checked = _checked_features(self.features, n, self.dtype)
         checked |= _checked_labels(self.labels, n, self.classes, self.known)
         unknown = checked.pop("unknown")
@@ -237,7 +237,7 @@ class Dataset(FromElsewhere):
 
     def with_setting(self, setting: Setting) -> Dataset:
         """Return this data set in the setting "transductive" or "inductive"."""
-        return self._changed(setting=_check.choice("setting", setting, SETTINGS))
+        return self._changed(setting=require.choice("setting", setting, SETTINGS))
 
     def to_pyg(self) -> Any:
         """Return this data set as PyG's `Data`; needs the extra ``pyg``.
@@ -301,14 +301,14 @@ class Dataset(FromElsewhere):
 
 def _checked_features(features, n, dtype):
     """Return features and dtype, by name."""
-    features = _check.array("features", features)
+    features = require.array("features", features)
     if features.dtype.kind not in "fiub":
         raise TypeError(f"features must be real numbers, got {features.dtype}")
     if features.ndim != 2 or len(features) != n or not features.shape[1]:
         raise ValueError(f"features must have shape ({n}, at least 1), got {features.shape}")
     if dtype is None:
         dtype = np.float64 if features.dtype == np.float64 else np.float32
-    dtype = _check.float_dtype("dtype", dtype)
+    dtype = require.float_dtype("dtype", dtype)
     if features.dtype not in KEPT:
         features = features.astype(dtype)
     elif not features.flags.c_contiguous:
@@ -319,7 +319,7 @@ def _checked_features(features, n, dtype):
 
 def _checked_labels(labels, n, classes, known):
     """Return labels and classes, and where labels are unknown, by name."""
-    labels = _check.array("labels", labels)
+    labels = require.array("labels", labels)
     if labels.ndim not in (1, 2) or len(labels) != n:
         raise ValueError(f"labels must have shape ({n},) or ({n}, classes), got {labels.shape}")
     if labels.dtype.kind not in "iub":
@@ -328,7 +328,7 @@ def _checked_labels(labels, n, classes, known):
         found = labels.shape[1]
         if found == 0 or labels.min(initial=0) < 0 or labels.max(initial=0) > 1:
             raise ValueError("labels of several classes must be 0 or 1, with at least one class")
-        unknown = np.zeros(n, np.bool_) if known is None else ~_check.mask("known", known, n)
+        unknown = np.zeros(n, np.bool_) if known is None else ~require.mask("known", known, n)
     else:
         if known is not None:
             raise ValueError("known is for labels of several classes: -1 stands for an unknown one")
@@ -340,7 +340,7 @@ def _checked_labels(labels, n, classes, known):
     if classes is None:
         check_classes(found, n)
         classes = found
-    elif (classes := _check.integer("classes", classes, 1, max(MOST_CLASSES, n))) < found or (
+    elif (classes := require.integer("classes", classes, 1, max(MOST_CLASSES, n))) < found or (
         labels.ndim == 2 and classes > found
     ):
         raise ValueError(f"classes must be {found} as in labels, or more, got {classes}")
@@ -375,13 +375,13 @@ def checked_names(class_names, classes, node_names, n):
     """Return the names of classes and nodes that there are, by name."""
     checked = {}
     if class_names is not None:
-        checked["class_names"] = names = _check.sequence("class_names", class_names, "strings")
+        checked["class_names"] = names = require.sequence("class_names", class_names, "strings")
         if not all(isinstance(name, str) for name in names):
             raise TypeError("class_names must be strings")
         if len(names) != classes or len(set(names)) < classes:
             raise ValueError(f"class_names must be {classes} distinct names, got {len(names)}")
     if node_names is not None:
-        sparse = _check.issparse(node_names)
+        sparse = require.issparse(node_names)
         if sparse or not np.iterable(node_names) or getattr(node_names, "ndim", 1) != 1:
             raise TypeError("node_names must be a 1-D sequence")
         checked["node_names"] = names = column_of(node_names)
@@ -392,10 +392,10 @@ def checked_names(class_names, classes, node_names, n):
 
 def _node_ids(name, value, n):
     """Return the nodes that ids or a mask name, ascending."""
-    value = _check.array(name, value)
+    value = require.array(name, value)
     if value.dtype == np.bool_:
-        return np.flatnonzero(_check.mask(name, value, n))
-    nodes = np.sort(_check.ids(name, value, 0, n, np.int64))
+        return np.flatnonzero(require.mask(name, value, n))
+    nodes = np.sort(require.ids(name, value, 0, n, np.int64))
     twice = nodes[1:][nodes[1:] == nodes[:-1]]
     if twice.size:
         raise ValueError(f"{name} must have each node once, but has {twice[0]} twice")

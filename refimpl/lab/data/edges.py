@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from refimpl import _sources
+from refimpl._support import edge_sources
 from refimpl.lab.data.rows import RowsFile
 
 KEY = 8  # bytes
@@ -42,7 +42,7 @@ class EdgeSorter:
     """
 
     def __init__(self, folder, n, expected, memory, symmetric=False, names=None):
-        _sources.check_node_count(n)
+        edge_sources.check_node_count(n)
         self.folder, self.n, self.symmetric, self.names = Path(folder), n, symmetric, names
         self.most = max(2, memory // AT_ONCE)  # keys sorted at a time
         self.block = min(max(LEAST, memory // IN_BLOCK), MOST)
@@ -64,7 +64,7 @@ class EdgeSorter:
                     self.parts.spread(self._keys(*(self._ids(one) for one in ends)))
 
     def _ids(self, ends):
-        ends = _sources.integers("an end of edges", ends)
+        ends = edge_sources.integers("an end of edges", ends)
         if ends.size and (int(ends.min()) < 0 or int(ends.max()) >= self.n):
             raise ValueError(f"nodes must be in [0, {self.n})")
         return ends.astype(np.int64)

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._reading import map_npy, naming, reading
+from refimpl._support import require
+from refimpl._support.untrusted_files import map_npy, naming, reading
 from refimpl.graph import Graph
 from refimpl.lab.data.dataset import (
     KEPT,
@@ -92,8 +92,8 @@ def open_folder(folder, *, dtype=None, scaling=None, verify=False):
         If a file is damaged or does not fit the others; it is named.
     """
     folder = Path(folder)
-    _check.switch("verify", verify)
-    dtype = None if dtype is None else _check.float_dtype("dtype", dtype)
+    require.switch("verify", verify)
+    dtype = None if dtype is None else require.float_dtype("dtype", dtype)
     meta = _read_meta(folder / META)
     arrays = {name: _mapped(folder, name, entry) for name, entry in meta["arrays"].items()}
     with naming(folder / META):
@@ -168,9 +168,9 @@ def _read_meta(path):
         _check_kinds("it", meta, KINDS)
         if (meta["format"], meta["version"]) != (FORMAT, VERSION):
             raise ValueError(f"its format must be {FORMAT!r}, version {VERSION}")
-        _check.choice("setting", meta["setting"], SETTINGS)
-        _check.choice("dtype", meta["dtype"], ("float32", "float64"))
-        _check.choice("scaling", meta["scaling"], ("standard", "rows", "none"))
+        require.choice("setting", meta["setting"], SETTINGS)
+        require.choice("dtype", meta["dtype"], ("float32", "float64"))
+        require.choice("scaling", meta["scaling"], ("standard", "rows", "none"))
         for part in ("graph", "induced"):
             facts = meta[part]
             if facts is not None:

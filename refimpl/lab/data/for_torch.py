@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from refimpl._torch import libraries
+from refimpl._support.torch_modules import libraries
 from refimpl.lab.data.split import PARTS
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from refimpl import _check, streams
+from refimpl import streams
+from refimpl._support import require
 from refimpl.graph import Graph
 from refimpl.hints import Float, Int, Rng
 
@@ -59,7 +60,7 @@ def kronecker(scale: Int, mean_degree: Float, rng: Rng = 0) -> Graph:
     ----------
     Chakrabarti, Zhan and Faloutsos 2004, "R-MAT: a recursive model for graph mining".
     """
-    scale = _check.integer("scale", scale, 1, MAX_SCALE)
+    scale = require.integer("scale", scale, 1, MAX_SCALE)
     n = 2**scale
     count = _edge_count(n, mean_degree)
     seed = streams.as_seed(rng)
@@ -113,9 +114,9 @@ def power_law(n: Int, mean_degree: Float, rng: Rng = 0, *, exponent: Float = 2.5
     Chung and Lu 2002, "Connected components in random graphs with given expected degree
     sequences".
     """
-    n = _check.integer("n", n, 2, 2**31 - 1)
+    n = require.integer("n", n, 2, 2**31 - 1)
     count = _edge_count(n, mean_degree)
-    exponent = _check.real("exponent", exponent, 2, strict=True, high=100)
+    exponent = require.real("exponent", exponent, 2, strict=True, high=100)
     seed = streams.as_seed(rng)
     weight = ((np.arange(n) + 0.5) / n) ** (-1 / (exponent - 1))
     bound = np.cumsum((1000 * weight).astype(np.int64))  # integers: no rounded sum decides
@@ -132,7 +133,7 @@ def power_law(n: Int, mean_degree: Float, rng: Rng = 0, *, exponent: Float = 2.5
 
 def _edge_count(n, mean_degree):
     """Return the number of undirected edges that gives n nodes this mean degree."""
-    mean_degree = _check.real("mean_degree", mean_degree, 0, strict=True)
+    mean_degree = require.real("mean_degree", mean_degree, 0, strict=True)
     if mean_degree > n - 1:
         raise ValueError(
             f"mean_degree must be at most {n - 1} in a graph of {n} nodes, got {mean_degree}"

@@ -5,8 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._reading import check_nodes, map_npy, naming, read_npz, reading, real_name, size_of
+from refimpl._support import require
+from refimpl._support.untrusted_files import (
+    check_nodes,
+    map_npy,
+    naming,
+    read_npz,
+    reading,
+    real_name,
+    size_of,
+)
 from refimpl.graph import as_graph, from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_finite, chosen_scaling, induced
@@ -47,7 +55,7 @@ def load_graphsaint(folder, dtype="float32", *, scaling="standard"):
     ValueError
         If a file is damaged, does not fit the others or breaks a rule above; the file is named.
     """
-    dtype = _check.float_dtype("dtype", dtype)
+    dtype = require.float_dtype("dtype", dtype)
     folder = Path(folder)
     graph = read_graph(folder / "adj_full.npz")
     train, val, test = read_roles(folder / "role.json", graph.n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.graph import Graph, as_graph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import chosen_scaling
@@ -75,7 +75,7 @@ def karate_dataset(rng=0, *, dtype="float32", scaling="standard"):
     TypeError, ValueError
         If `dtype` is another one than float32 or float64, or `scaling` does not fit.
     """
-    dtype = _check.float_dtype("dtype", dtype)
+    dtype = require.float_dtype("dtype", dtype)
     graph = karate()
     train = np.setdiff1d(np.arange(MEMBERS), VAL + TEST)
     features = np.eye(MEMBERS)

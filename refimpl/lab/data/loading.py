@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._reading import naming
+from refimpl._support import require
+from refimpl._support.untrusted_files import naming
 from refimpl.hints import FilePath, FloatDtype, Int, Rng
 from refimpl.lab.data.attributed import load_attributed
 from refimpl.lab.data.communities import communities
@@ -112,10 +112,10 @@ def load_dataset(
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")
     if setting is not None:
-        _check.choice("setting", setting, SETTINGS)
+        require.choice("setting", setting, SETTINGS)
     a_class = None
     if split is not None and not isinstance(split, str):
-        a_class, split = _check.integer("split", split, 1, 2**31 - 1), None
+        a_class, split = require.integer("split", split, 1, 2**31 - 1), None
     tabular = isinstance(source, str | os.PathLike) and Path(source).suffix == ".csv"
     if tabular != (features is not None):
         raise ValueError(

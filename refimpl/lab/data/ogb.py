@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from refimpl._reading import (
+from refimpl._support.untrusted_files import (
     check_growth,
     check_nodes,
     naming,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from refimpl._matrices import checked_csr
+from refimpl._support.sparse_matrices import checked_csr
 
 
 class Name(NamedTuple):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._reading import check_growth, naming, reading, size_of
+from refimpl._support import require
+from refimpl._support.untrusted_files import check_growth, naming, reading, size_of
 from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.pickled import array_of, matrix_of, unpickled
@@ -56,8 +56,8 @@ def load_planetoid(folder, name, dtype="float32", *, scaling="rows", split=SPLIT
     ValueError
         If a file is damaged, does not fit the others, or would run code; the file is named.
     """
-    dtype = _check.float_dtype("dtype", dtype)
-    _check.choice("split", split, SPLITS)
+    dtype = require.float_dtype("dtype", dtype)
+    require.choice("split", split, SPLITS)
     path = {part: Path(folder, f"ind.{name}.{part}") for part in PARTS}
     graph = _read_graph(path["graph"])
     known = _read_features(path["allx"], graph.n)

@@ -4,7 +4,7 @@ import mmap
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.graph import as_graph
 from refimpl.loader.gathering import BLOCK, ROWS, check_scaling, over_row_sums
 from refimpl.typed import TypedGraph
@@ -60,7 +60,7 @@ def standardise(features, rows, dtype=None):
         As those two do.
     """
     features = real_matrix(features)
-    dtype = _check.float_dtype("dtype", features.dtype if dtype is None else dtype)
+    dtype = require.float_dtype("dtype", features.dtype if dtype is None else dtype)
     return scale(features, scaling_of(features, rows), dtype)
 
 
@@ -86,7 +86,7 @@ def scaling_of(features, rows):
         is not finite.
     """
     features = real_matrix(features)
-    rows = _check.ids("rows", rows, 0, len(features), np.int64)
+    rows = require.ids("rows", rows, 0, len(features), np.int64)
     if not rows.size:
         raise ValueError("rows must name at least one row")
     with np.errstate(over="ignore", invalid="ignore"):  # told apart by what comes out
@@ -121,7 +121,7 @@ def scale(features, scaling, dtype):
     features = real_matrix(features)
     f = features.shape[1]
     scaling = (np.zeros(f), np.ones(f)) if scaling is None else check_scaling(scaling, f)
-    result = np.empty(features.shape, _check.float_dtype("dtype", dtype))
+    result = np.empty(features.shape, require.float_dtype("dtype", dtype))
     if scaling == ROWS:
         for i in range(0, len(features), BLOCK):
             result[i : i + BLOCK] = over_row_sums(features[i : i + BLOCK])
@@ -136,7 +136,7 @@ def scale(features, scaling, dtype):
 def chosen_scaling(scaling, features, train):
     """Return the (mean, std) that "standard" stands for; None for "none"; else `scaling` itself."""
     if isinstance(scaling, str):
-        _check.choice("scaling", scaling, SCALINGS)
+        require.choice("scaling", scaling, SCALINGS)
     if isinstance(scaling, str) and scaling == "standard":
         return scaling_of(features, train)
     return None if isinstance(scaling, str) and scaling == "none" else scaling

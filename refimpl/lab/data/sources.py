@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from refimpl._foreign import as_array, as_names, ends_of, numbers_of
+from refimpl._support.foreign_graphs import as_array, as_names, ends_of, numbers_of
 from refimpl.graph import Graph, from_edges, graph_and_names
 from refimpl.hints import FilePath, FloatDtype, Rng
 from refimpl.lab.data.classes import numbered

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from refimpl._foreign import as_array
+from refimpl._support.foreign_graphs import as_array
 from refimpl.streams import DATA, key, pick_without_replacement
 
 PARTS = ("train", "val", "test")

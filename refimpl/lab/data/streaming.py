@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refimpl._foreign import as_names, numbers_in
-from refimpl._reading import check_nodes, real_name, streaming_npz
+from refimpl._support.foreign_graphs import as_names, numbers_in
+from refimpl._support.untrusted_files import check_nodes, real_name, streaming_npz
 from refimpl.lab.data.classes import numbered
 from refimpl.lab.data.graphsaint import PARTS, read_features, read_labels, read_roles
 from refimpl.lab.data.ogb import OgbFolder, classes_of

@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 
-from refimpl._reading import reading
+from refimpl._support.untrusted_files import reading
 
 
 def read_table(path):

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from refimpl import _check, streams
-from refimpl._reading import map_npy, read_npz, reading
+from refimpl import streams
+from refimpl._support import require
+from refimpl._support.untrusted_files import map_npy, read_npz, reading
 from refimpl.graph import from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import load_graphsaint
@@ -66,7 +67,7 @@ def typed_communities(rng=0, *, dtype="float32", scaling="standard"):
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
     """
-    dtype = _check.float_dtype("dtype", dtype)
+    dtype = require.float_dtype("dtype", dtype)
     seed = streams.as_seed(rng)
     node_types = np.repeat(np.arange(len(NODES)), NODES)
     member = (_draws(seed, MEMBERSHIP, sum(NODES)) * COMMUNITIES).astype(np.int64)

@@ -5,7 +5,7 @@ import secrets
 
 import numpy as np
 
-from refimpl._reading import naming
+from refimpl._support.untrusted_files import naming
 from refimpl.lab.data.preparation import check_finite
 from refimpl.streams import mix
 from refimpl.typed import MOST_TYPES

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._files import about, sync_folder
+from refimpl._support import require
+from refimpl._support.whole_files import about, sync_folder
 from refimpl.lab.data.arrays import ArrayFile
 from refimpl.lab.data.rows import write_induced
 from refimpl.lab.data.split import PARTS
@@ -74,8 +74,8 @@ def new_folder(path, overwrite):
     OSError
         Whatever went wrong in writing; it names `path`.
     """
-    path = _check.path("folder", path).absolute()
-    _check.switch("overwrite", overwrite)
+    path = require.path("folder", path).absolute()
+    require.switch("overwrite", overwrite)
     check_free(path, overwrite)
     mark = f"{path.name}.{secrets.token_hex(8)}"
     temporary, old = path.with_name(f"{mark}.tmp"), path.with_name(f"{mark}.old.tmp")

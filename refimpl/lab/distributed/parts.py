@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._shown import showing
+from refimpl._support import require
+from refimpl._support.reprs import showing
 from refimpl.hints import Features, Int, Integers, Matrix
 from refimpl.lab.hints import Comm
 from refimpl.loader.distributed import DistributedFeatures
@@ -151,7 +151,7 @@ def planned(rounds, size):
         return pairwise_exchange(demand)
     if isinstance(rounds, str):
         raise ValueError(f'rounds must be None, "pairwise" or the shape of a tree, got {rounds!r}')
-    shape = _check.sequence("rounds", rounds)
+    shape = require.sequence("rounds", rounds)
     topology = Topology.tree(shape)
     if topology.devices != size:
         raise ValueError(f"rounds must be a tree of {size} ranks, got one of {topology.devices}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.hints import Int
 from refimpl.lab.batches.roots import RootLoader, fanouts_of, node_ids
 from refimpl.lab.pyg.parts import ends, part, whole
@@ -109,7 +109,7 @@ class NeighborLoader(RootLoader):
         self._set_roots(node_ids("input_nodes", nodes, n), batch_size, shuffle, drop_last)
         mask = "bool" in str(nodes.dtype)
         self._input_id = self._roots if mask else np.arange(len(self._roots))
-        self.adjs = _check.switch("adjs", adjs)
+        self.adjs = require.switch("adjs", adjs)
         if adjs:
             if "adjs" in data:
                 raise ValueError("data must not have the attribute adjs already")

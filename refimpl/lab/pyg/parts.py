@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._foreign import as_array
-from refimpl._sources import check_node_count
-from refimpl._torch import libraries
+from refimpl._support import require
+from refimpl._support.edge_sources import check_node_count
+from refimpl._support.foreign_graphs import as_array
+from refimpl._support.torch_modules import libraries
 from refimpl.lab.batches.edges import Numbered, numbered
 
 
@@ -56,7 +56,7 @@ def whole(data):
         raise ValueError(f"data.edge_index must have shape (2, e), got {edge_index.shape}")
     n = data.num_nodes
     check_node_count(n)
-    sources, targets = (_check.ids("data.edge_index", ends, 0, n, np.int32) for ends in edge_index)
+    sources, targets = (require.ids("data.edge_index", ends, 0, n, np.int32) for ends in edge_index)
     graph = numbered(sources, targets, n)
     if graph is None:
         raise ValueError("data must have no edge twice: call data.coalesce() first")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.graph import Counters
 from refimpl.hints import Float, Int
 from refimpl.lab.batches.epochs import Loader
@@ -92,8 +92,8 @@ class SubgraphLoader(Loader):
         if taken:
             raise ValueError(f"data must not have the attribute {taken[0]} already")
         self.data, self.sampler = data, sampler
-        self.num_steps = self._count = _check.integer("num_steps", num_steps, 1, 2**31 - 1)
-        self.sample_coverage = _check.real("sample_coverage", sample_coverage, 0)
+        self.num_steps = self._count = require.integer("num_steps", num_steps, 1, 2**31 - 1)
+        self.sample_coverage = require.real("sample_coverage", sample_coverage, 0)
         self._set(num_workers, prefetch_factor, seed, transform)
         self.counts = None
         if self.sample_coverage:
@@ -155,7 +155,7 @@ class GraphSAINTNodeSampler(SubgraphLoader):
         seed: Any = None,
         transform: Callable[[Any], Any] | None = None,
     ) -> None:
-        draws = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
+        draws = require.integer("batch_size", batch_size, 1, 2**31 - 1)
         super().__init__(
             data,
             Sampler(by_degree, m=draws),
@@ -202,7 +202,7 @@ class GraphSAINTEdgeSampler(SubgraphLoader):
         seed: Any = None,
         transform: Callable[[Any], Any] | None = None,
     ) -> None:
-        edges = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
+        edges = require.integer("batch_size", batch_size, 1, 2**31 - 1)
         super().__init__(
             data,
             Sampler("edge", b=edges),
@@ -251,8 +251,8 @@ class GraphSAINTRandomWalkSampler(SubgraphLoader):
         seed: Any = None,
         transform: Callable[[Any], Any] | None = None,
     ) -> None:
-        walks = _check.integer("batch_size", batch_size, 1, 2**31 - 1)
-        steps = _check.integer("walk_length", walk_length, 0, 2**31 - 1)
+        walks = require.integer("batch_size", batch_size, 1, 2**31 - 1)
+        steps = require.integer("walk_length", walk_length, 0, 2**31 - 1)
         sampler = Sampler("random_walk", r=walks, h=steps)
         super().__init__(
             data,

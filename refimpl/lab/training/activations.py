@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from refimpl._files import about
+from refimpl._support.whole_files import about
 
 
 class Loaded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.hints import FilePath
 from refimpl.lab.training.methods.base import LoadCounts
 from refimpl.lab.training.npz import reading_npz, write_npz
@@ -124,7 +124,7 @@ def _weights(arrays):
     dtype = None
     for group, parts in groups.items():
         for name, array in parts.items():
-            parts[name] = _check.floats(f"{group}/{name}", array, first[name].shape, dtype)
+            parts[name] = require.floats(f"{group}/{name}", array, first[name].shape, dtype)
             dtype = array.dtype
     for name, array in groups["v"].items():
         if (array < 0).any():
@@ -134,22 +134,22 @@ def _weights(arrays):
 
 def _history(meta):
     """Return the EpochRecords in `meta`, after checking them and the numbers beside them."""
-    iterations = _check.integer("iterations", meta["iterations"], 0, MOST)
+    iterations = require.integer("iterations", meta["iterations"], 0, MOST)
     records, before = [], 0
     for number, record in enumerate(_list(meta, "history"), start=1):
         record = _named(EpochRecord, record)
-        before = _check.integer("iterations of an epoch", record.iterations, before, iterations)
+        before = require.integer("iterations of an epoch", record.iterations, before, iterations)
         if record.epoch != number:
             raise ValueError(f"epoch {number} of the history has number {record.epoch!r:.40}")
         real = {"loss": _number("loss", record.loss)}
         if record.val_loss is not None:
             real["val_loss"] = _number("val_loss", record.val_loss)
-        real |= {name: _check.real(name, getattr(record, name), 0) for name in REAL}
+        real |= {name: require.real(name, getattr(record, name), 0) for name in REAL}
         if record.val_f1 is not None:
-            real["val_f1"] = _check.real("val_f1", record.val_f1, 0, high=1)
+            real["val_f1"] = require.real("val_f1", record.val_f1, 0, high=1)
         records.append(record._replace(**real))
-    _check.integer("best_epoch", meta["best_epoch"], 0, len(records))
-    meta["best_val_f1"] = _check.real("best_val_f1", meta["best_val_f1"], -1, high=1)
+    require.integer("best_epoch", meta["best_epoch"], 0, len(records))
+    meta["best_val_f1"] = require.real("best_val_f1", meta["best_val_f1"], -1, high=1)
     return records
 
 
@@ -165,7 +165,7 @@ def _loads(meta):
     loads = _list(meta, "loads")
     for counts in loads:
         for name, count in _named(LoadCounts, counts)._asdict().items():
-            _check.integer(f"{name} of an epoch", count, 0)
+            require.integer(f"{name} of an epoch", count, 0)
     if len(loads) not in (0, len(meta["history"])):
         raise ValueError(f"loads must be of {len(meta['history'])} epochs, got {len(loads)}")
     return loads

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._shown import line
+from refimpl._support import require
+from refimpl._support.reprs import line
 from refimpl.graph import Graph, as_graph
 from refimpl.hints import Integers, Matrix, Table
 from refimpl.lab.data.dataset import Dataset
@@ -141,7 +141,7 @@ class NodeClassifier:
         if not learned.size:
             raise ValueError("train must have at least one node")
         known = np.union1d(learned, judged)
-        labels, names = _encoded(_check.array("y", y), known, graph.n)
+        labels, names = _encoded(require.array("y", y), known, graph.n)
         split: dict[str, Any] = {
             "train": learned,
             "val": judged,
@@ -244,11 +244,11 @@ class NodeClassifier:
         -------
         float
         """
-        found, known = self.predict(graph, X, nodes=nodes), _check.array("y", y)
+        found, known = self.predict(graph, X, nodes=nodes), require.array("y", y)
         n = len(self.X_ if X is None else X)
         if known.shape != (n, *found.shape[1:]):
             raise ValueError(f"y must have shape {(n, *found.shape[1:])}, got {known.shape}")
-        wanted = known if nodes is None else known[_check.ids("nodes", nodes, 0, n, np.int64)]
+        wanted = known if nodes is None else known[require.ids("nodes", nodes, 0, n, np.int64)]
         if found.ndim == 2:
             return float(self.gnn.metrics.f1_micro(wanted, found))
         return float(np.mean(wanted == found)) if found.size else float("nan")
@@ -286,10 +286,10 @@ def _split(n, train, val):
 
 
 def _ids(name, nodes, n):
-    nodes = _check.array(name, nodes)
+    nodes = require.array(name, nodes)
     if nodes.dtype == np.bool_:
-        return np.flatnonzero(_check.mask(name, nodes, n))
-    return np.unique(_check.ids(name, nodes, 0, n, np.int64))
+        return np.flatnonzero(require.mask(name, nodes, n))
+    return np.unique(require.ids(name, nodes, 0, n, np.int64))
 
 
 def _encoded(y, known, n):

@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Ids, Int
 from refimpl.lab.training.shuffle import Shuffle
@@ -46,7 +46,7 @@ def grow_clusters(graph: Graph, parts: Int, key: Int) -> Ids:
     Chiang et al. 2019, "Cluster-GCN"; Karypis and Kumar 1998, section 3.2, for growing.
     """
     n = undirected(graph).n
-    parts, key = _check.integer("parts", parts, 1, max(n, 1)), _check.word("key", key)
+    parts, key = require.integer("parts", parts, 1, max(n, 1)), require.word("key", key)
     starts = iter(pick_without_replacement(key, 0, n, n).tolist())
     cluster, links = [-1] * n, [0] * n
     for c in range(parts):

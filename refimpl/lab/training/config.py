@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.hints import Rng
 from refimpl.lab.hints import Kept
 from refimpl.lab.training.methods import METHODS, MethodSettings, SampledGraph
@@ -45,7 +45,7 @@ def _part(known, base):
 
     def check(name, value):
         if isinstance(value, str):
-            _check.choice(name, value, tuple(known))
+            require.choice(name, value, tuple(known))
             return known[value]()
         if not isinstance(value, base):
             example = next(iter(known.values())).__name__
@@ -351,7 +351,7 @@ def config_from(flat: Mapping[str, Any]) -> TrainConfig:
     parts: dict[str, Any] = {}
     for part, classes in PARTS.items():
         name = known.pop(part, getattr(TrainConfig, part).name)
-        _check.choice(part, name, tuple(classes))
+        require.choice(part, name, tuple(classes))
         own = settings_of(classes[name])
         parts[part] = classes[name](**{one: known.pop(one) for one in list(known) if one in own})
     for name in known:

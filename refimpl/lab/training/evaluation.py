@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refimpl._products import rows_alike
-from refimpl._threads import one_blas_thread
+from refimpl._support.row_block_products import rows_alike
+from refimpl._support.thread_limits import one_blas_thread
 from refimpl.graph.csr import undirected
 from refimpl.lab.distributed.rows import SharedRows
 from refimpl.lab.training.activations import InMemory, Loaded, Scratch

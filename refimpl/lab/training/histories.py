@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.block import Block, entries_of_rows, sources
 from refimpl.lab.training.methods.base import LoadCounts
 
@@ -53,7 +53,7 @@ class Histories:
         if not isinstance(arrays, dict) or arrays.keys() != known.keys():
             raise ValueError(f"arrays must be a dict of {', '.join(known) or 'nothing'}")
         for name, rows in known.items():
-            rows[...] = _check.floats(name, arrays[name], rows.shape, rows.dtype)
+            rows[...] = require.floats(name, arrays[name], rows.shape, rows.dtype)
 
 
 def histories_of(run):

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from refimpl import _check
 from refimpl._html.objects import model_html
-from refimpl._shown import short_repr
+from refimpl._support import require
+from refimpl._support.reprs import short_repr
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import FilePath, Int, Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
@@ -86,13 +86,13 @@ class TrainedModel:
             if not all(isinstance(one, str) for one in getattr(self, name)):
                 raise TypeError(f"{name} must have str as keys")
         for name, low in (("features", 0), ("classes", 1)):
-            object.__setattr__(self, name, _check.integer(name, getattr(self, name), low, MOST))
+            object.__setattr__(self, name, require.integer(name, getattr(self, name), low, MOST))
         if not isinstance(self.multilabel, bool):
             raise TypeError("multilabel must be True or False")
         if not isinstance(self.dataset, str):
             raise TypeError(f"dataset must be a str, got {type(self.dataset).__name__}")
         if self.class_names is not None:
-            names = tuple(_check.listed(NAMES, self.class_names, "strings"))
+            names = tuple(require.listed(NAMES, self.class_names, "strings"))
             if not all(isinstance(name, str) for name in names) or len(names) != self.classes:
                 raise ValueError(f"{NAMES} must be {self.classes} strings")
             object.__setattr__(self, NAMES, names)
@@ -121,7 +121,7 @@ class TrainedModel:
                 )
         checked, dtype = {}, None
         for name, shape in shapes.items():
-            W = _check.floats(name, self.weights[name], shape, dtype).copy()
+            W = require.floats(name, self.weights[name], shape, dtype).copy()
             if not np.isfinite(W).all():
                 raise ValueError(f"{name} must be finite")
             W.flags.writeable = False
@@ -305,10 +305,10 @@ def predict(
     OSError
         If a temporary file cannot be written; it is named.
     """
-    _check.choice("what", what, WHAT)
+    require.choice("what", what, WHAT)
     n = undirected(graph).n
     if nodes is not None:
-        nodes = _check.ids("nodes", nodes, 0, n, np.int64)
+        nodes = require.ids("nodes", nodes, 0, n, np.int64)
     result = forward(gnn, model, graph, features, nodes, scaled, eval_memory, what == "embeddings")
     return read_off(model, result, what)
 
@@ -321,13 +321,13 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
         raise TypeError("scaled must be True or False")
     eval_memory = bytes_from(1)("eval_memory", eval_memory)
     shape = (graph.n, model.features)
-    features = _check.array("features", features)
+    features = require.array("features", features)
     if features.shape != shape:
         raise ValueError(
             f"features must have shape {shape} for this graph and model, got {features.shape}"
         )
     if scaled:
-        rows = rows_of(gnn, _check.floats("features", features, shape, model.dtype))
+        rows = rows_of(gnn, require.floats("features", features, shape, model.dtype))
     else:
         rows = _scaled_rows(real_matrix(features), model)
 

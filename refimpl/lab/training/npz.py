@@ -5,14 +5,14 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._files import replacing
-from refimpl._reading import read_npz, reading
+from refimpl._support import require
+from refimpl._support.untrusted_files import read_npz, reading
+from refimpl._support.whole_files import replacing
 
 
 def write_npz(path, meta, arrays):
     """Write arrays by name, and JSON data as ``meta``, to `path`: whole or not at all."""
-    path = _check.path("path", path)
+    path = require.path("path", path)
     with replacing(path) as file:
         np.savez(file, meta=json.dumps(meta), **arrays)
 
@@ -28,7 +28,7 @@ def reading_npz(path, what):
     ValueError
         If the file is damaged, or the block finds that it is not a whole `what`.
     """
-    path = _check.path("path", path)
+    path = require.path("path", path)
     if not path.is_file():
         raise FileNotFoundError(f"no {what} at {path}")
     with reading(path, f"a whole {what}", "is not") as file:

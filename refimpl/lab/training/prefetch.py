@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from refimpl import _check
-from refimpl._shown import showing
-from refimpl._threads import in_background
+from refimpl._support import require
+from refimpl._support.reprs import showing
+from refimpl._support.thread_limits import in_background
 from refimpl.block import MFG
 from refimpl.graph import Graph
 from refimpl.hints import Fanouts, Int, Integers
@@ -69,8 +69,8 @@ class Ahead(Generic[Item]):
         prepare: Callable[[], object] | None = None,
     ) -> None:
         self._make, self.numbers, self._prepare = make, numbers, prepare
-        self.workers = _check.integer("workers", workers, 0, MOST_WORKERS)
-        self.window = _check.integer("window", window, 1, 2**31 - 1)
+        self.workers = require.integer("workers", workers, 0, MOST_WORKERS)
+        self.window = require.integer("window", window, 1, 2**31 - 1)
         self.next_out = 0
         self.closed = False
         self._begun: deque[Future] = deque()  # items next_out, next_out + 1, ..
@@ -198,8 +198,8 @@ class Prefetcher(Ahead[MFG]):
             self.gnn.sample_mfg, graph, fanouts=fanouts, seed=name[0], epoch=name[1], mode=mode
         )
         count = len(self.batches)
-        wanted = range(count) if numbers is None else _check.sequence("numbers", numbers)
-        chosen = [_check.integer("numbers", b, 0, count - 1) for b in wanted]
+        wanted = range(count) if numbers is None else require.sequence("numbers", numbers)
+        chosen = [require.integer("numbers", b, 0, count - 1) for b in wanted]
         make = partial(_drawn, draw, self.batches)
         super().__init__(make, chosen, workers=workers, window=window)
 

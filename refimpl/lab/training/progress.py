@@ -5,7 +5,7 @@ import math
 import sys
 from contextlib import suppress
 
-from refimpl._shown import score
+from refimpl._support.reprs import score
 
 FORMAT = "{l_bar}{bar}| epoch {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int
 from refimpl.samplers.nodes import NodeSample
@@ -50,9 +50,9 @@ def scaled_sampler(
     function = sampler_kernel(name, "name")[1]
     undirected(graph)
     given = {key: value for key, value in options.items() if value is not None}
-    nodes = graph.n // _check.integer("parts", parts, 1)
-    n = _check.integer("n", given.get("n", min(max(nodes // 5, 1), MOST_NODES)), 1)
-    h = _check.integer("h", given.get("h", WALK_LENGTH), 0)
+    nodes = graph.n // require.integer("parts", parts, 1)
+    n = require.integer("n", given.get("n", min(max(nodes // 5, 1), MOST_NODES)), 1)
+    h = require.integer("h", given.get("h", WALK_LENGTH), 0)
     m, b, r = (max(size, 1) for size in (min(n // 8, nodes), n // 2, min(n // (h + 1), nodes)))
     sizes = {"n": n, "m": m, "b": b, "r": r, "h": h}
     known = parameters_of(name, function, "name")

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._shown import line
+from refimpl._support import require
+from refimpl._support.reprs import line
 
 Check: TypeAlias = Callable[[str, Any], Any]
 
@@ -128,7 +128,7 @@ def integer(
     **more: Any,
 ) -> Any:
     """Make a field for an int in [low, high]; for None too where that is the default."""
-    check = _or_none(default, lambda name, value: _check.integer(name, value, low, high))
+    check = _or_none(default, lambda name, value: require.integer(name, value, low, high))
     return _field(default, check, help, **{"parse": int, "metavar": metavar, **more})
 
 
@@ -145,7 +145,7 @@ def real(
     """Make a field for a float of at least (above, if strict) `low` and at most `high`, or None."""
 
     def number(name, value):
-        return _check.real(name, value, low, strict=strict, high=high)
+        return require.real(name, value, low, strict=strict, high=high)
 
     check = _or_none(default, number)
     return _field(default, check, help, **{"parse": float, "metavar": metavar, **more})
@@ -166,7 +166,7 @@ def choice(default: str, help: str, choices: tuple[str, ...], **more: Any) -> An
     """Make a field for one of some words; a user may write "-" for "_"."""
 
     def check(name, value):
-        return _check.choice(name, value, choices)
+        return require.choice(name, value, choices)
 
     return _field(default, check, help, _underscored, None, choices=choices, **more)
 
@@ -187,7 +187,7 @@ def integers(
             return None
         if not isinstance(value, list | tuple):
             raise TypeError(f"{name} must be a tuple of ints, got {type(value).__name__}")
-        return tuple(_check.integer(name, number, low, high) for number in value)
+        return tuple(require.integer(name, number, low, high) for number in value)
 
     return _field(default, check, help, parsed_integers, metavar, **more)
 
@@ -199,7 +199,7 @@ def size(default: int, help: str, shown: str, low: int = 0, **more: Any) -> Any:
 
 def bytes_from(low: int) -> Check:
     """Return the check of a number of bytes of at least `low`."""
-    return lambda name, value: _check.integer(name, value, low, MOST_BYTES)
+    return lambda name, value: require.integer(name, value, low, MOST_BYTES)
 
 
 def other(

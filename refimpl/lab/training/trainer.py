@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refimpl import _check
-from refimpl._shown import showing
-from refimpl._threads import one_blas_thread
+from refimpl._support import require
+from refimpl._support.reprs import showing
+from refimpl._support.thread_limits import one_blas_thread
 from refimpl.hints import Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.local import LocalIterations
@@ -367,7 +367,7 @@ def train(
     ImportError
         If `comm` is mpi4py's, and no MPI is there.
     """
-    _check.switch("progress", progress)
+    require.switch("progress", progress)
     with (
         gnn.make_trainer(dataset, config, state, features=features, comm=comm) as trainer,
         Progress(trainer, progress) as bar,

@@ -5,7 +5,7 @@ import math
 import re
 
 import refimpl
-from refimpl import _check
+from refimpl._support import require
 from refimpl.lab.apps.conformance.case import ERRORS, EXACT, FLAGS, PAPERS, Case, Close
 from refimpl.lab.backend import find, homes
 
@@ -18,10 +18,10 @@ def check_kernel(kernel):
     The error names the kernel, or "kernel/case", and the field.
     """
     if not isinstance(kernel.name, str) or kernel.name not in homes():
-        raise ValueError(f"name must be a kernel of refimpl, got {_check.shown(kernel.name)}")
+        raise ValueError(f"name must be a kernel of refimpl, got {require.shown(kernel.name)}")
     if not isinstance(kernel.paper, str) or kernel.paper not in PAPERS:
         raise ValueError(
-            f"{kernel.name}: there is no paper {_check.shown(kernel.paper)}: paper must be one of "
+            f"{kernel.name}: there is no paper {require.shown(kernel.paper)}: paper must be one of "
             f"{', '.join(PAPERS)}"
         )
     _line(kernel.name, "place", kernel.place, 'a place in the paper, such as "Algorithm 6"')
@@ -47,13 +47,13 @@ def check_kernel(kernel):
 def _line(where, name, value, accepted):
     """Raise ValueError unless a field is some words in one line."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise ValueError(f"{where}: {name} must be {accepted}, got {_check.shown(value)}")
+        raise ValueError(f"{where}: {name} must be {accepted}, got {require.shown(value)}")
 
 
 def _words(where, name, value):
     """Return a field if it is a tuple of words, or raise ValueError."""
     if not isinstance(value, tuple | list) or not all(isinstance(x, str) for x in value):
-        raise ValueError(f"{where}: {name} must be a tuple of words, got {_check.shown(value)}")
+        raise ValueError(f"{where}: {name} must be a tuple of words, got {require.shown(value)}")
     return value
 
 
@@ -70,7 +70,7 @@ def _check_rule(kernel):
         if not 0 <= value < math.inf:
             raise ValueError(
                 f"{kernel.name}: {name} of compare must be a finite number from 0, got "
-                f"{_check.shown(getattr(rule, name))}"
+                f"{require.shown(getattr(rule, name))}"
             )
     _line(kernel.name, "why of compare", rule.why, "some words")
 
@@ -86,24 +86,24 @@ def _check_flags(kernel):
 
 def _check_case(kernel, case):
     if not isinstance(case, Case):
-        raise ValueError(f"{kernel.name}: cases must be a tuple of Case, got {_check.shown(case)}")
+        raise ValueError(f"{kernel.name}: cases must be a tuple of Case, got {require.shown(case)}")
     if not isinstance(case.id, str) or not ID.fullmatch(case.id):
         raise ValueError(
             f"{kernel.name}: id of a case must be letters, digits and _, got "
-            f"{_check.shown(case.id)}"
+            f"{require.shown(case.id)}"
         )
     where = f"{kernel.name}/{case.id}"
     if not isinstance(case.args, dict):
-        raise ValueError(f"{where}: args must be a dict, got {_check.shown(case.args)}")
+        raise ValueError(f"{where}: args must be a dict, got {require.shown(case.args)}")
     known = {**FLAGS, **kernel.flags}
     if unknown := [x for x in _words(where, "flags", case.flags) if x not in known]:
         raise ValueError(f"{where}: nothing explains the flag {unknown[0]}")
     if not isinstance(case.working, str):
-        raise ValueError(f"{where}: working must be words, got {_check.shown(case.working)}")
+        raise ValueError(f"{where}: working must be words, got {require.shown(case.working)}")
     if case.error is not None and case.error not in tuple(ERRORS):
         known_errors = " or ".join(map(repr, ERRORS))
         raise ValueError(
-            f"{where}: error must be {known_errors} or None, got {_check.shown(case.error)}"
+            f"{where}: error must be {known_errors} or None, got {require.shown(case.error)}"
         )
     if kernel.writes and case.result is not None:
         parts = case.result if isinstance(case.result, dict) else {}

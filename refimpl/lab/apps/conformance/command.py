@@ -9,8 +9,8 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-from refimpl._files import is_replaceable
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
+from refimpl._support.whole_files import is_replaceable
 from refimpl.lab.apps.conformance import report, runner, showing, vectors
 from refimpl.lab.apps.conformance.program import Lost, Unable
 from refimpl.lab.apps.conformance.protocol import server_command

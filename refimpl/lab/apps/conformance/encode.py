@@ -13,7 +13,7 @@ import numpy as np
 
 import refimpl
 from refimpl import Graph, Sampler, TypedGraph
-from refimpl._reading import read_npz, reading
+from refimpl._support.untrusted_files import read_npz, reading
 from refimpl.lab.backend import find, homes
 
 GRAPH = ("indptr", "indices")

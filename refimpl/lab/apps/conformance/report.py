@@ -6,7 +6,7 @@ from importlib import metadata
 from itertools import groupby
 from typing import NamedTuple
 
-from refimpl._files import replacing
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, NOT_RUN, PASS, SKIP
 from refimpl.lab.apps.conformance.showing import flag_lines, in_common
 from refimpl.lab.apps.papers import TITLES

@@ -12,8 +12,8 @@ import numpy as np
 
 import refimpl
 from refimpl import Graph
-from refimpl._files import replacing
-from refimpl._reading import reading
+from refimpl._support.untrusted_files import reading
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.conformance.case import ERRORS, FLAGS, PAPERS
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.checking import check_kernel

@@ -4,8 +4,8 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from refimpl._files import replacing
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.course import done, telling
 from refimpl.lab.apps.course.checking import (
     EMPTY,

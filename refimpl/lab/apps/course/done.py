@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from refimpl._files import replacing
+from refimpl._support.whole_files import replacing
 
 FILE = ".minibatch-gnn-exercises.json"
 

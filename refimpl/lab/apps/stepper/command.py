@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from refimpl._files import replacing
-from refimpl._shown import one_line
+from refimpl._support.reprs import one_line
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.option import typed_integer
 from refimpl.lab.apps.papers import algorithm_text

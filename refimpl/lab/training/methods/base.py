@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.lab.hints import Weights
 from refimpl.lab.training.settings import MOST, Settings, choice, integer, other, switch
 from refimpl.samplers.neighbor import MODES
@@ -209,11 +209,11 @@ def _check_fanouts(name, value):
 
 def _one_fanout(name, fanout):
     if isinstance(fanout, list | tuple):
-        numbers = tuple(_check.integer(name, number, -1, MOST) for number in fanout)
+        numbers = tuple(require.integer(name, number, -1, MOST) for number in fanout)
         if not any(numbers):
             raise ValueError(f"{name} must draw from a relation, got 0 for each of them")
         return numbers
-    if _check.integer(name, fanout, -1, MOST) == 0:
+    if require.integer(name, fanout, -1, MOST) == 0:
         raise ValueError(f"{name} must be -1 or at least 1, got 0")
     return int(fanout)
 

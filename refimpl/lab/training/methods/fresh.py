@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.hints import Fanouts, Integers
 from refimpl.history.entries import STALENESS
 from refimpl.history.policy import CONTROLS
@@ -48,7 +48,7 @@ def _check_age(name, value):
     """Return an age as an int, infinity for any, None for the default, or raise."""
     if value is None or (isinstance(value, Real) and value == inf):
         return value and inf
-    return _check.integer(name, value, 0, MOST)
+    return require.integer(name, value, 0, MOST)
 
 
 def parsed_age(text):

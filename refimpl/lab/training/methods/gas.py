@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.hints import Integers, Positions
 from refimpl.lab.hints import Kept
 from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
@@ -32,7 +32,7 @@ def checked_partition(name, value):
     """Return a partition as an int64 array of its own, read-only, or None, or raise."""
     if value is None:
         return None
-    partition = _check.ids(name, value, 0, 2**31 - 1, np.int64)
+    partition = require.ids(name, value, 0, 2**31 - 1, np.int64)
     partition.flags.writeable = False
     return partition
 

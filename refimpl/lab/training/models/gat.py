@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from refimpl import _check
+from refimpl._support import require
 from refimpl.lab.training.models.base import Layer, ModelSettings, Stage, bias_shape, by_name
 from refimpl.lab.training.settings import choice, integer, other
 from refimpl.layers.gat import NORMS
@@ -46,7 +46,7 @@ class Gat(ModelSettings):
     )
     attention_dropout: float = other(
         0.0,
-        _check.rate,
+        require.rate,
         "share of the normalised attention that is set to 0 in training",
         float,
         "RATE",

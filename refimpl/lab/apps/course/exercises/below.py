@@ -39,7 +39,10 @@ def below(k, c, n):
 
 PAGE = "learn/frontier"
 REFERENCE = "refimpl.streams:below"
-BESIDE = "The reference checks its arguments in `refimpl/_check.py`, then is the last two lines."
+BESIDE = (
+    "The reference checks its arguments by `refimpl/_support/require.py`; its last two lines "
+    "are the algorithm."
+)
 REFUSES = True
 HINTS = (
     "`uniform` takes arrays of counters already, and returns an array then.",

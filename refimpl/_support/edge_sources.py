@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from refimpl import _check, _foreign
-from refimpl._matrices import check_node_count, checked_csr, read_matrix
+from refimpl._support import foreign_graphs, require
+from refimpl._support.sparse_matrices import check_node_count, checked_csr, read_matrix
 
 ROWS = 2**16  # looked at at a time
 PACKAGES = ("refimpl", "fastimpl")
@@ -42,15 +42,15 @@ def entries(source, n, dense, graph=None):
 
     `graph` is the source, checked, if that is a Graph.
     """
-    known = _foreign.reader(source)
+    known = foreign_graphs.reader(source)
     pair = tuple(source) if isinstance(source, tuple) else ()
     is_csr = len(pair) == 2 and all(map(_is_1d, pair))
     own = known is not None or sp.issparse(source) or hasattr(source, "to_scipy") or is_csr
     if dense:
-        if own and known is not _foreign.read_pandas:
+        if own and known is not foreign_graphs.read_pandas:
             raise ValueError("dense must be False for a source that is no dense matrix")
         return _of_dense(source, n)
-    if n is not None and own and known is not _foreign.read_pandas:
+    if n is not None and own and known is not foreign_graphs.read_pandas:
         raise ValueError("n must be None unless source is a list of edges: the source has its own")
     if graph is not None:
         return Entries(graph.n, None, graph.indices, graph.indptr)
@@ -72,7 +72,7 @@ def entries(source, n, dense, graph=None):
 
 def integers(name, ends):
     """Return `ends` as a 1-D array of integers, or raise."""
-    ends = _foreign.as_array(_check.array(name, ends))
+    ends = foreign_graphs.as_array(require.array(name, ends))
     if ends.ndim != 1:
         raise ValueError(f"{name} must be 1-D, got shape {ends.shape}")
     if ends.size and ends.dtype.kind not in "iu":
@@ -83,9 +83,9 @@ def integers(name, ends):
 def of_pairs(u, v, n, name="source"):
     """Return the Entries (u[i], v[i]), checked; `name` is what errors call them."""
     biggest = max((int(ends.max()) for ends in (u, v) if len(ends)), default=-1)
-    count = biggest + 1 if n is None else _check.integer("n", n, 0)
+    count = biggest + 1 if n is None else require.integer("n", n, 0)
     check_node_count(count)
-    u, v = (_check.ids(name, ends, 0, count, np.int32) for ends in (u, v))
+    u, v = (require.ids(name, ends, 0, count, np.int32) for ends in (u, v))
     if len(u) != len(v):
         raise ValueError(f"{name} must have two ends for each edge, got {len(u)} and {len(v)}")
     return Entries(count, u, v)
@@ -97,7 +97,7 @@ def _pairs(source):
         source = list(source)  # a subclass may change from read to read
     listed = isinstance(source, list) and source and isinstance(source[0], tuple)
     try:
-        pairs = _foreign.from_torch(source)
+        pairs = foreign_graphs.from_torch(source)
         pairs = np.asarray(source if pairs is None else pairs)
     except MemoryError:
         raise
@@ -133,9 +133,9 @@ def _of_dense(source, n):
     """Return the Entries of a dense matrix: what is not 0."""
     if n is not None:
         raise ValueError("n must be None for a dense matrix, which has its own")
-    names = getattr(source, "index", None) if _foreign.reader(source) else None
-    matrix = _foreign.from_torch(source)
-    matrix = _check.array("source", source if matrix is None else matrix)
+    names = getattr(source, "index", None) if foreign_graphs.reader(source) else None
+    matrix = foreign_graphs.from_torch(source)
+    matrix = require.array("source", source if matrix is None else matrix)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"source must be a square matrix, got shape {matrix.shape}")
     if matrix.dtype.kind not in "biuf":
@@ -146,7 +146,7 @@ def _of_dense(source, n):
     row, col = np.nonzero(matrix)
     if names is not None and not names.equals(source.columns):
         raise ValueError("source must have the same names for its rows and its columns")
-    names = None if names is None else _foreign.as_names(names)
+    names = None if names is None else foreign_graphs.as_names(names)
     weights = (("source", np.asarray(matrix[row, col])),)
     return Entries(matrix.shape[0], row, col, names=names, weights=weights)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 
 ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"))  # columns of a table
 WEIGHTS = ("weight", "weights", "w", "edge_weight")  # names that weights go by
@@ -87,7 +87,7 @@ def read_pandas(source, n):
     u, v = u.to_numpy(), v.to_numpy()
     weights = [(name, source[name].to_numpy()) for name in WEIGHTS if name in source.columns]
     if n is not None:
-        return Found(u, v, _check.integer("n", n, 0), weights=weights)
+        return Found(u, v, require.integer("n", n, 0), weights=weights)
     names, (u, v) = number_names(u, v)
     return Found(u, v, len(names), names=names, weights=weights)
 
@@ -111,7 +111,7 @@ def ends_of(columns):
         return columns
     raise ValueError(
         "source must have two columns, or those named "
-        f"{', '.join(f'{u!r} and {v!r}' for u, v in ENDS)}, got {_check.shown(columns)}"
+        f"{', '.join(f'{u!r} and {v!r}' for u, v in ENDS)}, got {require.shown(columns)}"
     )
 
 
@@ -175,7 +175,7 @@ def numbers_in(names):
         try:
             return np.fromiter((number[name] for name in wanted), np.int64, len(wanted))
         except KeyError as error:
-            unknown = _check.shown(error.args[0])
+            unknown = require.shown(error.args[0])
             raise ValueError(f"{what} must name nodes only, but {unknown} is none") from None
 
     return numbers

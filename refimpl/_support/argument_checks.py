@@ -4,7 +4,7 @@ A reference function holds its algorithm and nothing else. Its checks are a func
 which fastimpl calls too:
 
     def double_arguments(x):
-        return (_check.integer("x", x, 0),)
+        return (require.integer("x", x, 0),)
 
     @checked_by(double_arguments)
     def double(x: Int) -> int:

@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from refimpl import _check
+from refimpl._support import require
 
 MOST_NODES = 2**31 - 1
 
@@ -20,10 +20,10 @@ def read_matrix(source):
     """
     shape = tuple(member(source, "shape"))
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"source must be a square matrix, got shape {_check.shown(shape)}")
-    n = _check.integer("source.shape", shape[0], 0)
+        raise ValueError(f"source must be a square matrix, got shape {require.shown(shape)}")
+    n = require.integer("source.shape", shape[0], 0)
     check_node_count(n)
-    form = _check.choice("source.format", member(source, "format"), tuple(FORMATS))
+    form = require.choice("source.format", member(source, "format"), tuple(FORMATS))
     row, col, indptr, data = FORMATS[form](source, n)
     if data.dtype.kind not in "biufc":
         raise TypeError(f"source.data must hold numbers, got dtype {data.dtype}")
@@ -41,7 +41,7 @@ def member(source, name):
 def check_node_count(n):
     """Raise unless a graph may have `n` nodes."""
     if n > MOST_NODES:
-        raise OverflowError(f"a graph has at most {MOST_NODES} nodes, got n = {_check.shown(n)}")
+        raise OverflowError(f"a graph has at most {MOST_NODES} nodes, got n = {require.shown(n)}")
 
 
 def checked_csr(indptr, indices, columns, dtype=np.int64, name="", rows=None):
@@ -50,8 +50,8 @@ def checked_csr(indptr, indices, columns, dtype=np.int64, name="", rows=None):
     `name` is what errors put before the names of the arrays. With `rows` given, the matrix must
     have that number of rows.
     """
-    col = _check.ids(f"{name}indices", indices, 0, columns, dtype)
-    indptr = _check.ids(f"{name}indptr", indptr, 0, col.size + 1, np.int64)
+    col = require.ids(f"{name}indices", indices, 0, columns, dtype)
+    indptr = require.ids(f"{name}indptr", indptr, 0, col.size + 1, np.int64)
     rises = indptr.size and indptr[0] == 0 and indptr[-1] == col.size
     if not rises or (np.diff(indptr) < 0).any():
         raise ValueError(f"{name}indptr must rise from 0 to len({name}indices)")
@@ -64,7 +64,7 @@ def checked_csr(indptr, indices, columns, dtype=np.int64, name="", rows=None):
 
 def _data(source, *lengths):
     """Return the values, an array that begins with these lengths, or raise."""
-    data = _check.array("source.data", member(source, "data"))
+    data = require.array("source.data", member(source, "data"))
     if data.shape[: len(lengths)] != lengths:
         raise ValueError(f"source.data must have shape {lengths}, got {data.shape}")
     return data
@@ -114,8 +114,8 @@ def _flat(data):
 
 
 def _coo(source, n):
-    row = _check.ids("source.row", member(source, "row"), 0, n, np.int32)
-    col = _check.ids("source.col", member(source, "col"), 0, n, np.int32)
+    row = require.ids("source.row", member(source, "row"), 0, n, np.int32)
+    col = require.ids("source.col", member(source, "col"), 0, n, np.int32)
     if row.size != col.size:
         raise ValueError(f"source.col must have {row.size} numbers like row, got {col.size}")
     return row, col, None, _flat(_data(source, row.size))
@@ -123,7 +123,7 @@ def _coo(source, n):
 
 def _dia(source, n):
     most = max(n, 1)
-    offsets = _check.ids("source.offsets", member(source, "offsets"), 1 - most, most, np.int64)
+    offsets = require.ids("source.offsets", member(source, "offsets"), 1 - most, most, np.int64)
     if np.unique(offsets).size != offsets.size:
         raise ValueError("source.offsets must be distinct")
     data = _data(source, offsets.size)
@@ -144,14 +144,14 @@ def _lil(source, n):
         raise ValueError("source.data must have lists as long as those of source.rows")
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
     col = _numbers("rows", chain.from_iterable(rows))
-    col = _check.ids("source.rows", col, 0, n, np.int32)
+    col = require.ids("source.rows", col, 0, n, np.int32)
     return _repeated(indptr), col, None, _numbers("data", chain.from_iterable(values))
 
 
 def _lists(source, name, n):
     """Return the lists of a matrix in the format LIL as tuples, one a row."""
     lists = member(source, name)
-    if not isinstance(lists, np.ndarray) or _check.array(name, lists).shape != (n,):
+    if not isinstance(lists, np.ndarray) or require.array(name, lists).shape != (n,):
         raise ValueError(f"source.{name} must be {n} lists, got {type(lists).__name__}")
     lists = tuple(np.asarray(lists))
     if not all(isinstance(row, list) for row in lists):
@@ -162,7 +162,7 @@ def _lists(source, name, n):
 def _numbers(name, values):
     """Return some numbers as a 1-D array, or raise."""
     values = list(values)
-    found = _check.array(f"source.{name}", values) if values else np.empty(0)
+    found = require.array(f"source.{name}", values) if values else np.empty(0)
     if found.shape != (len(values),):
         raise ValueError(f"source.{name} must hold numbers alone")
     return found
@@ -176,7 +176,7 @@ def _dok(source, n):
     if any(len(key) != 2 for key, _ in pairs):
         raise ValueError("source must have pairs (row, column) as keys")
     ends = _numbers("keys", (end for key, _ in pairs for end in key))
-    ends = _check.ids("source.keys", ends, 0, n, np.int32)
+    ends = require.ids("source.keys", ends, 0, n, np.int32)
     return ends[::2], ends[1::2], None, _numbers("data", (value for _, value in pairs))
 
 

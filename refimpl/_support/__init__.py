@@ -1,0 +1,1 @@
+"""What both packages need around the algorithms: checks of arguments, files, foreign objects."""
