@@ -25,7 +25,7 @@ VARIABLES = (
 )
 # commands that every process runs by itself: they need no MPI
 ALONE = ("predict", "compare", "sample", "convert", "info", "trace", "conformance", "vectors")
-ALONE += ("bench", "exercise", "completion")
+ALONE += ("exercise", "completion")
 PATIENCE = 3.0  # seconds in which rank 0 tells of an error that other ranks have too
 PASSED_ON = 0.2  # seconds in which the launcher passes on a line
 ENDED = 1.0  # seconds in which MPICH's launcher ends a job
