@@ -143,9 +143,9 @@ class TypedGraph(Graph):
 
 
 def relation_arguments(pattern, edge_types, relations):
-    """Check the arguments of `relation_blocks`; return them.
+    """Check the arguments of `relation_blocks`, except the range of the types; return all.
 
-    All but the range of the types: those of a whole graph are too many to look at for a block.
+    A whole graph has too many types to look at for each block.
     """
     relations = require.integer("relations", relations, 1, MOST_TYPES)
     require.instance("pattern", pattern, (Graph, Block), "a Graph or a Block")

@@ -76,7 +76,7 @@ def as_graph(
 
 
 def source_arguments(source, n, symmetrize, self_loops, dense):
-    """Check the arguments of `graph_and_names`, `source` and `n` for graphs alone; return them."""
+    """Check the switches, and `source` where it is a Graph; return all arguments."""
     for name, value in (("symmetrize", symmetrize), ("self_loops", self_loops), ("dense", dense)):
         require.switch(name, value)
     if Graph in type(source).__mro__:
@@ -131,7 +131,7 @@ def graph_and_names(
 
 
 def edges_arguments(u, v, n, symmetrize, self_loops):
-    """Check the arguments of `from_edges`, all but the values of `n` and the ids; return them."""
+    """Check the arguments of `from_edges`, except `n` and the range of the ids; return all."""
     require.switch("symmetrize", symmetrize)
     require.switch("self_loops", self_loops)
     u, v = edge_sources.integers("u", u), edge_sources.integers("v", v)

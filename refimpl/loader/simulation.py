@@ -41,6 +41,7 @@ def simulation_arguments(topology, demand, policy, rounds, gamma, latency, barri
     if rounds is not None:
         if policy != "rounds":
             raise ValueError(f"rounds must be None for policy {policy!r}")
+        rounds = tuple(tuple(step) for step in rounds)
         if _carried(rounds) != demands(demand):
             raise ValueError("rounds must carry just the bytes of demand")
     return topology, demand, policy, rounds, gamma, latency, barrier

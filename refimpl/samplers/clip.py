@@ -11,7 +11,7 @@ from refimpl.streams import pick_without_replacement
 
 
 def clip_arguments(nodes, unit, k, c):
-    """Check the arguments of `clip_nodes`, all but the stream's; return them."""
+    """Check `nodes` and `unit` of `clip_nodes`; the stream checks `k` and `c`. Return all."""
     nodes = require.node_set("nodes", nodes, 2**31 - 1)
     return nodes, require.integer("unit", unit, 1, 2**31 - 1), k, c
 

@@ -93,7 +93,7 @@ def importance_law(graph: Graph, data: Floats[F]) -> ColumnLaw:
 
 
 def sample_arguments(graph, data, roots, sizes, key):
-    """Check the arguments of `ladies_sample`, of `data` its type and shape; return them."""
+    """Check the arguments of `ladies_sample`, except the values of `data`; return all."""
     graph, roots, _, key = layer_arguments(graph, roots, (), key)
     sizes = require.sequence("sizes", sizes)
     sizes = tuple(require.integer("sizes", size, 1, 2**31 - 1) for size in sizes)
@@ -101,7 +101,7 @@ def sample_arguments(graph, data, roots, sizes, key):
 
 
 def fastgcn_arguments(graph, data, roots, sizes, key, law):
-    """Check the arguments of `fastgcn_sample`, of `data` its type and shape; return them."""
+    """Check the arguments of `fastgcn_sample`, except the values of `data`; return all."""
     arguments = sample_arguments(graph, data, roots, sizes, key)
     return *arguments, None if law is None else _checked_law(law, graph.n)
 

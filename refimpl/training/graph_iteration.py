@@ -12,7 +12,7 @@ from refimpl.hints import Ids, Values, bound
 
 
 class AdamState(NamedTuple):
-    """The weights that Adam moves, and what Adam keeps: an argument of `graph_iteration`.
+    """The weights that Adam moves, and the two means that Adam keeps, for `graph_iteration`.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class AdamState(NamedTuple):
         Number of this iteration, from 1.
     lr : float
     decay : dict of str to float
-        By name, of the weights that decay: so much times the weight is added to the gradient.
+        By name. The gradient of weight W becomes G + decay W. Other weights do not decay.
     """
 
     weights: dict[str, Values]
@@ -89,9 +89,9 @@ def graph_iteration(
 
     JPDC'21 Algorithm 1, its lines 3 to 15, of which ``# n`` marks line n; IPDPS'19 Algorithm 1 is
     the same with other names. Every layer works on the nodes and edges of the subgraph, so nothing
-    grows with the number of layers. The loop of line 2 is `train`, the subgraphs are those of a
-    `SubgraphPool`, a layer (line 10) is `sage_forward`, say. O(L (e f + s f^2)) time for a subgraph
-    of s nodes and e edges, L layers and widths f.
+    grows with the number of layers. The loop of line 2 is `train`. The subgraphs are those of a
+    `SubgraphPool`. A layer (line 10) is, for example, `sage_forward`. O(L (e f + s f^2)) time for a
+    subgraph of s nodes and e edges, L layers and widths f.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def graph_iteration(
     Raises
     ------
     TypeError
-        If an argument is of the wrong kind, or `subgraphs` has no other Subgraph.
+        If an argument is of the wrong kind, or the next of `subgraphs` is no Subgraph.
     ValueError
         As the kernels that it calls.
     """

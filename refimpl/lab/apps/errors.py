@@ -12,7 +12,6 @@ SMALLER = {  # by command: what takes less memory
     "predict": "--eval-memory",
     "sample": "--budget or --count",
     "convert": "--memory",
-    "bench": "--threads, or give --only",
     "figure": "--threads, or give --quick",  # python -m bench figure
 }
 

@@ -205,7 +205,8 @@ class Passes:
     Where `nodes` are given, a layer's input has a row for each of them, those of its output first.
     A node then has one dropout mask in each layer, whichever rows there are: its key is (rng,
     NODE_DROPOUT, iteration, l - 1, node), that of its attention (rng, ATTENTION, iteration, l - 1,
-    node). Such rows are kept, as others read them too; without `nodes` `backward` uses them up.
+    node). These rows are kept because other layers read them. Without `nodes`, `backward`
+    overwrites them.
     """
 
     def __init__(self, stack, weights, iteration=None):
@@ -215,7 +216,7 @@ class Passes:
         self.kept: dict[int, tuple] = {}  # by layer: A, its input as it was used, what else
         self.nodes: dict[int, np.ndarray] = {}  # by layer: those of the rows of its input
         self.gradients: dict[str, np.ndarray] = {}
-        self.own = True  # whether the gradient at hand is of a layer that knows it is used up
+        self.own = True  # whether G may be overwritten: its layer does not need it any more
 
     def forward(self, l, A, X, nodes=None):
         """Return the output of layer `l` from its input X."""

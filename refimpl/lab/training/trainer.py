@@ -159,7 +159,7 @@ class Trainer:
         return self.iterations.iteration()
 
     def update(self, gradients: Weights) -> None:
-        """Let Adam move the weights, where the iteration has not, and count the iteration."""
+        """Let Adam move the weights; count the iteration."""
         move_weights(self.gnn, self.run.adam_state(), gradients)
         self.state.iterations += 1  # V1:18 E-V6: when the cache is updated already
 

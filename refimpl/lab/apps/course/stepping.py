@@ -41,7 +41,7 @@ def page_of(exercise, outcome):
 def step_of_change(recording, panel, row):
     """Return the number of the step, from 0, at which a panel first changes.
 
-    Of a table it is the step at which the row changes; rows count from 1.
+    If the panel is a table, return the step at which `row` first changes; rows count from 1.
 
     Raises
     ------

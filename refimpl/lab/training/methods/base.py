@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from refimpl.lab.data.dataset import Dataset
     from refimpl.lab.training.config import TrainConfig
     from refimpl.lab.training.run import Run
+    from refimpl.training.graph_iteration import MinibatchStep
 
 
 class LoadCounts(NamedTuple):
@@ -76,6 +77,11 @@ class Step(NamedTuple):
     counts: LoadCounts | None = None
 
 
+def step_of(done: MinibatchStep) -> Step:
+    """Return the `Step` of what `graph_iteration` or `sampled_iteration` returned."""
+    return Step(done.loss, done.gradients, len(done.nodes))
+
+
 class Iterations(Protocol):
     """What `MethodSettings.start` returns."""
 
@@ -98,8 +104,8 @@ class MethodSettings(Settings):
     - ``iteration()``, which goes forward and back on the next minibatch and returns a `Step`;
     - ``close()``, which ends the threads that it may have;
     - ``cache``: None, or what a checkpoint keeps, with ``state_dict`` and ``load_state_dict``;
-    - ``moves_weights``, if it has that and it is true: in a step of one worker the iteration itself
-      moves the weights, by ``run.adam()``. Else the trainer moves them.
+    - ``moves_weights`` (optional; default False): True if, in a step of one worker, `iteration`
+      moves the weights by ``run.adam()``. Otherwise the trainer moves them.
     """
 
     way: ClassVar[str] = ""  # what it trains on, for people

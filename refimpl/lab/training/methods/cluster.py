@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, step_of
 from refimpl.lab.training.settings import integer
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key
@@ -90,10 +90,10 @@ class ClusterIterations:
     def iteration(self):
         """Go forward and back over the next union of clusters; return its `Step`."""
         run = self.run
-        step = run.gnn.graph_iteration(
+        done = run.gnn.graph_iteration(
             self.pool, run.passes(), run.normalized, run.load, run.targets, run.adam()
         )
-        return Step(step.loss, step.gradients, len(step.nodes))
+        return step_of(done)
 
     def close(self):
         """End the pool's thread."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from refimpl.graph import Subgraph
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, step_of
 from refimpl.profiling import timed
 
 if TYPE_CHECKING:
@@ -41,14 +41,15 @@ class FullIterations:
         nodes = np.arange(run.graph.n, dtype=np.int32)
         with timed("sampling"):
             perm = run.gnn.transpose_perm(run.graph)
-            self.whole = Subgraph(nodes, run.graph, np.arange(run.graph.e), perm)
-            self.A = run.normalized(self.whole)
+            whole = Subgraph(nodes, run.graph, np.empty(0, np.int64), perm)  # edge ids are not read
+            self.A = run.normalized(whole)
+        self.whole = whole._replace(transpose_perm=perm[:0].copy())  # A has what it needs
         self.X, self.targets = run.load(), run.targets(nodes)
 
     def iteration(self):
         """Do an iteration on all nodes: the subgraph is the whole graph; return the `Step`."""
         run = self.run
-        step = run.gnn.graph_iteration(
+        done = run.gnn.graph_iteration(
             repeat(self.whole),
             run.passes(),
             lambda sub: self.A,
@@ -56,7 +57,7 @@ class FullIterations:
             lambda nodes: self.targets,
             run.adam(),
         )
-        return Step(step.loss, step.gradients, len(step.nodes))
+        return step_of(done)
 
     def close(self):
         """Do nothing: there is no thread."""

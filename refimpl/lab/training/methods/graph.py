@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, step_of
 from refimpl.lab.training.scaling import scaled_sampler
 from refimpl.lab.training.settings import other, real, switch
 from refimpl.profiling import timed
@@ -110,10 +110,10 @@ class GraphIterations:
     def iteration(self):
         """Do an iteration on the next subgraph; return its `Step`."""
         run = self.run
-        step = run.gnn.graph_iteration(
+        done = run.gnn.graph_iteration(
             self.pool, run.passes(), self._normalised, run.load, self._labels, run.adam()
         )
-        return Step(step.loss, step.gradients, len(step.nodes))
+        return step_of(done)
 
     @timed("normalization")
     def _estimated_counts(self):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from refimpl.hints import Fanouts
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, step_of
 from refimpl.lab.training.shuffle import Shuffle
 from refimpl.profiling import timed
 from refimpl.streams import LAYER, key
@@ -93,10 +93,10 @@ class DrawnLayers:
     def iteration(self):
         """Do an iteration on the next minibatch; return its `Step`."""
         run = self.run
-        step = run.gnn.training.sampled_iteration(
+        done = run.gnn.training.sampled_iteration(
             self.pool, run.passes(), run.load, run.targets, run.adam()
         )
-        return Step(step.loss, step.gradients, len(step.nodes))
+        return step_of(done)
 
     def close(self):
         """End the pool's thread."""
