@@ -132,7 +132,8 @@ class Run:
 
     def normalized(self, sub):
         """Return what each layer aggregates with on a subgraph that has its types."""
-        A = self.stack.adjacency(sub.graph, sub.transpose_perm, dtype=self.dtype)
+        model = self.config.model
+        A = model.adjacency(self.gnn, sub.graph, sub.transpose_perm, self.dtype)
         return self.stack.operand(A)
 
     def block_operand(self, block, nodes):
