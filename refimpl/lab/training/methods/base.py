@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from refimpl.lab.data.dataset import Dataset
     from refimpl.lab.training.config import TrainConfig
     from refimpl.lab.training.run import Run
-    from refimpl.training.graph_iteration import MinibatchStep
 
 
 class LoadCounts(NamedTuple):
@@ -75,11 +74,6 @@ class Step(NamedTuple):
     gradients: Weights
     nodes: int
     counts: LoadCounts | None = None
-
-
-def step_of(done: MinibatchStep) -> Step:
-    """Return the `Step` of what `graph_iteration` or `sampled_iteration` returned."""
-    return Step(done.loss, done.gradients, len(done.nodes))
 
 
 class Iterations(Protocol):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, step_of
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.settings import integer
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key
@@ -93,7 +93,7 @@ class ClusterIterations:
         done = run.gnn.graph_iteration(
             self.pool, run.passes(), run.normalized, run.load, run.targets, run.adam()
         )
-        return step_of(done)
+        return Step(done.loss, done.gradients, len(done.nodes))
 
     def close(self):
         """End the pool's thread."""

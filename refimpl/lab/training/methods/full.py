@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from refimpl.graph import Subgraph
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, step_of
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.profiling import timed
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class FullIterations:
             lambda nodes: self.targets,
             run.adam(),
         )
-        return step_of(done)
+        return Step(done.loss, done.gradients, len(done.nodes))
 
     def close(self):
         """Do nothing: there is no thread."""

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, step_of
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.scaling import scaled_sampler
 from refimpl.lab.training.settings import other, real, switch
 from refimpl.profiling import timed
@@ -113,7 +113,7 @@ class GraphIterations:
         done = run.gnn.graph_iteration(
             self.pool, run.passes(), self._normalised, run.load, self._labels, run.adam()
         )
-        return step_of(done)
+        return Step(done.loss, done.gradients, len(done.nodes))
 
     @timed("normalization")
     def _estimated_counts(self):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from refimpl.hints import Fanouts
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, step_of
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.shuffle import Shuffle
 from refimpl.profiling import timed
 from refimpl.streams import LAYER, key
@@ -96,7 +96,7 @@ class DrawnLayers:
         done = run.gnn.training.sampled_iteration(
             self.pool, run.passes(), run.load, run.targets, run.adam()
         )
-        return step_of(done)
+        return Step(done.loss, done.gradients, len(done.nodes))
 
     def close(self):
         """End the pool's thread."""
