@@ -38,10 +38,11 @@ def bench(tmp_path):
     def run(*words, where=("bench",)):
         argv = [sys.executable, "-m", "pytest", *where, "-p", "no:cacheprovider", "-n", "0"]
         path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+        outside = {key: value for key, value in os.environ.items() if "XDIST" not in key}
         done = subprocess.run(
             [*argv, f"--benchmark-storage={tmp_path / 'saved'}", *words],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**outside, "PYTHONPATH": path},
             capture_output=True,
             text=True,
         )

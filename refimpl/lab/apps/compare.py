@@ -163,7 +163,7 @@ def _recording(iterations):
             recorded = Recorded(getattr(iterations, name))
             setattr(iterations, name, recorded)
             return recorded.taken
-    return [iterations.operands]  # one for all iterations: the whole graph
+    return [iterations.A]  # one for all iterations: the whole graph
 
 
 def _equal(a, b):
