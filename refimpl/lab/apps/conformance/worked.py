@@ -1,6 +1,6 @@
 """Cases worked out by hand, read from the TOML file beside a module of `cases`.
 
-A table is a case, named by its kernel, or by what several kernels share, and its id::
+A table is a case, named by its kernel (or one of the kernels that share the case) and its id::
 
     [transpose_perm.path3]
     args = { graph = "PATH3" }
@@ -45,21 +45,25 @@ DTYPES = {"bool", "uint64", "int16", "int32", "int64", "float16", "float32", "fl
 
 
 def worked(topic):
-    """Return {kernel: its tuple of Case} of the file of a topic, in the order of the file.
+    """Return {kernel: its list of Case} of the file of a topic, in the order of the file.
 
     Raises
     ------
     ValueError
-        If a string in capitals names nothing.
+        If a case is not as it must be, such as a string in capitals that names nothing.
     """
     tables = tomllib.loads((CASES / f"{topic}.toml").read_text(encoding="utf-8"))
     names = dict(NAMES)
     for name, value in tables.pop("values", {}).items():
         names[name] = value_of(value, names)
-    return {
-        kernel: tuple(_case(id, names, **table) for id, table in cases.items())
-        for kernel, cases in tables.items()
-    }
+    found: dict[str, list[Case]] = {}
+    for kernel, cases in tables.items():
+        for id, table in cases.items():
+            try:
+                found.setdefault(kernel, []).append(_case(id, names, **table))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{topic}.toml: [{kernel}.{id}]: {error}") from error
+    return found
 
 
 def _case(id, names, args, result, working, flags=()):
@@ -84,18 +88,12 @@ def value_of(value, names):
     if len(value) == 1:
         [(name, inside)] = value.items()
         if name in DTYPES:
-            return _array(inside, name)
+            return np.array(inside, name)
         if name == "Graph":
             return Graph(np.array(inside["indptr"]), np.array(inside["indices"]))
-        if name in homes():
+        if name[:1].isupper() and name in homes():
             return _typed(name, value_of(inside, names))
     return {name: value_of(part, names) for name, part in value.items()}
-
-
-def _array(values, dtype):
-    if dtype == "uint64":  # large ones are strings
-        values = [number(x) for x in values]
-    return np.array(values, dtype)
 
 
 def _typed(name, fields):

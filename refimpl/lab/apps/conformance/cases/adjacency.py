@@ -78,9 +78,7 @@ ROW_NORM = (
     Case("no_nodes", {"graph": NOTHING, "transpose_perm": np.zeros(0, np.int64)}, ("NO_NODES",)),
     Case("no_edges", {"graph": NO_EDGES}, ("NO_EDGES",)),
     Case(
-        "loops",
-        {"graph": LOOPS, "transpose_perm": transpose_perm(LOOPS)},
-        ("ISOLATED", "BACKWARD"),
+        "loops", {"graph": LOOPS, "transpose_perm": transpose_perm(LOOPS)}, ("ISOLATED", "BACKWARD")
     ),
     Case(
         "mixed",
@@ -90,11 +88,7 @@ ROW_NORM = (
     Case("karate", {"graph": KARATE, "transpose_perm": transpose_perm(KARATE)}, ("BACKWARD",)),
     *errors(
         INTEGER_DTYPE,
-        Case(
-            "short_perm",
-            {"graph": PAIR, "transpose_perm": np.zeros(1, np.int64)},
-            error="value",
-        ),
+        Case("short_perm", {"graph": PAIR, "transpose_perm": np.zeros(1, np.int64)}, error="value"),
         Case("perm_beyond", {"graph": PAIR, "transpose_perm": np.array([1, 2])}, error="value"),
         Case("real_perm", {"graph": PAIR, "transpose_perm": np.array([1.0, 0])}, error="type"),
     ),

@@ -164,11 +164,7 @@ KERNELS = (
                 Case(id, backward(gat_forward, arguments, 200 + i, need_dx=True), flags)
                 for i, (id, (arguments, flags)) in enumerate(CASES.items())
             ),
-            Case(
-                "no_dx",
-                backward(gat_forward, NO_DX, 250, need_dx=False),
-                ("BIAS", "NO_DX"),
-            ),
+            Case("no_dx", backward(gat_forward, NO_DX, 250, need_dx=False), ("BIAS", "NO_DX")),
             *changed(BAD_GRADIENT, BACK, "value"),
             *changed({"two_dtypes": {"G_out": np.ones((2, 1), np.float32)}}, BACK, "type"),
         ),

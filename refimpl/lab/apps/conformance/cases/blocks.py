@@ -104,11 +104,7 @@ PRUNE = (
     *(
         Case(
             f"edge_ids_{layout}",
-            prune(
-                flow([4, 2], NUMBERED),
-                [0, 0],
-                layout=layout,
-            ),
+            prune(flow([4, 2], NUMBERED), [0, 0], layout=layout),
             ("COUNTED", "EDGE_IDS"),
         )
         for layout in ("csr2", "csr", "coo_compact")

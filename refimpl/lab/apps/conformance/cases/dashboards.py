@@ -9,12 +9,7 @@ import numpy as np
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.cases import samplers
 from refimpl.lab.apps.conformance.cases.samplers import options
-from refimpl.lab.apps.conformance.graphs import (
-    LOOPS,
-    MIXED,
-    PAIR,
-    STAR,
-)
+from refimpl.lab.apps.conformance.graphs import LOOPS, MIXED, PAIR, STAR
 from refimpl.lab.apps.conformance.inputs import changed
 from refimpl.lab.apps.conformance.worked import worked
 from refimpl.lab.apps.stepper.recorder import record
@@ -38,11 +33,7 @@ OPTIONS = (
     Case("pair_narrow", options(PAIR, 1, 2, 2, 9, eta=1.01), ("CLEANUP",)),
     Case("wide_roots", options(STAR, 3, 4, 2, 9, eta=1.1), ("HUB", "WIDE_ROOTS", "CLEANUP")),
     Case("used_mixed", options(MIXED, 7, 4, 3, 12, probe_range="used"), ("USED", "ISOLATED")),
-    Case(
-        "truncate_loops",
-        options(LOOPS, 3, 4, 1, 9, eta=1.01),
-        ("ISOLATED", "TRUNCATE"),
-    ),
+    Case("truncate_loops", options(LOOPS, 3, 4, 1, 9, eta=1.01), ("ISOLATED", "TRUNCATE")),
     Case(
         "grow_mixed",
         options(MIXED, 3, 4, 1, 10, eta=1.2, overflow="grow", lanes=1),

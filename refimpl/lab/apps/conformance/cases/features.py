@@ -45,11 +45,7 @@ FETCHES = (
     ),
     Case("modulo", plan(SINGLE, 3, [5, 4, 0, 2], 2, "modulo"), ("MODULO",)),
     Case("halves", plan(HALVES, 2, [5, 0, 3, 0], 1), ("FLOAT16", "DUPLICATE")),
-    Case(
-        "empty_part",
-        {"plan": plan_fetch(UNEVEN, np.array([4, 3, 6]), 1)},
-        ("EMPTY_PART",),
-    ),
+    Case("empty_part", {"plan": plan_fetch(UNEVEN, np.array([4, 3, 6]), 1)}, ("EMPTY_PART",)),
     Case("one_part", plan(SINGLE, 1, [2, 6, 1]), ("ALL_AT_HAND",)),
     Case("no_remote_rows", plan(SINGLE, 2, [1, 0], 0), ("ALL_AT_HAND",)),
     Case("no_nodes", plan(SINGLE, 2, []), ("EMPTY", "ALL_AT_HAND")),
@@ -61,10 +57,7 @@ BAD_PLANS = {
     "written_twice": {"plan": PLAN._replace(positions=(np.array([2]), np.array([2, 0])))},
     "a_part_too_few": {"plan": PLAN._replace(rows=PLAN.rows[:1])},
 }
-FETCH_ERRORS = (
-    *changed(BAD_PLANS, {}, "value"),
-    *changed({"no_plan": {"plan": None}}, {}, "type"),
-)
+FETCH_ERRORS = (*changed(BAD_PLANS, {}, "value"), *changed({"no_plan": {"plan": None}}, {}, "type"))
 
 KERNELS = (
     Kernel(
@@ -132,22 +125,14 @@ KERNELS = (
         "fetch_one_sided",
         "vldb24",
         "section 6",
-        (
-            *HAND["fetch_one_sided"],
-            *FETCHES,
-            *FETCH_ERRORS,
-        ),
+        (*HAND["fetch_one_sided"], *FETCHES, *FETCH_ERRORS),
         flags=FLAGS,
     ),
     Kernel(
         "fetch_two_sided",
         "vldb24",
         "section 6",
-        (
-            *HAND["fetch_two_sided"],
-            *FETCHES,
-            *FETCH_ERRORS,
-        ),
+        (*HAND["fetch_two_sided"], *FETCHES, *FETCH_ERRORS),
         flags=FLAGS,
     ),
 )

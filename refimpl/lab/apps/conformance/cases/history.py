@@ -195,9 +195,7 @@ KERNELS = (
             Case("none_held", {**WARM, "held": 0}, ("FEWER",)),
             Case("float32", {**WARM, "features": single(WARM["features"])}, ("FLOAT32",)),
             Case(
-                "never_filled",
-                {**WARM, "rank": np.full(7, 2**31 - 1, np.int32)},
-                ("NOT_RANKED",),
+                "never_filled", {**WARM, "rank": np.full(7, 2**31 - 1, np.int32)}, ("NOT_RANKED",)
             ),
             Case(
                 "ranks_below_0",
@@ -205,11 +203,7 @@ KERNELS = (
                 ("NOT_RANKED",),
             ),
             Case("no_ids", {**WARM, "ids": np.zeros(0, np.int32)}, ("EMPTY",)),
-            Case(
-                "no_features",
-                {**WARM, "features": np.ones((0, 3)), "held": 0},
-                ("EMPTY",),
-            ),
+            Case("no_features", {**WARM, "features": np.ones((0, 3)), "held": 0}, ("EMPTY",)),
             *changed({"more_held_than_rows": {"held": 4}}, FETCH, "value"),
             *changed({"node_5_of_5": {"ids": np.array([5])}}, FETCH, "value"),
             *changed({"ranks_of_64_bits": {"rank": np.arange(5)}}, FETCH, "type"),

@@ -58,10 +58,7 @@ NORMAL = sym_norm(MIXED)
 
 # id: the arguments of the forward pass, and the flags of both passes.
 CASES = {
-    "depth_0": (
-        mixhop((LOOPED,) * 2, 2, (1, 2, 1), 0, seed=10, bias=True),
-        ("ISOLATED", "BIAS"),
-    ),
+    "depth_0": (mixhop((LOOPED,) * 2, 2, (1, 2, 1), 0, seed=10, bias=True), ("ISOLATED", "BIAS")),
     "depth_1": (mixhop((LOOPED,) * 2, 2, (2, 1, 1), 1, seed=20), ("ISOLATED",)),
     "depth_2": (mixhop((LOOPED,) * 2, 2, (1, 1, 2), 2, seed=30), ("ISOLATED",)),
     "hub": (mixhop((HUB,), 2, (1, 2), 1, seed=40), ("HUB", "ISOLATED")),
@@ -78,14 +75,8 @@ CASES = {
         mixhop(SHRINKING, 2, (1, 1, 2), 0, seed=75),
         ("BLOCK", "HOPS", "ISOLATED"),
     ),
-    "dead_entries": (
-        mixhop(DEAD, 2, (1, 1, 2), 2, seed=80),
-        ("BLOCK", "DEAD", "HOPS", "ISOLATED"),
-    ),
-    "branch_of_width_0": (
-        mixhop((LOOPED,) * 2, 2, (0, 2, 0), 1, seed=90),
-        ("EMPTY", "ISOLATED"),
-    ),
+    "dead_entries": (mixhop(DEAD, 2, (1, 1, 2), 2, seed=80), ("BLOCK", "DEAD", "HOPS", "ISOLATED")),
+    "branch_of_width_0": (mixhop((LOOPED,) * 2, 2, (0, 2, 0), 1, seed=90), ("EMPTY", "ISOLATED")),
     "no_hops": (mixhop((), 3, (2,), 0, seed=100, bias=True), ("NO_HOPS", "BIAS")),
     "thirds": (mixhop((NORMAL,) * 2, 2, (1, 1, 1), 1, seed=110), ("HUB", "THIRDS")),
     "one_node": (mixhop((NO_EDGES,), 2, (1, 1), 1, seed=120), ("ONE_NODE", "NO_EDGES")),

@@ -112,12 +112,7 @@ SPMM_T = (
     Case("karate", transposed(KARATE, 2, 6), ("THIRDS",)),
     Case(
         "directed",
-        {
-            "graph": ARROWS,
-            "data": np.ones(4),
-            "transpose_perm": np.arange(4),
-            "G": np.ones((4, 1)),
-        },
+        {"graph": ARROWS, "data": np.ones(4), "transpose_perm": np.arange(4), "G": np.ones((4, 1))},
         ("DIRECTED",),
         error="value",
     ),

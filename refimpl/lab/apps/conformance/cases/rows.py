@@ -5,9 +5,7 @@ import numpy as np
 from refimpl.lab.apps.conformance.case import Case, Close, Kernel
 from refimpl.lab.apps.conformance.inputs import changed, numbers, single
 from refimpl.lab.apps.conformance.worked import worked
-from refimpl.layers.rows import (
-    row_l2_forward,
-)
+from refimpl.layers.rows import row_l2_forward
 from refimpl.streams import uniform
 
 HAND = worked("rows")
@@ -51,10 +49,7 @@ L2_CASES = {
     "no_columns": ({"X": np.zeros((2, 0))}, ("EMPTY", "FLOOR")),
     "no_rows": ({"X": np.zeros((0, 3))}, ("EMPTY",)),
 }
-BAD_L2 = {
-    "eps_0": {"eps": 0.0},
-    "vector": {"X": np.ones(3)},
-}
+BAD_L2 = {"eps_0": {"eps": 0.0}, "vector": {"X": np.ones(3)}}
 BAD_DROPOUT = {
     "rate_1": {"rate": 1.0},
     "rate_below_0": {"rate": -0.5},

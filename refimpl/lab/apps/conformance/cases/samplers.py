@@ -101,17 +101,9 @@ def frontier_states(**arguments):
     return states
 
 
-FRONTIER = (
-    *HAND["frontier"],
-    *generated(),
-    *ERRORS,
-)
+FRONTIER = (*HAND["frontier"], *generated(), *ERRORS)
 
-BUCKET = (
-    *HAND["bucket"],
-    *generated(),
-    *ERRORS,
-)
+BUCKET = (*HAND["bucket"], *generated(), *ERRORS)
 
 
 def many(graph, sampler, rng, first, count, **others):

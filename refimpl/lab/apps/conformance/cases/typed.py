@@ -90,10 +90,7 @@ BAD_VALUE = {
     "a_weight_too_few": {"W": WEIGHTS[:1]},
     "coefficients_of_other_shape": {"coefficients": np.ones((3, 2))},
 }
-BAD_TYPE = {
-    "two_dtypes": {"X": np.ones((3, 1), np.float32)},
-    "relations_no_sequence": {"A": FIRST},
-}
+BAD_TYPE = {"two_dtypes": {"X": np.ones((3, 1), np.float32)}, "relations_no_sequence": {"A": FIRST}}
 BAD_GRADIENT = {
     "a_mean_too_few": {"out": OUTPUT._replace(means=OUTPUT.means[:1])},
     "gradient_of_other_shape": {"G_out": np.ones((3, 2))},

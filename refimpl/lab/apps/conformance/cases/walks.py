@@ -17,12 +17,8 @@ from refimpl.lab.apps.conformance.worked import worked
 
 HAND = worked("walks")
 
-ALIAS = {
-    "ALIAS": "Edges come from an alias table: its order of operations is part of the result.",
-}
-STAYS = {
-    "STAYS": "A walk stands on a node without neighbours: it makes no step and draws nothing.",
-}
+ALIAS = {"ALIAS": "Edges come from an alias table: its order of operations is part of the result."}
+STAYS = {"STAYS": "A walk stands on a node without neighbours: it makes no step and draws nothing."}
 UNEVEN = {"UNEVEN": "The first walks are one step longer."}
 WHOLE = {"WHOLE": "The budget is at least the number of nodes: all of them are in the sample."}
 
@@ -51,11 +47,7 @@ EDGE = (
     Case("no_nodes", options(NOTHING, 3, b=1), ("NO_NODES", "EMPTY")),
     Case("loop", options(LOOP, 2**64 - 1, b=2), ("ONE_NODE", "LARGE_WORD")),
     Case("loops", options(LOOPS, 4, b=6), ("ISOLATED",)),
-    Case(
-        "loops_alias",
-        options(LOOPS, 4, b=6, method="alias"),
-        ("ISOLATED", "ALIAS"),
-    ),
+    Case("loops_alias", options(LOOPS, 4, b=6, method="alias"), ("ISOLATED", "ALIAS")),
     Case("hub_alias", options(STAR, 6, b=4, method="alias"), ("HUB", "ALIAS")),
     Case("mixed_alias", options(MIXED, 7, b=9, method="alias"), ("ISOLATED", "ALIAS")),
     Case("karate", options(KARATE, 8, b=12)),
