@@ -1,6 +1,7 @@
 """Benchmarks of both packages, and the papers' figures: ``python -m bench NAME [--help]``.
 
-``python -m bench`` lists them; ``python -m bench quick`` runs each once, tiny, as a test.
+``python -m bench`` lists them; ``python -m bench quick`` runs those that need no other
+library once, tiny, as a test.
 """
 
 import difflib

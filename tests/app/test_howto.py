@@ -166,8 +166,8 @@ def test_listed_files_exist(page, name):
 
 def test_every_file_of_a_sampler_is_listed():
     """`bucket` is where the page says, and in no other file of the packages."""
-    sources = [path for name in ("refimpl", "fastimpl") for path in (ROOT / name).rglob("*.p*")]
-    sources = [path for path in sources if path.suffix in (".py", ".pyx", ".pxd")]
+    sources = [path for name in ("refimpl", "fastimpl") for path in (ROOT / name).rglob("*.*")]
+    sources = [path for path in sources if path.suffix in (".py", ".pyx", ".pxd", ".toml")]
     having = {
         path.relative_to(ROOT).as_posix()
         for path in sources

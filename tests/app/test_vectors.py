@@ -122,7 +122,11 @@ MUTANTS = [  # kernel, a line of it, what the line becomes
     ),
     ("pin_tile", "-(-tries // lanes)", "tries // lanes"),
     ("dashboard", "self.IA_live[self.DB[2, idx_pop]] = False  # I4:16", "pass"),
-    ("dashboard", "DB_new[2, k[j] : k[j + 1]] = j  # I4:22 E-B11: columns are numbered anew", "pass"),
+    (
+        "dashboard",
+        "DB_new[2, k[j] : k[j + 1]] = j  # I4:22 E-B11: columns are numbered anew",
+        "pass",
+    ),
     ("frontier", 'side="right")  # 4', 'side="left")'),
     ("floyd", "last if t in chosen else t", "t"),
     ("pick_without_replacement", "moved[j] = moved.get(i, i)", "moved[j] = i"),

@@ -167,14 +167,15 @@ def decode(value):
     if "graph" in value:
         return Graph(*(_integers(value["graph"][name]) for name in GRAPH))
     fields = {name: decode(part) for name, part in value["fields"].items()}
-    return _build(value["type"], fields) if "type" in value else fields
+    return build(value["type"], fields) if "type" in value else fields
 
 
 def _integers(ids):
     return np.array(ids["data"] if isinstance(ids, dict) else ids, np.int64)
 
 
-def _build(name, fields):
+def build(name, fields):
+    """Return the value of a public type of refimpl with these fields; lists become tuples."""
     if name not in homes():
         raise ValueError(f"there is no type {name!r}")
     if name in FROM_FIELDS:

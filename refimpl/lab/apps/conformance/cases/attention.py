@@ -1,7 +1,5 @@
 """Graph attention, forward and backward (JPDC'21 Equations 6 and 7)."""
 
-from math import log
-
 import numpy as np
 
 from refimpl.adjacency import add_self_loops, loop_norm, sym_norm
@@ -16,9 +14,11 @@ from refimpl.lab.apps.conformance.inputs import (
     distinct,
     numbers,
     single,
-    weighted,
 )
-from refimpl.layers.gat import GatGradients, GatOutput, gat_forward
+from refimpl.lab.apps.conformance.worked import worked
+from refimpl.layers.gat import gat_forward
+
+HAND = worked("attention")
 
 ATTENTION = Close(
     1e-10,
@@ -38,105 +38,9 @@ FLAGS = {
     "SPLIT": "phi(sigma) + phi(tau), as in the authors' code, for phi(sigma + tau) (E-E12).",
 }
 
-LN2 = log(2)
-WITH_LOOPS = weighted(add_self_loops(PAIR), np.array([0.5, 0.5, 0.5, 0.5]))
-BY_HAND = {
-    "A": WITH_LOOPS,
-    "X": np.array([[1.0], [-2]]),
-    "W": np.array([[1.0]]),
-    "a_recv": np.array([[0.75 * LN2]]),
-    "a_send": np.array([[1.25 * LN2]]),
-    "slope": 0.0,
-}
-OUTPUT = GatOutput(
-    np.array([[0.4], [0]]),
-    np.array([[1.0], [-2]]),
-    np.array([[0.75 * LN2, -1.5 * LN2]]),
-    np.array([[1.25 * LN2, -2.5 * LN2]]),
-    np.array([[0.8, 0.2, 0.5, 0.5]]),
-)
-WORKING = """\
-H = X W = (1, -2). sigma = 0.75 ln 2 H = (0.75, -1.5) ln 2, tau = 1.25 ln 2 H = (1.25, -2.5) ln 2.
-Scores sigma_u + tau_v, in ln 2: row 0: 2 and -1.75; row 1: -0.25 and -4. With slope 0, what is
-below 0 becomes 0: row 0: 2 and 0; row 1: 0 and 0. The exponentials are 2^2 = 4 and 1; 1 and 1.
-So P has the rows (4/5, 1/5) and (1/2, 1/2), and P H = (0.8 - 0.4, 0.5 - 1) = (0.4, -0.5); below 0
-becomes 0."""
-BACK = {**BY_HAND, "out": OUTPUT, "G_out": np.array([[1.0], [1]]), "need_dx": True}
-GRADIENTS = GatGradients(
-    np.array([[0.4 + 0.96 * LN2]]),
-    np.array([[0.48]]),
-    np.array([[0.48]]),
-    np.array([[0.8 + 0.96 * LN2], [0.2]]),
-    None,
-)
-BACK_WORKING = """\
-Row 1 of the output is 0 and passes nothing: G = (1, 0). The gradient of P in row 0 is G_0 H_v, so
-(1, -2). Through the softmax, with the mean 0.8 1 + 0.2 (-2) = 0.4 taken off: 0.8 (1 - 0.4) = 0.48
-and 0.2 (-2 - 0.4) = -0.48.
-Only entry (0, 0) has a score above 0, so with slope 0 only its 0.48 goes on, to sigma_0 and tau_0.
-da_recv = da_send = 0.48 H_0 = 0.48. dH = P^T G + 0.48 (a_recv + a_send) in row 0
-= (0.8 + 0.48 2 ln 2, 0.2). dW = X^T dH = 0.8 + 0.96 ln 2 - 0.4, and dX = dH W^T = dH."""
-
-FIRST_ENTRIES = {**BY_HAND, "dropout": 0.5, "keys": np.zeros(2, np.uint64)}
-FIRST_OUTPUT = OUTPUT._replace(X_out=np.array([[1.6], [1]]))
-FIRST_WORKING = """\
-H, sigma, tau and P are as without dropout: P has the rows (4/5, 1/5) and (1/2, 1/2).
-SplitMix64 with seed 0, the key of both rows, begins with the words e220a8397b1dcdaf and
-6e789e6aa1b965f4. Draw i is word i over 2^64, so draw 0 is above 1/2 and draw 1 is not: each row
-keeps its first entry, over 1 - 1/2, and loses its second: (8/5, 0) and (1, 0).
-Times H = (1, -2): (1.6, 1)."""
-FIRST_BACK = {**FIRST_ENTRIES, "out": FIRST_OUTPUT, "G_out": np.array([[1.0], [1]])}
-FIRST_BACK |= {"need_dx": True}
-FIRST_GRADIENTS = GatGradients(
-    np.array([[2.6 + 0.64 * LN2]]),
-    np.array([[0.32]]),
-    np.array([[0.32]]),
-    np.array([[2.6 + 0.64 * LN2], [0]]),
-    None,
-)
-FIRST_BACK_WORKING = """\
-All outputs are above 0: G = (1, 1). The gradient of what is left of P is G_u H_v, so (1, -2) in
-both rows; that of P is (1 2, 0), as the second entries are dropped. Through the softmax: row 0 has
-the mean 0.8 2 = 1.6, so 0.8 (2 - 1.6) = 0.32 and 0.2 (0 - 1.6) = -0.32; row 1 has 0.5 and -0.5.
-Only entry (0, 0) has a score above 0, so with slope 0 only its 0.32 goes on, to sigma_0 and tau_0.
-da_recv = da_send = 0.32 H_0 = 0.32. What is left of P, transposed, times G: 1.6 + 1 and 0; row 0
-gets 0.32 (a_recv + a_send) = 0.32 2 ln 2 besides. dH = (2.6 + 0.64 ln 2, 0) = dX,
-dW = X^T dH = 2.6 + 0.64 ln 2."""
-
-AS_PRINTED = {
-    **BY_HAND,
-    "a_recv": np.array([[1.0]]),
-    "a_send": np.array([[2.0]]),
-    "slope": 0.25,
-    "norm": "none",
-}
-PRINTED_OUTPUT = GatOutput(
-    np.array([[4.5], [3]]),
-    np.array([[1.0], [-2]]),
-    np.array([[1.0, -2]]),
-    np.array([[2.0, -4]]),
-    np.array([[3, -0.75, 0, -1.5]]),
-)
-PRINTED_WORKING = """\
-H = (1, -2), sigma = H, tau = 2 H. Scores: row 0: 1 + 2 = 3, 1 - 4 = -3; row 1: -2 + 2 = 0,
--2 - 4 = -6. Below 0 times 1/4: 3, -0.75, 0, -1.5; these are the weights.
-P H = (3 1 + 0.75 2, 0 1 + 1.5 2) = (4.5, 3)."""
-PRINTED_BACK = {
-    **AS_PRINTED,
-    "out": PRINTED_OUTPUT,
-    "G_out": np.array([[1.0], [2]]),
-    "need_dx": True,
-}
-PRINTED_GRADIENTS = GatGradients(
-    np.array([[21.0]]), np.array([[1.5]]), np.array([[4.5]]), np.array([[6.5], [-7.25]]), None
-)
-PRINTED_BACK_WORKING = """\
-All outputs are above 0: G = (1, 2). The gradient of the weight of entry (u, v) is G_u H_v: row 0:
-1, -2; row 1: 2, -4. Times the slope at the scores 3, -3, 0, -6, which is 1 above 0 and 1/4 at 0 and
-below: 1, -0.5, 0.5, -1. Sums of rows, for sigma: (0.5, -0.5); of columns, for tau: (1.5, -1.5).
-da_recv = H^T (0.5, -0.5) = 0.5 + 1; da_send = H^T (1.5, -1.5) = 1.5 + 3.
-dH = P^T G + 1 (0.5, -0.5) + 2 (1.5, -1.5) = (3 + 0.5 + 3, -0.75 - 3 - 0.5 - 3) = (6.5, -7.25).
-dW = X^T dH = 6.5 + 14.5; dX = dH."""
+BY_HAND = HAND["gat_forward"][0].args
+WITH_LOOPS = BY_HAND["A"]
+BACK = HAND["gat_backward"][0].args
 
 
 def gat(A, f, width, *, seed, heads=1, bias=False, step=0.5, **options):
@@ -242,21 +146,7 @@ KERNELS = (
         "jpdc21",
         "Equations 6 and 7",
         (
-            Case("by_hand", BY_HAND, ("WORKED",), OUTPUT, WORKING),
-            Case(
-                "by_hand_as_printed",
-                AS_PRINTED,
-                ("WORKED", "NO_NORM"),
-                PRINTED_OUTPUT,
-                PRINTED_WORKING,
-            ),
-            Case(
-                "by_hand_dropout",
-                FIRST_ENTRIES,
-                ("WORKED", "DROPOUT", "DUPLICATE"),
-                FIRST_OUTPUT,
-                FIRST_WORKING,
-            ),
+            *HAND["gat_forward"],
             *(Case(id, arguments, flags) for id, (arguments, flags) in CASES.items()),
             *changed(BAD_VALUE, BY_HAND, "value"),
             *changed(BAD_TYPE, BY_HAND, "type"),
@@ -269,30 +159,12 @@ KERNELS = (
         "jpdc21",
         "Equations 6 and 7",
         (
-            Case("by_hand", BACK, ("WORKED",), GRADIENTS, BACK_WORKING),
-            Case(
-                "by_hand_as_printed",
-                PRINTED_BACK,
-                ("WORKED", "NO_NORM", "KINK"),
-                PRINTED_GRADIENTS,
-                PRINTED_BACK_WORKING,
-            ),
-            Case(
-                "by_hand_dropout",
-                FIRST_BACK,
-                ("WORKED", "DROPOUT", "DUPLICATE"),
-                FIRST_GRADIENTS,
-                FIRST_BACK_WORKING,
-            ),
+            *HAND["gat_backward"],
             *(
                 Case(id, backward(gat_forward, arguments, 200 + i, need_dx=True), flags)
                 for i, (id, (arguments, flags)) in enumerate(CASES.items())
             ),
-            Case(
-                "no_dx",
-                backward(gat_forward, NO_DX, 250, need_dx=False),
-                ("BIAS", "NO_DX"),
-            ),
+            Case("no_dx", backward(gat_forward, NO_DX, 250, need_dx=False), ("BIAS", "NO_DX")),
             *changed(BAD_GRADIENT, BACK, "value"),
             *changed({"two_dtypes": {"G_out": np.ones((2, 1), np.float32)}}, BACK, "type"),
         ),

@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from refimpl.adjacency import Adjacency
 from refimpl.block import MFG, Block
-from refimpl.history.pruning import PruneResult
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import PAW, ids
 from refimpl.lab.apps.conformance.inputs import PRUNED, SAMPLED, block, changed
+from refimpl.lab.apps.conformance.worked import worked
+
+HAND = worked("blocks")
 
 NOBODY = block([], 0)
 
@@ -34,51 +35,8 @@ def norm(kind, block, degrees=None, **others):
     return {"kind": kind, "block": block, "degrees": degrees, **others}
 
 
-SELF_SAMPLED = block([[1, 2], [2, 1]], 3)
 BLOCK_NORM = (
-    Case(
-        "row",
-        norm("row", block([[1, 2], []], 3)),
-        ("WORKED", "ROW", "ISOLATED"),
-        Adjacency(
-            pattern([0, 2], [2, 2], [1, 2], 3),
-            np.array([0.5, 0.5]),
-            np.array([0.5, 0.5]),
-            pattern([0, 0, 1], [0, 1, 2], [0, 0], 2),
-            np.array([0, 1]),
-        ),
-        "Two neighbours with 1/2 each; the second row stays empty. Nobody reads source 0, row 0 "
-        "reads sources 1 and 2.",
-    ),
-    Case(
-        "loop",
-        norm("loop", SELF_SAMPLED),
-        ("WORKED", "SELF", "LOOP"),
-        Adjacency(
-            pattern([0, 3], [3, 5], [0, 1, 2, 1, 2], 3),
-            np.array([1 / 3, 1 / 3, 1 / 3, 1 / 2, 1 / 2]),
-            np.array([1 / 3, 1 / 3, 1 / 2, 1 / 3, 1 / 2]),
-            pattern([0, 1, 3], [1, 3, 5], [0, 0, 1, 0, 1], 2),
-            np.array([0, 1, 3, 2, 4]),
-        ),
-        "Row 0 is itself, then 1 2: thirds. Row 1 has sampled 2 and itself, which moves to the "
-        "front: 1 2, halves. Source 0 is read by row 0 (entry 0), source 1 by both (entries 1 and "
-        "3), source 2 by both (entries 2 and 4).",
-    ),
-    Case(
-        "sym",
-        norm("sym", block([[1, 2]], 3), [3, 3, 15]),
-        ("WORKED", "SYM"),
-        Adjacency(
-            pattern([0], [3], [0, 1, 2], 3),
-            np.array([1 / 4, 3 / 8, 3 / 16]),
-            np.array([1 / 4, 3 / 8, 3 / 16]),
-            pattern([0, 1, 2], [1, 2, 3], [0, 0, 0], 1),
-            np.array([0, 1, 2]),
-        ),
-        "The node has degree 3: 1 / (3 + 1) for itself. It has sampled 2 of its 3, so what they "
-        "have is taken 3/2 times: 3/2 / sqrt(4 x 4) = 3/8 and 3/2 / sqrt(16 x 4) = 3/16.",
-    ),
+    *HAND["block_norm"],
     Case("nothing", norm("row", NOBODY), ("EMPTY", "ROW")),
     Case("dead_row", norm("row", PRUNED), ("DEAD", "ISOLATED", "ROW")),
     Case("dead_loop", norm("loop", PRUNED), ("DEAD", "ISOLATED", "SELF", "LOOP")),
@@ -124,15 +82,8 @@ def masks(*layers):
     return tuple(np.array(layer, np.bool_) for layer in layers)
 
 
-ROOT = block([[1, 2]], 3)
-TREE = flow([5, 3, 1], block([[1], [3], [3, 4]], 5), ROOT)
-LIVE = masks([1, 1, 0, 1, 0], [1, 1, 1], [1])
-COMPUTED = masks([1, 1, 0], [1])
-TREE_WORKING = (
-    "The root needs nodes 1 and 2, and itself. 2 is cached: its row, 3 4, goes. Nodes 0 and 1 "
-    "are computed: they need themselves, and 1 and 3. So 3 stays, which 1 needs as well; 4 does "
-    "not, nor does 2, which only its own computing would need."
-)
+TREE = HAND["prune_mfg"][0].args["mfg"]
+ROOT = TREE.blocks[1]
 CHAIN = flow(
     [6, 4, 2, 1],
     block([[4, 1], [2], [5, 3, 0], [3]], 6),
@@ -141,47 +92,7 @@ CHAIN = flow(
 )
 CHAIN_HIT = ([0, 1, 0, 1], [0, 1], [0])
 PRUNE = (
-    Case(
-        "shared_source",
-        prune(TREE, [0, 0, 1], [0]),
-        ("WORKED", "SHARED_SOURCE"),
-        PruneResult(
-            flow([5, 3, 1], pattern([0, 1, 2], [1, 2, 2], [1, 3, 3, 4], 5), ROOT),
-            LIVE,
-            COMPUTED,
-            1,
-            8,
-        ),
-        TREE_WORKING + " One row end of 8 bytes is stored.",
-    ),
-    Case(
-        "batched",
-        prune(TREE, [0, 0, 1], [0], layout="csr_batched"),
-        ("WORKED", "SHARED_SOURCE", "COUNTED"),
-        PruneResult(
-            flow([5, 3, 1], pattern([0, 1, 2], [1, 2, 2], [1, 3], 5), ROOT),
-            LIVE,
-            COMPUTED,
-            8,
-            48,
-        ),
-        TREE_WORKING + " Both blocks are written anew, without dead entries: 1 row and 2 entries, "
-        "and 3 rows and 2 entries: 8 numbers; rows have 8 bytes, entries 4: 4 x 8 + 4 x 4.",
-    ),
-    Case(
-        "no_self",
-        prune(TREE, [0, 0, 1], [0], uses_self=False),
-        ("WORKED", "NO_SELF"),
-        PruneResult(
-            flow([5, 3, 1], pattern([0, 1, 2], [0, 2, 2], [1, 3, 3, 4], 5), ROOT),
-            masks([0, 0, 0, 1, 0], [0, 1, 1], [1]),
-            masks([0, 1, 0], [1]),
-            2,
-            16,
-        ),
-        "The root needs nodes 1 and 2, not itself: 0 is dead, its row goes. 2 is cached: its row "
-        "goes too. Two row ends. 1 is computed, and needs 3 only.",
-    ),
+    *HAND["prune_mfg"],
     Case("no_layers", prune(flow([3])), ("NO_LAYERS",)),
     Case("nothing_cached", prune(CHAIN, [0, 0, 0, 0], [0, 0], [0])),
     Case("all_hit", prune(CHAIN, [0, 0, 0, 0], [1, 1], [0]), ("ALL_HIT",)),
@@ -193,11 +104,7 @@ PRUNE = (
     *(
         Case(
             f"edge_ids_{layout}",
-            prune(
-                flow([4, 2], NUMBERED),
-                [0, 0],
-                layout=layout,
-            ),
+            prune(flow([4, 2], NUMBERED), [0, 0], layout=layout),
             ("COUNTED", "EDGE_IDS"),
         )
         for layout in ("csr2", "csr", "coo_compact")

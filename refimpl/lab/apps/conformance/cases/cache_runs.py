@@ -7,6 +7,9 @@ import numpy as np
 from refimpl import BidirectionalCache
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import ids
+from refimpl.lab.apps.conformance.worked import worked
+
+HAND = worked("cache_runs")
 
 FLAGS = {
     "CYCLE": "As printed: a new cycle takes the header back to slot 0, over entries of any age.",
@@ -78,55 +81,7 @@ def run_of(n, iterations, layers, h):
     return calls
 
 
-BY_HAND = options(
-    *(4, 1, 1, 1, 3, 2),
-    [
-        fill(4, 1),
-        features(0, 1, 2, 3),
-        begin(0),
-        admit(1, [2], 0),
-        features(1, 2),
-        lookup(1, [2, 3], 2),
-        lookup(1, [2, 3], 3),
-        begin(2),
-        admit(1, [3, 0], 2),
-        lookup(1, [2, 3, 0], 2),
-        evict(1, [3, 2], 2),
-        lookup(1, [2, 3, 0], 2),
-        read(1),
-    ],
-)
-BY_HAND_RESULTS = [
-    None,
-    [[[0], [0.25], [0.375], [0.5]], [False, True, True, True]],
-    None,
-    1,
-    [[[0], [0.375]], [False, True]],
-    [0, -1],
-    [-1, -1],
-    None,
-    2,
-    [-1, 0, 1],
-    1,
-    [-1, -1, 1],
-    [[102.0]],
-]
-BY_HAND_WORKING = (
-    "3 floats: 3 slots, or 3 features. Features .125 .25 .375 .5; 3 2 1 are the hottest and held, "
-    "in floats 2 1 0. 120 for node 2 goes to slot 0, which is float 0: the feature of 1 is gone. "
-    "Its stamp is 0, so it is valid in iteration 2 and not in 3. So in the update of iteration 2 "
-    "slot 0 is free: 132 for node 3 goes there, 102 for node 0 to slot 1, which is new. Node 2 has "
-    "no entry any more, so of 3 and 2 only 3 has one to evict."
-)
-AGAIN = [begin(1), admit(1, [0], 1), begin(3), admit(1, [3], 3), lookup(1, [0, 3], 4)]
-CONTINUE_WORKING = (
-    "Ages up to 3: in the update of iteration 3 the entry of node 0, of iteration 1, can be read "
-    "in iteration 4. So the header, at slot 1, goes on: node 3 goes there."
-)
-CYCLE_WORKING = (
-    "Iteration 3 begins a cycle, so the header goes back to slot 0. Node 3 goes there, over the "
-    "entry of node 0, of iteration 1, which iteration 4 could have read: it is lost."
-)
+BY_HAND = HAND["BidirectionalCache"][0].args
 ERRORS: dict[str, dict] = {
     "no_features": {"d": 0},
     "negative_floats": {"floats": -1},
@@ -174,27 +129,7 @@ REFILL = [*FULL, begin(6), features(1, 2, 3, 4), lookup(1, range(5), 6)]
 RUN = run_of(6, 7, 2, 3)
 
 CASES = (
-    Case(
-        "by_hand",
-        BY_HAND,
-        ("WORKED", "FREE", "GHOST", "GROWN_OVER", "STALE"),
-        BY_HAND_RESULTS,
-        BY_HAND_WORKING,
-    ),
-    Case(
-        "by_hand_continue",
-        options(4, 1, 1, 1, 10, 3, AGAIN),
-        ("WORKED", "PASSED"),
-        [None, 1, None, 1, [0, 1]],
-        CONTINUE_WORKING,
-    ),
-    Case(
-        "by_hand_cycle",
-        options(4, 1, 1, 1, 10, 3, AGAIN, header="cycle"),
-        ("WORKED", "CYCLE", "LOST"),
-        [None, 1, None, 1, [-1, 0]],
-        CYCLE_WORKING,
-    ),
+    *HAND["BidirectionalCache"],
     Case("wrap", options(5, 2, 2, 1, 8, 3, FULL), ("WRAP", "LOST", "FREE", "GROWN_OVER")),
     Case(
         "wrap_cycle",

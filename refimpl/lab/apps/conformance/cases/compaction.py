@@ -6,20 +6,20 @@ import numpy as np
 
 from refimpl import prune_mfg
 from refimpl.block import MFG
-from refimpl.history.compaction import LiveRows
 from refimpl.history.pruning import PruneResult
 from refimpl.lab.apps.conformance.case import Case, Kernel
-from refimpl.lab.apps.conformance.cases.blocks import COMPUTED, LIVE, ROOT, TREE, masks, pattern
+from refimpl.lab.apps.conformance.cases.blocks import TREE, masks, pattern
 from refimpl.lab.apps.conformance.inputs import changed
+from refimpl.lab.apps.conformance.worked import worked
+
+HAND = worked("compaction")
 
 FLAGS = {
     "CACHED": "A row that is read from a cache has no row in the block, and stays as a source.",
     "IDS": "The block's entries keep their positions in the graph.",
 }
 TWO: Any = np.arange(2)  # int64, while samplers give int32
-PRUNED = PruneResult(
-    MFG(TREE.nodes, (pattern([0, 1, 2], [1, 2, 2], [1, 3, 3, 4], 5), ROOT)), LIVE, COMPUTED, 1, 8
-)
+PRUNED = HAND["live_layers"][0].args["pruned"]
 
 
 def after(mfg, *hit):
@@ -36,19 +36,7 @@ def named(graph, first):
 
 
 LIVE_LAYERS = (
-    Case(
-        "a_cached_node",
-        {"pruned": PRUNED},
-        ("WORKED", "CACHED"),
-        LiveRows(
-            tuple(np.array(rows) for rows in ([0, 1, 3], [0, 1, 2], [0])),
-            masks([1, 1, 0], [1]),
-            (pattern([0, 1], [1, 2], [1, 2], 3), pattern([0], [2], [1, 2], 3)),
-        ),
-        "Layer 1: the root's own row 0 first, then 1 and 2, which it reads: they stand where they "
-        "stood. Layer 0: rows 0 and 1 are computed above and come first; of the others 3 alone is "
-        "live, and becomes number 2. Row 2 of layer 1 is cached: the block has rows 0 and 1.",
-    ),
+    *HAND["live_layers"],
     Case("no_hits", after(TREE, [0, 0, 0], [0])),
     Case("all_hits", after(TREE, [1, 1, 1], [0]), ("CACHED",)),
     Case("positions_in_the_graph", after(named(TREE, 10), [0, 1, 0], [0]), ("IDS", "CACHED")),
@@ -57,7 +45,7 @@ LIVE_LAYERS = (
         {
             "dead_below": {"pruned": PRUNED._replace(live=masks([0, 1, 0, 1, 0], [1, 1, 1], [1]))},
             "dead_source": {"pruned": PRUNED._replace(live=masks([1, 1, 0, 0, 0], [1, 1, 1], [1]))},
-            "a_layer_too_few": {"pruned": PRUNED._replace(comp=COMPUTED[1:])},
+            "a_layer_too_few": {"pruned": PRUNED._replace(comp=PRUNED.comp[1:])},
             "mask_too_short": {"pruned": PRUNED._replace(comp=masks([1, 1], [1]))},
         },
         {},
@@ -73,14 +61,7 @@ def asked(mfg, *hit):
 
 
 PRUNE_LAYERS = (
-    Case(
-        "a_cached_node",
-        asked(TREE, [0, 0, 1], [0]),
-        ("WORKED", "CACHED"),
-        LIVE_LAYERS[0].result,
-        "What `live_layers` leaves of the same graph when row 2 of layer 1 is cached: rows 0 and 1 "
-        "are computed and come first below, where 3 alone is also live.",
-    ),
+    *HAND["prune_layers"],
     Case("no_hits", asked(TREE, [0, 0, 0], [0])),
     Case("all_hits", asked(TREE, [1, 1, 1], [0]), ("CACHED",)),
     Case("positions_in_the_graph", asked(named(TREE, 10), [0, 1, 0], [0]), ("IDS", "CACHED")),

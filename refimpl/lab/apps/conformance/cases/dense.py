@@ -11,29 +11,15 @@ from refimpl.lab.apps.conformance.inputs import (
     numbers,
     single,
 )
-from refimpl.layers.dense import DenseGradients, dense_forward
+from refimpl.lab.apps.conformance.worked import worked
+from refimpl.layers.dense import dense_forward
+
+HAND = worked("dense")
 
 FLAGS = {name: LAYER_FLAGS[name] for name in ("BIAS", "LINEAR", "THIRDS")}
 
-BY_HAND = {
-    "X": np.array([[1.0, 2], [3, -1]]),
-    "W": np.array([[1.0, -1], [2, 0]]),
-    "relu": True,
-    "b": np.array([0.0, 2]),
-}
-OUTPUT = np.array([[5.0, 1], [1, 0]])
-WORKING = """\
-X W has the rows (1 + 4, -1 + 0) and (3 - 2, -3 + 0). Plus b = (0, 2): (5, 1) and (1, -1); below 0
-becomes 0."""
-BACK = {**BY_HAND, "Y": OUTPUT, "G_out": np.array([[1.0, 2], [3, 4]]), "need_dx": True}
-GRADIENTS = DenseGradients(
-    np.array([[10.0, 2], [-1, 4]]), np.array([[-1.0, 2], [3, 6]]), np.array([4.0, 2])
-)
-BACK_WORKING = """\
-The result is 0 at row 1, column 1, so G has the rows (1, 2) and (3, 0).
-dW = X^T G: row 0 is 1 (1, 2) + 3 (3, 0) = (10, 2), row 1 is 2 (1, 2) - 1 (3, 0) = (-1, 4).
-dX = G W^T: row 0 is (1 - 2, 2 + 0) = (-1, 2), row 1 is (3, 6). Masked before the product (E-E2).
-db is the sum of the rows of G: (4, 2)."""
+BY_HAND = HAND["dense_forward"][0].args
+BACK = HAND["dense_backward"][0].args
 
 
 def dense(s, f, width, *, seed, relu=True, bias=False):
@@ -61,19 +47,6 @@ CASES = {
     "no_columns": (dense(3, 0, 2, seed=70, bias=True), ("EMPTY", "BIAS")),
     "no_width": (dense(3, 2, 0, seed=80), ("EMPTY",)),
 }
-KINK = {
-    "X": np.array([[1.0, -2], [4, 1]]),
-    "W": np.array([[2.0, 1], [1, 0.5]]),
-    "relu": True,
-    "Y": np.array([[0.0, 0], [9, 4.5]]),
-    "G_out": np.array([[1.0, 2], [4, 8]]),
-    "need_dx": True,
-}
-KINK_GRADIENTS = DenseGradients(np.array([[16.0, 32], [4, 8]]), np.array([[0.0, 0], [16, 8]]), None)
-KINK_WORKING = """\
-Row 0 of X W is (2 - 2, 1 - 1) = (0, 0): at 0 the gradient of the ReLU is 0, so row 0 passes
-nothing. G has the rows (0, 0) and (4, 8). dW = (4, 1)^T (4, 8) = ((16, 32), (4, 8)).
-Row 1 of dX is (4 2 + 8 1, 4 1 + 8 0.5) = (16, 8). There is no bias: None."""
 BAD_VALUE = {
     "widths_do_not_fit": {"W": np.ones((3, 2))},
     "bias_too_long": {"b": np.ones(3)},
@@ -91,7 +64,7 @@ KERNELS = (
         "jpdc21",
         "Equation 2",
         (
-            Case("by_hand", BY_HAND, ("WORKED", "BIAS"), OUTPUT, WORKING),
+            *HAND["dense_forward"],
             *(Case(id, arguments, flags) for id, (arguments, flags) in CASES.items()),
             *changed(BAD_VALUE, BY_HAND, "value"),
             *changed(BAD_TYPE, BY_HAND, "type"),
@@ -104,8 +77,7 @@ KERNELS = (
         "jpdc21",
         "Equation 11",
         (
-            Case("by_hand", BACK, ("WORKED", "BIAS"), GRADIENTS, BACK_WORKING),
-            Case("kink", KINK, ("WORKED", "KINK"), KINK_GRADIENTS, KINK_WORKING),
+            *HAND["dense_backward"],
             *(
                 Case(id, backward(arguments, 100 + i), flags)
                 for i, (id, (arguments, flags)) in enumerate(CASES.items())

@@ -3,23 +3,23 @@
 import numpy as np
 
 from refimpl.block import Block
-from refimpl.graph import Graph, Subgraph
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import (
     ARROWS,
     KARATE,
     LONELY,
-    LOOP,
     LOOPS,
     MIXED,
     NO_EDGES,
     NOTHING,
-    PATH3,
     PAW,
     STAR,
     ids,
 )
+from refimpl.lab.apps.conformance.worked import worked
 from refimpl.lab.data.generators import power_law
+
+HAND = worked("graph")
 
 FLAGS = {
     "DEAD": "Entries of `indices` that belong to no row: they must not be in the result.",
@@ -34,31 +34,7 @@ def positions(*values):
 
 
 TRANSPOSE = (
-    Case(
-        "path3",
-        {"graph": PATH3},
-        ("WORKED",),
-        ids(1, 0, 3, 2),
-        "Rows 1 | 0 2 | 1 begin at 0 1 3. Entry 0 = (0, 1) is the first in column 1: place 1. "
-        "Entry 1 = (1, 0): place 0. Entry 2 = (1, 2): place 3. Entry 3 = (2, 1) is the second in "
-        "column 1: place 2.",
-    ),
-    Case(
-        "paw",
-        {"graph": PAW},
-        ("WORKED",),
-        ids(2, 4, 0, 5, 1, 3, 7, 6),
-        "Rows 1 2 | 0 2 | 0 1 3 | 2: entries 0-1, 2-3, 4-6, 7. Place 0 is (0, 1), so it gets the "
-        "entry (1, 0), which is 2; place 1 is (0, 2) and gets (2, 0), entry 4; and so on: (0, 1) "
-        "0, (2, 1) 5, (0, 2) 1, (1, 2) 3, (3, 2) 7, (2, 3) 6.",
-    ),
-    Case(
-        "loop",
-        {"graph": LOOP},
-        ("WORKED", "ONE_NODE"),
-        ids(0),
-        "The entry (0, 0) is its own transpose.",
-    ),
+    *HAND["transpose_perm"],
     Case("loops", {"graph": LOOPS}, ("ISOLATED",)),
     Case("star", {"graph": STAR}, ("HUB",)),
     Case("mixed", {"graph": MIXED}, ("HUB", "ISOLATED")),
@@ -70,26 +46,7 @@ TRANSPOSE = (
     Case("no_graph", {"graph": [[0, 1], [1, 0]]}, error="type"),
 )
 INDUCED = (
-    Case(
-        "paw",
-        {"graph": PAW, "nodes": ids(0, 2, 3)},
-        ("WORKED",),
-        Subgraph(
-            ids(0, 2, 3),
-            Graph(positions(0, 1, 3, 4), ids(1, 0, 2, 1)),
-            positions(1, 4, 6, 7),
-            ids(1, 0, 3, 2),
-        ),
-        "Rows 1 2 | 0 2 | 0 1 3 | 2. Node 0 keeps entry 1, node 2 entries 4 and 6, node 3 entry "
-        "7. Nodes 0 2 3 are called 0 1 2: rows 1 | 0 2 | 1, the path of transpose_perm's case.",
-    ),
-    Case(
-        "none",
-        {"graph": PAW, "nodes": ids()},
-        ("WORKED", "EMPTY", "NO_NODES"),
-        Subgraph(ids(), Graph(positions(0), ids()), positions(), ids()),
-        "Without nodes there is no row and no entry.",
-    ),
+    *HAND["induced_subgraph"],
     Case("all", {"graph": PAW, "nodes": ids(0, 1, 2, 3)}),
     Case("loops", {"graph": LOOPS, "nodes": ids(1, 3, 4)}, ("ISOLATED",)),
     Case("leaves", {"graph": STAR, "nodes": ids(1, 2, 7)}, ("NO_EDGES",)),
@@ -102,27 +59,8 @@ INDUCED = (
     Case("directed", {"graph": ARROWS, "nodes": ids(0)}, error="value"),
     Case("real_nodes", {"graph": PAW, "nodes": np.array([0.0])}, error="type"),
 )
-TWO_BY_THREE = Block(positions(0, 2), positions(2, 4), ids(0, 2, 1, 0), 3)
 BLOCK = (
-    Case(
-        "two_by_three",
-        {"block": TWO_BY_THREE},
-        ("WORKED", "UNSORTED"),
-        (
-            Block(positions(0, 2, 3), positions(2, 3, 4), ids(0, 1, 1, 0), 2),
-            positions(0, 3, 2, 1),
-        ),
-        "Rows 0 2 | 1 0. Source 0 goes to rows 0 and 1, by entries 0 and 3; source 1 to row 1, "
-        "by entry 2; source 2 to row 0, by entry 1.",
-    ),
-    Case(
-        "dead",
-        {"block": Block(positions(0, 2), positions(1, 3), ids(1, 0, 2), 3, positions(9, 4, 6))},
-        ("WORKED", "DEAD", "ISOLATED"),
-        (Block(positions(0, 0, 1), positions(0, 1, 2), ids(0, 1), 2), positions(0, 2)),
-        "Entry 1 is in no row. Source 0 has none left, 1 has row 0 by entry 0, 2 has row 1 by "
-        "entry 2.",
-    ),
+    *HAND["transpose_block"],
     Case("emptied", {"block": Block(positions(0, 2), positions(0, 2), ids(0, 1), 2)}, ("DEAD",)),
     Case(
         "no_destinations",

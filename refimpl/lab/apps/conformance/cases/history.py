@@ -5,6 +5,9 @@ import numpy as np
 from refimpl.history.entries import Entries, cache_admit
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.inputs import changed, numbers, single
+from refimpl.lab.apps.conformance.worked import worked
+
+HAND = worked("history")
 
 FLAGS = {
     "GHOST": "The map names a slot that went to another node since: no entry.",
@@ -54,59 +57,10 @@ def admit(layer, ids, slots, i, *, h=2, seed=0, take=None):
     return call if take is None else {**call, "take": np.array(take, np.int64)}
 
 
-LOOKUP_ENTRIES = Entries(
-    np.array([[1.0], [2], [3]]),
-    np.array([[0, 1, -1], [2, 0, 2]], np.int32),
-    np.array([0, 1, 5]),
-    np.array([4, 2, 3], np.int32),
-)
-LOOKUP = {"entries": LOOKUP_ENTRIES, "layer": 1, "ids": np.array([0, 1, 2, 0]), "oldest": 3}
-LOOKUP_WORKING = """\
-Layer 1, 3 nodes: the key of node v is v. Node 0: slot 0, whose key is 0; its stamp 4 is not below
-3: valid. Node 1: slot 1, whose key is 1, but stamp 2 is below 3: none. Node 2: no slot. Node 0
-again: slot 0."""
-LOOKUP_2 = {"entries": LOOKUP_ENTRIES, "layer": 2, "ids": np.array([2, 1, 0]), "oldest": 3}
-LOOKUP_2_WORKING = """\
-Layer 2: the key of node v is 3 + v. Node 2: slot 2, whose key is 5; its stamp 3 is not below 3:
-valid. Node 1: slot 0, whose key is 0 and not 4: that slot went to another. Node 0: slot 2, whose
-key is 5 and not 3."""
+LOOKUP = HAND["cache_lookup"][0].args
+LOOKUP_ENTRIES = LOOKUP["entries"]
 
-ADMIT = {
-    "entries": nothing(3, 1, 2, 4),
-    "layer": 2,
-    "ids": np.array([3, 1]),
-    "values": np.array([[30.0], [10]]),
-    "slots": np.array([2, 0]),
-    "i": 5,
-}
-ADMITTED = Entries(
-    np.array([[10.0], [0], [30]]),
-    np.array([[-1, -1, -1, -1], [-1, 0, -1, 2]], np.int32),
-    np.array([5, -1, 7]),
-    np.array([5, 0, 5], np.int32),
-)
-ADMIT_WORKING = """\
-4 nodes, layer 2: the key of node v is 4 + v. Node 3 goes to slot 2: value 30, key 7, stamp 5.
-Node 1 goes to slot 0: value 10, key 5, stamp 5. Slot 1 stays as it was."""
-TWICE = {
-    "entries": ADMITTED,
-    "layer": 1,
-    "ids": np.array([3, 3]),
-    "values": np.array([[1.0], [4], [9]]),
-    "slots": np.array([0, 1]),
-    "i": 6,
-    "take": np.array([2, 1]),
-}
-ADMITTED_TWICE = Entries(
-    np.array([[9.0], [4], [30]]),
-    np.array([[-1, -1, -1, 1], [-1, 0, -1, 2]], np.int32),
-    np.array([3, 3, 7]),
-    np.array([6, 6, 5], np.int32),
-)
-TWICE_WORKING = """\
-Layer 1: the key of node 3 is 3. Its first value, row 2, goes to slot 0, its second, row 1, to slot
-1: the map names the later one. Slot 0 keeps value 9 and key 3. The map of layer 2 still names slot
-0 for node 1, but the key there is no longer 5: a look-up sees that."""
+ADMIT = HAND["cache_admit"][0].args
 
 # One buffer of 4 slots for 2 layers of 6 nodes, over four iterations.
 EMPTY = nothing(4, 2, 2, 6)
@@ -121,26 +75,14 @@ OUTSIDE = LOOKUP_ENTRIES._replace(slot_of=np.array([[3, -2, 2**31 - 1]] * 2, np.
 GONE = after(MOVED_STEP)
 GONE.slot_of[0, 2] = -1  # as an eviction leaves it
 
-FETCH = {
-    "features": np.array([[5.0, 6], [3, 4], [1, 2]]),
-    "rank": np.array([2, 0, 4, 1, 3], np.int32),
-    "ids": np.array([1, 0, 2, 3, 1]),
-    "held": 2,
-}
-FETCHED = (
-    np.array([[1.0, 2], [0, 0], [0, 0], [3, 4], [1, 2]]),
-    np.array([True, False, False, True, True]),
-)
-FETCH_WORKING = """\
-The row of rank r is row 3 - 1 - r, and ranks 0 and 1 are held. Node 1 has rank 0: row 2, (1, 2).
-Node 0 has rank 2, node 2 rank 4: not held, zeros. Node 3 has rank 1: row 1, (3, 4)."""
+FETCH = HAND["cache_fetch"][0].args
 WARM = {
     "features": numbers((4, 3), 5),
     "rank": np.array([5, 3, 0, 6, 1, 2, 4], np.int32),
     "ids": np.arange(7),
     "held": 4,
 }
-READ = {"rows": np.array([[1.0, 2], [3, 4], [5, 6]]), "slots": np.array([2, 0, 2])}
+READ = HAND["cache_read"][0].args
 
 BAD_CALL = {"no_such_layer": {"layer": 3}, "layer_0": {"layer": 0}}
 
@@ -156,20 +98,7 @@ KERNELS = (
         "vldb24",
         "section 4.2",
         (
-            Case(
-                "by_hand",
-                LOOKUP,
-                ("WORKED", "STALE", "DUPLICATE"),
-                np.array([0, -1, -1, 0], np.int32),
-                LOOKUP_WORKING,
-            ),
-            Case(
-                "by_hand_second_layer",
-                LOOKUP_2,
-                ("WORKED", "LAYERS", "GHOST"),
-                np.array([2, -1, -1], np.int32),
-                LOOKUP_2_WORKING,
-            ),
+            *HAND["cache_lookup"],
             lookup("nothing_yet", EMPTY, 1, 0),
             lookup("filled", STEPS[1], 1, 0),
             lookup("other_layer", STEPS[1], 2, 0, "LAYERS"),
@@ -191,20 +120,7 @@ KERNELS = (
         "vldb24",
         "section 4.2",
         (
-            Case(
-                "by_hand",
-                ADMIT,
-                ("WORKED", "LAYERS", "BACK"),
-                {"returned": None, "changed": {"entries": ADMITTED}},
-                ADMIT_WORKING,
-            ),
-            Case(
-                "by_hand_a_node_twice",
-                TWICE,
-                ("WORKED", "LAYERS", "DUPLICATE", "TAKE"),
-                {"returned": None, "changed": {"entries": ADMITTED_TWICE}},
-                TWICE_WORKING,
-            ),
+            *HAND["cache_admit"],
             Case("fill", {"entries": EMPTY, **FILL}),
             Case("around_the_end", {"entries": STEPS[1], **AROUND}, ("BACK", "LAYERS")),
             Case("a_node_moves", {"entries": STEPS[2], **MOVED}, ("TAKE",)),
@@ -240,13 +156,7 @@ KERNELS = (
         "vldb24",
         "section 4.2",
         (
-            Case(
-                "by_hand",
-                READ,
-                ("WORKED", "DUPLICATE"),
-                np.array([[5.0, 6], [1, 2], [5, 6]]),
-                "Rows 2, 0 and 2 of (1, 2), (3, 4), (5, 6), in that order.",
-            ),
+            *HAND["cache_read"],
             Case("all", {"rows": MOVED_STEP.rows, "slots": np.array([3, 2, 1, 0], np.int32)}),
             Case(
                 "float32",
@@ -279,15 +189,13 @@ KERNELS = (
         "vldb24",
         "section 4.2",
         (
-            Case("by_hand", FETCH, ("WORKED", "DUPLICATE"), FETCHED, FETCH_WORKING),
+            *HAND["cache_fetch"],
             Case("all_ranks", WARM),
             Case("grown_over", {**WARM, "held": 1}, ("FEWER",)),
             Case("none_held", {**WARM, "held": 0}, ("FEWER",)),
             Case("float32", {**WARM, "features": single(WARM["features"])}, ("FLOAT32",)),
             Case(
-                "never_filled",
-                {**WARM, "rank": np.full(7, 2**31 - 1, np.int32)},
-                ("NOT_RANKED",),
+                "never_filled", {**WARM, "rank": np.full(7, 2**31 - 1, np.int32)}, ("NOT_RANKED",)
             ),
             Case(
                 "ranks_below_0",
@@ -295,11 +203,7 @@ KERNELS = (
                 ("NOT_RANKED",),
             ),
             Case("no_ids", {**WARM, "ids": np.zeros(0, np.int32)}, ("EMPTY",)),
-            Case(
-                "no_features",
-                {**WARM, "features": np.ones((0, 3)), "held": 0},
-                ("EMPTY",),
-            ),
+            Case("no_features", {**WARM, "features": np.ones((0, 3)), "held": 0}, ("EMPTY",)),
             *changed({"more_held_than_rows": {"held": 4}}, FETCH, "value"),
             *changed({"node_5_of_5": {"ids": np.array([5])}}, FETCH, "value"),
             *changed({"ranks_of_64_bits": {"rank": np.arange(5)}}, FETCH, "type"),

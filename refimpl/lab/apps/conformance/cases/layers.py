@@ -17,11 +17,13 @@ from refimpl.lab.apps.conformance.inputs import (
     distinct,
     numbers,
     single,
-    weighted,
 )
-from refimpl.layers.gcn import GcnGradients, GcnOutput, gcn_forward
-from refimpl.layers.sage import SageGradients, SageOutput, sage_forward
+from refimpl.lab.apps.conformance.worked import worked
+from refimpl.layers.gcn import gcn_forward
+from refimpl.layers.sage import sage_forward
 from refimpl.scheduling import ProductOrders
+
+HAND = worked("layers")
 
 SAGE_FLAGS = {
     **LAYER_FLAGS,
@@ -33,59 +35,8 @@ GRADIENT_FLAGS = {
     "RECOMPUTE": "The forward pass did not keep A X, and the gradient's order needs it.",
 }
 
-# A takes the mean over the neighbours on the path 0 - 1 - 2.
-SAGE_BY_HAND = {
-    "A": weighted(PATH3, np.array([1, 0.5, 0.5, 1])),
-    "X": np.array([[1.0, 2], [4, 0], [4, 4]]),
-    "W_neigh": np.array([[1.0], [2]]),
-    "W_self": np.array([[1.0], [-1]]),
-    "order": ProductOrders(1, 1, 1),
-}
-SAGE_OUTPUT = SageOutput(
-    np.array([[4.0, 0], [8.5, 4], [4, 0]]), np.array([[4.0, 0], [2.5, 3], [4, 0]])
-)
-SAGE_WORKING = """\
-A X is the mean over the neighbours: rows (4, 0), ((1, 2) + (4, 4)) / 2 = (2.5, 3), (4, 0).
-Times W_neigh = (1, 2)^T: 4 + 0, 2.5 + 6, 4 + 0 = 4, 8.5, 4.
-X W_self, with W_self = (1, -1)^T: 1 - 2, 4 - 0, 4 - 4 = -1, 4, 0.
-Side by side, neighbours first, negative numbers set to 0: (4, 0), (8.5, 4), (4, 0)."""
-SAGE_GRADIENTS = SageGradients(
-    np.array([[25.0], [6]]), np.array([[12.0], [0]]), np.array([[1.0, 2], [8, 7], [1, 2]]), None
-)
-SAGE_BACK_WORKING = """\
-The output is above 0 in the first column, and in the second in row 1 only: row 2 is 0 there as its
-argument is. So the gradients before the ReLU are (1, 2, 4) for the neighbours' half and (0, 3, 0)
-for the own half. dW_neigh = (A X)^T (1, 2, 4) = (4 1 + 2.5 2 + 4 4, 0 + 3 2 + 0) = (25, 6).
-dW_self = X^T (0, 3, 0) = 3 (4, 0) = (12, 0).
-A^T (1, 2, 4): node 0 is read by row 1 with 1/2: 1; node 1 by rows 0 and 2 with 1: 1 + 4 = 5; node 2
-as node 0: 1. Times W_neigh^T = (1, 2): rows (1, 2), (5, 10), (1, 2). Row 1 gets 3 (1, -1) besides,
-from its own half: (8, 7). There is no bias: None."""
-
-# A = ((0, 1/2, 0), (1/4, 0, 2), (0, -1, 0)): not its own transpose, as that of `sym_norm` is.
-GCN_BY_HAND = {
-    "A": weighted(PATH3, np.array([0.5, 0.25, 2, -1])),
-    "X": np.array([[8.0, 0], [2, 4], [-4, 4]]),
-    "W": np.array([[1.0, -1], [2, 1]]),
-    "order": ProductOrders(2, 1, 2),
-    "b": np.array([1.0, -1]),
-}
-GCN_OUTPUT = GcnOutput(np.array([[6.0, 0], [11, 13], [0, 0]]), None)
-GCN_WORKING = """\
-A = ((0, 1/2, 0), (1/4, 0, 2), (0, -1, 0)). The weights first: X W has the rows (8 + 0, -8 + 0),
-(2 + 8, -2 + 4), (-4 + 8, 4 + 4) = (8, -8), (10, 2), (4, 8).
-A times that: (5, 1), (2 + 8, -2 + 16) = (10, 14), (-10, -2).
-Plus b = (1, -1): (6, 0), (11, 13), (-9, -3); below 0 becomes 0. No A X was computed: None."""
-GCN_GRADIENTS = GcnGradients(
-    np.array([[-17.0, 6], [26, -8]]), np.array([[1, 1.25], [0.5, 1], [8, 10]]), np.array([4.0, -1])
-)
-GCN_BACK_WORKING = """\
-The output is above 0 in row 0, first column, and in row 1; row 0, second column is 0 as its
-argument is, and passes nothing. So G has the rows (1, 0), (3, -1), (0, 0).
-A X: half of (2, 4) = (1, 2); (8, 0) / 4 + 2 (-4, 4) = (-6, 8); minus (2, 4).
-dW = (A X)^T G = ((1 - 18, 6), (2 + 24, -8)).
-G W^T: (1, 2), (3 + 1, 6 - 1) = (4, 5), (0, 0). dX = A^T of that: node 0 is read by row 1 with 1/4:
-(1, 1.25); node 1 by row 0 with 1/2 and row 2 with -1: (0.5, 1); node 2 by row 1 with 2: (8, 10).
-db is the sum of the rows of G: (4, -1)."""
+SAGE_BY_HAND = HAND["sage_forward"][0].args
+GCN_BY_HAND = HAND["gcn_forward"][0].args
 
 
 def sage(A, f, neigh, own, order=(1, 1, 1), *, seed, bias=False, **options):
@@ -200,12 +151,8 @@ def backward_cases(forward, cases, by_hand):
     )
 
 
-SAGE_BACK = {
-    **SAGE_BY_HAND,
-    "out": SAGE_OUTPUT,
-    "G_out": np.array([[1.0, 1], [2, 3], [4, 2]]),
-}
-GCN_BACK = {**GCN_BY_HAND, "out": GCN_OUTPUT, "G_out": np.array([[1.0, 2], [3, -1], [4, 5]])}
+SAGE_BACK = HAND["sage_backward"][0].args
+GCN_BACK = HAND["gcn_backward"][0].args
 SAGE_BACK_CASES = {
     **SAGE_CASES,
     "recompute": (sage(LOOPED, 2, 3, 1, (2, 1, 2), seed=30), ("ISOLATED", "RECOMPUTE")),
@@ -224,7 +171,7 @@ KERNELS = (
         "jpdc21",
         "Equation 1",
         (
-            Case("by_hand", SAGE_BY_HAND, ("WORKED",), SAGE_OUTPUT, SAGE_WORKING),
+            *HAND["sage_forward"],
             *forward_cases({**SAGE_CASES, **SUM_CASES}, SAGE_BY_HAND),
             *changed(BAD_HALVES, SAGE_BY_HAND, "value"),
         ),
@@ -235,10 +182,7 @@ KERNELS = (
         "sage_backward",
         "jpdc21",
         "Equation 12",
-        (
-            Case("by_hand", SAGE_BACK, ("WORKED", "KINK"), SAGE_GRADIENTS, SAGE_BACK_WORKING),
-            *backward_cases(sage_forward, SAGE_BACK_CASES, SAGE_BACK),
-        ),
+        (*HAND["sage_backward"], *backward_cases(sage_forward, SAGE_BACK_CASES, SAGE_BACK)),
         compare=LINEAR,
         flags={**SAGE_FLAGS, **GRADIENT_FLAGS},
     ),
@@ -246,10 +190,7 @@ KERNELS = (
         "gcn_forward",
         "jpdc21",
         "Equation 4",
-        (
-            Case("by_hand", GCN_BY_HAND, ("WORKED", "BIAS"), GCN_OUTPUT, GCN_WORKING),
-            *forward_cases(GCN_CASES, GCN_BY_HAND),
-        ),
+        (*HAND["gcn_forward"], *forward_cases(GCN_CASES, GCN_BY_HAND)),
         compare=LINEAR,
         flags=LAYER_FLAGS,
     ),
@@ -257,16 +198,7 @@ KERNELS = (
         "gcn_backward",
         "jpdc21",
         "Equation 4",
-        (
-            Case(
-                "by_hand",
-                GCN_BACK,
-                ("WORKED", "BIAS", "KINK", "RECOMPUTE"),
-                GCN_GRADIENTS,
-                GCN_BACK_WORKING,
-            ),
-            *backward_cases(gcn_forward, GCN_BACK_CASES, GCN_BACK),
-        ),
+        (*HAND["gcn_backward"], *backward_cases(gcn_forward, GCN_BACK_CASES, GCN_BACK)),
         compare=LINEAR,
         flags={**LAYER_FLAGS, **GRADIENT_FLAGS},
     ),

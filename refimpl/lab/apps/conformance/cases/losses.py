@@ -1,12 +1,12 @@
 """Cross-entropy losses and their gradients (JPDC'21 Equations 3 and 10), and Adam."""
 
-from math import log
-
 import numpy as np
 
 from refimpl.lab.apps.conformance.case import Case, Close, Kernel
 from refimpl.lab.apps.conformance.inputs import changed, numbers
-from refimpl.losses import Loss
+from refimpl.lab.apps.conformance.worked import worked
+
+HAND = worked("losses")
 
 LOSS = Close(
     1e-12,
@@ -21,40 +21,10 @@ FLAGS = {
     "SOFT": "Labels that are not 0 or 1, or rows of them that do not add up to 1.",
     "WEIGHTS": "A weight for each node.",
 }
-LN2, LN3 = log(2), log(3)
 
-SOFTMAX = {
-    "logits": np.array([[0.0, 0], [LN3, 0]]),
-    "labels": np.array([[1.0, 0], [0, 1]]),
-}
-SOFTMAX_LOSS = Loss(1.5 * LN2, np.array([[-0.25, 0.25], [0.375, -0.375]]))
-SOFTMAX_WORKING = """\
-Softmax of (0, 0) is (1/2, 1/2), of (ln 3, 0) is (3/4, 1/4). The labels are class 0 and class 1:
--ln (1/2) - ln (1/4) = ln 2 + 2 ln 2, and half of it as the mean over 2 nodes: 1.5 ln 2.
-Gradient: (1/2 - 1, 1/2) / 2 and (3/4, 1/4 - 1) / 2."""
-SOFTMAX_WEIGHTED = {
-    "logits": np.array([[LN3, 0.0, LN3 + LN2]]),
-    "labels": np.array([[1.0, 2, 0]]),
-    "weights": np.array([2.0]),
-}
-SOFTMAX_WEIGHTED_LOSS = Loss(6 * log(10) - 2 * LN3, np.array([[-0.2, -3.4, 3.6]]))
-SOFTMAX_WEIGHTED_WORKING = """\
-The exponentials are 3, 1, 6, so softmax is (0.3, 0.1, 0.6). The labels add up to 3.
--ln 0.3 - 2 ln 0.1 = ln 10 - ln 3 + 2 ln 10, times the weight 2: 6 ln 10 - 2 ln 3.
-Gradient: 2 (3 (0.3, 0.1, 0.6) - (1, 2, 0)) = 2 (-0.1, -1.7, 1.8)."""
+SOFTMAX = HAND["softmax_cross_entropy"][0].args
 
-SIGMOID = {
-    "logits": np.array([[0.0, LN3], [-LN3, 0]]),
-    "labels": np.array([[1.0, 0], [0.5, 1]]),
-    "weights": np.array([1.0, 2]),
-}
-SIGMOID_LOSS = Loss(9 * LN2 - LN3, np.array([[-0.5, 0.75], [-0.5, -1]]))
-SIGMOID_WORKING = """\
-s(0) = 1/2, s(ln 3) = 3/4, s(-ln 3) = 1/4.
-Row 0: -ln (1/2) - ln (1 - 3/4) = ln 2 + 2 ln 2 = 3 ln 2.
-Row 1: -0.5 ln (1/4) - 0.5 ln (3/4) - ln (1/2) = ln 2 + ln 2 - 0.5 ln 3 + ln 2 = 3 ln 2 - 0.5 ln 3.
-With the weights 1 and 2: 9 ln 2 - ln 3.
-Gradient: (1/2 - 1, 3/4 - 0), and twice (1/4 - 0.5, 1/2 - 1)."""
+SIGMOID = HAND["sigmoid_cross_entropy"][0].args
 
 
 def loss(s, classes, *, seed, weights=False, step=0.25):
@@ -97,34 +67,7 @@ FAR_SINGLE = {
     "labels": np.array([[0, 1], [0, 1]], np.float32),
 }
 
-FIRST = {
-    "theta": np.array([1.0, 2, 3]),
-    "grad": np.array([2.0, -6, 0]),
-    "m": np.zeros(3),
-    "v": np.zeros(3),
-    "t": 1,
-    "lr": 0.5,
-    "beta1": 0.5,
-    "beta2": 0.75,
-    "eps": 2.0,
-}
-AFTER_FIRST = {
-    "theta": np.array([0.75, 2.375, 3]),
-    "m": np.array([1.0, -3, 0]),
-    "v": np.array([1.0, 9, 0]),
-}
-FIRST_WORKING = """\
-m = 0.5 g = (1, -3, 0), over 1 - 0.5: (2, -6, 0). v = 0.25 g g = (1, 9, 0), over 1 - 0.75:
-(4, 36, 0), of which the roots are 2, 6, 0. theta loses 0.5 m / (root + 2): 1/4, -3/8, 0."""
-AFTER_SECOND = {
-    "theta": np.array([0.5, 2.75, 3]),
-    "m": np.array([1.5, -4.5, 0]),
-    "v": np.array([1.75, 15.75, 0]),
-}
-SECOND_WORKING = """\
-The same gradient once more. m = 0.5 (1, -3, 0) + 0.5 g = (1.5, -4.5, 0), over 1 - 0.5^2 = 0.75:
-(2, -6, 0). v = 0.75 (1, 9, 0) + 0.25 (4, 36, 0) = (1.75, 15.75, 0), over 1 - 0.75^2 = 0.4375:
-(4, 36, 0). So the step is that of before: 1/4, -3/8, 0."""
+FIRST = HAND["adam_step"][0].args
 
 
 def adam(shape, t, *, seed, dtype=np.float64, **options):
@@ -163,14 +106,7 @@ KERNELS = (
         "jpdc21",
         "Equations 3 and 10",
         (
-            Case("by_hand", SOFTMAX, ("WORKED", "MEAN"), SOFTMAX_LOSS, SOFTMAX_WORKING),
-            Case(
-                "by_hand_weighted",
-                SOFTMAX_WEIGHTED,
-                ("WORKED", "WEIGHTS", "SOFT"),
-                SOFTMAX_WEIGHTED_LOSS,
-                SOFTMAX_WEIGHTED_WORKING,
-            ),
+            *HAND["softmax_cross_entropy"],
             *CASES,
             Case(
                 "float32",
@@ -188,7 +124,7 @@ KERNELS = (
         "jpdc21",
         "Equations 3 and 10",
         (
-            Case("by_hand", SIGMOID, ("WORKED", "WEIGHTS", "SOFT"), SIGMOID_LOSS, SIGMOID_WORKING),
+            *HAND["sigmoid_cross_entropy"],
             *CASES,
             Case("float32", FAR_SINGLE, ("FLOAT32", "OVERFLOW", "MEAN")),
             *changed(BAD_VALUE, SIGMOID, "value"),
@@ -202,20 +138,7 @@ KERNELS = (
         "common",
         "Algorithm 1 of Kingma and Ba 2015",
         (
-            Case(
-                "by_hand",
-                FIRST,
-                ("WORKED",),
-                {"returned": None, "changed": AFTER_FIRST},
-                FIRST_WORKING,
-            ),
-            Case(
-                "by_hand_second_step",
-                {**FIRST, **AFTER_FIRST, "t": 2},
-                ("WORKED",),
-                {"returned": None, "changed": AFTER_SECOND},
-                SECOND_WORKING,
-            ),
+            *HAND["adam_step"],
             Case("defaults", START, ("ROUNDING",)),
             Case("matrix", adam((2, 3), 2, seed=20), ("ROUNDING",)),
             Case("float32", adam(5, 3, seed=30, dtype=np.float32), ("FLOAT32", "ROUNDING")),

@@ -16,9 +16,11 @@ from refimpl.lab.apps.conformance.inputs import (
     distinct,
     numbers,
     single,
-    weighted,
 )
-from refimpl.layers.mixhop import MixHopGradients, MixHopOutput, mixhop_forward
+from refimpl.lab.apps.conformance.worked import worked
+from refimpl.layers.mixhop import mixhop_forward
+
+HAND = worked("mixhop")
 
 FLAGS = {
     **LAYER_FLAGS,
@@ -26,40 +28,9 @@ FLAGS = {
     "NO_HOPS": "K = 0: one branch, without a graph.",
 }
 
-MEAN = weighted(PATH3, np.array([1, 0.5, 0.5, 1]))
-WEIGHTS = np.array([[1.0]]), np.array([[2.0]]), np.array([[-1.0, 1]])
-BY_HAND = {
-    "hops": (MEAN, MEAN),
-    "X": np.array([[1.0], [2], [5]]),
-    "W": WEIGHTS,
-    "depth": 1,
-}
-OUTPUT = MixHopOutput(
-    np.array([[1.0, 4, 0, 3], [2, 6, 0, 2], [5, 4, 0, 3]]), (np.array([[2.0], [3], [2]]),)
-)
-WORKING = """\
-A takes the mean over the neighbours on the path 0 - 1 - 2. A X = (2, (1 + 5) / 2, 2) = (2, 3, 2),
-A A X = (3, 2, 3). Branch 0 is X; branch 1 is 2 A X = (4, 6, 4); branch 2 is -1 and 1 times A A X,
-(-3, -2, -3) and (3, 2, 3); below 0 becomes 0. The depth is 1, so A X alone is kept."""
-BACK = {
-    **BY_HAND,
-    "out": OUTPUT,
-    "G_out": np.array([[1.0, 2, 1, 3], [2, 1, 1, 1], [4, 3, 1, 2]]),
-    "need_dx": True,
-}
-GRADIENTS = MixHopGradients(
-    (np.array([[25.0]]), np.array([[13.0]]), np.array([[0.0, 17]])),
-    np.array([[4.5], [13], [7.5]]),
-    None,
-)
-BACK_WORKING = """\
-The third column of the output is 0 and passes nothing. The branches' gradients before the ReLU:
-G_0 = (1, 2, 4), G_1 = (2, 1, 3), and G_2 with the columns (0, 0, 0) and (3, 1, 2).
-dW_0 = X^T G_0 = 1 + 4 + 20 = 25. dW_1 = (A X)^T G_1 = 4 + 3 + 6 = 13.
-dW_2 = (A A X)^T G_2 = (0, 9 + 2 + 6) = (0, 17).
-A^T (a, b, c) = (b / 2, a + c, b / 2), since node 0 is read by row 1 with 1/2, node 1 by rows 0 and
-2 with 1. dX = G_0 W_0^T + A^T G_1 W_1^T + A^T A^T G_2 W_2^T
-= (1, 2, 4) + 2 (0.5, 5, 0.5) + A^T (0.5, 5, 0.5) = (1, 2, 4) + (1, 10, 1) + (2.5, 1, 2.5)."""
+BY_HAND = HAND["mixhop_forward"][0].args
+BACK = HAND["mixhop_backward"][0].args
+MEAN, WEIGHTS = BY_HAND["hops"][0], BY_HAND["W"]
 
 
 def mixhop(hops, f, widths, depth, *, seed, bias=False, **options):
@@ -87,10 +58,7 @@ NORMAL = sym_norm(MIXED)
 
 # id: the arguments of the forward pass, and the flags of both passes.
 CASES = {
-    "depth_0": (
-        mixhop((LOOPED,) * 2, 2, (1, 2, 1), 0, seed=10, bias=True),
-        ("ISOLATED", "BIAS"),
-    ),
+    "depth_0": (mixhop((LOOPED,) * 2, 2, (1, 2, 1), 0, seed=10, bias=True), ("ISOLATED", "BIAS")),
     "depth_1": (mixhop((LOOPED,) * 2, 2, (2, 1, 1), 1, seed=20), ("ISOLATED",)),
     "depth_2": (mixhop((LOOPED,) * 2, 2, (1, 1, 2), 2, seed=30), ("ISOLATED",)),
     "hub": (mixhop((HUB,), 2, (1, 2), 1, seed=40), ("HUB", "ISOLATED")),
@@ -107,14 +75,8 @@ CASES = {
         mixhop(SHRINKING, 2, (1, 1, 2), 0, seed=75),
         ("BLOCK", "HOPS", "ISOLATED"),
     ),
-    "dead_entries": (
-        mixhop(DEAD, 2, (1, 1, 2), 2, seed=80),
-        ("BLOCK", "DEAD", "HOPS", "ISOLATED"),
-    ),
-    "branch_of_width_0": (
-        mixhop((LOOPED,) * 2, 2, (0, 2, 0), 1, seed=90),
-        ("EMPTY", "ISOLATED"),
-    ),
+    "dead_entries": (mixhop(DEAD, 2, (1, 1, 2), 2, seed=80), ("BLOCK", "DEAD", "HOPS", "ISOLATED")),
+    "branch_of_width_0": (mixhop((LOOPED,) * 2, 2, (0, 2, 0), 1, seed=90), ("EMPTY", "ISOLATED")),
     "no_hops": (mixhop((), 3, (2,), 0, seed=100, bias=True), ("NO_HOPS", "BIAS")),
     "thirds": (mixhop((NORMAL,) * 2, 2, (1, 1, 1), 1, seed=110), ("HUB", "THIRDS")),
     "one_node": (mixhop((NO_EDGES,), 2, (1, 1), 1, seed=120), ("ONE_NODE", "NO_EDGES")),
@@ -138,7 +100,7 @@ KERNELS = (
         "jpdc21",
         "Equation 5",
         (
-            Case("by_hand", BY_HAND, ("WORKED",), OUTPUT, WORKING),
+            *HAND["mixhop_forward"],
             *(Case(id, arguments, flags) for id, (arguments, flags) in CASES.items()),
             *changed(BAD_VALUE, BY_HAND, "value"),
             *changed(BAD_TYPE, BY_HAND, "type"),
@@ -151,7 +113,7 @@ KERNELS = (
         "jpdc21",
         "Equation 5",
         (
-            Case("by_hand", BACK, ("WORKED",), GRADIENTS, BACK_WORKING),
+            *HAND["mixhop_backward"],
             *(
                 Case(id, backward(mixhop_forward, arguments, 200 + i, need_dx=True), flags)
                 for i, (id, (arguments, flags)) in enumerate(CASES.items())

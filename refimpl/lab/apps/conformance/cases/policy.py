@@ -5,10 +5,13 @@ import numpy as np
 from refimpl.block import MFG
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.inputs import block, changed, numbers
+from refimpl.lab.apps.conformance.worked import worked
 from refimpl.streams import permutation
 
+HAND = worked("policy")
+
 STABLE_FLAGS = {
-    "FLOOR": "The count is floor(p m + 1e-9): a product just below an integer counts as that.",
+    "FLOOR": "The count is floor(p m + 1e-9): a product just below an integer counts as that."
 }
 SHARE_FLAGS = {
     "DEAD": "Entries of a block that belong to no row.",
@@ -16,13 +19,7 @@ SHARE_FLAGS = {
     "ORDER": "A row is summed from the node's own share on, then in the order of its entries.",
 }
 
-STABLE = {"score": np.array([3.0, 1, 1, 2]), "ids": np.array([5, 9, 4, 0]), "p": 0.75}
-STABLE_WORKING = """\
-floor(0.75 4) = 3 rows are stable. By score: rows 1 and 2 with 1 each, row 3 with 2, row 0."""
-TIED = {"score": np.array([3.0, 1, 1, 1]), "ids": np.array([5, 9, 4, 7]), "p": 0.5}
-TIED_WORKING = """\
-floor(0.5 4) = 2 rows are stable. Rows 1, 2, 3 have the lowest score; of these the lowest ids, 4 and
-7, are those of rows 2 and 3."""
+STABLE = HAND["select_stable"][0].args
 
 
 def stable(id, score, ids, p, *flags, dtype=np.float64):
@@ -41,13 +38,7 @@ def mfg(n, *layers, dead=0):
     return MFG(nodes, tuple(blocks))
 
 
-SHARED = {"mfg": mfg(3, [[1, 2], [2]], [[1]]), "needed": np.array([True, False, True])}
-SHARES = np.array([1.0, 0, 1]), np.array([1.5, 0.5]), np.array([2.0])
-SHARE_WORKING = """\
-Rows 0 and 2 are loaded: charges 1, 0, 1. Layer 1 has the nodes 0 (sources 1 and 2) and 1 (source
-2). Consumers: of input 0 its own next layer: 1; of 1 its own and node 0: 2; of 2 nodes 0 and 1: 2.
-So each consumer pays 1, 0, 1/2. Node 0: its own 1, then 0 + 1/2; node 1: its own 0, then 1/2.
-Layer 2 has node 0 with source 1, each with one consumer (node 1 is no root): 1.5 + 0.5 = 2."""
+SHARED = HAND["fair_share"][0].args
 # In another order of addition, other last bits.
 ROUNDED = mfg(
     8,
@@ -78,16 +69,7 @@ KERNELS = (
         "vldb24",
         "section 4.1",
         (
-            Case(
-                "by_hand", STABLE, ("WORKED",), np.array([False, True, True, True]), STABLE_WORKING
-            ),
-            Case(
-                "by_hand_tie",
-                TIED,
-                ("WORKED", "TIE"),
-                np.array([False, False, True, True]),
-                TIED_WORKING,
-            ),
+            *HAND["select_stable"],
             stable("equal_ids", [2, 2, 2, 1], [3, 3, 3, 3], 0.5, "TIE", "DUPLICATE"),
             stable("distinct", numbers(9, 1), range(9), 0.4),
             stable("many_ties", MANY, permutation(6, 40), 0.35, "TIE"),
@@ -124,7 +106,7 @@ KERNELS = (
         "vldb24",
         "section 4.2",
         (
-            Case("by_hand", SHARED, ("WORKED",), SHARES, SHARE_WORKING),
+            *HAND["fair_share"],
             share("three_layers", ROUNDED, ALL_OF_8, "ORDER"),
             share("some_cached", ROUNDED, [0, 1, 1, 0, 0, 1, 1, 0], "ORDER"),
             share("none_needed", ROUNDED, [0] * 8),

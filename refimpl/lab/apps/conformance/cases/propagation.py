@@ -11,13 +11,15 @@ from refimpl.lab.apps.conformance.graphs import (
     MIXED,
     NO_EDGES,
     NOTHING,
-    PATH3,
     PAW,
     STAR,
     directed,
 )
 from refimpl.lab.apps.conformance.inputs import PRUNED, changed, numbers
+from refimpl.lab.apps.conformance.worked import worked
 from refimpl.partition import Partition, partition_plan
+
+HAND = worked("propagation")
 
 FLAGS = {
     "DEAD": "Entries of the pattern that belong to no row; their value is NaN, never to be read.",
@@ -50,45 +52,10 @@ def with_dead_values(arguments):
     return {**arguments, "data": data}
 
 
-PATH3_PRODUCT = {
-    "graph": PATH3,
-    "data": np.array([1.0, 2, 3, 4]),
-    "X": np.array([[1.0, 10, 100], [2, 20, 200], [3, 30, 300]]),
-}
-PATH3_RESULT = np.array([[2.0, 20, 200], [11, 110, 1100], [8, 80, 800]])
-PATH3_WORKING = (
-    "Row 0 reads node 1 with 1: 2 20 200. Row 1 reads node 0 with 2 and node 2 with 3: 2 + 9 = "
-    "11, and ten and a hundred times that. Row 2 reads node 1 with 4: 8 80 800."
-)
-# Row 0 reads the nodes 1, 2 and 3, in this order.
-ARROW_OUT = directed(4, (0, 1), (0, 2), (0, 3))
+PATH3_PRODUCT = HAND["spmm"][0].args
 
 SPMM = (
-    Case("path3", PATH3_PRODUCT, ("WORKED",), PATH3_RESULT, PATH3_WORKING),
-    Case(
-        "order",
-        {
-            "graph": ARROW_OUT,
-            "data": np.array([1.0, 1, -1]),
-            "X": np.array([[0.0], [2.0**53], [1], [2.0**53]]),
-        },
-        ("WORKED", "DIRECTED", "ISOLATED", "ORDER"),
-        np.zeros((4, 1)),
-        "2**53 + 1 is a tie and rounds to the even 2**53; minus 2**53 is 0. Summed from the other "
-        "end it would be 1. Rows 1 to 3 are empty: 0.",
-    ),
-    Case(
-        "fused",
-        {
-            "graph": ARROW_OUT,
-            "data": np.array([-1, 1 + 2.0**-27, 0]),
-            "X": np.array([[0.0], [1 + 2.0**-26], [1 + 2.0**-27], [5]]),
-        },
-        ("WORKED", "DIRECTED", "ISOLATED", "FUSED"),
-        np.zeros((4, 1)),
-        "-(1 + 2**-26), then (1 + 2**-27)**2 = 1 + 2**-26 + 2**-54, which rounds to 1 + 2**-26: "
-        "the sum is 0. Without rounding the product it would be 2**-54.",
-    ),
+    *HAND["spmm"],
     Case("no_nodes", product(NOTHING, 2, 1), ("NO_NODES",)),
     Case("no_edges", product(NO_EDGES, 2, 1), ("NO_EDGES",)),
     Case("no_columns", product(PAW, 0, 1), ("NO_COLUMNS",)),
@@ -134,22 +101,9 @@ def transposed(graph, f, seed, dtype=np.float64):
     return {**arguments, "transpose_perm": transpose_perm(graph)}
 
 
-PATH3_BACK = {
-    "graph": PATH3,
-    "data": np.array([1.0, 2, 3, 4]),
-    "transpose_perm": np.array([1, 0, 3, 2]),
-    "G": np.array([[1.0, -1], [2, -2], [3, -3]]),
-}
+PATH3_BACK = HAND["spmm_t"][0].args
 SPMM_T = (
-    Case(
-        "path3",
-        PATH3_BACK,
-        ("WORKED",),
-        np.array([[4.0, -4], [13, -13], [6, -6]]),
-        "The transpose has the values 2 1 4 3: row 0 reads node 1 with 2: 4. Row 1 reads node 0 "
-        "with 1 and node 2 with 4: 1 + 12 = 13. Row 2 reads node 1 with 3: 6. The second column "
-        "is minus the first.",
-    ),
+    *HAND["spmm_t"],
     Case("no_nodes", transposed(NOTHING, 2, 1), ("NO_NODES",)),
     Case("no_edges", transposed(NO_EDGES, 2, 1), ("NO_EDGES",)),
     Case("no_columns", transposed(PAW, 0, 1), ("NO_COLUMNS",)),
@@ -158,12 +112,7 @@ SPMM_T = (
     Case("karate", transposed(KARATE, 2, 6), ("THIRDS",)),
     Case(
         "directed",
-        {
-            "graph": ARROWS,
-            "data": np.ones(4),
-            "transpose_perm": np.arange(4),
-            "G": np.ones((4, 1)),
-        },
+        {"graph": ARROWS, "data": np.ones(4), "transpose_perm": np.arange(4), "G": np.ones((4, 1))},
         ("DIRECTED",),
         error="value",
     ),
@@ -193,15 +142,9 @@ def in_parts(graph, f, seed, p, dtype=np.float64, **others):
     return {**arguments, "plan": cut, "p": p, **others}
 
 
-TWO_PARTS = {**PATH3_PRODUCT, "plan": plan(0, 1, 3), "p": 2}
+TWO_PARTS = HAND["feature_propagate"][0].args
 FEATURE_PROPAGATE = (
-    Case(
-        "path3",
-        TWO_PARTS,
-        ("WORKED",),
-        PATH3_RESULT,
-        "Column 0, then columns 1 and 2. " + PATH3_WORKING,
-    ),
+    *HAND["feature_propagate"],
     Case("no_nodes", {**product(NOTHING, 2, 1), "plan": plan(0, 2), "p": 1}, ("NO_NODES",)),
     Case("no_edges", in_parts(NO_EDGES, 2, 1, 2), ("NO_EDGES",)),
     Case("no_columns", {**product(PAW, 0, 1), "plan": plan(0, 0), "p": 3}, ("NO_COLUMNS", "IDLE")),

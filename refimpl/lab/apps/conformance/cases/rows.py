@@ -4,11 +4,11 @@ import numpy as np
 
 from refimpl.lab.apps.conformance.case import Case, Close, Kernel
 from refimpl.lab.apps.conformance.inputs import changed, numbers, single
-from refimpl.layers.rows import (
-    RowL2Output,
-    row_l2_forward,
-)
+from refimpl.lab.apps.conformance.worked import worked
+from refimpl.layers.rows import row_l2_forward
 from refimpl.streams import uniform
+
+HAND = worked("rows")
 
 ROWS = Close(
     1e-12,
@@ -24,23 +24,10 @@ DROPOUT_FLAGS = {
     "ROW_KEYS": "A key for each row: a row's mask does not depend on the others.",
 }
 
-L2 = {"X": np.array([[3.0, 4], [0, 0.25], [-0.5, 0]]), "eps": 0.5}
-L2_OUTPUT = RowL2Output(np.array([[0.6, 0.8], [0, 0.5], [-1, 0]]), np.array([5, 0.5, 0.5]))
-L2_WORKING = """\
-Lengths: sqrt(9 + 16) = 5, 0.25 and 0.5. The second is below eps, so 0.5 stands for it.
-Rows: (3/5, 4/5), (0, 0.25 / 0.5), (-0.5 / 0.5, 0)."""
-L2_BACK = {"out": L2_OUTPUT, "G": np.array([[1.0, 2], [3, 4], [5, 6]]), "eps": 0.5}
-L2_GRADIENT = np.array([[-0.064, 0.048], [6, 8], [10, 12]])
-L2_BACK_WORKING = """\
-Row 0: along the row, 0.6 1 + 0.8 2 = 2.2; (1 - 0.6 2.2, 2 - 0.8 2.2) / 5 = (-0.32, 0.24) / 5.
-Rows 1 and 2 have a length of eps, a constant: (3, 4) / 0.5 and (5, 6) / 0.5."""
+L2 = HAND["row_l2_forward"][0].args
+L2_BACK = HAND["row_l2_backward"][0].args
 
-DROPOUT = {"X": np.array([[1.0, 2], [3, 4]]), "rate": 0.5, "key": 0}
-DROPOUT_RESULT = np.array([[2.0, 0], [0, 8]])
-DROPOUT_WORKING = """\
-SplitMix64 with seed 0 begins with the well-known words e220a8397b1dcdaf, 6e789e6aa1b965f4,
-06c45d188009454f, f88bb8a8724c81ec. Draw c is word c over 2^64, so it is 1/2 or more where the first
-digit is 8 or more: draws 0 and 3. These elements stay, over 1 - 1/2; the others become 0."""
+DROPOUT = HAND["dropout"][0].args
 # The lengths of these rows are 8 and 16.
 SQUARES = np.array([[7, 3, 2, 1, -1], [-1, 13, -2, 9, 1]], np.float32)
 
@@ -62,10 +49,7 @@ L2_CASES = {
     "no_columns": ({"X": np.zeros((2, 0))}, ("EMPTY", "FLOOR")),
     "no_rows": ({"X": np.zeros((0, 3))}, ("EMPTY",)),
 }
-BAD_L2 = {
-    "eps_0": {"eps": 0.0},
-    "vector": {"X": np.ones(3)},
-}
+BAD_L2 = {"eps_0": {"eps": 0.0}, "vector": {"X": np.ones(3)}}
 BAD_DROPOUT = {
     "rate_1": {"rate": 1.0},
     "rate_below_0": {"rate": -0.5},
@@ -79,7 +63,7 @@ KERNELS = (
         "common",
         "the authors' code, not in print",
         (
-            Case("by_hand", L2, ("WORKED", "FLOOR"), L2_OUTPUT, L2_WORKING),
+            *HAND["row_l2_forward"],
             *(Case(id, arguments, flags) for id, (arguments, flags) in L2_CASES.items()),
             *changed(BAD_L2, L2, "value"),
             *changed({"integers": {"X": np.ones((2, 2), np.int64)}}, L2, "type"),
@@ -92,7 +76,7 @@ KERNELS = (
         "common",
         "the authors' code, not in print",
         (
-            Case("by_hand", L2_BACK, ("WORKED", "FLOOR"), L2_GRADIENT, L2_BACK_WORKING),
+            *HAND["row_l2_backward"],
             *(with_length_1(id, *case) for id, case in L2_CASES.items()),
             *changed({"gradient_of_other_shape": {"G": np.ones((2, 2))}}, L2_BACK, "value"),
             *changed({"two_dtypes": {"G": np.ones((3, 2), np.float32)}}, L2_BACK, "type"),
@@ -105,7 +89,7 @@ KERNELS = (
         "common",
         "the authors' code, not in print",
         (
-            Case("by_hand", DROPOUT, ("WORKED",), DROPOUT_RESULT, DROPOUT_WORKING),
+            *HAND["dropout"],
             Case("rate_of_a_fifth", {"X": numbers((4, 5), 10), "rate": 0.2, "key": 7}),
             Case(
                 "float32", {"X": single(numbers((3, 4), 20)), "rate": 0.3, "key": 8}, ("FLOAT32",)

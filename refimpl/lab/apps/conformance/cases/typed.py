@@ -18,9 +18,11 @@ from refimpl.lab.apps.conformance.inputs import (
     distinct,
     numbers,
     single,
-    weighted,
 )
-from refimpl.layers.rgcn import RgcnGradients, RgcnOutput, rgcn_forward
+from refimpl.lab.apps.conformance.worked import worked
+from refimpl.layers.rgcn import RgcnOutput, rgcn_forward
+
+HAND = worked("typed")
 
 FLAGS = {
     **LAYER_FLAGS,
@@ -28,36 +30,9 @@ FLAGS = {
     "NO_SOURCE": "A relation in which no destination has a source: its mean has no rows.",
 }
 
-FIRST = weighted(block([[1, 2], []], 3), np.array([0.5, 0.5]))
-SECOND = weighted(block([[], [2]], 3), np.array([1.0]))
-WEIGHTS = np.array([[2.0, 0]]), np.array([[-1.0, 1]])
-BY_HAND = {
-    "A": (FIRST, SECOND),
-    "X": np.array([[1.0], [7], [5]]),
-    "W": WEIGHTS,
-    "W_self": np.array([[1.0, -1]]),
-    "b": np.array([-3.0, 4]),
-}
-OUTPUT = RgcnOutput(np.array([[10.0, 3], [0, 2]]), (np.array([[6.0]]), np.array([[5.0]])))
-WORKING = """\
-Destination 0 has the mean of its sources 1 and 2 in relation 0, (7 + 5) / 2 = 6, and none in
-relation 1; destination 1 has none in relation 0, and 5 in relation 1.
-Row 0: 1 (1, -1) + 6 (2, 0) + (-3, 4) = (10, 3). Row 1: 7 (1, -1) + 5 (-1, 1) + (-3, 4) = (-1, 2);
-below 0 becomes 0. The means of the destinations that have one are kept: (6), (5)."""
-BACK = {**BY_HAND, "out": OUTPUT, "G_out": np.array([[1.0, 2], [3, 4]]), "need_dx": True}
-GRADIENTS = RgcnGradients(
-    (np.array([[6.0, 12]]), np.array([[0.0, 20]])),
-    np.array([[1.0, 30]]),
-    None,
-    np.array([[-1.0], [-3], [5]]),
-    np.array([1.0, 6]),
-)
-BACK_WORKING = """\
-The output is 0 at row 1, column 0, so G has the rows (1, 2) and (0, 4).
-dW_0 = 6 (1, 2), dW_1 = 5 (0, 4), dW_self = 1 (1, 2) + 7 (0, 4) = (1, 30); db = (1, 2 + 4).
-dX from the own term: G W_self^T = (1 - 2, 0 - 4) = -1 and -4 for nodes 0 and 1.
-Relation 0: (1, 2) (2, 0)^T = 2, half of it to node 1 and half to node 2. Relation 1:
-(0, 4) (-1, 1)^T = 4 to node 2. Together -1, -4 + 1, 1 + 4. There are no bases: None."""
+BY_HAND = HAND["rgcn_forward"][0].args
+BACK = HAND["rgcn_backward"][0].args
+FIRST, WEIGHTS, OUTPUT = BY_HAND["A"][0], BY_HAND["W"], BACK["out"]
 
 
 def rgcn(A, f, h, *, seed, bases=0, bias=False, **options):
@@ -115,10 +90,7 @@ BAD_VALUE = {
     "a_weight_too_few": {"W": WEIGHTS[:1]},
     "coefficients_of_other_shape": {"coefficients": np.ones((3, 2))},
 }
-BAD_TYPE = {
-    "two_dtypes": {"X": np.ones((3, 1), np.float32)},
-    "relations_no_sequence": {"A": FIRST},
-}
+BAD_TYPE = {"two_dtypes": {"X": np.ones((3, 1), np.float32)}, "relations_no_sequence": {"A": FIRST}}
 BAD_GRADIENT = {
     "a_mean_too_few": {"out": OUTPUT._replace(means=OUTPUT.means[:1])},
     "gradient_of_other_shape": {"G_out": np.ones((3, 2))},
@@ -136,7 +108,7 @@ KERNELS = (
         "vldb24",
         "section 7.6",
         (
-            Case("by_hand", BY_HAND, ("WORKED", "BLOCK", "ISOLATED", "BIAS"), OUTPUT, WORKING),
+            *HAND["rgcn_forward"],
             *(Case(id, arguments, flags) for id, (arguments, flags) in CASES.items()),
             *changed(BAD_VALUE, BY_HAND, "value"),
             *changed(BAD_TYPE, BY_HAND, "type"),
@@ -149,7 +121,7 @@ KERNELS = (
         "vldb24",
         "section 7.6",
         (
-            Case("by_hand", BACK, ("WORKED", "BLOCK", "ISOLATED", "BIAS"), GRADIENTS, BACK_WORKING),
+            *HAND["rgcn_backward"],
             *(
                 Case(id, backward(rgcn_forward, arguments, 200 + i, need_dx=True), flags)
                 for i, (id, (arguments, flags)) in enumerate(CASES.items())

@@ -1,0 +1,102 @@
+"""Cases worked out by hand, read from the TOML file beside a module of `cases`.
+
+A table is a case, named by its kernel (or one of the kernels that share the case) and its id::
+
+    [transpose_perm.path3]
+    args = { graph = "PATH3" }
+    result.int32 = [1, 0, 3, 2]
+    working = "Rows 1 | 0 2 | 1 begin at 0 1 3. .."
+
+``flags`` lists the flags other than WORKED. A value in ``args`` or ``result`` is one of these:
+
+- a number, a string, a bool, or a list of values;
+- a string in capitals: the value of that name in the table ``values``, which comes first, or the
+  graph of that name in `graphs`; "NONE" is None;
+- a string of digits: an integer above 2**53, as in the vectors;
+- a table with a dtype as its only name: an array;
+- a table with a type of refimpl as its only name: its fields. A field that is left out has its
+  default, or is None;
+- any other table: a dict.
+"""
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import refimpl
+from refimpl import Graph
+from refimpl.lab.apps.conformance import graphs
+from refimpl.lab.apps.conformance.case import Case
+from refimpl.lab.apps.conformance.encode import FROM_FIELDS, build, number
+from refimpl.lab.backend import find, homes
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+CASES = Path(__file__).parent / "cases"
+NAME = re.compile(r"[A-Z][A-Z0-9_]*")
+NAMES = {"NONE": None, **{name: g for name, g in vars(graphs).items() if isinstance(g, Graph)}}
+DTYPES = {"bool", "uint64", "int16", "int32", "int64", "float16", "float32", "float64"}
+
+
+def worked(topic):
+    """Return {kernel: its list of Case} of the file of a topic, in the order of the file.
+
+    Raises
+    ------
+    ValueError
+        If a case is not as it must be, such as a string in capitals that names nothing.
+    """
+    tables = tomllib.loads((CASES / f"{topic}.toml").read_text(encoding="utf-8"))
+    names = dict(NAMES)
+    for name, value in tables.pop("values", {}).items():
+        names[name] = value_of(value, names)
+    found: dict[str, list[Case]] = {}
+    for kernel, cases in tables.items():
+        for id, table in cases.items():
+            try:
+                found.setdefault(kernel, []).append(_case(id, names, **table))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{topic}.toml: [{kernel}.{id}]: {error}") from error
+    return found
+
+
+def _case(id, names, args, result, working, flags=()):
+    result = value_of(result, names)
+    if isinstance(result, dict) and result.keys() == {"changed"}:
+        result = {"returned": None, **result}
+    return Case(id, value_of(args, names), ("WORKED", *flags), result, working)
+
+
+def value_of(value, names):
+    """Return what a value of a file stands for; `names` are those that strings in capitals have."""
+    if isinstance(value, str):
+        if not NAME.fullmatch(value):
+            return number(value)
+        if value not in names:
+            raise ValueError(f"{value} is no value of the file and no graph of graphs.py")
+        return names[value]
+    if isinstance(value, list):
+        return [value_of(part, names) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        [(name, inside)] = value.items()
+        if name in DTYPES:
+            return np.array(inside, name)
+        if name == "Graph":
+            return Graph(np.array(inside["indptr"]), np.array(inside["indices"]))
+        if name[:1].isupper() and name in homes():
+            return _typed(name, value_of(inside, names))
+    return {name: value_of(part, names) for name, part in value.items()}
+
+
+def _typed(name, fields):
+    parameters = inspect.signature(FROM_FIELDS.get(name) or find(refimpl, name)).parameters
+    needed = [field for field, given in parameters.items() if given.default is given.empty]
+    return build(name, {**dict.fromkeys(needed), **fields})

@@ -1,0 +1,110 @@
+"""Cases worked out by hand: what the values of their TOML files stand for."""
+
+import json
+
+import numpy as np
+import pytest
+
+from refimpl import Graph, Sampler
+from refimpl.block import Block
+from refimpl.graph import Counters
+from refimpl.lab.apps.conformance import graphs
+from refimpl.lab.apps.conformance.cases import kernels
+from refimpl.lab.apps.conformance.encode import encode
+from refimpl.lab.apps.conformance.worked import CASES, NAMES, value_of, worked
+from refimpl.layers.dense import DenseGradients
+
+TOPICS = sorted(path.stem for path in CASES.glob("*.toml"))
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_case_of_a_file_is_a_case_of_its_kernel(topic):
+    for name, cases in worked(topic).items():
+        found = {case.id: case for case in kernels()[name].cases}
+        for case in cases:
+            assert found[case.id].working == case.working
+            assert json.dumps(encode(found[case.id].result)) == json.dumps(encode(case.result))
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_result_worked_out_by_hand_is_in_a_file(topic):
+    cases = {case.id for found in worked(topic).values() for case in found}
+    modules = {path.stem for path in CASES.glob("*.py")}
+    assert topic in modules and cases
+    text = (CASES / f"{topic}.py").read_text(encoding="utf-8")
+    assert "WORKED" not in text and "working=" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [
+        (3, 3),
+        (0.5, 0.5),
+        ("alias", "alias"),
+        ("18446744073709551615", 2**64 - 1),
+        ("NONE", None),
+        ([1, [2, "NONE"]], [1, [2, None]]),
+        ({"int32": [1, 2]}, np.array([1, 2], np.int32)),
+        ({"int64": []}, np.zeros(0, np.int64)),
+        ({"float16": [[1, 0.5]]}, np.array([[1, 0.5]], np.float16)),
+        ({"float64": [1, 2]}, np.array([1.0, 2])),
+        ({"uint64": [3, "18446744073709551615"]}, np.array([3, 2**64 - 1], np.uint64)),
+        ({"int64": [["9007199254740993"]]}, np.array([[2**53 + 1]])),
+        ({"bool": [True, False]}, np.array([True, False])),
+        ("PAIR", graphs.PAIR),
+        ({"Graph": {"indptr": [0, 1, 2], "indices": [1, 0]}}, graphs.PAIR),
+        ({"Counters": {"draws": 3}}, Counters(draws=3)),
+        (
+            {"DenseGradients": {"W": {"float64": [[1]]}, "X": {"float64": [[2]]}}},
+            DenseGradients(np.array([[1.0]]), np.array([[2.0]]), None),
+        ),
+        (
+            {"Block": {n: {"int64": [0]} for n in ("start", "end", "indices")} | {"n_src": 1}},
+            Block(*[np.zeros(1, np.int64)] * 3, 1),
+        ),
+        ({"Sampler": {"name": "edge", "options": {"b": 2}}}, Sampler("edge", b=2)),
+        ({"graph": "PAIR", "m": 2}, {"graph": graphs.PAIR, "m": 2}),
+        ({"key": 7}, {"key": 7}),
+        ({"ids": {"int32": [1]}}, {"ids": np.array([1], np.int32)}),
+    ],
+)
+def test_what_a_value_stands_for(value, want):
+    found = value_of(value, NAMES)
+    assert type(found) is type(want)
+    assert json.dumps(encode(found)) == json.dumps(encode(want))
+
+
+def test_a_value_may_have_a_name(tmp_path, monkeypatch):
+    text = """
+        [values]
+        TWO.int32 = [5, 7]
+        BOTH = ["TWO", "PATH3"]
+        [mix.one]
+        flags = ["TIE"]
+        args.x = "BOTH"
+        result.changed.x = "TWO"
+        working = "so"
+    """
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("refimpl.lab.apps.conformance.worked.CASES", tmp_path)
+    [case] = worked("mine")["mix"]
+    assert case.flags == ("WORKED", "TIE") and case.working == "so"
+    two, path = case.args["x"]
+    assert two.tolist() == [5, 7] and isinstance(path, Graph) and path.n == 3
+    assert case.result["returned"] is None and case.result["changed"]["x"] is two
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ('"PATH4"', r"mine.toml: \[mix.one\]: PATH4 is no value of the file and no graph"),
+        ('0\nwhy = "so"', r"mine.toml: \[mix.one\]: .*unexpected keyword argument 'why'"),
+        ("{ int32 = [0.5, [1]] }", r"mine.toml: \[mix.one\]: "),
+    ],
+)
+def test_a_case_that_is_not_as_it_must_be_is_named(args, said, tmp_path, monkeypatch):
+    text = f'[mix.one]\nresult = 1\nworking = "so"\nargs.x = {args}\n'
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("refimpl.lab.apps.conformance.worked.CASES", tmp_path)
+    with pytest.raises(ValueError, match=said):
+        worked("mine")
