@@ -54,15 +54,15 @@ def cache_update(
     gradient_evict=True,
     allow=None,
 ):
-    rest = i, p, rank_base, gradient_evict
+    options = rank_base, gradient_evict, allow
+    given = cache, layer, ids, score, comp, values, i, p, *options
     entries = _ours(cache)
-    found = entries and _plain_rows(cache, layer, ids, score, comp, values, *rest, allow)
+    found = entries and _plain_rows(*given)
     if not found:
-        found = update_arguments(cache, layer, ids, score, comp, values, *rest, allow)
-    *rows, i, p = found
+        found = update_arguments(*given)
     if not entries:
-        return update_with(select_stable, cache, rows, i, p, rank_base, gradient_evict)
-    layer, ids, score, comp, values, allow = rows
+        return update_with(select_stable, *found)
+    _, layer, ids, score, comp, values, i, p, *_, allow = found
     low = low_rows(_select, score, ids, comp, p, rank_base)
     (rows, slot_of, back, stamp), ring = entries, cache.ring
     take, slots = empty((len(ids),), np.int64), empty((len(ids),), np.int32)
@@ -123,7 +123,7 @@ def _plain_rows(cache, layer, ids, score, comp, values, i, p, rank_base, gradien
     nodes, scores, computed = empty((m,), np.int64), empty((m,), np.float64), empty((m,), np.bool_)
     if not _update.copied(ids, score, comp, cache.n, nodes, scores, computed.view(np.uint8)):
         return None
-    return layer, nodes, scores, computed, values, None, i, p
+    return cache, layer, nodes, scores, computed, values, i, p, rank_base, gradient_evict, None
 
 
 def _select(score, ids, p):

@@ -222,10 +222,9 @@ def controlled(gnn, control, score, ids, p, key):
 def update_arguments(
     cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
 ):
-    """Check the arguments of `cache_update`.
+    """Check the arguments of `cache_update`; return them.
 
-    Return (layer, ids, score, comp, values, allow, i, p). Another cache than this package's own
-    checks the layer, the values and `i` itself.
+    A cache of another kind than this package's own checks the layer, the values and `i` itself.
     """
     require.choice("rank_base", rank_base, ("all", "new"))
     ours = hasattr(cache, "arena")
@@ -242,18 +241,10 @@ def update_arguments(
         values, _ = rows_taken(values, (len(ids), cache.h), cache.arena.dtype, None)
         i = require.integer("i", i, 0, MOST)
     allow = None if allow is None else require.mask("allow", allow, len(ids))
-    return layer, ids, score, comp, values, allow, i, p
+    return cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
 
 
-def rows_arguments(cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow):
-    """Check the arguments of `cache_update`; return them."""
-    options = rank_base, gradient_evict
-    *rows, i, p = update_arguments(cache, layer, ids, score, comp, values, i, p, *options, allow)
-    *rows, allow = rows
-    return cache, *rows, i, p, *options, allow
-
-
-@checked_by(rows_arguments)
+@checked_by(update_arguments)
 def cache_update(
     cache: EmbeddingCache,
     layer: Int,
@@ -293,13 +284,14 @@ def cache_update(
     FloatingPointError
         If a score is NaN.
     """
-    rows = layer, ids, score, comp, values, allow
-    return update_with(select_stable, cache, rows, i, p, rank_base, gradient_evict)
+    options = rank_base, gradient_evict, allow
+    return update_with(select_stable, cache, layer, ids, score, comp, values, i, p, *options)
 
 
-def update_with(select_stable, cache, rows, i, p, rank_base, gradient_evict):
-    """Return what `cache_update` does, with any `select_stable`; `update_arguments` gave `rows`."""
-    layer, ids, score, comp, values, allow = rows
+def update_with(
+    select_stable, cache, layer, ids, score, comp, values, i, p, rank_base, gradient_evict, allow
+):
+    """Return what `cache_update` does, with any `select_stable`, of checked arguments."""
     low = low_rows(select_stable, score, ids, comp, p, rank_base)
     admit = low & comp if allow is None else low & comp & allow
     evicted = cache.evict(layer, ids[~low], i) if gradient_evict else 0

@@ -209,8 +209,7 @@ def _with_selection(whole):
     ):
         options = rank_base, gradient_evict
         arguments = cache, layer, ids, score, comp, values, i, p, *options, allow
-        *rows, i, p = update_arguments(*arguments)
-        return update_with(gnn.history.select_stable, cache, rows, i, p, *options)
+        return update_with(gnn.history.select_stable, *update_arguments(*arguments))
 
     del cache_update.__wrapped__
     return cache_update

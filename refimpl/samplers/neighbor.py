@@ -177,20 +177,14 @@ def _one_behind_another(hops):
     return whole, np.concatenate(indices), np.concatenate(edge_ids)
 
 
-def many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
-    """Check the arguments of `sample_mfg_many`; return (batches, fanouts, names, first)."""
+def mfgs_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
+    """Check the arguments of `sample_mfg_many`; return them."""
     batches = require.sequence("batches", batches, "arrays")
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
     batches = [neighbor_arguments(graph, roots, (), mode)[0] for roots in batches]
-    names = require.word("seed", seed), require.word("epoch", epoch)
+    seed, epoch = require.word("seed", seed), require.word("epoch", epoch)
     highest = require.WORD - max(len(batches), 1)
-    return batches, fanouts, names, require.integer("first_batch", first_batch, 0, highest)
-
-
-def mfgs_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
-    """Check the arguments of `sample_mfg_many`; return them."""
-    given = many_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode)
-    batches, fanouts, (seed, epoch), first_batch = given
+    first_batch = require.integer("first_batch", first_batch, 0, highest)
     return graph, batches, fanouts, seed, epoch, first_batch, mode
 
 

@@ -19,7 +19,7 @@ from refimpl.graph import Graph
 from refimpl.hints import Fanouts, Int, Integers
 from refimpl.lab.training.methods.base import hop_fanouts
 from refimpl.profiling import timed
-from refimpl.samplers.neighbor import many_arguments
+from refimpl.samplers.neighbor import mfgs_arguments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -191,11 +191,11 @@ class Prefetcher(Ahead[MFG]):
         mode: Literal["layered", "shared"] = "layered",
         numbers: Sequence[Int] | None = None,
     ) -> None:
-        self.batches, fanouts, name, _ = many_arguments(
+        _, self.batches, fanouts, seed, epoch, *_ = mfgs_arguments(
             graph, batches, fanouts, seed, epoch, 0, mode
         )
         draw = partial(
-            self.gnn.sample_mfg, graph, fanouts=fanouts, seed=name[0], epoch=name[1], mode=mode
+            self.gnn.sample_mfg, graph, fanouts=fanouts, seed=seed, epoch=epoch, mode=mode
         )
         count = len(self.batches)
         wanted = range(count) if numbers is None else require.sequence("numbers", numbers)
