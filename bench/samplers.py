@@ -87,7 +87,7 @@ def report(options):
 
 
 def checked(graph, sampler, count):
-    """Return some subgraphs, of which the first is checked."""
+    """Return `count` subgraphs; check the first."""
     drawn = fastimpl.sample_many(graph, sampler, 0, 0, count)
     check_subgraph(graph, sampler, drawn[0])
     return drawn

@@ -11,7 +11,7 @@ MARGINS = (
     6,
     52,
 )  # of a panel's axes, for ticks, labels and title: left, top, right, bottom
-COLOURS = {  # of bench.figures, as the style of the deck calls them
+COLOURS = {  # colour of bench.figures -> its name in the style of the deck
     "#000000": "currentColor",
     "#ffffff": "var(--deck-paper)",
     "#b0b0b0": "var(--deck-line)",

@@ -99,7 +99,7 @@ def fresh_iteration(
 ) -> FreshStep:
     """Train on one minibatch, with embeddings of earlier iterations in the place of rows.
 
-    FreshGNN (VLDB'24) Algorithm 1, its lines 5 to 20, of which ``# n`` marks line n. fastimpl runs
+    FreshGNN (VLDB'24) Algorithm 1, lines 5 to 20; ``# n`` marks line n. fastimpl runs
     this function too; docs/learn/fresh_policy.md lists the kernels of each line in both packages:
     line 13 is `cache_read`, in fastimpl ``gather`` of ``fastimpl/history/_entries.pyx``. A row that
     is read from the cache is a constant for the weights below it, but has a gradient, which says

@@ -162,7 +162,7 @@ def plan_arguments(plan):
     if list(map(len, rows)) != list(map(len, positions)):
         raise ValueError("plan.positions must be as long as plan.rows")
     to = np.concatenate([*positions, copies[0]])
-    fetched = np.zeros(to.size, bool)  # not n, which nobody has seen yet
+    fetched = np.zeros(to.size, bool)  # not n: `n` is not checked yet
     once = n == to.size and np.all(np.bincount(to, minlength=n) == 1)
     if once:
         fetched[np.concatenate(positions)] = True

@@ -87,9 +87,9 @@ def graph_iteration(
 ) -> MinibatchStep:
     """Train on one subgraph: sample, go forward layer by layer, take the loss, go back, move.
 
-    JPDC'21 Algorithm 1, its lines 3 to 15, of which ``# n`` marks line n; IPDPS'19 Algorithm 1 is
-    the same with other names. Every layer works on the nodes and edges of the subgraph, so nothing
-    grows with the number of layers. The loop of line 2 is `train`. The subgraphs are those of a
+    JPDC'21 Algorithm 1, lines 3 to 15; ``# n`` marks line n. IPDPS'19 Algorithm 1 is the same with
+    other names. Every layer works on the nodes and edges of the subgraph, so nothing grows with the
+    number of layers. The loop of line 2 is `train`. The subgraphs are those of a
     `SubgraphPool`. A layer (line 10) is, for example, `sage_forward`. O(L (e f + s f^2)) time for a
     subgraph of s nodes and e edges, L layers and widths f.
 

@@ -35,8 +35,8 @@ def sampled_iteration(
 ) -> MinibatchStep:
     """Train on one batch of roots, each with sampled neighbours in every layer.
 
-    JPDC'21 section 7.7, the baseline; Hamilton et al. 2017, Algorithm 2, of which ``# H2:n`` marks
-    line n, then the gradients. A layer computes fewer rows than the layer below; the last layer
+    The baseline of JPDC'21 section 7.7. It is Algorithm 2 of Hamilton et al. 2017 (``# H2:n`` marks
+    line n), then the gradients. A layer computes fewer rows than the layer below; the last layer
     computes those of the roots. Only two things differ from `graph_iteration`: each layer has a
     matrix of its own, and the features are those of all nodes that some layer reads, most of them
     no roots. O(sum over the layers of e_l f + s_l f^2) time for s_l rows, made of e_l sampled

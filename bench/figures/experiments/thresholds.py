@@ -7,7 +7,7 @@ features; what features and embeddings save together in that buffer stands besid
 of a full buffer: an embedding overwrites the oldest ("wrap"), or is not kept ("drop").
 
 The size ``controls`` adds the paper's choice with rows ranked at random ("random"), or the largest
-gradients taken for the stable ones ("anti"); ``labels=0`` trains on all training nodes.
+gradients counted as stable ("anti"); ``labels=0`` trains on all training nodes.
 
 I/O saved is the share of the rows that neighbour sampling loads in the same iterations, over all
 epochs but the first. A few nodes have labels, of thousands, not of 111 or 244 million. Where a

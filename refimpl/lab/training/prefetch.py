@@ -207,8 +207,8 @@ class Prefetcher(Ahead[MFG]):
 def message_flow_graphs(run):
     """Yield the sampled neighbours of one minibatch after another, of those here, without end.
 
-    FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5, of which ``# V1:n`` marks line n. The threads
-    that sample ahead end with ``close()``, or when nobody has the iterator any more.
+    FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5; ``# V1:n`` marks line n. The threads that sample
+    ahead end with ``close()``, or when the iterator is deleted.
     """
     gnn, graph, settings, seed = run.gnn, run.graph, run.config.method, run.config.rng
     nodes = run.roots

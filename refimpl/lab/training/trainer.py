@@ -331,8 +331,8 @@ def train(
 ) -> TrainResult:
     """Train a model by minibatches; return the weights that do best on validation nodes.
 
-    The loop of JPDC'21 Algorithms 1 and 8; the method's ``iteration``, such as `graph_iteration`,
-    is what stands in the loop, and `SubgraphPool` is the pool. The result does not depend on the
+    The loop of JPDC'21 Algorithms 1 and 8. The loop calls the method's ``iteration``, such as
+    `graph_iteration`; `SubgraphPool` is the pool. The result does not depend on the
     number of threads, nor on the settings ``pool``, ``background`` and ``workers``, nor on the
     number of ranks.
 
