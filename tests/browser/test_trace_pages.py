@@ -348,7 +348,7 @@ def test_the_address_opens_a_step(pin_tile):
     playwright.expect(body).to_have_attribute("data-step", str(hidden))
     place = sum(i < hidden for i in pin_tile.shown)
     assert pin_tile.tab.locator("#where").inner_text().startswith(f"Beside step {place} of ")
-    assert pin_tile.tab.locator("#news").inner_text() == ""
+    assert pin_tile.tab.locator("#news").inner_text() == "Nothing drawn changes."
     pin_tile.tab.keyboard.press("ArrowRight")
     assert pin_tile.step() == pin_tile.shown[place]
     pin_tile.tab.evaluate(f"location.hash = '{hidden + 1}'")
