@@ -104,7 +104,7 @@ def test_steps_open_the_pages_own_stepper(visit):
     link.click()
     inside = tab.frame("stepper-pin_tile")
     inside.wait_for_selector(f'body[data-step="{step - 1}"]')
-    assert inside.locator("#gist").inner_text().startswith("E-B8: ")  # line 23, where they do not fit
+    assert inside.locator("#gist").inner_text().startswith("E-B8: ")  # line 23
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
