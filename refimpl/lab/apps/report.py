@@ -42,7 +42,9 @@ def summary(metrics):
         if part in RARE and not seconds[part]:
             continue
         share = seconds[part] / whole if whole else 0
-        name = METHODS[metrics["settings"]["method"]].once if part == "normalization" else part
+        name = (
+            METHODS[metrics["settings"]["method"]].setup_step if part == "normalization" else part
+        )
         times.append((name, f"{seconds[part]:.3f}", f"{share:.1%}"))
     times.append(("training", f"{whole:.3f}", ""))
     times.append(("evaluation", f"{seconds['evaluation']:.3f}", ""))
@@ -108,7 +110,7 @@ def _percent(share):
 def title(settings, dataset):
     """Return one line that says what a run trains, on what."""
     method = METHODS[settings["method"]]
-    kept = f" with {method.kept}" if method.kept else ""
+    kept = f" with {method.state_description}" if method.state_description else ""
     name = one_line(dataset["name"])
     return (
         f"{model_title(settings['model'])}{kept} on {_way(method, settings)} of {name} "
@@ -123,7 +125,7 @@ def model_title(name):
 
 
 def _way(method, settings):
-    way = method.way
+    way = method.description
     if "sampler" in settings:
         way = f"{hyphenated(settings['sampler'])} {way}"
     if settings.get("normalize"):

@@ -15,9 +15,9 @@ from refimpl.lab.training.models import MODELS, ModelSettings, Sage
 from refimpl.lab.training.settings import (
     Settings,
     choice,
+    custom,
     from_json,
     integer,
-    other,
     real,
     settings_of,
     size,
@@ -153,10 +153,10 @@ class TrainConfig(Settings):
     (8, 5, 256)
     """
 
-    model: Kept[AnyModel, ModelSettings | str] = other(
+    model: Kept[AnyModel, ModelSettings | str] = custom(
         Sage(), _part(MODELS, ModelSettings), "kind of all layers"
     )
-    method: Kept[AnyMethod, MethodSettings | str] = other(
+    method: Kept[AnyMethod, MethodSettings | str] = custom(
         SampledGraph(), _part(METHODS, MethodSettings), "what a minibatch is"
     )
     layers: int = integer(2, "number of layers", high=MOST_LAYERS, metavar="L", computes=True)
@@ -242,7 +242,7 @@ class TrainConfig(Settings):
         low=1,
         free=True,
     )
-    rng: Kept[int, Rng] = other(
+    rng: Kept[int, Rng] = custom(
         0,
         lambda name, value: as_seed(value),
         "seed of initial weights and of sampling; the built-in data sets do not depend on it",

@@ -83,7 +83,7 @@ class Settings:
         """Whether both have the same class and settings; for classes with arrays among them."""
         names = settings_of(type(self))
         return type(self) is type(other) and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
+            np.array_equal(getattr(self, name), getattr(custom, name)) for name in names
         )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -194,7 +194,7 @@ def integers(
 
 def size(default: int, help: str, shown: str, low: int = 0, **more: Any) -> Any:
     """Make a field for a number of bytes; a user may give it a unit. `shown` is the default."""
-    return other(default, bytes_from(low), help, parsed_size, "SIZE", shown=shown, **more)
+    return custom(default, bytes_from(low), help, parsed_size, "SIZE", shown=shown, **more)
 
 
 def bytes_from(low: int) -> Check:
@@ -202,7 +202,7 @@ def bytes_from(low: int) -> Check:
     return lambda name, value: require.integer(name, value, low, MOST_BYTES)
 
 
-def other(
+def custom(
     default: Any,
     check: Check,
     help: str,

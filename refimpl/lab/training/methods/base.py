@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
+import numpy as np
+
 from refimpl._support import require
 from refimpl.lab.hints import Weights
-from refimpl.lab.training.settings import MOST, Settings, choice, integer, other, switch
+from refimpl.lab.training.settings import MOST, Settings, choice, custom, integer, switch
 from refimpl.samplers.neighbor import MODES
+from refimpl.streams import SHUFFLE, key
 
 if TYPE_CHECKING:
     from refimpl.lab.data.dataset import Dataset
@@ -102,14 +105,14 @@ class MethodSettings(Settings):
       moves the weights by ``run.adam()``. Otherwise the trainer moves them.
     """
 
-    way: ClassVar[str] = ""  # what it trains on, for people
-    kept: ClassVar[str] = ""  # what it has of earlier iterations, for people
-    once: ClassVar[str] = "normalization"  # what it does before training, for people
+    description: ClassVar[str] = ""  # what it trains on, for people
+    state_description: ClassVar[str] = ""  # what it has of earlier iterations, for people
+    setup_step: ClassVar[str] = "normalization"  # what it does before training, for people
     counts_loads: ClassVar[bool] = False  # whether its steps have counts
     epochs: ClassVar[int] = 30  # where nobody says otherwise
     several_workers: ClassVar[bool] = True  # whether a step may be of several minibatches
     in_parts: ClassVar[bool] = False  # whether a worker may have a part of the graph of its own
-    sees_all: ClassVar[bool] = False  # whether an epoch is about all nodes, not the roots alone
+    epoch_covers_graph: ClassVar[bool] = False  # all its nodes, or the roots alone
 
     def check(self, config: TrainConfig) -> None:
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
@@ -168,7 +171,7 @@ def batch_size() -> Any:
 
 def fanouts(shown: str) -> Any:
     """Make the field `fanouts`; `shown` is the default, as the user writes it."""
-    return other(
+    return custom(
         None,
         _check_fanouts,
         "sample at most so many neighbours of each node in each hop, or all of them; as many "
@@ -294,3 +297,29 @@ def check_fanouts(settings, config):
             raise ValueError(
                 f"fanouts must have a number for each of {relations} relations, got {len(fanout)}"
             )
+
+
+class Shuffle:
+    """Numbers 0, .., count - 1, `size` of them an iteration, so that an epoch has each once.
+
+    An epoch is all of them in the order of a Fisher-Yates shuffle with the key (seed, SHUFFLE,
+    epoch), cut into batches; the last one of an epoch may be smaller.
+    """
+
+    def __init__(self, gnn, count, size, seed):
+        self.gnn, self.count, self.size, self.seed = gnn, count, size, seed
+        self.batches = -(-count // size)  # in an epoch
+        self._shuffled: dict[int, np.ndarray] = {}  # the order of the latest epoch
+
+    def batch(self, iteration):
+        """Return the numbers of an iteration, in their order."""
+        epoch, b = divmod(iteration, self.batches)
+        if epoch not in self._shuffled:
+            stream = key(self.seed, SHUFFLE, epoch)
+            order = self.gnn.streams.pick_without_replacement(stream, 0, self.count, self.count)
+            self._shuffled = {epoch: order}
+        return self._shuffled[epoch][b * self.size : (b + 1) * self.size]
+
+    def name(self, iteration):
+        """Return (epoch, number of the batch in it)."""
+        return divmod(iteration, self.batches)

@@ -51,7 +51,7 @@ class FastGcn(MethodSettings):
     """
 
     name: ClassVar[str] = "fastgcn"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()

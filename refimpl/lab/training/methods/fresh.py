@@ -15,6 +15,7 @@ from refimpl.hints import Fanouts, Integers
 from refimpl.history.entries import STALENESS
 from refimpl.history.policy import CONTROLS
 from refimpl.history.ring import HEADERS, OVERFLOWS
+from refimpl.lab.distributed.worker_caches import kept_caches, state_of
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
@@ -22,15 +23,14 @@ from refimpl.lab.training.prefetch import message_flow_graphs
 from refimpl.lab.training.settings import (
     MOST,
     choice,
+    custom,
     integer,
     integers,
-    other,
     real,
     size,
     switch,
 )
 from refimpl.lab.training.stack import BlockModel
-from refimpl.lab.training.worker_caches import kept_caches, state_of
 from refimpl.profiling import timed
 from refimpl.streams import WORKER, key
 
@@ -112,9 +112,9 @@ class Fresh(MethodSettings):
     """
 
     name: ClassVar[str] = "fresh"
-    way: ClassVar[str] = "batches"
-    kept: ClassVar[str] = "cached embeddings"
-    once: ClassVar[str] = "filling the cache"
+    description: ClassVar[str] = "batches"
+    state_description: ClassVar[str] = "cached embeddings"
+    setup_step: ClassVar[str] = "filling the cache"
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
@@ -129,7 +129,7 @@ class Fresh(MethodSettings):
         high=1,
         metavar="SHARE",
     )
-    t_stale: float | None = other(  # V1:1
+    t_stale: float | None = custom(  # V1:1
         None,
         _check_age,
         "use an embedding for at most so many iterations, inf for any number",
@@ -153,7 +153,7 @@ class Fresh(MethodSettings):
     header: Literal["continue", "cycle"] = choice(
         "continue",
         "an embedding goes to the next slot of the buffer that is free (continue), or to one slot "
-        "after the other, from the first again every t-stale iterations, free or not (cycle), as "
+        "after the custom, from the first again every t-stale iterations, free or not (cycle), as "
         "printed",
         HEADERS,
     )

@@ -21,9 +21,9 @@ class FullBatch(MethodSettings):
     """The whole training graph at once: a baseline of JPDC'21 section 7.2."""
 
     name: ClassVar[str] = "full"
-    way: ClassVar[str] = "the full graph"
+    description: ClassVar[str] = "the full graph"
     several_workers: ClassVar[bool] = False
-    sees_all: ClassVar[bool] = True
+    epoch_covers_graph: ClassVar[bool] = True
     epochs: ClassVar[int] = 200  # of one step
 
     def start(self, run: Run) -> Iterations:

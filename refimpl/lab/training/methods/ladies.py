@@ -35,7 +35,7 @@ class Ladies(MethodSettings):
     """
 
     name: ClassVar[str] = "ladies"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from refimpl.hints import Fanouts
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
-from refimpl.lab.training.shuffle import Shuffle
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Shuffle, Step
 from refimpl.profiling import timed
 from refimpl.streams import LAYER, key
 from refimpl.training.subgraph_pool import Pool, one_by_one
@@ -44,7 +43,7 @@ class LayerSampling(MethodSettings):
     """
 
     name: ClassVar[str] = "layer"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()

@@ -29,7 +29,7 @@ class Neighbor(MethodSettings):
     """
 
     name: ClassVar[str] = "neighbor"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     in_parts: ClassVar[bool] = True
     counts_loads: ClassVar[bool] = True
 

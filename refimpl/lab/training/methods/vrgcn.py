@@ -15,9 +15,9 @@ from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.hints import Fanouts
 from refimpl.lab.hints import HopFanouts, Kept
-from refimpl.lab.training.histories import histories_of, history_counts, rows_of
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.methods.gas import histories_of, history_counts, rows_of
 from refimpl.lab.training.prefetch import message_flow_graphs
 from refimpl.profiling import timed
 
@@ -45,10 +45,10 @@ class VrGcn(MethodSettings):
     """
 
     name: ClassVar[str] = "vrgcn"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     several_workers: ClassVar[bool] = False
-    kept: ClassVar[str] = "histories for variance reduction"
-    once: ClassVar[str] = "aggregating features"
+    state_description: ClassVar[str] = "histories for variance reduction"
+    setup_step: ClassVar[str] = "aggregating features"
     counts_loads: ClassVar[bool] = True
     sample_mode: ClassVar[str] = "layered"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from refimpl.lab.training.complete import matrix_of
+from refimpl.lab.training.full_neighborhoods import matrix_of
 from refimpl.lab.training.settings import Settings
 from refimpl.scheduling import ProductOrders
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from refimpl.block import Block
     from refimpl.graph import Graph
     from refimpl.hints import FloatDtype, Ids
-    from refimpl.lab.training.complete import CompleteRows
     from refimpl.lab.training.config import TrainConfig
+    from refimpl.lab.training.full_neighborhoods import CompleteRows
 
 PIECE = 2**18  # bytes of rows on which one operation follows another
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from refimpl._support import require
 from refimpl.lab.training.models.base import Layer, ModelSettings, Stage, bias_shape, by_name
-from refimpl.lab.training.settings import choice, integer, other
+from refimpl.lab.training.settings import choice, custom, integer
 from refimpl.layers.gat import NORMS
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Gat(ModelSettings):
         "scale the scores of a node's neighbours by softmax, by their number (row), or not at all",
         NORMS,
     )
-    attention_dropout: float = other(
+    attention_dropout: float = custom(
         0.0,
         require.rate,
         "share of the normalised attention that is set to 0 in training",

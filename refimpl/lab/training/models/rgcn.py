@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from refimpl.adjacency import Adjacency
-from refimpl.lab.training.complete import mean_of
+from refimpl.lab.training.full_neighborhoods import mean_of
 from refimpl.lab.training.models.base import Layer, ModelSettings, bias_shape
 from refimpl.lab.training.settings import integer
 from refimpl.typed import MOST_TYPES, TypedGraph, relation_blocks
