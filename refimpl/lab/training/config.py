@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from refimpl._support import require
 from refimpl.hints import Rng
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import Kept
 from refimpl.lab.training.methods import METHODS, MethodSettings, SampledGraph
 from refimpl.lab.training.models import MODELS, ModelSettings, Sage
@@ -25,9 +26,6 @@ from refimpl.lab.training.settings import (
     to_json,
 )
 from refimpl.streams import as_seed
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
 
 MOST_LAYERS = 1000
 MOST_WORKERS = 2**16

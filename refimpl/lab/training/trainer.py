@@ -24,7 +24,7 @@ from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.evaluation import Evaluation
 from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.lab.training.progress import Progress
-from refimpl.lab.training.run import Run, check_features, warn_of_lost_edges, what_is_run
+from refimpl.lab.training.run import Run, checked_features, warn_of_lost_edges, what_is_run
 from refimpl.lab.training.stack import Stack
 from refimpl.lab.training.state import (
     EpochRecord,
@@ -98,15 +98,14 @@ class Trainer:
         check_state(state, stack, dataset.dtype)
         if comm is not None:
             check_alike(self.team.comm, what_is_run(gnn, dataset, config, state))
-        if features is not None:
-            check_features(features, dataset)
+        rows = checked_features(features, dataset)
         self.gnn, self.dataset, self.config, self.stack = gnn, dataset, config, stack
         self.state, self.counts_of_epoch = state, LoadCounts()
         self.meter = Meter()
         if state.history:
             last = state.history[-1]._asdict()
             self.meter.seconds = {part: last[part] for part in PARTS}
-        self.run = Run(gnn, dataset, config, stack, state, features, self.team.turns)
+        self.run = Run(gnn, dataset, config, stack, state, rows, self.team.turns)
         with self.meter:
             local = config.partition == "local"
             self.iterations = (LocalIterations if local else config.method.start)(self.run)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from refimpl._support import require
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import Weights
+from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import MOST, Settings, choice, custom, integer, switch
 from refimpl.samplers.neighbor import MODES
 from refimpl.streams import SHUFFLE, key
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 
 class LoadCounts(NamedTuple):
@@ -114,10 +111,10 @@ class MethodSettings(Settings):
     in_parts: ClassVar[bool] = False  # whether a worker may have a part of the graph of its own
     epoch_covers_graph: ClassVar[bool] = False  # all its nodes, or the roots alone
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> MethodSettings:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> MethodSettings:
         """Return these settings with what `config` and the `dataset` decide filled in."""
         return self
 

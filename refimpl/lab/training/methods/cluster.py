@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from refimpl._support import require
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Ids, Int
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Shuffle, Step
+from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import integer
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key, pick_without_replacement
 from refimpl.training.subgraph_pool import Pool, one_by_one
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class ClusterGcn(MethodSettings):
     pool: int = base.pool_size()
     background: bool = base.background()
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError if a minibatch has more clusters than there are."""
         if self.clusters_per_batch > self.clusters:
             raise ValueError(
@@ -55,7 +52,7 @@ class ClusterGcn(MethodSettings):
                 f"got {self.clusters_per_batch}"
             )
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> ClusterGcn:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> ClusterGcn:
         """Return these settings if the graph that is trained on has as many nodes as clusters."""
         n = dataset.train_graph.n
         if self.clusters > n:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -15,11 +15,13 @@ from refimpl.hints import Fanouts, Integers
 from refimpl.history.entries import STALENESS
 from refimpl.history.policy import CONTROLS
 from refimpl.history.ring import HEADERS, OVERFLOWS
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.worker_caches import kept_caches, state_of
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.prefetch import message_flow_graphs
+from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import (
     MOST,
     choice,
@@ -33,11 +35,6 @@ from refimpl.lab.training.settings import (
 from refimpl.lab.training.stack import BlockModel
 from refimpl.profiling import timed
 from refimpl.streams import WORKER, key
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 FANOUTS = (20, 15, 10)  # FreshGNN section 7.1
 RANK_BASES = ("all", "new")
@@ -196,7 +193,7 @@ class Fresh(MethodSettings):
         "take the place of; with hotness profile only",
     )
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model and what all methods have."""
         base.check_one_hop(config)
         base.check_fanouts(self, config)
@@ -210,7 +207,7 @@ class Fresh(MethodSettings):
         if self.performance and self.hotness != "profile":
             raise ValueError('performance must be False where hotness is not "profile"')
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> Fresh:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> Fresh:
         """Return these settings with what depends on the model and the data set filled in."""
         layers = self.cache_layers
         layers = tuple(range(1, config.layers)) if layers is None else tuple(sorted(layers))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from refimpl.graph import Subgraph
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.run import Run
 from refimpl.profiling import timed
-
-if TYPE_CHECKING:
-    from refimpl.lab.training.run import Run
 
 
 @dataclass(frozen=True)

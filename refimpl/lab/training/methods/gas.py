@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,10 @@ from refimpl.lab.hints import Kept
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.methods.cluster import ClusterOrder, grow_clusters
+from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import custom
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key
-
-if TYPE_CHECKING:
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 
 def checked_partition(name, value):
@@ -63,7 +60,7 @@ class Gas(MethodSettings):
         None, checked_partition, "clusters", flag=""
     )
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn", "gat")
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from refimpl._support import require
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import custom, real, switch
 from refimpl.profiling import timed
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.sampling import Sampler, parameters_of, sampler_kernel
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 COVERAGE = 50.0  # where nobody says otherwise
 
@@ -71,7 +68,7 @@ class SampledGraph(MethodSettings):
     pool: int = base.pool_size()
     background: bool = base.background()
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
         if self.normalize:
             if config.model.name not in ("sage", "mlp"):
@@ -79,7 +76,7 @@ class SampledGraph(MethodSettings):
         elif self.coverage != COVERAGE:
             raise ValueError(f"coverage must be {COVERAGE} where normalize is False")
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> SampledGraph:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> SampledGraph:
         """Return these settings with a sampler."""
         parts = config.parts
         sampler = self.sampler or scaled_sampler(dataset.train_graph, parts=parts)

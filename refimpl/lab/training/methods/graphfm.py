@@ -7,7 +7,7 @@ Momentum": the variant for out-of-batch nodes (GraphFM-OB).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,12 +23,9 @@ from refimpl.lab.training.methods.gas import (
     history_counts,
     neighborhood,
 )
+from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import custom, real
 from refimpl.profiling import timed
-
-if TYPE_CHECKING:
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +58,7 @@ class GraphFm(MethodSettings):
     )
     beta: float = real(0.5, "momentum of histories outside the batch", high=1, metavar="SHARE")
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn", "gat")
 

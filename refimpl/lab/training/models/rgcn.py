@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from refimpl.adjacency import Adjacency
+from refimpl.block import Block
+from refimpl.graph import Graph
+from refimpl.hints import FloatDtype, Ids
 from refimpl.lab.training.full_neighborhoods import mean_of
-from refimpl.lab.training.models.base import Layer, ModelSettings, bias_shape
+from refimpl.lab.training.models.base import Layer, ModelSettings, NetworkConfig, bias_shape
 from refimpl.lab.training.settings import integer
 from refimpl.typed import MOST_TYPES, TypedGraph, relation_blocks
-
-if TYPE_CHECKING:
-    from refimpl.block import Block
-    from refimpl.graph import Graph
-    from refimpl.hints import FloatDtype, Ids
-    from refimpl.lab.training.config import TrainConfig
 
 ALL = -1
 
@@ -119,13 +116,13 @@ class Rgcn(ModelSettings):
         return Relations(norms, types if sources is None or types is None else types[sources])
 
     def layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, f_out: int, first: bool
     ) -> Layer:
         """Return one layer, the first with projections where there are types of nodes."""
         return self._layer(gnn, config, f_in, f_out, first, True)
 
     def last_layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, classes: int, first: bool
     ) -> Layer:
         """Return the layer that is the classifier."""
         return self._layer(gnn, config, f_in, classes, first, False)
