@@ -100,7 +100,7 @@ class Worker:
         self._command, self.clock, self._hello = command, clock, hello
         self._place = {"env": {**os.environ, **(env or {})}, "cwd": cwd}
         self._show_errors, self._lost, self._why = show_errors, 0, ""
-        self._process: _Process | None = None
+        self._process: Any = None  # a _Process, while there is one
         self.last_words = ""
         self._start()
 
