@@ -51,6 +51,16 @@ class LoadCounts(NamedTuple):
         return 1 - self.loaded / self.inputs if self.inputs else float("nan")
 
     @property
+    def embedding_saving(self) -> float:
+        """Share of the rows of neighbour sampling that cached embeddings spared; NaN for none."""
+        return 1 - self.live / self.inputs if self.inputs else float("nan")
+
+    @property
+    def feature_saving(self) -> float:
+        """Share of the rows of neighbour sampling found in the feature cache; NaN for none."""
+        return self.feature_hits / self.inputs if self.inputs else float("nan")
+
+    @property
     def hit_rate(self) -> float:
         """Share of the live rows of cached layers that were read from the cache; NaN for none."""
         return self.hits / self.lookups if self.lookups else float("nan")
