@@ -217,9 +217,8 @@ def test_counts(run, tmp_path, state, gnn, options):
         assert f" {shown:,}\n" in stdout
     assert f" {loads['io_saving']:.1%}\n" in stdout
     assert f" {loads['hit_rate']:.1%}\n" in stdout
-    lines = {
-        line.rsplit("  ", 1)[0].strip(): line.rsplit(" ", 1)[1] for line in stdout.splitlines()
-    }
+    table = [line.rsplit(maxsplit=1) for line in stdout.splitlines() if "  " in line]
+    lines = {name.strip(): value for name, value in table}
     assert lines["by cached embeddings"] == f"{loads['embedding_saving']:.1%}"
     assert lines["by cached features"] == f"{loads['feature_saving']:.1%}"
     assert "filling the cache" in stdout
