@@ -24,7 +24,7 @@ from bench.figures.result_rows import bands, median_of, pick, ratios, values_of
 from bench.figures.synthetic_data import data_like
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import LayerSampling, SampledGraph
-from refimpl.lab.training.scaling import MOST_NODES, scaled_sampler
+from refimpl.lab.training.methods.graph import MOST_NODES, scaled_sampler
 from refimpl.samplers.sampling import Sampler
 
 GRAPHS, LAYERS = "graph sampling", "layer sampling"

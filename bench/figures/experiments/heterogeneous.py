@@ -43,7 +43,7 @@ def scores(rows, method):
 def verdicts(_lab, rows):
     """Judge speed by the median over rounds, accuracy by the mean over seeds."""
     warm = [row for row in rows if row["epoch"] > 1]
-    ratio = ratios(*(pick(warm, method=name) for name in NAMES), "seconds")
+    ratio = ratios(pick(warm, method="neighbor"), pick(warm, method="fresh"), "seconds")
     lost = points_beside(*(pick(rows, method=name, epoch=1) for name in ("fresh", "neighbor")))
     saved = share_saved(pick(rows, method="fresh"))
     return [
