@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from docs_ext import DOCS
 
 pytestmark = pytest.mark.runs
 
@@ -21,12 +20,13 @@ PAGES = (
 LOOKS = {"desktop": {}, "phone": {"width": "phone"}, "dark": {"dark": True}}
 SCRIPTS = 300_000  # bytes of the site's own scripts, those of the theme and of Sphinx apart
 OWN = (
+    "_static/deck.js",
     "_static/playground.js",
     "_static/scrollable.js",
     "_static/steppers.js",
     "steppers/stepper.js",
 )
-THEIRS = {  # of Sphinx and the theme
+THEIRS = {  # of Sphinx, the theme and reveal.js
     "base-stemmer.js",
     "debug.js",
     "doctools.js",
@@ -35,6 +35,8 @@ THEIRS = {  # of Sphinx and the theme
     "furo-extensions.js",
     "furo.js",
     "language_data.js",
+    "notes.js",
+    "reveal.js",
     "searchindex.js",
     "searchtools.js",
     "sphinx_highlight.js",
@@ -100,7 +102,7 @@ def test_the_search_finds_what_readers_type(visit, words):
 
 
 def test_the_scripts_of_the_site_are_small(site):
-    scripts = [site / path for path in OWN] + [DOCS / "lectures" / "_deck" / "deck.js"]
+    scripts = [site / path for path in OWN]
     assert sum(path.stat().st_size for path in scripts) < SCRIPTS
     loaded = {path.name for path in site.rglob("*.js") if "_downloads" not in path.parts}
     assert loaded - {path.name for path in scripts} <= THEIRS, "count it, or name it as Sphinx's"
