@@ -23,9 +23,9 @@ from deck_source import DECKS, deck_of, read_deck
 from docutils import nodes
 from docutils.parsers.rst import directives
 from drawings import drawings
-from settings_table import table_of
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.osutil import relative_uri
+from tables import table_of
 from teaching import pages_with_examples
 
 

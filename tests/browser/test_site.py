@@ -63,6 +63,22 @@ def test_a_page_is_quiet_fits_and_is_accessible(visit, page, look):
     seen.is_accessible()
 
 
+@pytest.mark.parametrize("width", [1366, 1440, 1600, 1920])
+def test_the_contents_list_is_whole(visit, width):
+    tab = visit("learn/frontier.html").tab
+    tab.set_viewport_size({"width": width, "height": 900})
+    box = tab.locator(".toc-drawer").bounding_box()
+    assert box["width"] > 200 and box["x"] + box["width"] <= width
+    assert tab.locator(".content").bounding_box()["width"] > 700
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_measured_figures_are_as_dark_as_the_page(visit, dark):
+    picture = visit("figures.html", dark=dark).tab.locator("img.measured-figure").first
+    filter = picture.evaluate("(image) => getComputedStyle(image).filter")
+    assert filter.startswith("invert") == dark
+
+
 def test_bars_are_as_long_as_the_numbers_of_their_table(visit):
     tab = visit("measurements.html").tab
     charts = tab.query_selector_all("figure.bars")
