@@ -1,10 +1,16 @@
 """Pages avoid the habits that made readers read a sentence twice."""
 
 import re
-from dataclasses import dataclass
+import sys
+from pathlib import Path
 
 import pytest
 from docs_ext import DOCS, ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 PAGES = [
     *sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts),
@@ -12,76 +18,7 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
 ]
 MOST = 60  # matches on all pages together; a pattern also matches some good sentences
-
-
-@dataclass(frozen=True)
-class Habit:
-    """A habit, the pattern that finds it, what to write instead, and a sentence with it."""
-
-    name: str
-    pattern: str
-    advice: str
-    example: str
-
-
-HABITS = [
-    Habit(
-        "fronted phrase",
-        r"(?:^|[.:;] +|\n\s*)(?:Of|From|By) (?!course)[a-zA-Z`$]",
-        "begin with the subject",
-        "Of the rows half are stable.",
-    ),
-    Habit(
-        "so many",
-        r"\bso (?:many|much)\b(?! as| that)",
-        "name the number",
-        "Probes are counted in rounds of so many.",
-    ),
-    Habit(
-        "as for because",
-        r", as (?!well|if|though|in\b|on\b|for\b|far|long|soon|many|a\b|of\b|an\b|is\b|above"
-        r"|described|printed|`|\{|\d)",
-        "write because, or like",
-        "The run is refused, as it would replace another.",
-    ),
-    Habit(
-        "but for, Else",
-        r"\bbut for\b|(?:^|[.;] +)Else\b",
-        "write except, or otherwise",
-        "All pass but for one.",
-    ),
-    Habit(
-        "that of",
-        r"\b(?:that|those) (?:of|which|between|with|who|at)\b|, (?:that|those) [a-z]+ ",
-        "repeat the noun",
-        "The law is that of the frontier.",
-    ),
-    Habit(
-        "that is there",
-        r"\bthat (?:is|are|was) there\b|\bwhere (?:that|it|there) (?:is|are)\b"
-        r"|\bwhat (?:is|was) (?:left|there|printed|typed|asked|given)\b",
-        "name the thing: existing, the rest, as printed",
-        "It gets what is left.",
-    ),
-    Habit(
-        "stands",
-        r"\bstands?\b(?! for)|\bis told\b|\btaken for\b|\bin the place of\b|\bthe print\b",
-        "write is, is updated, instead of, as printed",
-        "The degree stands beside the node.",
-    ),
-    Habit(
-        "nobody",
-        r"\bnobody\b|\bis none\b|\bare none\b|\bno [a-z]+ but\b",
-        "name who or what, and negate the verb",
-        "An entry that nobody owns is a miss.",
-    ),
-    Habit(
-        "times as fast by",
-        r"\btimes as (?:fast|long|many) (?:a|as many|by)\b|\bof as many\b",
-        "give the number its noun, unit and direction",
-        "It is twice, or 2.1 times as fast by layers.",
-    ),
-]
+HABITS = tomllib.loads((Path(__file__).parent / "prose_habits.toml").read_text())["habit"]
 READ_INSIDE = ("{notes", "{lead", "{aside", "{glossary", "{drawing", "{live")
 
 
@@ -104,9 +41,9 @@ def prose(page):
 def matches(text):
     """Return (name of the habit, what matched with the words around it, advice) of each match."""
     return [
-        (habit.name, text[max(found.start() - 30, 0) : found.end() + 30], habit.advice)
+        (habit["name"], text[max(found.start() - 30, 0) : found.end() + 30], habit["advice"])
         for habit in HABITS
-        for found in re.finditer(habit.pattern, text)
+        for found in re.finditer(habit["pattern"], text)
     ]
 
 
@@ -120,10 +57,10 @@ def test_pages_have_few_habits():
     assert len(found) <= MOST, "\n".join(found)
 
 
-@pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.name)
+@pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit["name"])
 def test_a_habit_is_noticed(habit):
-    names = [name for name, *_ in matches(prose(f"# Title\n\nA line.\n\n{habit.example}\n"))]
-    assert names == [habit.name]
+    names = [name for name, *_ in matches(prose(f"# Title\n\nA line.\n\n{habit['example']}\n"))]
+    assert names == [habit["name"]]
 
 
 def test_code_and_headings_are_not_read():
