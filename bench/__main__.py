@@ -20,7 +20,6 @@ NEEDS = {
     "peers": "torch",
     "loaders": "PyG",
     "ranks": "MPI",
-    "levels": "a build with several levels",
 }  # not run by `quick` unless named
 
 

@@ -26,7 +26,6 @@ from refimpl.lab.apps.machine import MAX_LOAD, Watch
 from refimpl.lab.apps.plots import FORMATS
 
 BENCHMARKS = {
-    "levels": "bench.levels",
     "blas": "bench.blas",
     "samplers": "bench.samplers",
     "tutorial": "bench.tutorial",
