@@ -25,7 +25,6 @@ from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.machine import MAX_LOAD, Watch
 
 BENCHMARKS = {
-    "levels": "bench.levels",
     "blas": "bench.blas",
     "tutorial": "bench.tutorial",
     "peers": "bench.peers.command",
