@@ -31,7 +31,6 @@ extensions = [
     "lectures",
     "dead_links",
     "measured",
-    "table_charts",
     "page_mends",
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
