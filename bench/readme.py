@@ -1,7 +1,6 @@
 """Time the rows of the README's speed table; print the table with the machine and the commit."""
 
 import importlib.util
-import json
 import sys
 import textwrap
 from pathlib import Path
@@ -10,12 +9,14 @@ from bench.markdown import ratio, significant, table
 from bench.report import (
     facts_of,
     is_noisy,
+    loaded,
     measured,
     parser_of,
     rows_of,
     title_of,
     words_of,
 )
+from refimpl.lab.apps.errors import UserError
 
 TORCH, PYG = "bench.peers.torch_kernels", "bench.peers.pyg_kernels"
 OWN = "fastimpl"
@@ -35,13 +36,15 @@ def lines_of(run, size="medium"):
 
     Raises
     ------
-    KeyError
+    UserError
         If the run lacks a row.
     """
     found = {row.group: row for row in rows_of(run)}
     rows, lost = [], []
     for group, name, other in ROWS:
-        row = found[group.format(size)]
+        row = found.get(group.format(size))
+        if row is None or not {other, OWN} <= row.times.keys():
+            raise UserError(f"the run has no {group.format(size)!r} of {other} and {OWN}")
         times = [significant(1e3 * row.times[who].median) for who in (other, OWN)]
         speed_up = row.speed_up(OWN, other)
         rows.append([name, row.input, NAMES[other], *times, ratio(speed_up)])
@@ -70,29 +73,30 @@ def main(arguments):
     parser.add_argument("file", nargs="?", type=Path, help="saved report; none is measured")
     options = parser.parse_args(arguments)
     size = "tiny" if options.quick else "medium"
-    if options.file:
-        try:
-            run = json.loads(options.file.read_text(encoding="utf-8"))
-            print("\n".join(lines_of(run, size)))
-        except (OSError, ValueError, KeyError) as error:
-            what = f"{options.file} is no run of `python -m bench report` with torch_geometric"
-            print(f"python -m bench readme: {what}: {error!r}", file=sys.stderr)
-            return 2
-        return said(run)
-    if not importlib.util.find_spec("torch_geometric"):
-        print("python -m bench readme needs torch_geometric: install '.[peers]'", file=sys.stderr)
+    try:
+        run = loaded(options.file) if options.file else timed(options, size)
+        print("\n".join(lines_of(run, size)))
+    except UserError as error:
+        print(f"python -m bench readme: {error}", file=sys.stderr)
         return 2
-    groups = [group.format(size).replace(" ", "-") for group, *_ in ROWS]
-    chosen = ["-k", " or ".join(groups)]
-    status, run = measured(["refimpl", OWN, TORCH, PYG], [*words_of(options), *chosen])
-    if status or run is None:
-        return status or 1
-    print("\n".join(lines_of(run, size)))
-    return said(run)
-
-
-def said(run):
-    """Say whether other programs disturbed a run; return the exit status of success."""
     if is_noisy(run):
         print("other programs were running: do not publish these times", file=sys.stderr)
     return 0
+
+
+def timed(options, size):
+    """Return a run of the rows.
+
+    Raises
+    ------
+    UserError
+        If torch_geometric is missing, or a benchmark failed.
+    """
+    if not importlib.util.find_spec("torch_geometric"):
+        raise UserError("torch_geometric is missing: python -m pip install -e '.[peers]'")
+    groups = [group.format(size).replace(" ", "-") for group, *_ in ROWS]
+    words = [*words_of(options), "-k", " or ".join(groups)]
+    status, run = measured(["refimpl", OWN, TORCH, PYG], words)
+    if status or run is None:
+        raise UserError(f"pytest bench ended with status {status}")
+    return run

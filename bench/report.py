@@ -16,6 +16,7 @@ from string import Template
 from typing import NamedTuple
 
 from bench.markdown import ratio, significant
+from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.machine import MAX_LOAD, MAX_OTHERS
 
 HERE = Path(__file__).parent
@@ -226,6 +227,23 @@ def compact(run):
     return json.dumps({**run, "benchmarks": benchmarks}, separators=(",", ":"))
 
 
+def loaded(path):
+    """Return a saved run.
+
+    Raises
+    ------
+    UserError
+        If the file is none.
+    """
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))
+        rows_of(run), facts_of(run)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        what = f"{path} is no file of `pytest bench --benchmark-json`"
+        raise UserError(f"{what}: {error!r}") from error
+    return run
+
+
 def importable():
     """Return the implementations that can be timed here: both packages, and the peers."""
     peers = [name for name, needs in PEERS.items() if importlib.util.find_spec(needs)]
@@ -267,20 +285,17 @@ def main(arguments):
     parser.add_argument("-k", metavar="TEXT", default="", help="only these kernels, as in pytest")
     options = parser.parse_args(arguments)
     status = 0
-    if options.file:
-        try:
-            run = json.loads(options.file.read_text(encoding="utf-8"))
-            text = page(run)
-        except (OSError, ValueError, KeyError) as error:
-            what = f"{options.file} is no file of `pytest bench --benchmark-json`"
-            print(f"python -m bench report: {what}: {error!r}", file=sys.stderr)
-            return 2
-    else:
-        status, run = measured(importable(), [*words_of(options), "-k", options.k])
-        if run is None:
-            return status or 1
-        text = page(run)
-    options.out.write_text(text, encoding="utf-8")
+    try:
+        if options.file:
+            run = loaded(options.file)
+        else:
+            status, run = measured(importable(), [*words_of(options), "-k", options.k])
+    except UserError as error:
+        print(f"python -m bench report: {error}", file=sys.stderr)
+        return 2
+    if run is None:
+        return status or 1
+    options.out.write_text(page(run), encoding="utf-8")
     if options.json:
         options.json.write_text(compact(run) + "\n", encoding="utf-8")
     print(f"wrote {options.out}")

@@ -84,6 +84,30 @@ def test_a_saved_run_becomes_a_page_and_another_file_is_refused(run, tmp_path, c
     assert "is no file of `pytest bench --benchmark-json`" in capsys.readouterr().err
 
 
+def test_the_rows_of_the_readme_come_from_a_saved_run(run, tmp_path, capsys):
+    saved = tmp_path / "run.json"
+    saved.write_text(json.dumps(run))
+    assert readme.main([str(saved)]) == 2
+    assert "the run has no 'pin_tile medium' of refimpl" in capsys.readouterr().err
+    for at, (group, _, other) in enumerate(readme.ROWS):
+        for name, seconds in ((other, 0.01 if at < 4 else 0.001), ("fastimpl", 0.002)):
+            run["benchmarks"].append(one(group.format("medium"), name, seconds))
+    told = run["machine_info"]["minibatch_gnn"]
+    told["peers"] = {readme.PYG: {"torch": "2.13.0", "BLAS": "mkl"}}
+    saved.write_text(json.dumps(run))
+    assert readme.main([str(saved)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    machine = " ".join(lines[: lines.index("")])
+    assert "Some CPU" in machine and "BLAS: openblas 1." in machine and "BLAS mkl" in machine
+    assert (
+        lines[-1] == "torch by hand is faster than `fastimpl` in GraphSAGE, forward and backward."
+    )
+    assert [line.split("|")[-2].strip() for line in lines if "| 2.00 |" in line] == [
+        *["5.0x"] * 4,
+        "0.5x",
+    ]
+
+
 def test_a_number_is_found_by_its_group_and_another_is_refused():
     text = measured_numbers.number("pin_tile medium / fastimpl")
     assert float(text) < float(measured_numbers.number("pin_tile medium / refimpl"))
