@@ -10,11 +10,11 @@ import numpy as np
 import refimpl
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.case import EXACT, Close
-from refimpl.lab.apps.conformance.program import Lost
 from refimpl.lab.apps.conformance.timing import NOT_TIMED, Input, Timer
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.info import build_of
 from refimpl.lab.apps.options import load_implementation
+from refimpl.lab.apps.worker import Lost
 from refimpl.lab.backend import own
 
 PROGRAM = "cmd:"  # before a command in --impl

@@ -21,9 +21,9 @@ from conformance_programs import (
     writing,
 )
 
+from refimpl.lab.apps import worker as asking
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import command, runner
-from refimpl.lab.apps.conformance import program as asking
 from refimpl.lab.apps.conformance.runner import run
 
 pytestmark = pytest.mark.runs

@@ -7,8 +7,8 @@ import pytest
 from conformance_programs import answering, program, vector
 
 from refimpl.lab.apps.conformance import report
-from refimpl.lab.apps.conformance.program import MOST_STARTS
 from refimpl.lab.apps.conformance.runner import MOST_LOST, judge, run
+from refimpl.lab.apps.worker import MOST_STARTS
 
 pytestmark = pytest.mark.runs
 

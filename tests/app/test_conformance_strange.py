@@ -17,8 +17,8 @@ from conformance_programs import (
     vector,
 )
 
+from refimpl.lab.apps import worker as asking
 from refimpl.lab.apps.cli import main
-from refimpl.lab.apps.conformance import program as asking
 from refimpl.lab.apps.conformance import report
 from refimpl.lab.apps.conformance.compare import short
 from refimpl.lab.apps.conformance.runner import run

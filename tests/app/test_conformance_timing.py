@@ -4,7 +4,7 @@ import pytest
 from conformance_programs import answering
 
 import refimpl
-from refimpl.lab.apps.conformance import program as asking
+from refimpl.lab.apps import worker as asking
 from refimpl.lab.apps.conformance import protocol
 from refimpl.lab.apps.conformance.protocol import Server, server_command
 from refimpl.lab.apps.conformance.timing import Input, Timer, Timing

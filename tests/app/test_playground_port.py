@@ -20,9 +20,10 @@ from refimpl.lab.apps.conformance.case import EXACT
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.compare import first_difference
 from refimpl.lab.apps.conformance.encode import encode
-from refimpl.lab.apps.conformance.program import Clock, Program
+from refimpl.lab.apps.conformance.program import Program
 from refimpl.lab.apps.conformance.protocol import Server
 from refimpl.lab.apps.conformance.timing import Timer
+from refimpl.lab.apps.worker import Clock
 
 pytestmark = pytest.mark.runs
 

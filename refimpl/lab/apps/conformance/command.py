@@ -12,11 +12,11 @@ from pathlib import Path
 from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import is_replaceable
 from refimpl.lab.apps.conformance import report, runner, showing, vectors
-from refimpl.lab.apps.conformance.program import Lost, Unable
 from refimpl.lab.apps.conformance.protocol import server_command
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.option import typed_real
 from refimpl.lab.apps.results import add_overwrite, check_free, output_name
+from refimpl.lab.apps.worker import Lost, Unable
 
 TIMEOUT, TOTAL = 60.0, 3600.0
 

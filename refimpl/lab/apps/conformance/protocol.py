@@ -6,12 +6,11 @@ import. `refimpl.lab.apps.conformance.program` asks a program of any language.
 
 import copy
 import importlib
-import json
-import os
 import sys
 import time
 from importlib import metadata
 
+from refimpl.lab.apps import worker
 from refimpl.lab.apps.conformance.encode import decode, dumps, encode
 from refimpl.lab.apps.conformance.vectors import apply, prepared
 from refimpl.lab.backend import own
@@ -21,8 +20,7 @@ PROTOCOL = "minibatch-gnn-conformance/1"
 
 def server_command(package):
     """Return the command that answers for a package which this interpreter can import."""
-    path = f"import sys; sys.path[:] = {sys.path!r}"
-    return [sys.executable, "-c", f"{path}; from {__name__} import serve; serve({package!r})"]
+    return worker.this_python(f"from {__name__} import serve; serve({package!r})")
 
 
 class Server:
@@ -109,22 +107,19 @@ def serve(name):
     What the package itself prints goes to standard error. One that cannot be imported is the
     answer to the greeting, a fault.
     """
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    try:
-        server = Server(importlib.import_module(name))
-    except (Exception, SystemExit) as error:
-        print(dumps({"fault": f"{type(error).__name__}: {error}"}), file=answers, flush=True)
-        return
-    for line in sys.stdin:
-        number = {}
+    server: Server | None = None
+
+    def answer(question):
+        nonlocal server
         try:
-            question = json.loads(line)
-            number = {"id": question["id"]} if "id" in question else {}
-            answer = dumps({**number, **server.answer(question)})
-        except Exception as error:
-            answer = dumps({**number, "fault": f"{type(error).__name__}: {error}"})
-        print(answer, file=answers, flush=True)
+            server = server or Server(importlib.import_module(name))
+            found = server.answer(question)
+            dumps(found)
+        except (Exception, SystemExit) as error:
+            return {"fault": f"{type(error).__name__}: {error}"}
+        return found
+
+    worker.serve(answer)
 
 
 if __name__ == "__main__":

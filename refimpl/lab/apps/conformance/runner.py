@@ -6,15 +6,8 @@ from typing import NamedTuple
 from refimpl.lab.apps.conformance.case import EXACT, Close
 from refimpl.lab.apps.conformance.compare import first_difference, short
 from refimpl.lab.apps.conformance.encode import dumps
-from refimpl.lab.apps.conformance.program import (
-    UNASKED,
-    Clock,
-    Lost,
-    NotAsked,
-    Program,
-    Restarted,
-    Unable,
-)
+from refimpl.lab.apps.conformance.program import Program
+from refimpl.lab.apps.worker import UNASKED, Clock, Lost, NotAsked, Unable
 
 PASS, DIFFERS, SKIP, LOST, NOT_RUN = "pass", "differs", "skip", "lost", "not run"
 MOST_LOST = 3  # cases of a kernel that may lose the program, before the rest is not asked
@@ -90,7 +83,7 @@ def run(command, files, *, timeout=60.0, total=3600.0):
         If it answers the greeting with a fault the first time.
     """
     try:
-        program = Restarted(command, Clock(timeout, total))
+        program = Program(command, Clock(timeout, total))
     except Unable:
         raise
     except Lost as loss:
@@ -123,9 +116,9 @@ def ask_one(command, file, case, *, timeout=60.0, total=3600.0):
     try:
         answer = program.ask(question(file, case), longest(case))
     finally:
-        program.close()
-    if program.unasked is not None:
-        raise Lost(f"{UNASKED}: {program.unasked!r}")
+        unasked = program.close()
+    if unasked is not None:
+        raise Lost(f"{UNASKED}: {unasked!r}")
     return answer
 
 

@@ -1,13 +1,12 @@
 """How long a program of the protocol takes over a kernel, where its answers are right."""
 
-import math
 from typing import NamedTuple
 
 import refimpl
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.compare import short
 from refimpl.lab.apps.conformance.encode import UNSEEN, encode, number
-from refimpl.lab.apps.conformance.program import Clock, Lost, NotAsked, Restarted
+from refimpl.lab.apps.conformance.program import Program
 from refimpl.lab.apps.conformance.runner import (
     DIFFERS,
     LOST,
@@ -18,6 +17,7 @@ from refimpl.lab.apps.conformance.runner import (
     longest,
     question,
 )
+from refimpl.lab.apps.worker import Clock, Lost, NotAsked
 from refimpl.lab.backend import find
 
 MISSING, NOT_TIMED = "missing", "not timed"
@@ -86,7 +86,7 @@ class Timer:
     """
 
     def __init__(self, command, *, timeout=60.0, env=None):
-        self._program = Restarted(command, Clock(timeout, math.inf), env)
+        self._program = Program(command, Clock(timeout), env)
         self.name, self.version = self._program.name, self._program.version
         self._files, self._found = {}, {}
 

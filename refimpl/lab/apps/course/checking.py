@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.case import EXACT
 from refimpl.lab.apps.conformance.compare import first_difference
-from refimpl.lab.apps.conformance.program import GREETING, Clock, Lost, Program
+from refimpl.lab.apps.conformance.program import Program
 from refimpl.lab.apps.conformance.runner import PASS, judge, longest, question
 from refimpl.lab.apps.course.differences import inside, items
 from refimpl.lab.apps.course.own_cases import OWN
 from refimpl.lab.apps.papers import TITLES
+from refimpl.lab.apps.worker import LONGEST, Clock, Lost
 
 SECONDS, SPARE, TOTAL = 5.0, 5.0, 300.0
 MOST_STOPS = 2  # times that a file may hang or die before the rest is not asked
@@ -130,7 +131,7 @@ class Subprocess:
         try:
             if self._program is None:
                 self._program = Program(self._command, self._clock)
-            answer = self._program.ask(asked, max(longest, GREETING))
+            answer = self._program.ask(asked, max(longest, LONGEST))
             answer.pop("id", None)
         except Lost as loss:
             answer = {"fault": str(loss), "lost": str(loss)}
