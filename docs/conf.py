@@ -30,7 +30,6 @@ extensions = [
     "kernel_pages",
     "lectures",
     "measured",
-    "table_charts",
     "page_mends",
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]

@@ -1,7 +1,5 @@
 """Pages of the site that no other test visits: the first one, words and questions, tables."""
 
-import re
-
 import pytest
 
 pytestmark = pytest.mark.runs
@@ -77,27 +75,6 @@ def test_measured_figures_are_as_dark_as_the_page(visit, dark):
     picture = visit("figures.html", dark=dark).tab.locator("img.measured-figure").first
     filter = picture.evaluate("(image) => getComputedStyle(image).filter")
     assert filter.startswith("invert") == dark
-
-
-def test_bars_are_as_long_as_the_numbers_of_their_table(visit):
-    tab = visit("measurements.html").tab
-    charts = tab.query_selector_all("figure.bars")
-    assert len(charts) > 8
-    for chart in charts:
-        bars = [
-            (
-                float(re.match(r"[~*]*(-?[\d,.]+)", bar.inner_text())[1].replace(",", "")),
-                bar.query_selector("i").bounding_box()["width"],
-                "cut" in bar.get_attribute("class"),
-            )
-            for bar in chart.query_selector_all(".bar")
-        ]
-        whole = [(number, width) for number, width, cut in bars if not cut]
-        longest = max(width for _, width, _ in bars)
-        assert all(width == pytest.approx(longest, abs=1) for _, width, cut in bars if cut)
-        number, width = max(whole)
-        for other, drawn in whole:
-            assert drawn == pytest.approx(max(1, width * other / number), abs=2), other
 
 
 def test_rows_of_the_errata_are_cards_on_a_phone(visit):
