@@ -47,6 +47,7 @@ SMALL_INTS = st.one_of(st.integers(0, 5), st.integers(0, 40))
 INTS = st.one_of(SMALL_INTS, SMALL_INTS, st.integers(-(2**65), 2**65)).map(repr)
 SMALL_FLOATS = st.one_of(st.sampled_from((0.5, 1.0, 2.0, 3.0, 9.0)), st.floats(0.125, 50, width=16))
 FLOATS = st.one_of(SMALL_FLOATS, SMALL_FLOATS, st.floats()).map(repr)
+WILD_ONES, LIARS_AND_MATRICES = st.sampled_from(WILD), st.sampled_from(LIARS + MATRICES)
 SCALARS = {bool: st.sampled_from(("True", "False")), int: INTS, float: FLOATS, str: st.just("'a'")}
 
 
@@ -54,7 +55,7 @@ SCALARS = {bool: st.sampled_from(("True", "False")), int: INTS, float: FLOATS, s
 def calls(draw, name, starts):
     """Draw a recipe: a call of `name`, none to three of the arguments changed."""
     hints = hints_of(name)
-    begins = [*sorted(starts), *([DRAWN] if can_be_drawn(name, hints) else [])]
+    begins = [*sorted(starts), *([DRAWN] if can_be_drawn(name) else [])]
     start = draw(st.sampled_from(begins))
     args = starts[start](refimpl) if start in starts else {}
     changes = [] if start in starts else [*draw(arguments(name, hints))]
@@ -85,10 +86,15 @@ def replacements(path, value, args, hints):
     """Return a strategy of what may stand instead of a part of the arguments."""
     others = [key for key in args if key != path[0] and type(args[key]) is type(value)]
     fitting = [of(hints[path[0]])] if len(path) == 1 and path[0] in hints else []
-    fitting += [st.sampled_from(changes_of(value))] * 2 if changes_of(value) else []
+    fitting += [one_of_these(tuple(changes_of(value)))] * 2 if changes_of(value) else []
     fitting += [st.sampled_from([f"args[{key!r}]" for key in others])] if others else []
-    wild = [st.sampled_from(WILD)] * 2 + [st.sampled_from(MATRICES + LIARS)]
-    return st.one_of(*fitting, *fitting, *wild)
+    return st.one_of(*fitting, *fitting, WILD_ONES, WILD_ONES, LIARS_AND_MATRICES)
+
+
+@functools.cache
+def one_of_these(expressions):
+    """Return a strategy, which takes longer to make than to draw from."""
+    return st.sampled_from(expressions)
 
 
 @functools.cache
@@ -106,12 +112,14 @@ def hints_of(name):
     return {k: hint for k, hint in hints.items() if k not in left_out and not of(hint).is_empty}
 
 
-def can_be_drawn(name, hints):
+@functools.cache
+def can_be_drawn(name):
     """Whether annotations are enough to call a callable."""
     parameters = inspect.signature(find(refimpl, name)).parameters.values()
-    return all(p.name in hints or p.default is not p.empty for p in parameters)
+    return all(p.name in hints_of(name) or p.default is not p.empty for p in parameters)
 
 
+@functools.cache
 def of(hint):
     """Return a strategy of expressions, whose values most often are what an annotation says."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
