@@ -8,7 +8,7 @@ from bench.figures.rows import pick
 from bench.figures.steps import steps_in_turns
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import LayerSampling, SampledGraph
-from refimpl.lab.training.scaling import MOST_NODES, scaled_sampler
+from refimpl.lab.training.methods.graph import MOST_NODES, scaled_sampler
 from refimpl.samplers.sampling import Sampler
 
 GRAPHS, LAYERS = "graph sampling", "layer sampling"

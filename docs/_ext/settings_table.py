@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from refimpl.lab.apps.option import hyphenated
 from refimpl.lab.apps.options import option_of, train_options
-from refimpl.lab.training.printed import PRINTED, default_of
+from refimpl.lab.training.paper_defaults import PRINTED, default_of
 from refimpl.lab.training.settings import settings_of
 from refimpl.samplers.sampling import KERNELS
 

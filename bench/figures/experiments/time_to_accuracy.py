@@ -32,8 +32,8 @@ from refimpl.lab.training.methods import (
     MethodSettings,
     SampledGraph,
 )
+from refimpl.lab.training.methods.graph import MOST_NODES, scaled_sampler
 from refimpl.lab.training.models import Gcn, ModelSettings, Sage
-from refimpl.lab.training.scaling import MOST_NODES, scaled_sampler
 
 SAMPLERS = {"frontier": "frontier", "random walk": "random_walk", "edge": "edge"}
 OURS, SAGE, OURS_GCN, GCN = "frontier", "GraphSAGE", "frontier, GCN", "full batch, GCN"

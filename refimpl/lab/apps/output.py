@@ -12,14 +12,14 @@ from refimpl.history.cache import BidirectionalCache
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.ranks import is_first, together
+from refimpl.lab.distributed import gathered_state
+from refimpl.lab.distributed.collectives import to_first
 from refimpl.lab.distributed.local import EmptyPart, LocalIterations
-from refimpl.lab.distributed.messages import to_first
 from refimpl.lab.distributed.parts import FeatureParts
-from refimpl.lab.distributed.states import gathered_state
+from refimpl.lab.distributed.worker_caches import WorkerCaches
 from refimpl.lab.training.checkpoints import save_checkpoint
 from refimpl.lab.training.model import TrainedModel, save_model
 from refimpl.lab.training.progress import Progress
-from refimpl.lab.training.worker_caches import WorkerCaches
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
 MODEL = "model.npz"

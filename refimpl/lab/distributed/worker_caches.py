@@ -1,6 +1,6 @@
 """The caches of a run's workers, as one: what a state has, and a checkpoint keeps."""
 
-from refimpl.lab.distributed.messages import to_first
+from refimpl.lab.distributed.collectives import to_first
 
 
 class WorkerCaches:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.training.config import PARTS, TrainConfig, config_from
-from refimpl.lab.training.scaling import scaled_sampler
+from refimpl.lab.training.methods.graph import scaled_sampler
 from refimpl.lab.training.settings import settings_of, to_json
 from refimpl.samplers.frontier import frontier
 from refimpl.samplers.sampling import KERNELS, Sampler
