@@ -59,9 +59,9 @@ def calls(draw, name, starts):
     start = draw(st.sampled_from(begins))
     args = starts[start](refimpl) if start in starts else {}
     changes = [] if start in starts else [*draw(arguments(name, hints))]
-    places = [place for place in walk(args) if not is_frame(place[0])]
-    places = places or [((path[0],), None) for path, _ in changes]
-    for _ in range(draw(st.sampled_from((1, 1, 0, 1, 1, 2, 2, 3))) if places else 0):
+    found = walk(args) if args else [((path[0],), None) for path, _ in changes]
+    places = [(path, value) for path, value in found if not is_frame(path)]
+    for _ in range(draw(st.sampled_from((0, 1, 1, 1, 1, 2, 2, 3))) if places else 0):
         path, value = draw(st.sampled_from(places))
         fits = functools.partial(allowed, name, path, value, args)
         changes.append([list(path), draw(replacements(path, value, args, hints).filter(fits))])
