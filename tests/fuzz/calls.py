@@ -25,8 +25,8 @@ from fuzz.strategies import calls
 from refimpl.lab.apps.worker import Clock, Lost, NotAsked, Worker, this_python
 
 FOUND = Path(__file__).parent / "found" / "calls.jsonl"
-ROUND = 20  # calls of a callable, one after the other
-ROUNDS = 100  # that one process judges: whatever leaks is gone after them
+ROUND = 10  # calls of a callable, one after the other
+ROUNDS = 200  # that one process judges: whatever leaks is gone after them
 
 
 class Finding(Exception):
