@@ -152,8 +152,10 @@ class Worker:
                 answer = self._answer(self._hello, LONGEST)
                 self._gives_ids = "id" in answer
                 self.greeted(answer)
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, Lost):
+                error.last_words = self.last_words
             raise
 
     def _start_again(self):
