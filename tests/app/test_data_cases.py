@@ -5,6 +5,7 @@ training nodes, one for validation and one for test.
 """
 
 import gzip
+import json
 import re
 import warnings
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import fastimpl
 import refimpl
@@ -645,3 +647,92 @@ def test_tables_in_the_old_order_are_told_apart():
     pandas = pytest.importorskip("pandas")
     with pytest.raises(TypeError, match=r"from_pandas\(edges, nodes\)"):
         refimpl.Dataset.from_pandas(pandas.DataFrame(nodes()), pandas.DataFrame(EDGES))
+
+
+# ---- folders and files of others -----------------------------------------------------------------
+
+
+def write_graphsaint(folder, classes, weights=MATRIX):
+    folder.mkdir()
+    sp.save_npz(folder / "adj_full.npz", sp.csr_array(weights))
+    inside = sp.lil_array(weights)
+    inside[3:] = inside[:, 3:] = 0
+    sp.save_npz(folder / "adj_train.npz", sp.csr_array(inside))
+    np.save(folder / "feats.npy", FEATURES)
+    (folder / "role.json").write_text(json.dumps({"tr": [0, 1, 2], "va": [3], "te": []}))
+    table = {str(v): known for v, known in enumerate(classes)}
+    (folder / "class_map.json").write_text(json.dumps(table))
+    return folder
+
+
+def both_ways(gnn, source):
+    """Return the data set that a source is, and that of its conversion."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = gnn.load_dataset(source), converted(gnn, source)
+    return found, [str(warning.message) for warning in said]
+
+
+def test_null_is_an_unknown_class(tmp_path, gnn):
+    found, said = both_ways(gnn, write_graphsaint(tmp_path / "one", [0, 1, 0, 1, None]))
+    assert not said and all(data.labels.tolist() == [0, 1, 0, 1, -1] for data in found)
+
+
+def test_null_is_an_unknown_row(tmp_path, gnn):
+    rows = [[0, 1], [1, 1], [0, 0], [1, 0], None]
+    found, _ = both_ways(gnn, write_graphsaint(tmp_path / "many", rows))
+    for data in found:
+        assert data.labels.tolist() == [*rows[:4], [0, 0]]
+        assert data.known.tolist() == [True, True, True, True, False]
+
+
+def test_null_is_refused_in_a_part(tmp_path, gnn):
+    folder = write_graphsaint(tmp_path / "val", [0, 1, 0, None, 1])
+    with pytest.raises(ValueError, match="val must have nodes with known labels, but not 3"):
+        gnn.load_dataset(folder)
+
+
+def test_weights_of_graphsaint_are_named(tmp_path, gnn):
+    _, said = both_ways(gnn, write_graphsaint(tmp_path / "w", CODES, 2 * MATRIX))
+    assert len(said) == 4 and all("ignored weights" in line for line in said)
+    assert sum("adj_train.npz" in line for line in said) == 2
+
+
+def test_names_and_weights_of_shchur_et_al(tmp_path, gnn):
+    matrices = {"adj": sp.csr_array(3 * MATRIX), "attr": sp.csr_array(FEATURES)}
+    arrays = {
+        f"{name}_{part}": np.asarray(getattr(matrix, part))
+        for name, matrix in matrices.items()
+        for part in ("data", "indices", "indptr", "shape")
+    }
+    names = {"class_names": ["cat", "dog"], "node_names": NAMES}
+    np.savez(tmp_path / "pets.npz", labels=np.array(CODES), **arrays, **names)
+    found, said = both_ways(gnn, tmp_path / "pets.npz")
+    assert said and all('ignored weights "adj_data" of' in line for line in said)
+    for data in found:
+        assert data.class_names == ("cat", "dog") and data.node_names.tolist() == NAMES
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("a.gml", "networkx.read_gml"), ("a.mtx", "scipy.io.mmread"), ("a.edgelist", "read_edgelist")],
+)
+def test_other_formats_are_read_in_python(tmp_path, gnn, name, said):
+    (tmp_path / name).write_text("1 2")
+    with pytest.raises(ValueError, match=said):
+        gnn.load_dataset(tmp_path / name)
+
+
+def test_a_linqs_folder_is_read_by_the_lines_of_its_error(tmp_path, gnn):
+    pandas = pytest.importorskip("pandas")
+    rows = [f"{name}\t{x}\t{label}\n" for name, x, label in zip(NAMES, X, "pqpqp", strict=True)]
+    (tmp_path / "cora.content").write_text("".join(rows))
+    (tmp_path / "cora.cites").write_text(UNTITLED.replace(",", "\t"))
+    with pytest.raises(ValueError, match="LINQS") as refusal:
+        gnn.load_dataset(tmp_path)
+    lines = str(refusal.value).partition("in Python: ")[2].replace("FOLDER'", f"{tmp_path}/made'")
+    scope = {"pandas": pandas, "Dataset": gnn.Dataset}
+    for line in lines.split("; ")[:3]:
+        exec(line, scope)
+    data = gnn.load_dataset(tmp_path / "made")
+    assert data.class_names == ("p", "q") and data.graph.e == 8

@@ -48,15 +48,15 @@ def test_gradients_that_overflow(gnn, monkeypatch):
 def test_the_command_line_blames_the_feature(tmp_path, capsys):
     edges = "".join(f"{u},{v}\n" for u, v in RING)
     rows = "".join(
-        f"{v},{v % 2},{'3e38' if v == 20 else v},{'train' if v < 30 else 'test'}\n"
+        f"{v},{v % 2},{'3e38' if v == 20 else v % 2},{'train' if v < 20 else 'test'}\n"
         for v in range(40)
     )
     (tmp_path / "edges.csv").write_text(f"source,target\n{edges}")
     (tmp_path / "nodes.csv").write_text(f"id,label,x,split\n{rows}")
     tables = ["--data", str(tmp_path / "edges.csv"), "--features", str(tmp_path / "nodes.csv")]
     form = [
-        "--scaling",
-        "none",
+        "--model",
+        "gcn",
         "--method",
         "full",
         "--epochs",

@@ -57,10 +57,9 @@ class Output:
                 try:
                     trainer.epoch(progress.within_epoch)
                 except FloatingPointError as error:
-                    less = f"a smaller --lr than {lr}"
                     features = getattr(error, "first", None) == "features"
-                    advice = "--scaling standard, or remove that value" if features else less
-                    raise UserError(f"{error}: try {advice}") from error
+                    advice = "correct that value" if features else f"try a smaller --lr than {lr}"
+                    raise UserError(f"{error}: {advice}") from error
                 except EmptyPart as error:
                     raise UserError(str(error)) from error
                 self._save()

@@ -89,14 +89,13 @@ def _number(cell):
         return np.nan
     if isinstance(cell, bool) or not isinstance(cell, str | Real):
         return None
-    try:
-        return int(cell) if not isinstance(cell, float) else cell
-    except ValueError:
-        pass
-    try:
-        return float(cell)
-    except ValueError:
-        return None
+    kinds: tuple[Any, ...] = (int, float) if isinstance(cell, str) else (float,)
+    for kind in kinds:
+        try:
+            return kind(cell)
+        except ValueError:
+            continue
+    return None
 
 
 def _numbers(numbers, minus_one, where, place):
