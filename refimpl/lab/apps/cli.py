@@ -22,6 +22,7 @@ from refimpl.lab.apps.errors import (
     UserError,
     ended_in_order,
     message_of,
+    warnings_said,
 )
 from refimpl.lab.apps.info import info
 from refimpl.lab.apps.option import add_options, flags_of, naming_flags, typed_integer
@@ -351,7 +352,10 @@ def answer(asked: Callable, prog: str, command: str | None, say: Callable | None
     """
     say = say or _say
     try:
-        with escaped_output():  # a reader that has gone is noticed here; help leaves here, too
+        with (
+            escaped_output(),
+            warnings_said(say, prog),
+        ):  # a reader that has gone is noticed here; help leaves here, too
             run = asked()
             with ended_in_order():
                 return run() or 0

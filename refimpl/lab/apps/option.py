@@ -73,6 +73,8 @@ class Option(NamedTuple):
             return str(value == self.sets)
         if isinstance(value, str) and self.choices:
             return hyphenated(value)
+        if isinstance(value, dict):
+            return ",".join(f"{key}={one}" for key, one in value.items())
         return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
     def default_shown(self):

@@ -8,8 +8,11 @@ from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.option import Option, flag
 from refimpl.lab.backend import completed
 from refimpl.lab.data.dataset import SETTINGS
+from refimpl.lab.data.label_encoding import MINUS_ONE
 from refimpl.lab.data.loading import BUILT_IN
 from refimpl.lab.data.preparation import SCALINGS
+from refimpl.lab.data.table_files import TITLES
+from refimpl.lab.data.tables import CHOICES
 from refimpl.lab.training.config import PARTS, TrainConfig
 from refimpl.lab.training.settings import settings_of
 
@@ -27,6 +30,17 @@ def data_source(text):
 def split_asked(text):
     """Return a number as an int, and a name as it is."""
     return int(text) if text.lstrip("+-").isdecimal() else text
+
+
+def columns_asked(text):
+    """Return what ROLE=TITLE,.. says as a dictionary; titles to ignore are a list."""
+    columns: dict[str, str | list[str]] = {}
+    for part in text.split(","):
+        role, equals, title = part.partition("=")
+        if not equals or role not in CHOICES or (role in columns and role != "ignore"):
+            raise ValueError(text)
+        columns[role] = [*columns.get(role, []), title] if role == "ignore" else title
+    return columns
 
 
 def rounds_asked(text):
@@ -53,8 +67,8 @@ def run_options(impl="fastimpl"):
             "data",
             "choose the data set: a built-in name, a folder or a file; built in: "
             f"{', '.join(BUILT_IN)}; folder: in the format of GraphSAINT, Planetoid, the Open "
-            "Graph Benchmark or convert; file: an .npz file of Shchur et al. 2018, or a .csv file "
-            "with one edge a line",
+            "Graph Benchmark or convert; file: an .npz file of Shchur et al. 2018, or a .csv or "
+            ".tsv file with one edge a line",
             "communities",
             parse=data_source,
             metavar="FOLDER|NAME|FILE.npz|EDGES.csv",
@@ -66,7 +80,33 @@ def run_options(impl="fastimpl"):
             parse=data_source,
             metavar="NODES.csv",
         ),
-        Option("labels", "name the column of --features that has the class", "label"),
+        Option(
+            "labels",
+            "name the column of --features that has the class",
+            shown="label, labels, y or class",
+            metavar="TITLE",
+        ),
+        Option(
+            "columns",
+            "name other columns; roles: id, split and ignore of --features, source and target of "
+            "--data; for example id=user,split=fold,ignore=city,ignore=age",
+            shown="by known titles",
+            parse=columns_asked,
+            metavar="ROLE=TITLE,..",
+        ),
+        Option(
+            "titles",
+            "say whether the first line of --data EDGES.csv has titles; without titles the columns "
+            "are called 1, 2, ..",
+            shown="yes if a title is known or neither name is a node",
+            choices=TITLES,
+        ),
+        Option(
+            "minus_one",
+            "say what the label -1 means in a table",
+            shown="unknown; labels that are only -1 and 1 are refused",
+            choices=MINUS_ONE,
+        ),
         Option(
             "setting",
             "pass messages over the whole graph, or among training nodes only",

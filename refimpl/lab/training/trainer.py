@@ -21,6 +21,7 @@ from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.distributed.team import Team
 from refimpl.lab.hints import Comm, Weights
 from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.training.divergence import check_step, check_weights
 from refimpl.lab.training.evaluation import Evaluation
 from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.lab.training.progress import Progress
@@ -142,9 +143,12 @@ class Trainer:
             alone, iterations = self.team.workers == 1, self.iterations
             step = iterations.iteration() if alone else self.team.step(self._iteration)
             if alone and getattr(iterations, "moves_weights", False):
+                check_step(step, self.dataset, self.state.iterations)
                 self.state.iterations += 1
             else:
+                check_step(step, self.dataset, self.state.iterations)
                 self.update(step.gradients)
+            check_weights(self.state.weights, self.dataset, self.state.iterations)
         if step.counts is not None:
             self.counts_of_epoch = self.counts_of_epoch.plus(step.counts)
         recorded = sum(self.meter.seconds.values()) - before
@@ -362,6 +366,9 @@ def train(
     ------
     TypeError, ValueError
         If an argument is of the wrong kind or does not fit another, or ranks differ.
+    Diverged
+        A FloatingPointError, at the first loss, gradient or weight that is not finite: it says
+        whether the features, the gradients or the weights became too large first.
     ImportError
         If `comm` is mpi4py's, and no MPI is there.
     """
