@@ -27,7 +27,7 @@ import json
 import sys
 import textwrap
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.papers import TITLES
@@ -85,7 +85,7 @@ class Exercise(NamedTuple):
     def reference_function(self):
         """The function of refimpl, without what is wrapped around it."""
         module, _, place = self.reference.partition(":")
-        found = importlib.import_module(module)
+        found: Any = importlib.import_module(module)
         for part in place.split("."):
             found = getattr(found, part)
         return inspect.unwrap(found)
@@ -110,13 +110,14 @@ class Exercise(NamedTuple):
     def template(self):
         """The file that a student starts from: the solution, its bodies left out."""
         title, *body = ast.parse(self.code).body
-        parts, before = [], title.end_lineno
+        parts: list = []
+        before: int = title.end_lineno or 0
         for node in body:
             named = isinstance(node, ast.FunctionDef | ast.ClassDef)
-            if not named or node.name in (*self.write, *self.given):
+            if not named or _name(node) in (*self.write, *self.given):
                 whole = ast.get_source_segment(self.code, node)
                 parts.append((named, node.lineno - before, self._task(node) or whole))
-                before = node.end_lineno
+                before = node.end_lineno or 0
         text, after_named = HEAD.format(title=self.title, name=self.name) + "\n", False
         for named, rows, part in parts:
             blank = 2 if named or after_named else min(rows - 1, 1)
@@ -130,10 +131,10 @@ class Exercise(NamedTuple):
 
     def _task(self, node):
         """Return the text of a function that is to be written; None of what is given."""
-        if getattr(node, "name", None) not in self.write:
+        if _name(node) not in self.write:
             return None
         signature, docstring = task(self, node.name)
-        head = textwrap.indent(f'"""{docstring}\n"""', "    ", str.strip)
+        head = textwrap.indent(f'"""{docstring}\n"""', "    ")
         raised = f'    raise NotImplementedError("{node.name} is not written yet")'
         return f"{signature}\n{head}\n{raised}"
 
@@ -143,6 +144,11 @@ class Exercise(NamedTuple):
         if self.code.count(mistake.search) != 1:
             raise ValueError(f"{self.name}: {mistake.search!r} must be in the solution once")
         return self.code.replace(mistake.search, mistake.replace)
+
+
+def _name(node):
+    """Return the name of what a statement defines, or None."""
+    return getattr(node, "name", None)
 
 
 def task(exercise, name):
@@ -156,7 +162,7 @@ def task(exercise, name):
     source = textwrap.dedent(inspect.getsource(reference)) if same else exercise.code
     nodes = ast.parse(source).body
     node = next(one for one in nodes if isinstance(one, ast.FunctionDef) and one.name == name)
-    docstring = ast.get_docstring(node)
+    docstring = ast.get_docstring(node) or ""
     if same and exercise.notes:
         docstring += f"\n\nNotes\n-----\n{exercise.notes.strip()}"
     for argument in ast.walk(node.args):

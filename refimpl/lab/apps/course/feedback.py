@@ -14,8 +14,14 @@ ERRORS = {"value": "ValueError", "type": "TypeError"}
 
 def wrapped(text, first="", then=""):
     """Return a text in lines."""
-    options = {"break_long_words": False, "break_on_hyphens": False}
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=then, **options)
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=then,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def lines_on(exercise, file, checked):

@@ -11,6 +11,7 @@ import io
 import sys
 import types
 import warnings
+from typing import Any
 
 from refimpl.lab.apps import worker
 from refimpl.lab.apps.conformance.protocol import Server
@@ -75,7 +76,7 @@ class Student:
             server = self._mistakes[number]
         states, server.raised = look.watch(), None
         codes = self._codes() if question.get("watch") else set()
-        called = set()
+        called: set = set()
         try:
             with watching(codes, called):
                 found = server.answer(question)
@@ -170,7 +171,7 @@ def serve(name, path, seconds):
             importlib.import_module(package)
     with open(path, "rb") as file:  # noqa: PTH123
         text = file.read()
-    student: Student | None = None
+    student: Any = None
 
     def answer(question):
         nonlocal student
