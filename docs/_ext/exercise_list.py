@@ -3,7 +3,7 @@
 ```{exercise-names}              the names of all exercises, level by level
 ```
 
-```{exercise-check} uniform 0    what `check` says of the first of an exercise's typical mistakes
+```{exercise-check} uniform 0    what `check` says of the first of an exercise's known mistakes
 ```
 
 ```{exercise-level} 2            a section for each exercise of a level, hints and solution folded
@@ -12,7 +12,8 @@
 The section of an exercise has the id exercise-NAME.
 """
 
-import ast
+import tempfile
+from pathlib import Path
 
 from docutils import nodes
 from gallery import inline
@@ -20,10 +21,9 @@ from paper_lines import DOCS, PACKAGES, source_of
 from source_pages import link_to
 from sphinx.util.docutils import SphinxDirective
 
-from refimpl.lab.apps.course import telling
-from refimpl.lab.apps.course.answering import Answering
-from refimpl.lab.apps.course.checking import check, place_in_papers, same_as_mistakes
+from refimpl.lab.apps.course.checking import Asker, check
 from refimpl.lab.apps.course.exercises import LEVELS, TITLES, exercises, find
+from refimpl.lab.apps.course.feedback import lines_on
 
 FOLDER = PACKAGES / "refimpl" / "lab" / "apps" / "course"
 
@@ -64,25 +64,20 @@ def page_link(exercise):
     return nodes.reference("", heading, refuri=f"{exercise.page}.html", internal=True)
 
 
-def asked(exercise):
-    """Return the docstrings of what is to be written, without the indentation."""
-    tree = ast.parse(exercise.template)
-    functions = [node for node in tree.body if getattr(node, "name", "") in exercise.write]
-    return [(node.name, ast.get_docstring(node)) for node in functions]
-
-
 def section_of(exercise):
     """Return the section of an exercise."""
     id = anchor(exercise.name)
     section = nodes.section(ids=[id], names=[id])
     section += nodes.title("", "", nodes.literal(text=exercise.name))
     about = nodes.paragraph("", "", nodes.strong(text=exercise.title), nodes.Text(" "))
-    about += [nodes.Text(f"{place_in_papers(exercise)}; explained in "), page_link(exercise)]
+    about += [nodes.Text(f"{exercise.place}; explained in "), page_link(exercise)]
     about += nodes.Text(". Bad arguments are to be refused, too." if exercise.refuses else ".")
     section += [about, code(f"minibatch-gnn exercise start {exercise.name}", "text")]
     folds = []
-    for name, words in asked(exercise):
-        folds += fold(f"What <code>{name}</code> does", code(words, "text"))
+    for name in exercise.write:
+        signature, docstring = exercise.task(name)
+        words = code(f"{signature}\n\n{docstring}", "text")
+        folds += fold(f"What <code>{name}</code> does", words)
     for number, hint in enumerate(exercise.hints, 1):
         folds += fold(f"Hint {number}", text(hint))
     path, row, _ = source_of(exercise.reference)
@@ -100,7 +95,7 @@ class OfExercises(SphinxDirective):
 
     def note(self):
         """Note what the page is made of."""
-        for path in sorted(FOLDER.rglob("*.py")):
+        for path in sorted([*FOLDER.rglob("*.py"), *FOLDER.rglob("*.toml")]):
             self.env.note_dependency(str(path))
 
 
@@ -121,7 +116,7 @@ class ExerciseNames(OfExercises):
 
 
 class ExerciseCheck(OfExercises):
-    """What is said of a solution with one of the typical mistakes."""
+    """What is said of a solution with one of the known mistakes."""
 
     required_arguments = 2
 
@@ -129,9 +124,11 @@ class ExerciseCheck(OfExercises):
         self.note()
         exercise, number = find(self.arguments[0]), int(self.arguments[1])
         file = f"{exercise.name}.py"
-        asker = Answering(exercise, exercise.with_mistake(number), file)
-        found = check(exercise, asker)
-        said = telling.told(exercise, file, found, same_as_mistakes(exercise, asker, found))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, file)
+            path.write_text(exercise.with_mistake(number), encoding="utf-8")
+            with Asker(exercise, path) as asker:
+                said = lines_on(exercise, file, check(exercise, asker))
         shown = nodes.container("", code("\n".join(said), "text"), classes=["worked-output"])
         return [nodes.container("", code(f"minibatch-gnn exercise check {file}", "text"), shown)]
 

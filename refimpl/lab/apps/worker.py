@@ -84,6 +84,8 @@ class Worker:
 
     Attributes
     ----------
+    greeting : dict
+        The answer to `hello`, of the last process.
     last_words : str
         The end of what the last process wrote to standard error; all of it is known when the
         process has ended.
@@ -101,6 +103,7 @@ class Worker:
         self._place = {"env": {**os.environ, **(env or {})}, "cwd": cwd}
         self._show_errors, self._lost, self._why = show_errors, 0, ""
         self._process: Any = None  # a _Process, while there is one
+        self.greeting: dict = {}
         self.last_words = ""
         self._start()
 
@@ -149,9 +152,9 @@ class Worker:
         self._process = _Process(self._command, self._place, self._show_errors)
         try:
             if self._hello is not None:
-                answer = self._answer(self._hello, LONGEST)
-                self._gives_ids = "id" in answer
-                self.greeted(answer)
+                self.greeting = self._answer(self._hello, LONGEST)
+                self._gives_ids = "id" in self.greeting
+                self.greeted(self.greeting)
         except BaseException as error:
             self.close()
             if isinstance(error, Lost):

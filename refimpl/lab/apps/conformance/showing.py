@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from refimpl.lab.apps.conformance.compare import first_difference, short
 from refimpl.lab.apps.conformance.encode import GRAPH
-from refimpl.lab.apps.conformance.runner import judge, rule_of
+from refimpl.lab.apps.conformance.runner import judge, question, rule_of
 
 WIDTH = 96  # columns of a line
 MOST_LINES = 12  # of one array, or rows of one graph
@@ -32,6 +32,28 @@ class Leaf(NamedTuple):
         """The path as differences write it, such as ``blocks[0].start``."""
         parts = (f"[{p}]" if isinstance(p, int) else f".{p}" for p in self.path)
         return "".join(parts).removeprefix(".")
+
+
+class CaseCheck(NamedTuple):
+    """The answer to one case, the verdict on it, and the first difference in words."""
+
+    file: dict
+    case: dict
+    answer: dict
+    verdict: str
+    said: str
+
+    def lines(self):
+        """Return the case, and the answer beside the right one, as lines of text."""
+        answers = answer_lines(self.file, self.case, self.answer)
+        return [*case_lines(self.file, self.case), "", *answers]
+
+
+def check_case(ask, file, case):
+    """Return the CaseCheck of one case; `ask` takes a question and returns its answer."""
+    answer = ask(question(file, case))
+    verdict, said, _ = judge(file, case, answer)
+    return CaseCheck(file, case, answer, verdict, said)
 
 
 def case_name(file, case):

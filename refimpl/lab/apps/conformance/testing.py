@@ -9,7 +9,7 @@ import pytest
 from refimpl.lab.apps.conformance import showing, vectors
 from refimpl.lab.apps.conformance.encode import dumps
 from refimpl.lab.apps.conformance.protocol import Server
-from refimpl.lab.apps.conformance.runner import PASS, SKIP, judge, question
+from refimpl.lab.apps.conformance.runner import PASS, SKIP
 
 
 class Vectors(pytest.Collector):
@@ -48,17 +48,17 @@ class Vector(pytest.Item):
 
     def runtest(self):
         """Ask, and compare."""
-        asked = json.loads(dumps(question(self.file, self.case)))
-        answer = json.loads(dumps(self.server.answer(asked)))
-        verdict, said, _ = judge(self.file, self.case, answer)
-        if verdict == SKIP:
-            pytest.skip(said)
-        if verdict != PASS:
-            lines = showing.case_lines(self.file, self.case)
-            answers = showing.answer_lines(self.file, self.case, answer)
+        found = showing.check_case(self.answer, self.file, self.case)
+        if found.verdict == SKIP:
+            pytest.skip(found.said)
+        if found.verdict != PASS:
             raised = self.server.raised
             trace = ["", *"".join(format_exception(raised)).splitlines()] if raised else []
-            raise Differs("\n".join([said, "", *lines, "", *answers, *trace]))
+            raise Differs("\n".join([found.said, "", *found.lines(), *trace]))
+
+    def answer(self, asked):
+        """Return the answer to a question, in the form in which a program would give it."""
+        return json.loads(dumps(self.server.answer(json.loads(dumps(asked)))))
 
     def repr_failure(self, excinfo, style=None):
         """Return what a failure shows: the case, both answers, and what the kernel raised."""

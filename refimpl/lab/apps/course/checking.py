@@ -1,46 +1,23 @@
-"""Asking a student's file the questions of an exercise, and judging what it answers."""
+"""Asking a student's file the cases of an exercise, as the pytest plugin asks a package."""
 
 import json
 import os
-import sys
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.case import EXACT
 from refimpl.lab.apps.conformance.compare import first_difference
-from refimpl.lab.apps.conformance.program import Program
-from refimpl.lab.apps.conformance.runner import PASS, judge, longest, question
-from refimpl.lab.apps.course.differences import inside, items
-from refimpl.lab.apps.course.own_cases import OWN
-from refimpl.lab.apps.papers import TITLES
-from refimpl.lab.apps.worker import LONGEST, Clock, Lost
+from refimpl.lab.apps.conformance.runner import PASS, judge, longest
+from refimpl.lab.apps.conformance.showing import CaseCheck, check_case
+from refimpl.lab.apps.course.student import PLACE
+from refimpl.lab.apps.worker import Clock, Lost, NotAsked, Worker, this_python
 
-SECONDS, SPARE, TOTAL = 5.0, 5.0, 300.0
+SECONDS, SPARE, TOTAL = 5.0, 25.0, 300.0
 MOST_STOPS = 2  # times that a file may hang or die before the rest is not asked
-PASSED, WRONG, RAISED, FAULT, EMPTY, LATE, LOST, TOUCHED = range(8)
-
-
-class Outcome(NamedTuple):
-    """What became of one case.
-
-    Attributes
-    ----------
-    case : dict
-        Of a file of vectors.
-    kind : int
-        PASSED; WRONG: another answer; RAISED: a ValueError or TypeError where an answer was due,
-        or the other way round; FAULT: some other exception; EMPTY: nothing is written yet; LATE:
-        it runs on; LOST: the process ended; TOUCHED: right, but an argument was changed.
-    difference : str
-        As `judge` says it.
-    answer : dict
-    """
-
-    case: dict
-    kind: int
-    difference: str
-    answer: dict
+RUNNING = re.compile(f'File "{PLACE}", line ([0-9]+)')
+WALK = re.compile(r"result\.(popped|pushed)\[(\d+)\]")
+STATE = re.compile(r"states\[(\d+)\]")
 
 
 class Checked(NamedTuple):
@@ -48,236 +25,228 @@ class Checked(NamedTuple):
 
     Attributes
     ----------
-    file : dict
-        Of vectors, with the cases that the exercise asks.
-    ordinary, refusals : list of Outcome
+    results, refusals : list of CaseCheck
         Of the cases that have an answer, and of those that must be refused.
     trouble : dict or None
-        Why the file cannot be used at all.
+        Why the file cannot be used at all, as `Student` says it.
     unasked : int
         Cases that were not asked any more.
+    alike : list of (str, int)
+        What known mistakes do that answer the case `shown` as the file did, and in how many of the
+        failing cases they do so; the most first.
+    twin : list of str
+        Functions of the packages that the file's function calls instead of doing their work.
+    refuses : bool
+        Whether bad arguments that are not refused count.
     """
 
-    file: dict
-    ordinary: list
+    results: list
     refusals: list
     trouble: dict | None = None
     unasked: int = 0
+    alike: list = []
+    twin: list = []
+    refuses: bool = True
 
     @property
     def failed(self):
-        """The outcomes of ordinary cases that did not pass."""
-        return [one for one in self.ordinary if one.kind != PASSED]
+        """The results that are not right."""
+        return [one for one in self.results if one.verdict != PASS]
+
+    @property
+    def accepted(self):
+        """The results of bad arguments that were not refused."""
+        return [one for one in self.refusals if one.verdict != PASS]
 
     @property
     def shown(self):
         """The failure to begin with: one worked by hand before others, then the smallest."""
 
-        def rank(outcome):
-            worked, size = "working" in outcome.case, len(json.dumps(outcome.case["args"]))
-            return outcome.kind in (LATE, LOST), not worked, size
+        def rank(one):
+            return stopped(one), "working" not in one.case, len(json.dumps(one.case["args"]))
 
         return min(self.failed, key=rank)
 
     @property
-    def accepted(self):
-        """The outcomes of bad arguments that were not refused."""
-        return [one for one in self.refusals if one.kind != PASSED]
+    def is_passed(self):
+        """Whether all that was asked is right, and the file's own work."""
+        wrong = self.trouble or self.failed or self.unasked or self.twin
+        if wrong or (self.refuses and self.accepted):
+            return False
+        return bool(self.results or self.refusals)
 
 
-def questions_of(exercise, only=None):
-    """Return the file of vectors of an exercise, with the cases that it asks.
-
-    `only` is the id of a case.
-    """
-    if exercise.function in OWN:
-        file = OWN[exercise.function]()
-    else:
-        (file,) = vectors.load(patterns=[exercise.function])
-    left = [case for case in file["cases"] if not set(case["flags"]) & set(exercise.without)]
-    return {**file, "cases": [case for case in left if only in (None, case["id"])]}
+def stopped(one):
+    """Whether a case made the process hang or end."""
+    return "lost" in one.answer
 
 
-def place_in_papers(exercise):
-    """Return where an exercise comes from, such as "JPDC'21 Algorithm 2"."""
-    source = questions_of(exercise)["source"]
-    paper = TITLES.get(source["paper"])
-    return f"{paper} {source['place']}" if paper else source["place"]
+def is_empty(one):
+    """Whether nothing is written yet for a case."""
+    return one.answer.get("raised", {}).get("type") == "NotImplementedError"
 
 
-class Subprocess:
-    """A student's file in a process of its own, which is started again when it is lost."""
+class Asker:
+    """A student's file in a supervised process."""
 
     def __init__(self, exercise, path, seconds=SECONDS):
-        path = Path(os.path.realpath(path))
-        code = (
-            f"import sys; sys.path[:] = {sys.path!r}\n"
-            "from refimpl.lab.apps.course.answering import serve\n"
-            f"serve({exercise.name!r}, {os.fspath(path)!r}, {seconds!r})"
-        )
-        self._command = [sys.executable, "-c", code]
-        self._clock = Clock(seconds + SPARE, TOTAL)
-        self._program: Program | None = None
-        self.stops = 0
+        place = os.fspath(Path(path).absolute())
+        code = f"serve({exercise.name!r}, {place!r}, {seconds!r})"
+        command = this_python(f"from refimpl.lab.apps.course.student import serve; {code}")
+        clock = Clock(seconds + SPARE, TOTAL)
+        self.exercise, self.stops = exercise, 0
+        self._worker: Any = None
+        try:
+            hello = {"hello": exercise.name}
+            self._worker = Worker(command, clock, hello=hello, show_errors=False)
+            self.trouble = self._worker.greeting.get("trouble")
+        except Lost as loss:
+            self.trouble = _of_loss(loss)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        self._end()
+        if self._worker is not None:
+            self._worker.close()
 
-    def ask(self, asked, longest):
-        """Return the answer; one that does not come is "late" or "lost"."""
-        try:
-            if self._program is None:
-                self._program = Program(self._command, self._clock)
-            answer = self._program.ask(asked, max(longest, LONGEST))
-            answer.pop("id", None)
-        except Lost as loss:
-            answer = {"fault": str(loss), "lost": str(loss)}
-        if "late" in answer or "lost" in answer:
-            self.stops += 1
-            self._end()
-        return answer
+    def check(self, file, case, **more):
+        """Return the CaseCheck of a case; one that ends the process has the answer {"lost": ..}."""
+        names = sorted({*case["args"], *file["writes"]})
+        size = longest(case) + len(json.dumps(case["args"])) * 16
 
-    def _end(self):
-        if self._program is not None:
-            self._program.close()
-        self._program = None
+        def ask(question):
+            try:
+                return self._worker.ask({**question, "writes": names, **more}, size)
+            except Lost as loss:
+                self.stops += 1
+                return _of_loss(loss)
+            except NotAsked as reason:
+                return {"lost": str(reason), "line": None, "fault": str(reason)}
+
+        return _judged(self.exercise, check_case(ask, file, case))
+
+
+def _of_loss(loss):
+    """Return the answer of a process that hung or ended: the line that ran is in its last words."""
+    hung = "Timeout (" in loss.last_words
+    line = RUNNING.search(loss.last_words) if hung else None
+    said = "it hung" if hung else str(loss)
+    return {"lost": said, "line": int(line[1]) if line else None, "fault": said}
+
+
+def _judged(exercise, found):
+    """Return a CaseCheck in which arguments that were changed, and states, count as they should."""
+    case, answer = found.case, dict(found.answer)
+    changed = answer.get("changed") or {}
+    touched = [
+        name
+        for name, value in case["args"].items()
+        if name not in found.file["writes"]
+        and name in changed
+        and first_difference(value, changed[name], EXACT)
+    ]
+    if "states" in answer:  # what is called otherwise is not compared
+        known = {name for state in case.get("states", ()) for name in state}
+        states = [{k: v for k, v in state.items() if k in known} for state in answer["states"]]
+        answer["states"] = states
+    plain = answer if exercise.is_framed else {k: v for k, v in answer.items() if k != "states"}
+    verdict, said, _ = judge(found.file, case, plain)
+    if verdict != PASS and not said.startswith("states"):
+        said = _first_step(case, answer) or said
+    if verdict == PASS and touched:
+        names = ", ".join(touched)
+        verdict, said = "differs", f"the answer is right, but the arguments {names} were changed"
+    return CaseCheck(found.file, case, answer, verdict, said)
+
+
+def _first_step(case, answer):
+    """Return the difference in the first step of a sample that differs, as `judge` says it."""
+    want, got = (_log(one.get("result")) for one in (case, answer))
+    for step, (theirs, ours) in enumerate(zip(want, got, strict=False)):
+        for name, a, b in zip(("popped", "pushed"), theirs, ours, strict=True):
+            if a != b:
+                return f"result.{name}[{step}]: want {a}, got {b}"
+    return None
+
+
+def _log(result):
+    """Return the pairs of nodes that left and came in the steps of a sample; [] of all else."""
+    fields = result.get("fields", {}) if isinstance(result, dict) else {}
+    parts = [fields.get(name) for name in ("popped", "pushed")]
+    data = [part.get("data", []) if isinstance(part, dict) else [] for part in parts]
+    return list(zip(*data, strict=False))
 
 
 def check(exercise, asker, *, only=None, errors=False):
-    """Ask `asker` the cases of an exercise; return a `Checked`.
+    """Ask a student's file the cases of an exercise; return a `Checked`.
 
-    Bad arguments are asked last, where refusing them is part of the exercise, and only once all
-    other cases pass.
+    Bad arguments are asked last, once all other cases pass.
 
     Parameters
     ----------
     exercise : Exercise
-    asker : object
-        With a method ``ask(question, longest)``: a `Subprocess`, or an `Answering`.
+    asker : Asker
     only : str, optional
         The id of the only case.
     errors : bool
-        Whether to ask bad arguments in any case.
+        Whether bad arguments that are not refused count. They do where they are asked alone, and
+        in an exercise on them.
     """
-    file = questions_of(exercise, only)
-    found = Checked(file, [], [])
-    trouble = asker.ask({"load": True}, 0)
-    trouble.pop("printed", None)  # a file may print while it is loaded
-    if trouble:
-        return found._replace(trouble=trouble)
-    for case in (case for case in file["cases"] if "error" not in case):
-        outcome = _ask(asker, file, case, exercise.is_framed)
-        found.ordinary.append(outcome)
-        if outcome.kind == EMPTY or _gives_up(asker):
-            break
-    asked = len(found.ordinary)
+    file = exercise.vectors(only)
+    if asker.trouble is not None:
+        return Checked([], [], asker.trouble)
+    cases = [case for case in file["cases"] if "error" not in case]
+    refuses = errors or exercise.refuses or not cases
+    found = Checked(_ask_all(asker, file, cases), [], refuses=refuses)
+    found = found._replace(unasked=len(cases) - len(found.results))
+    if found.failed:
+        return found._replace(alike=known_mistakes(exercise, asker, found))
+    if found.results:
+        small = min(found.results, key=lambda one: len(json.dumps(one.case["args"])))
+        twin = asker.check(file, small.case, watch=True).answer.get("twin", [])
+        found = found._replace(twin=twin)
     bad = [case for case in file["cases"] if "error" in case]
-    if not found.failed and (errors or exercise.refuses):
-        for case in bad:
-            found.refusals.append(_ask(asker, file, case))
-            if _gives_up(asker):
-                break
-    return found._replace(unasked=len(file["cases"]) - len(bad) - asked)
+    return found._replace(refusals=_ask_all(asker, file, bad))
 
 
-def _gives_up(asker):
-    return getattr(asker, "stops", 0) >= MOST_STOPS
+def _ask_all(asker, file, cases):
+    """Return the CaseChecks of cases, up to one that is empty, or too many that stop it."""
+    found, before = [], asker.stops
+    for case in cases:
+        found.append(asker.check(file, case))
+        if is_empty(found[-1]) or asker.stops - before >= MOST_STOPS:
+            break
+    return found
 
 
-def _ask(asker, file, case, in_frame=False, **more):
-    answer = asker.ask({**question(file, case), **more}, longest(case))
-    plain = {name: value for name, value in answer.items() if name != "states"}
-    verdict, difference, _ = judge(file, case, answer if in_frame else plain)
-    kind = _kind(verdict, case, answer)
-    if kind == WRONG and not difference.startswith("states"):
-        difference = _in_first_step(case, answer) or difference
-    return Outcome(case, kind, difference, answer)
-
-
-def _in_first_step(case, answer):
-    """Return the difference in the first step of a sample that differs, as `judge` says it."""
-    want, got = ({"fields": {"result": one.get("result")}} for one in (case, answer))
-    logs = [
-        [items(inside(inside(one, "result"), name)) for name in ("popped", "pushed")]
-        for one in (want, got)
-    ]
-    for step in range(max(map(len, logs[0]))):
-        for name, theirs, ours in zip(("popped", "pushed"), *logs, strict=True):
-            if step < len(ours) and ours[step] != theirs[step]:
-                return f"result.{name}[{step}]: want {theirs[step]}, got {ours[step]}"
-    return None
-
-
-def _kind(verdict, case, answer):
-    if verdict == PASS:
-        return TOUCHED if answer.get("touched") else PASSED
-    for name, kind in (("empty", EMPTY), ("late", LATE), ("lost", LOST)):
-        if name in answer:
-            return kind
-    if "error" in answer or "error" in case:
-        return RAISED
-    return FAULT if "raised" in answer else WRONG
-
-
-def has_other_answer(outcome):
-    """Whether there is an answer that can be compared, and another is wanted."""
-    return outcome.kind == WRONG and "result" in outcome.answer
-
-
-def is_walk(outcome):
-    """Whether the right answer is a sample, made step by step."""
-    result = outcome.case.get("result")
-    return isinstance(result, dict) and result.get("type") == "NodeSample"
-
-
-def first_state(outcome):
-    """Return which state that the student's code showed differs first, from 0; None: there is none.
-
-    Parts that it left out, or called by other names, are not compared.
-    """
-    pairs = zip(outcome.case.get("states", ()), outcome.answer.get("states", ()), strict=False)
-    for number, (want, got) in enumerate(pairs):
-        for name in want.keys() & got.keys():
-            if first_difference(want[name], got[name], EXACT):
-                return number
-    return None
-
-
-def same_as_mistakes(exercise, asker, checked):
-    """Return which mistakes of the exercise would have answered as the student's file did.
-
-    Returns
-    -------
-    list of (int, int)
-        The number of a mistake, and in how many of the failing cases its answers are the same, that
-        case among them which is shown; the most first.
-    """
-    found: list[Any] = []
-    failed = [one for one in checked.failed if one.kind in (WRONG, RAISED, FAULT)]
-    if not failed:
+def known_mistakes(exercise, asker, checked):
+    """Return which known mistakes answer as the file did; see `Checked.alike`."""
+    failed = [one for one in checked.failed if not stopped(one) and not is_empty(one)]
+    if checked.shown not in failed:
         return []
-    for number in range(len(exercise.mistakes)):
-        alike = [_answers_so(exercise, asker, checked, number, outcome) for outcome in failed]
-        if checked.shown in failed and alike[failed.index(checked.shown)]:
-            found.append((number, sum(alike)))
+    found = []
+    for number, mistake in enumerate(exercise.mistakes):
+        if not _answers_so(exercise, asker, checked.shown, number):
+            continue
+        count = sum(_answers_so(exercise, asker, one, number) for one in failed)
+        found.append((mistake.did, count))
     return sorted(found, key=lambda pair: -pair[1])
 
 
-def _answers_so(exercise, asker, checked, number, ours):
-    """Whether a mistake answers a case as the student's file did."""
-    framed = exercise.is_framed
-    theirs = _ask(asker, checked.file, ours.case, framed, mistake=number)
-    if theirs.kind != ours.kind:
-        return False
-    if "result" not in ours.answer or "result" not in theirs.answer:
-        if ours.answer.get("raised") == "MemoryError":
-            return theirs.answer.get("raised") == "MemoryError"
-        said = "result", "raised", "text", "returned", "fault"
-        return all(ours.answer.get(part) == theirs.answer.get(part) for part in said)
-    parts = "result", "changed", *(["states"] if framed else [])
-    case = {name: theirs.answer[name] for name in parts if name in theirs.answer}
-    plain = {name: ours.answer[name] for name in case if name in ours.answer}
-    return judge(checked.file, {"id": "", **case}, plain)[0] == PASS
+def _answers_so(exercise, asker, ours, number):
+    """Whether the solution with a known mistake answers a case as the student's file did."""
+    theirs = asker.check(ours.file, ours.case, mistake=number).answer
+    if "result" not in ours.answer or "result" not in theirs:
+        return _refusal(ours.answer) == _refusal(theirs) != ("", "")
+    parts = "result", "changed", *(["states"] if exercise.is_framed else [])
+    wanted = {name: theirs[name] for name in parts if name in theirs}
+    got = {name: ours.answer[name] for name in wanted if name in ours.answer}
+    return judge(ours.file, {"id": "", **wanted}, got)[0] == PASS
+
+
+def _refusal(answer):
+    """Return the type and the text of what was raised instead of an answer."""
+    about = answer.get("raised", {})
+    kind = about.get("type", "")
+    return kind, "" if kind == "MemoryError" else about.get("text", "")

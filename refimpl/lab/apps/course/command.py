@@ -6,28 +6,22 @@ from pathlib import Path
 
 from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import replacing
-from refimpl.lab.apps.course import done, telling
-from refimpl.lab.apps.course.checking import (
-    EMPTY,
-    SECONDS,
-    Subprocess,
-    check,
-    place_in_papers,
-    questions_of,
-    same_as_mistakes,
-)
+from refimpl.lab.apps.conformance.encode import decode
+from refimpl.lab.apps.course import feedback
+from refimpl.lab.apps.course.checking import SECONDS, STATE, WALK, Asker, check, is_empty
 from refimpl.lab.apps.course.exercises import LEVELS, TITLES, find, names
-from refimpl.lab.apps.course.stepping import page_of
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import typed_integer, typed_real
 from refimpl.lab.apps.results import add_overwrite, check_free
-from refimpl.lab.apps.stepper.page import FORMAT
+from refimpl.lab.apps.stepper.cases import KERNELS, recipe_for
+from refimpl.lab.apps.stepper.page import FORMAT, page
+from refimpl.lab.apps.stepper.places import step_at
 
-COMMAND = telling.COMMAND
+COMMAND = feedback.COMMAND
 MOST_SECONDS = 60
 DESCRIPTION = (
-    "Write algorithms of the papers yourself, and have them checked: which cases pass, where the "
-    "first of the others differs, and why. `list` shows the exercises, from a random number to "
+    "Write algorithms of the papers yourself, and have them checked: which cases pass, and where "
+    "the first of the others differs. `list` shows the exercises, from a random number to "
     "FreshGNN's cache; docs/exercises.md has them with their hints and solutions."
 )
 
@@ -41,7 +35,7 @@ def add_parser(commands):
         allow_abbrev=False,
     )
     parts = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _add(parts, "list", "show the exercises, and which are done in this folder")
+    _add(parts, "list", "show the exercises, and which are started in this folder")
     start = _add(parts, "start", "write NAME.py into this folder, to be filled in")
     start.add_argument("name", metavar="NAME", help="an exercise that `list` shows")
     add_overwrite(start, "NAME.py")
@@ -69,7 +63,7 @@ def _add(parts, name, what):
 def _add_check(parts):
     parser = parts.add_parser(
         "check",
-        help="check what you wrote: which cases pass, what differs first, and why",
+        help="check what you wrote: which cases pass, and what differs first",
         description="Ask the function in FILE the questions of its exercise, in a process of its "
         "own. Exit status 0: the exercise is passed; 1: not yet; 2: bad usage.",
         allow_abbrev=False,
@@ -82,7 +76,7 @@ def _add_check(parts):
     parser.add_argument(
         "--errors",
         action="store_true",
-        help="ask bad arguments too, which must be refused (default: in exercises on that alone)",
+        help="pass only if bad arguments are refused (default: in exercises on that alone)",
     )
     parser.add_argument(
         "--timeout",
@@ -133,18 +127,16 @@ def _find(name):
 
 
 def _list():
-    states = done.states(Path(), names())
     width = max(map(len, names()))
     for level, (title, inside) in enumerate(zip(TITLES, LEVELS, strict=True), 1):
         print(f"{'' if level == 1 else chr(10)}Level {level}: {title}")
         for name in inside:
             exercise = find(name)
-            state = f"  ({states[name]})" if states[name] else ""
+            state = "  (started)" if Path(f"{name}.py").is_file() else ""
             print(f"  {name:{width}}  {exercise.title}{state}")
-            print(f"  {'':{width}}  {place_in_papers(exercise)}; page {exercise.page}")
-    print(
-        f"\nBegin with: {COMMAND} start {next((n for n in names() if not states[n]), names()[0])}"
-    )
+            print(f"  {'':{width}}  {exercise.place}; page {exercise.page}")
+    new = [name for name in names() if not Path(f"{name}.py").is_file()] or names()
+    print(f"\nBegin with: {COMMAND} start {new[0]}")
     return 0
 
 
@@ -162,7 +154,7 @@ def _hint(exercise, number):
     count = len(exercise.hints)
     if not 1 <= number <= count:
         raise UserError(f"NUMBER must be in [1, {count}], got {number}")
-    _show(*telling.wrapped(f"Hint {number} of {count}: {exercise.hints[number - 1]}"))
+    _show(*feedback.wrapped(f"Hint {number} of {count}: {exercise.hints[number - 1]}"))
     more = f"hint {exercise.name} {number + 1}" if number < count else f"solution {exercise.name}"
     print(f"\n{'The next' if number < count else 'A solution'}: {COMMAND} {more}")
     return 0
@@ -171,7 +163,7 @@ def _hint(exercise, number):
 def _solution(exercise):
     print(exercise.code)
     place = exercise.reference.replace(":", ".")
-    _show(*telling.wrapped(f"Beside the reference, {place}: {exercise.beside}", "# "))
+    _show(*feedback.wrapped(f"Beside the reference, {place}: {exercise.beside}", "# ", "# "))
     return 0
 
 
@@ -185,25 +177,20 @@ def _check(arguments):
         start = "" if path.is_dir() else f": begin with {COMMAND} start {exercise.name}"
         raise UserError(f"there is no file {path}{start}")
     only = arguments["case"]
-    if only is not None and not questions_of(exercise, only)["cases"]:
-        known = ", ".join(case["id"] for case in questions_of(exercise)["cases"])
+    if only is not None and not exercise.vectors(only)["cases"]:
+        known = ", ".join(case["id"] for case in exercise.vectors()["cases"])
         raise UserError(f"--case must be one of {known}, got {only!r}")
     with user_errors():
-        text = path.read_bytes()
-    with Subprocess(exercise, path, arguments["timeout"]) as asker:
-        errors = arguments["errors"] or only is not None
+        path.read_bytes()
+    errors, seconds = arguments["errors"], arguments["timeout"]
+    with Asker(exercise, path, seconds) as asker:
         checked = check(exercise, asker, only=only, errors=errors)
-        alike = same_as_mistakes(exercise, asker, checked)
-    _show(*telling.told(exercise, str(path), checked, alike))
-    passed = telling.is_passed(checked)
-    if only is None and path.name == f"{exercise.name}.py":
-        asked = checked if exercise.refuses else checked._replace(refusals=[])  # but for --errors
-        done.note(path.parent, exercise.name, text if telling.is_passed(asked) else None)
-    if checked.failed and checked.shown.kind != EMPTY:
-        _write_stepper(exercise, checked, path, arguments["open"])
-    if passed and only is None:
-        _show("", *telling.wrapped(_well_done(exercise)))
-    return 0 if passed else 1
+    _show(*feedback.lines_on(exercise, str(path), checked))
+    if checked.failed and not is_empty(checked.shown):
+        _write_stepper(exercise, checked.shown, path, arguments["open"])
+    if checked.is_passed and only is None:
+        _show("", *feedback.wrapped(_well_done(exercise)))
+    return 0 if checked.is_passed else 1
 
 
 def _well_done(exercise):
@@ -212,25 +199,55 @@ def _well_done(exercise):
     return f"Passed. How others write it: {COMMAND} solution {exercise.name}.{then}"
 
 
-def _write_stepper(exercise, checked, path, opened):
-    """Write the page of the case that was told, and say where it is."""
-    found = page_of(exercise, checked.shown)
+def _stepper(exercise, one):
+    """Return (recipe, recording, step from 1) of the case of a CaseCheck, or None.
+
+    The step is the one of the first difference, where the difference says so, or the first.
+    """
+    if exercise.function not in KERNELS:
+        return None
+    args = {name: decode(value) for name, value in one.case["args"].items()}
+    try:
+        recipe = recipe_for(exercise.function, **args)
+    except ValueError:  # too large to be drawn
+        return None
+    recording, place = recipe.record(), _place(exercise.stepper, one.said)
+    try:
+        return recipe, recording, step_at(recipe, recording, place) + 1 if place else 1
+    except ValueError:  # the line does not run so often: the student's code went further
+        return recipe, recording, 1
+
+
+def _place(stepper, said):
+    """Return where a difference arises: the line of the paper and which run of it, or None."""
+    if len(stepper) < 3:
+        return None
+    _, leaves, comes = stepper
+    if step := WALK.match(said):
+        return f"{leaves if step[1] == 'popped' else comes}.{int(step[2]) + 1}"
+    step = STATE.match(said)
+    return f"{leaves}.{max(int(step[1]), 1)}" if step else f"{leaves}.1"
+
+
+def _write_stepper(exercise, one, path, opened):
+    """Write the page of the case that was shown, and say where it is."""
+    found = _stepper(exercise, one)
     if found is None:
         if exercise.stepper:
             print(f"Step through a run of it: minibatch-gnn trace {exercise.stepper[0]}")
         return
-    html, step = found
-    page = path.with_name(f"{exercise.name}_stepper.html")
+    recipe, recording, step = found
+    out = path.with_name(f"{exercise.name}_stepper.html")
     try:
-        if page.exists() and FORMAT.encode() not in page.read_bytes():
-            raise FileExistsError(f"{page} is there already, and is no stepper")
-        with replacing(page) as file:
-            file.write(html.encode())
+        if out.exists() and FORMAT.encode() not in out.read_bytes():
+            raise FileExistsError(f"{out} is there already, and is no stepper")
+        with replacing(out) as file:
+            file.write(page(recipe, recording).encode())
     except OSError as error:
         _show(f"note: the stepper of this case could not be written: {error}", file=sys.stderr)
         return
-    address = f"{page.absolute().as_uri()}#{step}"
-    _show(f"Step through this case in the reference: {page}, step {step}")
+    address = f"{out.absolute().as_uri()}#{step}"
+    _show(f"Step through this case in the reference: {out}, step {step}")
     if opened and not webbrowser.open(address):
         print(f"note: no browser could be opened; the address is {address}", file=sys.stderr)
 

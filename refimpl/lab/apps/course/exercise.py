@@ -1,180 +1,188 @@
-"""An exercise: a file of `exercises`, read as what a student starts from, and as the solution.
+"""An exercise: a solution in `exercises/NAME.py`, and what the course says of it in `NAME.toml`.
 
-The file is Python. Above the line `MARK` stands the solution, just as a student would have it: a
-docstring that says in a line what it is about, imports, and functions. Below it stands what only
-the course needs, as constants:
+The solution is a module: a docstring that says in a line what it is about, imports, and functions.
+The TOML file has
 
-FUNCTION      what is checked, the kernel's public name (default: the exercise's name)
-PAGE          the page of docs/ that explains it, as "learn/frontier"
-REFERENCE     "module:name" of the function of refimpl to compare the solution with
-BESIDE        how the solution reads beside it, in a sentence or two
-HINTS         a tuple of texts, each telling a little more
-MISTAKES      a tuple of (search, replace, did, reason); see `Mistake`
-FRAME         another exercise, whose solution this file is (default: its own)
-WRITE         the functions that the student writes (default: FUNCTION alone)
-GIVEN         functions and classes that the student finds written (default: none)
-WITHOUT       flags of cases that are not asked
-REFUSES       whether refusing bad arguments is part of it (default: it is not)
-STEPPER       the name of a stepper that shows it, and the numbers of the paper's lines that decide
-              which node leaves in a step and which comes, or what is done with each of a list. A
-              kernel without numbered lines has, instead of the first, the id of the panel of
-              `stepper/cases.py` in which the result is seen
+title        default: the docstring of the solution
+solution     whose solution it is (default: its own)
+function     what is checked, the kernel's public name (default: the exercise's name)
+reference    "module:name" of the function of refimpl to be written
+cases        a JSON file of cases in the form of the vectors (default: those of the function)
+page         the page of docs/ that explains it, as "learn/frontier"
+beside       how the solution reads beside the reference, in a sentence or two
+notes        what to know beside the reference's docstring, such as the order of the draws
+hints        texts, each telling a little more
+write        the functions that the student writes (default: the function alone)
+given        functions and classes that the student finds written (default: none)
+without      flags of cases that are not asked
+refuses      whether refusing bad arguments is part of it (default: it is not)
+stepper      the name of a stepper; the paper's lines in which a node leaves and one comes
+mistakes     tables of `did`, `search` and `replace`, see `Mistake`
 """
 
 import ast
 import importlib
-import re
+import inspect
+import json
+import sys
+import textwrap
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-MARK = "# ---- what follows is the course's ----\n"
+from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.papers import TITLES
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 FOLDER = "refimpl.lab.apps.course.exercises"
+HEAD = '"""{title}\n\nCheck it with: minibatch-gnn exercise check {name}.py\n"""'
 
 
 class Mistake(NamedTuple):
-    """A typical mistake: the solution with one text in the place of another.
+    """A known mistake: the solution with `replace` instead of `search`, which is in it once.
 
-    Attributes
-    ----------
-    search, replace : str
-        `search` stands once in the solution, but for its docstrings.
-    did : str
-        What the student did, so that "a solution that .." goes before it.
-    reason : str
-        Words that `check` finds by itself: in a flag, in what failing cases share, or in how the
-        answers differ.
+    `did` says what the student did, so that "a solution that .." goes before it.
     """
 
+    did: str
     search: str
     replace: str
-    did: str
-    reason: str
 
 
 class Exercise(NamedTuple):
     """An exercise; `exercise` reads it, and the docstring of this module explains its parts.
 
-    Attributes
-    ----------
-    name, title, function, page, reference, beside : str
-    level : int
-        From 1.
-    code : str
-        The solution.
-    hints : tuple of str
-    mistakes : tuple of Mistake
-    write, given, without : tuple of str
-    refuses : bool
-    stepper : tuple of str
-        Empty, or a name and two lines; or a name, a panel and "".
+    `code` is the solution, and `level` counts from 1.
     """
 
     name: str
-    title: str
     level: int
-    function: str
-    page: str
-    reference: str
-    beside: str
+    title: str
     code: str
-    hints: tuple[str, ...]
-    mistakes: tuple[Mistake, ...]
-    write: tuple[str, ...]
-    given: tuple[str, ...]
-    without: tuple[str, ...]
-    refuses: bool
-    stepper: tuple[str, ...]
-
-    @property
-    def template(self):
-        """The file that a student starts from."""
-        return template(self)
+    function: str
+    reference: str
+    page: str
+    beside: str
+    hints: list
+    mistakes: list
+    write: list
+    given: list
+    without: list
+    stepper: list
+    notes: str = ""
+    cases: str = ""
+    refuses: bool = False
 
     @property
     def is_framed(self):
         """Whether the function that is called is given, so that its steps are compared, too."""
         return self.function not in self.write
 
+    @property
+    def reference_function(self):
+        """The function of refimpl, without what is wrapped around it."""
+        module, _, place = self.reference.partition(":")
+        found: Any = importlib.import_module(module)
+        for part in place.split("."):
+            found = getattr(found, part)
+        return inspect.unwrap(found)
+
+    def vectors(self, only=None):
+        """Return the file of vectors, with the cases that are asked; `only` is the id of one."""
+        if self.cases:
+            file = json.loads(files(FOLDER).joinpath(self.cases).read_text(encoding="utf-8"))
+        else:
+            (file,) = vectors.load(patterns=[self.function])
+        left = [case for case in file["cases"] if not set(case["flags"]) & set(self.without)]
+        return {**file, "cases": [case for case in left if only in (None, case["id"])]}
+
+    @property
+    def place(self):
+        """Where it is in the papers, such as "JPDC'21 Algorithm 2"."""
+        source = self.vectors()["source"]
+        paper = TITLES.get(source["paper"])
+        return f"{paper} {source['place']}" if paper else source["place"]
+
+    @property
+    def template(self):
+        """The file that a student starts from: the solution, its bodies left out."""
+        title, *body = ast.parse(self.code).body
+        parts: list = []
+        before: int = title.end_lineno or 0
+        for node in body:
+            named = isinstance(node, ast.FunctionDef | ast.ClassDef)
+            if not named or _name(node) in (*self.write, *self.given):
+                whole = ast.get_source_segment(self.code, node)
+                parts.append((named, node.lineno - before, self._task(node) or whole))
+                before = node.end_lineno or 0
+        text, after_named = HEAD.format(title=self.title, name=self.name) + "\n", False
+        for named, rows, part in parts:
+            blank = 2 if named or after_named else min(rows - 1, 1)
+            text += "\n" * blank + part + "\n"
+            after_named = named
+        return text
+
+    def task(self, name):
+        """Return the signature and the docstring of a function that the student writes."""
+        return task(self, name)
+
+    def _task(self, node):
+        """Return the text of a function that is to be written; None of what is given."""
+        if _name(node) not in self.write:
+            return None
+        signature, docstring = task(self, node.name)
+        head = textwrap.indent(f'"""{docstring}\n"""', "    ")
+        raised = f'    raise NotImplementedError("{node.name} is not written yet")'
+        return f"{signature}\n{head}\n{raised}"
+
     def with_mistake(self, number):
         """Return the solution with one of the mistakes, by its place in `mistakes`."""
-        search, replace, *_ = self.mistakes[number]
-        quoted = _docstrings(self.code)
-        found = [at.start() for at in re.finditer(re.escape(search), self.code)]
-        found = [at for at in found if not any(first <= at < last for first, last in quoted)]
-        if len(found) != 1:
-            raise ValueError(f"{self.name}: {search!r} must stand once in the solution")
-        return self.code[: found[0]] + replace + self.code[found[0] + len(search) :]
+        mistake = self.mistakes[number]
+        if self.code.count(mistake.search) != 1:
+            raise ValueError(f"{self.name}: {mistake.search!r} must be in the solution once")
+        return self.code.replace(mistake.search, mistake.replace)
+
+
+def _name(node):
+    """Return the name of what a statement defines, or None."""
+    return getattr(node, "name", None)
+
+
+def task(exercise, name):
+    """Return the signature and the docstring of a function that a student writes.
+
+    They are those of the reference, where it is a function of that name, without annotations. A
+    part that only the solution has is as it is there.
+    """
+    reference = exercise.reference_function
+    same = reference.__name__ == name and reference.__qualname__ == name
+    source = textwrap.dedent(inspect.getsource(reference)) if same else exercise.code
+    nodes = ast.parse(source).body
+    node = next(one for one in nodes if isinstance(one, ast.FunctionDef) and one.name == name)
+    docstring = ast.get_docstring(node) or ""
+    if same and exercise.notes:
+        docstring += f"\n\nNotes\n-----\n{exercise.notes.strip()}"
+    for argument in ast.walk(node.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    signature = f"def {name}({ast.unparse(node.args)}):".replace("'", '"')
+    if len(signature) > 99:
+        parts = ast.unparse(node.args).replace("'", '"').split(", ")
+        signature = f"def {name}(\n    " + ",\n    ".join(parts) + ",\n):"
+    return signature, docstring
 
 
 def exercise(name, level):
     """Return the Exercise of a name."""
-    module = importlib.import_module(f"{FOLDER}.{name}")
-    known = vars(module)
-    function = known.get("FUNCTION", name)
-    title, code = _solution(known.get("FRAME", name))
-    return Exercise(
-        name=name,
-        title=known.get("TITLE", title),
-        level=level,
-        function=function,
-        page=known["PAGE"],
-        reference=known["REFERENCE"],
-        beside=known["BESIDE"],
-        code=code,
-        hints=known["HINTS"],
-        mistakes=tuple(Mistake(*parts) for parts in known["MISTAKES"]),
-        write=known.get("WRITE", (function,)),
-        given=known.get("GIVEN", ()),
-        without=known.get("WITHOUT", ()),
-        refuses=known.get("REFUSES", False),
-        stepper=known.get("STEPPER", ()),
-    )
-
-
-def _docstrings(code):
-    """Return where the docstrings of some code begin and end, in characters."""
-    starts = [0]
-    for line in code.splitlines(True):
-        starts.append(starts[-1] + len(line))
-    found = []
-    for node in ast.walk(ast.parse(code)):
-        kinds = ast.Module | ast.FunctionDef | ast.ClassDef
-        if isinstance(node, kinds) and ast.get_docstring(node) is not None:
-            first = node.body[0]
-            found.append((starts[first.lineno - 1], starts[first.end_lineno or 0]))
-    return found
-
-
-def _solution(name):
-    """Return what a file of `exercises` is about, and the solution in it."""
-    text = files(FOLDER).joinpath(f"{name}.py").read_text(encoding="utf-8")
-    code, _, _ = text.partition(MARK)
-    return ast.get_docstring(ast.parse(code)), code.rstrip() + "\n"
-
-
-def template(exercise):
-    """Return the solution without the bodies that the student is to write."""
-    lines = exercise.code.splitlines()
-    title, *body = ast.parse(exercise.code).body
-    parts, before = [], title.end_lineno or 0
-    for node in body:
-        named = isinstance(node, ast.FunctionDef | ast.ClassDef)
-        if named and node.name not in (*exercise.write, *exercise.given):
-            continue
-        decorators = node.decorator_list if named else []
-        first = min([node.lineno, *(one.lineno for one in decorators)])
-        whole = lines[first - 1 : node.end_lineno]
-        if named and node.name in exercise.write:
-            docstring = node.body[0]
-            whole = whole[: docstring.end_lineno - first + 1]
-            whole.append(f'    raise NotImplementedError("{node.name} is not written yet")')
-        parts.append((named, first - before, "\n".join(whole)))
-        before = node.end_lineno or 0
-    check = f"minibatch-gnn exercise check {exercise.name}.py"
-    head = f'"""{exercise.title}\n\nCheck it with: {check}\n"""'
-    text, after_named = f"{head}\n", False
-    for named, rows, part in parts:
-        blank = 2 if named or after_named else min(rows - 1, 1)
-        text += "\n" * blank + part + "\n"
-        after_named = named
-    return text
+    known = tomllib.loads(files(FOLDER).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    solution = files(FOLDER).joinpath(f"{known.pop('solution', name)}.py")
+    code = solution.read_text(encoding="utf-8")
+    function = known.pop("function", name)
+    defaults = {"title": ast.get_docstring(ast.parse(code)), "write": [function]}
+    defaults |= {"given": [], "without": [], "stepper": []}
+    mistakes = [Mistake(**one) for one in known.pop("mistakes")]
+    about = {**defaults, **known, "function": function, "mistakes": mistakes}
+    return Exercise(name=name, level=level, code=code, **about)

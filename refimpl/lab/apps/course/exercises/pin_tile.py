@@ -157,38 +157,11 @@ def pin_tile(
     deg_cap=None,
     include="pushed",
     lanes=8,
+    probing="one",
     probe_range="capacity",
     overflow="truncate",
 ):
-    """Draw the nodes of a subgraph by frontier sampling on a Dashboard.
-
-    JPDC'21 Algorithm 3. The law is that of `frontier`; so is the order of the draws of `main`:
-    the roots, `main.pick_without_replacement(number of nodes, m)`, then one neighbour a step,
-    `main.below(degree)`, whatever `deg_cap` is. Which node leaves is for `pop` and `probe` to say.
-
-    The Dashboard is as long as eta m d, rounded up, for nodes of mean weight d (the sum of the
-    weights divided by the number of nodes; multiply from left to right), and at least as long as
-    the roots' weights together. In each of n - m steps, pop a node; draw one of its neighbours;
-    clean up if the neighbour weighs more than there are free entries; push it. The steps end early
-    where no entry belongs to anybody.
-
-    Parameters
-    ----------
-    graph, main, probe, m, n, deg_cap, include
-        As for `frontier`.
-    eta : float above 1
-    lanes, probe_range, overflow
-        For `pop` and `push`.
-
-    Returns
-    -------
-    NodeSample
-        `node_sample(graph, sample, popped, pushed, draws of main, **board.counts,
-        capacity=len(board.DB))`.
-
-    `look(**board.state(), sample=sorted(sample))`, before the first step and after each, lets
-    `check` show at which step the Dashboard went another way.
-    """
+    """Draw the nodes of a subgraph by frontier sampling on a Dashboard."""
     main, probe = Stream(main), Stream(probe)
     degrees = graph.degrees()
     weights = degrees if deg_cap is None else np.minimum(degrees, deg_cap)
@@ -212,62 +185,3 @@ def pin_tile(
         look(**board.state(), sample=sorted(sample))
     counts = {**board.counts, "capacity": len(board.DB)}
     return node_sample(graph, sample, popped, pushed, main.c, **counts)
-
-
-# ---- what follows is the course's ----
-
-TITLE = "Sample with a frontier on the Dashboard of pins and tiles: all of it."
-PAGE = "learn/pin_tile"
-REFERENCE = "refimpl.samplers.pin_tile:pin_tile"
-BESIDE = (
-    "The reference keeps its arrays in NumPy and counts the entries in use as it goes; each line "
-    "is marked with the paper's, and with the errata that made it another."
-)
-STEPPER = ("pin_tile", "21", "22")
-WRITE = ("pop", "clean_up", "push", "pin_tile")
-GIVEN = ("Board",)
-HINTS = (
-    "`pop` and `clean_up` are exercises of their own: begin with these, and copy what you wrote.",
-    "`push` is short: `board.put(tile, length)` does the work. Set board.node[tile] yourself.",
-    "`pin_tile` is `frontier` with another way to choose u. The place in the frontier is now the "
-    "tile, which the new node takes over.",
-    "In eta * m * d the order of the two products can change the last bit, and so the length.",
-)
-MISTAKES = (
-    (
-        "capacity = max(planned, int(weights[roots].sum()))",
-        "capacity = planned",
-        "makes the Dashboard eta m d entries long even where the roots need more",
-        "The roots have more entries than eta m d",
-    ),
-    (
-        "eta * m * (int(weights.sum()) / graph.n)",
-        "eta * (m * (int(weights.sum()) / graph.n))",
-        "multiplies m and d first, and then by eta, which rounds otherwise",
-        "eta m d is above 9 from left to right, and 9 in any other order",
-    ),
-    (
-        "        if weights[new] > board.free():\n",
-        "        if weights[new] >= board.free():\n",
-        "cleans up though the node would just fit",
-        "cleanups",
-    ),
-    (
-        "main.below(int(degrees[u]))",
-        "main.below(int(weights[u]))",
-        "draws the neighbour among the first `deg_cap` ones",
-        "A node competes with min(degree, deg_cap)",
-    ),
-    (
-        "        board.DB += [NULL] * len(board.DB)\n",
-        "        board.DB += [NULL] * (weight - board.free())\n",
-        "lets the Dashboard grow by what is missing, and not to twice its length",
-        "the Dashboard is doubled until it does",
-    ),
-    (
-        "length = min(weight, board.free())",
-        "length = weight",
-        "pins more entries than there is room for",
-        "the node gets what is left",
-    ),
-)
