@@ -121,23 +121,11 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def nodes_run(tree):
-    """Yield the nodes of a tree but for what only type checkers read."""
-    todo = [tree]
-    while todo:
-        node = todo.pop()
-        yield node
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            todo += node.orelse
-        else:
-            todo += ast.iter_child_nodes(node)
-
-
 @functools.cache
 def imports_of(path, known):
-    """Return the modules that a file imports, anywhere in it, also in a function."""
+    """Return the modules that a file imports: in functions and for type checkers too."""
     found = set()
-    for node in nodes_run(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -179,12 +167,6 @@ def test_no_module_imports_itself_by_way_of_others(package):
     assert len(graph) > 20
     assert circle(graph) is None
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
-
-
-def test_what_only_checkers_import_is_told_from_what_is_run():
-    tree = ast.parse("import a\nif TYPE_CHECKING:\n    import b\nelse:\n    import c\n")
-    found = {n.names[0].name for n in nodes_run(tree) if isinstance(n, ast.Import)}
-    assert found == {"a", "c"}
 
 
 OUTWARD = [  # who must not import whom

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -41,7 +41,8 @@ from refimpl.typed import TypedGraph
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from refimpl.lab.data.dataset import Dataset
+
+Made = TypeVar("Made", bound="FromElsewhere")  # Dataset
 
 
 class ArrayOptions(TypedDict, total=False):
@@ -64,7 +65,7 @@ class FromElsewhere:
 
     @classmethod
     def from_arrays(
-        cls: Any,
+        cls: type[Made],
         graph: Any,
         features: Any,
         labels: Any,
@@ -79,7 +80,7 @@ class FromElsewhere:
         node_names: Sequence[Any] | np.ndarray | None = None,
         rng: Rng = 0,
         minus_one: str | None = None,
-    ) -> Dataset:
+    ) -> Made:
         """Return the Dataset of a graph and arrays, a row or an entry a node.
 
         Parameters
@@ -141,7 +142,8 @@ class FromElsewhere:
             parts = {part: node_ids(part, as_array(nodes), len(features)) for part, nodes in given}
         if not len(parts["train"]):
             raise ValueError("train must have at least one node")
-        return cls(
+        made: Any = cls  # a Dataset
+        return made(
             name,
             graph,
             features,
@@ -156,13 +158,13 @@ class FromElsewhere:
 
     @classmethod
     def from_networkx(
-        cls: Any,
+        cls: type[Made],
         graph: Any,
         features: str = "features",
         label: str | None = None,
         split: str | None = None,
         **options: Unpack[ArrayOptions],
-    ) -> Dataset:
+    ) -> Made:
         """Return the Dataset of a NetworkX graph whose nodes have attributes.
 
         Parameters
@@ -215,7 +217,7 @@ class FromElsewhere:
 
     @classmethod
     def from_pandas(
-        cls: Any,
+        cls: type[Made],
         edges: Any,
         nodes: Any,
         id: Hashable | None = None,
@@ -225,7 +227,7 @@ class FromElsewhere:
         ends: tuple[Hashable, Hashable] | None = None,
         ignore: Sequence[Hashable] = (),
         **options: Unpack[ArrayOptions],
-    ) -> Dataset:
+    ) -> Made:
         """Return the Dataset of a table of edges and a table of nodes.
 
         Columns are found by their titles, in any case.
@@ -286,10 +288,11 @@ class FromElsewhere:
         graph = from_edges(u, v, n=len(names), symmetrize=True, self_loops=False)
         features = numeric.to_numpy(np.float64)
         labels, parts = table.labels(columns, options), table.parts(columns)
-        return cls.from_arrays(graph, features, labels, node_names=names, **parts, **options)
+        make: Any = cls.from_arrays  # a checker does not know that `options` has no `node_names`
+        return make(graph, features, labels, node_names=names, **parts, **options)
 
     @classmethod
-    def from_pyg(cls: Any, data: Any, **options: Unpack[ArrayOptions]) -> Dataset:
+    def from_pyg(cls: type[Made], data: Any, **options: Unpack[ArrayOptions]) -> Made:
         """Return the Dataset of a PyG `Data`: `x`, `y`, `edge_index` and the three masks.
 
         Parameters
@@ -315,12 +318,12 @@ class FromElsewhere:
 
     @classmethod
     def from_dgl(
-        cls: Any,
+        cls: type[Made],
         graph: Any,
         features: str = "feat",
         label: str = "label",
         **options: Unpack[ArrayOptions],
-    ) -> Dataset:
+    ) -> Made:
         """Return the Dataset of a DGL graph with data on its nodes, masks among them.
 
         Parameters
@@ -348,7 +351,7 @@ class FromElsewhere:
 
     @classmethod
     def from_csv(
-        cls: Any,
+        cls: type[Made],
         edges: FilePath,
         nodes: FilePath,
         id: str | None = None,
@@ -359,7 +362,7 @@ class FromElsewhere:
         ignore: Sequence[str] = (),
         titles: str | None = None,
         **options: Unpack[ArrayOptions],
-    ) -> Dataset:
+    ) -> Made:
         """Return the Dataset of two files of separated values, .csv or .tsv, perhaps with .gz.
 
         Values are separated by commas, tabs or semicolons. Columns are found by their titles, in
@@ -413,8 +416,8 @@ class FromElsewhere:
 
     @classmethod
     def from_ogb(
-        cls: Any, folder: FilePath, split: str | None = None, **options: Unpack[ArrayOptions]
-    ) -> Dataset:
+        cls: type[Made], folder: FilePath, split: str | None = None, **options: Unpack[ArrayOptions]
+    ) -> Made:
         """Return the Dataset in a raw folder of the Open Graph Benchmark, such as ogbn-arxiv's.
 
         In both layouts: of text, as ``raw/edge.csv.gz``, and binary, as ``raw/data.npz``. Features
