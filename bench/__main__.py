@@ -7,20 +7,19 @@ library once, tiny, as a test.
 import difflib
 import sys
 
-from bench import command
+from bench import command, readme, report
 from bench.figures import command as figure
 
 USAGE = """usage: python -m bench NAME [options]    python -m bench NAME --help
        python -m bench quick [NAME ..]   each of them once, tiny, as a test; without names, all
                                          that need no other library
        python -m bench figure ID|all|list
+       python -m bench report [FILE]   python -m bench readme
 """
-FIGURE = "figure"  # a command line of its own
+OTHERS = {"figure": figure, "report": report, "readme": readme}  # command lines of their own
 NEEDS = {
     "peers": "torch",
     "loaders": "PyG",
-    "ranks": "MPI",
-    "levels": "a build with several levels",
 }  # not run by `quick` unless named
 
 
@@ -33,8 +32,8 @@ def main(arguments=None):
     name, *options = words
     if name == "quick":
         return quick(options)
-    if name == FIGURE:
-        return figure.main(options)
+    if name in OTHERS:
+        return OTHERS[name].main(options)
     return command.run(name, options) if name in command.BENCHMARKS else unknown(name)
 
 
@@ -42,7 +41,7 @@ def listing():
     """Return the usage and a line for each benchmark."""
     width = max(map(len, command.BENCHMARKS))
     about = {name: command.summary_of(name) for name in command.BENCHMARKS}
-    about[FIGURE] = figure.__doc__
+    about |= {name: module.__doc__.splitlines()[0] for name, module in OTHERS.items()}
     lines = [f"  {name:<{width}}  {text}" for name, text in about.items()]
     return "\n".join([USAGE, *lines]) + "\n"
 
@@ -65,7 +64,7 @@ def quick(names):
 
 def unknown(name):
     """Say that there is no such benchmark; return the exit status of it."""
-    near = difflib.get_close_matches(name, [*command.BENCHMARKS, "quick", FIGURE], 1)
+    near = difflib.get_close_matches(name, [*command.BENCHMARKS, "quick", *OTHERS], 1)
     hint = f"; did you mean {near[0]}?" if near else ""
     print(f"python -m bench: there is no benchmark {name!r}{hint}", file=sys.stderr)
     print("python -m bench lists them", file=sys.stderr)

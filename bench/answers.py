@@ -24,6 +24,13 @@ def near(at, got, want, *, rtol=0.0, atol=0.0):
     _compare(at, got, want, lambda a, b: np.isclose(a, b, rtol, atol, equal_nan=True), kinds=True)
 
 
+def near_norm(at, got, want, rtol, least=0.0):
+    """Refuse an array further from the wanted one than `rtol` of its norm, or of `least`."""
+    error = np.linalg.norm(got - want) / max(np.linalg.norm(want), least)
+    if not error < rtol:
+        raise Differs(f"{at}: {error:.1e} away, relative")
+
+
 def _compare(at, got, want, equal, kinds=False):
     """Refuse an array; `kinds`: another dtype of the same kind will do."""
     a, b = np.asarray(got), np.asarray(want)

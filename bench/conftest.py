@@ -101,7 +101,7 @@ class State:
                     self.made[name] = Command(name, self.threads)
                     self.closing.callback(self.made[name].close)
                 else:
-                    self.made[name] = Package(name)
+                    self.made[name] = Package(name, self.threads)
             except UserError as error:
                 raise pytest.UsageError(str(error)) from error
         return self.made[name]
@@ -228,6 +228,7 @@ def pytest_benchmark_update_machine_info(config, machine_info):
     for name in [name for name in machine_info["cpu"] if name.startswith("hz_actual")]:
         del machine_info["cpu"][name]
     builds = {name: one.build for name, one in state.made.items() if one.build}
+    packages = {name: one for name, one in state.made.items() if isinstance(one, Package)}
     machine_info["processor"] = processor()
     machine_info["minibatch_gnn"] = {
         "version": __version__,
@@ -236,6 +237,7 @@ def pytest_benchmark_update_machine_info(config, machine_info):
         "blas": blas(),
         "threads": state.threads,
         "builds": builds,
+        "peers": {name: one.versions for name, one in packages.items() if one.versions},
     }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import refimpl
 from bench import inputs, work
-from bench.answers import Differs, near
+from bench.answers import near, near_norm
 from bench.case import Bench, Task
 from bench.timing import MIN_ROUNDS
 
@@ -116,9 +116,7 @@ def iteration_tasks(size):
             want_loss, want = known[other.__name__]
             near("loss", float(loss), float(want_loss), rtol=1e-4)
             for name in NAMES:
-                error = np.linalg.norm(gradients[name] - want[name]) / np.linalg.norm(want[name])
-                if not error < 1e-4:
-                    raise Differs(f"gradient of {name}: {error:.1e} away, relative")
+                near_norm(f"gradient of {name}", gradients[name], want[name], 1e-4)
         for name in NAMES:
             grad = gradients[name].astype(np.float64)
             step = 0.01 * grad / (np.abs(grad) + 1e-8)  # Adam's first

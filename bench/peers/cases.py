@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-import fastimpl as gnn
 from bench import inputs
 from bench.figures.training import settings
 from bench.training import layers_of
+from refimpl import Adjacency, as_graph
+
+gnn = inputs.fastest()
 
 MODELS = ("sage", "gcn", "gat", "mixhop")
 HOPS = 2
@@ -83,28 +85,67 @@ def dense_products(case, stack):
 
 def export(case, path):
     """Write a case's inputs and first weights to an .npz file; return what else describes it."""
+    described, arrays = inputs_of(case)
+    np.savez(path, **arrays)
+    return {**described, "path": str(path)}
+
+
+def inputs_of(case):
+    """Return what describes a case, and its inputs and first weights by name."""
     A = adjacency(case.model, case.s, case.degree)
     perm = A.perm if A.perm is not None else gnn.transpose_perm(A.graph)
     stack = stack_of(case, gnn)
     weights = stack.initial_weights(inputs.SEED, np.float32)
     labels = np.random.default_rng(inputs.SEED).integers(0, case.classes, case.s)
-    np.savez(
-        path,
-        indptr=A.graph.indptr,
-        indices=A.graph.indices,
-        data=A.data,
-        data_t=A.data_t,
-        perm=perm,
-        X=inputs.normal((case.s, case.f), 1),
-        labels=labels,
+    arrays = {
+        "indptr": A.graph.indptr,
+        "indices": A.graph.indices,
+        "data": A.data,
+        "data_t": A.data_t,
+        "perm": perm,
+        "X": inputs.normal((case.s, case.f), 1),
+        "labels": labels,
         **weights,
-    )
-    return {
-        **case._asdict(),
-        "orders": orders_of(stack),
-        "products": dense_products(case, stack),
-        "path": str(path),
     }
+    described = {"orders": orders_of(stack), "products": dense_products(case, stack)}
+    return {**case._asdict(), **described}, arrays
+
+
+@cache
+def inputs_at(model, size):
+    """Return `inputs_of` a case at a size of `inputs.SIZES`."""
+    scale = inputs.SIZES[size]
+    shape = scale.hidden, scale.s, scale.f, scale.classes
+    return inputs_of(Case(model, scale.degree, *shape))
+
+
+class Passes:
+    """Forward and backward pass of a case over one of the packages.
+
+    Parameters
+    ----------
+    case : dict
+    held : dict
+        The inputs and first weights by name.
+    package : module
+    """
+
+    def __init__(self, case, held, package):
+        held = dict(held)
+        pattern = as_graph((held.pop("indptr"), held.pop("indices")))
+        data, data_t, perm = held.pop("data"), held.pop("data_t"), held.pop("perm")
+        self.X = held.pop("X")
+        self.Y = np.eye(case["classes"], dtype=np.float32)[held.pop("labels")]
+        self.weights = held
+        self.stack = stack_of(Case(*(case[name] for name in Case._fields)), package)
+        self.operands = self.stack.operands(Adjacency(pattern, data, data_t, perm=perm))
+
+    def backward(self):
+        """Return loss and gradients."""
+        logits, kept = self.stack.forward(self.weights, self.operands, self.X)
+        loss = self.stack.loss(logits, self.Y)
+        gradients = self.stack.gradients(self.weights, self.operands, kept, loss.gradient)
+        return loss.value, gradients
 
 
 def pass_stack(case):

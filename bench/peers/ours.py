@@ -4,39 +4,25 @@ import numpy as np
 from scipy.linalg import blas
 
 import fastimpl
-from bench.peers.cases import Case, pass_stack, stack_of
+from bench.peers.cases import Case, Passes, pass_stack
 from bench.peers.protocol import serve
 from bench.probes import triad_rate
 from fastimpl._trials import ROUNDS
 from fastimpl.propagation import matmul_into, matmul_t_into
-from refimpl import Adjacency, Graph, Sampler, as_graph
+from refimpl import Graph, Sampler, as_graph
 from refimpl.lab.training.evaluation import UNBOUNDED, Evaluation
 
 LR = 0.01
 NAMES = {"frontier": "bucket", "edge": "edge", "walks": "random_walk"}
 
 
-class Step:
+class Step(Passes):
     """A training step: forward, backward, Adam."""
 
     def __init__(self, case):
         with np.load(case["path"]) as arrays:
-            held = {name: arrays[name] for name in arrays.files}
-        pattern = as_graph((held.pop("indptr"), held.pop("indices")))
-        data, data_t, perm = held.pop("data"), held.pop("data_t"), held.pop("perm")
-        A = Adjacency(pattern, data, data_t, perm=perm)
-        self.X = held.pop("X")
-        self.Y = np.eye(case["classes"], dtype=np.float32)[held.pop("labels")]
-        self.weights, self.moments, self.t = held, None, 0
-        self.stack = stack_of(Case(*(case[name] for name in Case._fields)), fastimpl)
-        self.operands = self.stack.operands(A)
-
-    def backward(self):
-        """Return loss and gradients."""
-        logits, kept = self.stack.forward(self.weights, self.operands, self.X)
-        loss = self.stack.loss(logits, self.Y)
-        gradients = self.stack.gradients(self.weights, self.operands, kept, loss.gradient)
-        return loss.value, gradients
+            super().__init__(case, {name: arrays[name] for name in arrays.files}, fastimpl)
+        self.moments, self.t = None, 0
 
     def answer(self):
         """Return loss and gradients of the first step; do some more, for products try both ways."""

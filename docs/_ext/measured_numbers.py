@@ -1,50 +1,49 @@
-"""The numbers of the tables of docs/measurements.md. Needs no Sphinx; the tests read it too."""
+"""Numbers of what was stored in docs/results. Needs no Sphinx; the tests read it too."""
 
-import re
+import csv
+import json
+from functools import cache
+from pathlib import Path
 
-PAGE = "measurements"
-HEADING = re.compile(r"^## (.+)$")
-MARKS = "~*!`"
+from bench.markdown import ratio, significant
+from bench.report import rows_of
 
-
-def cells_of(line):
-    """Return the texts of a row of a table in Markdown."""
-    return [cell.strip().strip(MARKS) for cell in line.strip().strip("|").split("|")]
-
-
-def sections(text):
-    """Return {section's address: its lines}."""
-    found, lines = {}, []
-    for line in text.splitlines():
-        if match := HEADING.match(line):
-            lines = found[re.sub(r"[^\w]+", "-", match[1].lower()).strip("-")] = []
-        else:
-            lines.append(line)
-    return found
+RESULTS = Path(__file__).parents[1] / "results"
+REPORT = RESULTS / "reports" / "kernels.json"
+TRAINING = "I-fig2"
+PACKAGES = "refimpl", "fastimpl"
 
 
-def number(text, path):
-    """Return the cell of a table at (section, cells that a row begins with .., column's title).
+@cache
+def run():
+    """Return the stored run of the kernels."""
+    return json.loads(REPORT.read_text(encoding="utf-8"))
+
+
+def number(path):
+    """Return the number of "GROUP / NAME".
 
     Raises
     ------
     ValueError
-        If there is none, or more than one.
+        If the stored run has none.
     """
-    place, *begins, title = path
-    section, _, caption = place.partition(": ")
-    found, heads, behind = set(), None, ""
-    for line in sections(text).get(section, ()):
-        if not line.startswith("|"):
-            heads = None
-            behind = line[2:] if line.startswith("**") else behind
-        elif not behind.startswith(caption):
-            continue
-        elif heads is None:
-            heads = cells_of(line)
-        elif title in heads and cells_of(line)[: len(begins)] == begins:
-            found.add(cells_of(line)[heads.index(title)])
-    found -= {"-", ""}
-    if len(found) != 1:
-        raise ValueError(f"{' / '.join(path)}: {len(found)} such cells in {PAGE}.md; one is needed")
-    return found.pop()
+    group, _, name = (part.strip() for part in path.partition("/"))
+    rows = [row for row in rows_of(run()) if row.group == group]
+    if rows and name == "speed-up":
+        return ratio(rows[0].speed_up(*reversed(PACKAGES)))
+    if not rows or name not in rows[0].times:
+        raise ValueError(f"{REPORT.name} has no {path!r}")
+    return significant(1e3 * rows[0].times[name].median)
+
+
+def seconds_to(score):
+    """Return {method: [seconds until the validation F1, or None, of each seed]}."""
+    found = {}
+    with (RESULTS / f"{TRAINING}.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            seeds = found.setdefault(row["name"], {})
+            seeds.setdefault(row["seed"], None)
+            if seeds[row["seed"]] is None and float(row["val_f1"]) >= score:
+                seeds[row["seed"]] = float(row["seconds"])
+    return {name: list(seeds.values()) for name, seeds in found.items()}

@@ -1,7 +1,5 @@
 """Reading edges out of whatever a caller has; a container at the border, never a kernel."""
 
-import sys
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,9 +7,9 @@ import scipy.sparse as sp
 
 from refimpl._support import foreign_graphs, require
 from refimpl._support.sparse_matrices import check_node_count, checked_csr, read_matrix
+from refimpl._support.user_warnings import warn
 
 ROWS = 2**16  # looked at at a time
-PACKAGES = ("refimpl", "fastimpl")
 KINDS = (
     "a Graph, a matrix of scipy.sparse, a graph of networkx, igraph, DGL or PyG, a pandas table "
     "of edges, integers (k, 2) or (2, k), or a pair (indptr, indices) of arrays"
@@ -85,6 +83,13 @@ def of_pairs(u, v, n, name="source"):
     biggest = max((int(ends.max()) for ends in (u, v) if len(ends)), default=-1)
     count = biggest + 1 if n is None else require.integer("n", n, 0)
     check_node_count(count)
+    for end, ids in (("source", u), ("target", v)):
+        ids = np.asarray(ids)
+        out = np.flatnonzero((ids < 0) | (ids >= count)) if ids.dtype.kind in "iu" else ids[:0]
+        if out.size:
+            raise ValueError(
+                f"{name} must be in [0, {count}), but edge {out[0]} has the {end} {ids[out[0]]}"
+            )
     u, v = (require.ids(name, ends, 0, count, np.int32) for ends in (u, v))
     if len(u) != len(v):
         raise ValueError(f"{name} must have two ends for each edge, got {len(u)} and {len(v)}")
@@ -108,6 +113,11 @@ def _pairs(source):
     if pairs.ndim == 2 and pairs.shape[0] == pairs.shape[1] != 2:
         raise ValueError(
             f"source of shape {pairs.shape} is no list of edges; a dense matrix needs dense=True"
+        )
+    if pairs.dtype.kind == "f" and pairs.ndim == 2 and 2 in pairs.shape:
+        raise TypeError(
+            f"source must hold integers, the ids of nodes, got {pairs.dtype}: give "
+            "source.astype(int)"
         )
     if pairs.dtype.kind not in "iu":
         raise TypeError(f"source must be {KINDS}, got {type(source).__name__}")
@@ -172,15 +182,7 @@ def say_what_is_dropped(found):
             others = any(weight != 1 for weight in weights)
         if others:
             message = f"a Graph has no weights: those in {where!r} of source are dropped"
-            warnings.warn(message, UserWarning, stacklevel=_frames_of_ours())
-
-
-def _frames_of_ours():
-    """Return the `stacklevel` of a warning that is to name the line that called a package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in PACKAGES:
-        level, frame = level + 1, frame.f_back
-    return level
+            warn(message)
 
 
 def canonical(found, symmetrize, self_loops):

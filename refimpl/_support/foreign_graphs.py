@@ -12,6 +12,8 @@ from refimpl._support import require
 
 ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"))  # columns of a table
 WEIGHTS = ("weight", "weights", "w", "edge_weight")  # names that weights go by
+ROW_NUMBERS = ("", "unnamed: 0")  # titles of the index that pandas writes
+MISSING = ("NAType", "NaTType")  # pandas' own
 
 
 class Found(NamedTuple):
@@ -35,6 +37,18 @@ def reader(source):
         if library in libraries and hasattr(source, mark):
             return read
     return None
+
+
+def has_directions(source):
+    """Say whether a source tells an edge from its reverse: a matrix, or a directed graph."""
+    if require.issparse(source):
+        return True
+    if isinstance(source, tuple) and all(isinstance(part, np.ndarray) for part in source):
+        return len(source) == 2 and source[0].ndim == source[1].ndim == 1
+    read = reader(source)
+    if read in (read_networkx, read_igraph):
+        return bool(source.is_directed())
+    return read in (read_dgl, read_pyg)
 
 
 def from_torch(source):
@@ -101,17 +115,33 @@ READERS = {  # by library: what a graph of it has, and what reads it
 }
 
 
-def ends_of(columns):
+def normal(title):
+    """Return a title of a column without what does not tell titles apart: case, and spaces."""
+    return title.strip().casefold() if isinstance(title, str) else title
+
+
+def is_missing(value):
+    """Say whether a value stands for a missing one: None, NaN, or pandas' NA."""
+    if value is None or type(value).__name__ in MISSING:
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def ends_of(columns, where="source"):
     """Return the names of the two columns of a table that hold the ends of its edges."""
     columns = list(columns)
-    for ends in ENDS:
-        if all(end in columns for end in ends):
-            return ends
-    if len(columns) == 2:
+    known = {normal(column): column for column in columns}
+    twice = len(known) < len(columns)
+    found = [(known[u], known[v]) for u, v in ENDS if u in known and v in known]
+    if len(found) == 1 and not twice:
+        return found[0]
+    titled = {*ROW_NUMBERS, *WEIGHTS}
+    if len(columns) == 2 and not found and not titled & known.keys():
         return columns
+    pairs = ", ".join(f"{u!r} and {v!r}" for u, v in ENDS)
     raise ValueError(
-        "source must have two columns, or those named "
-        f"{', '.join(f'{u!r} and {v!r}' for u, v in ENDS)}, got {require.shown(columns)}"
+        f"{where} must have two columns, or those of one pair named {pairs}, "
+        f"got {require.shown(columns)}"
     )
 
 

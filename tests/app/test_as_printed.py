@@ -16,7 +16,7 @@ from refimpl.lab.apps.sample import sample_options
 from refimpl.lab.apps.settings import asked
 from refimpl.lab.data.karate import karate_dataset
 from refimpl.lab.training.config import PARTS, TrainConfig
-from refimpl.lab.training.printed import PRINTED, default_of, printed_choices
+from refimpl.lab.training.paper_defaults import PRINTED, default_of, printed_choices
 from refimpl.lab.training.settings import settings_of
 from refimpl.samplers import Sampler
 

@@ -14,6 +14,7 @@ def write_attributed(path, n=50, **changes):
     """Write a file as those of Shchur et al.; return the adjacency, the features and the labels."""
     rng = np.random.default_rng(2)
     links = sp.random_array((n, n), density=0.1, rng=rng, format="csr")
+    links.data[:] = 1
     attributes = sp.random_array((n, 7), density=0.3, rng=rng, format="csr", dtype=np.float32)
     arrays = {"labels": rng.integers(0, 3, n)}
     for name, matrix in (("adj", links), ("attr", attributes)):

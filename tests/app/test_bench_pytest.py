@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.report import importable
+
 pytestmark = pytest.mark.runs
 
 ROOT = Path(__file__).parents[2]
@@ -86,6 +88,13 @@ def test_a_wrong_answer_fails_and_the_others_are_timed(bench):
     table = out[out.index(TABLE) :]
     (row,) = [line.split("|") for line in table.splitlines() if line.startswith("| transpose_perm")]
     assert row[4].strip() == "-" and float(row[3]) > 0 and float(row[5]) > 0
+
+
+def test_other_projects_give_the_same_answers(bench):
+    names = importable()[1:]  # SciPy, and torch and torch_geometric where they are installed
+    chosen = "-k", "tiny and _kernels", "--benchmark-disable"
+    status, out = bench(*chosen, "--impl", ",".join(names))
+    assert status == 0 and " passed" in out, out
 
 
 def test_an_implementation_that_changes_its_input_fails_and_spoils_nothing(bench):

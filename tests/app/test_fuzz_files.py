@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from refimpl._support.reprs import one_line
+from refimpl.lab.apps.worker import this_python
 
 pytestmark = pytest.mark.runs
 
@@ -34,7 +35,7 @@ def test_a_finding_says_how_to_see_it_again(fuzz, monkeypatch, capsys, tmp_path)
     files = fuzz("files")
     monkeypatch.setattr(files, "FOUND", tmp_path)
     monkeypatch.setattr(
-        files.Child, "ask", lambda self, one: ("model", "bad" if one == 31 else "loaded")
+        files, "asked", lambda worker, one, _: ("model", "bad" if one == 31 else "loaded", False)
     )
     asked = ["--first", "30", "--cases", "3", "--seed", "x", "--formats", "features,model"]
     assert files.main([*asked, "--workers", "1"]) == 1
@@ -95,17 +96,21 @@ def test_cases_lie_in_folders_of_strange_names_which_are_named_whole(fuzz, monke
 
 
 @pytest.mark.parametrize(
-    ("code", "found"),
-    [("import os; os.abort()", "ended with status -6"), ("while True: pass", "takes over 0.2 s")],
+    ("load", "found"),
+    [
+        ("os.abort()", "the program ended by SIGABRT"),
+        ("exec('while True: pass')", "takes over 2 s"),
+    ],
 )
-def test_a_process_that_ends_is_a_finding(fuzz, tmp_path, code, found):
+def test_a_process_that_ends_is_a_finding(fuzz, monkeypatch, tmp_path, load, found):
     files = fuzz("files")
-    options = files.parsed(["--limit", "0.2"])
-    child = files.Child("seed", tmp_path, options)
-    limit = "import signal; signal.setitimer(signal.ITIMER_PROF, 0.2)\n"
-    child.argv = [sys.executable, "-c", limit + code]
-    assert child.ask(0) == (options.formats[0], found)
-    assert child.process is None  # a new one is started
+    start = f"import os, fuzz.loading as loading; loading.case = lambda *args: {load}; "
+    start += "loading.main('', '', ['model'], 2, 9)"
+    monkeypatch.setattr(files, "this_python", lambda code: this_python(start))
+    options = files.parsed(["--formats", "model"])
+    options.limit = 2
+    with files.supervised("seed", tmp_path, options) as worker:
+        assert files.asked(worker, 0, options) == ("model", found, True)
 
 
 def test_the_command_line_names_its_parts():

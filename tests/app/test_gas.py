@@ -23,9 +23,9 @@ from tiny_data import tiny_dataset
 import fastimpl
 import refimpl
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
 from refimpl.lab.training.config import config_from
-from refimpl.lab.training.histories import Histories, neighborhood
+from refimpl.lab.training.methods.cluster import ClusterOrder, grow_clusters
+from refimpl.lab.training.methods.gas import Histories, neighborhood
 from refimpl.streams import CLUSTERS, SHUFFLE, key
 
 pytestmark = pytest.mark.runs

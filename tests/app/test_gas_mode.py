@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tiny_data import tiny_dataset
 
-from refimpl.lab.training.clusters import ClusterOrder
 from refimpl.lab.training.config import config_from
+from refimpl.lab.training.methods.cluster import ClusterOrder
 
 pytestmark = pytest.mark.runs
 

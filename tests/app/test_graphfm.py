@@ -23,9 +23,9 @@ from tiny_data import tiny_dataset
 import fastimpl
 import refimpl
 from refimpl.lab.data.communities import communities
-from refimpl.lab.training.clusters import ClusterOrder
 from refimpl.lab.training.config import config_from
-from refimpl.lab.training.histories import neighborhood
+from refimpl.lab.training.methods.cluster import ClusterOrder
+from refimpl.lab.training.methods.gas import neighborhood
 from refimpl.lab.training.methods.graphfm import outer_block
 
 pytestmark = pytest.mark.runs

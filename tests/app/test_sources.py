@@ -9,9 +9,9 @@ import pytest
 
 from refimpl import Dataset
 from refimpl.lab.apps.cli import main
-from refimpl.lab.data.classes import numbered
+from refimpl.lab.data.label_encoding import encoded
 from refimpl.lab.data.loading import load_dataset
-from refimpl.lab.data.split import drawn_parts
+from refimpl.lab.data.splits import drawn_parts
 
 pytestmark = pytest.mark.runs
 
@@ -78,11 +78,11 @@ def test_from_networkx():
 def test_from_pandas(files):
     pandas = pytest.importorskip("pandas")
     edges, nodes = (pandas.read_csv(path) for path in files)
-    same(Dataset.from_pandas(nodes, edges, id="name", label="club"), NAMES)
-    same(Dataset.from_pandas(nodes.set_index("name"), edges, label="club"), NAMES)
-    for label, message in (("clubs", "nodes must have the column 'clubs'"),):
+    same(Dataset.from_pandas(edges, nodes, id="name", label="club"), NAMES)
+    same(Dataset.from_pandas(edges, nodes.set_index("name"), label="club"), NAMES)
+    for label, message in (("clubs", "nodes must have a column 'clubs'"),):
         with pytest.raises(ValueError, match=message):
-            Dataset.from_pandas(nodes, edges, id="name", label=label)
+            Dataset.from_pandas(edges, nodes, id="name", label=label)
 
 
 def masks():
@@ -96,7 +96,7 @@ def test_from_pyg():
     """With an object that has what PyG documents of its `Data`."""
     labels = np.array([0, 1, 0, 1, -1])
     kind = type("Data", (SimpleNamespace,), {"__module__": "torch_geometric.data.data"})
-    pairs = np.array(EDGES).T
+    pairs = np.array([*EDGES, *(edge[::-1] for edge in EDGES)]).T
     data = kind(x=FEATURES, y=labels, edge_index=pairs, num_nodes=5, edge_attr=None, **masks())
     same(Dataset.from_pyg(data), classes=None)
 
@@ -104,7 +104,8 @@ def test_from_pyg():
 def test_from_dgl():
     """With an object that has what DGL documents of its graphs."""
     kept = {"feat": FEATURES, "label": np.array([0, 1, 0, 1, -1]), **masks()}
-    same(Dataset.from_dgl(of_dgl(*np.array(EDGES).T, 5, kept)), classes=None)
+    pairs = np.array([*EDGES, *(edge[::-1] for edge in EDGES)]).T
+    same(Dataset.from_dgl(of_dgl(*pairs, 5, kept)), classes=None)
 
 
 def of_dgl(u, v, n, data):
@@ -158,11 +159,11 @@ def test_parts_are_drawn_where_none_are_given():
 
 
 def test_words_are_numbered_and_halves_refused():
-    codes, names = numbered(np.array(["b", "a", "", None, "b"], object))
+    codes, names = encoded(np.array(["b", "a", "", None, "b"], object))
     assert codes.tolist() == [1, 0, -1, -1, 1] and names == ("a", "b")
-    assert numbered(np.array([[1.0], [np.nan]]))[0].tolist() == [1, -1]
+    assert encoded(np.array([[1.0], [np.nan]]))[0].tolist() == [1, -1]
     with pytest.raises(ValueError, match="labels must be whole numbers or words"):
-        numbered(np.array([0.5]))
+        encoded(np.array([0.5]))
 
 
 def test_parts_are_given_or_drawn_and_not_both():
@@ -173,15 +174,19 @@ def test_parts_are_given_or_drawn_and_not_both():
 @pytest.mark.parametrize(
     ("edges", "nodes", "message"),
     [
-        (EDGE_FILE, "", "people.csv .*it is empty"),
-        (EDGE_FILE, NODE_FILE.replace("age", "name"), "people.csv .*its titles must be distinct"),
-        (EDGE_FILE, NODE_FILE.replace("ann,1", "ann,one"), "the column 'age' must hold numbers"),
+        (EDGE_FILE, "", "people.csv .* is empty"),
+        (EDGE_FILE, NODE_FILE.replace("age", "name"), "people.csv: its titles must be distinct"),
+        (EDGE_FILE, NODE_FILE.replace("ann,1", "ann,one"), 'the column "age" must hold numbers'),
         (EDGE_FILE, NODE_FILE.replace("eve,5", "eve"), "line 6 must have 5 values, got 4"),
-        (EDGE_FILE, NODE_FILE.replace("club", "team"), "must have a column 'club', got name, age"),
+        (
+            EDGE_FILE,
+            NODE_FILE.replace("club", "team"),
+            "must have a column 'club', got 'name', 'age'",
+        ),
         (EDGE_FILE, NODE_FILE.replace("eve", "ann"), "the names of nodes must be distinct"),
         (EDGE_FILE + "ann,zoe\n", NODE_FILE, "edges.csv must name nodes only, but 'zoe' is none"),
         ("from\nann\n", NODE_FILE, "edges.csv must have two columns"),
-        (EDGE_FILE, "name,club\n", "people.csv must have a line for each node, and has none"),
+        (EDGE_FILE, "name,club,age\n", "people.csv must have a line for each node, and has none"),
         (EDGE_FILE, "name,club\nann,x\n", "people.csv must have at least one column of numbers"),
     ],
 )
@@ -215,4 +220,4 @@ def test_two_tables_are_enough_to_train(tmp_path, capsys):
     assert (tmp_path / "p.csv").read_text().startswith("node,p_p,p_q")
     capsys.readouterr()
     assert main(["train", "--data", str(tmp_path / "edges.csv")]) == 2
-    assert "features must be the file of nodes" in capsys.readouterr().err
+    assert "give --features NODES.csv" in capsys.readouterr().err

@@ -122,7 +122,7 @@ def test_the_loss_of_an_epoch_is_the_mean_of_its_steps(gnn, data):
 @pytest.mark.parametrize("method", ["graph", "neighbor", "cluster"])
 def test_an_epoch_ends_with_the_step_that_completes_its_nodes(gnn, data, method, workers):
     """How many nodes each minibatch has does not hang on the weights: one worker tells."""
-    n = data.train_graph.n if config_of(method).method.sees_all else len(data.roots)
+    n = data.train_graph.n if config_of(method).method.epoch_covers_graph else len(data.roots)
     with gnn.make_trainer(data, config_of(method, 1)) as trainer:
         sizes = iter([trainer.step().nodes for _ in range(120)])
     ends, steps = [], 0

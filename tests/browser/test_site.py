@@ -1,9 +1,6 @@
 """Pages of the site that no other test visits: the first one, words and questions, tables."""
 
-import re
-
 import pytest
-from docs_ext import DOCS
 
 pytestmark = pytest.mark.runs
 
@@ -21,12 +18,13 @@ PAGES = (
 LOOKS = {"desktop": {}, "phone": {"width": "phone"}, "dark": {"dark": True}}
 SCRIPTS = 300_000  # bytes of the site's own scripts, those of the theme and of Sphinx apart
 OWN = (
+    "_static/deck.js",
     "_static/playground.js",
     "_static/scrollable.js",
     "_static/steppers.js",
     "steppers/stepper.js",
 )
-THEIRS = {  # of Sphinx and the theme
+THEIRS = {  # of Sphinx, the theme and reveal.js
     "base-stemmer.js",
     "debug.js",
     "doctools.js",
@@ -35,6 +33,8 @@ THEIRS = {  # of Sphinx and the theme
     "furo-extensions.js",
     "furo.js",
     "language_data.js",
+    "notes.js",
+    "reveal.js",
     "searchindex.js",
     "searchtools.js",
     "sphinx_highlight.js",
@@ -61,25 +61,20 @@ def test_a_page_is_quiet_fits_and_is_accessible(visit, page, look):
     seen.is_accessible()
 
 
-def test_bars_are_as_long_as_the_numbers_of_their_table(visit):
-    tab = visit("measurements.html").tab
-    charts = tab.query_selector_all("figure.bars")
-    assert len(charts) > 8
-    for chart in charts:
-        bars = [
-            (
-                float(re.match(r"[~*]*(-?[\d,.]+)", bar.inner_text())[1].replace(",", "")),
-                bar.query_selector("i").bounding_box()["width"],
-                "cut" in bar.get_attribute("class"),
-            )
-            for bar in chart.query_selector_all(".bar")
-        ]
-        whole = [(number, width) for number, width, cut in bars if not cut]
-        longest = max(width for _, width, _ in bars)
-        assert all(width == pytest.approx(longest, abs=1) for _, width, cut in bars if cut)
-        number, width = max(whole)
-        for other, drawn in whole:
-            assert drawn == pytest.approx(max(1, width * other / number), abs=2), other
+@pytest.mark.parametrize("width", [1366, 1440, 1600, 1920])
+def test_the_contents_list_is_whole(visit, width):
+    tab = visit("learn/frontier.html").tab
+    tab.set_viewport_size({"width": width, "height": 900})
+    box = tab.locator(".toc-drawer").bounding_box()
+    assert box["width"] > 200 and box["x"] + box["width"] <= width
+    assert tab.locator(".content").bounding_box()["width"] > 700
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_measured_figures_are_as_dark_as_the_page(visit, dark):
+    picture = visit("figures.html", dark=dark).tab.locator("img.measured-figure").first
+    filter = picture.evaluate("(image) => getComputedStyle(image).filter")
+    assert filter.startswith("invert") == dark
 
 
 def test_rows_of_the_errata_are_cards_on_a_phone(visit):
@@ -100,7 +95,7 @@ def test_the_search_finds_what_readers_type(visit, words):
 
 
 def test_the_scripts_of_the_site_are_small(site):
-    scripts = [site / path for path in OWN] + [DOCS / "lectures" / "_deck" / "deck.js"]
+    scripts = [site / path for path in OWN]
     assert sum(path.stat().st_size for path in scripts) < SCRIPTS
     loaded = {path.name for path in site.rglob("*.js") if "_downloads" not in path.parts}
     assert loaded - {path.name for path in scripts} <= THEIRS, "count it, or name it as Sphinx's"

@@ -1,30 +1,36 @@
-"""``python tests/fuzz calls``: calls of every public function, changed at random, in both packages.
+"""``python tests/fuzz calls``: calls of every public function, drawn by Hypothesis.
 
-Allowed is success in both with the same result, or the same error of ours in both, which names an
-argument. The calls are made in another process, with a limit of memory and of time for each; it is
-started again after a crash. A finding is printed with the line that repeats it, made smaller, and
-added to tests/fuzz/found/calls.jsonl, which a test replays.
+Allowed is success in both packages with the same result, or the same error of ours in both, which
+names an argument. The calls are made in another process, with limits of memory and of time; it is
+started again after a crash. Hypothesis makes a finding smaller; it is printed with the command that
+repeats it, and added to tests/fuzz/found/calls.jsonl, which a test replays.
 """
 
 import argparse
 import collections
 import json
-import queue
+import random
 import re
 import secrets
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
 import time
 from pathlib import Path
 
+import hypothesis
+from hypothesis import HealthCheck, Phase
+
+import fastimpl
+from fuzz import PATIENCE
+from fuzz.starts import starts as all_starts
+from fuzz.strategies import calls
+from refimpl.lab.apps.worker import Clock, Lost, NotAsked, Worker, this_python
+
 FOUND = Path(__file__).parent / "found" / "calls.jsonl"
-PATIENCE = 20  # of the clock, for a second of processor time
-BATCH = 2000  # cases that one process judges: whatever leaks is gone after them
-STARTING = 600  # seconds
-LAST_LINES, LONGEST_LINE = 40, 200  # of what a process writes to standard error
+ROUND = 10  # calls of a callable, one after the other
+ROUNDS = 200  # that one process judges: whatever leaks is gone after them
+
+
+class Finding(Exception):
+    """A call that must not end as it did."""
 
 
 def main(argv):
@@ -32,7 +38,9 @@ def main(argv):
     parser = argparse.ArgumentParser(prog="python tests/fuzz calls", description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000, help="how many (default: 10000)")
     parser.add_argument("--seed", type=int, help="default: a fresh one, which is printed")
-    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument(
+        "--first", type=int, default=0, help=f"number of the first case, a multiple of {ROUND}"
+    )
     parser.add_argument("--seconds", type=float, help="stop after so many seconds")
     parser.add_argument(
         "--limit", type=float, default=60, help="processor seconds of a case (default: 60)"
@@ -48,71 +56,14 @@ def main(argv):
     return int(bool(run.findings))
 
 
-class Worker:
-    """A process that judges cases, and what it says, a line at a time.
-
-    A case may take `limit` seconds of the processor, and `PATIENCE` times as many of the clock: a
-    machine that others use is no reason for a finding.
-    """
-
-    def __init__(self, limit, *arguments):
-        self.limit = limit
-        path = [str(Path(entry).absolute()) for entry in sys.path]
-        start = f"import sys; sys.path[:] = {path!r}; from fuzz.worker import main"
-        self.folder = tempfile.TemporaryDirectory(prefix="fuzz-calls-")
-        command = [sys.executable, "-c", f"{start}; main({[str(limit), *map(str, arguments)]!r})"]
-        self.process = subprocess.Popen(
-            command,
-            cwd=self.folder.name,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        self._lines: queue.SimpleQueue = queue.SimpleQueue()
-        self._said: collections.deque = collections.deque(maxlen=LAST_LINES)
-        self._readers = [
-            threading.Thread(target=read, daemon=True) for read in (self._read, self._listen)
-        ]
-        for reader in self._readers:
-            reader.start()
-        line = self.says(STARTING)
-        if "ended" in line:
-            self.close()
-            raise SystemExit(f"the worker did not start: {line['ended']}\n{self.last_words()}")
-        self.callables = line["callables"]
-
-    def _read(self):
-        for line in self.process.stdout:
-            self._lines.put(json.loads(line))
-        status = self.process.wait()
-        late = f"over {self.limit:g} seconds of the processor"
-        self._lines.put({"ended": late if status == -signal.SIGPROF else status})
-
-    def _listen(self):
-        for line in self.process.stderr:
-            self._said.append(line[:LONGEST_LINE].decode(errors="replace"))
-
-    def last_words(self):
-        """Return the last lines that the process wrote to standard error."""
-        return "".join(self._said).strip()
-
-    def says(self, seconds=None):
-        """Return the next line, or why there is none: {"ended": status} or {"ended": "slow"}."""
-        seconds = seconds or PATIENCE * self.limit
-        try:
-            return self._lines.get(timeout=seconds)
-        except queue.Empty:
-            self.close()
-            return {"ended": f"no answer in {seconds:g} seconds"}
-
-    def close(self):
-        """End the process, and remove its files."""
-        self.process.kill()
-        for reader in self._readers:
-            reader.join()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            pipe.close()
-        self.folder.cleanup()
+def supervised(limit):
+    """Return a process that judges recipes, started again after each that it does not survive."""
+    code = f"from fuzz.worker import main; main({limit!r})"
+    clock = Clock(PATIENCE * limit)
+    try:
+        return Worker(this_python(code), clock, hello={}, show_errors=False)
+    except Lost as lost:
+        raise SystemExit(f"the worker did not start: {lost}\n{lost.last_words}") from None
 
 
 class Run:
@@ -121,72 +72,81 @@ class Run:
     def __init__(self, options):
         self.options = options
         self.verdicts = collections.Counter()
-        self.names = set()
-        self.findings = {}
-        self.callables = 0
+        self.names: set = set()
+        self.findings: dict = {}
+        self.starts = all_starts()
         self.began = time.monotonic()
 
     def all_cases(self):
-        """Judge all cases, in batches."""
+        """Judge all cases: rounds of calls of one callable each, in an order of the seed's."""
+        names = sorted([*self.starts, *(n for n in fastimpl.compiled if n in self.starts)])
+        random.Random(self.options.seed).shuffle(names)
         first, last = self.options.first, self.options.first + self.options.cases
-        while first < last and not self.is_over():
-            first = self.batch(first, min(last, first + BATCH))
+        ahead = collections.deque(range(first - first % ROUND, last, ROUND))
+        while ahead and not self.is_over():
+            with supervised(self.options.limit) as worker:
+                for _ in range(min(ROUNDS, len(ahead))):
+                    case = ahead.popleft()
+                    name = names[case // ROUND % len(names)]
+                    if self.round(worker, name, case, min(ROUND, last - case)) or self.is_over():
+                        break  # another process: this one may have been lost often
 
     def is_over(self):
         """Whether the time is up."""
         limit = self.options.seconds
         return limit is not None and time.monotonic() - self.began > limit
 
-    def batch(self, first, last):
-        """Judge cases in one process; return the number of the next case."""
-        worker = Worker(self.options.limit, self.options.seed, first, last)
-        self.callables = worker.callables
-        number, recipe = first - 1, None
-        try:
-            while number + 1 < last and not self.is_over():
-                line = worker.says()
-                if "began" in line:
-                    number, recipe = line["began"], line["recipe"]
-                    self.names.add(recipe["name"])
-                    line = worker.says()
-                if "ended" in line:
-                    worker.close()
-                    why = f"the process ended: {line['ended']}"
-                    self.found(max(number, first), recipe, f"{why}\n{worker.last_words()}".strip())
-                    return max(number, first) + 1
-                self.verdicts[line["verdict"]] += 1
-                if line["verdict"] == "finding":
-                    self.found(number, recipe, line["text"])
-        finally:
-            worker.close()
-        return number + 1
+    def round(self, worker, name, case, count):
+        """Judge some calls of a callable; return whether there is a finding, after keeping it."""
+        self.names.add(name)
+        smallest: list = []
 
-    def found(self, number, recipe, text):
-        """Count a finding; the first of its kind is made smaller, printed and kept."""
-        if text.startswith("the process ended"):
-            self.verdicts["finding"] += 1
-        kind = (recipe and recipe["name"], re.sub(r"[\d.]+", "#", text)[:80])
-        self.findings[kind] = self.findings.get(kind, 0) + 1
-        if self.findings[kind] > 1:
+        @hypothesis.seed(f"{self.options.seed} {case}")
+        @hypothesis.settings(
+            max_examples=count,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate] if self.options.no_save else [Phase.generate, Phase.shrink],
+            suppress_health_check=list(HealthCheck),
+            report_multiple_bugs=False,
+            verbosity=hypothesis.Verbosity.quiet,
+        )
+        @hypothesis.given(calls(name, self.starts[name]))
+        def judged(recipe):
+            verdict, text = asked(worker, recipe)
+            self.verdicts[verdict] += not smallest
+            if verdict == "finding":
+                smallest[:] = recipe, text
+                raise Finding(kind(text))
+
+        try:
+            judged()
+        except (Finding, hypothesis.errors.Flaky):
+            self.found(case, *smallest)
+        return bool(smallest)
+
+    def found(self, case, recipe, text):
+        """Count a finding; print the first of its kind, and keep it."""
+        group = recipe["name"], kind(text)
+        self.findings[group] = self.findings.get(group, 0) + 1
+        if self.findings[group] > 1:
             return
-        if not self.options.no_save:
-            recipe, text = smaller(recipe, text, self.options.limit)
-        again = f"python tests/fuzz calls --seed {self.options.seed} --first {number} --cases 1"
+        again = f"python tests/fuzz calls --seed {self.options.seed} --first {case} --cases {ROUND}"
         print(f"{recipe['name']}: {text}\n    {again}\n    {json.dumps(recipe)}", flush=True)
         if not self.options.no_save:
             keep(recipe, text)
 
     def table(self):
         """Return how it went, as lines."""
-        v, calls = self.verdicts, sum(self.verdicts.values()) - self.verdicts["unbuildable"]
+        v, made = self.verdicts, sum(self.verdicts.values()) - self.verdicts["unbuildable"]
         rows = {
-            "callables reached": f"{len(self.names)} of {self.callables}",
-            "calls, each in both packages": calls,
+            "callables reached": f"{len(self.names)} of {len(self.starts)}",
+            "calls, each in both packages": made,
             "succeeded and equal": v["equal"],
             "refused in the same words": v["refused"],
             "succeeded, not comparable": v["not compared"],
             "refused already by a type of an argument": v["unbuildable"],
-            "findings": v["finding"],
+            "findings": sum(self.findings.values()),
             "of different kinds": len(self.findings),
             "seconds": f"{time.monotonic() - self.began:.0f}",
         }
@@ -194,22 +154,20 @@ class Run:
         return "\n".join(f"{name:<{width}}  {value:>9}" for name, value in rows.items())
 
 
-def smaller(recipe, text, limit):
-    """Return (recipe, text) with as few changes, on as few threads, as still are a finding."""
-    trials = [{**recipe, "threads": 1}] if recipe["threads"] > 1 else []
-    for k in range(len(recipe["changes"])):
-        trials.append({**recipe, "changes": recipe["changes"][:k] + recipe["changes"][k + 1 :]})
-    for trial in trials:
-        worker = Worker(limit)
-        worker.process.stdin.write(f"{json.dumps(trial)}\n".encode())
-        worker.process.stdin.flush()
-        worker.says()
-        line = worker.says()
-        worker.close()
-        if line.get("verdict") == "finding" or "ended" in line:
-            why = line.get("text", f"the process ended: {line.get('ended')}")
-            return smaller(trial, why, limit)
-    return recipe, text
+def asked(worker, recipe):
+    """Return the verdict on a recipe, and its text; a process that is lost is a finding."""
+    try:
+        answer = worker.ask({"recipe": recipe})
+    except Lost as lost:
+        return "finding", f"{lost}\n{lost.last_words}".strip()
+    except NotAsked as spent:  # it was lost too often: a finding is small enough by now
+        return "not compared", str(spent)
+    return answer["verdict"], answer["text"]
+
+
+def kind(text):
+    """Return the beginning of what was found, without numbers."""
+    return re.sub(r"[\d.]+", "#", text)[:80]
 
 
 def keep(recipe, text):

@@ -86,7 +86,7 @@ class FickleInt(Fickle, int):
 
     def __new__(cls, value):
         made = int.__new__(cls, MANY)
-        made.value = value
+        made.value = int(value)
         return made
 
     def __int__(self):

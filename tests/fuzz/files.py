@@ -4,13 +4,10 @@ import argparse
 import contextlib
 import hashlib
 import io
-import json
 import math
 import os
 import secrets
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -18,12 +15,11 @@ import zipfile
 from collections import Counter
 from pathlib import Path
 
-from fuzz import formats
-from fuzz.calls import PATIENCE
+from fuzz import PATIENCE, formats
 from fuzz.loading import case
+from refimpl.lab.apps.worker import Clock, Lost, Worker, this_python
 
-TESTS = Path(__file__).resolve().parents[1]
-FOUND = TESTS / "fuzz" / "found" / "files"
+FOUND = Path(__file__).resolve().parent / "found" / "files"
 
 
 def main(argv):
@@ -36,10 +32,10 @@ def main(argv):
         with contextlib.redirect_stdout(io.StringIO()):
             formats.make(valid)
         if options.replay:
-            asked = [str(Path(path).resolve()) for path in options.replay]
+            cases = [str(Path(path).resolve()) for path in options.replay]
         else:
-            asked = range(options.first, options.first + options.cases)
-        counts, findings = run(asked, seed, valid, options)
+            cases = range(options.first, options.first + options.cases)
+        counts, findings = run(cases, seed, valid, options)
         for one, form, found in findings:
             print(f"FINDING {form} {one}: {found}")
             if not options.replay:
@@ -69,7 +65,7 @@ def parsed(argv):
     return parser.parse_args(argv)
 
 
-def run(asked, seed, valid, options):
+def run(cases, seed, valid, options):
     """Ask processes for all cases; return counts by format and verdict, and what was found."""
     counts, findings, lock, end = (
         Counter(),
@@ -77,22 +73,29 @@ def run(asked, seed, valid, options):
         threading.Lock(),
         time.monotonic() + options.seconds,
     )
-    numbers = iter(asked)
+    numbers = iter(cases)
 
     def work():
-        child = Child(seed, valid, options)
-        while time.monotonic() < end:
-            with lock:
-                one = next(numbers, None)
-            if one is None:
-                break
-            form, found = child.ask(one)
-            with lock:
-                kept = found in ("loaded", "refused")
-                counts[form, found if kept else "findings"] += 1
-                if not kept:
-                    findings.append((one, form, found))
-        child.close()
+        while judged_by_one_process():
+            pass
+
+    def judged_by_one_process():
+        """Return whether the process was lost, and others may go on."""
+        with supervised(seed, valid, options) as worker:
+            while time.monotonic() < end:
+                with lock:
+                    one = next(numbers, None)
+                if one is None:
+                    return False
+                form, found, lost = asked(worker, one, options)
+                with lock:
+                    kept = found in ("loaded", "refused")
+                    counts[form, found if kept else "findings"] += 1
+                    if not kept:
+                        findings.append((one, form, found))
+                if lost:
+                    return True
+        return False
 
     threads = [threading.Thread(target=work) for _ in range(options.workers)]
     for thread in threads:
@@ -102,51 +105,26 @@ def run(asked, seed, valid, options):
     return counts, sorted(findings, key=str)
 
 
-class Child:
-    """A process that loads files; started again when it has ended."""
+def supervised(seed, valid, options):
+    """Return a process that loads files, started again after each that it does not survive."""
+    given = [str(seed), str(valid), options.formats, options.limit, options.memory]
+    code = f"from fuzz.loading import main; main(*{given!r})"
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "2")
+    clock = Clock(PATIENCE * options.limit)
+    return Worker(this_python(code), clock, env=threads, show_errors=False)
 
-    def __init__(self, seed, valid, options):
-        limits = [str(options.limit), str(options.memory)]
-        path = [str(TESTS), str(TESTS.parent)]
-        code = f"import sys; sys.path += {path!r}; import fuzz.loading as it; it.main()"
-        self.argv = [sys.executable, "-c", code, seed, str(valid)]
-        self.argv += [",".join(options.formats), *limits]
-        self.options, self.process = options, None
 
-    def ask(self, one):
-        """Return the format and the verdict of a case."""
-        if self.process is None:
-            threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "2")
-            self.process = subprocess.Popen(
-                self.argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                cwd=TESTS,
-                env={**os.environ, **threads},
-            )
-        print(one, file=self.process.stdin, flush=True)
-        timer = threading.Timer(PATIENCE * self.options.limit, self.process.kill)
-        timer.start()
-        answer = self.process.stdout.readline()
-        timer.cancel()
-        if answer:
-            return json.loads(answer)
-        status = self.close()
+def asked(worker, one, options):
+    """Return the format, the verdict, and whether the process was lost, which is a finding."""
+    try:
+        answer = worker.ask({"case": one})
+        return answer["form"], answer["found"], False
+    except Lost as lost:
         form = Path(one).stem.split("-")[0] if isinstance(one, str) else None
-        form = form or self.options.formats[one % len(self.options.formats)]
-        if status == -signal.SIGPROF:
-            return form, f"takes over {self.options.limit:g} s"
-        return form, f"ended with status {status}"
-
-    def close(self):
-        """End the process; return its status, 0 if there is none."""
-        process, self.process = self.process, None
-        if process is None:
-            return 0
-        process.stdin.close()
-        process.stdout.close()
-        return process.wait()
+        form = form or options.formats[one % len(options.formats)]
+        if lost.status == -signal.SIGPROF:
+            return form, f"takes over {options.limit:g} s", True
+        return form, str(lost), True
 
 
 def save(form, variant, files):

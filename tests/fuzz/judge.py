@@ -16,7 +16,8 @@ from threadpoolctl import ThreadpoolController
 import fastimpl
 import refimpl
 from fuzz.fickle import Fickle
-from fuzz.mutations import changed, part, replaced
+from fuzz.parts import part, replaced
+from fuzz.values import value_of
 from refimpl.lab.backend import find
 
 # Dense products and exponentials, and what is made of them, may differ by rounding; nothing else.
@@ -45,19 +46,16 @@ class Unbuildable(Exception):
 
 def arguments(gnn, recipe, starts):
     """Return the arguments of a recipe, made for a package."""
-    args = starts[recipe["name"]][recipe["start"]](gnn)
-    for path, kind in recipe["changes"]:
+    start = starts[recipe["name"]].get(recipe["start"], lambda gnn: {})
+    args = start(gnn)
+    for path, expression in recipe["changes"]:
         try:
-            if kind.startswith("same as "):
-                new = args[kind.removeprefix("same as ")]
-            else:
-                old = args
-                for key in path:
-                    old = part(old, key)
-                new = changed(kind, old)
-            args = replaced(args, path, new)
+            old = args
+            for key in path:
+                old = old.get(key) if isinstance(old, dict) else part(old, key)
+            args = replaced(args, path, value_of(expression, old, args, gnn))
         except Exception as error:  # of NumPy, or of a type of ours
-            raise Unbuildable(f"{path} {kind}: {error}") from None
+            raise Unbuildable(f"{path} {expression}: {error}") from None
     return args
 
 

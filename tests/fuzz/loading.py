@@ -2,13 +2,8 @@
 
 import contextlib
 import io
-import json
 import os
 import random
-import resource
-import shutil
-import signal
-import sys
 import tempfile
 import traceback
 import warnings
@@ -18,6 +13,7 @@ from pathlib import Path
 from fuzz.damage import damaged
 from fuzz.formats import LOADERS, PACKAGES, read
 from refimpl._support.reprs import one_line
+from refimpl.lab.apps.worker import serve
 
 OURS = (ValueError, TypeError, OSError)
 STRANGE = (  # names of the folder around a case
@@ -83,13 +79,6 @@ def described(error):
     return f"{type(error).__name__}: {text} ({Path(last.filename).name}:{last.lineno})"
 
 
-def limit(memory):
-    """Let this process take so many bytes more of address space."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * resource.getpagesize() + memory
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
 def unpacked(path):
     """Return (format, variant, files) of a case that was saved."""
     form, variant = Path(path).stem.split("-")[:2]
@@ -97,29 +86,21 @@ def unpacked(path):
         return form, variant, {name: archive.read(name) for name in archive.namelist()}
 
 
-def main():
-    """Answer each line of the standard input: the number of a case, or a file of one."""
-    seed, valid, formats, seconds, memory = sys.argv[1:]
-    valid, formats = Path(valid), formats.split(",")
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+def main(seed, valid, formats, seconds, memory):
+    """Answer questions: the number of a case, or a file of one."""
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process
-    tempfile.tempdir = tempfile.mkdtemp()
-    limit(int(float(memory) * 2**30))
-    try:
-        for line in sys.stdin:
-            one = line.strip()
-            if one.isdigit():
-                parts, number = case(seed, int(one), valid, formats), int(one)
-                packages = [PACKAGES[number // len(formats) % len(PACKAGES)]]
-            else:
-                parts, packages = unpacked(one), PACKAGES
-            signal.setitimer(signal.ITIMER_PROF, float(seconds))
-            unheard = io.StringIO()
-            with contextlib.redirect_stdout(unheard), contextlib.redirect_stderr(unheard):
-                verdicts = {verdict(*parts, gnn) for gnn in packages}
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            found = min(verdicts - {"loaded", "refused"} or verdicts)
-            print(json.dumps([parts[0], found]), file=answers, flush=True)
-    finally:
-        shutil.rmtree(tempfile.tempdir, ignore_errors=True)
+
+    def answer(question):
+        one = question["case"]
+        if isinstance(one, int):
+            parts = case(seed, one, Path(valid), formats)
+            packages = [PACKAGES[one // len(formats) % len(PACKAGES)]]
+        else:
+            parts, packages = unpacked(one), PACKAGES
+        unheard = io.StringIO()
+        with contextlib.redirect_stdout(unheard), contextlib.redirect_stderr(unheard):
+            verdicts = {verdict(*parts, gnn) for gnn in packages}
+        return {"form": parts[0], "found": min(verdicts - {"loaded", "refused"} or verdicts)}
+
+    with tempfile.TemporaryDirectory(prefix="fuzz-files-") as tempfile.tempdir:
+        serve(answer, memory=int(memory * 2**30), processor=seconds)

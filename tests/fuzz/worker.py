@@ -1,51 +1,34 @@
-"""The process in which cases run: it may crash, hang or run out of memory, and be started again."""
+"""The process in which calls are made: it may crash, hang or run out of memory."""
 
-import json
 import os
-import resource
-import signal
-import sys
+import tempfile
 
 import numpy as np
 
 from fuzz.judge import judge
-from fuzz.recipe import recipe_of
 from fuzz.starts import starts as all_starts
 from fuzz.starts import writes as writes_of
+from refimpl.lab.apps.worker import serve
 
 MEMORY = 6 * 2**30  # bytes of address space: threads reserve much and use little
 
 
-def main(argv):
-    """Judge recipes: ``LIMIT SEED FIRST LAST``, or ``LIMIT`` and one a line on standard input.
-
-    A case that takes `LIMIT` seconds of the processor ends the process.
-    """
-    seconds, *numbers = argv
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a package prints is no answer
-    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # its shadow memory is larger than any limit
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def main(limit):
+    """Judge each recipe; one that takes `limit` seconds of the processor ends the process."""
     fix_entropy()
     starts, writes = all_starts(), writes_of()
+    sanitized = "asan" in os.environ.get("LD_PRELOAD", "")  # its memory is larger than any limit
 
-    def answer(number, recipe):
-        print(json.dumps({"began": number, "recipe": recipe}), file=answers, flush=True)
-        signal.setitimer(signal.ITIMER_PROF, float(seconds))
+    def answer(question):
+        if "recipe" not in question:
+            return {"callables": len(starts)}
+        recipe = question["recipe"]
         verdict, text = judge(recipe, starts, writes.get(recipe["name"], ()))
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        line = {"number": number, "verdict": verdict, "text": text}
-        print(json.dumps(line), file=answers, flush=True)
+        return {"verdict": verdict, "text": text}
 
-    print(json.dumps({"callables": len(starts)}), file=answers, flush=True)
-    if numbers:
-        seed, first, last = map(int, numbers)
-        for number in range(first, last):
-            answer(number, recipe_of(seed, number, starts))
-    else:
-        for line in sys.stdin:
-            answer(0, json.loads(line))
+    with tempfile.TemporaryDirectory(prefix="fuzz-calls-") as folder:
+        os.chdir(folder)  # calls write files
+        serve(answer, memory=None if sanitized else MEMORY, processor=limit)
 
 
 def fix_entropy():

@@ -6,7 +6,7 @@ mpiexec -n 2 python -m mpi4py tests/mpi/training_ranks.py
 import fastimpl
 import refimpl
 from refimpl.lab.data.loading import load_dataset
-from refimpl.lab.distributed.messages import everyones
+from refimpl.lab.distributed.collectives import everyones
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.methods import METHODS
 from refimpl.lab.training.models import MODELS

@@ -161,7 +161,9 @@ def test_a_table_with_the_number_of_nodes_has_ids(gnn):
 
 def test_tables_that_are_refused(gnn):
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(ValueError, match="two columns, or those named 'source' and 'target'"):
+    with pytest.raises(
+        ValueError, match="two columns, or those of one pair named 'source' and 'target'"
+    ):
         gnn.as_graph(pandas.DataFrame({"a": [1], "b": [2], "c": [3]}))
     for missing in (None, np.nan):
         table = pandas.DataFrame({"a": [1, missing], "b": [2, 3]})

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refimpl.lab.distributed import messages
-from refimpl.lab.distributed.messages import everyones, swapped, to_first
+from refimpl.lab.distributed import collectives
+from refimpl.lab.distributed.collectives import everyones, swapped, to_first
 from refimpl.loader import SimComm
 
 VALUES = st.recursive(
@@ -21,7 +21,7 @@ VALUES = st.recursive(
 )
 
 
-@given(st.data(), st.integers(1, 4), st.sampled_from([4, 11, 64, messages.MOST]))
+@given(st.data(), st.integers(1, 4), st.sampled_from([4, 11, 64, collectives.MOST]))
 def test_any_values_reach_their_ranks(draw, size, most):
     """Also those that take many messages, and of another size from each rank."""
     table = [[draw.draw(VALUES) for _ in range(size)] for _ in range(size)]
@@ -35,7 +35,7 @@ def test_any_values_reach_their_ranks(draw, size, most):
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(messages, "MOST", most)
+        patch.setattr(collectives, "MOST", most)
         found = SimComm.run(size, work)
     for rank, (each, all_of, at_first) in enumerate(found):
         assert list(each) == [table[k][rank] for k in range(size)]
@@ -46,9 +46,9 @@ def test_any_values_reach_their_ranks(draw, size, most):
             assert list(at_first) == [table[k][-1] for k in range(size)]
 
 
-@pytest.mark.parametrize("most", [7, 1000, messages.MOST])
+@pytest.mark.parametrize("most", [7, 1000, collectives.MOST])
 def test_arrays_errors_and_nothing(most, monkeypatch):
-    monkeypatch.setattr(messages, "MOST", most)
+    monkeypatch.setattr(collectives, "MOST", most)
 
     def work(comm):
         X = np.arange(500.0 * comm.rank).reshape(-1, 5)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from worker_cases import divisors, tree_sum
 
-from refimpl.lab.distributed.tree import halves, total, total_of_parts, within
+from refimpl.lab.distributed.collectives import halves, total, total_of_parts, within
 from refimpl.training.subgraph_pool import Turns
 
 COUNTS = range(1, 70)

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import warnings
 
+import numpy as np
 import pytest
 
 import refimpl
@@ -11,8 +12,7 @@ from refimpl.lab.backend import find, homes
 
 fickle = importlib.import_module("fuzz.fickle")
 judge = importlib.import_module("fuzz.judge")
-mutations = importlib.import_module("fuzz.mutations")
-is_frame = importlib.import_module("fuzz.recipe").is_frame
+parts = importlib.import_module("fuzz.parts")
 STARTS = importlib.import_module("fuzz.starts").starts()
 WRITES = importlib.import_module("fuzz.starts").writes()
 
@@ -28,8 +28,8 @@ STARTS_OF_EACH = 2
 
 def fitting(value):
     """Return the names of the changes that fit a part of the arguments."""
-    if isinstance(value, mutations.np.ndarray):
-        plain = type(value) is mutations.np.ndarray and value.ndim > 0
+    if isinstance(value, np.ndarray):
+        plain = type(value) is np.ndarray and value.ndim > 0
         return ("FickleArray", "LyingArray") if plain else ()
     if type(value) in (list, tuple):
         return ("FickleList", "ShrinkingList")
@@ -45,8 +45,8 @@ def called(gnn, name, args):
 def cases_of(name):
     """Yield (start, path, change) for every part of the arguments of some valid calls."""
     for start in sorted(STARTS[name])[:STARTS_OF_EACH]:
-        for path, value in mutations.walk(STARTS[name][start](refimpl)):
-            if not is_frame(path, value):
+        for path, value in parts.walk(STARTS[name][start](refimpl)):
+            if not parts.is_frame(path):
                 yield from ((start, path, change) for change in fitting(value))
 
 
@@ -60,9 +60,9 @@ def keeps_numbers(name):
 def test_pruning_reads_its_nodes_once(gnn, layout, honest):
     """The kernel reads as many flags as there are destinations: fewer would be read past."""
     graph = refimpl.as_graph([(0, v) for v in range(1, 4000)], symmetrize=True)
-    roots = mutations.np.arange(4000)
+    roots = np.arange(4000)
     mfg = refimpl.sample_mfg(graph, roots, (2, 2), seed=1, epoch=0, batch=0)
-    hit = [mutations.np.zeros(len(nodes), bool) for nodes in mfg.nodes[1:]]
+    hit = [np.zeros(len(nodes), bool) for nodes in mfg.nodes[1:]]
     hit[0][::3] = True
     want = refimpl.history.prune_mfg(mfg, hit, layout=layout)
     shrinking = mfg._replace(nodes=fickle.ShrinkingList(mfg.nodes, honest))
@@ -73,8 +73,8 @@ def test_pruning_reads_its_nodes_once(gnn, layout, honest):
 @pytest.mark.parametrize("name", sorted(STARTS))
 def test_the_first_answer_counts(gnn, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some write files
-    fresh = mutations.np.random.default_rng
-    monkeypatch.setattr(mutations.np.random, "default_rng", lambda seed=0: fresh(seed))
+    fresh = np.random.default_rng
+    monkeypatch.setattr(np.random, "default_rng", lambda seed=0: fresh(seed))
     wanted = {}
     for start, path, change in cases_of(name):
         if start not in wanted:
@@ -83,9 +83,9 @@ def test_the_first_answer_counts(gnn, name, tmp_path, monkeypatch):
         args = STARTS[name][start](gnn)
         old = args
         for key in path:
-            old = mutations.part(old, key)
+            old = parts.part(old, key)
         try:
-            args = mutations.replaced(args, path, CHANGES[change](old))
+            args = parts.replaced(args, path, CHANGES[change](old))
             got = called(gnn, name, args)
         except judge.OURS:
             continue
@@ -100,12 +100,12 @@ def test_the_first_answer_counts(gnn, name, tmp_path, monkeypatch):
 
 
 def test_a_fickle_value_answers_honestly_once():
-    array = fickle.FickleArray(mutations.np.arange(3))
-    assert [len(mutations.np.asarray(array)) for _ in range(2)] == [3, 9]
+    array = fickle.FickleArray(np.arange(3))
+    assert [len(np.asarray(array)) for _ in range(2)] == [3, 9]
     listed = fickle.FickleList([1, 2])
     assert [list(iter(listed)) for _ in range(2)] == [[1, 2], [10**6] * 4]
-    shrinking = fickle.ShrinkingList([mutations.np.arange(3), 4])
+    shrinking = fickle.ShrinkingList([np.arange(3), 4])
     assert [len(part) for part in (list(iter(shrinking))[0], shrinking[0])] == [3, 1]
     number = fickle.FickleInt(3)
     assert [int(number) for _ in range(2)] == [3, 10**6]
-    assert len(mutations.np.zeros(3).view(fickle.LyingArray)) == 6
+    assert len(np.zeros(3).view(fickle.LyingArray)) == 6

@@ -7,12 +7,13 @@ from refimpl._support.reprs import one_line
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.apps.option import Option
 from refimpl.lab.apps.options import run_options
+from refimpl.lab.apps.preparing import TABLES
 from refimpl.lab.apps.progress import Stages
 from refimpl.lab.data.convert import KINDS, MEMORY, convert
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training.settings import parsed_size
 
-TAKEN = ("labels", "setting", "split", "scaling", "verify")  # as train takes them
+TAKEN = (*TABLES[1:], "setting", "split", "scaling", "verify")  # as train takes them
 
 
 def convert_options():
@@ -25,13 +26,13 @@ def convert_options():
         *(run[key] for key in TAKEN),
         Option(
             "feature_dtype",
-            "what features are stored in: float16 halves a file of float32",
+            "store features in this type; float16 halves a file of float32",
             shown="as in the source",
             choices=KINDS,
         ),
         Option(
             "memory",
-            "bytes that sorting edges may take, as 256MB or 1GiB",
+            "limit the memory of sorting edges, in bytes or as 256MB or 1GiB",
             MEMORY,
             shown="1GiB",
             parse=parsed_size,

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import warnings
 from contextlib import contextmanager
 
 from refimpl._support.reprs import one_line
@@ -71,6 +72,18 @@ def ended_in_order():
 
 
 @contextmanager
+def warnings_said(say, prog):
+    """Show each warning in one line, as errors are shown."""
+
+    def show(message, category, filename, lineno, file=None, line=None):
+        say(f"{prog}: warning: {one_line(message)}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
 def user_errors(option=""):
     """Turn the library's complaints about its input into UserError, which names `option`, if given.
 
@@ -82,7 +95,8 @@ def user_errors(option=""):
     except MemoryError as error:
         raise OutOfMemory(str(error)) from error
     except (ValueError, TypeError, OverflowError, OSError) as error:
-        raise UserError(f"{option}: {error}" if option else str(error)) from error
+        message = getattr(error, "as_option", str(error))
+        raise UserError(f"{option}: {message}" if option else message) from error
 
 
 def message_of(error, command):

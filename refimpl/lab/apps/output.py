@@ -1,25 +1,22 @@
 """What a run writes and shows, from its first moment to its last; rank 0 alone does."""
 
-import math
 import platform
 from dataclasses import asdict
 from typing import Any
-
-import numpy as np
 
 from refimpl._support.reprs import one_line
 from refimpl.history.cache import BidirectionalCache
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.ranks import is_first, together
+from refimpl.lab.distributed import gathered_state
+from refimpl.lab.distributed.collectives import to_first
 from refimpl.lab.distributed.local import EmptyPart, LocalIterations
-from refimpl.lab.distributed.messages import to_first
 from refimpl.lab.distributed.parts import FeatureParts
-from refimpl.lab.distributed.states import gathered_state
+from refimpl.lab.distributed.worker_caches import WorkerCaches
 from refimpl.lab.training.checkpoints import save_checkpoint
 from refimpl.lab.training.model import TrainedModel, save_model
 from refimpl.lab.training.progress import Progress
-from refimpl.lab.training.worker_caches import WorkerCaches
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
 MODEL = "model.npz"
@@ -60,16 +57,11 @@ class Output:
                 try:
                     trainer.epoch(progress.within_epoch)
                 except FloatingPointError as error:
-                    raise UserError(f"{error}: try a smaller --lr than {lr}") from error
+                    features = getattr(error, "first", None) == "features"
+                    advice = "correct that value" if features else f"try a smaller --lr than {lr}"
+                    raise UserError(f"{error}: {advice}") from error
                 except EmptyPart as error:
                     raise UserError(str(error)) from error
-                record = state.history[-1]
-                with together(self.comm):
-                    if not math.isfinite(record.loss):
-                        raise UserError(
-                            f"the loss is {record.loss} in epoch {record.epoch}: try a smaller "
-                            f"--lr than {lr}"
-                        )
                 self._save()
                 with together(self.comm):
                     if is_first(self.comm):
@@ -81,8 +73,6 @@ class Output:
         result = self.trainer.result()
         ranks = None if self.comm is None else to_first(self.comm, self._of_rank(features))
         with together(self.comm):
-            if not all(np.isfinite(W).all() for W in result.weights.values()):
-                raise UserError("the training diverged: try a smaller --lr")
             if is_first(self.comm):
                 self._write(result, ranks)
 

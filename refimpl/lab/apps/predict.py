@@ -17,11 +17,12 @@ from refimpl.lab.apps import report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import Option, flag
 from refimpl.lab.apps.options import load_implementation, option_of, run_options
-from refimpl.lab.apps.preparing import limited_threads
+from refimpl.lab.apps.preparing import TABLES, limited_threads
 from refimpl.lab.apps.results import check_free
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import read_features, read_graph
 from refimpl.lab.data.loading import load_dataset
+from refimpl.lab.data.table_files import is_table
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.model import WHAT, forward, load_model, read_off
 from refimpl.lab.training.settings import settings_of
@@ -46,26 +47,27 @@ def predict_options(impl="fastimpl"):
         ),
         Option(
             "graph",
-            "a graph without labels: a symmetric matrix of scipy.sparse.save_npz, such as a "
-            "GraphSAINT folder's adj_full.npz",
+            "read a graph without labels from this file; a symmetric matrix that "
+            "scipy.sparse.save_npz wrote, such as adj_full.npz of a GraphSAINT folder",
             shown="--data instead",
             metavar="FILE.npz",
         ),
         Option(
             "features",
-            "its raw features, a row a node, of numpy.save; or the nodes of --data EDGES.csv",
+            "read raw features from this file; .npy: one row a node, for --graph; .csv: the nodes "
+            "of --data EDGES.csv",
             shown="--data instead",
             metavar="FILE.npy|NODES.csv",
         ),
         Option(
             "nodes",
-            "nodes to predict for, in this order: all, a part of the data set, or a text file of "
-            "node ids (one called like a part is reached as ./test)",
+            "predict for these nodes, in this order; all nodes, a part of the data set, or a text "
+            "file of node ids. Write ./test for a file with the name test",
             "all",
             metavar="FILE|all|train|val|test",
         ),
-        Option("what", "what to predict", WHAT[0], choices=WHAT),
-        run["labels"],
+        Option("what", "choose what to predict", WHAT[0], choices=WHAT),
+        *(run[name] for name in TABLES[1:]),
         run["split"],
         run["verify"],
         run["impl"],
@@ -144,7 +146,7 @@ def predict(path, given, *, options, out, overwrite):
 def _check_source(given):
     """Refuse options that name no graph, or two."""
     names = [name for name in ("data", "graph", "features") if name in given]
-    tables = str(given.get("data", "")).endswith(".csv")
+    tables = is_table(given.get("data", ""))
     if names not in ([["data", "features"]] if tables else [["data"], ["graph", "features"]]):
         got = " and ".join(map(flag, names)) or "none of them"
         raise UserError(
@@ -172,7 +174,7 @@ def _read_input(settings, model):
         _check_width(settings["features"], features.shape[1], model)
         return Input(settings["graph"], graph, features, None)
     data = settings["data"]
-    more = {name: settings[name] for name in ("split", "features", "labels", "verify")}
+    more = {name: settings[name] for name in ("split", "verify", *TABLES)}
     dataset = load_dataset(
         data,
         dtype=model.dtype,

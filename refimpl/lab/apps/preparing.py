@@ -12,6 +12,7 @@ from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.data.loading import load_dataset
 
 MOST_THREADS = 1024
+TABLES = ("features", "labels", "columns", "titles", "minus_one")
 
 
 def limited_threads(threads):
@@ -27,7 +28,7 @@ def load_data(settings):
     """Return the Dataset that the settings name."""
     more = {name: settings.get(name) for name in ("setting", "split", "scaling")}
     more["verify"] = settings.get("verify", False)
-    tables = {name: settings.get(name) for name in ("features", "labels")}
+    tables = {name: settings.get(name) for name in TABLES}
     with user_errors():
         return load_dataset(settings["data"], dtype=settings["dtype"], **more, **tables)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from refimpl._support.mpi_start import a_line, begin, end_all, exit_status
 from refimpl.lab.apps import info
 from refimpl.lab.apps.errors import Interrupted, UserError, message_of
-from refimpl.lab.distributed.messages import check_alike, everyones
+from refimpl.lab.distributed.collectives import check_alike, everyones
 from refimpl.loader.mpi import MPIComm
 
 

@@ -42,7 +42,9 @@ def summary(metrics):
         if part in RARE and not seconds[part]:
             continue
         share = seconds[part] / whole if whole else 0
-        name = METHODS[metrics["settings"]["method"]].once if part == "normalization" else part
+        name = (
+            METHODS[metrics["settings"]["method"]].setup_step if part == "normalization" else part
+        )
         times.append((name, f"{seconds[part]:.3f}", f"{share:.1%}"))
     times.append(("training", f"{whole:.3f}", ""))
     times.append(("evaluation", f"{seconds['evaluation']:.3f}", ""))
@@ -59,7 +61,8 @@ def totals(loads):
     counts = LoadCounts()
     for epoch in loads:
         counts = counts.plus(LoadCounts(**epoch))
-    shares = {"io_saving": counts.io_saving, "hit_rate": counts.hit_rate}
+    names = ("io_saving", "embedding_saving", "feature_saving", "hit_rate")
+    shares = {name: getattr(counts, name) for name in names}
     return counts._asdict() | {k: None if math.isnan(x) else x for k, x in shares.items()}
 
 
@@ -75,8 +78,10 @@ def _loads(loads, cache):
     embeddings = ("hits", "admitted", "evicted", "lost", "dropped")
     return [
         *rows,
-        ("I/O saved", _percent(loads["io_saving"])),
         ("features from the cache", f"{loads['feature_hits']:,}"),
+        ("I/O saved", _percent(loads["io_saving"])),
+        ("by cached embeddings", _percent(loads["embedding_saving"])),
+        ("by cached features", _percent(loads["feature_saving"])),
         ("embeddings looked up", f"{loads['lookups']:,}"),
         *((name, f"{loads[name]:,}") for name in embeddings),
         ("hit rate", _percent(loads["hit_rate"])),
@@ -108,7 +113,7 @@ def _percent(share):
 def title(settings, dataset):
     """Return one line that says what a run trains, on what."""
     method = METHODS[settings["method"]]
-    kept = f" with {method.kept}" if method.kept else ""
+    kept = f" with {method.state_description}" if method.state_description else ""
     name = one_line(dataset["name"])
     return (
         f"{model_title(settings['model'])}{kept} on {_way(method, settings)} of {name} "
@@ -123,7 +128,7 @@ def model_title(name):
 
 
 def _way(method, settings):
-    way = method.way
+    way = method.description
     if "sampler" in settings:
         way = f"{hyphenated(settings['sampler'])} {way}"
     if settings.get("normalize"):

@@ -43,7 +43,10 @@ class Before:
         kinds = {  # of what is used before all are checked
             "data": (str,),
             "epochs": (int,),
-            "labels": (str,),
+            "labels": (str, type(None)),
+            "columns": (dict, type(None)),
+            "titles": (str, type(None)),
+            "minus_one": (str, type(None)),
             "features": (str, type(None)),
             "split": (str, int, type(None)),
         }

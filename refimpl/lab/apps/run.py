@@ -19,8 +19,8 @@ from refimpl.lab.apps.ranks import check_run, ending_all, is_first, together
 from refimpl.lab.apps.results import results_in
 from refimpl.lab.apps.resuming import Before, naming_it
 from refimpl.lab.apps.settings import asked, config_of, recorded
+from refimpl.lab.distributed.collectives import everyones
 from refimpl.lab.distributed.launch import fair_threads
-from refimpl.lab.distributed.messages import everyones
 from refimpl.lab.distributed.parts import FeatureParts, planned
 from refimpl.lab.distributed.team import Team
 from refimpl.loader.files import open_features, write_features

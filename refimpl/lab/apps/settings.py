@@ -6,7 +6,7 @@ from refimpl.lab.apps.option import flag
 from refimpl.lab.apps.options import RUN
 from refimpl.lab.apps.sampler_options import sampler_of, sampler_settings
 from refimpl.lab.training.config import PARTS, TrainConfig, config_from
-from refimpl.lab.training.printed import printed_choices
+from refimpl.lab.training.paper_defaults import printed_choices
 from refimpl.lab.training.settings import settings_of
 
 

@@ -1,20 +1,26 @@
 """Graphs with attributes in one .npz file (Shchur et al. 2018): Amazon Computers, Coauthor CS.
 
 The files are those of github.com/shchur/gnn-benchmark, in ``data/npz``: two CSR matrices,
-``adj_..`` (n, n) and ``attr_..`` (n, f), and ``labels`` (n,), a class a node. They have no split.
+``adj_..`` (n, n) and ``attr_..`` (n, f), and ``labels`` (n,), a class a node; perhaps
+``class_names`` and ``node_names``, text. They have no split.
 """
 
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import scipy.sparse as sp
 
 from refimpl._support import require
 from refimpl._support.sparse_matrices import checked_csr
 from refimpl._support.untrusted_files import check_growth, naming, streaming_npz
+from refimpl._support.user_warnings import warn
 from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.data.label_encoding import Encoded
 
 FLOAT = 8  # bytes, at most
+NAMES = ("class_names", "node_names")
 ENTRIES = ("data", "indices", "indptr", "shape")
 
 
@@ -54,7 +60,14 @@ def load_attributed(path, dtype="float32", *, scaling="standard", rng=0):
         labels = _array(open_array, "labels", size)
         if labels.shape != (n,) or labels.dtype.kind not in "iu":
             raise ValueError(f"its labels must be {n} integers, got {labels.dtype}")
+        classes, nodes = (_names(open_array, path, name) for name in NAMES)
+    entries = links.tocoo()
+    if (entries.data[entries.row != entries.col] != 1).any():
+        warn(f'ignored weights "adj_data" of {path}: a Graph has no weights')
     with naming(path):
+        if classes is not None:
+            classes = tuple(classes.tolist())
+            labels = Encoded(labels, classes)
         graph = as_graph((links.indptr, links.indices), symmetrize=True, self_loops=False)
         return Dataset.from_arrays(
             graph,
@@ -63,8 +76,24 @@ def load_attributed(path, dtype="float32", *, scaling="standard", rng=0):
             name=path.stem,
             scaling=scaling,
             dtype=dtype,
+            node_names=nodes,
             rng=rng,
         )
+
+
+def _names(open_array, path, name):
+    """Return the names that the file has of classes or nodes, None where it has none as text."""
+    with zipfile.ZipFile(path) as archive:
+        if f"{name}.npy" not in archive.namelist():
+            return None
+    try:
+        names = _array(open_array, name, path.stat().st_size)
+    except ValueError:  # Python objects, which nothing here reads
+        names = np.empty(0)
+    if names.dtype.kind != "U":
+        warn(f'ignored "{name}" of {path}: it is no text')
+        return None
+    return names
 
 
 def _matrix(open_array, name, size):

@@ -97,6 +97,7 @@ class Target:
         elif found.setting == "inductive":
             inner_arrays, inner = write_induced(graph, parts["train"], self.place)
             arrays |= inner_arrays
+        writer(self.place, arrays)("known", source.known)
         write_small(writer(self.place, arrays), found)
         write_meta(self.place, found, arrays, facts, inner)
 
@@ -133,7 +134,10 @@ class Target:
             return parts_of_few(labels, classes, self.count, self.seed), classes
 
         def unknown(nodes):
-            return labels[nodes] < 0 if labels.ndim == 1 else np.zeros(len(nodes), np.bool_)
+            if labels.ndim == 1:
+                return labels[nodes] < 0
+            known = source.known
+            return np.zeros(len(nodes), np.bool_) if known is None else ~known[nodes]
 
         with naming(source.labels_path):
             return checked_parts(source.parts, source.n, unknown), classes

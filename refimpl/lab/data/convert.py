@@ -5,9 +5,10 @@ import numpy as np
 from refimpl._support import require
 from refimpl.lab.data.building import Target
 from refimpl.lab.data.dataset import SETTINGS
-from refimpl.lab.data.loading import BUILT_IN, load_dataset, refuse_split
+from refimpl.lab.data.loading import BUILT_IN, check_tables, load_dataset, refuse_split
 from refimpl.lab.data.ogb import is_ogb
 from refimpl.lab.data.streaming import stream_csv, stream_graphsaint, stream_ogb
+from refimpl.lab.data.tables import Chosen
 from refimpl.lab.data.writing import new_folder
 from refimpl.streams import as_seed
 
@@ -24,7 +25,10 @@ def convert(
     setting=None,
     split=None,
     features=None,
-    labels="label",
+    labels=None,
+    columns=None,
+    titles=None,
+    minus_one=None,
     verify=False,
     feature_dtype=None,
     memory=MEMORY,
@@ -41,7 +45,7 @@ def convert(
 
     Parameters
     ----------
-    source, rng, scaling, setting, split, features, labels, verify
+    source, rng, scaling, setting, split, features, labels, columns, titles, minus_one, verify
         As for `load_dataset`.
     folder : str or Path
         There is a whole data set there afterwards, or what was there before.
@@ -82,7 +86,15 @@ def convert(
         memory=memory,
         progress=progress or (lambda what, share: None),
     )
-    streamed = _streamed(source, features, labels, split if count is None else None, seed)
+    path = require.path("source", source)
+    check_tables(source, features, labels, columns, titles, minus_one)
+    name = split if count is None else None
+    if features is None:
+        streamed = _streamed(source, path, name)
+    else:
+        refuse_split(source, name)
+        chosen = Chosen.of(labels, columns)
+        streamed = stream_csv(path, features, seed, chosen, titles, minus_one)
     if streamed is None:
         dataset = load_dataset(
             source, rng=seed, scaling=scaling, setting=setting, split=split, verify=verify
@@ -94,19 +106,10 @@ def convert(
             target.write(streamed)
 
 
-def _streamed(source, features, labels, split, seed):
+def _streamed(source, path, split):
     """Return a source as Streamed, or None if it has to be loaded."""
-    built_in = isinstance(source, str) and source in BUILT_IN
-    path = require.path("source", source)
-    if (path.suffix == ".csv") != (features is not None):
-        raise ValueError(
-            "features must be the file of nodes where source is a .csv file, and only there"
-        )
-    if built_in:
+    if isinstance(source, str) and source in BUILT_IN:
         return None
-    if path.suffix == ".csv":
-        refuse_split(source, split)
-        return stream_csv(path, features, labels, seed)
     if (path / "adj_full.npz").exists():
         refuse_split(source, split)
         return stream_graphsaint(path)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refimpl._html.objects import dataset_html
 from refimpl._support import require
 from refimpl._support.foreign_graphs import column_of
+from refimpl._support.notebook_cards import dataset_html
 from refimpl._support.reprs import short_repr
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import (
@@ -29,7 +29,7 @@ from refimpl.hints import (
 from refimpl.lab.data.for_torch import as_dgl, as_pyg
 from refimpl.lab.data.preparation import check_finite, induced
 from refimpl.lab.data.sources import FromElsewhere
-from refimpl.lab.data.split import PARTS
+from refimpl.lab.data.splits import PARTS, node_ids
 from refimpl.lab.data.writing import save_dataset
 from refimpl.lab.hints import Classes, Nodes, Scaling, Setting, as_default
 from refimpl.loader.files import AT_REST
@@ -359,15 +359,18 @@ def checked_parts(parts, n, unknown):
 
     `unknown` says of some nodes which of them have no known label.
     """
-    parts = {name: _node_ids(name, value, n) for name, value in parts.items()}
+    parts = {name: node_ids(name, value, n) for name, value in parts.items()}
     for name, part in parts.items():
         bad = part[unknown(part)]
         if bad.size:
             raise ValueError(f"{name} must have nodes with known labels, but not {bad[0]}")
     if not parts["train"].size:
         raise ValueError("train must have at least one node")
-    if np.unique(np.concatenate(list(parts.values()))).size < sum(map(len, parts.values())):
-        raise ValueError("train, val and test must be disjoint")
+    every = np.sort(np.concatenate(list(parts.values())))
+    twice = every[1:][every[1:] == every[:-1]]
+    if twice.size:
+        found = " and ".join(name for name, part in parts.items() if twice[0] in part)
+        raise ValueError(f"train, val and test must be disjoint, but node {twice[0]} is in {found}")
     return parts
 
 
@@ -388,15 +391,3 @@ def checked_names(class_names, classes, node_names, n):
         if len(names) != n:
             raise ValueError(f"node_names must be {n}, one for each node, got {len(names)}")
     return checked
-
-
-def _node_ids(name, value, n):
-    """Return the nodes that ids or a mask name, ascending."""
-    value = require.array(name, value)
-    if value.dtype == np.bool_:
-        return np.flatnonzero(require.mask(name, value, n))
-    nodes = np.sort(require.ids(name, value, 0, n, np.int64))
-    twice = nodes[1:][nodes[1:] == nodes[:-1]]
-    if twice.size:
-        raise ValueError(f"{name} must have each node once, but has {twice[0]} twice")
-    return nodes

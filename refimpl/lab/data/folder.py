@@ -33,7 +33,7 @@ from refimpl.lab.data.dataset import (
     checked_parts,
 )
 from refimpl.lab.data.preparation import chosen_scaling
-from refimpl.lab.data.split import PARTS
+from refimpl.lab.data.splits import PARTS
 from refimpl.lab.data.verifying import verify_folder
 from refimpl.lab.data.writing import ARRAYS, FORMAT, META, VERSION
 from refimpl.loader.gathering import check_scaling

@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from refimpl._support.torch_modules import libraries
-from refimpl.lab.data.split import PARTS
+from refimpl.lab.data.splits import PARTS
 
 
 def as_pyg(dataset):

@@ -15,6 +15,7 @@ from refimpl._support.untrusted_files import (
     real_name,
     size_of,
 )
+from refimpl._support.user_warnings import warn
 from refimpl.graph import as_graph, from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_finite, chosen_scaling, induced
@@ -32,10 +33,10 @@ def load_graphsaint(folder, dtype="float32", *, scaling="standard"):
 
     ``adj_full.npz`` and ``adj_train.npz`` are symmetric matrices over all nodes
     (scipy.sparse.save_npz); what is stored is an edge, whatever its value. ``feats.npy`` has a
-    row a node, ``class_map.json`` a class (or a list of 0 and 1: multi-label) a node,
-    ``role.json`` the training, validation and test nodes ``tr``, ``va``, ``te``. The training
-    graph is ``adj_train`` on the training nodes. Self-loops are dropped: the papers' GraphSAGE
-    gives a node's own features a weight matrix of their own.
+    row a node, ``class_map.json`` a class (or a list of 0 and 1: multi-label) a node, null where
+    it is unknown, ``role.json`` the training, validation and test nodes ``tr``, ``va``, ``te``.
+    The training graph is ``adj_train`` on the training nodes. Self-loops are dropped: the papers'
+    GraphSAGE gives a node's own features a weight matrix of their own.
 
     Parameters
     ----------
@@ -59,16 +60,18 @@ def load_graphsaint(folder, dtype="float32", *, scaling="standard"):
     folder = Path(folder)
     graph = read_graph(folder / "adj_full.npz")
     train, val, test = read_roles(folder / "role.json", graph.n)
-    labels = read_labels(folder / "class_map.json", graph.n)
+    labels, known = read_labels(folder / "class_map.json", graph.n)
     features = read_features(folder / "feats.npy", graph.n)
+    inner = _read_train_graph(folder / "adj_train.npz", graph.n, train)
     with naming(folder / "feats.npy"):
         return Dataset(
             name=real_name(folder),
             graph=graph,
-            induced=_read_train_graph(folder / "adj_train.npz", graph.n, train),
+            induced=inner,
             features=features,
             scaling=chosen_scaling(scaling, features, train),
             labels=labels,
+            known=known,
             train=train,
             val=val,
             test=test,
@@ -88,7 +91,12 @@ def read_graph(path):
         If there is no such file, it is damaged, or the matrix is not symmetric.
     """
     with reading(path, "a sparse matrix saved by scipy.sparse.save_npz") as file:
-        graph = _graph(read_npz(file), size_of(file))
+        arrays = read_npz(file)
+        graph = _graph(arrays, size_of(file))
+    row, col = (arrays[name] for name in PARTS["coo" if "row" in arrays else "csr"])
+    if "row" not in arrays:
+        row = np.repeat(np.arange(len(row) - 1), np.diff(row))
+    warn_of_weights(path, [arrays["data"][row != col]])
     if not graph.symmetric:
         one_way = graph.to_scipy() - graph.to_scipy().T
         u, v = (int(ends[0]) for ends in one_way.nonzero())
@@ -96,6 +104,12 @@ def read_graph(path):
             f"{path} must be symmetric, but of ({u}, {v}) and ({v}, {u}) it has one only"
         )
     return graph
+
+
+def warn_of_weights(path, blocks):
+    """Warn if a block of the data of a file's matrix has numbers other than 1."""
+    if any((block != 1).any() for block in blocks):
+        warn(f'ignored weights "data" of {path}: a Graph has no weights')
 
 
 def _graph(arrays, size):
@@ -190,7 +204,10 @@ def read_roles(path, n):
 
 
 def read_labels(path, n):
-    """Return the class of each node, or a row of 0 and 1 where a node may have several."""
+    """Return the class of each node, or a row of 0 and 1 where a node may have several.
+
+    An unknown class, null, is -1. Of rows, a mask says which are known; None: all.
+    """
     table = _read_table(path)
     names = [str(v) for v in range(n)]
     missing = next((name for name in names if name not in table), None)
@@ -200,30 +217,40 @@ def read_labels(path, n):
         extra = next(iter(table.keys() - set(names)))
         raise ValueError(f"{path} has an entry for {extra!r}, which is no node in [0, {n})")
     values = [table[name] for name in names]
-    return _lists(path, values) if isinstance(values[0], list) else _classes(path, values)
+    first = next((node for node, value in enumerate(values) if value is not None), None)
+    if first is None:
+        raise ValueError(f"{path} must have the class of at least one node: all are null")
+    if isinstance(values[first], list):
+        return _lists(path, values, first)
+    return _classes(path, values, first), None
 
 
-def _classes(path, values):
+def _classes(path, values, first):
     n = len(values)
     for node, value in enumerate(values):
-        if type(value) is not int or not 0 <= value < n:  # no more classes than nodes
+        fits = type(value) is int and 0 <= value < n  # no more classes than nodes
+        if value is not None and not fits:
             raise ValueError(
                 f"{path}: the class of node {node} must be an integer in [0, {n}) "
-                f"as for node 0, got {value!r:.40}"
+                f"as for node {first}, or null where it is unknown, got {value!r:.40}"
             )
-    return np.array(values, np.int32)
+    return np.array([-1 if value is None else value for value in values], np.int32)
 
 
-def _lists(path, values):
-    width = len(values[0])
+def _lists(path, values, first):
+    width = len(values[first])
     for node, value in enumerate(values):
+        if value is None:
+            continue
         if not isinstance(value, list) or len(value) != width or width == 0:
             raise ValueError(
                 f"{path}: node {node} must have a list of 0 and 1, not empty and as long as "
-                f"node 0's ({width}), got {value!r:.40}"
+                f"node {first}'s ({width}), got {value!r:.40}"
             )
         if value.count(0) + value.count(1) != width:
             raise ValueError(
                 f"{path}: the list of node {node} must hold 0 and 1, got {value!r:.40}"
             )
-    return np.array(values, np.int8)
+    known = np.array([value is not None for value in values], np.bool_)
+    rows = [[0] * width if value is None else value for value in values]
+    return np.array(rows, np.int8), None if known.all() else known

@@ -20,8 +20,11 @@ from refimpl.lab.data.folder import is_folder, open_folder
 from refimpl.lab.data.graphsaint import load_graphsaint
 from refimpl.lab.data.karate import karate_dataset
 from refimpl.lab.data.ogb import is_ogb
+from refimpl.lab.data.other_formats import refuse_other_folders, refuse_other_formats
 from refimpl.lab.data.planetoid import VALIDATION, load_planetoid, planetoid_names
 from refimpl.lab.data.preparation import scaling_of
+from refimpl.lab.data.table_files import is_table
+from refimpl.lab.data.tables import Chosen, Unclear
 from refimpl.lab.data.typed import FILES, load_typed, typed_communities
 from refimpl.lab.hints import Setting, SomeScaling
 from refimpl.loader.gathering import check_scaling
@@ -47,7 +50,10 @@ def load_dataset(
     setting: Setting | None = None,
     split: Int | str | None = None,
     features: FilePath | None = None,
-    labels: str = "label",
+    labels: str | None = None,
+    columns: dict[str, Any] | None = None,
+    titles: str | None = None,
+    minus_one: str | None = None,
     verify: bool = False,
 ) -> Dataset:
     """Return a data set by name, or from a folder.
@@ -62,8 +68,8 @@ def load_dataset(
         GraphSAINT's format, and ``edge_types.npy`` where it has relations (see `load_typed`), with
         ``ind.NAME.x`` in Planetoid's, with ``raw`` and ``split`` in the Open Graph Benchmark's,
         with ``meta.json`` one of `Dataset.save`, whose arrays are mapped into memory; an .npz file
-        of Shchur et al. 2018 (see `load_attributed`), or a .csv file of edges. A folder called
-        like a built-in data set is reached as ``./communities``.
+        of Shchur et al. 2018 (see `load_attributed`), or a .csv or .tsv file of edges, perhaps
+        with .gz. A folder called like a built-in data set is reached as ``./communities``.
     rng : int in [0, 2**64), numpy.random.Generator or None
         For the three made on the spot; the others have nothing random.
     dtype : float32 or float64, optional
@@ -85,8 +91,15 @@ def load_dataset(
         the split that the data has.
     features : str or Path, optional
         The file of nodes that goes with a .csv file of edges; see `Dataset.from_csv`.
-    labels : str
-        The title of its column of classes.
+    labels : str, optional
+        The title of its column of classes. Default: "label", "labels", "y" or "class".
+    columns : dict, optional
+        Titles of other columns of the two files: "id", "split", and a list "ignore" of the file
+        of nodes, "source" and "target" of the file of edges. Default: by known titles.
+    titles : {"yes", "no"}, optional
+        As for `Dataset.from_csv`.
+    minus_one : {"unknown", "class"}, optional
+        As for `Dataset.from_arrays`; for tables.
     verify : bool
         Read all of a data set that was saved, and check it: for folders of strangers. Other files
         are read and checked anyway.
@@ -116,16 +129,13 @@ def load_dataset(
     a_class = None
     if split is not None and not isinstance(split, str):
         a_class, split = require.integer("split", split, 1, 2**31 - 1), None
-    tabular = isinstance(source, str | os.PathLike) and Path(source).suffix == ".csv"
-    if tabular != (features is not None):
-        raise ValueError(
-            "features must be the file of nodes where source is a .csv file, and only there"
-        )
+    check_tables(source, features, labels, columns, titles, minus_one)
     if features is not None:
         refuse_split(source, split)
         more: dict[str, Any] = {} if scaling is None else {"scaling": scaling}
-        kind = dtype or DTYPE
-        dataset = Dataset.from_csv(source, features, labels, dtype=kind, rng=as_seed(rng), **more)
+        more |= {"dtype": dtype or DTYPE, "rng": as_seed(rng), "minus_one": minus_one}
+        chosen = Chosen.of(labels, columns)._asdict()
+        dataset = Dataset.from_csv(source, features, titles=titles, **chosen, **more)
     else:
         dataset = _loaded(source, as_seed(rng), dtype, scaling, split, verify)
     if a_class is not None:
@@ -148,6 +158,7 @@ def _loaded(source, seed, dtype, scaling, split, verify):
     folder = Path(source)
     if not folder.exists():
         raise FileNotFoundError(f"no folder {str(source)!r}, and no data set of that name{HINT}")
+    refuse_other_formats(folder)
     if folder.suffix == ".npz":
         refuse_split(source, split)
         return load_attributed(folder, dtype, rng=seed, **more)
@@ -158,6 +169,7 @@ def _loaded(source, seed, dtype, scaling, split, verify):
     if is_ogb(folder):
         with naming(folder):
             return Dataset.from_ogb(folder, split, dtype=dtype, **more)
+    refuse_other_folders(folder)
     names = planetoid_names(folder)
     if len(names) > 1:
         raise ValueError(f"{folder} must hold one data set, got files of {', '.join(names)}")
@@ -169,6 +181,22 @@ def _loaded(source, seed, dtype, scaling, split, verify):
         f"(Planetoid's), raw/edge.csv.gz or raw/data.npz (OGB's) or meta.json (of Dataset.save), "
         f"and has none of them{HINT}"
     )
+
+
+def check_tables(source, features, labels, columns, titles, minus_one):
+    """Raise ValueError unless what is said of tables goes with a source that is one."""
+    if is_table(source) != (features is not None):
+        raise Unclear(
+            f"{source} is a table of edges, which needs a table of nodes"
+            if features is None
+            else f"features is for a table of edges, which {source} is not",
+            "features=NODES.csv" if features is None else "a .csv or .tsv file as source",
+            "--features NODES.csv" if features is None else "a .csv or .tsv file as --data",
+        )
+    said = {"labels": labels, "columns": columns, "titles": titles, "minus_one": minus_one}
+    for name, value in said.items():
+        if features is None and value is not None:
+            raise ValueError(f"{name} must be left out where {source} is no table")
 
 
 def refuse_split(source, split):

@@ -8,16 +8,35 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from refimpl._support.foreign_graphs import as_array, as_names, ends_of, numbers_of
-from refimpl.graph import Graph, from_edges, graph_and_names
+from refimpl._support import require
+from refimpl._support.foreign_graphs import (
+    ENDS,
+    as_array,
+    as_names,
+    has_directions,
+    normal,
+    numbers_of,
+)
+from refimpl._support.untrusted_files import naming
+from refimpl._support.user_warnings import warn
+from refimpl.graph import Graph, as_graph, from_edges, graph_and_names
 from refimpl.hints import FilePath, FloatDtype, Rng
-from refimpl.lab.data.classes import numbered
+from refimpl.lab.data.label_encoding import Encoded, encoded
 from refimpl.lab.data.ogb import ogb_dataset
 from refimpl.lab.data.preparation import chosen_scaling
-from refimpl.lab.data.split import PARTS, drawn_parts, parts_masked, parts_named
-from refimpl.lab.data.tables import numbers_of_column, read_table
+from refimpl.lab.data.splits import (
+    PARTS,
+    drawn_parts,
+    mask_of,
+    node_ids,
+    parts_masked,
+    parts_named,
+)
+from refimpl.lab.data.table_files import EdgeTable, NodeTable, checked_titles
+from refimpl.lab.data.tables import Chosen, Unclear, edge_columns, node_columns, warn_of_ignored
 from refimpl.lab.hints import Nodes, Setting, SomeScaling
 from refimpl.streams import as_seed
+from refimpl.typed import TypedGraph
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -37,6 +56,7 @@ class ArrayOptions(TypedDict, total=False):
     dtype: FloatDtype | None
     node_names: Sequence[Any] | np.ndarray | None
     rng: Rng
+    minus_one: str | None
 
 
 class FromElsewhere:
@@ -58,18 +78,21 @@ class FromElsewhere:
         dtype: FloatDtype | None = None,
         node_names: Sequence[Any] | np.ndarray | None = None,
         rng: Rng = 0,
+        minus_one: str | None = None,
     ) -> Dataset:
         """Return the Dataset of a graph and arrays, a row or an entry a node.
 
         Parameters
         ----------
         graph : Graph, or what `as_graph` takes
-            Self-loops are dropped, and edges counted in both directions. Edges may be of fewer
-            nodes than there are features: the last nodes have none then.
+            Self-loops are dropped, and edges read in both directions; a warning says so where
+            the source is directed. Edges may be of fewer nodes than there are features: the last
+            nodes have none then.
         features : (n, f) array or tensor of real numbers
         labels : (n,) or (n, C) array or tensor
-            One class a node: numbers or words, where NaN, None, "" and -1 stand for an unknown
-            one. Or rows of 0 and 1.
+            One class a node: whole numbers, which are the classes, or words, or numbers as text,
+            which are numbered in order. NaN, None, "" and the number -1 stand for an unknown
+            class. Or rows of 0 and 1.
         train, val, test : integer or bool arrays, optional
             As for `Dataset`. Default: 60%, 20% and 20% of the nodes with a class, drawn.
         name, setting, dtype
@@ -80,6 +103,9 @@ class FromElsewhere:
             What nodes are called. Default: as in `graph`, if it has names.
         rng : int, numpy.random.Generator or None
             For the parts where none are given.
+        minus_one : {"unknown", "class"}, optional
+            What the number -1 is among labels. Default: unknown; labels that are only -1 and 1
+            are then refused.
 
         Returns
         -------
@@ -90,30 +116,39 @@ class FromElsewhere:
         TypeError, ValueError
             If a part is of the wrong kind or does not fit the others.
         """
+        if require.issparse(features):
+            raise TypeError(
+                f"features must be a dense array, got a {type(features).__name__}: give "
+                "features.toarray()"
+            )
         features = as_array(features)
         if features.ndim != 2:
             raise ValueError(f"features must be 2-D, got shape {features.shape}")
-        found = None
-        if not isinstance(graph, Graph):
-            graph, found = graph_and_names(graph, symmetrize=True, self_loops=False)
+        graph, found = undirected_graph(graph)
         graph = with_nodes(graph, len(features))
-        labels, class_names = numbered(as_array(labels))
+        labels, class_names = (
+            labels if isinstance(labels, Encoded) else encoded(as_array(labels), minus_one)
+        )
         if train is None:
             if len(val) or len(test):
                 raise ValueError("train must be given where val or test is")
             known = np.flatnonzero(labels >= 0) if labels.ndim == 1 else np.arange(len(labels))
-            parts = drawn_parts(known, as_seed(rng))
+            if not known.size:
+                raise ValueError("labels must be known for at least one node")
+            parts = dict(zip(PARTS, drawn_parts(known, as_seed(rng)), strict=True))
         else:
-            parts = [as_array(part) for part in (train, val, test)]
-        rows = np.flatnonzero(parts[0]) if parts[0].dtype == np.bool_ else parts[0]
+            given = zip(PARTS, (train, val, test), strict=True)
+            parts = {part: node_ids(part, as_array(nodes), len(features)) for part, nodes in given}
+        if not len(parts["train"]):
+            raise ValueError("train must have at least one node")
         return cls(
             name,
             graph,
             features,
             labels,
-            *parts,
+            **parts,
             setting=setting,
-            scaling=chosen_scaling(scaling, features, rows),
+            scaling=chosen_scaling(scaling, features, parts["train"]),
             dtype=dtype,
             class_names=class_names,
             node_names=found if node_names is None else node_names,
@@ -124,8 +159,8 @@ class FromElsewhere:
         cls: Any,
         graph: Any,
         features: str = "features",
-        label: str = "label",
-        split: str = "split",
+        label: str | None = None,
+        split: str | None = None,
         **options: Unpack[ArrayOptions],
     ) -> Dataset:
         """Return the Dataset of a NetworkX graph whose nodes have attributes.
@@ -133,11 +168,14 @@ class FromElsewhere:
         Parameters
         ----------
         graph : networkx.Graph
-        features, label : str
-            Names of attributes: a sequence of numbers, and a class; a node without one has an
-            unknown class.
-        split : str
-            Name of the attribute that is "train", "val" or "test". If no node has it, parts are
+        features : str
+            Name of an attribute: a sequence of numbers.
+        label : str, optional
+            Name of the attribute with the class; a node without it has an unknown class. Default:
+            "label", "labels", "y" or "class", whichever there is.
+        split : str, optional
+            Name of the attribute with the part, as for `from_pandas`. Default: "split", or the
+            attributes "train_mask", "val_mask" and "test_mask". If no node has one, parts are
             drawn.
         **options
             As for `from_arrays`.
@@ -150,38 +188,68 @@ class FromElsewhere:
         ------
         TypeError, ValueError
             If a node has no features, or as for `from_arrays`.
+
+        Warns
+        -----
+        UserWarning
+            If the graph is directed or has weights, or attributes are ignored.
         """
         rows = dict(graph.nodes(data=features))
         missing = next((node for node, row in rows.items() if row is None), None)
         if missing is not None:
             raise ValueError(f"node {missing!r} must have the attribute {features!r}")
-        parts = parts_named([part for _, part in graph.nodes(data=split)], options)
-        labels = as_names([c for _, c in graph.nodes(data=label)])
+        names = list(rows)
+        attributes = {name: None for _, found in graph.nodes(data=True) for name in found}
+        titles = [name for name in attributes if name != features]
+        where = "the attributes of graph.nodes"
+        table = _Columns(
+            where,
+            titles,
+            lambda title: [value for _, value in graph.nodes(data=title)],
+            lambda i: f"node {names[i]!r:.80}",
+        )
+        columns = node_columns(where, titles, Chosen(None, label, split), _given(options), id=())
+        warn_of_ignored(where, columns.features)
+        labels, parts = table.labels(columns, options), table.parts(columns)
         return cls.from_arrays(graph, np.array(list(rows.values())), labels, **parts, **options)
 
     @classmethod
     def from_pandas(
         cls: Any,
-        nodes: Any,
         edges: Any,
+        nodes: Any,
         id: Hashable | None = None,
-        label: Hashable = "label",
-        split: Hashable = "split",
+        label: Hashable | None = None,
+        split: Hashable | None = None,
+        *,
+        ends: tuple[Hashable, Hashable] | None = None,
+        ignore: Sequence[Hashable] = (),
         **options: Unpack[ArrayOptions],
     ) -> Dataset:
-        """Return the Dataset of a table of nodes and a table of edges.
+        """Return the Dataset of a table of edges and a table of nodes.
+
+        Columns are found by their titles, in any case.
 
         Parameters
         ----------
-        nodes : pandas.DataFrame
-            A row a node: a class, perhaps its part, and features in all other numeric columns.
         edges : pandas.DataFrame
             A row an edge, the names of its ends in two columns, as for `as_graph`.
+        nodes : pandas.DataFrame
+            A row a node: a class, perhaps its name and its part, and features in all other
+            numeric columns.
         id : hashable, optional
-            The column of `nodes` that has their names. Default: the index.
-        label, split : hashable
-            The columns of the class, and of "train", "val" or "test"; without the latter, parts
-            are drawn.
+            The column of `nodes` that has their names. Default: "id", "node", "node_id" or
+            "name", whichever there is, otherwise the index.
+        label : hashable, optional
+            The column of the class. Default: "label", "labels", "y" or "class".
+        split : hashable, optional
+            The column of the part: "train", "val" (or "valid", "validation", "dev") or "test",
+            empty for none. Default: "split", or the columns "train_mask", "val_mask" and
+            "test_mask" of 0 and 1; without these, parts are drawn.
+        ends : two hashables, optional
+            The columns of `edges`. Default: as for `as_graph`.
+        ignore : sequence of hashables
+            Columns of `nodes` that are left out.
         **options
             As for `from_arrays`.
 
@@ -192,21 +260,32 @@ class FromElsewhere:
         Raises
         ------
         TypeError, ValueError
-            If a column is missing, an edge names no node, or as for `from_arrays`.
+            If a column is missing or there are several candidates for it, an edge names no node,
+            the tables are in the other order, or as for `from_arrays`.
+
+        Warns
+        -----
+        UserWarning
+            If columns are ignored.
         """
-        wanted = [label] if id is None else [label, id]
-        missing = [name for name in wanted if name not in nodes.columns]
-        if missing:
-            raise ValueError(f"nodes must have the column {missing[0]!r}")
-        names = as_names(nodes.index if id is None else nodes[id])
-        others = nodes.drop(columns=[name for name in (label, id, split) if name in nodes.columns])
-        features = others.select_dtypes(["number", "bool"]).to_numpy(np.float64)
-        u, v = (edges[end].to_numpy() for end in ends_of(edges.columns))
-        numbers = (numbers_of(names, ends, "edges") for ends in (u, v))
-        u, v = numbers
+        if _has_ends(nodes) and not _has_ends(edges):
+            raise TypeError("the table of edges comes first: from_pandas(edges, nodes)")
+        chosen = Chosen(id, label, split, ends, tuple(ignore))
+        columns = node_columns("nodes", list(nodes.columns), chosen, _given(options))
+        names = as_names(_names_of(nodes, columns.id))
+        table = _Columns("nodes", nodes.columns, nodes.__getitem__, _row_of(nodes))
+        numeric = nodes[columns.features].select_dtypes(["number", "bool"])
+        kept = set(numeric.columns)
+        warn_of_ignored("nodes", [title for title in columns.features if title not in kept])
+        if not kept:
+            raise ValueError("nodes must have at least one column of numbers, the features")
+        u, v = (
+            numbers_of(names, edges[end].to_numpy(), f"edges: the column {end!r}")
+            for end in edge_columns("edges", list(edges.columns), chosen)
+        )
         graph = from_edges(u, v, n=len(names), symmetrize=True, self_loops=False)
-        parts = parts_named(nodes[split] if split in nodes.columns else [None], options)
-        labels = as_names(nodes[label])
+        features = numeric.to_numpy(np.float64)
+        labels, parts = table.labels(columns, options), table.parts(columns)
         return cls.from_arrays(graph, features, labels, node_names=names, **parts, **options)
 
     @classmethod
@@ -216,7 +295,8 @@ class FromElsewhere:
         Parameters
         ----------
         data : torch_geometric.data.Data
-            `y` has a class a node, or rows of 0 and 1. Without `train_mask` parts are drawn.
+            `y` has a class a node, or rows of 0 and 1. Without masks parts are drawn; those of
+            validation and test alone are refused.
         **options
             As for `from_arrays`.
 
@@ -230,7 +310,7 @@ class FromElsewhere:
             As for `from_arrays`.
         """
         masks = {part: getattr(data, f"{part}_mask", None) for part in PARTS}
-        parts = parts_masked(masks, options)
+        parts = parts_masked(masks, options, "data")
         return cls.from_arrays(data, data.x, data.y, **parts, **options)
 
     @classmethod
@@ -271,21 +351,33 @@ class FromElsewhere:
         cls: Any,
         edges: FilePath,
         nodes: FilePath,
-        label: str = "label",
-        split: str = "split",
+        id: str | None = None,
+        label: str | None = None,
+        split: str | None = None,
+        *,
+        ends: tuple[str, str] | None = None,
+        ignore: Sequence[str] = (),
+        titles: str | None = None,
         **options: Unpack[ArrayOptions],
     ) -> Dataset:
-        """Return the Dataset of two files of comma-separated values with a line of titles each.
+        """Return the Dataset of two files of separated values, .csv or .tsv, perhaps with .gz.
+
+        Values are separated by commas, tabs or semicolons. Columns are found by their titles, in
+        any case, and those of numbers alone are features.
 
         Parameters
         ----------
         edges : str or Path
-            An edge a line: the names of its ends in the first two columns.
+            An edge a line: the names of its ends in two columns, titled as for `as_graph`, or
+            without other columns.
         nodes : str or Path
-            A node a line: its name in the first column; one column with its class, perhaps one
-            with "train", "val" or "test"; the others are features, numbers.
-        label, split : str
-            Titles of these columns.
+            A line of titles, and a line a node.
+        id, label, split, ends, ignore
+            As for `from_pandas`; the names of nodes are always in a column.
+        titles : {"yes", "no"}, optional
+            Whether the first line of `edges` has titles. Default: yes if it has one that is
+            known, or neither of its names is a node; refused where that leaves a doubt. Columns
+            without titles are called "1", "2", ...
         **options
             As for `from_arrays`.
 
@@ -298,31 +390,26 @@ class FromElsewhere:
         FileNotFoundError
             If a file is missing.
         ValueError
-            If a file is no such table, or an edge names no node; the file is named.
+            If a file is no such table, or can be read in several ways, or an edge names no node;
+            the file and, where there is one, the line are named.
+
+        Warns
+        -----
+        UserWarning
+            If columns are ignored.
         """
-        titles, rows = read_table(nodes)
-        if label not in titles[1:]:
-            raise ValueError(f"{nodes} must have a column {label!r}, got {', '.join(titles)}")
-        if not rows:
-            raise ValueError(f"{nodes} must have a line for each node, and has none")
-        columns = dict(zip(titles, zip(*rows, strict=True), strict=True))
-        names = as_names(columns.pop(titles[0]))
-        labels = as_names(columns.pop(label))
-        parts = parts_named(columns.pop(split, [None]), options)
-        if not columns:
-            raise ValueError(f"{nodes} must have at least one column of numbers, the features")
-        features = np.column_stack(
-            [numbers_of_column(nodes, *column) for column in columns.items()]
-        )
-        _, pairs = read_table(edges)
-        try:
-            ends = [as_names(pair[i] for pair in pairs) for i in (0, 1)]
-        except IndexError:
-            raise ValueError(f"{edges} must have two columns") from None
-        u, v = (numbers_of(names, end, str(edges)) for end in ends)
-        graph = from_edges(u, v, n=len(names), symmetrize=True, self_loops=False)
+        checked_titles(titles)
+        chosen = Chosen(id, label, split, ends, tuple(ignore))
+        table = NodeTable(nodes, chosen, _given(options), options.pop("minus_one", None))
+        features = np.concatenate(list(table.features()))
+        pairs = zip(*EdgeTable(edges, table, chosen, titles).pairs(), strict=True)
+        u, v = map(np.concatenate, pairs)
+        graph = from_edges(u, v, n=len(table.names), symmetrize=True, self_loops=False)
         options.setdefault("name", Path(nodes).stem)
-        return cls.from_arrays(graph, features, labels, node_names=names, **parts, **options)
+        found = {"node_names": table.names, **table.parts, **options}
+        with naming(nodes):
+            labels = Encoded(table.labels, table.class_names)
+            return cls.from_arrays(graph, features, labels, **found)
 
     @classmethod
     def from_ogb(
@@ -359,6 +446,77 @@ class FromElsewhere:
         Hu et al. 2020, "Open Graph Benchmark: datasets for machine learning on graphs".
         """
         return ogb_dataset(cls, folder, split, options)
+
+
+class _Columns:
+    """What columns of a table of nodes hold: `column(title)`; `place(i)` says which node has it."""
+
+    def __init__(self, where, titles, column, place):
+        self.where, self.titles, self.column, self.place = where, titles, column, place
+
+    def labels(self, columns, options):
+        """Return the Encoded classes."""
+        cells = as_names(self.column(columns.label))
+        where = f"{self.where}: {columns.label!r}"
+        return encoded(cells, options.pop("minus_one", None), where, self.place)
+
+    def parts(self, columns):
+        """Return the parts, by name; {} where the table has none."""
+        if columns.split is not None:
+            where = f"{self.where}: {columns.split!r}"
+            return parts_named(self.column(columns.split), where, self.place)
+        masks = {
+            part: mask_of(list(self.column(title)), f"{self.where}: {title!r}", self.place)
+            for part, title in columns.masks.items()
+        }
+        return parts_masked(masks, {}, self.where)
+
+
+def undirected_graph(source):
+    """Return the graph of a source with all edges in both directions and no self-loops, and names.
+
+    Warns where that adds directions to a source that has them.
+    """
+    if isinstance(source, TypedGraph):  # refused if it has to be changed: types would be lost
+        return source, None
+    directed = has_directions(source)
+    if not isinstance(source, Graph) and not directed:
+        return graph_and_names(source, symmetrize=True, self_loops=False)
+    graph, names = (source, None) if isinstance(source, Graph) else graph_and_names(source)
+    if not graph.symmetric:
+        warn("the graph is directed: its edges are read in both directions")
+    if not graph.symmetric or graph.self_loops:
+        graph = as_graph(graph, symmetrize=True, self_loops=False)
+    return graph, names
+
+
+def _given(options):
+    """Return the parts of the split that the caller gives."""
+    return [part for part in PARTS if part in options]
+
+
+def _has_ends(table):
+    """Whether a table has two columns with the titles of the ends of edges."""
+    titles = {normal(title) for title in table.columns}
+    return any(titles >= {u, v} for u, v in ENDS)
+
+
+def _row_of(nodes):
+    return lambda i: f"row {nodes.index[i]!r:.80}"
+
+
+def _names_of(nodes, title):
+    """Return the names of nodes: a column of the table, or its index."""
+    index = nodes.index
+    if title is None:
+        return index
+    if index.name is not None or index.dtype.kind not in "iu":
+        raise Unclear(
+            f"nodes has names in the column {title!r} and in its index: keep one of them",
+            f"ignore=[{title!r}], or nodes.reset_index(drop=True)",
+            "one",
+        )
+    return nodes[title]
 
 
 def with_nodes(graph, n):

@@ -1,22 +1,25 @@
 """What `convert` takes from a data set that is larger than memory: its parts, block by block."""
 
 from collections.abc import Callable
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from refimpl._support.foreign_graphs import as_names, numbers_in
 from refimpl._support.untrusted_files import check_nodes, real_name, streaming_npz
-from refimpl.lab.data.classes import numbered
-from refimpl.lab.data.graphsaint import PARTS, read_features, read_labels, read_roles
+from refimpl.lab.data.graphsaint import (
+    PARTS,
+    read_features,
+    read_labels,
+    read_roles,
+    warn_of_weights,
+)
 from refimpl.lab.data.ogb import OgbFolder, classes_of
-from refimpl.lab.data.split import drawn_parts, parts_named
-from refimpl.lab.data.tables import numbers_of_column, table_lines
+from refimpl.lab.data.splits import drawn_parts
+from refimpl.lab.data.table_files import EdgeTable, NodeTable
 from refimpl.lab.data.typed import FILES
 
-AT_ONCE, LINES = 2**20, 2**12  # entries, and lines of a table
+AT_ONCE = 2**20  # entries
 
 
 class Edges(NamedTuple):
@@ -64,6 +67,8 @@ class Streamed(NamedTuple):
         Between training nodes, numbered as these are.
     types : Path or None
         The folder of the types of edges and nodes.
+    known : array or None
+        Which rows of several classes are known.
     """
 
     name: str
@@ -82,6 +87,7 @@ class Streamed(NamedTuple):
     raw: np.ndarray | None = None
     inner: Edges | None = None
     types: Path | None = None
+    known: np.ndarray | None = None
 
 
 def stream_ogb(folder, split=None):
@@ -107,9 +113,11 @@ def stream_graphsaint(folder):
     folder = Path(folder)
     full = MatrixFile(folder / "adj_full.npz")
     train, val, test = read_roles(folder / "role.json", full.n)
-    labels = read_labels(folder / "class_map.json", full.n)
+    labels, known = read_labels(folder / "class_map.json", full.n)
     features = read_features(folder / "feats.npy", full.n)
     inside = MatrixFile(folder / "adj_train.npz")
+    for file in (full, inside):
+        warn_of_weights(file.path, file.weights())
     if inside.n != full.n:
         raise ValueError(f"{inside.path} must have {full.n} nodes like adj_full.npz")
     typed = (folder / FILES[0]).exists()
@@ -125,6 +133,7 @@ def stream_graphsaint(folder):
         kind=features.dtype if kept else np.dtype(np.float32),
         labels=lambda: in_blocks(labels),
         labels_path=folder / "class_map.json",
+        known=known,
         parts={"train": train, "val": val, "test": test},
         raw=features,
         inner=Edges(lambda: inside.between(train), inside.path, inside.entries, True),
@@ -132,86 +141,33 @@ def stream_graphsaint(folder):
     )
 
 
-def stream_csv(edges, nodes, label, rng):
-    """Return two files of comma-separated values as Streamed.
+def stream_csv(edges, nodes, rng, chosen, titles=None, minus_one=None):
+    """Return two files of separated values as Streamed.
 
     Names, classes and parts of nodes are held in memory; features and edges are read in blocks.
     """
-    columns = NodeTable(nodes, label)
-    codes, class_names = numbered(as_names(columns.labels))
-    parts = parts_named(columns.split, {})
+    table = NodeTable(nodes, chosen, minus_one=minus_one)
+    parts = table.parts
     if not parts:
-        known = np.flatnonzero(codes >= 0)
-        drawn = drawn_parts(known, rng)
+        drawn = drawn_parts(np.flatnonzero(table.labels >= 0), rng)
         parts = dict(zip(("train", "val", "test"), drawn, strict=True))
-    number = numbers_in(columns.names)
     edges = Path(edges)
-
-    def pairs():
-        lines = table_lines(edges)
-        if len(next(lines)) < 2:
-            raise ValueError(f"{edges} must have two columns")
-        for block in blocks_of(lines):
-            ends = ([line[i] for line in block] for i in (0, 1))
-            yield tuple(number(end, str(edges)) for end in ends)
-
+    pairs = EdgeTable(edges, table, chosen, titles).pairs
     return Streamed(
         name=Path(nodes).stem,
         setting="transductive",
-        n=len(columns.names),
-        edges=Edges(pairs, edges, edges.stat().st_size // 4 if edges.is_file() else 0),
-        features=columns.features,
+        n=len(table.names),
+        edges=Edges(pairs, edges, edges.stat().st_size // 4),
+        features=table.features,
         features_path=Path(nodes),
-        width=len(columns.numeric),
+        width=table.width,
         kind=np.dtype(np.float64),
-        labels=lambda: in_blocks(codes),
+        labels=lambda: in_blocks(table.labels),
         labels_path=Path(nodes),
         parts=parts,
-        class_names=class_names,
-        node_names=as_names(columns.names),
+        class_names=table.class_names,
+        node_names=table.names,
     )
-
-
-class NodeTable:
-    """A table of nodes: names, classes and parts in memory, features in blocks.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such file, or it is no such table; it is named.
-    """
-
-    def __init__(self, path, label, split="split"):
-        self.path, lines = Path(path), table_lines(path)
-        titles = next(lines)
-        if label not in titles[1:]:
-            raise ValueError(f"{path} must have a column {label!r}, got {', '.join(titles)}")
-        at = titles.index(label)
-        part = titles.index(split) if split in titles[1:] and split != label else None
-        self.names, self.labels = [], []
-        self.split: list[str | None] = [] if part is not None else [None]
-        known: dict[str, str] = {}
-        for line in lines:
-            self.names.append(line[0])
-            self.labels.append(known.setdefault(line[at], line[at]))
-            if part is not None:
-                self.split.append(known.setdefault(line[part], line[part]))
-        if not self.names:
-            raise ValueError(f"{path} must have a line for each node, and has none")
-        self.numeric = [i for i in range(1, len(titles)) if i not in (at, part)]
-        self.titles = titles
-        if not self.numeric:
-            raise ValueError(f"{path} must have at least one column of numbers, the features")
-
-    def features(self):
-        """Yield the features in blocks of rows."""
-        lines = table_lines(self.path)
-        next(lines)
-        for block in blocks_of(lines):
-            columns = list(zip(*block, strict=True))
-            yield np.column_stack(
-                [numbers_of_column(self.path, self.titles[i], columns[i]) for i in self.numeric]
-            )
 
 
 class MatrixFile:
@@ -254,6 +210,13 @@ class MatrixFile:
                 return
             for rows in rows_of(first, self.entries):
                 yield rows, second.take(len(rows))
+
+    def weights(self):
+        """Yield the data of its entries in blocks, without those of self-loops."""
+        with self._archive() as open_array:
+            data = open_array("data")
+            for u, v in self.blocks():
+                yield data.take(len(u))[u != v]
 
     def between(self, nodes):
         """Yield the entries, by the places of their ends in `nodes`; raise if one has another."""
@@ -325,9 +288,3 @@ def in_blocks(array):
     step = max(1, AT_ONCE // max(1, array[:1].size))
     for first in range(0, len(array), step):
         yield array[first : first + step]
-
-
-def blocks_of(lines):
-    """Yield lists of some lines at a time."""
-    while block := list(islice(lines, LINES)):
-        yield block

@@ -12,7 +12,7 @@ from refimpl._support import require
 from refimpl._support.whole_files import about, sync_folder
 from refimpl.lab.data.arrays import ArrayFile
 from refimpl.lab.data.rows import write_induced
-from refimpl.lab.data.split import PARTS
+from refimpl.lab.data.splits import PARTS
 from refimpl.typed import TypedGraph
 
 META = "meta.json"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from refimpl.lab.training.clusters import grow_clusters
+from refimpl.lab.training.methods.cluster import grow_clusters
 from refimpl.lab.training.run import Run
 from refimpl.profiling import timed
 from refimpl.streams import PARTS, WORKER, key, uniform
@@ -202,7 +202,7 @@ class LocalIterations:
         """Raise on every rank where a worker would have no batches."""
         run = self.run
         counts = np.bincount(self.parts[run.roots], minlength=run.turns.workers)
-        if not run.config.method.sees_all and not counts.all():
+        if not run.config.method.epoch_covers_graph and not counts.all():
             raise EmptyPart(
                 f"workers_a_step must be so few that each part has a training node, but that of "
                 f"worker {int(np.argmin(counts))} has none in epoch {self.epoch + 1}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from refimpl.lab.distributed.tree import total, total_of_parts, within
+from refimpl.lab.distributed.collectives import total, total_of_parts, within
 from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.loader.mpi import as_communicator
 from refimpl.profiling import timed

@@ -33,6 +33,14 @@ class Whole(NamedTuple):
         return self.numbered.edges(entries)
 
 
+def _merged(data):
+    """Return the line that merges edges that stand twice: PyG's leaves `edge_weight` as it is."""
+    if getattr(data, "edge_weight", None) is None:
+        return "call data = data.coalesce()"
+    both = "data.edge_index, data.edge_weight"
+    return f"run {both} = torch_geometric.utils.coalesce({both})"
+
+
 def whole(data):
     """Return a `Data` with its graph; O(e log d) time for e edges, at most d of them at a node.
 
@@ -59,7 +67,7 @@ def whole(data):
     sources, targets = (require.ids("data.edge_index", ends, 0, n, np.int32) for ends in edge_index)
     graph = numbered(sources, targets, n)
     if graph is None:
-        raise ValueError("data must have no edge twice: call data.coalesce() first")
+        raise ValueError(f"data must have no edge twice: {_merged(data)} first")
     return Whole(data, graph)
 
 

@@ -4,13 +4,13 @@ from refimpl.lab.training import methods as methods
 from refimpl.lab.training import models as models
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.lab.training.classifier import NodeClassifier
-from refimpl.lab.training.clusters import grow_clusters
 from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.training.methods.cluster import grow_clusters
+from refimpl.lab.training.methods.graph import scaled_sampler
 from refimpl.lab.training.model import TrainedModel, load_model, predict, save_model
+from refimpl.lab.training.paper_defaults import as_printed
 from refimpl.lab.training.prefetch import Prefetcher
-from refimpl.lab.training.printed import as_printed
 from refimpl.lab.training.registration import register_layer
-from refimpl.lab.training.scaling import scaled_sampler
 from refimpl.lab.training.state import EpochRecord, TrainResult, TrainState
 from refimpl.lab.training.trainer import make_trainer, train
 

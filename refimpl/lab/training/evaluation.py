@@ -8,10 +8,10 @@ import numpy as np
 from refimpl._support.row_block_products import rows_alike
 from refimpl._support.thread_limits import one_blas_thread
 from refimpl.graph.csr import undirected
-from refimpl.lab.distributed.rows import SharedRows
-from refimpl.lab.training.activations import InMemory, Loaded, Scratch
-from refimpl.lab.training.complete import Needed, cuts
+from refimpl.lab.distributed.collectives import SharedRows
 from refimpl.lab.training.config import MEMORY
+from refimpl.lab.training.full_neighborhoods import Needed, cuts
+from refimpl.lab.training.layer_outputs import InMemory, Loaded, Scratch
 from refimpl.lab.training.models.base import stages_of
 from refimpl.lab.training.stack import weights_of
 

@@ -9,17 +9,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from refimpl._html.objects import model_html
 from refimpl._support import require
+from refimpl._support.notebook_cards import model_html
 from refimpl._support.reprs import short_repr
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import FilePath, Int, Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import real_matrix, scale
 from refimpl.lab.hints import Kept, Scaling, Weights, as_default
+from refimpl.lab.training.checkpoints import reading_npz, write_npz
 from refimpl.lab.training.config import MEMORY, TrainConfig, config_from
 from refimpl.lab.training.evaluation import Evaluation, rows_of
-from refimpl.lab.training.npz import reading_npz, write_npz
 from refimpl.lab.training.settings import bytes_from, settings_of
 from refimpl.lab.training.stack import Stack
 from refimpl.loader.gathering import ROWS, check_scaling

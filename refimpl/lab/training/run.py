@@ -1,15 +1,67 @@
 """What a method's iterations work on."""
 
+import warnings
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import Any, Protocol
 
 import numpy as np
 
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.parts import Ahead, FeatureParts
+from refimpl.lab.training.models.base import NetworkConfig
 from refimpl.lab.training.stack import Passes, Stack
+from refimpl.lab.training.state import TrainState
 from refimpl.training.graph_iteration import AdamState
 from refimpl.training.subgraph_pool import ALONE, Turns
 from refimpl.typed import TypedGraph
+
+
+class RunConfig(NetworkConfig, Protocol):
+    """What a run and its method ask of the configuration; `TrainConfig` has all of it."""
+
+    @property
+    def model(self) -> Any:
+        """The model's settings, of a class on `ModelSettings`."""
+
+    @property
+    def method(self) -> Any:
+        """The method's settings, of a class on `MethodSettings`."""
+
+    @property
+    def lr(self) -> Any:
+        """Adam's learning rate, a float once the model has filled it in."""
+
+    @property
+    def weight_decay(self) -> float:
+        """How much of a weight is added to its gradient."""
+
+    def decays(self, name: str) -> bool:
+        """Whether a weight, by its full name, decays."""
+
+    @property
+    def dropout(self) -> float:
+        """Share of the elements of a layer's input that are set to 0."""
+
+    @property
+    def workers_a_step(self) -> int:
+        """Minibatches of a step."""
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts the training graph is cut."""
+
+    @property
+    def reach(self) -> int:
+        """How many hops away the farthest node is that a node's output depends on."""
+
+    @property
+    def shuffle(self) -> float:
+        """Share of the nodes of each part that change places after an epoch."""
+
+    @property
+    def rng(self) -> int:
+        """The seed."""
 
 
 @dataclass(eq=False)
@@ -33,12 +85,12 @@ class Run:
         Whose the one under way is.
     """
 
-    gnn: Any
-    dataset: Any
-    config: Any
+    gnn: ModuleType
+    dataset: Dataset
+    config: RunConfig
     stack: Stack
-    state: Any
-    features: Any = None
+    state: TrainState
+    features: np.ndarray | FeatureParts | None = None
     turns: Turns = ALONE
     worker: int = 0
 
@@ -82,7 +134,7 @@ class Run:
         """Bytes of a node's features where `load` reads them."""
         if isinstance(self.features, FeatureParts):
             return self.features.row_bytes
-        X = self.dataset.features if self.features is None else self.features
+        X: Any = self.dataset.features if self.features is None else self.features
         return X.shape[1] * X.itemsize
 
     def ahead(self, minibatches, inputs):
@@ -155,3 +207,40 @@ class Run:
         decaying = filter(config.decays, state.weights) if config.weight_decay else ()
         decay = dict.fromkeys(decaying, config.weight_decay)
         return AdamState(state.weights, state.m, state.v, state.iterations + 1, config.lr, decay)
+
+
+def what_is_run(gnn, dataset, config, state):
+    """Return what all ranks of a run must have in common, as far as it is known at once."""
+    parts = config, config.model, config.method
+    return {
+        "implementation": gnn.__name__,
+        "configuration": repr([(part.name, part.values()) for part in parts]),
+        "data set": (dataset.graph.n, dataset.graph.e, len(dataset.roots), dataset.dtype.name),
+        "state": (state.iterations, state.best_epoch, sorted(state.weights)),
+    }
+
+
+def warn_of_lost_edges(dataset):
+    """Warn where inductive training keeps less than half of the training nodes' edges."""
+    share = dataset.kept_share()
+    if share < 0.5:
+        warnings.warn(
+            f"the graph between the training nodes has {share:.1%} of their edges: "
+            'setting "transductive" would train on all of them',
+            stacklevel=4,
+        )
+
+
+def checked_features(features: object, dataset: Dataset) -> np.ndarray | FeatureParts | None:
+    """Return `features` if training can read its rows of features from there, or raise."""
+    if features is None:
+        return None
+    shape, dtype = (dataset.train_graph.n, dataset.features.shape[1]), dataset.dtype
+    if not isinstance(features, np.ndarray | FeatureParts):
+        raise TypeError(f"features must be an array, got {type(features).__name__}")
+    plain = isinstance(features, FeatureParts) or features.flags.c_contiguous
+    if features.shape != shape or not plain:
+        raise ValueError(f"features must be C-contiguous {shape}, got {features.shape}")
+    if np.result_type(features.dtype, np.float32) != dtype:
+        raise TypeError(f"features must be {dtype} as the data set, got {features.dtype}")
+    return features

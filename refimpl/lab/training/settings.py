@@ -194,7 +194,7 @@ def integers(
 
 def size(default: int, help: str, shown: str, low: int = 0, **more: Any) -> Any:
     """Make a field for a number of bytes; a user may give it a unit. `shown` is the default."""
-    return other(default, bytes_from(low), help, parsed_size, "SIZE", shown=shown, **more)
+    return custom(default, bytes_from(low), help, parsed_size, "SIZE", shown=shown, **more)
 
 
 def bytes_from(low: int) -> Check:
@@ -202,7 +202,7 @@ def bytes_from(low: int) -> Check:
     return lambda name, value: require.integer(name, value, low, MOST_BYTES)
 
 
-def other(
+def custom(
     default: Any,
     check: Check,
     help: str,

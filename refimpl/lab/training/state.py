@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from refimpl._html.objects import result_html
+from refimpl._support.notebook_cards import result_html
 from refimpl._support.reprs import short_repr
-from refimpl.lab.hints import Weights
+from refimpl.lab.hints import Ranks, Weights
 
 
 class EpochRecord(NamedTuple):
@@ -152,3 +152,33 @@ def check_state(state, stack, dtype):
 def copied(arrays):
     """Return copies of the arrays of a dict."""
     return {name: array.copy() for name, array in arrays.items()}
+
+
+def gathered_state(state: TrainState, comm: Ranks) -> TrainState | Any:  # a program knows its rank
+    """Return the state of a run on rank 0, with what all workers keep (collective).
+
+    A rank's own state has the caches of its own workers only; a checkpoint has to have all:
+    `save_checkpoint` takes what this returns, on rank 0. Not in the papers.
+
+    Parameters
+    ----------
+    state : TrainState
+        Of this rank, as ``after_epoch`` of `train` gets it.
+    comm : MPIComm or SimComm
+        The ranks of the run.
+
+    Returns
+    -------
+    TrainState or None
+        None on the other ranks.
+
+    Raises
+    ------
+    TypeError
+        If `state` is no TrainState.
+    """
+    if not isinstance(state, TrainState):
+        raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
+    if hasattr(state.cache, "gathered"):
+        state = replace(state, cache=state.cache.gathered(comm))
+    return state if comm.rank == 0 else None

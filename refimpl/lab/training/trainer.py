@@ -15,18 +15,18 @@ from refimpl._support.reprs import showing
 from refimpl._support.thread_limits import one_blas_thread
 from refimpl.hints import Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.distributed.collectives import check_alike
 from refimpl.lab.distributed.local import LocalIterations
-from refimpl.lab.distributed.messages import check_alike
 from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.distributed.team import Team
 from refimpl.lab.hints import Comm, Weights
 from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.training.divergence import check_step, check_weights
 from refimpl.lab.training.evaluation import Evaluation
 from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.lab.training.progress import Progress
-from refimpl.lab.training.run import Run
+from refimpl.lab.training.run import Run, checked_features, warn_of_lost_edges, what_is_run
 from refimpl.lab.training.stack import Stack
-from refimpl.lab.training.starting import check_features, warn_of_lost_edges, what_is_run
 from refimpl.lab.training.state import (
     EpochRecord,
     TrainResult,
@@ -99,15 +99,14 @@ class Trainer:
         check_state(state, stack, dataset.dtype)
         if comm is not None:
             check_alike(self.team.comm, what_is_run(gnn, dataset, config, state))
-        if features is not None:
-            check_features(features, dataset)
+        rows = checked_features(features, dataset)
         self.gnn, self.dataset, self.config, self.stack = gnn, dataset, config, stack
         self.state, self.counts_of_epoch = state, LoadCounts()
         self.meter = Meter()
         if state.history:
             last = state.history[-1]._asdict()
             self.meter.seconds = {part: last[part] for part in PARTS}
-        self.run = Run(gnn, dataset, config, stack, state, features, self.team.turns)
+        self.run = Run(gnn, dataset, config, stack, state, rows, self.team.turns)
         with self.meter:
             local = config.partition == "local"
             self.iterations = (LocalIterations if local else config.method.start)(self.run)
@@ -144,9 +143,12 @@ class Trainer:
             alone, iterations = self.team.workers == 1, self.iterations
             step = iterations.iteration() if alone else self.team.step(self._iteration)
             if alone and getattr(iterations, "moves_weights", False):
+                check_step(step, self.dataset, self.state.iterations)
                 self.state.iterations += 1
             else:
+                check_step(step, self.dataset, self.state.iterations)
                 self.update(step.gradients)
+            check_weights(self.state.weights, self.dataset, self.state.iterations)
         if step.counts is not None:
             self.counts_of_epoch = self.counts_of_epoch.plus(step.counts)
         recorded = sum(self.meter.seconds.values()) - before
@@ -171,7 +173,7 @@ class Trainer:
         weights if they are the best so far, and extend the history. `after_step(share)`, if given,
         is called after each iteration with the share done.
         """
-        whole = self.config.method.sees_all
+        whole = self.config.method.epoch_covers_graph
         losses, seen, n = [], 0, self.dataset.train_graph.n if whole else len(self.dataset.roots)
         self.counts_of_epoch = LoadCounts()
         while seen < n:
@@ -364,6 +366,9 @@ def train(
     ------
     TypeError, ValueError
         If an argument is of the wrong kind or does not fit another, or ranks differ.
+    Diverged
+        A FloatingPointError, at the first loss, gradient or weight that is not finite: it says
+        whether the features, the gradients or the weights became too large first.
     ImportError
         If `comm` is mpi4py's, and no MPI is there.
     """

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
 
 from refimpl._support import require
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import Weights
-from refimpl.lab.training.settings import MOST, Settings, choice, integer, other, switch
+from refimpl.lab.training.run import Run, RunConfig
+from refimpl.lab.training.settings import MOST, Settings, choice, custom, integer, switch
 from refimpl.samplers.neighbor import MODES
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
+from refimpl.streams import SHUFFLE, key
 
 
 class LoadCounts(NamedTuple):
@@ -49,6 +49,16 @@ class LoadCounts(NamedTuple):
     def io_saving(self) -> float:
         """Share of the rows of neighbour sampling that were not loaded; NaN for none."""
         return 1 - self.loaded / self.inputs if self.inputs else float("nan")
+
+    @property
+    def embedding_saving(self) -> float:
+        """Share of the rows of neighbour sampling that cached embeddings spared; NaN for none."""
+        return 1 - self.live / self.inputs if self.inputs else float("nan")
+
+    @property
+    def feature_saving(self) -> float:
+        """Share of the rows of neighbour sampling found in the feature cache; NaN for none."""
+        return self.feature_hits / self.inputs if self.inputs else float("nan")
 
     @property
     def hit_rate(self) -> float:
@@ -102,19 +112,19 @@ class MethodSettings(Settings):
       moves the weights by ``run.adam()``. Otherwise the trainer moves them.
     """
 
-    way: ClassVar[str] = ""  # what it trains on, for people
-    kept: ClassVar[str] = ""  # what it has of earlier iterations, for people
-    once: ClassVar[str] = "normalization"  # what it does before training, for people
+    description: ClassVar[str] = ""  # what it trains on, for people
+    state_description: ClassVar[str] = ""  # what it has of earlier iterations, for people
+    setup_step: ClassVar[str] = "normalization"  # what it does before training, for people
     counts_loads: ClassVar[bool] = False  # whether its steps have counts
     epochs: ClassVar[int] = 30  # where nobody says otherwise
     several_workers: ClassVar[bool] = True  # whether a step may be of several minibatches
     in_parts: ClassVar[bool] = False  # whether a worker may have a part of the graph of its own
-    sees_all: ClassVar[bool] = False  # whether an epoch is about all nodes, not the roots alone
+    epoch_covers_graph: ClassVar[bool] = False  # all its nodes, or the roots alone
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> MethodSettings:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> MethodSettings:
         """Return these settings with what `config` and the `dataset` decide filled in."""
         return self
 
@@ -136,7 +146,8 @@ def pool_size() -> Any:
     """Make the field `pool`."""
     return integer(
         4,
-        "subgraphs or batches sampled at a time, subgraphs in parallel; never changes a result",
+        "sample this many subgraphs or batches at a time; subgraphs are sampled in parallel; "
+        "never changes a result",
         free=True,
     )
 
@@ -154,8 +165,8 @@ def workers() -> Any:
     """Make the field `workers`."""
     return integer(
         0,
-        "threads that sample the next batches while training runs, 0 for none; never changes a "
-        "result",
+        "sample the next batches in this many threads; 0 samples in the training thread; never "
+        "changes a result",
         low=0,
         free=True,
     )
@@ -163,17 +174,17 @@ def workers() -> Any:
 
 def batch_size() -> Any:
     """Make the field `batch_size`."""
-    return integer(512, "nodes in a batch")
+    return integer(512, "put this many nodes in a batch")
 
 
 def fanouts(shown: str) -> Any:
     """Make the field `fanouts`; `shown` is the default, as the user writes it."""
-    return other(
+    return custom(
         None,
         _check_fanouts,
-        "sample at most so many neighbours of each node in each hop, or all of them; as many "
-        "numbers as layers, for MixHop layers times hops; with model rgcn and methods fresh and "
-        "neighbor, 5:10:5 gives each relation its own",
+        "sample at most this many neighbours of each node in each hop; all takes every "
+        "neighbour. Give one number a layer, for MixHop one a layer and hop; for model rgcn with "
+        "method fresh or neighbor, 5:10:5 gives one number a relation",
         parsed_fanouts,
         "COUNT|all,..",
         shown=shown,
@@ -182,15 +193,15 @@ def fanouts(shown: str) -> Any:
 
 def sample_mode() -> Any:
     """Make the field `sample_mode`."""
-    return choice("layered", "draw a node's neighbours anew for each layer, or once for all", MODES)
+    return choice("layered", "draw neighbours anew for each layer, or once for all layers", MODES)
 
 
 def fanout_order() -> Any:
     """Make the field `fanout_order`."""
     return choice(
         "roots_first",
-        "whether the first number of the fan-outs is for the roots' neighbours, or the last, as in "
-        "GraphSAGE's code",
+        "choose the hop of the first fan-out; roots-first: the roots' hop; code: the last hop, as "
+        "in GraphSAGE's code",
         FANOUT_ORDERS,
     )
 
@@ -294,3 +305,29 @@ def check_fanouts(settings, config):
             raise ValueError(
                 f"fanouts must have a number for each of {relations} relations, got {len(fanout)}"
             )
+
+
+class Shuffle:
+    """Numbers 0, .., count - 1, `size` of them an iteration, so that an epoch has each once.
+
+    An epoch is all of them in the order of a Fisher-Yates shuffle with the key (seed, SHUFFLE,
+    epoch), cut into batches; the last one of an epoch may be smaller.
+    """
+
+    def __init__(self, gnn, count, size, seed):
+        self.gnn, self.count, self.size, self.seed = gnn, count, size, seed
+        self.batches = -(-count // size)  # in an epoch
+        self._shuffled: dict[int, np.ndarray] = {}  # the order of the latest epoch
+
+    def batch(self, iteration):
+        """Return the numbers of an iteration, in their order."""
+        epoch, b = divmod(iteration, self.batches)
+        if epoch not in self._shuffled:
+            stream = key(self.seed, SHUFFLE, epoch)
+            order = self.gnn.streams.pick_without_replacement(stream, 0, self.count, self.count)
+            self._shuffled = {epoch: order}
+        return self._shuffled[epoch][b * self.size : (b + 1) * self.size]
+
+    def name(self, iteration):
+        """Return (epoch, number of the batch in it)."""
+        return divmod(iteration, self.batches)

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from refimpl.hints import Integers
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import Kept
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings
 from refimpl.lab.training.methods.layer import DrawnLayers
+from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import integers
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 LAYER_SIZE = 512  # where nobody says otherwise
 
@@ -29,7 +26,7 @@ def layer_sizes() -> Any:
     """Make the field `layer_sizes`."""
     return integers(
         None,
-        "nodes drawn for each layer, that of the batch's own neighbours first",
+        "draw this many nodes for each layer; the first number is for the neighbours of the batch",
         shown=f"{LAYER_SIZE} each",
     )
 
@@ -51,7 +48,7 @@ class FastGcn(MethodSettings):
     """
 
     name: ClassVar[str] = "fastgcn"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
@@ -59,11 +56,11 @@ class FastGcn(MethodSettings):
     pool: int = base.pool_size()
     background: bool = base.background()
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn")
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> FastGcn:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> FastGcn:
         """Return these settings with what depends on the model filled in."""
         return replace(self, layer_sizes=fitted_sizes(self, config))
 

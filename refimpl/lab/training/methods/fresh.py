@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -15,29 +15,26 @@ from refimpl.hints import Fanouts, Integers
 from refimpl.history.entries import STALENESS
 from refimpl.history.policy import CONTROLS
 from refimpl.history.ring import HEADERS, OVERFLOWS
+from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.distributed.worker_caches import kept_caches, state_of
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.prefetch import message_flow_graphs
+from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import (
     MOST,
     choice,
+    custom,
     integer,
     integers,
-    other,
     real,
     size,
     switch,
 )
 from refimpl.lab.training.stack import BlockModel
-from refimpl.lab.training.worker_caches import kept_caches, state_of
 from refimpl.profiling import timed
 from refimpl.streams import WORKER, key
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 FANOUTS = (20, 15, 10)  # FreshGNN section 7.1
 RANK_BASES = ("all", "new")
@@ -112,9 +109,9 @@ class Fresh(MethodSettings):
     """
 
     name: ClassVar[str] = "fresh"
-    way: ClassVar[str] = "batches"
-    kept: ClassVar[str] = "cached embeddings"
-    once: ClassVar[str] = "filling the cache"
+    description: ClassVar[str] = "batches"
+    state_description: ClassVar[str] = "cached embeddings"
+    setup_step: ClassVar[str] = "filling the cache"
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
@@ -124,79 +121,78 @@ class Fresh(MethodSettings):
     workers: int = base.workers()
     p_grad: float = real(  # V1:1 E-V3: the share that is admitted
         0.9,
-        "share of a layer's nodes, those with the smallest gradients, whose embeddings may be in "
-        "the cache",
+        "cache this share of a layer's nodes; the nodes with the smallest gradients are cached",
         high=1,
         metavar="SHARE",
     )
-    t_stale: float | None = other(  # V1:1
+    t_stale: float | None = custom(  # V1:1
         None,
         _check_age,
-        "use an embedding for at most so many iterations, inf for any number",
+        "reuse an embedding for at most this many iterations; inf sets no limit",
         parsed_age,
         "AGE|inf",
         shown="a sixth of an epoch's iterations",
     )
-    warmup: int = integer(0, "iterations before the first embedding is cached", low=0)
+    warmup: int = integer(0, "cache no embedding in this many first iterations", low=0)
     buffer: int = size(
         2**28,
-        "bytes for cached embeddings and features together, as 65536, 256MB or 1GiB",
+        "limit the cache, in bytes or as 256MB or 1GiB; embeddings and features share the cache",
         "256MiB",
     )
     hotness: Literal["none", "degree", "pagerank", "profile"] = choice(
         "degree",
-        "which nodes' features are cached at the start: those with most neighbours, with the "
-        "highest reverse PageRank, those that a trial run of the sampling loads most often, or "
-        "none",
+        "choose the features cached at the start; degree: of nodes with most neighbours; "
+        "pagerank: of nodes with the highest reverse PageRank; profile: of nodes that a trial "
+        "run loads most often; none: no features",
         HOTNESS,
     )
     header: Literal["continue", "cycle"] = choice(
         "continue",
-        "an embedding goes to the next slot of the buffer that is free (continue), or to one slot "
-        "after the other, from the first again every t-stale iterations, free or not (cycle), as "
-        "printed",
+        "choose the slot of a new embedding; continue: the next free slot; cycle: the next slot, "
+        "free or not, from the first slot again every t-stale iterations, as printed in the "
+        "paper",
         HEADERS,
     )
     overflow: Literal["wrap", "drop"] = choice(
         "wrap",
-        "an embedding that does not fit into the buffer replaces the one the header is at (wrap), "
-        "or is not cached (drop)",
+        "choose what happens to an embedding that does not fit; wrap: the embedding replaces the "
+        "one at the header; drop: the embedding is not cached",
         OVERFLOWS,
         flag="buffer_overflow",
     )
     control: Literal["gradient", "random", "anti"] = choice(
         "gradient",
-        "cache embeddings by their gradients, at random, or those with the largest gradients, to "
-        "see what the gradients are worth",
+        "choose the embeddings to cache; gradient: small gradients first; random: at random; "
+        "anti: large gradients first. random and anti show what the gradients are worth",
         CONTROLS,
     )
     cache_layers: Kept[tuple[int, ...] | None, Integers | None] = integers(
-        None, "layers whose embeddings are cached", metavar="LAYER,..", shown="all but the last"
+        None, "cache the embeddings of these layers", metavar="LAYER,..", shown="all but the last"
     )
-    lookup_roots: bool = switch(
-        True, "never read the embeddings of a batch's own nodes from the cache"
-    )
+    lookup_roots: bool = switch(True, "never read the embeddings of a batch's roots from the cache")
     rank_base: Literal["all", "new"] = choice(
-        "all", "p-grad is a share of all live rows, or of the new ones", RANK_BASES
+        "all",
+        "choose the rows that p-grad is a share of: all live rows, or the new rows",
+        RANK_BASES,
     )
     gradient_evict: bool = switch(
         True,
-        "leave an embedding in the cache when its gradient has become large, as the public code "
-        "does",
+        "keep cached embeddings whose gradients have grown; the public code does the same",
     )
     staleness: Literal["stamp", "header_only"] = choice(
         "stamp",
-        "an embedding has a stamp that says how old it is, or lasts until the next cycle of the "
-        "buffer overwrites it, as in the public code",
+        "choose how the age of an embedding is limited; stamp: by its age in iterations; "
+        "header-only: by the next cycle of the buffer that overwrites the embedding, as in the "
+        "public code",
         STALENESS,
     )
     performance: bool = switch(
         False,
-        "cache only embeddings that save more rows for their room than the features they would "
-        "take the place of; with hotness profile only",
+        "cache only embeddings that save more loads than features would; compared for the same "
+        "room in the cache; with hotness profile only",
     )
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model and what all methods have."""
         base.check_one_hop(config)
         base.check_fanouts(self, config)
@@ -210,7 +206,7 @@ class Fresh(MethodSettings):
         if self.performance and self.hotness != "profile":
             raise ValueError('performance must be False where hotness is not "profile"')
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> Fresh:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> Fresh:
         """Return these settings with what depends on the model and the data set filled in."""
         layers = self.cache_layers
         layers = tuple(range(1, config.layers)) if layers is None else tuple(sorted(layers))

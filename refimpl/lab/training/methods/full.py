@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from refimpl.graph import Subgraph
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.run import Run
 from refimpl.profiling import timed
-
-if TYPE_CHECKING:
-    from refimpl.lab.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -21,9 +19,9 @@ class FullBatch(MethodSettings):
     """The whole training graph at once: a baseline of JPDC'21 section 7.2."""
 
     name: ClassVar[str] = "full"
-    way: ClassVar[str] = "the full graph"
+    description: ClassVar[str] = "the full graph"
     several_workers: ClassVar[bool] = False
-    sees_all: ClassVar[bool] = True
+    epoch_covers_graph: ClassVar[bool] = True
     epochs: ClassVar[int] = 200  # of one step
 
     def start(self, run: Run) -> Iterations:

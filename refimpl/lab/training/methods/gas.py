@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from refimpl._support import require
+from refimpl.block import Block, entries_of_rows, sources
 from refimpl.hints import Integers, Positions
 from refimpl.lab.hints import Kept
-from refimpl.lab.training.clusters import ClusterOrder, grow_clusters
-from refimpl.lab.training.histories import histories_of, history_counts, neighborhood
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
-from refimpl.lab.training.settings import other
+from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
+from refimpl.lab.training.methods.cluster import ClusterOrder, grow_clusters
+from refimpl.lab.training.run import Run, RunConfig
+from refimpl.lab.training.settings import custom
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key
-
-if TYPE_CHECKING:
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 
 def checked_partition(name, value):
@@ -52,18 +49,18 @@ class Gas(MethodSettings):
     """
 
     name: ClassVar[str] = "gas"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     several_workers: ClassVar[bool] = False
-    sees_all: ClassVar[bool] = True
-    kept: ClassVar[str] = "histories"
+    epoch_covers_graph: ClassVar[bool] = True
+    state_description: ClassVar[str] = "histories"
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    partition: Kept[Positions | None, Integers | None] = other(
+    partition: Kept[Positions | None, Integers | None] = custom(
         None, checked_partition, "clusters", flag=""
     )
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn", "gat")
 
@@ -129,3 +126,114 @@ def cluster_batches(run):
             raise ValueError(f"partition must have shape ({n},) and numbers below {n}")
         order = ClusterOrder(run.gnn, partition, seed)
     return map(order.nodes, count(run.state.iterations))
+
+
+class Histories:
+    """For every node, the output of layers 1, 2, .. when it was last computed; at first 0.
+
+    Parameters
+    ----------
+    layers : int
+        Number of layers that are kept; it may be 0.
+    n, width : ints
+        Number of nodes, and width of the layers.
+    dtype : float32 or float64
+
+    Attributes
+    ----------
+    rows : (layers, n, width) array
+        Layer l is ``rows[l - 1]``.
+    """
+
+    def __init__(self, layers, n, width, dtype):
+        self.rows = np.zeros((layers, n, width), dtype)
+
+    def read(self, layer, ids):
+        """Return a copy of the rows of some nodes in a layer from 1."""
+        return self.rows[layer - 1, ids]
+
+    def write(self, layer, ids, values):
+        """Put in the rows of some nodes in a layer from 1."""
+        self.rows[layer - 1, ids] = values
+
+    def state_dict(self):
+        """Return the rows of each layer by its name; not copied."""
+        return {f"layer{number}": rows for number, rows in enumerate(self.rows, start=1)}
+
+    def load_state_dict(self, arrays):
+        """Take the rows of each layer from what `state_dict` gave, copied.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the names are others, or an array has another shape or dtype.
+        """
+        known = self.state_dict()
+        if not isinstance(arrays, dict) or arrays.keys() != known.keys():
+            raise ValueError(f"arrays must be a dict of {', '.join(known) or 'nothing'}")
+        for name, rows in known.items():
+            rows[...] = require.floats(name, arrays[name], rows.shape, rows.dtype)
+
+
+def histories_of(run):
+    """Return the histories of a run's state: its own, those of a checkpoint, or none yet."""
+    config, found = run.config, run.state.cache
+    new = Histories(config.layers - 1, run.graph.n, config.hidden, run.dtype)
+    if isinstance(found, Histories):
+        if (found.rows.shape, found.rows.dtype) != (new.rows.shape, new.rows.dtype):
+            raise ValueError("state.cache must have the histories of this model and data set")
+        return found
+    if found is not None:  # from a checkpoint
+        new.load_state_dict(found)
+    elif run.state.iterations and config.layers > 1:
+        raise ValueError("state.cache must have the histories of a run that has begun")
+    return new
+
+
+def history_counts(loaded, read, written, row_bytes):
+    """Return counts: rows of features loaded, rows of histories read and rows written."""
+    return LoadCounts(
+        inputs=loaded,
+        live=loaded,
+        loaded=loaded,
+        bytes=loaded * row_bytes,
+        lookups=read,
+        hits=read,
+        admitted=written,
+    )
+
+
+class Neighborhood(NamedTuple):
+    """A batch and all nodes next to it.
+
+    Attributes
+    ----------
+    nodes : (n_src,) int32 array
+        The batch in its order, then its other neighbours, ascending.
+    block : Block
+        From each node of the batch to all of its neighbours, in the order of the graph.
+    """
+
+    nodes: np.ndarray
+    block: Block
+
+
+def neighborhood(graph, batch):
+    """Return the Neighborhood of `batch`, distinct nodes of `graph`.
+
+    It takes O(e log e) time, where e counts the neighbours of the batch.
+    """
+    positions, ends = rows_of(graph, batch)
+    nodes, indices = sources(batch, graph.indices[positions])
+    degrees = graph.degrees(batch)
+    block = Block._trusted(ends - degrees, ends, indices, len(nodes))
+    return Neighborhood(nodes, block)
+
+
+def rows_of(graph, nodes):
+    """Return where the entries of some rows stand in ``graph.indices``, and where each row ends.
+
+    The second counts in the first: row i is ``positions[ends[i - 1]:ends[i]]``.
+    """
+    start, end = graph.start[nodes], graph.end[nodes]
+    return entries_of_rows(start, end), np.cumsum(end - start)

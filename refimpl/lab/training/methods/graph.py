@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
+from refimpl._support import require
+from refimpl.graph.csr import Graph, undirected
+from refimpl.hints import Int
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
-from refimpl.lab.training.scaling import scaled_sampler
-from refimpl.lab.training.settings import other, real, switch
+from refimpl.lab.training.run import Run, RunConfig
+from refimpl.lab.training.settings import custom, real, switch
 from refimpl.profiling import timed
-from refimpl.samplers.sampling import Sampler
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
+from refimpl.samplers.nodes import NodeSample
+from refimpl.samplers.sampling import Sampler, parameters_of, sampler_kernel
 
 COVERAGE = 50.0  # where nobody says otherwise
 
@@ -47,19 +48,19 @@ class SampledGraph(MethodSettings):
     """
 
     name: ClassVar[str] = "graph"
-    way: ClassVar[str] = "subgraphs"
+    description: ClassVar[str] = "subgraphs"
     in_parts: ClassVar[bool] = True
-    sees_all: ClassVar[bool] = True
+    epoch_covers_graph: ClassVar[bool] = True
 
-    sampler: Sampler | None = other(None, _check_sampler, "how subgraphs are drawn", flag="")
+    sampler: Sampler | None = custom(None, _check_sampler, "how subgraphs are drawn", flag="")
     normalize: bool = switch(
         False,
-        "weight loss and aggregation by how often the sampler picks each node and edge, estimated "
-        "before training; models sage and mlp only",
+        "weight loss and aggregation by sampling probabilities; the probabilities of nodes and "
+        "edges are estimated before training; models sage and mlp only",
     )
     coverage: float = real(
         COVERAGE,
-        "how often a node is met on average while that is estimated",
+        "draw each node this often, on average, for that estimate",
         strict=True,
         metavar="TIMES",
         needs="normalize",
@@ -67,7 +68,7 @@ class SampledGraph(MethodSettings):
     pool: int = base.pool_size()
     background: bool = base.background()
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
         if self.normalize:
             if config.model.name not in ("sage", "mlp"):
@@ -75,7 +76,7 @@ class SampledGraph(MethodSettings):
         elif self.coverage != COVERAGE:
             raise ValueError(f"coverage must be {COVERAGE} where normalize is False")
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> SampledGraph:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> SampledGraph:
         """Return these settings with a sampler."""
         parts = config.parts
         sampler = self.sampler or scaled_sampler(dataset.train_graph, parts=parts)
@@ -152,3 +153,53 @@ class GraphIterations:
     def close(self):
         """End the pool's thread."""
         self.pool.close()
+
+
+MOST_NODES, WALK_LENGTH = 8000, 2  # where nobody says otherwise
+
+
+def scaled_sampler(
+    graph: Graph,
+    name: str | Callable[..., NodeSample] = "pin_tile",
+    *,
+    parts: Int = 1,
+    **options: Any,
+) -> Sampler:
+    """Return the Sampler `name`, its sizes in proportion to a small training graph.
+
+    The budget n is a fifth of the nodes, at most 8000, where `options` has no other. From it
+    follow the sizes that the sampler needs and `options` leaves out: m = n / 8, b = n / 2, h = 2,
+    r = n / (h + 1). The papers' m = 1000 and n = 8000 (JPDC'21 section 7.6) are for graphs of 10^5
+    nodes and more.
+
+    Parameters
+    ----------
+    graph : Graph
+    name : str or callable
+        The kernel, as for `Sampler`.
+    parts : int
+        Sizes are in proportion to one of so many parts of the graph, all of one size.
+    **options
+        As for `Sampler`; None stands for the default.
+
+    Returns
+    -------
+    Sampler
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `Sampler` does.
+    """
+    function = sampler_kernel(name, "name")[1]
+    undirected(graph)
+    given = {key: value for key, value in options.items() if value is not None}
+    nodes = graph.n // require.integer("parts", parts, 1)
+    n = require.integer("n", given.get("n", min(max(nodes // 5, 1), MOST_NODES)), 1)
+    h = require.integer("h", given.get("h", WALK_LENGTH), 0)
+    m, b, r = (max(size, 1) for size in (min(n // 8, nodes), n // 2, min(n // (h + 1), nodes)))
+    sizes = {"n": n, "m": m, "b": b, "r": r, "h": h}
+    known = parameters_of(name, function, "name")
+    if "n" not in known:  # the budget has set the other sizes
+        given.pop("n", None)
+    return Sampler(name, **{key: sizes[key] for key in sizes if key in known} | given)

@@ -7,23 +7,25 @@ Momentum": the variant for out-of-batch nodes (GraphFM-OB).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from refimpl.block import Block
 from refimpl.hints import Integers, Positions
 from refimpl.lab.hints import Kept
-from refimpl.lab.training.histories import histories_of, history_counts, neighborhood
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
-from refimpl.lab.training.methods.gas import checked_partition, cluster_batches
-from refimpl.lab.training.settings import other, real
+from refimpl.lab.training.methods.gas import (
+    checked_partition,
+    cluster_batches,
+    histories_of,
+    history_counts,
+    neighborhood,
+)
+from refimpl.lab.training.run import Run, RunConfig
+from refimpl.lab.training.settings import custom, real
 from refimpl.profiling import timed
-
-if TYPE_CHECKING:
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,19 +46,21 @@ class GraphFm(MethodSettings):
     """
 
     name: ClassVar[str] = "graphfm"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     several_workers: ClassVar[bool] = False
-    sees_all: ClassVar[bool] = True
-    kept: ClassVar[str] = "histories with momentum"
+    epoch_covers_graph: ClassVar[bool] = True
+    state_description: ClassVar[str] = "histories with momentum"
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
-    partition: Kept[Positions | None, Integers | None] = other(
+    partition: Kept[Positions | None, Integers | None] = custom(
         None, checked_partition, "clusters", flag=""
     )
-    beta: float = real(0.5, "momentum of histories outside the batch", high=1, metavar="SHARE")
+    beta: float = real(
+        0.5, "set the momentum of histories outside the batch", high=1, metavar="SHARE"
+    )
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn", "gat")
 

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from refimpl.hints import Integers
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import Kept
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings
 from refimpl.lab.training.methods.fastgcn import fitted_sizes, importance_iterations, layer_sizes
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
+from refimpl.lab.training.run import Run, RunConfig
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class Ladies(MethodSettings):
     """
 
     name: ClassVar[str] = "ladies"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
@@ -43,11 +40,11 @@ class Ladies(MethodSettings):
     pool: int = base.pool_size()
     background: bool = base.background()
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn")
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> Ladies:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> Ladies:
         """Return these settings with what depends on the model filled in."""
         return replace(self, layer_sizes=fitted_sizes(self, config))
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from refimpl.hints import Fanouts
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
-from refimpl.lab.training.shuffle import Shuffle
+from refimpl.lab.training.methods.base import Iterations, MethodSettings, Shuffle, Step
+from refimpl.lab.training.run import Run, RunConfig
 from refimpl.profiling import timed
 from refimpl.streams import LAYER, key
 from refimpl.training.subgraph_pool import Pool, one_by_one
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 FANOUTS = (25, 10)  # JPDC'21 section 7.7
 
@@ -44,7 +40,7 @@ class LayerSampling(MethodSettings):
     """
 
     name: ClassVar[str] = "layer"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
@@ -53,11 +49,11 @@ class LayerSampling(MethodSettings):
     pool: int = base.pool_size()
     background: bool = base.background()
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
         base.check_fanouts(self, config)
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> LayerSampling:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> LayerSampling:
         """Return these settings with what depends on the model filled in."""
         return replace(self, fanouts=base.fitted_fanouts(self, config.reach, FANOUTS))
 

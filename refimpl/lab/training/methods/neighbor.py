@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from refimpl.hints import Fanouts
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.methods.fresh import FANOUTS
 from refimpl.lab.training.prefetch import message_flow_graphs
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
+from refimpl.lab.training.run import Run, RunConfig
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Neighbor(MethodSettings):
     """
 
     name: ClassVar[str] = "neighbor"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     in_parts: ClassVar[bool] = True
     counts_loads: ClassVar[bool] = True
 
@@ -39,12 +36,12 @@ class Neighbor(MethodSettings):
     sample_mode: Literal["layered", "shared"] = base.sample_mode()
     workers: int = base.workers()
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
         base.check_one_hop(config)
         base.check_fanouts(self, config)
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> Neighbor:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> Neighbor:
         """Return these settings with what depends on the model filled in."""
         return replace(self, fanouts=base.fitted_fanouts(self, config.reach, FANOUTS))
 

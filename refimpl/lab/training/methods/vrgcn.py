@@ -7,24 +7,21 @@ Reduction".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.hints import Fanouts
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import HopFanouts, Kept
-from refimpl.lab.training.histories import histories_of, history_counts, rows_of
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.methods.gas import histories_of, history_counts, rows_of
 from refimpl.lab.training.prefetch import message_flow_graphs
+from refimpl.lab.training.run import Run, RunConfig
 from refimpl.profiling import timed
-
-if TYPE_CHECKING:
-    from refimpl.lab.data.dataset import Dataset
-    from refimpl.lab.training.config import TrainConfig
-    from refimpl.lab.training.run import Run
 
 FANOUTS = (2,)  # "only two neighbors per node"
 
@@ -45,10 +42,10 @@ class VrGcn(MethodSettings):
     """
 
     name: ClassVar[str] = "vrgcn"
-    way: ClassVar[str] = "batches"
+    description: ClassVar[str] = "batches"
     several_workers: ClassVar[bool] = False
-    kept: ClassVar[str] = "histories for variance reduction"
-    once: ClassVar[str] = "aggregating features"
+    state_description: ClassVar[str] = "histories for variance reduction"
+    setup_step: ClassVar[str] = "aggregating features"
     counts_loads: ClassVar[bool] = True
     sample_mode: ClassVar[str] = "layered"
 
@@ -57,12 +54,12 @@ class VrGcn(MethodSettings):
     fanout_order: Literal["roots_first", "code"] = base.fanout_order()
     workers: int = base.workers()
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
         base.only(config, "sage", "gcn")
         base.check_fanouts(self, config)
 
-    def fitted(self, config: TrainConfig, dataset: Dataset) -> VrGcn:
+    def fitted(self, config: RunConfig, dataset: Dataset) -> VrGcn:
         """Return these settings with what depends on the model filled in."""
         return replace(self, fanouts=base.fitted_fanouts(self, config.reach - 1, FANOUTS))
 

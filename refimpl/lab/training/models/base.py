@@ -4,22 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from refimpl.lab.training.complete import matrix_of
+from refimpl.block import Block
+from refimpl.graph import Graph
+from refimpl.hints import FloatDtype, Ids
+from refimpl.lab.training.full_neighborhoods import CompleteRows, matrix_of
 from refimpl.lab.training.settings import Settings
 from refimpl.scheduling import ProductOrders
 
-if TYPE_CHECKING:
-    from refimpl.block import Block
-    from refimpl.graph import Graph
-    from refimpl.hints import FloatDtype, Ids
-    from refimpl.lab.training.complete import CompleteRows
-    from refimpl.lab.training.config import TrainConfig
-
 PIECE = 2**18  # bytes of rows on which one operation follows another
+
+
+class NetworkConfig(Protocol):
+    """What a model asks of the configuration of a run; `TrainConfig` has all of it."""
+
+    @property
+    def method(self) -> Settings:
+        """The method's settings."""
+
+    @property
+    def layers(self) -> int:
+        """How many layers there are."""
+
+    @property
+    def hidden(self) -> int:
+        """The width of each layer's output."""
+
+    @property
+    def classifier(self) -> str:
+        """What gives the logits: "dense" or "layer"."""
+
+    @property
+    def bias(self) -> bool:
+        """Whether layers add a vector."""
 
 
 class Layer(Protocol):
@@ -67,7 +87,7 @@ class ModelSettings(Settings):
     hops_a_layer: Any = 1  # how many hops away a layer looks
 
     def layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, f_out: int, first: bool
     ) -> Layer:
         """Return one layer over `gnn`, from width `f_in` to `f_out`, for a TrainConfig `config`.
 
@@ -76,7 +96,7 @@ class ModelSettings(Settings):
         raise TypeError(f"{type(self).__name__} must have a method layer")
 
     def last_layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, classes: int, first: bool
     ) -> Layer:
         """Return the last layer where it is the classifier: without a ReLU.
 
@@ -86,7 +106,7 @@ class ModelSettings(Settings):
         """
         raise TypeError(f"{type(self).__name__} must have a method last_layer")
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: NetworkConfig) -> None:
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
 
     def fitted(self, graph: Graph) -> ModelSettings:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from refimpl._support import require
-from refimpl.lab.training.models.base import Layer, ModelSettings, Stage, bias_shape, by_name
-from refimpl.lab.training.settings import choice, integer, other
+from refimpl.lab.training.models.base import (
+    Layer,
+    ModelSettings,
+    NetworkConfig,
+    Stage,
+    bias_shape,
+    by_name,
+)
+from refimpl.lab.training.settings import choice, custom, integer
 from refimpl.layers.gat import NORMS
-
-if TYPE_CHECKING:
-    from refimpl.lab.training.config import TrainConfig
 
 
 @dataclass(frozen=True)
@@ -38,21 +42,21 @@ class Gat(ModelSettings):
     matrix: ClassVar[str] = "loop"
     lr: ClassVar[float] = 0.003
 
-    heads: int = integer(1, "attention heads of a layer")
+    heads: int = integer(1, "set the number of attention heads of a layer")
     attention: Literal["softmax", "row", "none"] = choice(
         "softmax",
-        "scale the scores of a node's neighbours by softmax, by their number (row), or not at all",
+        "scale attention scores by softmax, by degree (row), or not (none)",
         NORMS,
     )
-    attention_dropout: float = other(
+    attention_dropout: float = custom(
         0.0,
         require.rate,
-        "share of the normalised attention that is set to 0 in training",
+        "set this share of the normalised attention to 0 in training",
         float,
         "RATE",
     )
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: NetworkConfig) -> None:
         """Raise ValueError unless the heads share the width of a layer."""
         if config.hidden % self.heads:
             raise ValueError(
@@ -60,13 +64,13 @@ class Gat(ModelSettings):
             )
 
     def layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, f_out: int, first: bool
     ) -> Layer:
         """Return one layer."""
         return GatLayer(gnn, config, f_in, f_out, first, self)
 
     def last_layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, classes: int, first: bool
     ) -> Layer:
         """Return the layer that is the classifier."""
         return GatLayer(gnn, config, f_in, classes, first, replace(self, heads=1), relu=False)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from refimpl.lab.training.models.base import (
     Layer,
     ModelSettings,
+    NetworkConfig,
     bias_shape,
     by_name,
     order_on,
     product_first,
 )
 from refimpl.scheduling import chain_order
-
-if TYPE_CHECKING:
-    from refimpl.lab.training.config import TrainConfig
 
 
 @dataclass(frozen=True)
@@ -29,13 +27,13 @@ class Gcn(ModelSettings):
     matrix: ClassVar[str] = "sym"
 
     def layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, f_out: int, first: bool
     ) -> Layer:
         """Return one layer."""
         return GcnLayer(gnn, config, f_in, f_out, first)
 
     def last_layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, classes: int, first: bool
     ) -> Layer:
         """Return the layer that is the classifier."""
         return GcnLayer(gnn, config, f_in, classes, first, relu=False)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from refimpl.lab.training.models.base import Layer, ModelSettings, bias_shape, product_first
+from refimpl.lab.training.models.base import (
+    Layer,
+    ModelSettings,
+    NetworkConfig,
+    bias_shape,
+    product_first,
+)
 from refimpl.lab.training.settings import integer
 from refimpl.scheduling import mixhop_depth
-
-if TYPE_CHECKING:
-    from refimpl.lab.training.config import TrainConfig
 
 MOST_HOPS = 1000
 
@@ -34,7 +37,7 @@ class MixHop(ModelSettings):
 
     hops: int = integer(
         2,
-        "K: a layer has the powers 0 .. K of the adjacency side by side",
+        "put the powers 0 to K of the adjacency side by side",
         low=0,
         high=MOST_HOPS,
         metavar="K",
@@ -50,7 +53,7 @@ class MixHop(ModelSettings):
         return hops
 
     def layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, f_out: int, first: bool
     ) -> Layer:
         """Return one layer."""
         return MixHopLayer(gnn, config, f_in, f_out, first, self.hops)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from refimpl.lab.training.models.base import DenseLayer, Layer, ModelSettings
-
-if TYPE_CHECKING:
-    from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.training.models.base import DenseLayer, Layer, ModelSettings, NetworkConfig
 
 
 @dataclass(frozen=True)
@@ -21,13 +18,13 @@ class Mlp(ModelSettings):
     hops_a_layer = 0
 
     def layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, f_out: int, first: bool
     ) -> Layer:
         """Return one layer."""
         return DenseLayer(gnn, config, f_in, f_out, first)
 
     def last_layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, classes: int, first: bool
     ) -> Layer:
         """Return the layer that is the classifier."""
         return DenseLayer(gnn, config, f_in, classes, first, relu=False)

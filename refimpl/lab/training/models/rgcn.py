@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from refimpl.adjacency import Adjacency
-from refimpl.lab.training.complete import mean_of
-from refimpl.lab.training.models.base import Layer, ModelSettings, bias_shape
+from refimpl.block import Block
+from refimpl.graph import Graph
+from refimpl.hints import FloatDtype, Ids
+from refimpl.lab.training.full_neighborhoods import mean_of
+from refimpl.lab.training.models.base import Layer, ModelSettings, NetworkConfig, bias_shape
 from refimpl.lab.training.settings import integer
 from refimpl.typed import MOST_TYPES, TypedGraph, relation_blocks
-
-if TYPE_CHECKING:
-    from refimpl.block import Block
-    from refimpl.graph import Graph
-    from refimpl.hints import FloatDtype, Ids
-    from refimpl.lab.training.config import TrainConfig
 
 ALL = -1
 
@@ -52,15 +49,14 @@ class Rgcn(ModelSettings):
     relations: int | None = integer(None, "relations of the graph", high=MOST_TYPES, flag="")
     bases: int = integer(
         0,
-        "basis matrices that those of all relations are mixtures of, 0 for a matrix for each "
-        "relation",
+        "mix the relations' matrices from this many basis matrices; 0 gives each relation its "
+        "own matrix",
         low=0,
         high=MOST_TYPES,
     )
     node_types: int = integer(
         0,
-        "types of nodes, or all, whose features a matrix of their own multiplies before the first "
-        "layer",
+        "give this many node types an input matrix of their own; all counts every type of the data",
         low=ALL,
         high=MOST_TYPES,
         metavar="COUNT|all",
@@ -119,13 +115,13 @@ class Rgcn(ModelSettings):
         return Relations(norms, types if sources is None or types is None else types[sources])
 
     def layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, f_out: int, first: bool
     ) -> Layer:
         """Return one layer, the first with projections where there are types of nodes."""
         return self._layer(gnn, config, f_in, f_out, first, True)
 
     def last_layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, classes: int, first: bool
     ) -> Layer:
         """Return the layer that is the classifier."""
         return self._layer(gnn, config, f_in, classes, first, False)

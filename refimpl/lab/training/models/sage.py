@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from refimpl.lab.training.models.base import (
     Layer,
     ModelSettings,
+    NetworkConfig,
     bias_shape,
     by_name,
     order_on,
@@ -17,9 +18,6 @@ from refimpl.lab.training.models.base import (
 from refimpl.lab.training.settings import choice
 from refimpl.layers.sage import CONCAT
 from refimpl.scheduling import chain_order
-
-if TYPE_CHECKING:
-    from refimpl.lab.training.config import TrainConfig
 
 
 @dataclass(frozen=True)
@@ -40,19 +38,19 @@ class Sage(ModelSettings):
 
     concat: Literal["neigh_first", "self_first", "sum"] = choice(
         "neigh_first",
-        "which half of a layer's output comes first, the neighbours' or the node's own, or whether "
-        "both are as wide as it is and are added",
+        "choose how a layer joins its two halves; neigh-first: neighbours first; self-first: the "
+        "node itself first; sum: both have the full width and are added",
         CONCAT,
     )
 
     def layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, f_out: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, f_out: int, first: bool
     ) -> Layer:
         """Return one layer."""
         return SageLayer(gnn, config, f_in, f_out, first, self.concat)
 
     def last_layer(
-        self, gnn: ModuleType, config: TrainConfig, f_in: int, classes: int, first: bool
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, classes: int, first: bool
     ) -> Layer:
         """Return the layer that is the classifier."""
         return SageLayer(gnn, config, f_in, classes, first, "sum", relu=False)

@@ -1,0 +1,140 @@
+"""Trainings beside one another: who is how accurate after how many seconds."""
+
+from contextlib import ExitStack
+
+from bench.figures.result_rows import pick, spread_of, values_of
+from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.report import TRAINING
+
+SLACK = 0.0025  # below the best of the baselines: what counts as reached (I section VI-B)
+
+
+def race(gnn, dataset, configs):
+    """Train several models, each its epochs; they take turns, so that all end together.
+
+    Whoever has done the least share of its epochs is next. Before, each takes a step that does not
+    count, with weights of its own.
+
+    Parameters
+    ----------
+    gnn : module
+    dataset : Dataset
+    configs : dict
+        {name: TrainConfig}
+
+    Returns
+    -------
+    list of dict
+        One for each epoch that was scored: name, epoch, seconds of training so far, without those
+        of the evaluation, and F1-micro on the validation nodes.
+
+    Raises
+    ------
+    UserError
+        If there are no validation nodes.
+    """
+    if not dataset.val.size:
+        raise UserError(f"the data set {dataset.name} has no validation nodes")
+    for config in configs.values():
+        with gnn.make_trainer(dataset, config) as trainer:
+            trainer.step()
+    with ExitStack() as stack:
+        trainers = {
+            name: stack.enter_context(gnn.make_trainer(dataset, config))
+            for name, config in configs.items()
+        }
+        while running := {name: one for name, one in trainers.items() if not one.done}:
+            min(running.values(), key=_share_done).epoch()
+    return [row for name, trainer in trainers.items() for row in _scored(name, trainer)]
+
+
+def _share_done(trainer):
+    return len(trainer.state.history) / trainer.config.epochs
+
+
+def _scored(name, trainer):
+    return [
+        {
+            "name": name,
+            "epoch": record.epoch,
+            "seconds": sum(getattr(record, part) for part in TRAINING),
+            "val_f1": float(record.val_f1),
+        }
+        for record in trainer.state.history
+        if record.val_f1 is not None
+    ]
+
+
+def lengths(epochs, scored):
+    """Return the settings of a training of so many epochs that is scored so often, at most."""
+    return {"epochs": epochs, "eval_every": max(1, epochs // scored)}
+
+
+def best_score(rows, name):
+    """Return the highest score of one in a race."""
+    return max(row["val_f1"] for row in pick(rows, name=name))
+
+
+def seconds_to(rows, name, score):
+    """Return after how many seconds one in a race has a score; None if it never has."""
+    return next((r["seconds"] for r in pick(rows, name=name) if r["val_f1"] >= score), None)
+
+
+def time_ratio(rows, name, over):
+    """Return how many times longer the baselines `over` take than `name` to reach the threshold.
+
+    It is the highest score of the baselines, less `SLACK`; the time is that of the baseline with
+    this score, as in I section VI-B. None where `name` never reaches it.
+
+    Parameters
+    ----------
+    rows : list of dict
+        What `race` returned.
+    name : str
+    over : sequence of str
+    """
+    best = max(over, key=lambda baseline: best_score(rows, baseline))
+    threshold = best_score(rows, best) - SLACK
+    ours = seconds_to(rows, name, threshold)
+    return None if ours is None else seconds_to(rows, best, threshold) / ours
+
+
+def averaged(rows):
+    """Return the races of several seeds as one: means of seconds and of scores, epoch by epoch.
+
+    What one seed has by luck, a high score early on, counts less in it.
+    """
+    return [
+        {
+            "name": name,
+            "epoch": epoch,
+            "seconds": spread_of(rows, "seconds", name=name, epoch=epoch).mean,
+            "val_f1": spread_of(rows, "val_f1", name=name, epoch=epoch).mean,
+        }
+        for name in values_of(rows, "name")
+        for epoch in values_of(pick(rows, name=name), "epoch")
+    ]
+
+
+def sooner(rows, name, over):
+    """Return `time_ratio` of the mean of all seeds, and what it is with each in words.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Of races with several seeds, "seed" among their columns.
+    name, over
+        As for `time_ratio`.
+
+    Returns
+    -------
+    float or None, str
+    """
+    mean = time_ratio(averaged(rows), name, over)
+    each = [time_ratio(pick(rows, seed=seed), name, over) for seed in values_of(rows, "seed")]
+    reached = [ratio for ratio in each if ratio is not None]
+    words = "not reached" if mean is None else f"{mean:.2f}"
+    if len(each) == 1:
+        return mean, words
+    span = f", {min(reached):.2f} to {max(reached):.2f}" if reached else ""
+    return mean, f"{words} (by {len(reached)} of {len(each)} seeds{span})"

@@ -1,0 +1,239 @@
+"""What a figure draws, as data: curves and bars, drawn in one style by `draw`.
+
+Each series has a marker, a dash pattern or a hatch of its own beside its colour, and colours of
+different lightness, so that the pictures can be read in grey. Ranges over seeds or rounds are
+drawn as bands and error bars, what a paper prints as hollow marks.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from refimpl._support.whole_files import replacing
+
+FORMATS = "svg", "png"
+COLORS = "#0b3c5d", "#d1495b", "#5b8c5a", "#e0a458", "#7a5195", "#57a0c9", "#3d3d3d", "#a7a7a7"
+MARKERS = "osD^vXP*"
+STYLE: Any = {
+    "text.parse_math": False,  # a name may hold a "$"
+    "svg.hashsalt": "minibatch-gnn",
+    "svg.fonttype": "none",  # words, not shapes: small, and a reader can search them
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.6,
+}
+COLUMNS = 2
+SIZE = 4.8, 3.4  # inches, of a panel
+DASHES = "-", (0, (5, 1.5)), (0, (1.2, 1.2)), "-.", (0, (7, 1.5, 1.2, 1.5)), (0, (3, 3)), "-", "--"
+HATCHES = "", "///", "...", "\\\\\\", "xxx", "---", "ooo", "+++"
+PRINTED = "#3d3d3d"
+MANY = 2e3  # times: over a wider logarithmic axis there are powers of ten alone
+SCALES = "xscale", "yscale"
+
+
+class Curve(NamedTuple):
+    """A line through points, with a band from `low` to `high` where these are given.
+
+    printed : bool
+        Whether it is the paper's own.
+    marked : bool
+        Whether its points have marks: not where there are very many.
+    """
+
+    x: list
+    y: list
+    low: list | None = None
+    high: list | None = None
+    printed: bool = False
+    marked: bool = True
+
+
+class Lines(NamedTuple):
+    """Curves in one pair of axes.
+
+    curves : dict
+        {name: Curve}
+    axes : dict
+        What `matplotlib.axes.Axes.set` takes.
+    ticks : sequence of numbers, optional
+        The only ticks of x.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: dict[str, Curve]
+    axes: dict[str, Any] = {}
+    ticks: Any = None
+
+
+class Bars(NamedTuple):
+    """Groups of bars, a bar for each series in each group.
+
+    names : list of str
+        Of the groups.
+    series : dict
+        {name: a number or None for each group}
+    ranges : dict
+        {name: (low, high) for each group}, for series that have them.
+    printed : dict
+        {name: a number or None for each group}: the paper's, drawn as marks on the bars.
+    stacked : bool
+    """
+
+    title: str
+    y_label: str
+    names: list[str]
+    series: dict[str, list]
+    ranges: dict[str, list] = {}
+    printed: dict[str, list] = {}
+    stacked: bool = False
+    axes: dict[str, Any] = {}
+
+
+def bars_of(title, y_label, spreads, *, name="here", scale=1.0, printed=None, axes=None):
+    """Return a bar with its range for each `Spread` of a dict, and what a paper prints beside."""
+    values = list(spreads.values())
+    series = {name: [scale * one.mean for one in values]}
+    ranges = {name: [(scale * one.low, scale * one.high) for one in values]}
+    marks = {} if printed is None else {name: list(printed)}
+    return Bars(title, y_label, list(spreads), series, ranges, marks, axes=axes or {})
+
+
+def draw(path, panels, note=""):
+    """Draw panels into a file whose name ends in one of `FORMATS`; same bytes for same panels.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure  # without pyplot: no display, no global state
+
+    with rc_context(STYLE):
+        columns = min(COLUMNS, len(panels))
+        lines = math.ceil(len(panels) / columns)
+        figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * lines + 0.3), layout="constrained")
+        grid = figure.subplots(lines, columns, squeeze=False).ravel()
+        for axes, panel in zip(grid, panels, strict=False):
+            # scales first: they make ticks of their own; limits last: what is drawn moves them
+            axes.set(**{name: panel.axes[name] for name in SCALES if name in panel.axes})
+            (_draw_bars if isinstance(panel, Bars) else _draw_lines)(axes, panel)
+            _plain_numbers(axes)
+            rest = {name: value for name, value in panel.axes.items() if name not in SCALES}
+            axes.set(title=panel.title, ylabel=panel.y_label, **rest)
+            axes.grid(alpha=0.25, axis="y" if isinstance(panel, Bars) else "both")
+            axes.set_axisbelow(True)
+        for axes in grid[len(panels) :]:
+            axes.set_axis_off()
+        _add_legends(figure, grid[: len(panels)])
+        if note:
+            figure.supxlabel(note, fontsize=7, color="#3d3d3d")
+        kind = path.suffix[1:]
+        with replacing(path) as file:
+            date = {"Date": None} if kind == "svg" else None
+            figure.savefig(file, format=kind, dpi=120, metadata=date)
+
+
+def _draw_lines(axes, panel):
+    ours = [name for name, curve in panel.curves.items() if not curve.printed]
+    for name, curve in panel.curves.items():
+        form: Any
+        if curve.printed:
+            form = {"color": PRINTED, "linestyle": ":", "marker": "o", "markerfacecolor": "white"}
+        else:
+            at = ours.index(name) % len(COLORS)
+            form = {"color": COLORS[at], "linestyle": DASHES[at], "marker": MARKERS[at]}
+        if not curve.marked:
+            form["marker"] = ""
+        axes.plot(curve.x, curve.y, label=name, markersize=4, linewidth=1.4, **form)
+        if curve.low is not None:
+            band = {"color": form["color"], "alpha": 0.15, "linewidth": 0}
+            axes.fill_between(curve.x, curve.low, curve.high, **band)
+    axes.set_xlabel(panel.x_label)
+    if panel.ticks is not None:
+        axes.set_xticks(panel.ticks, labels=list(map(_plain, panel.ticks)))
+        axes.set_xticks([], minor=True)
+
+
+def _draw_bars(axes, panel):
+    count = 1 if panel.stacked else len(panel.series)
+    width, base = 0.8 / count, [0.0] * len(panel.names)
+    for at, (name, values) in enumerate(panel.series.items()):
+        shift = 0 if panel.stacked else (at - (count - 1) / 2) * width
+        there = [(i, y) for i, y in enumerate(values) if y is not None]
+        places, heights = [i + shift for i, _ in there], [y for _, y in there]
+        errors = None
+        if name in panel.ranges:
+            spans = [panel.ranges[name][i] for i, _ in there]
+            below = [y - low for y, (low, _) in zip(heights, spans, strict=True)]
+            above = [high - y for y, (_, high) in zip(heights, spans, strict=True)]
+            errors = [below, above]
+        form = {"facecolor": COLORS[at % len(COLORS)], "edgecolor": "white", "linewidth": 0.5}
+        axes.bar(
+            places,
+            heights,
+            width,
+            bottom=[base[i] for i, _ in there] if panel.stacked else 0,
+            yerr=errors,
+            error_kw={"elinewidth": 0.8, "capsize": 2},
+            hatch=HATCHES[at % len(HATCHES)],
+            label=name,
+            **form,
+        )
+        for i, y in there if panel.stacked else ():
+            base[i] += y
+        marks = [(i + shift, y) for i, y in enumerate(panel.printed.get(name, [])) if y is not None]
+        if marks:
+            axes.plot(*zip(*marks, strict=True), **_PRINTED_MARK)
+    long = max(map(len, panel.names)) * len(panel.names) > 45
+    form = {"rotation": 30, "ha": "right"} if long else {}
+    axes.set_xticks(range(len(panel.names)), labels=panel.names, **form)
+    if panel.printed:
+        axes.plot([], [], label="as the paper prints", **_PRINTED_MARK)
+
+
+_PRINTED_MARK = {
+    "color": PRINTED,
+    "linestyle": "",
+    "marker": "o",
+    "markerfacecolor": "white",
+    "markersize": 5,
+}
+
+
+def _plain_numbers(axes):
+    """Label logarithmic axes with numbers such as 20, not powers of ten."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    for axis in (axes.xaxis, axes.yaxis):
+        fixed = isinstance(axis.get_major_locator(), FixedLocator)
+        if axis.get_scale() == "log" and not fixed:
+            low, high = axis.get_view_interval()
+            wide = high > MANY * low
+            axis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5), numticks=12))
+            axis.set_major_formatter(FuncFormatter(lambda x, _: _plain(x)))
+            axis.set_minor_locator(NullLocator())
+
+
+def _plain(x):
+    """Return a number in words: 0.5, 20,000, 3M for millions, 2B for billions."""
+    for size, letter in ((1e9, "B"), (1e6, "M")):
+        if x >= size:
+            return f"{x / size:,g}{letter}"
+    return f"{x:,.0f}" if x == round(x) else f"{x:g}"
+
+
+def _add_legends(figure, grid):
+    """Give panels that show the same series one legend together, others each their own."""
+    shown = [axes.get_legend_handles_labels() for axes in grid]
+    if len(shown) > 1 and len({tuple(names) for _, names in shown}) == 1 and shown[0][1]:
+        if len(shown[0][1]) > 1:
+            figure.legend(*shown[0], loc="outside upper center", ncols=3, fontsize="small")
+        return
+    for axes, (_, names) in zip(grid, shown, strict=True):
+        if len(names) > 1:
+            axes.legend(fontsize="small")

@@ -1,0 +1,138 @@
+"""The parts of a data set: what is trained on, what validates, what is tested."""
+
+import numpy as np
+
+from refimpl._support import require
+from refimpl._support.foreign_graphs import as_array, is_missing
+from refimpl._support.user_warnings import warn
+from refimpl.streams import DATA, key, pick_without_replacement
+
+PARTS = ("train", "val", "test")
+WORDS = {  # what the parts are called in tables, in any case
+    "train": "train",
+    "training": "train",
+    "val": "val",
+    "valid": "val",
+    "validation": "val",
+    "dev": "val",
+    "test": "test",
+    "testing": "test",
+}
+SHARES = (60, 20, 20)  # % of the nodes with a class, for each part, where nobody says otherwise
+SHUFFLED = 33  # what the draws are for
+TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+
+
+def drawn_parts(nodes, seed):
+    """Return parts of the nodes, drawn: 60%, 20% and 20%."""
+    order = nodes[pick_without_replacement(key(seed, DATA, SHUFFLED), 0, len(nodes), len(nodes))]
+    cuts = np.cumsum(SHARES)[:2] * len(nodes) // 100
+    return [np.sort(part) for part in np.split(order, cuts)]
+
+
+def parts_masked(masks, options, where="graph", called="{}_mask".format):
+    """Return parts from their masks, by name, None for one that is not there.
+
+    Masks are ignored where `options` has parts. `where` is what messages call the source, and
+    `called` returns what they call the mask of a part.
+
+    Raises
+    ------
+    ValueError
+        If there are masks, but not that of the training nodes.
+    """
+    there = {part: mask for part, mask in masks.items() if mask is not None}
+    if not there:
+        return {}
+    if any(part in options for part in PARTS):
+        for part in there:
+            warn(f"ignored {called(part)} of {where}: the parts are given as arguments")
+        return {}
+    if "train" not in there:
+        found = " and ".join(called(part) for part in there)
+        raise ValueError(f"{where} has {found}, and must have {called('train')} as well")
+    for part in PARTS:
+        if part not in there:
+            warn(f"{where} has no {called(part)}: the data set has no {part} nodes")
+    return {part: as_array(mask) for part, mask in there.items()}
+
+
+def parts_named(found, where, place):
+    """Return masks of the parts, by name, from the word that names that of each node.
+
+    A missing or empty word stands for no part.
+
+    Parameters
+    ----------
+    found : sequence
+    where : str
+        What errors call the column.
+    place : callable
+        Returns what errors call the i-th entry.
+
+    Raises
+    ------
+    ValueError
+        If a word is unknown, or no node is for training.
+    """
+    parts = np.array([_part(value, where, place, i) for i, value in enumerate(found)], object)
+    if not (parts == "train").any():
+        raise ValueError(f"{where} must be 'train' for at least one node")
+    return {part: parts == part for part in PARTS}
+
+
+def _part(value, where, place, i):
+    if is_missing(value) or (isinstance(value, str) and not value.strip()):
+        return None
+    part = WORDS.get(value.strip().casefold()) if isinstance(value, str) else None
+    if part is None:
+        raise ValueError(
+            f"{where} must be train, val or test, or empty, but {place(i)} is {value!r:.40}"
+        )
+    return part
+
+
+def mask_of(found, where, place):
+    """Return a mask of what a column says of each node: 0 and 1, or True and False.
+
+    Raises
+    ------
+    ValueError
+        If an entry is anything else; `where` and `place` are as for `parts_named`.
+    """
+    values = [TRUTH.get(str(value).strip().casefold()) for value in found]
+    if None in values:
+        at = values.index(None)
+        raise ValueError(
+            f"{where} must be 0 and 1, or True and False, but {place(at)} is {found[at]!r:.40}"
+        )
+    return np.array(values, np.bool_)
+
+
+def node_ids(name, value, n):
+    """Return the nodes that ids or a mask name, ascending.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are neither, are out of range, or name a node twice.
+    """
+    value = require.array(name, value)
+    if value.ndim != 1:
+        hint = f": choose one split, such as {name}[:, 0]" if value.shape[:1] == (n,) else ""
+        raise ValueError(f"{name} must be 1-D, ids or a mask, got shape {value.shape}{hint}")
+    if value.dtype == np.bool_:
+        return np.flatnonzero(require.mask(name, value, n))
+    if n > 2 and len(value) == n and value.dtype.kind in "iu" and np.isin(value, (0, 1)).all():
+        raise ValueError(
+            f"{name} must be ids or a mask of bools, but has {n} integers 0 and 1: give a mask as "
+            f"{name}.astype(bool)"
+        )
+    out = value[(value < 0) | (value >= n)] if value.dtype.kind in "iu" else value[:0]
+    if out.size:
+        raise ValueError(f"{name} must have nodes in [0, {n}), got {out[0]}")
+    nodes = np.sort(require.ids(name, value, 0, n, np.int64))
+    twice = nodes[1:][nodes[1:] == nodes[:-1]]
+    if twice.size:
+        raise ValueError(f"{name} must have each node once, but has {twice[0]} twice")
+    return nodes

@@ -1,0 +1,74 @@
+"""What became infinite or NaN first in a training: features, gradients or weights."""
+
+import math
+
+import numpy as np
+
+BLOCK = 2**12  # nodes looked at at a time
+
+
+class Diverged(FloatingPointError):
+    """A loss or a weight is infinite or NaN.
+
+    Attributes
+    ----------
+    first : {"features", "gradients", "weights"}
+        Which of them was too large before the others.
+    """
+
+    def __init__(self, fault, first, cause):
+        super().__init__(f"{fault}: {cause}")
+        self.first = first
+
+
+def check_step(step, dataset, iterations):
+    """Raise Diverged unless the loss of a `Step` is finite, and its gradients.
+
+    Parameters
+    ----------
+    step : Step
+    dataset : Dataset
+    iterations : int
+        Done before it.
+    """
+    if not math.isfinite(step.loss):
+        raise _diverged(f"the loss is {step.loss}", "weights", dataset, iterations)
+    if not _finite(step.gradients):
+        raise _diverged("a gradient is not finite", "gradients", dataset, iterations)
+
+
+def check_weights(weights, dataset, iterations):
+    """Raise Diverged unless the weights are finite after the last iteration."""
+    if not _finite(weights):
+        raise _diverged("a weight is not finite", "weights", dataset, iterations - 1)
+
+
+def _diverged(fault, first, dataset, iterations):
+    """Return the error of an iteration: features that are too large come before all else."""
+    fault = f"{fault} in iteration {iterations + 1}"
+    node, column, largest = _largest_feature(dataset)
+    if largest < math.sqrt(float(np.finfo(dataset.dtype).max)):  # its square is finite
+        return Diverged(fault, first, f"the {first} became too large first")
+    return Diverged(
+        fault,
+        "features",
+        f"the features came first: column {column} of node {node} is {largest:g} once scaled, too "
+        f"large for {dataset.dtype}",
+    )
+
+
+def _largest_feature(dataset):
+    """Return the node and the column of the feature that is largest once scaled, and its size."""
+    found = (0, 0, 0.0)
+    for begin in range(0, dataset.graph.n, BLOCK):
+        nodes = np.arange(begin, min(begin + BLOCK, dataset.graph.n))
+        with np.errstate(all="ignore"):
+            sizes = np.nan_to_num(np.abs(dataset.inputs(nodes)), nan=np.inf, posinf=np.inf)
+        row, column = divmod(int(sizes.argmax()), sizes.shape[1])
+        if sizes[row, column] > found[2]:
+            found = (begin + row, column, float(sizes[row, column]))
+    return found
+
+
+def _finite(arrays):
+    return all(np.isfinite(array).all() for array in arrays.values())
