@@ -147,7 +147,7 @@ def test_files_that_cannot_be_used(text, said, capsys):
         ),
         ("x = [0] * 10**13", "The code asks for more memory than there is"),
         ("class E(Exception): __str__ = None\n    raise E", f"raised E in line {LINE + 1}"),
-        ("import os; os.close(1); os.close(0); 1 / 0", "raised ZeroDivisionError"),
+        ("import os; os.close(1) if k == 1234567 else 0; 1 / 0", "raised ZeroDivisionError"),
     ],
 )
 def test_functions_that_misbehave(code, said, capsys):
@@ -158,11 +158,9 @@ def test_functions_that_misbehave(code, said, capsys):
 
 def test_cases_that_hang_are_named(capsys):
     begin = time.monotonic()
-    status, out, _ = checks(capsys, with_body("while c == 0: pass"), "uniform", "--timeout", "2")
-    assert status == 1 and "1 hung: published." in out
+    status, out, _ = checks(capsys, with_body("while c == 0: pass"))
+    assert status == 1 and "2 hung: wraps_to_zero, published. 4 more were not asked." in out
     assert f"your code still ran when its time was over. It was in line {LINE}." in out
-    status, out, _ = checks(capsys, with_body("while True: pass"), "uniform", "--timeout", "2")
-    assert status == 1 and "0 of 2 cases pass. 2 hung:" in out and "4 more were not asked" in out
     assert time.monotonic() - begin < 180
 
 

@@ -127,6 +127,8 @@ def _what_happened(one):
         return f"your code ended the process: {answer['lost']}."
     if answer.get("raised"):
         return f"an answer is wanted, and your code raised {_raised(answer['raised'])}."
+    if "fault" in answer:
+        return f"{answer['fault']}."
     if step := WALK.match(one.said):
         which = "leaves" if step[1] == "popped" else "comes"
         said = one.said.partition(": ")[2]

@@ -81,19 +81,12 @@ class Student:
             with watching(codes, called):
                 found = server.answer(question)
         except BaseException as error:  # SystemExit too; or there is no JSON form of the result
-            return self._not_answered(error)
+            return _not_answered(error, server.raised)
         if server.raised is not None:
             found["raised"] = raised(server.raised)
         if states:
             found["states"] = states
         return {**found, "twin": sorted(called)} if called else found
-
-    def _not_answered(self, error):
-        """Return the answer where none can be compared."""
-        about = raised(error)
-        if about["line"] is None:  # it returned
-            return {"fault": f"what was returned cannot be compared: {about['text']}"}
-        return {"fault": f"{about['type']}: {about['text']}", "raised": about}
 
     def _codes(self):
         """Return {code: module} of the function that the exercise is about, in each package."""
@@ -109,6 +102,14 @@ class Student:
 def _code(function):
     """Return the code of a function without what is wrapped around it, or None."""
     return getattr(inspect.unwrap(function), "__code__", None)
+
+
+def _not_answered(error, own):
+    """Return the answer where the server has none; `own` is what the student's code raised."""
+    about = raised(own or error)
+    if own is None and about["line"] is None:  # the student's code returned
+        return {"fault": f"what was returned cannot be compared: {about['text']}"}
+    return {"fault": f"{about['type']}: {about['text']}", "raised": about}
 
 
 def loaded(text, place):
