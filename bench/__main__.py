@@ -19,8 +19,6 @@ FIGURE = "figure"  # a command line of its own
 NEEDS = {
     "peers": "torch",
     "loaders": "PyG",
-    "ranks": "MPI",
-    "levels": "a build with several levels",
 }  # not run by `quick` unless named
 
 

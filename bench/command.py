@@ -14,7 +14,6 @@ that comes, names it.
 
 import argparse
 import importlib
-import importlib.util
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -22,23 +21,18 @@ from typing import NamedTuple
 from bench.machine import THREADS, header
 from bench.peers.protocol import ContestantError
 from bench.timing import MIN_ROUNDS
+from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.machine import MAX_LOAD, Watch
-from refimpl.lab.apps.plots import FORMATS
 
 BENCHMARKS = {
-    "levels": "bench.levels",
     "blas": "bench.blas",
-    "samplers": "bench.samplers",
     "tutorial": "bench.tutorial",
-    "neighbors": "bench.neighbors",
     "peers": "bench.peers.command",
     "loaders": "bench.loaders",
     "accuracy": "bench.accuracy",
-    "iteration": "bench.iteration",
     "storage": "bench.storage",
     "large": "bench.large",
     "growth": "bench.growth",
-    "ranks": "bench.ranks",
 }
 
 
@@ -52,7 +46,7 @@ def numbers(kind):
     return parse
 
 
-class UsageError(Exception):
+class UsageError(UserError):
     """Options that a benchmark cannot run with, or something that is not there."""
 
 
@@ -61,13 +55,11 @@ class Common(NamedTuple):
 
     timed : refuses a busy machine unless --force-noisy
     threads : has --threads
-    plot : has --plot; a report may use its `options.plot` when it has been checked
     rounds, seeds : default of --rounds and --seeds; None where there is no such option
     """
 
     timed: bool = True
     threads: bool = False
-    plot: bool = False
     rounds: int | None = None
     seeds: int | None = None
 
@@ -104,10 +96,6 @@ def parser_of(name):
             type=numbers(int),
             default=THREADS,
             help=f"numbers of threads, each measured (default: {every})",
-        )
-    if common.plot:
-        group.add_argument(
-            "--plot", type=Path, metavar="FILE", help="PNG or SVG to draw as well; with matplotlib"
         )
     if common.rounds:
         group.add_argument(
@@ -152,25 +140,14 @@ def check(options, watch):
         raise UsageError(f"--seeds must be at least 1, got {options.seeds}")
     if min(getattr(options, "threads", [1])) < 1:
         raise UsageError(f"--threads must be numbers from 1, got {options.threads}")
-    for word in ("out", "plot"):
-        path = getattr(options, word, None)
-        if path and not path.absolute().parent.is_dir():
-            raise UsageError(f"there is no folder {path.absolute().parent} for --{word}")
-    check_plot(getattr(options, "plot", None))
+    if options.out and not options.out.absolute().parent.is_dir():
+        raise UsageError(f"there is no folder {options.out.absolute().parent} for --out")
     careless = options.quick or getattr(options, "force_noisy", True)
     if watch.busy and not careless:
         raise UsageError(
             f"the load is {watch.load:.2f} a core, above {MAX_LOAD}: times would mean nothing; "
             "wait, or --force-noisy"
         )
-
-
-def check_plot(path):
-    """Refuse a plot that could not be drawn."""
-    if path and path.suffix[1:] not in FORMATS:
-        raise UsageError(f"--plot must end in .{' or .'.join(FORMATS)}, got {path.name}")
-    if path and importlib.util.find_spec("matplotlib") is None:
-        raise UsageError("--plot needs matplotlib: pip install 'minibatch-gnn[plot]'")
 
 
 def run(name, arguments):
@@ -203,11 +180,11 @@ def whole_report(name, arguments, options, watch):
 
 
 def quoted(arguments):
-    """Return the words as they are typed, without --out and --plot, which change nothing."""
+    """Return the words as they are typed, without --out, which changes nothing."""
     kept, words = [], iter(arguments)
     for word in words:
-        if word in ("--out", "--plot"):
+        if word == "--out":
             next(words)
-        elif not word.startswith(("--out=", "--plot=")):
+        elif not word.startswith("--out="):
             kept.append(f'"{word}"' if " " in word else word)
     return kept

@@ -4,12 +4,10 @@ import copy
 import importlib
 import shlex
 
-import numpy as np
-
 import refimpl
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.case import EXACT, Close
-from refimpl.lab.apps.conformance.timing import NOT_TIMED, Input, Timer
+from refimpl.lab.apps.conformance.timing import Input, Timer
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.info import build_of
 from refimpl.lab.apps.options import load_implementation
@@ -105,8 +103,6 @@ class Command:
         timing = self.timer.time(bench.kernel, given, count, compare=rule(task))
         if timing.said:
             return [], timing.said
-        if not np.median(timing.nanoseconds) > 0:
-            return [], f"{NOT_TIMED}: its clock is too coarse: most rounds took 0 ns"
         return [one * 1e-9 for one in timing.nanoseconds], ""
 
 

@@ -70,12 +70,3 @@ def median_and_range(values, digits=1):
 def span(values, digits=1, sign=""):
     """Return the smallest and the largest of some values."""
     return f"{min(values):{sign}.{digits}f} to {max(values):{sign}.{digits}f}"
-
-
-def binary(size):
-    """Return a number of bytes that is a power of two."""
-    for unit in ("B", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size} {unit}"
-        size //= 1024
-    return f"{size} GiB"

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import math
+from statistics import median
 from time import perf_counter
 from typing import NamedTuple
 
@@ -213,4 +214,11 @@ def in_turns(runners):
         turned = waiting[1:] + waiting[:1]
         running = [name for name in turned if found[name].error is None]
         waiting = [name for name in running if not runners[name].enough(found[name].seconds)]
-    return found
+    return {name: _refused_if_coarse(outcome) for name, outcome in found.items()}
+
+
+def _refused_if_coarse(outcome):
+    """Return an outcome; without rounds if most of them took no time at all."""
+    if outcome.seconds and not median(outcome.seconds) > 0:
+        return Outcome([], Missing("its clock is too coarse: most rounds took 0 ns"))
+    return outcome

@@ -96,14 +96,6 @@ def triad_rate(rounds):
     return 24 * a.size / min(_elapsed(triad, a, b, c, 1) for _ in range(rounds))
 
 
-def read_rate(rounds):
-    """Return random 4-byte reads a second over 1 GiB, the best of some rounds."""
-    table = np.arange(2**28, dtype=np.int32)
-    at = np.random.default_rng(0).integers(0, table.size, 2**22, dtype=np.int32)
-    gather(table, at)
-    return at.size / min(_elapsed(gather, table, at) for _ in range(rounds))
-
-
 def _elapsed(call, *arguments):
     begin = perf_counter()
     call(*arguments)

@@ -3,8 +3,6 @@
 Nothing of this project is imported, so that a peer's interpreter can load it.
 """
 
-import math
-import statistics
 from time import perf_counter
 from typing import NamedTuple
 
@@ -32,24 +30,6 @@ def elapsed(call, *arguments):
     begin = perf_counter()
     call(*arguments)
     return perf_counter() - begin
-
-
-def median_seconds(call, rounds, *, setup=tuple, patience=math.inf):
-    """Call once to warm up and `rounds` times; return the median seconds.
-
-    Parameters
-    ----------
-    call : callable
-    rounds : int
-    setup : callable
-        Returns the arguments of a call; not timed.
-    patience : float
-        Where the first call takes longer, it is the only one and counts.
-    """
-    first = elapsed(call, *setup())
-    if first > patience:
-        return first
-    return statistics.median(elapsed(call, *setup()) for _ in range(rounds))
 
 
 def in_turns(tasks, rounds, warm_up=0):

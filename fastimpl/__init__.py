@@ -6,12 +6,13 @@ the function, else the reference's own, bound to this package. `compiled` lists 
 
 from fastimpl import _openmp as _openmp  # isort: skip -- before any kernel loads OpenMP
 from refimpl._support import mpi_start as _mpi_start  # isort: skip  # noqa: F401 -- before all
-from fastimpl import _levels as _levels
 
 try:
-    _levels.choose()  # before any other kernel
-    from fastimpl import _forks as _forks
     from fastimpl._build import build_info as build_info
+    from fastimpl._build import check_processor as _check_processor
+
+    _check_processor()  # before any other kernel
+    from fastimpl import _forks as _forks
 except ModuleNotFoundError as error:
     raise ImportError(
         "the kernels of fastimpl are not compiled: install a C compiler (Debian: apt install gcc "

@@ -1,4 +1,7 @@
-"""What this build can do."""
+"""What this build can do, and whether this processor can run it.
+
+This module is compiled for any processor, so that it can say that the others are not.
+"""
 
 cdef extern from *:
     """
@@ -6,6 +9,11 @@ cdef extern from *:
     #define GNN_OPENMP _OPENMP
     #else
     #define GNN_OPENMP 0
+    #endif
+    #if defined(GNN_CLONED)
+    #define GNN_HAS_CLONES 1
+    #else
+    #define GNN_HAS_CLONES 0
     #endif
     #if defined(__clang__)
     #define GNN_COMPILER "clang " __clang_version__
@@ -16,10 +24,13 @@ cdef extern from *:
     #else
     #define GNN_COMPILER "unknown"
     #endif
-    #if defined(__AVX512F__)
-    #define GNN_SIMD "avx512"
-    #elif defined(__AVX2__)
-    #define GNN_SIMD "avx2"
+    /* setup.py defines GNN_NEEDS: the widest vectors of x86-64 that the other modules may use */
+    #if !defined(GNN_ARCH)
+    #define GNN_ARCH ""
+    #endif
+    #if defined(GNN_NEEDS)
+    #define GNN_SIMD GNN_NEEDS
+    #define GNN_RUNS (__builtin_cpu_init(), __builtin_cpu_supports(GNN_NEEDS) != 0)
     #elif defined(__SSE2__) || defined(_M_X64)
     #define GNN_SIMD "sse2"
     #elif defined(__ARM_FEATURE_SVE)
@@ -29,10 +40,16 @@ cdef extern from *:
     #else
     #define GNN_SIMD "none"
     #endif
+    #if !defined(GNN_RUNS)
+    #define GNN_RUNS 1
+    #endif
     """
     const int GNN_OPENMP
     const char* GNN_COMPILER
     const char* GNN_SIMD
+    const char* GNN_ARCH
+    const bint GNN_RUNS
+    const bint GNN_HAS_CLONES
 
 
 from fastimpl._types cimport gnn_max_threads
@@ -43,6 +60,17 @@ def max_threads():
     return gnn_max_threads()
 
 
+def check_processor():
+    """Raise ImportError where the processor lacks instructions that the kernels may use."""
+    if not GNN_RUNS:
+        raise ImportError(
+            f"the kernels of fastimpl were compiled with -march={GNN_ARCH.decode()}, for "
+            f"processors that have {GNN_SIMD.decode()}, which this one has not; install from "
+            "source on this machine, or use refimpl, which needs no kernels (--impl refimpl on "
+            "the command line)"
+        )
+
+
 def build_info():
     """Return how the kernels were built, and on which BLAS they run.
 
@@ -50,18 +78,18 @@ def build_info():
     -------
     dict
         'openmp': the OpenMP version as yyyymm, or 0; 'compiler'; 'simd': the widest vector
-        instructions the compiler was allowed to use; 'level': which of several builds this is,
-        "base" or a level of x86-64; 'because': why that one; 'blas': the library that dense
-        products call in this process, and why it was chosen.
+        instructions that every kernel may use; 'arch': the compiler's ``-march``; 'clones':
+        whether random draws and dropout have code for wider vectors too, which the processor
+        chooses; 'blas': the library that dense products call in this process, and why it was
+        chosen.
     """
-    from fastimpl import _levels
     from fastimpl._blas_choice import chosen  # once the kernels are there
 
     return {
         "openmp": GNN_OPENMP,
         "compiler": GNN_COMPILER.decode(),
         "simd": GNN_SIMD.decode(),
-        "level": _levels.chosen,
-        "because": _levels.because,
+        "arch": GNN_ARCH.decode(),
+        "clones": bool(GNN_HAS_CLONES),
         "blas": chosen(),
     }

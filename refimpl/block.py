@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from refimpl._html.objects import mfg_html
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
+from refimpl._support.notebook_cards import mfg_html
 from refimpl.hints import Absent, Ids, Int, Integers, Positions, Values
 
 __all__ = ["Block", "MFG", "transpose_block"]

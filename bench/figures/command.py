@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from bench.figures import catalogue, panels
+from bench.figures import catalogue, plotting
 from bench.figures.experiment import Lab
 from bench.figures.runs import RUNS, finish, machine
 from bench.figures.sizes import changed, typed_size
@@ -18,7 +18,7 @@ from refimpl.lab.apps.cli import Parser, answer
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import typed_integer
 from refimpl.lab.apps.options import load_implementation
-from refimpl.lab.apps.plots import FORMATS, missing
+from refimpl.lab.apps.plots import missing
 from refimpl.lab.apps.preparing import MOST_THREADS, limited_threads
 from refimpl.lab.apps.progress import Stages
 from refimpl.lab.apps.report import table, write_json
@@ -32,7 +32,7 @@ DESCRIPTION = (
     "run is kept in the folder and not done again."
 )
 PROG, IMPL = "python -m bench figure", "fastimpl"
-FILES = ("csv", "json", *FORMATS)
+FILES = ("csv", "json", *plotting.FORMATS)
 OUT = "figures"
 QUICK_OUT = "figures-quick"  # so that a tiny run never takes the place of a whole one
 
@@ -266,9 +266,9 @@ def _draw(folder, figure, shown, lab, done):
     data = f"{one_line(lab.data)}, " if lab.data else ""
     note = f"{figure.id}: {data}{lab.gnn.__name__}, {lab.threads} threads, {done.date}"
     drawn = []
-    for kind in FORMATS:
+    for kind in plotting.FORMATS:
         name = f"{figure.id}.{kind}"
-        why = missing(panels.draw, folder / name, shown, note)
+        why = missing(plotting.draw, folder / name, shown, note)
         if why is None:
             drawn.append(kind)
         else:

@@ -11,14 +11,9 @@ from time import perf_counter
 
 import numpy as np
 
-from bench.figures.demands import (
-    SEED,
-    drawn_roots,
-    even_parts,
-    made_graph,
-    minibatches,
-    rows_between,
-)
+from bench.figures.cache_counts import SEED
+from bench.figures.remote_row_counts import even_parts, minibatches, rows_between
+from bench.figures.synthetic_data import drawn_roots, made_graph
 from bench.timing import in_turns
 from refimpl.loader import DistributedFeatures, MPIComm, Topology, plan_rounds
 

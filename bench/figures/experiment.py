@@ -62,6 +62,11 @@ def graded(ours, printed, nothing=1.0):
     return WEAKER if ours > CLEARLY * nothing else FAILS
 
 
+def ranked(holds, weaker):
+    """Return the outcome of a claim that holds, else holds weaker, where these are true."""
+    return HOLDS if holds else WEAKER if weaker else FAILS
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A figure or table of the papers, and how it is made again.

@@ -44,10 +44,6 @@ def earlier_and_smaller(rank):
     From the highest bit down, numbers that agree in all higher bits stand together, in their
     order; one with a 1 then has before it, and smaller, those of them with a 0. O(n log n) time.
 
-    Parameters
-    ----------
-    rank : (n,) int64 array
-
     Returns
     -------
     (n,) int64 array

@@ -11,7 +11,7 @@ so the more ranks there are, the fewer are met again. As in `counting`, embeddin
 random numbers and no model is trained: rows depend on sampling, cache and pruning alone.
 
 Features are read one-sidedly: a message is what one rank reads from another in a step, and all are
-waited for together, or else in the rounds of `pairwise_exchange`. Gradients are averaged as
+waited for together. Gradients are averaged as
 `gradient_exchange` says; training sends R - 1 messages more, with losses and counts.
 
 The model is `parallel_step_seconds` with the bytes of the busiest rank, the larger of what it reads
@@ -26,10 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.figures.counting import Policy, Rules, planned
-from bench.figures.demands import even_parts
+from bench.figures.cache_counts import Policy, Rules, planned
+from bench.figures.remote_row_counts import even_parts
 from refimpl.cost_models import gradient_exchange, parallel_speedup, parallel_step_seconds
-from refimpl.loader import pairwise_exchange
 from refimpl.loader.features import one_sided_trace
 
 BYTES = 4  # float32
@@ -39,62 +38,34 @@ IN_TURN, AHEAD = "one after another", "fetched ahead"
 
 
 class Load(NamedTuple):
-    """What a rank loads in a step: means over steps, and over ranks where nothing else is said.
+    """What ranks load in a step: means over steps, and over ranks where nothing else is said.
 
-    needed, loaded, remote : input nodes, those not in its cache, and of these other ranks' rows
-    most : of `remote`, of the rank that reads most
+    loaded, remote : rows that are not in a rank's cache, and of these other ranks' rows
     busiest : bytes, of the rank and the direction with most
-    messages, waits : of the rank with most
-    rounds : of all ranks together
+    messages : of the rank with most
     """
 
-    needed: float
     loaded: float
     remote: float
-    most: float
     busiest: float
     messages: float
-    waits: float
-    rounds: float
 
 
-def load(ids, needed, n, row_bytes):
-    """Count what ranks load from one another.
-
-    Parameters
-    ----------
-    ids : list of lists of arrays
-        The nodes that rank r loads in step i at [i][r].
-    needed : float
-        Mean number of input nodes.
-    n, row_bytes : int
-
-    Returns
-    -------
-    Load
-    """
+def load(ids, n, row_bytes):
+    """Count what ranks load from one another: rank r loads the nodes ``ids[i][r]`` in step i."""
     ranks = len(ids[0])
     ownership, found = even_parts(n, ranks), []
     for step in ids:
-        demand, traces = np.zeros((ranks, ranks), np.int64), []
+        demand, messages = np.zeros((ranks, ranks), np.int64), 0
         for me, mine in enumerate(step):
-            rows = ownership.split(mine)[0]
-            traces.append(one_sided_trace(me, rows, row_bytes))
-            for message in traces[-1].messages:
+            trace = one_sided_trace(me, ownership.split(mine)[0], row_bytes)
+            messages = max(messages, len(trace.messages))
+            for message in trace.messages:
                 demand[message.source, me] = message.bytes
         read, given = demand.sum(axis=0), demand.sum(axis=1)
-        found.append(
-            [
-                sum(map(len, step)) / ranks,
-                read.mean() / row_bytes,
-                read.max() / row_bytes,
-                max(read.max(), given.max()),
-                max(len(trace.messages) for trace in traces),
-                max(trace.rounds for trace in traces),
-                len(pairwise_exchange(demand)),
-            ]
-        )
-    return Load(needed, *map(float, np.mean(found, axis=0)))
+        loaded, remote = sum(map(len, step)) / ranks, read.mean() / row_bytes
+        found.append([loaded, remote, max(read.max(), given.max()), messages])
+    return Load(*map(float, np.mean(found, axis=0)))
 
 
 def loaded_by_fresh(gnn, sizes, graph, roots, graphs, ranks):
@@ -126,25 +97,17 @@ def loads(gnn, sizes, graph, roots, graphs, ranks):
     inputs = [mfg.nodes[0] for mfg in graphs[1][: steps * ranks]]
     whole = [inputs[step * ranks : (step + 1) * ranks] for step in range(steps)]
     fresh = loaded_by_fresh(gnn, sizes, graph, roots, graphs, ranks)
-    mean = sum(map(len, inputs)) / len(inputs)
     return {
-        method: load(ids, mean, graph.n, row_bytes)
-        for method, ids in ((NEIGHBOR, whole), (FRESH, fresh))
+        NEIGHBOR: load(whole, graph.n, row_bytes),
+        FRESH: load(fresh, graph.n, row_bytes),
     }
 
 
 def speedups(ranks, messages, busiest, parameters, compute, latency, bandwidth):
     """Return {way: the speed-up of so many ranks, by the model}.
 
-    Parameters
-    ----------
-    ranks : int
-    messages, busiest : float
-        Of a `Load`.
-    parameters : int
-        Whose gradients are averaged.
-    compute, latency, bandwidth : float
-        Seconds of a step, seconds, bytes a second.
+    `messages` and `busiest` are those of a `Load`; `compute` are the seconds of a step, and the
+    gradients of so many parameters are averaged.
     """
     link = {"latency": latency, "bandwidth": bandwidth}
     sent = gradient_exchange(parameters, ranks)

@@ -12,8 +12,7 @@ import numpy as np
 
 import fastimpl
 from bench.peers import cases
-from bench.samplers import graphs
-from refimpl.lab.data import kronecker
+from refimpl.lab.data import kronecker, power_law
 
 OURS = "ours"
 TOGETHER = 8  # samples in a call, as training's workers and the loader ask for them
@@ -111,7 +110,7 @@ def samples_a_call(arguments):
 
 
 class Subgraphs(NamedTuple):
-    """One kind of sampler on one of the graphs of `python -m bench samplers`."""
+    """One kind of sampler on one of `sampled_graphs`."""
 
     kind: str
     number: int
@@ -214,8 +213,13 @@ def export_batches(job, folder):
 
 @cache
 def sampled_graphs(shrink):
-    """Return the graphs of `python -m bench samplers`, with their names."""
-    return list(graphs(shrink))
+    """Return the graphs that are sampled, with their names: three, so many times smaller."""
+    scale = 20 - (shrink - 1).bit_length()
+    found = [(f"Kronecker, 2^{scale} nodes, mean degree 16", kronecker(scale, 16))]
+    for nodes, degree in ((153_000, 70), (9_700, 28)):
+        n = max(nodes // shrink, 10 * degree)
+        found.append((f"power law, {n:,} nodes, mean degree {degree}", power_law(n, degree)))
+    return found
 
 
 @cache

@@ -24,8 +24,8 @@ from pathlib import Path
 
 from docutils import nodes
 from folding import folded
-from settings_table import row
 from sphinx.util.docutils import SphinxDirective
+from tables import table_of
 
 from bench.figures import catalogue
 from refimpl.lab.apps.papers import LETTERS, TITLES
@@ -86,21 +86,11 @@ def text(words):
 
 
 def made_table(titles, lines, widths=None):
-    """Return a table of words."""
-    table, group = nodes.table(classes=["results"]), nodes.tgroup(cols=len(titles))
-    table += group
-    group += [nodes.colspec(colwidth=width) for width in widths or [1] * len(titles)]
-    head, body = nodes.thead(), nodes.tbody()
-    head += row([nodes.Text(title) for title in titles])
-    for line in lines:
-        body += row(
-            [
-                cell if isinstance(cell, nodes.Node) else nodes.inline("", "", *inline(cell))
-                for cell in line
-            ]
-        )
-    group += [head, body]
-    return table
+    """Return a table of words, and of nodes."""
+    rows = [
+        [cell if isinstance(cell, nodes.Node) else inline(cell) for cell in line] for line in lines
+    ]
+    return table_of(titles, widths or [1] * len(titles), rows, ["results"])
 
 
 def link(words, id):
@@ -113,7 +103,11 @@ def body_of(id):
     result = result_of(id)
     about = {one["id"]: one for one in known()["figure"]}[id]
     found = [
-        nodes.image(uri=f"results/{id}.svg", alt=f"{result['title']}. {about['sees']}"),
+        nodes.image(
+            uri=f"results/{id}.svg",
+            alt=f"{result['title']}. {about['sees']}",
+            classes=["measured-figure"],
+        ),
         text(about["sees"]),
     ]
     claims = [

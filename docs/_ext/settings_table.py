@@ -12,6 +12,7 @@ from importlib import import_module
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
+from tables import table_of
 
 from refimpl.lab.apps.option import hyphenated
 from refimpl.lab.apps.options import option_of, train_options
@@ -109,30 +110,6 @@ class PrintedChoices(SphinxDirective):
         """Return the table."""
         body = [[literal_if_option(cell) for cell in cells] for cells in printed_rows()]
         return [table_of(PRINTED_TITLES, (2, 3, 4, 3, 4, 6), body)]
-
-
-def table_of(titles, widths, rows):
-    """Return a table: `rows` of nodes under the `titles`."""
-    table, group = nodes.table(), nodes.tgroup(cols=len(titles))
-    table += group
-    group += [nodes.colspec(colwidth=width) for width in widths]
-    head, body = nodes.thead(), nodes.tbody()
-    head += row([nodes.Text(title) for title in titles])
-    for cells in rows:
-        body += row(cells)
-    group += [head, body]
-    return table
-
-
-def row(cells):
-    """Return a row of a table, a cell for each node."""
-    line = nodes.row()
-    for cell in cells:
-        entry, paragraph = nodes.entry(), nodes.paragraph()
-        paragraph += cell
-        entry += paragraph
-        line += entry
-    return line
 
 
 def setup(app):

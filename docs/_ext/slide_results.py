@@ -19,9 +19,9 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from gallery import DOCS, RESULTS, inline, known, result_of, title_of, verdict_of
 from result_cells import cell_of, lead, number_in, shares_of
-from settings_table import table_of
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from stored_figures import panel_of
+from tables import table_of
 
 OUTCOMES = {
     "holds": "holds",

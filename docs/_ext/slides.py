@@ -23,9 +23,9 @@ from deck_source import DECKS, deck_of, read_deck
 from docutils import nodes
 from docutils.parsers.rst import directives
 from drawings import drawings
-from settings_table import table_of
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.osutil import relative_uri
+from tables import table_of
 from teaching import pages_with_examples
 
 
@@ -40,9 +40,9 @@ class Minutes(SphinxDirective):
     required_arguments = 1
 
     def run(self):
-        """Return a paragraph that says so, with the number for the script."""
+        """Return a paragraph that says so."""
         count = directives.positive_int(self.arguments[0])
-        return [raw(f'<p class="minutes" data-minutes="{count}">{count} minutes</p>')]
+        return [nodes.paragraph("", f"{count} minutes", classes=["minutes"])]
 
 
 class Box(SphinxDirective):
@@ -62,7 +62,7 @@ class Folded(SphinxDirective):
     has_content = True
     optional_arguments = 1
     final_argument_whitespace = True
-    summary = "Answer"
+    summary, kind, inside = "Answer", "answer", "div"
 
     def run(self):
         """Return the summary and the folded content."""
@@ -70,22 +70,18 @@ class Folded(SphinxDirective):
         words = self.arguments[0] if self.arguments else self.summary
         shown, messages = self.parse_inline(words)
         summary = nodes.inline("", "", *shown)
-        begin, middle = f'<details class="{self.name}"><summary>', '</summary><div class="inside">'
-        content = [raw(middle), *self.parse_content_to_nodes(), raw("</div></details>")]
-        inner = nodes.container("", raw(begin), summary, *content, classes=["fold"])
+        begin = raw(f'<details class="{self.kind}-fold"><summary>')
+        middle = raw(f'</summary><{self.inside} class="inside {self.kind}">')
+        content = [middle, *self.parse_content_to_nodes(), raw(f"</{self.inside}></details>")]
+        inner = nodes.container("", begin, summary, *content, classes=[f"{self.kind}-box"])
         return [inner, *messages]
 
 
 class Notes(Folded):
     """What the speaker has beside the slide."""
 
-    summary = "Notes for the speaker"
-
-    def run(self):
-        """Return the notes, folded where there are no slides."""
-        (box, *messages) = super().run()
-        box["classes"] = ["notes-box", "notes"]
-        return [box, *messages]
+    # reveal.js shows each <aside class="notes"> in the speaker's window
+    summary, kind, inside = "Notes for the speaker", "notes", "aside"
 
 
 class Predict(SphinxDirective):
@@ -157,14 +153,12 @@ class Agenda(SphinxDirective):
         """Return the list."""
         text = Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8")
         deck = deck_of(self.env.docname, text)
-        items, slide = [], 2
-        for part in deck.parts:
-            items.append(
-                f'<li style="--minutes: {part.minutes}"><a href="#{slide}">{part.title}</a> '
-                f"<span>{part.minutes} min</span></li>"
-            )
-            slide += len(part.slides)
-        return [raw(f'<ol class="agenda">{"".join(items)}</ol>')]
+        items = "".join(
+            f'<li style="--minutes: {part.minutes}"><a href="#{nodes.make_id(part.title)}">'
+            f"{part.title}</a> <span>{part.minutes} min</span></li>"
+            for part in deck.parts
+        )
+        return [raw(f'<ol class="agenda">{items}</ol>')]
 
 
 class LectureTable(SphinxDirective):

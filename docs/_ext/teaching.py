@@ -36,6 +36,7 @@ from paper_statements import load_statements
 from source_pages import link_to, numbered_code
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
+from tables import table_of
 
 TABLE_HEAD = "| id | where | printed | meant, and why | test |\n| --- | --- | --- | --- | --- |\n"
 
@@ -89,17 +90,7 @@ def docstring_rows(source):
 
 def table(head, rows):
     """Return a table node; a cell is a list of inline nodes."""
-    group = nodes.tgroup(cols=len(head))
-    group += [nodes.colspec(colwidth=1) for _ in head]
-    thead, tbody = nodes.thead(), nodes.tbody()
-    for part, content in ((thead, [[[nodes.Text(text)] for text in head]]), (tbody, rows)):
-        for cells in content:
-            row = nodes.row()
-            for cell in cells:
-                row += nodes.entry("", nodes.paragraph("", "", *cell))
-            part += row
-    group += [thead, tbody]
-    return nodes.table("", group, classes=["algorithm-lines"])
+    return table_of(head, [1] * len(head), rows, ["algorithm-lines"])
 
 
 class KernelLines(SphinxDirective):

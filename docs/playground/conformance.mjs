@@ -3,8 +3,7 @@
 //     minibatch-gnn conformance --cmd 'node docs/playground/conformance.mjs'
 
 import { createInterface } from "node:readline";
-import { alias_build } from "./kernels/alias.mjs";
-import { Block, MFG, transpose_block } from "./kernels/block.mjs";
+import { Block, MFG } from "./kernels/block.mjs";
 import { bucket } from "./kernels/bucket.mjs";
 import { BidirectionalCache } from "./kernels/cache.mjs";
 import { KindError, Real, Table, ValueError, dtype_of } from "./kernels/check.mjs";
@@ -12,15 +11,12 @@ import { dashboard } from "./kernels/dashboard.mjs";
 import { Entries, cache_admit, cache_fetch, cache_lookup, cache_read } from "./kernels/entries.mjs";
 import { frontier } from "./kernels/frontier.mjs";
 import { Graph, TypedGraph, induced_subgraph, transpose_perm } from "./kernels/graph.mjs";
-import { layout_of } from "./kernels/layouts.mjs";
-import { epoch_batches, layer_sample, sample_mfg, sample_mfg_many } from "./kernels/neighbor.mjs";
+import { epoch_batches, sample_mfg } from "./kernels/neighbor.mjs";
 import { ascending } from "./kernels/nodes.mjs";
 import { pin_tile } from "./kernels/pin_tile.mjs";
-import { gradient_norms, select_stable } from "./kernels/policy.mjs";
-import { PruneResult, live_layers, prune_layers, prune_mfg } from "./kernels/pruning.mjs";
-import { Sampler, sample_many } from "./kernels/sampling.mjs";
+import { select_stable } from "./kernels/policy.mjs";
+import { prune_layers } from "./kernels/pruning.mjs";
 import * as streams from "./kernels/streams.mjs";
-import { edge, forest_fire, multiple_walks, random_walk } from "./kernels/walks.mjs";
 
 // Kernels that work in steps, and the state that is seen in each: `watch` keeps them.
 const SEEN = {
@@ -48,30 +44,15 @@ const KERNELS = {
   pick_without_replacement: ({ k, c, N, m }) => streams.pick_without_replacement(k, c, N, m),
   floyd: ({ key, n, f }) => streams.floyd(key, n, f),
   permutation: ({ key, n }) => streams.permutation(key, n),
-  alias_build: ({ weights }) => alias_build(weights),
   transpose_perm: ({ graph }) => transpose_perm(graph),
   induced_subgraph: ({ graph, nodes }) => induced_subgraph(graph, nodes),
-  transpose_block: ({ block }) => transpose_block(block),
   bucket: ({ graph, main, probe, ...options }) => bucket(graph, main, probe, options),
-  edge: ({ graph, main, ...options }) => edge(graph, main, options),
-  random_walk: ({ graph, main, ...options }) => random_walk(graph, main, options),
-  multiple_walks: ({ graph, main, ...options }) => multiple_walks(graph, main, options),
-  forest_fire: ({ graph, main, ...options }) => forest_fire(graph, main, options),
-  sample_many: ({ graph, sampler, rng, first, count, domain }) =>
-    sample_many(graph, sampler, rng, first, count, domain),
-  layer_sample: ({ graph, roots, fanouts, key }) => layer_sample(graph, roots, fanouts, key),
   sample_mfg: ({ graph, roots, fanouts, ...options }) => sample_mfg(graph, roots, fanouts, options),
-  sample_mfg_many: ({ graph, batches, fanouts, ...options }) =>
-    sample_mfg_many(graph, batches, fanouts, options),
   epoch_batches: ({ ids, batch_size, seed, epoch }) => epoch_batches(ids, batch_size, seed, epoch),
-  prune_mfg: ({ mfg, hit, uses_self, layout }) =>
-    prune_mfg(mfg, hit, { uses_self, Layout: layout_of(layout) }),
-  live_layers: ({ pruned }) => live_layers(pruned),
   prune_layers: ({ mfg, hit }) => prune_layers(mfg, hit),
   cache_lookup: ({ entries, layer, ids, oldest }) => cache_lookup(entries, layer, ids, oldest),
   cache_read: ({ rows, slots }) => cache_read(rows, slots),
   cache_fetch: ({ features, rank, ids, held }) => cache_fetch(features, rank, ids, held),
-  gradient_norms: ({ G }) => gradient_norms(G),
   select_stable: ({ score, ids, p }) => select_stable(score, ids, p),
 };
 
@@ -159,12 +140,9 @@ function numbers(integers) {
 const MAKE = {
   TypedGraph: ({ graph, edge_types, relations, node_types }) =>
     new TypedGraph(graph, edge_types, relations, node_types),
-  Sampler: ({ name, clip, options }) => new Sampler(name, clip, options),
   Block: ({ start, end, indices, n_src, edge_ids }) =>
     new Block(numbers(start), numbers(end), indices, n_src, edge_ids && numbers(edge_ids)),
   MFG: ({ nodes, blocks }) => new MFG(nodes, blocks),
-  PruneResult: ({ mfg, live, comp, ops, touched_bytes }) =>
-    new PruneResult(mfg, live, comp, ops, touched_bytes),
   Entries: ({ rows, slot_of, back, stamp }) => new Entries(rows, slot_of, back, stamp),
 };
 

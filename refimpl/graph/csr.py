@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from refimpl._html.objects import graph_html
 from refimpl._support import edge_sources, require
+from refimpl._support.notebook_cards import graph_html
 from refimpl.hints import Ids, Int, Integers, Positions, Values
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refimpl._html.objects import subgraph_html
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
 from refimpl._support.counters import Counters
+from refimpl._support.notebook_cards import subgraph_html
 from refimpl._support.reprs import shown
 from refimpl.graph.csr import Graph, undirected
 from refimpl.graph.transpose import transpose_perm

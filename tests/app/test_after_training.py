@@ -194,7 +194,7 @@ def test_a_figure_without_its_picture_has_its_numbers(tmp_path, monkeypatch, cap
     def broken(*args):
         raise RuntimeError("no LaTeX\nhere")
 
-    monkeypatch.setattr("bench.figures.panels.draw", broken)
+    monkeypatch.setattr("bench.figures.plotting.draw", broken)
     assert bench(["figure", "I-tab2", "--quick", "--out", str(tmp_path / "f")]) == 0
     err = capfd.readouterr().err.splitlines()
     assert err == [

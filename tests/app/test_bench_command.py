@@ -57,10 +57,9 @@ def test_each_has_a_help_with_quick_and_out(main, capsys):
         (["quick", "polisies"], "no benchmark 'polisies'"),
         (["storage", "--rounds", "6"], "--rounds must be at least 7, got 6"),
         (["accuracy", "--seeds", "0"], "--seeds must be at least 1, got 0"),
-        (["neighbors", "--threads", "1,0"], "--threads must be numbers from 1, got [1, 0]"),
-        (["neighbors", "--threads", "one"], "invalid list of int value: 'one'"),
-        (["ranks", "--plot", "no-such-folder/a.png"], "for --plot"),
-        (["ranks", "--plot", "a.pdf"], "--plot must end in .svg or .png, got a.pdf"),
+        (["peers", "--threads", "1,0"], "--threads must be numbers from 1, got [1, 0]"),
+        (["peers", "--threads", "one"], "invalid list of int value: 'one'"),
+        (["growth", "--out", "no-such-folder/a.md"], "for --out"),
         (["peers", "-k", "nothing"], "nothing has 'nothing' in its name"),
         (["peers", "--quick", "--python", "no-such-python"], "cannot import torch"),
         (["accuracy", "--quick", "--train", "--data none-such"], "none-such"),
@@ -77,14 +76,14 @@ def test_what_cannot_be_done_is_said_and_nothing_printed(main, capsys, words, me
 
 def test_a_report_begins_with_its_command_and_what_it_ran_on(main, capsys, tmp_path):
     out = tmp_path / "report.md"
-    words = ["--scale", "7", "--threads", "1"]
-    assert main(["neighbors", "--quick", *words, "--out", str(out)]) == 0
+    words = ["--scale", "6"]
+    assert main(["growth", "--quick", *words, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert out.read_text() == printed
-    assert printed.splitlines()[0] == f"`python -m bench neighbors --quick {' '.join(words)}`"
-    for topic in ("Processor", "BLAS", "Threads: 1,", "Versions", "Build"):
+    assert printed.splitlines()[0] == f"`python -m bench growth --quick {' '.join(words)}`"
+    for topic in ("Processor", "BLAS", "Threads: the", "Versions", "Build"):
         assert f"- {topic}" in printed
-    assert "- Peer:" not in printed and "2^7 nodes" in printed  # what is given wins over --quick
+    assert "- Peer:" not in printed and "Graph(n=64," in printed  # what is given wins over --quick
     assert "Load before: 0.00 a core" in printed
 
 

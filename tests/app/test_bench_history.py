@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fastimpl
-from bench.figures.counting import SEED, Rules, graphs_of_batches, policies
+from bench.figures.cache_counts import SEED, Rules, graphs_of_batches, policies
 from refimpl import TrainConfig, methods
 from refimpl.lab.data.communities import communities
 

@@ -301,9 +301,3 @@ def test_times_are_of_one_sample_where_a_call_draws_several():
     found = measure.per_sample(found, "subgraphs")
     assert [found["times"][name].median for name in names] == pytest.approx([0.1, 0.8, 0.8])
     assert [found["cpu"][name] for name in names] == pytest.approx([0.2, 1.6, 1.6])
-
-
-def test_the_sides_of_an_iteration_need_no_library_before_they_are_asked():
-    """`bench iteration --python` starts this file in the peer's interpreter."""
-    sides = importlib.import_module("bench.iteration_sides")
-    assert sides.versions().keys() >= {"Python"}

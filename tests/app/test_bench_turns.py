@@ -133,6 +133,60 @@ def test_without_timing_answers_are_only_checked():
     assert found == {"made": Outcome([])} and len(package.log) == 1
 
 
+class Program:
+    """A program that says how long its rounds took; `asked` are the rounds of each question."""
+
+    name = "program"
+
+    def __init__(self, took):
+        self.took, self.asked, self.inputs = took, [], []
+
+    def check(self, bench, task, given):
+        return ""
+
+    def input(self, bench, task, turn):
+        self.inputs.append(turn)
+        return turn
+
+    def rounds(self, bench, task, given, count):
+        self.asked.append((given, count))
+        return self.took(count), ""
+
+
+def answered(took, turn=None):
+    program = Program(took)
+    found = measuring.measured(
+        ["program"], lambda name: measuring.Answers(program, BENCH, task_of(turn))
+    )
+    return found["program"], program
+
+
+@pytest.mark.parametrize(("seconds", "together"), [(4.0, 1), (SECONDS / ROUNDS / 3.5, 3)])
+def test_a_slow_call_of_a_program_is_repeated_less_in_a_question(seconds, together):
+    found, program = answered(lambda count: [seconds] * count)
+    assert found.seconds == [seconds] * ROUNDS * together
+    assert [count for _, count in program.asked] == [1, *[together] * ROUNDS]
+
+
+def test_a_program_gets_another_sample_in_each_question():
+    _, program = answered(lambda count: [1e-3] * count, lambda turn: {"key": turn})
+    assert [given for given, _ in program.asked[:ROUNDS]] == list(range(ROUNDS))
+    assert sorted(program.inputs) == list(range(ROUNDS))  # each is made once
+
+
+def test_a_coarse_clock_is_asked_for_more_rounds():
+    found, program = answered(lambda count: [0.0] if count == 1 else [1e-6] * count)
+    assert found.error is None and set(found.seconds) == {1e-6}
+    assert program.asked[1] == (0, measuring.MOST)
+
+
+@pytest.mark.parametrize("took", [0.0, SECONDS])
+def test_a_clock_that_mostly_stands_still_gives_no_time(took):
+    turns = iter(range(1000))
+    found, _ = answered(lambda count: [took if next(turns) % 4 == 0 else 0.0] * count)
+    assert found.seconds == [] and "clock is too coarse" in str(found.error)
+
+
 def test_the_replayed_timer_gives_each_round():
     seconds, timer, got = [0.5, 0.25, 2.0], Replay(), []
 

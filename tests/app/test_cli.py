@@ -380,6 +380,30 @@ def test_an_unknown_flag_names_the_right_help_and_what_is_close(capfd, argv, wor
     assert one_error(capfd).endswith(f"error: unrecognized arguments: {words}{hint}{help_of}")
 
 
+@pytest.mark.parametrize(
+    ("argv", "close"),
+    [
+        (("trian",), "train"),
+        (("train", "--sampler", "pin_tiles"), "pin-tile"),
+        (("train", "--method", "grph"), "graph"),
+        (("exercise", "lst"), "list"),
+        (("trace", "frontierr"), "frontier"),
+        (("trace", "pin-tiles"), "pin_tile"),
+    ],
+)
+def test_a_misspelt_word_gets_the_nearest_name(capfd, argv, close):
+    assert main([*argv]) == 2
+    assert f"; did you mean {close}?" in one_error(capfd)
+
+
+@pytest.mark.parametrize("command", ["train", "compare"])
+def test_no_line_of_the_short_help_is_cut_off(command):
+    *_, listed, _ = parsers()[command].format_help().split("\n\n")
+    for line in listed.split("\n"):
+        assert ".. (" not in line
+        assert len(line.partition("  ")[2].strip().partition("  ")[2]) <= 100, line
+
+
 def test_words_are_read_with_hyphens_or_underscores(run):
     for options in (
         ("--sampler", "pin_tile", "--concat", "self_first"),
@@ -473,10 +497,16 @@ def test_info(capsys):
     assert main(["info"]) == 0
     text = capsys.readouterr().out
     build = fastimpl.build_info()
-    for word in ("minibatch-gnn", np.__version__, processor(), build["compiler"], build["simd"]):
+    for word in (
+        "minibatch-gnn",
+        np.__version__,
+        processor(),
+        build["compiler"],
+        build["simd"],
+        build["arch"],
+    ):
         assert word in text
     assert "fastimpl openmp" in text
-    assert f"{build['level']} ({build['because']})\n" in text and "because" not in text
     assert "blas" in text
     assert main(["info", "--impl", "refimpl"]) == 0
     assert "not compiled" in capsys.readouterr().out

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bench.figures.lanes import measure
+from bench.figures.probe_parallelism import measure
 from refimpl.lab.data import power_law
 from refimpl.streams import SAMPLE
 
@@ -35,20 +35,3 @@ def test_a_frontier_without_neighbours_pops_nothing(gnn):
     graph = gnn.as_graph([(0, 1)], n=4000, symmetrize=True)
     (row,) = measure(gnn, graph, m=1, n=3, eta=2, lanes=[1], rounds=1)
     assert math.isnan(row["tries"]) and math.isnan(row["rounds"])
-
-
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({"m": 0}, ValueError),
-        ({"n": 20}, ValueError),
-        ({"rounds": 0}, ValueError),
-        ({"lanes": [0]}, ValueError),
-        ({"lanes": [2.0]}, TypeError),
-        ({"eta": 1}, ValueError),
-        ({"sampler": "bucket"}, ValueError),
-    ],
-)
-def test_bad_arguments(gnn, change, error):
-    with pytest.raises(error, match=next(iter(change))):
-        measure(gnn, GRAPH, **{**SIZES, "lanes": [1], "rounds": 1, **change})

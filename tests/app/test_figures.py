@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import refimpl
 from bench.__main__ import main
-from bench.figures import catalogue, panels, runs
-from bench.figures.counting import Rules, shares_saved
+from bench.figures import catalogue, plotting, runs
+from bench.figures.cache_counts import Rules, shares_saved
 from bench.figures.experiment import (
     FAILS,
     HOLDS,
@@ -27,9 +27,9 @@ from bench.figures.experiment import (
     Verdict,
     graded,
 )
+from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
 from bench.figures.lru import misses, stack_distances
-from bench.figures.rows import curve_of, spread_of
-from bench.figures.turns import ratio_in_turns, seconds_in_turns
+from bench.figures.result_rows import curve_of, ratios, spread_of, values_of
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.loading import load_dataset
@@ -51,7 +51,7 @@ class Toy:
             "verdicts": self.verdicts,
             "claims": {"toy": {"where": "V section 0", "says": "two sides"}},
             "plot": lambda lab, rows: [
-                panels.Lines("", "x", "y", {"y": panels.Curve(*curve_of(rows, "run", "y"))})
+                plotting.Lines("", "x", "y", {"y": plotting.Curve(*curve_of(rows, "run", "y"))})
             ],
         }
         self.figure = Experiment(**{**form, **changed})
@@ -312,7 +312,10 @@ def test_tasks_take_turns_and_each_round_begins_with_another():
     assert "".join(name for name, _ in order) == "abbaab"
     assert [number for _, number in order] == [0, 0, 1, 1, 2, 2]
     assert {name: len(each) for name, each in found.items()} == {"a": 2, "b": 2}
-    assert ratio_in_turns({"a": [1, 4, 9], "b": [1, 2, 3]}, "a", "b") == (2, 1, 3)
+    assert rows_of_rounds({("a", 1): [5], ("b", 2): [6]}, "who", "at", key="y") == [
+        {"who": "a", "at": 1, "round": 0, "y": 5},
+        {"who": "b", "at": 2, "round": 0, "y": 6},
+    ]
 
 
 @given(st.lists(st.integers(0, 9), max_size=60), st.integers(1, 12))
@@ -349,6 +352,9 @@ def test_spreads_and_curves_are_of_the_rows_asked_for():
     assert curve_of(rows, "x", "y", who="b") == ([1, 2], [3, 4], [1, 2], [5, 6])
     assert spread_of(rows, "y", who="c").text(".1f", unit=" s") == "99.0 s"
     assert spread_of(rows, "y", x=2, who="a").text(".0f") == "4 (2 to 6)"
+    assert values_of(rows, "x", "who") == [(2, "a"), (2, "b"), (1, "a"), (1, "b"), (1, "c")]
+    made = ([{"y": y} for y in each] for each in ((1, 4, 9), (1, 2, 3)))
+    assert ratios(*made, "y") == (2, 1, 3)
 
 
 @given(st.floats(0.1, 10), st.integers(1, 9))
@@ -375,11 +381,11 @@ def test_only_the_last_few_things_are_kept():
 def test_pictures_are_the_same_for_the_same_numbers(tmp_path):
     pytest.importorskip("matplotlib")
     curves = {
-        "ours": panels.Curve([1, 2, 4], [1.0, 2.0, 3.0], [0.9, 1.8, 2.7], [1.1, 2.1, 3.2]),
-        "theirs": panels.Curve([1, 4], [1, 4], printed=True),
+        "ours": plotting.Curve([1, 2, 4], [1.0, 2.0, 3.0], [0.9, 1.8, 2.7], [1.1, 2.1, 3.2]),
+        "theirs": plotting.Curve([1, 4], [1, 4], printed=True),
     }
-    lines = panels.Lines("t", "x", "y", curves, {"xscale": "log"}, [1, 2, 4])
-    bars = panels.Bars(
+    lines = plotting.Lines("t", "x", "y", curves, {"xscale": "log"}, [1, 2, 4])
+    bars = plotting.Bars(
         "b",
         "y",
         ["one", "two"],
@@ -389,7 +395,7 @@ def test_pictures_are_the_same_for_the_same_numbers(tmp_path):
     )
     stacked = bars._replace(stacked=True, ranges={}, series={"s": [1, 2], "t": [2, 3]})
     for name in ("a.svg", "b.svg", "a.png"):
-        panels.draw(tmp_path / name, [lines, bars, stacked], "note")
+        plotting.draw(tmp_path / name, [lines, bars, stacked], "note")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     text = (tmp_path / "a.svg").read_text()
     assert [text.count(f">{name}</text>") for name in ("ours", "as the paper prints")] == [1, 2]

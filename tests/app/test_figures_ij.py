@@ -9,7 +9,7 @@ import pytest
 from figure_labs import experiment_of, lab_of, outcomes, rows_of
 
 import fastimpl
-from bench.figures import experiment, made, steps
+from bench.figures import experiment, interleaved_timing, synthetic_data
 from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
 from bench.figures.experiments import (
     cpu_gpu,
@@ -19,8 +19,8 @@ from bench.figures.experiments import (
     synthetic,
     time_to_accuracy,
 )
-from bench.figures.panels import Bars, draw
-from bench.figures.rows import pick, values_of
+from bench.figures.plotting import Bars, draw
+from bench.figures.result_rows import pick, values_of
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import SampledGraph
 from refimpl.samplers.sampling import Sampler
@@ -66,7 +66,7 @@ def scaling_rows(speed_ups, rounds=3):
             "hidden": 512,
             "threads": threads,
             "round": number,
-            **dict.fromkeys(("whole", *steps.PARTS), (1 + number) / up),
+            **dict.fromkeys(("whole", *interleaved_timing.PARTS), (1 + number) / up),
         }
         for like in ("PPI", "Reddit")
         for threads, up in speed_ups.items()
@@ -82,7 +82,7 @@ def test_one_thread_is_once_as_fast():
     alone = [line[at:] for line in lines if line[titles.index("threads")] == 1]
     assert len(alone) == 6 and all(line == ["1.00"] * 4 for line in alone)
     for row in rows:
-        assert row["whole"] == pytest.approx(sum(row[part] for part in steps.PARTS))
+        assert row["whole"] == pytest.approx(sum(row[part] for part in interleaved_timing.PARTS))
     assert values_of(rows, "threads") == [1, 2]
 
 
@@ -120,12 +120,12 @@ def test_speed_ups_on_few_threads_are_not_judged():
 
 
 def test_steps_of_a_trainer_are_of_its_own_round():
-    data = made.data_like("PPI", 30)
+    data = synthetic_data.data_like("PPI", 30)
     config = TrainConfig(method=SampledGraph(sampler=Sampler("edge", b=50), pool=2), hidden=4)
     trainer = fastimpl.make_trainer(data, config)
-    found = steps.steps_in_turns({"a": trainer}, 3, steps=2, threads={"a": 1})
+    found = interleaved_timing.steps_in_turns({"a": trainer}, 3, steps=2, threads={"a": 1})
     assert trainer.state.iterations == 2 * (1 + 3) and trainer.closed  # with one that warms up
-    assert [set(one) for one in found["a"]] == [{"whole", *steps.PARTS}] * 3
+    assert [set(one) for one in found["a"]] == [{"whole", *interleaved_timing.PARTS}] * 3
     assert all(one["sampling"] > 0 and one["weights"] > 0 for one in found["a"])
 
 
@@ -190,7 +190,7 @@ def test_synthetic_graphs_have_the_sizes_they_say():
 
 def test_a_gpu_is_not_judged_and_stands_as_printed():
     lab = lab_of(experiment_of(cpu_gpu))
-    base = {"hidden": 512, "threads": 2, "round": 0, **dict.fromkeys(steps.PARTS, 0.1)}
+    base = {"hidden": 512, "threads": 2, "round": 0, **dict.fromkeys(interleaved_timing.PARTS, 0.1)}
     rows = [base | {"like": like, "whole": 3 * cpu_gpu.CPU[like]} for like in cpu_gpu.CPU] * 2
     (verdict,) = cpu_gpu.verdicts(lab, rows)
     assert verdict.outcome == UNTESTED and "3.0 times what is printed" in verdict.ours
@@ -220,7 +220,7 @@ def test_all_neighbours_of_all_are_those_that_a_search_reaches(monkeypatch):
         experiment_of(nodes_a_layer), like=["Yelp"], shrink=1000, roots=3, batches=2, depth=5
     )
     rows = pick(rows_of(experiment_of(nodes_a_layer), lab), method=nodes_a_layer.LAYERS)
-    graph = made.graph_like("Yelp", 1000)
+    graph = synthetic_data.graph_like("Yelp", 1000)
     for batch in range(2):
         roots = fastimpl.streams.pick_without_replacement(key(0, SHUFFLE, batch), 0, graph.n, 3)
         met = [row["met"] for row in pick(rows, batch=batch)]

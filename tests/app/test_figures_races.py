@@ -8,14 +8,11 @@ import pytest
 from figure_labs import experiment_of, lab_of, outcomes
 
 import fastimpl
-from bench.figures import by_depth, made, races
+from bench.figures import accuracy_over_time as races
 from bench.figures.experiment import FAILS, HOLDS, WEAKER
-from bench.figures.experiments import (
-    depth,
-    time_to_accuracy,
-)
-from bench.figures.rows import pick, values_of
-from bench.figures.training import data_on
+from bench.figures.experiments import depth, time_to_accuracy
+from bench.figures.result_rows import pick, values_of
+from bench.figures.synthetic_data import data_on, graph_like
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.config import TrainConfig
@@ -45,7 +42,7 @@ def test_taking_turns_changes_no_training():
 
 def test_a_race_needs_validation_nodes():
     with pytest.raises(UserError, match="no validation nodes"):
-        races.race(fastimpl, data_on(made.graph_like("PPI", 30), np.arange(9), 4), {})
+        races.race(fastimpl, data_on(graph_like("PPI", 30), np.arange(9), 4), {})
 
 
 def curve(name, *points, **more):
@@ -167,7 +164,7 @@ def score_rows(seconds):
 )
 def test_an_epoch_is_judged_by_seconds_a_node(layer, on_a_core, hundred):
     rows = depth_rows((1, 1, 1), layer)  # a node is ten times as dear with layer sampling
-    assert by_depth.epoch_ratio(rows, 1, 3) == pytest.approx((10 * layer[-1],) * 3)
+    assert depth.epoch_ratio(rows, 1, 3) == pytest.approx((10 * layer[-1],) * 3)
     found = outcomes(depth._deep(rows))
     assert (found["I-deep-1306x"], found["J-deep-100x"]) == (on_a_core, hundred)
 

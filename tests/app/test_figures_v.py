@@ -8,7 +8,7 @@ from dense_histories import layer, matrix, pattern, small_dataset, weights_of
 from figure_labs import experiment_of, lab_of, outcomes, rows_of
 
 import fastimpl
-from bench.figures import catalogue, comparing, panels, training
+from bench.figures import catalogue, plotting, training
 from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
 from bench.figures.experiments import (
     epoch_time,
@@ -19,7 +19,8 @@ from bench.figures.experiments import (
     thresholds,
     warm_up,
 )
-from bench.figures.watching import ExactRows, WatchedRun, distances, fresh_step
+from bench.figures.instrumented_steps import ExactRows, WatchedRun, distances, fresh_step
+from bench.figures.interleaved_timing import epochs_in_turns
 from refimpl.lab.apps.errors import UserError
 
 pytestmark = pytest.mark.runs
@@ -41,7 +42,7 @@ def test_a_tiny_run_gives_rows_a_table_verdicts_and_a_picture(module, tmp_path):
         assert verdict.outcome in OUTCOMES
         assert figure.claims[verdict.claim]["where"].startswith("V ")
         assert bool(verdict.because) == (verdict.outcome == UNTESTED)
-    panels.draw(tmp_path / "a.svg", figure.plot(lab, rows))
+    plotting.draw(tmp_path / "a.svg", figure.plot(lab, rows))
     assert catalogue.find([figure.id, *figure.also]) == [figure]
 
 
@@ -164,12 +165,12 @@ def test_gradients_that_tell_and_that_do_not():
 
 def test_an_epoch_has_as_many_iterations_for_all_methods():
     lab = lab_of(experiment_of(methods), **TINY, steps=5)
-    dataset = comparing.few_labels(lab)
+    dataset = training.few_labels(lab)
     assert dataset.setting == "transductive" and dataset.graph.n == 300
     assert np.bincount(dataset.labels[dataset.train]).tolist() == [5] * 10
     for name in methods.NAMES:
-        options = comparing.sized(lab.sizes, "hidden", "lr", "epochs")
-        options |= comparing.method_options(name, dataset, lab.sizes)
+        options = training.sized(lab.sizes, "hidden", "lr", "epochs")
+        options |= training.method_options(name, dataset, lab.sizes)
         with fastimpl.make_trainer(dataset, training.settings(name, **options)) as trainer:
             trainer.epoch()
         # clusters do not all have one size, nor does a batch of them
@@ -180,7 +181,7 @@ def test_an_epoch_has_as_many_iterations_for_all_methods():
 def test_epochs_in_turns_are_those_of_training_and_leave_evaluation_out(run_of):
     options = {"batch_size": 9, "fanouts": (2, 2, 2)}
     alone, beside, other = (run_of("neighbor", **options) for _ in range(3))
-    found = comparing.epochs_in_turns({"one": beside, "other": other}, 3)
+    found = epochs_in_turns({"one": beside, "other": other}, 3)
     for _ in range(3):
         alone.epoch()
     for name, W in alone.state.weights.items():

@@ -204,6 +204,8 @@ def test_counts(run, tmp_path, state, gnn, options):
     assert 0 < loads["loaded"] < loads["live"] < loads["inputs"]
     assert 0 < loads["evicted"] <= loads["admitted"]
     assert loads["io_saving"] == 1 - loads["loaded"] / loads["inputs"]
+    assert loads["embedding_saving"] == 1 - loads["live"] / loads["inputs"] > 0
+    assert loads["feature_saving"] == loads["feature_hits"] / loads["inputs"] > 0
     assert loads["hit_rate"] == loads["hits"] / loads["lookups"] > 0
     with np.load(tmp_path / "out" / "checkpoint.npz") as file:
         *_, admitted, evicted, lost, dropped, _ = file["cache/numbers"]
@@ -215,6 +217,10 @@ def test_counts(run, tmp_path, state, gnn, options):
         assert f" {shown:,}\n" in stdout
     assert f" {loads['io_saving']:.1%}\n" in stdout
     assert f" {loads['hit_rate']:.1%}\n" in stdout
+    table = [line.rsplit(maxsplit=1) for line in stdout.splitlines() if "  " in line]
+    lines = {name.strip(): value for name, value in table}
+    assert lines["by cached embeddings"] == f"{loads['embedding_saving']:.1%}"
+    assert lines["by cached features"] == f"{loads['feature_saving']:.1%}"
     assert "filling the cache" in stdout
     assert "normalization" not in stdout
 

@@ -1,6 +1,5 @@
 """Steppers in pages: the directive `stepper`, the role `step`, and the places they name."""
 
-import importlib
 import re
 import subprocess
 import sys
@@ -80,14 +79,6 @@ def test_pages_get_frames_and_links(build):
 def test_a_place_that_is_none_fails_the_build(build, text, message):
     status, messages, _ = build(**{"index.md": f"# Index\n\n{text}"})
     assert status == 1 and message in messages and "index.md" in messages
-
-
-def test_a_link_behind_the_last_step_is_dead(tmp_path):
-    dead_links = importlib.import_module("dead_links").dead_links
-    (tmp_path / "one.html").write_text('<body data-steps="3">')
-    links = "".join(f'<a href="one.html#{step}">x</a>' for step in (0, 1, 3, 4))
-    (tmp_path / "page.html").write_text(links)
-    assert dead_links(tmp_path, ["page"]) == ["page: one.html#0", "page: one.html#4"]
 
 
 def loop(numbers):

@@ -1,17 +1,17 @@
 """What configures the builds that are published, and the page on them."""
 
-import os
 import platform
 import re
+import runpy
 import shutil
 import subprocess
-import sys
+import sysconfig
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
-from fastimpl import _levels
-from refimpl import __version__ as VERSION
+import fastimpl
 
 try:
     import tomllib
@@ -21,40 +21,52 @@ except ModuleNotFoundError:
 pytestmark = pytest.mark.runs
 
 ROOT = Path(__file__).parents[2]
+CC = shutil.which("cc")
+SOURCE = ROOT / "fastimpl" / "_build.c"
 PAGE = (ROOT / "docs/howto/install.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def test_the_page_has_each_variable_of_a_build_and_of_the_import():
-    asked = set(
-        re.findall(r"environ\.get\(\s*\"(MINIBATCH_GNN_\w+)", (ROOT / "setup.py").read_text())
-    )
+def test_the_page_has_each_variable_of_a_build():
+    source = (ROOT / "setup.py").read_text(encoding="utf-8")
+    asked = set(re.findall(r"(?:switch|environ\.get)\(\"(MINIBATCH_GNN_\w+)", source))
     for_tests = {"MINIBATCH_GNN_CHECKED", "MINIBATCH_GNN_SANITIZE"}
     listed = set(re.findall(r"^- `(MINIBATCH_GNN_\w+)` \(", PAGE, re.M))
     assert for_tests < asked
-    assert listed == asked - for_tests | {_levels.VARIABLE}
+    assert listed == asked - for_tests
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="levels are of x86-64")
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no compiler")
-def test_levels_need_a_compiler_that_can_tell_them_apart(tmp_path):
-    """GCC 11 compiles for the levels, but what it makes would never choose one."""
-    pytest.importorskip("Cython", reason="setup.py imports Cython")
+def test_an_old_setuptools_is_told_which_version_is_needed(monkeypatch):
+    setuptools = pytest.importorskip("setuptools", reason="setup.py imports setuptools")
+    monkeypatch.setattr(setuptools, "__version__", "65.5.0")
+    with pytest.raises(SystemExit, match="needs setuptools 77 or newer, this is 65.5.0; .* -U"):
+        runpy.run_path(str(ROOT / "setup.py"))
+    (required, _) = PROJECT["build-system"]["requires"]
+    assert required == "setuptools>=77"
+
+
+@pytest.mark.parametrize("name", ["OPENMP", "PURE", "CHECKED", "SANITIZE"])
+def test_a_switch_has_some_values_alone(monkeypatch, name):
     pytest.importorskip("setuptools", reason="setup.py imports setuptools")
-    compiler = tmp_path / "gcc-11"
-    compiler.write_text(
-        "#!/bin/sh\nfor arg; do\n"
-        '    case $arg in *.c) grep -q \'cpu_supports("x86-64\' "$arg" && exit 1;; esac\n'
-        'done\nexec cc "$@"\n'
-    )
-    compiler.chmod(0o755)
-    levels = PROJECT["tool"]["cibuildwheel"]["linux"]["environment"]["MINIBATCH_GNN_ARCH"]
-    command = [sys.executable, "setup.py", "-q", "build_ext"]
-    command += ["--build-lib", str(tmp_path), "--build-temp", str(tmp_path)]
-    env = {**os.environ, "CC": str(compiler), "MINIBATCH_GNN_ARCH": levels}
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode
-    assert "cannot tell which of ['x86-64-v3', 'x86-64-v4']" in done.stderr
+    monkeypatch.setenv(f"MINIBATCH_GNN_{name}", "yes")
+    with pytest.raises(SystemExit, match=f"MINIBATCH_GNN_{name} must be one of .*, got 'yes'"):
+        runpy.run_path(str(ROOT / "setup.py"))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names instructions of x86-64")
+@pytest.mark.skipif(CC is None or not SOURCE.exists(), reason="no compiler or C file")
+def test_a_processor_that_lacks_instructions_is_told_which(tmp_path):
+    """Compiled as if the kernels needed what only AMD's Bulldozer had."""
+    file = tmp_path / f"_build{sysconfig.get_config_var('EXT_SUFFIX')}"
+    flags = ["-shared", "-fPIC", f"-I{ROOT}", f"-I{sysconfig.get_path('include')}"]
+    needs = ['-DGNN_ARCH="bdver1"', '-DGNN_NEEDS="fma4"']
+    subprocess.run([CC, *flags, *needs, str(SOURCE), "-o", str(file)], check=True)
+    spec = spec_from_file_location(f"{fastimpl.__name__}._build", file)
+    built = module_from_spec(spec)
+    spec.loader.exec_module(built)
+    assert (built.build_info()["arch"], built.build_info()["simd"]) == ("bdver1", "fma4")
+    with pytest.raises(ImportError, match="-march=bdver1, for processors that have fma4, which"):
+        built.check_processor()
 
 
 def test_cibuildwheel_builds_for_each_python_that_is_claimed():
@@ -74,29 +86,30 @@ def test_the_workflow_builds_on_each_platform_that_is_configured():
     assert platforms == {name for name, of in settings.items() if "environment" in of}
 
 
-@pytest.mark.parametrize("address", ["", "https://example.org/some/where"])
-def test_links_of_the_published_readme_lead_to_the_repository(tmp_path, address):
-    """As the metadata of a distribution has it; without an address it is the file."""
-    pytest.importorskip("Cython", reason="setup.py imports Cython")
-    env = {
-        **os.environ,
-        "MINIBATCH_GNN_PURE": "1",
-        "MINIBATCH_GNN_URL": address + "/" * bool(address),
-    }
-    command = [sys.executable, "setup.py", "-q", "egg_info", "--egg-base", str(tmp_path)]
-    subprocess.run(command, env=env, cwd=ROOT, check=True, capture_output=True)
-    (made,) = tmp_path.glob("*.egg-info/PKG-INFO")
-    head, _, text = made.read_text(encoding="utf-8").partition("\n\n")
+def test_links_of_the_published_readme_lead_to_the_repository():
+    absolute = runpy.run_path(str(ROOT / ".ci/readme.py"))["absolute"]
+    text = "[a](docs/a.md) ![b](docs/b.png) [c](#c) [d](https://d.org/)"
+    assert absolute(text, "https://x.org/y", "1.2") == (
+        "[a](https://x.org/y/blob/v1.2/docs/a.md) ![b](https://x.org/y/raw/v1.2/docs/b.png) "
+        "[c](#c) [d](https://d.org/)"
+    )
     source = (ROOT / "README.md").read_text(encoding="utf-8")
-    if not address:
-        assert text.strip() == source.strip() and "Project-URL" not in head
-        return
-    assert f"Project-URL: Source, {address}\n" in head
-    links = re.findall(r"\]\(([^)]+)\)", text)
-    there = [link.removeprefix(address) for link in links]
-    assert there == [
-        re.sub(
-            r"^(?!https?:|#)", f"/{'raw' if link.endswith('.png') else 'blob'}/v{VERSION}/", link
-        )
-        for link in re.findall(r"\]\(([^)]+)\)", source)
-    ]
+    links = re.findall(r"\]\(([^)]+)\)", absolute(source, "https://x.org/y", "1.2"))
+    assert all(link.startswith(("http://", "https://", "#")) for link in links)
+
+
+def test_workflows_and_ci_start_what_is_there():
+    """Scripts in .ci and fuzzers, by the names that files have."""
+    files = [*(ROOT / ".github/workflows").glob("*.yml"), *(ROOT / ".ci").glob("[nrw]*")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    scripts = set(re.findall(r"(?:bash|python) (\.ci/[a-z.]+)", text))
+    scripts |= {f"tests/fuzz/{name}.py" for name in re.findall(r"tests/fuzz ([a-z]+)", text)}
+    assert {".ci/nightly", ".ci/wheels.sh", ".ci/readme.py", "tests/fuzz/kills.py"} <= scripts
+    assert all((ROOT / script).is_file() for script in scripts)
+
+
+def test_tox_has_at_most_15_environments():
+    listed = re.search(r"^env_list = (.*)$", (ROOT / "tox.ini").read_text(), re.M)[1]
+    names = re.findall(r"py3\{([^}]*)\}|([\w-]+)", listed)
+    count = sum(len(versions.split(",")) if versions else 1 for versions, _ in names)
+    assert 10 < count <= 15

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from docs_ext import DOCS
 
 pytestmark = pytest.mark.runs
 
@@ -21,12 +20,13 @@ PAGES = (
 LOOKS = {"desktop": {}, "phone": {"width": "phone"}, "dark": {"dark": True}}
 SCRIPTS = 300_000  # bytes of the site's own scripts, those of the theme and of Sphinx apart
 OWN = (
+    "_static/deck.js",
     "_static/playground.js",
     "_static/scrollable.js",
     "_static/steppers.js",
     "steppers/stepper.js",
 )
-THEIRS = {  # of Sphinx and the theme
+THEIRS = {  # of Sphinx, the theme and reveal.js
     "base-stemmer.js",
     "debug.js",
     "doctools.js",
@@ -35,6 +35,8 @@ THEIRS = {  # of Sphinx and the theme
     "furo-extensions.js",
     "furo.js",
     "language_data.js",
+    "notes.js",
+    "reveal.js",
     "searchindex.js",
     "searchtools.js",
     "sphinx_highlight.js",
@@ -59,6 +61,22 @@ def test_a_page_is_quiet_fits_and_is_accessible(visit, page, look):
     seen.is_quiet()
     seen.fits()
     seen.is_accessible()
+
+
+@pytest.mark.parametrize("width", [1366, 1440, 1600, 1920])
+def test_the_contents_list_is_whole(visit, width):
+    tab = visit("learn/frontier.html").tab
+    tab.set_viewport_size({"width": width, "height": 900})
+    box = tab.locator(".toc-drawer").bounding_box()
+    assert box["width"] > 200 and box["x"] + box["width"] <= width
+    assert tab.locator(".content").bounding_box()["width"] > 700
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_measured_figures_are_as_dark_as_the_page(visit, dark):
+    picture = visit("figures.html", dark=dark).tab.locator("img.measured-figure").first
+    filter = picture.evaluate("(image) => getComputedStyle(image).filter")
+    assert filter.startswith("invert") == dark
 
 
 def test_bars_are_as_long_as_the_numbers_of_their_table(visit):
@@ -100,7 +118,7 @@ def test_the_search_finds_what_readers_type(visit, words):
 
 
 def test_the_scripts_of_the_site_are_small(site):
-    scripts = [site / path for path in OWN] + [DOCS / "lectures" / "_deck" / "deck.js"]
+    scripts = [site / path for path in OWN]
     assert sum(path.stat().st_size for path in scripts) < SCRIPTS
     loaded = {path.name for path in site.rglob("*.js") if "_downloads" not in path.parts}
     assert loaded - {path.name for path in scripts} <= THEIRS, "count it, or name it as Sphinx's"

@@ -83,7 +83,7 @@ def ending(tmp_path):
                 [mpiexec(), "-n", "2", *words],
                 PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
                 DIES_RANK=str(rank),
-                DIES_AT=death.at or IMPLEMENTATIONS.get(entry, "fastimpl._levels"),
+                DIES_AT=death.at or IMPLEMENTATIONS.get(entry, "fastimpl._build"),
                 DIES_CODE=death.code,
             )
         found = dict(zip(jobs, all_ended(jobs.values(), SOON), strict=True))

@@ -1,4 +1,5 @@
-"""Draws and inner products in C, compiled for each level of x86-64 that this processor runs."""
+"""Draws and inner products in C, compiled for each level of x86-64 that this processor runs, and
+with code for several of which the loader takes one, as in wheels."""
 
 import ctypes
 import shutil
@@ -8,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fastimpl import _processor
 from refimpl.streams import GOLD, below, mix, uniform
 
 pytestmark = pytest.mark.runs
@@ -36,17 +36,30 @@ X = mix(np.arange(1000, dtype=np.uint64))
 X[:4] = 0, 2**64 - 1, 2**63, 2**63 - 1
 
 
-@pytest.fixture(scope="module", params=["x86-64-v2", *reversed(_processor.levels())])
+BUILDS = {  # flags, and what the processor has to have
+    "x86-64-v2": (["-march=x86-64-v2"], {"sse4_2"}),
+    "clones": (["-march=x86-64-v2", "-DGNN_CLONED"], {"sse4_2"}),
+    "x86-64-v3": (["-march=x86-64-v3"], {"avx2", "bmi2", "fma"}),
+    "x86-64-v4": (["-march=x86-64-v4"], {"avx512dq", "avx512vl", "avx512bw"}),
+}
+CPUINFO = Path("/proc/cpuinfo")
+HAS = set(CPUINFO.read_text().split() if CPUINFO.exists() else [])
+
+
+@pytest.fixture(scope="module", params=BUILDS)
 def compiled(request, tmp_path_factory):
     """The functions for one level, as a library."""
+    chosen, needed = BUILDS[request.param]
+    if not needed <= HAS:
+        pytest.skip(f"this processor does not run {request.param}")
     if CC is None or not (ROOT / "fastimpl" / "_draws.h").exists():
         pytest.skip("no C compiler, or no source")
     folder = tmp_path_factory.mktemp("vectors")
     (folder / "program.c").write_text(PROGRAM)
     flags = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", f"-I{ROOT}"]
-    command = [CC, *flags, f"-march={request.param}", "program.c", "-o", "program.so"]
+    command = [CC, *flags, *chosen, "program.c", "-o", "program.so"]
     if subprocess.run(command, cwd=folder, check=False).returncode:
-        pytest.skip(f"{CC} does not compile for {request.param}")
+        pytest.skip(f"{CC} does not compile {request.param}")
     return ctypes.CDLL(str(folder / "program.so"))
 
 

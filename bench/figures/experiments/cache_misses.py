@@ -12,8 +12,8 @@ import numpy as np
 
 from bench.figures.experiment import FAILS, HOLDS, Verdict
 from bench.figures.lru import misses, stack_distances
-from bench.figures.panels import Curve, Lines
-from bench.figures.rows import curve_of, pick
+from bench.figures.plotting import Curve, Lines
+from bench.figures.result_rows import curve_of, pick, values_of
 from refimpl.lab.data.generators import power_law
 from refimpl.partition import partition_plan
 from refimpl.samplers.sampling import Sampler
@@ -108,7 +108,7 @@ def accesses_in_parts(graph, f, s_cache):
 def table(lab, rows):
     """Return a line for each graph and layout."""
     lines = []
-    for (nodes, degree), layout in _shown(rows):
+    for nodes, degree, layout in values_of(rows, "nodes", "degree", "layout"):
         chosen = pick(rows, nodes=nodes, degree=degree, layout=layout)
         rates = {row["kibibytes"]: row["miss_rate"] for row in chosen}
         about = [_name(nodes, degree), layout, f"{chosen[0]['subgraph_degree']:.1f}"]
@@ -139,21 +139,14 @@ def plot(lab, rows):
     shown = []
     for layout in (PARTS, ROWS):
         curves = {}
-        for (nodes, degree), found in _shown(rows):
-            if found != layout:
-                continue
-            chosen = pick(rows, nodes=nodes, degree=degree, layout=layout)
-            x, y, *_ = curve_of(chosen, "kibibytes", "miss_rate")
-            curves[_name(nodes, degree)] = Curve(x, [100 * rate for rate in y])
+        for nodes, degree in values_of(pick(rows, layout=layout), "nodes", "degree"):
+            want = {"nodes": nodes, "degree": degree, "layout": layout}
+            x, y, *_ = curve_of(rows, "kibibytes", "miss_rate", scale=100, **want)
+            curves[_name(nodes, degree)] = Curve(x, y)
         axes = {"xscale": "log", "ylim": (0, None)}
         sizes = lab.sizes["kibibytes"]
         shown.append(Lines(layout, "cache, KiB", "misses, %", curves, axes, sizes))
     return shown
-
-
-def _shown(rows):
-    found = [((row["nodes"], row["degree"]), row["layout"]) for row in rows]
-    return list(dict.fromkeys(found))
 
 
 def _name(nodes, degree):

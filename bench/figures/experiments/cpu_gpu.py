@@ -10,10 +10,10 @@ import statistics
 
 from bench.figures.experiment import UNTESTED, Verdict
 from bench.figures.experiments.scaling import training
-from bench.figures.made import data_like
-from bench.figures.panels import Bars
-from bench.figures.rows import pick, values_of
-from bench.figures.steps import PARTS, in_words, median_of, middle_of, steps_in_turns
+from bench.figures.interleaved_timing import PARTS, in_words, rows_of_rounds, steps_in_turns
+from bench.figures.plotting import Bars
+from bench.figures.result_rows import median_of, pick, quartiles_of, values_of
+from bench.figures.synthetic_data import data_like
 
 CPU = {"PPI": 0.1974, "Reddit": 0.3676, "Yelp": 0.2917}  # J Table 3, on 40 cores
 GPU = {"PPI": 0.1021, "Reddit": 0.1357, "Yelp": 0.1420}  # of an Nvidia Tesla P100
@@ -33,11 +33,7 @@ def measure(lab, cell):
         for like in sizes["like"]
     }
     found = steps_in_turns(trainers, sizes["rounds"], steps=lab.threads)
-    return [
-        {"like": like, "threads": lab.threads, "round": number, **spent}
-        for like, rounds in found.items()
-        for number, spent in enumerate(rounds)
-    ]
+    return [{"threads": lab.threads, **row} for row in rows_of_rounds(found, "like")]
 
 
 def table(_lab, rows):
@@ -54,7 +50,7 @@ def table(_lab, rows):
 
 def verdicts(_lab, rows):
     """Say what an iteration takes here; there is no GPU to compare with."""
-    whole = {like: median_of(pick(rows, like=like), "whole") for like in values_of(rows, "like")}
+    whole = {like: median_of(rows, "whole", like=like) for like in values_of(rows, "like")}
     over = statistics.fmean(seconds / CPU[like] for like, seconds in whole.items())
     each = ", ".join(f"{like} {seconds:.3f} s" for like, seconds in whole.items())
     return [
@@ -72,7 +68,7 @@ def plot(_lab, rows):
     """Return bars of what is measured, the middle halves of the rounds, and what is printed."""
     ours, names, series, ranges, printed = f"{in_words(rows[0]['threads'])} here", [], [], [], []
     for like in values_of(rows, "like"):
-        middle, low, high = middle_of(pick(rows, like=like), "whole")
+        middle, low, high = quartiles_of(rows, "whole", like=like)
         names += [f"like {like}", "GPU"]
         series += [middle, None]
         ranges += [(low, high), None]

@@ -7,8 +7,8 @@ ones, as in the tables of I and J; V does not say what it counts.
 import numpy as np
 
 from bench.figures.experiment import HOLDS, UNTESTED, Verdict
-from bench.figures.panels import Bars
-from bench.figures.rows import pick
+from bench.figures.plotting import Bars
+from bench.figures.result_rows import pick
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.data.loading import load_dataset
 

@@ -13,13 +13,22 @@ I Fig 2, on all threads. Both methods are scored equally often, and the threshol
 the best of layer sampling.
 """
 
-from bench.figures import by_depth
-from bench.figures.by_depth import DEEP, GRAPHS, LAYERS
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, graded
+import statistics
+
+from bench.figures.accuracy_over_time import lengths, race, sooner
+from bench.figures.experiment import FAILS, Verdict, graded, ranked
 from bench.figures.experiments.synthetic import CLOSE, FAIR, line_through
-from bench.figures.panels import Curve, Lines
-from bench.figures.rows import pick, three_lists, values_of
-from bench.figures.steps import in_words, median_of
+from bench.figures.interleaved_timing import in_words, rows_of_rounds, steps_in_turns
+from bench.figures.plotting import Curve, Lines
+from bench.figures.result_rows import bands, median_of, pick, ratios, values_of
+from bench.figures.synthetic_data import data_like
+from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.training.methods import LayerSampling, SampledGraph
+from refimpl.lab.training.methods.graph import MOST_NODES, scaled_sampler
+from refimpl.samplers.sampling import Sampler
+
+GRAPHS, LAYERS = "graph sampling", "layer sampling"
+DEEP = 3  # layers of I Table II
 
 PRINTED = {  # I Table II: {threads: speed-up with 1, 2, 3 layers}
     1: (2.03, 7.74, 335.36),
@@ -40,8 +49,77 @@ def cells(lab):
 def measure(lab, cell):
     """Return rows of times, or of scores."""
     if cell["part"] == "time":
-        return by_depth.times(lab, cell["threads"])
-    return by_depth.scores(lab, cell["seed"])
+        return times_of(lab, cell["threads"])
+    return scores_of(lab, cell["seed"])
+
+
+def times_of(lab, threads):
+    """Return a row for each method, depth and round: seconds of an iteration and of a node."""
+    sizes = lab.sizes
+    data = lab.once("graph", lambda: data_like("Reddit", sizes["shrink"]))
+    sampler = Sampler("frontier", m=sizes["m"], n=sizes["n"], deg_cap=30)
+    methods = {
+        GRAPHS: SampledGraph(sampler=sampler, pool=threads),
+        LAYERS: LayerSampling(batch_size=sizes["batch"], pool=1),
+    }
+    subs = lab.gnn.sample_many(data.graph, sampler, 0, 0, 4)
+    nodes = {GRAPHS: statistics.fmean(len(sub.nodes) for sub in subs), LAYERS: sizes["batch"]}
+    most = sizes["depth"] if threads == lab.threads else min(DEEP, sizes["depth"])
+    trainers, steps = {}, {}
+    for layers in range(1, most + 1):
+        for name, method in methods.items():
+            config = TrainConfig(method=method, layers=layers, hidden=sizes["hidden"])
+            trainers[name, layers] = lab.gnn.make_trainer(data, config)
+            steps[name, layers] = getattr(method, "pool", 1)
+    limits = dict.fromkeys(trainers, threads)
+    found = steps_in_turns(trainers, sizes["rounds"], steps=steps, threads=limits)
+    kept = "name", "layers", "round"
+    return [
+        {key: row[key] for key in kept}
+        | {"iteration": row["whole"], "node": row["whole"] / nodes[row["name"]]}
+        for row in rows_of_rounds(found, "name", "layers")
+    ]
+
+
+def scores_of(lab, seed):
+    """Return a row for each epoch of each method, depth by depth."""
+    dataset, sizes, rows = lab.dataset(), lab.sizes, []
+    n = max(1, min(int(sizes["share"] * dataset.train_graph.n), MOST_NODES))
+    methods = {
+        GRAPHS: SampledGraph(sampler=scaled_sampler(dataset.train_graph, "frontier", n=n)),
+        LAYERS: LayerSampling(batch_size=sizes["batch"]),
+    }
+    shared = {key: sizes[key] for key in ("lr", "dropout", "hidden")}
+    for layers in sizes["trained"]:
+        configs = {
+            name: TrainConfig(
+                method=method,
+                layers=layers,
+                rng=seed,
+                **lengths(sizes["epochs"][name], sizes["scored"]),
+                **shared,
+            )
+            for name, method in methods.items()
+        }
+        rows += [{"layers": layers, **row} for row in race(lab.gnn, dataset, configs)]
+    return rows
+
+
+def over_one_layer(rows, threads, name, layers):
+    """Return how many times as long as with one layer: median, least and largest of rounds."""
+    some, one = (pick(rows, threads=threads, name=name, layers=x) for x in (layers, 1))
+    return ratios(some, one, "iteration")
+
+
+def epoch_ratio(rows, threads, layers):
+    """Return layer sampling's seconds a node over those of graph sampling, in the same way."""
+    theirs, ours = (pick(rows, threads=threads, name=x, layers=layers) for x in (LAYERS, GRAPHS))
+    return ratios(theirs, ours, "node")
+
+
+def sooner_with(rows, layers):
+    """Return how many times sooner graph sampling has the score; see `sooner`."""
+    return sooner(pick(rows, part="score", layers=layers), GRAPHS, (LAYERS,))
 
 
 def table(lab, rows):
@@ -53,12 +131,12 @@ def table(lab, rows):
             for name in (GRAPHS, LAYERS):
                 some = pick(times, threads=threads, layers=layers, name=name)
                 line.append(f"{1000 * median_of(some, 'iteration'):.1f}")
-                line.append(f"{by_depth.over_one_layer(times, threads, name, layers)[0]:.2f}")
-            line.append(f"{by_depth.epoch_ratio(times, threads, layers)[0]:.2f}")
+                line.append(f"{over_one_layer(times, threads, name, layers).mean:.2f}")
+            line.append(f"{epoch_ratio(times, threads, layers).mean:.2f}")
             known = PRINTED.get(threads, ())[layers - 1 : layers]
             line.append(f"{known[0]:.2f}" if known else "")
             trained = threads == lab.threads and layers in lab.sizes["trained"]
-            line.append(by_depth.sooner(rows, layers)[1] if trained else "")
+            line.append(sooner_with(rows, layers)[1] if trained else "")
             lines.append(line)
     sides = [f"{name}{what}" for name in (GRAPHS, LAYERS) for what in (", ms", ", to 1 layer")]
     ratios = ["epoch, times as fast", "as printed", "time to score, times as fast"]
@@ -85,8 +163,8 @@ def verdicts(lab, rows):
 def _deep(rows):
     counts, depths = values_of(rows, "threads"), values_of(rows, "layers")
     at, deep = max(count for count in counts if count in PRINTED), min(DEEP, max(depths))
-    ratios = [by_depth.epoch_ratio(rows, at, layers)[0] for layers in range(1, deep + 1)]
-    most = by_depth.epoch_ratio(rows, max(counts), deep)[0]
+    ratios = [epoch_ratio(rows, at, layers).mean for layers in range(1, deep + 1)]
+    most = epoch_ratio(rows, max(counts), deep).mean
     each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
     ours = f"an epoch with 1, .., {deep} layers is {each} times as fast on {in_words(at)}"
     ours += f"; with {deep} layers {most:.2f} times on {in_words(max(counts))}"
@@ -100,20 +178,20 @@ def _deep(rows):
 
 def _linear(rows, threads):
     depths = values_of(pick(rows, threads=threads), "layers")
-    times = [by_depth.over_one_layer(rows, threads, GRAPHS, layers)[0] for layers in depths]
+    times = [over_one_layer(rows, threads, GRAPHS, layers).mean for layers in depths]
     a, b = line_through(depths, times)
     off = max(abs(a + b * x - y) / y for x, y in zip(depths, times, strict=True))
-    other = by_depth.over_one_layer(rows, threads, LAYERS, depths[-1])[0]
+    other = over_one_layer(rows, threads, LAYERS, depths[-1]).mean
     return Verdict(
         "J-linear-in-depth",
         f"1 to {depths[-1]} layers: {times[-1]:.2f} times as long, within {off:.0%} of a line; "
         f"layer sampling {other:.1f} times",
-        FAILS if b <= 0 or off > FAIR else HOLDS if off <= CLOSE else WEAKER,
+        FAILS if b <= 0 else ranked(off <= CLOSE, off <= FAIR),
     )
 
 
 def _from_which_depth(lab, rows):
-    found = {layers: by_depth.sooner(rows, layers) for layers in lab.sizes["trained"]}
+    found = {layers: sooner_with(rows, layers) for layers in lab.sizes["trained"]}
     lost = [layers for layers, (ratio, _) in found.items() if ratio is None or ratio <= 1]
     first = next((x for x in found if all(x > y for y in lost)), None)
     each = "; ".join(f"{layers}: {words}" for layers, (_, words) in found.items())
@@ -121,7 +199,7 @@ def _from_which_depth(lab, rows):
     return Verdict(
         "I-deep-accuracy",
         f"to the score of layer sampling on {lab.data}, times as fast by layers: {each}: {result}",
-        HOLDS if not lost else WEAKER if first else FAILS,
+        ranked(not lost, first),
     )
 
 
@@ -131,18 +209,16 @@ def plot(lab, rows):
     depths = values_of(pick(times, threads=most), "layers")
     log, words = {"yscale": "log"}, "times as fast as layer sampling"
     cost = {
-        name: Curve(
-            depths, *three_lists(by_depth.over_one_layer(times, most, name, x) for x in depths)
-        )
+        name: Curve(depths, *bands(over_one_layer(times, most, name, x) for x in depths))
         for name in (GRAPHS, LAYERS)
     }
     ratios = {}
     for threads in values_of(times, "threads"):
         at = values_of(pick(times, threads=threads), "layers")
-        found = three_lists(by_depth.epoch_ratio(times, threads, layers) for layers in at)
+        found = bands(epoch_ratio(times, threads, layers) for layers in at)
         ratios[f"an epoch, {in_words(threads)}"] = Curve(at, *found)
     trained = values_of(pick(rows, part="score"), "layers")
-    won = {layers: by_depth.sooner(rows, layers)[0] for layers in trained}
+    won = {layers: sooner_with(rows, layers)[0] for layers in trained}
     won = {layers: ratio for layers, ratio in won.items() if ratio is not None}
     if won:
         ratios[f"to the score, {in_words(most)}"] = Curve(list(won), list(won.values()))

@@ -12,12 +12,12 @@ from time import perf_counter
 
 import numpy as np
 
-from bench.figures.demands import SEED, drawn_roots
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, graded
-from bench.figures.experiments.topologies import BEST, BY_DEGREE, saved_on
-from bench.figures.panels import Bars, Curve, Lines
-from bench.figures.rows import curve_of, middle, pick, spread, values_of
-from bench.figures.training import data_on, settings
+from bench.figures.experiment import Verdict, graded, ranked
+from bench.figures.experiments.topologies import BEST, BY_DEGREE, METHODS, saved_on
+from bench.figures.plotting import Curve, Lines, bars_of
+from bench.figures.result_rows import curve_of, middle, pick, spread, values_of
+from bench.figures.synthetic_data import data_on, drawn_roots
+from bench.figures.training import buffer_of, sampled
 from refimpl.lab.data.generators import power_law
 from refimpl.lab.data.loading import load_dataset
 
@@ -50,18 +50,9 @@ def _spent(lab, graph):
     sizes = lab.sizes
     roots = drawn_roots(graph.n, max(1, int(sizes["roots"] * graph.n)))
     data = data_on(graph, roots, sizes["features"])
-    config = settings(
-        "fresh",
-        rng=SEED,
-        layers=len(sizes["fanouts"]),
-        hidden=sizes["hidden"],
-        fanouts=tuple(sizes["fanouts"]),
-        batch_size=sizes["batch"],
-        p_grad=sizes["p_grad"],
-        buffer=int(sizes["share"] * 4 * graph.n * sizes["features"]),
-        hotness="profile",
-        performance=True,
-    )
+    buffer = buffer_of(sizes, graph.n, sizes["features"])
+    own = {"p_grad": sizes["p_grad"], "buffer": buffer, **METHODS[BEST]}
+    config = sampled("fresh", sizes, **own)
     found: list[dict] = []
     with tempfile.TemporaryDirectory() as folder:
         data.save(Path(folder, "data"))
@@ -110,36 +101,30 @@ def verdicts(_lab, rows):
         ),
         Verdict(
             "V-depth-falls",
-            (
-                ", ".join(
-                    f"{n} layers {saved[BEST]:.1%}" for n, saved in zip(depths, found, strict=True)
-                )
-            ),
-            HOLDS if falling else FAILS,
+            ", ".join(f"{n} layers {one[BEST]:.1%}" for n, one in zip(depths, found, strict=True)),
+            ranked(falling, False),
         ),
         Verdict(
             "V-preprocessing-small",
             f"{before / epoch:.2f} of an epoch's time, {before / reading:.2f} of that of reading "
             "a file which the system may have in memory",
-            HOLDS if before < min(reading, epoch) else WEAKER if before < epoch else FAILS,
+            ranked(before < min(reading, epoch), before < epoch),
         ),
     ]
 
 
 def plot(_lab, rows):
     """Return a panel of what is saved, and one of the stages' seconds."""
-    saved = [{**row, "saved": 100 * row["saved"]} for row in pick(rows, what=SAVED)]
+    saved = pick(rows, what=SAVED)
     curves = {
-        name: Curve(*curve_of(saved, "layers", "saved", method=name)) for name in (BY_DEGREE, BEST)
+        name: Curve(*curve_of(saved, "layers", "saved", scale=100, method=name))
+        for name in (BY_DEGREE, BEST)
     }
-    stages = [READING, BEFORE, EPOCH]
-    spreads = [_seconds(rows, stage) for stage in stages]
-    series = {"seconds": [one.mean for one in spreads]}
-    ranges = {"seconds": [(one.low, one.high) for one in spreads]}
+    spreads = {stage: _seconds(rows, stage) for stage in (READING, BEFORE, EPOCH)}
     axes = {"ylim": (0, None)}
     return [
         Lines("", "layers", "I/O saved, %", curves, axes, values_of(saved, "layers")),
-        Bars("", "seconds", stages, series, ranges),
+        bars_of("", "seconds", spreads, name="seconds"),
     ]
 
 

@@ -3,6 +3,9 @@
 Rows are counted, of what each of 1 to 256 ranks really loads; seconds are those of a model of the
 network around the computing of one rank, measured here on one thread; see `parallel`. The paper
 has up to 4 GPUs in a machine and 2 machines.
+
+Where MPI is installed, a step is timed between processes of this machine as well, one thread each,
+beside the same step on one of them; see `steps_on_ranks`.
 """
 
 import statistics
@@ -11,37 +14,34 @@ from functools import partial
 
 from threadpoolctl import threadpool_limits
 
-from bench.figures.demands import SEED, drawn_roots, made_graph, minibatches
 from bench.figures.experiment import UNTESTED, Verdict
-from bench.figures.panels import Curve, Lines
-from bench.figures.parallel import (
-    AHEAD,
-    BYTES,
-    FRESH,
-    IN_TURN,
-    METHODS,
-    NEIGHBOR,
-    loads,
-    speedups,
-)
-from bench.figures.rows import curve_of, pick, values_of
-from bench.figures.training import data_on, settings
-from bench.figures.turns import seconds_in_turns
+from bench.figures.interleaved_timing import seconds_in_turns
+from bench.figures.parallel import AHEAD, FRESH, IN_TURN, METHODS, NEIGHBOR, loads, speedups
+from bench.figures.plotting import Curve, Lines
+from bench.figures.remote_row_counts import minibatches
+from bench.figures.result_rows import curve_of, pick, ratios, values_of
+from bench.figures.synthetic_data import data_on, drawn_roots, made_graph
+from bench.figures.training import buffer_of, sampled
+from bench.launching import no_mpi, on_ranks
 
 MIB = 2**20
 WAYS = [(NEIGHBOR, IN_TURN), (NEIGHBOR, AHEAD), (FRESH, IN_TURN)]
-COUNTED, COMPUTED = "counted", "computed"
+COUNTED, COMPUTED, TIMED = "counted", "computed", "timed"
+PROCESSES, ROUNDS = 2, 9
 
 
 def cells(lab):
     """Return a run for each number of ranks, after one that measures the computing."""
-    return [{"what": COMPUTED}, *({"what": COUNTED, "ranks": r} for r in lab.sizes["ranks"])]
+    counted = [{"what": COUNTED, "ranks": ranks} for ranks in lab.sizes["ranks"]]
+    return [{"what": COMPUTED}, *counted, *([] if no_mpi() else [{"what": TIMED}])]
 
 
 def measure(lab, cell):
     """Return the seconds of a step of each method; or what each loads on some ranks."""
     if cell["what"] == COMPUTED:
         return _computing(lab)
+    if cell["what"] == TIMED:
+        return _between_processes(lab)
     sizes = lab.sizes
     data = made_data(sizes)
     graphs = lab.once("graphs", lambda: two_epochs(lab.gnn, sizes, data))
@@ -63,24 +63,33 @@ def two_epochs(gnn, sizes, data):
     return [list(minibatches(*about, epoch)) for epoch in (0, 1)]
 
 
+def configs(sizes, n, **shared):
+    """Return {method: TrainConfig} on a graph of n nodes."""
+    return {
+        NEIGHBOR: sampled("neighbor", sizes, **shared),
+        FRESH: sampled("fresh", sizes, **fresh_settings(sizes, n), **shared),
+    }
+
+
+def _between_processes(lab):
+    """Return a row for each method, number of processes and round: seconds of a step."""
+    asked = {"impl": lab.gnn.__name__, "sizes": lab.sizes, "rounds": 3 if lab.quick else ROUNDS}
+    found = on_ranks(PROCESSES, "bench.figures.steps_on_ranks", asked)
+    return [
+        {"method": method, "processes": int(count), "round": number, "seconds": seconds}
+        for method, by_count in found.items()
+        for count, rounds in by_count.items()
+        for number, seconds in enumerate(rounds)
+    ]
+
+
 def _computing(lab):
     """Return the number of parameters, and the median seconds of a step of each on one thread."""
     sizes, data = lab.sizes, made_data(lab.sizes)
-    shared = {
-        "rng": SEED,
-        "layers": len(sizes["fanouts"]),
-        "hidden": sizes["hidden"],
-        "fanouts": tuple(sizes["fanouts"]),
-        "batch_size": sizes["batch"],
-    }
-    configs = {
-        NEIGHBOR: settings("neighbor", **shared),
-        FRESH: settings("fresh", **fresh_settings(sizes, data.graph.n), **shared),
-    }
     with threadpool_limits(1), ExitStack() as stack:
         trainers = {
             name: stack.enter_context(lab.gnn.make_trainer(data, config))
-            for name, config in configs.items()
+            for name, config in configs(sizes, data.graph.n).items()
         }
         tasks = {name: partial(_step, trainer) for name, trainer in trainers.items()}
         half = sizes["timed_steps"] // 2  # as many before: the cache fills
@@ -104,7 +113,7 @@ def fresh_settings(sizes, n):
     return {
         "p_grad": sizes["p_grad"],
         "overflow": sizes["overflow"],
-        "buffer": BYTES * int(sizes["share"] * n * sizes["features"]),
+        "buffer": buffer_of(sizes, n, sizes["features"]),
         "hotness": "profile",
         "performance": True,
     }
@@ -130,6 +139,10 @@ def table(lab, rows):
         for network in lab.sizes["networks"]:
             line += [f"{_speedup(rows, ranks, *way, network):.2f}" for way in WAYS]
         lines.append(line)
+    for method in METHODS if pick(rows, what=TIMED) else ():
+        faster = f"{_measured(rows, method).text('.2f')} times as fast as one"
+        words = f"measured: {PROCESSES} processes, {method}: {faster}"
+        lines.append([words, *[""] * (len(titles) - 1)])
     return titles, lines
 
 
@@ -139,7 +152,10 @@ def verdicts(lab, rows):
     ranks = min(4, most)
     ours = _speedup(rows, ranks, FRESH, IN_TURN, network)
     other = _speedup(rows, ranks, NEIGHBOR, IN_TURN, network)
+    has_timed = bool(pick(rows, what=TIMED))
     computed = {row["method"]: row["seconds"] for row in pick(rows, what=COMPUTED)}
+    timed = [f"{_measured(rows, m).text('.2f')} times ({m})" for m in METHODS if has_timed]
+    between = ", ".join(timed) or "not measured, for want of MPI"
     because = "no devices are measured: rows are counted, seconds are those of a model"
     return [
         Verdict(
@@ -147,8 +163,7 @@ def verdicts(lab, rows):
             f"by the model {ours:.2f} times as fast on {ranks} ranks, neighbour sampling "
             f"{other:.2f} times ({_network(network)}); a step takes "
             f"{1e3 * computed[FRESH]:.1f} ms with a cache, {1e3 * computed[NEIGHBOR]:.1f} ms "
-            "without one, on one thread; between two processes of one machine: `python -m bench "
-            "ranks`, in a checkout",
+            "without one, on one thread; between two processes of one machine: " + between,
             UNTESTED,
             because,
         )
@@ -172,8 +187,8 @@ def plot(lab, rows):
         shown.append(Lines(title, "ranks", "speed-up", curves, log, ranks[:: 1 + len(ranks) // 6]))
     read = {}
     for method in METHODS:
-        x, y, *_ = curve_of(counted, "ranks", "busiest", method=method)
-        read[method] = Curve(x, [value / MIB for value in y])
+        x, y, *_ = curve_of(counted, "ranks", "busiest", scale=1 / MIB, method=method)
+        read[method] = Curve(x, y)
     label = "MiB of the busiest rank, a step"
     shown.append(
         Lines("counted", "ranks", label, read, {"xscale": "log"}, ranks[:: 1 + len(ranks) // 6])
@@ -189,6 +204,13 @@ def _speedup(rows, ranks, method, way, network):
         ranks, one["messages"], one["busiest"], step["parameters"], step["seconds"], *network
     )
     return of_ways[way]
+
+
+def _measured(rows, method):
+    """Return how many times as fast a step is on all processes as on one, round by round."""
+    timed = pick(rows, what=TIMED, method=method)
+    one, all_of_them = (pick(timed, processes=count) for count in (1, PROCESSES))
+    return ratios(one, all_of_them, "seconds")
 
 
 def _network(network):

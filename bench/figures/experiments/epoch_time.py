@@ -10,23 +10,19 @@ same CPU kernels, and nothing but the rows that are computed and copied differs.
 that of the validation nodes, which the paper's Fig 12 shows of test nodes.
 """
 
-from contextlib import ExitStack
-
-from bench.figures.comparing import epochs_in_turns, few_labels, method_options, sized
-from bench.figures.experiment import FAILS, HOLDS, UNTESTED, WEAKER, Verdict, graded
-from bench.figures.panels import Bars, Curve, Lines
-from bench.figures.rows import (
-    Spread,
+from bench.figures.experiment import UNTESTED, Verdict, graded, ranked
+from bench.figures.plotting import Curve, Lines, bars_of
+from bench.figures.result_rows import (
     bands,
     middle,
     pick,
+    ratios,
     share_saved,
     spread,
     spread_of,
     values_of,
 )
-from bench.figures.training import settings
-from bench.figures.turns import ratio_in_turns
+from bench.figures.training import seconds_of, trained_in_turns
 
 NAMES = {"neighbor": "neighbour sampling", "fresh": "FreshGNN"}
 NAMES |= {"gas": "GAS", "cluster": "ClusterGCN"}
@@ -41,36 +37,18 @@ def cells(lab):
 
 def measure(lab, cell):
     """Return a row for each method and epoch."""
-    sizes, dataset, rows = lab.sizes, few_labels(lab), []
-    common = sized(sizes, "hidden", "lr", "epochs")
-    with ExitStack() as stack:
-        trainers = {}
-        for method in NAMES:
-            options = method_options(method, dataset, sizes)
-            if method == "fresh":
-                options |= {"hotness": "none", "buffer": 2**30, "p_grad": sizes["p_grad"]}
-            config = settings(method, rng=cell["seed"], **options, **common)
-            trainers[method] = stack.enter_context(lab.gnn.make_trainer(dataset, config))
-        found = epochs_in_turns(trainers, sizes["epochs"])
-        for method, trainer in trainers.items():
-            for record, seconds in zip(trainer.state.history, found[method], strict=True):
-                row = {"method": method, "epoch": record.epoch, "seconds": seconds}
-                if method in ("neighbor", "fresh"):  # others load no sampled neighbours
-                    load = trainer.state.loads[record.epoch - 1]
-                    row |= {"loaded": load["loaded"], "inputs": load["inputs"]}
-                rows.append(row | {"val_f1": record.val_f1})
-    return rows
-
-
-def seconds_of(rows):
-    """Return the seconds of each method's epochs but the first, by name; of the first seed."""
-    chosen = [row for row in pick(rows, seed=0) if row["epoch"] > 1]
-    return {name: [row["seconds"] for row in pick(chosen, method=name)] for name in NAMES}
+    return trained_in_turns(lab, NAMES, cell["seed"])
 
 
 def speed_up(rows, method):
     """Return how many times as fast as a method FreshGNN is: median and range over rounds."""
-    return Spread(*ratio_in_turns(seconds_of(rows), method, "fresh"))
+    warm = [row for row in pick(rows, seed=0) if row["epoch"] > 1]
+    return ratios(pick(warm, method=method), pick(warm, method="fresh"), "seconds")
+
+
+def seconds_an_epoch(rows, method):
+    """Return the median seconds of a method's epochs but the first, with the first seed."""
+    return middle(seconds_of(pick(rows, seed=0), method))
 
 
 def time_to(rows, method, seed, target):
@@ -102,7 +80,7 @@ def table(_lab, rows):
     """Return a line for each method: medians and ranges."""
     lines = []
     for method, name in NAMES.items():
-        line = [name, middle(seconds_of(rows)[method]).text(".3f")]
+        line = [name, seconds_an_epoch(rows, method).text(".3f")]
         line += ["" if method == "fresh" else speed_up(rows, method).text(".2f")]
         reached = mean_time(rows, method)
         best = [
@@ -150,21 +128,21 @@ def verdicts(_lab, rows):
         Verdict(
             "V-faster-than-systems",
             f"the nearest: {ratio.mean:.2f} times this project's own neighbour sampling; "
-            "`python -m bench iteration` compares that with PyG",
+            "`python -m bench peers` compares a training step with PyG's",
             UNTESTED,
             "these systems train on a GPU, on graphs that do not fit here",
         ),
         Verdict(
             "V-time-to-accuracy",
             f"seconds to within {100 * POINTS:.0f} points of neighbour sampling's best: {words}",
-            HOLDS if first and sooner >= 2 else WEAKER if sooner > 1 else FAILS,
+            ranked(first and sooner >= 2, sooner > 1),
         ),
     ]
 
 
 def plot(_lab, rows):
     """Return seconds an epoch, FreshGNN's speed-up, and validation scores against time."""
-    found = {name: middle(seconds_of(rows)[method]) for method, name in NAMES.items()}
+    found = {name: seconds_an_epoch(rows, method) for method, name in NAMES.items()}
     faster = {NAMES[name]: speed_up(rows, name) for name in NAMES if name != "fresh"}
     curves = {}
     for method, name in NAMES.items():
@@ -176,16 +154,12 @@ def plot(_lab, rows):
             y.append(spread_of(chosen, "val_f1", epoch=epoch))
         curves[name] = Curve(x, *bands(y))
     return [
-        _bars("Seconds of an epoch, features in memory", "seconds", found),
-        _bars("FreshGNN's speed-up (mark: over DGL)", "times as fast", faster)._replace(
-            printed={"here": [OVER_DGL, None, None]}
+        bars_of("Seconds of an epoch, features in memory", "seconds", found),
+        bars_of(
+            "FreshGNN's speed-up (mark: over DGL)",
+            "times as fast",
+            faster,
+            printed=[OVER_DGL, None, None],
         ),
         Lines("Accuracy against training time", "seconds", "validation F1-micro", curves),
     ]
-
-
-def _bars(title, label, spreads):
-    """Return a bar for each name of a dict of `Spread`."""
-    ends = [(one.low, one.high) for one in spreads.values()]
-    heights = [one.mean for one in spreads.values()]
-    return Bars(title, label, list(spreads), {"here": heights}, {"here": ends})

@@ -10,18 +10,19 @@ machine, for the same minibatches: the ways in turns, see `exchange_ranks`.
 
 from itertools import islice
 
-from bench.command import UsageError
-from bench.figures.demands import drawn_roots, made_graph, minibatches, rows_between
 from bench.figures.experiment import UNTESTED, Verdict
-from bench.figures.links import ONE_SIDED, ROUNDS, SHAPES, TWO_SIDED, WAYS, bandwidths
-from bench.figures.panels import Curve, Lines
-from bench.figures.rows import curve_of, middle, pick, spread, values_of
+from bench.figures.interconnect_model import ONE_SIDED, ROUNDS, SHAPES, TWO_SIDED, WAYS, bandwidths
+from bench.figures.interleaved_timing import rows_of_rounds
+from bench.figures.plotting import Curve, Lines
+from bench.figures.remote_row_counts import minibatches, rows_between
+from bench.figures.result_rows import curve_of, middle, pick, ratios, spread, values_of
+from bench.figures.synthetic_data import drawn_roots, made_graph
 from bench.launching import no_mpi, on_ranks
-from refimpl.lab.apps.errors import UserError
 
 NO_MPI = "nothing was measured, for want of MPI"
 MODEL = "a model of links, its loss by contention fitted to nothing: no devices are measured"
 MACHINE, RANKS, ROUNDS_TIMED = "processes", 2, 9
+RATE = "gigabytes_a_second"
 
 
 def cells(lab):
@@ -42,7 +43,7 @@ def measure(lab, cell):
     rows = rows_between(islice(graphs, devices * steps), graph.n, devices, steps)
     rates = bandwidths(SHAPES[cell["links"]](sizes, devices), rows, sizes["gammas"])
     return [
-        {"gamma": gamma, "way": way, "gigabytes_a_second": rates[way][i] / 1e9}
+        {"gamma": gamma, "way": way, RATE: rates[way][i] / 1e9}
         for i, gamma in enumerate(sizes["gammas"])
         for way in WAYS
     ]
@@ -53,15 +54,10 @@ def _between_processes(lab):
     words = "nodes", "degree", "batch", "fanouts", "features", "steps"
     asked = {word: lab.sizes[word] for word in words}
     asked |= {"impl": lab.gnn.__name__, "rounds": 3 if lab.quick else ROUNDS_TIMED}
-    try:
-        found = on_ranks(RANKS, "bench.figures.exchange_ranks", asked)
-    except UsageError as error:
-        raise UserError(str(error)) from error
-    return [
-        {"way": way, "round": number, "gigabytes_a_second": found["bytes"] / 1e9 / seconds}
-        for way, rounds in found["seconds"].items()
-        for number, seconds in enumerate(rounds)
-    ]
+    found = on_ranks(RANKS, "bench.figures.exchange_ranks", asked)
+    rate = found["bytes"] / 1e9
+    rates = {way: [rate / seconds for seconds in each] for way, each in found["seconds"].items()}
+    return rows_of_rounds(rates, "way", key=RATE)
 
 
 def table(_lab, rows):
@@ -73,8 +69,10 @@ def table(_lab, rows):
             shown = [f"{rates[way]:.2f}" for way in WAYS]
             over = f"{rates[ROUNDS] / rates[ONE_SIDED]:.2f}"
             lines.append([f"{links} of {devices}", f"{gamma:g}", *shown, over])
-    if measured := _measured(rows):
-        shown = [middle(measured[way]).text(".2f") if way in measured else "-" for way in WAYS]
+    if measured := pick(rows, links=MACHINE):
+        ways = values_of(measured, "way")
+        rates = {way: middle(row[RATE] for row in pick(measured, way=way)) for way in ways}
+        shown = [rates[way].text(".2f") if way in rates else "-" for way in WAYS]
         over = _over(measured, ROUNDS, ONE_SIDED)
         lines.append([f"measured: {RANKS} {MACHINE}", "-", *shown, over])
     return ["links", "gamma", *WAYS, "rounds over one-sided"], lines
@@ -93,7 +91,7 @@ def verdicts(_lab, rows):
     for (links, devices, gamma), rates in gains.items():
         if rates[ROUNDS] > rates[ONE_SIDED]:
             pays.setdefault(f"{links} of {devices}", gamma)
-    measured = _measured(rows)
+    measured = pick(rows, links=MACHINE)
     between = f"{_over(measured, ONE_SIDED, TWO_SIDED)} times" if measured else NO_MPI
     least = ", ".join(f"{name} {gamma:g}" for name, gamma in pays.items()) or "none here"
     return [
@@ -120,7 +118,7 @@ def plot(_lab, rows):
         chosen = pick(rows, links=links, devices=devices)
         curves = {}
         for way in WAYS:
-            x, y, *_ = curve_of(chosen, "gamma", "gigabytes_a_second", way=way)
+            x, y, *_ = curve_of(chosen, "gamma", RATE, way=way)
             curves[way] = Curve(x, y)
         label = "loss by contention, gamma"
         title = f"model: {links} of {devices} devices"
@@ -134,18 +132,11 @@ def _shapes(rows):
     return list(dict.fromkeys((row["links"], row["devices"]) for row in model))
 
 
-def _measured(rows):
-    """Return the bandwidths of each way between processes, round by round; {} without MPI."""
-    chosen = pick(rows, links=MACHINE)
-    names = values_of(chosen, "way")
-    return {way: [row["gigabytes_a_second"] for row in pick(chosen, way=way)] for way in names}
-
-
 def _over(measured, way, other):
     """Return how many times the bandwidth of another way one has, of the same rounds."""
-    return middle(a / b for a, b in zip(measured[way], measured[other], strict=True)).text(".2f")
+    return ratios(pick(measured, way=way), pick(measured, way=other), RATE).text(".2f")
 
 
 def _rates(rows, links, devices, gamma):
     chosen = pick(rows, links=links, devices=devices, gamma=gamma)
-    return {row["way"]: row["gigabytes_a_second"] for row in chosen}
+    return {row["way"]: row[RATE] for row in chosen}

@@ -7,18 +7,18 @@ made ready beforehand and emptied once untimed, in turns; one whose first takes 
 timed once. The paper does this on GPUs, where CSR has to wait for the CPU.
 """
 
-import statistics
 from time import perf_counter
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.figures.demands import SEED, drawn_roots
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
-from bench.figures.panels import Curve, Lines
-from bench.figures.rows import curve_of, pick, spread_of, values_of
-from bench.figures.training import data_on, settings
-from bench.figures.turns import seconds_in_turns
+from bench.figures.cache_counts import SEED
+from bench.figures.experiment import Verdict, ranked
+from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
+from bench.figures.plotting import Curve, Lines
+from bench.figures.result_rows import curve_of, median_of, pick, spread_of, values_of
+from bench.figures.synthetic_data import data_on, drawn_roots
+from bench.figures.training import sampled
 from refimpl.history import pruning
 from refimpl.lab.data.generators import kronecker
 from refimpl.streams import LAYER, key
@@ -54,16 +54,9 @@ def _sampled(lab, graph):
     sizes, gnn = lab.sizes, lab.gnn
     batch, count = sizes["batches"][-1], sizes["batches_an_epoch"]
     roots = drawn_roots(graph.n, batch * count)
-    config = settings(
-        "fresh",
-        rng=SEED,
-        layers=len(sizes["fanouts"]),
-        hidden=sizes["hidden"],
-        fanouts=tuple(sizes["fanouts"]),
-        batch_size=batch,
-    )
+    config = sampled("fresh", {**sizes, "batch": batch})
 
-    def sampled(workers):
+    def drawing(workers):
         def epoch(number):
             batches = gnn.samplers.epoch_batches(roots, batch, SEED, number)
             with (
@@ -82,7 +75,8 @@ def _sampled(lab, graph):
 
         return epoch
 
-    tasks = {f"{workers}": sampled(workers) for workers in lab.thread_counts()}
+    whole: tuple = TRAINING, lab.threads
+    tasks = {("sampling", workers): drawing(workers) for workers in lab.thread_counts()}
     drawn = []  # seconds of the sampling in each epoch of training
     with gnn.make_trainer(data_on(graph, roots, sizes["features"]), config) as trainer:
 
@@ -91,20 +85,11 @@ def _sampled(lab, graph):
             trainer.epoch()
             drawn.append(trainer.meter.seconds["sampling"] - before)
 
-        tasks[TRAINING] = trained
+        tasks[whole] = trained
         found = seconds_in_turns(tasks, sizes["epochs"])
-    spent = zip(found[TRAINING], drawn[-sizes["epochs"] :], strict=True)
-    found[TRAINING] = [whole - sampling for whole, sampling in spent]
-    return [
-        {
-            "contestant": TRAINING if name == TRAINING else "sampling",
-            "threads": lab.threads if name == TRAINING else int(name),
-            "round": number,
-            "seconds": seconds,
-        }
-        for name, each in found.items()
-        for number, seconds in enumerate(each)
-    ]
+    spent = zip(found[whole], drawn[-sizes["epochs"] :], strict=True)
+    found[whole] = [seconds - sampling for seconds, sampling in spent]
+    return rows_of_rounds(found, "contestant", "threads", key="seconds")
 
 
 def _pruned(lab, graph, batch):
@@ -120,11 +105,8 @@ def _pruned(lab, graph, batch):
             seconds = layout_seconds(lab.gnn, layout, mfg, emptied)
             found.setdefault(layout, []).append(seconds)
     about = {"entries": sum(block.e for block in mfg.blocks), "emptied": sum(map(len, emptied))}
-    return [
-        {**about, "contestant": COLUMNS[layout], "round": number, "seconds": seconds}
-        for layout in COLUMNS
-        for number, seconds in enumerate(found[layout])
-    ]
+    named = {COLUMNS[layout]: found[layout] for layout in COLUMNS}
+    return [{**about, **row} for row in rows_of_rounds(named, "contestant", key="seconds")]
 
 
 def cached_part(gnn, graph, batch, fanouts, share):
@@ -185,15 +167,15 @@ def table(_lab, rows):
     lines = []
     epochs = pick(rows, what=SAMPLING)
     for threads in values_of(pick(epochs, contestant="sampling"), "threads"):
-        seconds = _median(epochs, contestant="sampling", threads=threads)
+        seconds = median_of(epochs, "seconds", contestant="sampling", threads=threads)
         lines.append([f"an epoch's sampling, {threads} threads", f"{seconds:.3f} s", "-", "-"])
-    trained = _median(epochs, contestant=TRAINING)
+    trained = median_of(epochs, "seconds", contestant=TRAINING)
     lines.append(["an epoch's training, FreshGNN", f"{trained:.3f} s", "-", "-"])
     for batch in values_of(pick(rows, what=PRUNING), "batch"):
         of_batch = pick(rows, what=PRUNING, batch=batch)
-        base = _median(of_batch, contestant=COLUMNS["csr2"])
+        base = median_of(of_batch, "seconds", contestant=COLUMNS["csr2"])
         for layout in values_of(of_batch, "contestant"):
-            one = _median(of_batch, contestant=layout)
+            one = median_of(of_batch, "seconds", contestant=layout)
             cells = [f"{1e6 * one:,.0f} us", f"{one / base:,.1f}", of_batch[0]["emptied"]]
             lines.append([f"pruning a batch of {batch:,}, {layout}", *cells])
     return ["what", "median", "over CSR2", "rows emptied"], lines
@@ -204,28 +186,28 @@ def verdicts(lab, rows):
     pruned, worst = pick(rows, what=PRUNING), {}
     for layout in values_of(pruned, "contestant"):
         worst[layout] = min(
-            _median(pruned, batch=b, contestant=layout)
-            / _median(pruned, batch=b, contestant=COLUMNS["csr2"])
+            median_of(pruned, "seconds", batch=b, contestant=layout)
+            / median_of(pruned, "seconds", batch=b, contestant=COLUMNS["csr2"])
             for b in values_of(pruned, "batch")
         )
     csr, coo, fair = (worst[COLUMNS[name]] for name in ("csr", "coo", "csr_batched"))
     least = min(csr, coo)
     epochs = pick(rows, what=SAMPLING)
-    sampling = _median(epochs, contestant="sampling", threads=lab.threads)
-    one = _median(epochs, contestant="sampling", threads=1)
-    training = _median(epochs, contestant=TRAINING)
+    sampling = median_of(epochs, "seconds", contestant="sampling", threads=lab.threads)
+    one = median_of(epochs, "seconds", contestant="sampling", threads=1)
+    training = median_of(epochs, "seconds", contestant=TRAINING)
     return [
         Verdict(
             "V-csr2-orders",
             f"at least {csr:,.0f} times as fast as CSR emptied row after row, {coo:,.1f} times as "
             f"COO, and {fair:,.1f} times as a CSR that is rewritten once",
-            HOLDS if least >= 10 else WEAKER if least > 1 else FAILS,
+            ranked(least >= 10, least > 1),
         ),
         Verdict(
             "V-sampling-overlaps",
             f"{sampling / training:.2f} of the time of training with {lab.threads} threads, "
             f"{one / training:.2f} with one",
-            HOLDS if sampling < training else FAILS,
+            ranked(sampling < training, False),
         ),
     ]
 
@@ -244,15 +226,10 @@ def plot(lab, rows):
     }
     right = {}
     for layout in values_of(pruned, "contestant"):
-        timed = [{**row, "us": 1e6 * row["seconds"]} for row in pick(pruned, contestant=layout)]
-        right[layout] = Curve(*curve_of(timed, "batch", "us"))
+        right[layout] = Curve(*curve_of(pruned, "batch", "seconds", scale=1e6, contestant=layout))
     log = {"xscale": "log", "yscale": "log"}
     batches = sorted(values_of(pruned, "batch"))
     return [
         Lines("sampling an epoch", "threads", "seconds", left, {"ylim": (0, None)}, counts),
         Lines("pruning", "roots of a batch", "us an iteration", right, log, batches),
     ]
-
-
-def _median(rows, **want):
-    return statistics.median(row["seconds"] for row in pick(rows, **want))

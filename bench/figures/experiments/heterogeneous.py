@@ -5,15 +5,10 @@ first epoch, in which the cache is empty, is left out. The paper's graph is MAG2
 here it is one of papers, authors and institutions with thousands of nodes, and a few labels.
 """
 
-from contextlib import ExitStack
-
-from bench.figures.comparing import epochs_in_turns, few_labels, method_options, sized
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, graded
-from bench.figures.panels import Bars
-from bench.figures.rows import Spread, middle, pick, share_saved, spread, values_of
-from bench.figures.training import settings
-from bench.figures.turns import ratio_in_turns
-from refimpl.lab.apps.errors import user_errors
+from bench.figures.experiment import Verdict, graded, ranked
+from bench.figures.plotting import bars_of
+from bench.figures.result_rows import middle, pick, points_beside, ratios, share_saved, spread
+from bench.figures.training import seconds_of, trained_in_turns
 
 NAMES = {"neighbor": "neighbour sampling", "fresh": "FreshGNN"}
 PRINTED = 20.5
@@ -27,62 +22,30 @@ def cells(lab):
 
 def measure(lab, cell):
     """Return a row for each method and epoch, with the score of its best epoch."""
-    sizes, dataset, rows = lab.sizes, few_labels(lab), []
-    common = sized(sizes, "hidden", "lr", "epochs")
-    with ExitStack() as stack:
-        trainers = {}
-        for method in NAMES:
-            options = method_options(method, dataset, sizes)
-            if method == "fresh":
-                options |= {"hotness": "none", "buffer": 2**30, "p_grad": sizes["p_grad"]}
-            config = settings(method, model="rgcn", rng=cell["seed"], **options, **common)
-            with user_errors():  # a graph without relations
-                trainer = lab.gnn.make_trainer(dataset, config)
-            trainers[method] = stack.enter_context(trainer)
-        found = epochs_in_turns(trainers, sizes["epochs"])
-        for method, trainer in trainers.items():
-            score = trainer.result().test_f1
-            for epoch, seconds in enumerate(found[method], start=1):
-                load = trainer.state.loads[epoch - 1]
-                row = {"method": method, "epoch": epoch, "seconds": seconds, "test_f1": score}
-                rows.append(row | {"loaded": load["loaded"], "inputs": load["inputs"]})
-    return rows
-
-
-def seconds_of(rows):
-    """Return the seconds of each method's epochs but the first, by name, of all seeds."""
-    return {
-        name: [row["seconds"] for row in pick(rows, method=name) if row["epoch"] > 1]
-        for name in NAMES
-    }
-
-
-def points(rows):
-    """Return the `Spread` of FreshGNN's points beside neighbour sampling with the same seed."""
-    found = []
-    for seed in values_of(rows, "seed"):
-        scores = [pick(rows, method=name, seed=seed)[0]["test_f1"] for name in NAMES]
-        found.append(100 * (scores[1] - scores[0]))
-    return spread(found)
+    return trained_in_turns(lab, NAMES, cell["seed"], model="rgcn")
 
 
 def table(_lab, rows):
     """Return a line for each method."""
-    found, lines = seconds_of(rows), []
-    saved = share_saved(pick(rows, method="fresh"))
+    lines, saved = [], share_saved(pick(rows, method="fresh"))
     for method, name in NAMES.items():
-        scores = [
-            pick(rows, method=method, seed=seed)[0]["test_f1"] for seed in values_of(rows, "seed")
-        ]
         share = f"{saved:.1%}" if method == "fresh" else "-"
-        lines.append([name, middle(found[method]).text(".3f"), spread(scores).text(), share])
+        seconds = middle(seconds_of(rows, method))
+        lines.append([name, seconds.text(".3f"), scores(rows, method).text(), share])
     return ["method", "seconds an epoch, median", "test F1-micro, mean", "I/O saved"], lines
+
+
+def scores(rows, method):
+    """Return the `Spread` of a method's test scores, one a seed."""
+    return spread(row["test_f1"] for row in pick(rows, method=method, epoch=1))
 
 
 def verdicts(_lab, rows):
     """Judge speed by the median over rounds, accuracy by the mean over seeds."""
-    ratio = Spread(*ratio_in_turns(seconds_of(rows), "neighbor", "fresh"))
-    lost, saved = points(rows), share_saved(pick(rows, method="fresh"))
+    warm = [row for row in rows if row["epoch"] > 1]
+    ratio = ratios(pick(warm, method="neighbor"), pick(warm, method="fresh"), "seconds")
+    lost = points_beside(*(pick(rows, method=name, epoch=1) for name in ("fresh", "neighbor")))
+    saved = share_saved(pick(rows, method="fresh"))
     return [
         Verdict(
             "V-rgcn-20.5x",
@@ -93,36 +56,19 @@ def verdicts(_lab, rows):
         Verdict(
             "V-rgcn-accuracy",
             f"{lost.text('+.2f')} points beside neighbour sampling",
-            HOLDS if lost.mean > -ALMOST else WEAKER if lost.mean > -2 * ALMOST else FAILS,
+            ranked(lost.mean > -ALMOST, lost.mean > -2 * ALMOST),
         ),
     ]
 
 
 def plot(_lab, rows):
     """Return seconds an epoch, a mark where the paper's speed-up would be, and scores."""
-    found = seconds_of(rows)
-    times = [middle(found[name]) for name in NAMES]
-    scores = [
-        spread(pick(rows, method=name, seed=seed)[0]["test_f1"] for seed in values_of(rows, "seed"))
-        for name in NAMES
-    ]
-    names = list(NAMES.values())
+    times = {name: middle(seconds_of(rows, method)) for method, name in NAMES.items()}
+    room = {"ylim": (0, 1.4 * max(one.high for one in times.values()))}
+    title = f"Seconds of an epoch (mark: {PRINTED} times as fast)"
+    marks = [None, times[NAMES["neighbor"]].mean / PRINTED]
+    found = {name: scores(rows, method) for method, name in NAMES.items()}
     return [
-        Bars(
-            f"Seconds of an epoch (mark: {PRINTED} times as fast)",
-            "seconds",
-            names,
-            {"here": [one.mean for one in times]},
-            {"here": [(one.low, one.high) for one in times]},
-            {"here": [None, times[0].mean / PRINTED]},
-            axes={"ylim": (0, 1.4 * max(one.high for one in times))},
-        ),
-        Bars(
-            "Test accuracy",
-            "F1-micro",
-            names,
-            {"here": [one.mean for one in scores]},
-            {"here": [(one.low, one.high) for one in scores]},
-            axes={"ylim": (0, 1)},
-        ),
+        bars_of(title, "seconds", times, printed=marks, axes=room),
+        bars_of("Test accuracy", "F1-micro", found, axes={"ylim": (0, 1)}),
     ]

@@ -13,11 +13,11 @@ GNNAutoScale does, so that no error is of sampling. VR-GCN's is.
 
 import numpy as np
 
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
-from bench.figures.panels import Curve, Lines
-from bench.figures.rows import curve_of, pick, spread, values_of
+from bench.figures.experiment import Verdict, ranked
+from bench.figures.instrumented_steps import ExactRows, WatchedRun, distances
+from bench.figures.plotting import Curve, Lines
+from bench.figures.result_rows import curve_of, pick, spread, values_of
 from bench.figures.training import settings
-from bench.figures.watching import ExactRows, WatchedRun, distances
 
 NAMES = {"gas": "GAS", "fresh": "FreshGNN", "vrgcn": "VR-GCN"}
 GROWS = 1.5  # times, "considerably"
@@ -107,13 +107,13 @@ def verdicts(_lab, rows):
             f"{made[0]:.3f} to {made[1]:.3f}, what is read {read[0]:.3f} to {read[1]:.3f}; in "
             f"epoch {last}, when histories are an epoch old from its beginning, what is read "
             f"{later[0]:.3f} to {later[1]:.3f}",
-            HOLDS if grows and still else WEAKER if made[1] > made[0] else FAILS,
+            ranked(grows and still, made[1] > made[0]),
         ),
         Verdict(
             "V-error-controlled",
             f"at the end of epoch {last} FreshGNN reads rows with {fresh[1]:.3f} of error, GAS "
             f"with {later[1]:.3f}: {share:.2f} times",
-            HOLDS if share <= 0.5 else WEAKER if share < 1 else FAILS,
+            ranked(share <= 0.5, share < 1),
         ),
     ]
 
@@ -122,10 +122,8 @@ def plot(_lab, rows):
     """Return the errors of what is read, and of what is computed with it."""
     per_epoch = max(values_of(rows, "iteration")) + 1
     placed = [row | {"x": (row["epoch"] - 1) * per_epoch + row["iteration"]} for row in rows]
-    titles, shown = (
-        {"read": "Rows read of earlier iterations", "made": "Rows computed with them"},
-        [],
-    )
+    titles = {"read": "Rows read of earlier iterations", "made": "Rows computed with them"}
+    shown = []
     for what, title in titles.items():
         key = f"{what}_error"
         there = [row for row in placed if row.get(key) is not None]

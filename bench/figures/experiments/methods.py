@@ -10,11 +10,10 @@ iterations, not 1,200. MariusGNN, SANCUS and GNS were not written again. LADIES 
 Fig 2 alone; VR-GCN, FastGCN and the full graph are this project's addition.
 """
 
-from bench.figures.comparing import few_labels, method_options, sized
-from bench.figures.experiment import FAILS, HOLDS, UNTESTED, WEAKER, Verdict
-from bench.figures.panels import Bars
-from bench.figures.rows import pick, spread, spread_of, values_of
-from bench.figures.training import settings
+from bench.figures.experiment import UNTESTED, Verdict, ranked
+from bench.figures.plotting import bars_of
+from bench.figures.result_rows import pick, points_beside, spread_of, values_of
+from bench.figures.training import few_labels, method_options, settings, sized
 
 MODELS = {"sage": "GraphSAGE", "gat": "GAT", "gcn": "GCN"}
 NAMES = {
@@ -92,9 +91,7 @@ def measure(lab, cell):
 
 def losses(rows, model, method):
     """Return the points of each seed beside neighbour sampling with the same seed."""
-    target = {row["seed"]: row["test_f1"] for row in pick(rows, model=model, method="neighbor")}
-    found = pick(rows, model=model, method=method)
-    return spread(100 * (row["test_f1"] - target[row["seed"]]) for row in found)
+    return points_beside(*(pick(rows, model=model, method=name) for name in (method, "neighbor")))
 
 
 def compared(rows, model):
@@ -143,7 +140,7 @@ def verdicts(_lab, rows):
         Verdict(
             "V-accuracy-1pt",
             f"points beside neighbour sampling: {words}",
-            HOLDS if worst > -1 else WEAKER if worst > -2 else FAILS,
+            ranked(worst > -1, worst > -2),
         ),
         Verdict(
             "V-baselines-drop",
@@ -160,19 +157,13 @@ def plot(_lab, rows):
     shown = []
     for model in values_of(rows, "model"):
         methods = compared(rows, model)
-        found = [losses(rows, model, method) for method in methods]
+        found = {NAMES[method]: losses(rows, model, method) for method in methods}
         printed = [PRINTED[model].get(method, (None,) * 3)[PRODUCTS] for method in methods]
-        lowest = min(0, *(one.low for one in found), *(x for x in printed if x is not None))
+        lows = [one.low for one in found.values()]
+        lowest = min(0, *lows, *(x for x in printed if x is not None))
         cut = f", cut at {CUT}" if lowest < CUT else ""
-        shown.append(
-            Bars(
-                f"{MODELS[model]} (marks: ogbn-products{cut})",
-                "points beside neighbour sampling",
-                [NAMES[method] for method in methods],
-                {"here": [one.mean for one in found]},
-                {"here": [(one.low, one.high) for one in found]},
-                {"here": printed},
-                axes={"ylim": (max(lowest * 1.05, CUT), None)},
-            )
-        )
+        title = f"{MODELS[model]} (marks: ogbn-products{cut})"
+        room = {"ylim": (max(lowest * 1.05, CUT), None)}
+        label = "points beside neighbour sampling"
+        shown.append(bars_of(title, label, found, printed=printed, axes=room))
     return shown

@@ -14,10 +14,10 @@ import statistics
 
 import numpy as np
 
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
-from bench.figures.made import graph_like
-from bench.figures.panels import Curve, Lines
-from bench.figures.rows import curve_of, pick, spread_of, values_of
+from bench.figures.experiment import Verdict, ranked
+from bench.figures.plotting import Curve, Lines
+from bench.figures.result_rows import curve_of, pick, spread_of, values_of
+from bench.figures.synthetic_data import graph_like
 from refimpl.cost_models.layer_sampling import unique_nodes
 from refimpl.samplers.sampling import Sampler
 from refimpl.streams import LAYER, SHUFFLE, key
@@ -99,7 +99,7 @@ def verdicts(_lab, rows):
         Verdict(
             "J-explosion",
             f"{last} hops from {_roots(rows)} roots (nodes with neighbours): {each}",
-            HOLDS if holds else WEAKER if least >= WHOLE and most >= 10 else FAILS,
+            ranked(holds, least >= WHOLE and most >= 10),
         )
     ]
 

@@ -8,15 +8,13 @@ column-major layout; the papers' features stay column-major, so the seconds of t
 measured in the same round, are taken off.
 """
 
-import statistics
-
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
-from bench.figures.panels import Curve, Lines
-from bench.figures.rows import curve_of, pick, values_of
-from bench.figures.turns import seconds_in_turns
+from bench.figures.experiment import HOLDS, Verdict, ranked
+from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
+from bench.figures.plotting import Curve, Lines
+from bench.figures.result_rows import curve_of, median_of, pick, values_of
 from refimpl.lab.data.generators import power_law
 from refimpl.partition import Partition, partition_plan
 from refimpl.samplers.sampling import Sampler
@@ -25,6 +23,7 @@ SPMM = "spmm"
 LAYOUTS = {"C": "row-major", "F": "column-major"}
 S_CACHE = 2**18  # bytes, of the papers' machine
 TRANSPOSES = "two transposes"
+CASE, OVER = ("threads", "nodes", "degree"), "over_spmm"
 
 
 def cells(lab):
@@ -64,18 +63,8 @@ def measure(lab, cell):
     for (name, *_), each in found.items():
         if name == LAYOUTS["F"]:
             each[:] = [whole - transposing for whole, transposing in zip(each, moved, strict=True)]
-    return [
-        {
-            "contestant": name,
-            "parts": parts,
-            "printed": printed,
-            "round": number,
-            "seconds": seconds,
-            "over_spmm": seconds / base[number],
-        }
-        for (name, parts, printed), each in found.items()
-        for number, seconds in enumerate(each)
-    ]
+    rows = rows_of_rounds(found, "contestant", "parts", "printed", key="seconds")
+    return [{**row, "over_spmm": row["seconds"] / base[row["round"]]} for row in rows]
 
 
 def _calling(function, *arguments):
@@ -97,28 +86,30 @@ def plans_of(n, f, p, word):
 def table(_lab, rows):
     """Return a line for each number of threads, graph and number of parts."""
     lines = []
-    for threads, nodes, degree in _cases(rows):
+    for threads, nodes, degree in values_of(rows, *CASE):
         chosen = pick(rows, threads=threads, nodes=nodes, degree=degree)
         for parts in sorted(values_of(chosen, "parts")):
             if not parts:
                 continue
             of_parts = pick(chosen, parts=parts)
             mark = " (the papers')" if of_parts[0]["printed"] else ""
-            ratios = [f"{_median(of_parts, contestant=name):.2f}" for name in LAYOUTS.values()]
-            lines.append([_case(threads, nodes, degree), f"{parts}{mark}", *ratios])
+            over = [f"{median_of(of_parts, OVER, contestant=x):.2f}" for x in LAYOUTS.values()]
+            lines.append([_case(threads, nodes, degree), f"{parts}{mark}", *over])
     return ["case", "parts Q_f", *(f"{name}, over spmm" for name in LAYOUTS.values())], lines
 
 
 def verdicts(_lab, rows):
     """Judge the papers' Q_f beside one part, in the layout that is better for it."""
     gains, beside = [], []
-    for threads, nodes, degree in _cases(rows):
+    for threads, nodes, degree in values_of(rows, *CASE):
         chosen = pick(rows, threads=threads, nodes=nodes, degree=degree)
-        printed = min(_median(chosen, contestant=name, printed=True) for name in LAYOUTS.values())
-        one = min(_median(chosen, contestant=name, parts=1) for name in LAYOUTS.values())
+        printed = min(
+            median_of(chosen, OVER, contestant=name, printed=True) for name in LAYOUTS.values()
+        )
+        one = min(median_of(chosen, OVER, contestant=name, parts=1) for name in LAYOUTS.values())
         gains.append(one / printed)
         beside.append(printed)
-    outcome = HOLDS if min(gains) > 1.1 else WEAKER if max(gains) > 1.1 else FAILS
+    outcome = ranked(min(gains) > 1.1, max(gains) > 1.1)
     return [
         Verdict(
             "I-partition-pays",
@@ -140,14 +131,14 @@ def verdicts(_lab, rows):
 def plot(_lab, rows):
     """Return a panel for each case."""
     shown = []
-    for threads, nodes, degree in _cases(rows):
+    for threads, nodes, degree in values_of(rows, *CASE):
         chosen = pick(rows, threads=threads, nodes=nodes, degree=degree)
         curves = {
             name: Curve(*curve_of(chosen, "parts", "over_spmm", contestant=name))
             for name in LAYOUTS.values()
         }
         (printed,) = {row["parts"] for row in pick(chosen, printed=True)}
-        heights = [_median(chosen, contestant=n, parts=printed) for n in LAYOUTS.values()]
+        heights = [median_of(chosen, OVER, contestant=n, parts=printed) for n in LAYOUTS.values()]
         curves["Q_f for 256 KiB"] = Curve([printed] * len(heights), heights, printed=True)
         parts = [x for x in sorted(values_of(chosen, "parts")) if x]
         curves["spmm"] = Curve(parts, [1] * len(parts), marked=False)
@@ -158,13 +149,5 @@ def plot(_lab, rows):
     return shown
 
 
-def _cases(rows):
-    return list(dict.fromkeys((row["threads"], row["nodes"], row["degree"]) for row in rows))
-
-
 def _case(threads, nodes, degree):
     return f"{nodes:,} nodes of degree {degree:g}, {threads} thread{'s' if threads > 1 else ''}"
-
-
-def _median(rows, **want):
-    return statistics.median(row["over_spmm"] for row in pick(rows, **want))

@@ -7,10 +7,10 @@ here. How large a row of features is beside an embedding decides what is worth i
 varied too.
 """
 
-from bench.figures.counting import Rules, shares_saved
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, graded
-from bench.figures.panels import Bars
-from bench.figures.rows import pick, values_of
+from bench.figures.cache_counts import Rules, shares_saved
+from bench.figures.experiment import Verdict, graded, ranked
+from bench.figures.plotting import Bars
+from bench.figures.result_rows import pick, values_of
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.data.generators import power_law
 from refimpl.streams import SHUFFLE, key
@@ -73,7 +73,7 @@ def table(_lab, rows):
     names = values_of(rows, "policy")
     lines = []
     for overflow in values_of(rows, "overflow"):
-        for d, h in _widths(rows):
+        for d, h in values_of(rows, "d", "h"):
             found = _saved(rows, overflow, d, h)
             lines.append([overflow, d, h, *(f"{100 * found[name]:.1f}%" for name in names)])
     return ["full buffer", "d", "h", *names], lines
@@ -81,7 +81,7 @@ def table(_lab, rows):
 
 def verdicts(_lab, rows):
     """Judge by the widths of the paper's MAG240M, 768 and 256, which come first."""
-    d, h = _widths(rows)[0]
+    d, h = values_of(rows, "d", "h")[0]
     found = _saved(rows, "wrap", d, h)
     best, features = found[BEST], max(found["degree"], found["PageRank"])
     alone, both = found["embeddings"], found[BOTH]
@@ -93,7 +93,7 @@ def verdicts(_lab, rows):
             "V-io-order",
             f"features {features:.1%}, embeddings {alone:.1%}, both {both:.1%}, "
             f"for performance {best:.1%} ({where})",
-            HOLDS if ordered else WEAKER if best > max(alone, features) else FAILS,
+            ranked(ordered, best > max(alone, features)),
         ),
     ]
 
@@ -101,7 +101,7 @@ def verdicts(_lab, rows):
 def plot(_lab, rows):
     """Return bars for each pair of widths, the paper's own values on the first."""
     names, shown = values_of(rows, "policy"), []
-    for number, (d, h) in enumerate(_widths(rows)):
+    for number, (d, h) in enumerate(values_of(rows, "d", "h")):
         series = {}
         for overflow in values_of(rows, "overflow"):
             found = _saved(rows, overflow, d, h)
@@ -110,10 +110,6 @@ def plot(_lab, rows):
         title = f"{d} features, embeddings of {h}"
         shown.append(Bars(title, "I/O saved, %", names, series, printed=printed))
     return shown
-
-
-def _widths(rows):
-    return list(dict.fromkeys((row["d"], row["h"]) for row in rows))
 
 
 def _saved(rows, overflow, d, h):

@@ -7,16 +7,15 @@ Speed-ups are ratios of rounds that were taken in turns. The papers' graphs are 
 random ones of their mean degrees.
 """
 
-import statistics
 from functools import partial
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from bench.figures import lanes
+from bench.figures import probe_parallelism
 from bench.figures.experiment import UNTESTED, Verdict, graded
-from bench.figures.panels import Curve, Lines
-from bench.figures.rows import curve_of, pick, spread_of, values_of
-from bench.figures.turns import seconds_in_turns
+from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
+from bench.figures.plotting import Curve, Lines
+from bench.figures.result_rows import curve_of, median_of, pick, spread_of, values_of
 from refimpl.lab.apps import info
 from refimpl.lab.data.generators import power_law
 from refimpl.samplers.sampling import Sampler
@@ -46,16 +45,14 @@ def measure(lab, cell):
     counts = lab.thread_counts(also=(CORES,))
     about = samplers(lab.sizes), counts, together, lab.sizes["rounds"]
     found = subgraph_seconds(lab.gnn, graph, *about)
+    rows = rows_of_rounds(found, "sampler", "threads", key="milliseconds")
     return [
         {
-            "sampler": name,
-            "threads": threads,
-            "round": number,
-            "milliseconds": 1e3 * seconds,
-            "speedup": found[name, 1][number] / seconds,
+            **row,
+            "milliseconds": 1e3 * row["milliseconds"],
+            "speedup": found[row["sampler"], 1][row["round"]] / row["milliseconds"],
         }
-        for (name, threads), each in found.items()
-        for number, seconds in enumerate(each)
+        for row in rows
     ]
 
 
@@ -109,7 +106,7 @@ def _within(lab, graph):
     about = {name: sizes[name] for name in ("m", "n", "eta", "lanes", "rounds")}
     with threadpool_limits(1):
         for name, kernel in DASHBOARDS.items():
-            found = lanes.measure(lab.gnn, graph, sampler=kernel, **about)
+            found = probe_parallelism.measure(lab.gnn, graph, sampler=kernel, **about)
             rows += [{"sampler": name, **row} for row in found]
     return rows
 
@@ -117,13 +114,12 @@ def _within(lab, graph):
 def table(_lab, rows):
     """Return a line for each graph, sampler and number of threads, then one for each of lanes."""
     lines = []
-    for nodes, degree in _graphs(rows):
+    for nodes, degree in values_of(rows, "nodes", "degree"):
         chosen = pick(rows, what=INTER, nodes=nodes, degree=degree)
         for name in values_of(chosen, "sampler"):
             for threads in values_of(chosen, "threads"):
                 of_one = pick(chosen, sampler=name, threads=threads)
-                ms = statistics.median(row["milliseconds"] for row in of_one)
-                gain = _median(of_one)
+                ms, gain = (median_of(of_one, key) for key in ("milliseconds", "speedup"))
                 lines.append([_name(nodes, degree), name, threads, 1, f"{ms:.2f}", f"{gain:.2f}"])
         for row in pick(rows, what=INTRA, nodes=nodes, degree=degree):
             ms = f"{1e3 * row['seconds']:.2f}"
@@ -137,7 +133,9 @@ def verdicts(lab, rows):
     enough = lab.has_cores(CORES)
     at = CORES if enough else lab.threads
     inter = pick(rows, what=INTER, threads=at)
-    frontier, *others = (_median(pick(inter, sampler=name)) for name in values_of(inter, "sampler"))
+    frontier, *others = (
+        median_of(inter, "speedup", sampler=name) for name in values_of(inter, "sampler")
+    )
     eight = [row for row in pick(rows, what=INTRA) if row["lanes"] == 8]
     within = spread_of(eight, "speedup")
     because = "" if enough else f"the papers have {CORES} cores, there are fewer here"
@@ -185,7 +183,7 @@ def plot(lab, rows):
     shown, ticks = [], values_of(pick(rows, what=INTER), "threads")
     for name in values_of(pick(rows, what=INTER), "sampler"):
         curves = {}
-        for nodes, degree in _graphs(rows):
+        for nodes, degree in values_of(rows, "nodes", "degree"):
             chosen = pick(rows, what=INTER, nodes=nodes, degree=degree, sampler=name)
             curves[_name(nodes, degree)] = Curve(*curve_of(chosen, "threads", "speedup"))
         curves["as many as threads"] = Curve(ticks, ticks, marked=False)
@@ -201,14 +199,6 @@ def plot(lab, rows):
     log = {"xscale": "log", "ylim": (0, None)}
     shown.append(Lines("within a sampler", "p_intra, lanes", "speed-up", curves, log, ticks))
     return shown
-
-
-def _median(rows):
-    return statistics.median(row["speedup"] for row in rows)
-
-
-def _graphs(rows):
-    return list(dict.fromkeys((row["nodes"], row["degree"]) for row in rows))
 
 
 def _name(nodes, degree):

@@ -14,10 +14,10 @@ what is found here is said beside them.
 import statistics
 
 from bench.figures.experiment import UNTESTED, Verdict, graded
-from bench.figures.made import data_like
-from bench.figures.panels import Bars, Curve, Lines
-from bench.figures.rows import pick, three_lists, values_of
-from bench.figures.steps import PARTS, in_words, median_of, steps_in_turns
+from bench.figures.interleaved_timing import PARTS, in_words, rows_of_rounds, steps_in_turns
+from bench.figures.plotting import Bars, Curve, Lines
+from bench.figures.result_rows import bands, median_of, pick, ratios, values_of
+from bench.figures.synthetic_data import data_like
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import SampledGraph
 from refimpl.samplers.sampling import Sampler
@@ -59,11 +59,7 @@ def measure(lab, cell):
     found = steps_in_turns(
         trainers, sizes["rounds"], steps=lab.threads, threads={count: count for count in counts}
     )
-    return [
-        {"threads": count, "round": number, **spent}
-        for count, rounds in found.items()
-        for number, spent in enumerate(rounds)
-    ]
+    return rows_of_rounds(found, "threads")
 
 
 def training(sizes, hidden, *, pool, layers=2):
@@ -76,11 +72,11 @@ def training(sizes, hidden, *, pool, layers=2):
 def table(_lab, rows):
     """Return a line for each data set, width and number of threads."""
     lines = []
-    for like, hidden in _settings(rows):
+    for like, hidden in values_of(rows, "like", "hidden"):
         for count in values_of(rows, "threads"):
             some = pick(rows, like=like, hidden=hidden, threads=count)
             times = [f"{1000 * median_of(some, part):.1f}" for part in ("whole", *PARTS)]
-            ups = [f"{_speed_up(rows, part, like, hidden, count)[0]:.2f}" for part in SHOWN]
+            ups = [f"{_speed_up(rows, part, like, hidden, count).mean:.2f}" for part in SHOWN]
             lines.append([like, hidden, count, *times, *ups])
     titles = ["like", "hidden", "threads", *(f"{part}, ms" for part in ("whole", *PARTS))]
     return [*titles, *(f"{name}, speed-up" for name in SHOWN.values())], lines
@@ -98,7 +94,10 @@ def verdicts(lab, rows):
 
 
 def _verdict(rows, at, enough, claim, part, printed):
-    ups = [_speed_up(rows, part, like, hidden, at)[0] for like, hidden in _settings(rows)]
+    ups = [
+        _speed_up(rows, part, like, hidden, at).mean
+        for like, hidden in values_of(rows, "like", "hidden")
+    ]
     mean = statistics.fmean(ups)
     ours = (
         f"{mean:.2f} times ({min(ups):.2f} to {max(ups):.2f}) on {in_words(at)}, "
@@ -121,7 +120,7 @@ def _curves(rows, part, hidden):
     counts, curves = values_of(rows, "threads"), {}
     for like in values_of(rows, "like"):
         each = [_speed_up(rows, part, like, hidden, count) for count in counts]
-        curves[f"like {like}"] = Curve(counts, *three_lists(each))
+        curves[f"like {like}"] = Curve(counts, *bands(each))
     curves["as many as threads"] = Curve([1, CORES], [1, CORES], marked=False)
     printed = [number for _, name, number in CLAIMS if name == part]
     curves["as the papers print"] = Curve([CORES] * len(printed), printed, printed=True)
@@ -151,12 +150,7 @@ def _breakdown(rows, hidden):
     return Bars(title, "share of an iteration", list(bars), series, stacked=True, axes=room)
 
 
-def _settings(rows):
-    return list(dict.fromkeys((row["like"], row["hidden"]) for row in rows))
-
-
 def _speed_up(rows, part, like, hidden, count):
     """Return the median, least and largest speed-up over one thread, round by round."""
     one, many = (pick(rows, like=like, hidden=hidden, threads=t) for t in (1, count))
-    ups = [a[part] / b[part] for a, b in zip(one, many, strict=True)]
-    return statistics.median(ups), min(ups), max(ups)
+    return ratios(one, many, part)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
-from bench.figures.panels import Bars, Curve, Lines
-from bench.figures.rows import bands, curve_of, pick, spread, spread_of, values_of
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, ranked
+from bench.figures.instrumented_steps import ExactRows, distances, fresh_step
+from bench.figures.plotting import Bars, Curve, Lines
+from bench.figures.result_rows import bands, curve_of, pick, spread, spread_of, values_of
 from bench.figures.training import settings
-from bench.figures.watching import ExactRows, distances, fresh_step
 from refimpl.streams import CONTROL, key
 
 QUANTILES = 5, 25, 50, 75, 95
@@ -135,7 +135,7 @@ def verdicts(lab, rows):
     rank, drift = (spread(row[f"rank_{what}"] for row in cached) for what in ("error", "drift"))
     linear, p = spread(row["linear_error"] for row in cached), lab.sizes["shares"][0]
     kept = {c: spread(row[f"kept_{p}_{c}"] for row in cached).mean for c in CONTROLS}
-    tells = HOLDS if rank.mean >= STRONG else WEAKER if rank.mean >= SLIGHT else FAILS
+    tells = ranked(rank.mean >= STRONG, rank.mean >= SLIGHT)
     answer = {HOLDS: "yes", WEAKER: "a little", FAILS: "no"}[tells]
     lag = lab.sizes["lag"]
     return [
@@ -143,7 +143,7 @@ def verdicts(lab, rows):
             "V-stable-0.8",
             f"of all embeddings {spread(shares).mean:.1%} on average, and at least "
             f"{min(shares):.1%} in any layer at any such iteration (lag {lag})",
-            HOLDS if min(shares) > 0.5 else WEAKER if spread(shares).mean > 0.5 else FAILS,
+            ranked(min(shares) > 0.5, spread(shares).mean > 0.5),
         ),
         Verdict(
             "V-gradients-tell-stability",

@@ -14,12 +14,12 @@ import statistics
 
 import numpy as np
 
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
+from bench.figures.experiment import FAILS, Verdict, ranked
 from bench.figures.experiments.scaling import training
-from bench.figures.panels import Curve, Lines
-from bench.figures.rows import pick, three_lists, values_of
-from bench.figures.steps import median_of, middle_of, steps_in_turns
-from bench.figures.training import data_on
+from bench.figures.interleaved_timing import rows_of_rounds, steps_in_turns
+from bench.figures.plotting import Curve, Lines
+from bench.figures.result_rows import bands, median_of, pick, quartiles_of, ratios, values_of
+from bench.figures.synthetic_data import data_on
 from refimpl.lab.data.generators import kronecker
 
 FEATURES, CLASSES = 50, 2
@@ -56,20 +56,22 @@ def measure(lab, cell):
         trainers[shape] = lab.gnn.make_trainer(dataset, config)
         drawn[shape] = lab.gnn.sample_many(graph, config.method.sampler, config.rng, 0, COUNTED)
     found = steps_in_turns(trainers, sizes["rounds"])
-    return [
-        {
-            "nodes": graphs[shape].n,
-            "degree": shape[1],
-            "sub_nodes": statistics.fmean(len(sub.nodes) for sub in drawn[shape]),
-            "sub_entries": statistics.fmean(sub.graph.e for sub in drawn[shape]),
-            "round": number,
-            "iteration": 1000 * (spent["whole"] - spent["sampling"]),
-            "aggregation": 1000 * spent["aggregation"],
-            "with_sampling": 1000 * spent["whole"],
-        }
-        for shape, rounds in found.items()
-        for number, spent in enumerate(rounds)
-    ]
+    rows = []
+    for row in rows_of_rounds(found, "scale", "degree"):
+        shape = row["scale"], row["degree"]
+        rows.append(
+            {
+                "nodes": graphs[shape].n,
+                "degree": row["degree"],
+                "sub_nodes": statistics.fmean(len(sub.nodes) for sub in drawn[shape]),
+                "sub_entries": statistics.fmean(sub.graph.e for sub in drawn[shape]),
+                "round": row["round"],
+                "iteration": 1000 * (row["whole"] - row["sampling"]),
+                "aggregation": 1000 * row["aggregation"],
+                "with_sampling": 1000 * row["whole"],
+            }
+        )
+    return rows
 
 
 def table(_lab, rows):
@@ -105,12 +107,11 @@ def _constant(rows):
     sizes, times = _times(rows, "nodes")
     late = times[-3:]
     grown, steady = times[-1] / times[0], max(late) / min(late)
-    outcome = HOLDS if steady <= STEADY else WEAKER if steady <= NEAR else FAILS
     return Verdict(
         "J-constant-in-nodes",
         f"from {sizes[0]:,} to {sizes[-1]:,} nodes: {times[0]:.1f} to {times[-1]:.1f} ms, "
         f"{grown:.2f} times as long; the last {len(late)} differ by {steady - 1:.0%}",
-        outcome,
+        ranked(steady <= STEADY, steady <= NEAR),
     )
 
 
@@ -124,7 +125,7 @@ def _linear(rows):
     off = max(abs(a + b * d - t) / t for d, t in zip(degrees, times, strict=True))
     grown = (a + b * degrees[-1]) / (a + b * degrees[0])
     whole = off <= CLOSE and grown >= RISE
-    outcome = FAILS if b <= 0 or off > FAIR else HOLDS if whole else WEAKER
+    outcome = FAILS if b <= 0 or off > FAIR else ranked(whole, True)
     return Verdict(
         "J-linear-in-degree",
         f"degree {degrees[0]} to {degrees[-1]}: {times[0]:.1f} to {times[-1]:.1f} ms, within "
@@ -143,11 +144,9 @@ def line_through(x, y):
 def _times(rows, x):
     """Return the values of x, and the times: the first one's, times ratios taken in each round."""
     values = sorted(values_of(rows, x))
-    first, *others = ([row["iteration"] for row in pick(rows, **{x: value})] for value in values)
-    ratios = [
-        statistics.median(a / b for a, b in zip(other, first, strict=True)) for other in others
-    ]
-    return values, [statistics.median(first) * ratio for ratio in (1, *ratios)]
+    first, *others = (pick(rows, **{x: value}) for value in values)
+    grown = [ratios(other, first, "iteration").mean for other in others]
+    return values, [median_of(first, "iteration") * ratio for ratio in (1, *grown)]
 
 
 def plot(_lab, rows):
@@ -157,8 +156,8 @@ def plot(_lab, rows):
         chosen = pick(rows, varied=varied)
         xs, curves = sorted(values_of(chosen, varied)), {}
         for name, column in CURVES.items():
-            middles = [middle_of(pick(chosen, **{varied: x}), column) for x in xs]
-            curves[name] = Curve(xs, *three_lists(middles))
+            middles = [quartiles_of(chosen, column, **{varied: x}) for x in xs]
+            curves[name] = Curve(xs, *bands(middles))
         log = {"xscale": "log"} if varied == "nodes" else {}
         fixed = f"mean degree {chosen[0]['degree']}" if log else f"{chosen[0]['nodes']:,} nodes"
         axes, ticks = {"ylim": (0, None), **log}, None if log else xs

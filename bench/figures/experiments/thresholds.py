@@ -15,11 +15,10 @@ sixth of an epoch is 4 iterations, what each of them reads has to be computed in
 alone costs a fifth of what 200 iterations can save.
 """
 
-from bench.figures.comparing import few_labels, method_options, outcome, sized, steps_of
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, graded
-from bench.figures.panels import Bars, Curve, Lines
-from bench.figures.rows import bands, pick, spread, spread_of, values_of
-from bench.figures.training import settings
+from bench.figures.experiment import Verdict, graded, ranked
+from bench.figures.plotting import Curve, Lines, bars_of
+from bench.figures.result_rows import bands, pick, points_beside, spread_of, values_of
+from bench.figures.training import few_labels, method_options, outcome, settings, sized, steps_of
 from refimpl.lab.apps.errors import UserError
 
 P_GRAD, AGE = 0.9, 1 / 6  # the paper's choice, 200 of 1,200 iterations
@@ -76,12 +75,8 @@ def measure(lab, cell):
 
 def points(rows, **want):
     """Return the points beside neighbour sampling with the same seed, and what is saved."""
-    target = {row["seed"]: row["test_f1"] for row in pick(rows, kind="neighbor")}
     found = pick(rows, **want)
-    return (
-        spread(100 * (row["test_f1"] - target[row["seed"]]) for row in found),
-        spread(row["saved"] for row in found),
-    )
+    return points_beside(found, pick(rows, kind="neighbor")), spread_of(found, "saved")
 
 
 def usual(grid):
@@ -139,13 +134,7 @@ def verdicts(_lab, rows):
             "V-larger-is-less-accurate",
             f"points beside neighbour sampling: {least:+.2f} with p_grad {shares[0]} and t_stale "
             f"{times[0]}, {most:+.2f} with {shares[-1]} and {times[-1]}",
-            (
-                HOLDS
-                if least - most > LARGE_LOSS and along_p and along_t
-                else WEAKER
-                if least > most
-                else FAILS
-            ),
+            ranked(least - most > LARGE_LOSS and along_p and along_t, least > most),
         ),
         Verdict(
             "V-pgrad-near-1-harmless",
@@ -153,7 +142,7 @@ def verdicts(_lab, rows):
                 f"at t_stale {t}, points beside p_grad {shares[0]}: "
                 + ", ".join(f"{x:+.2f} with {share}" for share, x in near.items())
             ),
-            HOLDS if lost <= HARMLESS else WEAKER if lost <= 2 * HARMLESS else FAILS,
+            ranked(lost <= HARMLESS, lost <= 2 * HARMLESS),
         ),
     ]
 
@@ -178,15 +167,9 @@ def plot(lab, rows):
     bars = {name.replace(" ", "\n"): points(rows, kind=kind)[1] for kind, name in BUFFERS.items()}
     p, age = usual(grid)
     bars["no limit"] = points(rows, kind="grid", p_grad=p, age=age)[1]
-    share = f"{lab.sizes['buffer']:.0%}"
+    title = f"A buffer for {lab.sizes['buffer']:.0%} of all features, and no limit"
     return [
         Lines("I/O saved", label, "%", saved, axes, ticks=times),
         Lines("Test accuracy", label, "F1-micro", scores, axes, ticks=times),
-        Bars(
-            f"A buffer for {share} of all features, and no limit",
-            "I/O saved, %",
-            list(bars),
-            {"here": [100 * one.mean for one in bars.values()]},
-            {"here": [(100 * one.low, 100 * one.high) for one in bars.values()]},
-        ),
+        bars_of(title, "I/O saved, %", bars, scale=100),
     ]

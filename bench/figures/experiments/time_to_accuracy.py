@@ -19,10 +19,10 @@ off; all are scored equally often, as the best of more scores is higher by luck 
 import statistics
 from itertools import accumulate
 
-from bench.figures import races
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
-from bench.figures.panels import Curve, Lines
-from bench.figures.rows import pick, spread, values_of
+from bench.figures.accuracy_over_time import SLACK, best_score, lengths, race, sooner
+from bench.figures.experiment import Verdict, ranked
+from bench.figures.plotting import Curve, Lines
+from bench.figures.result_rows import pick, spread, values_of
 from refimpl.lab.apps.preparing import limited_threads
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import (
@@ -50,7 +50,7 @@ def measure(lab, cell):
     """Return a row for each epoch of each contestant."""
     dataset = lab.dataset()
     with limited_threads(1):
-        return races.race(lab.gnn, dataset, contestants(lab.sizes, dataset, cell["seed"]))
+        return race(lab.gnn, dataset, contestants(lab.sizes, dataset, cell["seed"]))
 
 
 def contestants(sizes, dataset, seed):
@@ -74,7 +74,7 @@ def contestants(sizes, dataset, seed):
             model,
             method,
             rng=seed,
-            **races.lengths(sizes["epochs"][name], sizes["scored"]),
+            **lengths(sizes["epochs"][name], sizes["scored"]),
             **shared,
         )
         for name, (model, method) in methods.items()
@@ -85,9 +85,9 @@ def table(_lab, rows):
     """Return a line for each contestant: means over the seeds, with their ranges."""
     lines = []
     for name in values_of(rows, "name"):
-        best = [races.best_score(some, name) for some in _by_seed(rows)]
+        best = [best_score(some, name) for some in _by_seed(rows)]
         ends = [pick(some, name=name)[-1]["seconds"] for some in _by_seed(rows)]
-        words = races.sooner(rows, name, baselines_of(name))[1]
+        words = sooner(rows, name, baselines_of(name))[1]
         lines.append([name, spread(best).text(".4f"), spread(ends).text(".2f"), words])
     titles = ["method", "best validation F1", "seconds in all"]
     return [*titles, "times as fast as the best baseline"], lines
@@ -107,19 +107,16 @@ def verdicts(lab, rows):
     sooner as the smallest that is printed; more weakly where with one kind sooner than the
     baseline.
     """
-    score = {
-        name: [races.best_score(some, name) for some in _by_seed(rows)] for name in (OURS, SAGE)
-    }
+    score = {name: [best_score(some, name) for some in _by_seed(rows)] for name in (OURS, SAGE)}
     gains = [a - b for a, b in zip(score[OURS], score[SAGE], strict=True)]
     gain = statistics.fmean(gains)
     said = (
         f"on {lab.data}: {spread(score[OURS]).text('.4f')} against GraphSAGE's "
         f"{spread(score[SAGE]).text('.4f')}, {gain:+.4f}"
     )
-    near = WEAKER if gain > -races.SLACK else FAILS
     return [
-        Verdict("I-accuracy", said, HOLDS if gain >= 0 else near),
-        Verdict("J-accuracy-all", said, HOLDS if min(gains) > 0 else WEAKER if gain > 0 else FAILS),
+        Verdict("I-accuracy", said, ranked(gain >= 0, gain > -SLACK)),
+        Verdict("J-accuracy-all", said, ranked(min(gains) > 0, gain > 0)),
         _time_verdict(lab, rows),
     ]
 
@@ -127,13 +124,13 @@ def verdicts(lab, rows):
 def _time_verdict(lab, rows):
     found, ratios = [], []
     for name, (layers, baselines) in zip((OURS, OURS_GCN), BASELINES.items(), strict=True):
-        ratio, words = races.sooner(rows, name, baselines)
+        ratio, words = sooner(rows, name, baselines)
         ratios.append(ratio or 0)
         found.append(f"with {layers} {words}")
     return Verdict(
         "I-threshold-7.8x",
         f"on {lab.data}, times sooner: {'; '.join(found)}",
-        HOLDS if min(ratios) >= LEAST else WEAKER if max(ratios) > 1 else FAILS,
+        ranked(min(ratios) >= LEAST, max(ratios) > 1),
     )
 
 

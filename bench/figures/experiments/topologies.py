@@ -10,12 +10,11 @@ is at least (nodes - 1) / band; see `banded`. The mean degree is the same for ev
 a row of features is beside an embedding decides what is worth its place: both are here.
 """
 
-from bench.figures.banded import banded, diameter_at_least
-from bench.figures.demands import SEED, drawn_roots
-from bench.figures.experiment import FAILS, WEAKER, Verdict, graded
-from bench.figures.panels import Curve, Lines
-from bench.figures.rows import curve_of, pick, spread, values_of
-from bench.figures.training import data_on, epochs, settings
+from bench.figures.experiment import Verdict, graded, ranked
+from bench.figures.plotting import Curve, Lines
+from bench.figures.result_rows import curve_of, pick, spread, values_of
+from bench.figures.synthetic_data import banded, data_on, diameter_at_least, drawn_roots
+from bench.figures.training import buffer_of, epochs, sampled
 
 BY_DEGREE, BEST = "features by degree", "FreshGNN, for performance"
 METHODS: dict[str, dict] = {
@@ -56,16 +55,9 @@ def saved_on(gnn, graph, sizes, features):
     """Return the rows that an iteration needs, and the share of them that each method saves."""
     roots = drawn_roots(graph.n, max(1, int(sizes["roots"] * graph.n)))
     data, saved, needed = data_on(graph, roots, features), {}, set()
-    shared = {
-        "layers": len(sizes["fanouts"]),
-        "hidden": sizes["hidden"],
-        "rng": SEED,
-        "fanouts": tuple(sizes["fanouts"]),
-        "batch_size": sizes["batch"],
-        "buffer": int(sizes["share"] * 4 * graph.n * features),
-    }
+    shared = {"p_grad": sizes["p_grad"], "buffer": buffer_of(sizes, graph.n, features)}
     for name, method in METHODS.items():
-        config = settings("fresh", **{"p_grad": sizes["p_grad"], **method}, **shared)
+        config = sampled("fresh", sizes, **{**shared, **method})
         with gnn.make_trainer(data, config) as trainer:
             warm = epochs(trainer, sizes["epochs"])[1:]
         rows = sum(one["needed"] for one in warm)
@@ -109,7 +101,7 @@ def verdicts(_lab, rows):
                 f"V-topology-{varied.split()[-1]}",
                 f"{gains.text('.2f')} times as much with {features} features; at least "
                 f"{least:.2f} with any width",
-                graded(gains.mean, printed) if least > 1 else WEAKER if gains.low > 1 else FAILS,
+                graded(gains.mean, printed) if least > 1 else ranked(False, gains.low > 1),
             )
         )
     return found
@@ -120,12 +112,10 @@ def plot(lab, rows):
     shown = []
     for features in sorted(values_of(rows, "features"), reverse=True):
         for varied, label in AXES.items():
-            chosen = [
-                {**row, "saved": 100 * row["saved"]}
-                for row in pick(rows, features=features, varied=varied)
-            ]
+            chosen = pick(rows, features=features, varied=varied)
             curves = {
-                name: Curve(*curve_of(chosen, "at", "saved", method=name)) for name in METHODS
+                name: Curve(*curve_of(chosen, "at", "saved", scale=100, method=name))
+                for name in METHODS
             }
             title = f"{features} features, embeddings of {lab.sizes['hidden']}"
             axes = {"xscale": "log", "ylim": (0, None)}
@@ -136,10 +126,8 @@ def plot(lab, rows):
 
 def _runs(rows):
     """Return the rows of each run together."""
-    found: dict = {}
-    for row in rows:
-        found.setdefault((row["features"], row["varied"], row["at"]), []).append(row)
-    return list(found.values())
+    keys = "features", "varied", "at"
+    return [pick(rows, **dict(zip(keys, run, strict=True))) for run in values_of(rows, *keys)]
 
 
 def _gain(of_run):

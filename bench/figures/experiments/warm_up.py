@@ -5,11 +5,18 @@ neighbour sampling; here the same shares of an epoch, which is shorter. What is 
 F1-micro minus that of neighbour sampling with the same seed, in points.
 """
 
-from bench.figures.comparing import few_labels, method_options, outcome, sized, steps_of
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict
-from bench.figures.panels import Bars
-from bench.figures.rows import pick, spread, spread_of, values_of
-from bench.figures.training import settings
+from bench.figures.experiment import Verdict, ranked
+from bench.figures.plotting import bars_of
+from bench.figures.result_rows import pick, spread, spread_of, values_of
+from bench.figures.training import (
+    ALL_CACHED,
+    few_labels,
+    method_options,
+    outcome,
+    settings,
+    sized,
+    steps_of,
+)
 
 PRINTED = {"papers100M": (-0.15, -0.29, -0.06, -0.27), "MAG240M": (-0.51, -0.12, -0.18, -0.12)}
 IN_PAPER = 0, 200, 400, 800  # iterations, of an epoch with so many:
@@ -30,8 +37,7 @@ def measure(lab, cell):
     begin = None
     if method == "fresh":
         begin = round(steps_of(dataset, sizes) * cell["start"] / EPOCH)
-        options |= {"warmup": begin, "hotness": "none", "buffer": 2**30}
-        options |= {"p_grad": sizes["p_grad"]}
+        options |= {**ALL_CACHED, "warmup": begin, "p_grad": sizes["p_grad"]}
     config = settings(method, model=sizes["model"], rng=cell["seed"], **options)
     score, share = outcome(lab.gnn, dataset, config)
     return [{"iteration": begin, "test_f1": score, "saved": 1 - share}]
@@ -76,30 +82,20 @@ def verdicts(_lab, rows):
             "V-warm-up",
             f"from the start {lost.text('+.2f')} points; a later one changes that by "
             f"{gain.text('+.2f')}, to the better with {better} of {len(by_seed)} seeds",
-            (
-                HOLDS
-                if gain.mean >= GAIN and better == len(by_seed)
-                else WEAKER
-                if gain.mean > 0
-                else FAILS
-            ),
+            ranked(gain.mean >= GAIN and better == len(by_seed), gain.mean > 0),
         )
     ]
 
 
 def plot(_lab, rows):
     """Return bars over the starts, with the paper's on either graph as marks."""
-    found = [spread(gains(rows, start).values()) for start in IN_PAPER]
     steps = values_of(rows, "iteration")
-    names = [f"{start}\nhere {step}" for start, step in zip(IN_PAPER, steps, strict=False)]
+    found = {
+        f"{start}\nhere {step}": spread(gains(rows, start).values())
+        for start, step in zip(IN_PAPER, steps, strict=False)
+    }
+    title, label = "Cache from an iteration on (marks: {})", "points beside neighbour sampling"
     return [
-        Bars(
-            f"Cache from an iteration on (marks: {name})",
-            "points beside neighbour sampling",
-            names,
-            {"here": [one.mean for one in found]},
-            {"here": [(one.low, one.high) for one in found]},
-            {"here": list(printed)},
-        )
+        bars_of(title.format(name), label, found, printed=printed)
         for name, printed in PRINTED.items()
     ]

@@ -8,7 +8,7 @@ export function expected_rounds(p, eta) {
 
 // Entries written for a pop over the degree. A pop clears 1 slot an entry, an addition writes 3 with
 // the Dashboard of IPDPS'19 and 1 with that of JPDC'21, and so do clean-ups, over eta - 1.
-export function memory_factor(eta, version) {
+function memory_factor(eta, version) {
   return version === "ipdps" ? 4 + 3 / (eta - 1) : 2 + 1 / (eta - 1);
 }
 

@@ -8,33 +8,11 @@ import { NEIGHBOR, NODES, RELATION, SHARED, Stream, Word, key, permutation } fro
 
 const MOST = 2 ** 31 - 1;
 
-// The message-flow graph of one minibatch, drawn hop by hop from one stream.
-export function layer_sample(graph, roots, fanouts, k) {
-  roots = distinct_roots(a_graph(graph), roots);
-  fanouts = sequence("fanouts", fanouts).map((f) => integer("fanouts", f, -1, MOST));
-  const stream = new Stream(Word.of("key", k));
-  const nodes = [roots],
-    hops = [];
-  for (const fanout of fanouts) {
-    const rows = Array.from(nodes[0], (v) => {
-      const [start, degree] = [graph.indptr[v], graph.degree(v)];
-      if (takes_all(fanout, degree)) return positions(start, degree);
-      return Array.from(stream.pick_without_replacement(degree, fanout).sort(), (i) => start + i);
-    });
-    add_hop(graph, nodes, hops, rows);
-  }
-  return as_mfg(nodes, hops);
-}
-
 // The message-flow graph of one batch: what a node draws depends on its own key alone.
 export function sample_mfg(graph, roots, fanouts, { seed, epoch, batch, mode = "layered" }) {
   roots = neighbor_roots(graph, roots, mode);
   fanouts = fanouts_arguments(graph, fanouts, mode);
   const name = [Word.of("seed", seed), Word.of("epoch", epoch), Word.of("batch", batch)];
-  return sample(graph, roots, fanouts, name, mode);
-}
-
-function sample(graph, roots, fanouts, name, mode) {
   const nodes = [roots],
     hops = [];
   const drawn = []; // "shared": the rows of all nodes so far, in their order
@@ -110,25 +88,6 @@ function as_mfg(nodes, hops) {
   return new MFG(nodes, blocks);
 }
 
-// `sample_mfg` for several batches, with numbers from `first_batch` on.
-export function sample_mfg_many(
-  graph,
-  batches,
-  fanouts,
-  { seed, epoch, first_batch = 0, mode = "layered" },
-) {
-  batches = sequence("batches", batches, "arrays");
-  neighbor_roots(graph, [], mode);
-  fanouts = fanouts_arguments(graph, fanouts, mode);
-  batches = batches.map((roots) => neighbor_roots(graph, roots, mode));
-  const name = [Word.of("seed", seed), Word.of("epoch", epoch)];
-  const first = Word.of("first_batch", first_batch).big();
-  Word.of("first_batch", first + BigInt(Math.max(batches.length, 1)) - 1n);
-  return batches.map((roots, i) =>
-    sample(graph, roots, fanouts, [...name, Word.of("batch", first + BigInt(i))], mode),
-  );
-}
-
 // VLDB'24 Algorithm 1, line 3: the nodes in a random order, cut in pieces.
 export function epoch_batches(nodes, batch_size, seed, epoch) {
   nodes = ids("ids", nodes, 0, MOST);
@@ -146,26 +105,15 @@ export function epoch_batches(nodes, batch_size, seed, epoch) {
 function neighbor_roots(graph, roots, mode) {
   a_graph(graph);
   choice("mode", mode, ["layered", "shared"]);
-  return distinct_roots(graph, roots);
-}
-
-function distinct_roots(graph, roots) {
   roots = ids("roots", roots, 0, graph.n);
   if (new Set(roots).size < roots.length) throw new ValueError("roots must be distinct");
   return Int32Array.from(roots);
 }
 
-function sequence(name, value, of = "integers") {
-  if (!Array.isArray(value) && !ArrayBuffer.isView(value))
-    throw wrong_kind(name, `a sequence of ${of}`, value);
-  return Array.from(value);
-}
-
 function fanouts_arguments(graph, fanouts, mode) {
   const number = (f) => integer("fanouts", f, -1, MOST);
-  fanouts = sequence("fanouts", fanouts).map((f) =>
-    is_list(f) ? Array.from(f, number) : number(f),
-  );
+  if (!is_list(fanouts)) throw wrong_kind("fanouts", "a sequence of integers", fanouts);
+  fanouts = Array.from(fanouts, (f) => (is_list(f) ? Array.from(f, number) : number(f)));
   for (const fanout of fanouts.filter(Array.isArray)) {
     const relations = graph instanceof TypedGraph ? graph.relations : "no";
     if (fanout.length !== relations) {

@@ -30,7 +30,7 @@ export function random_neighbour(graph, main, u) {
   return graph.indices[start + main.below(graph.indptr[u + 1] - start)];
 }
 
-export function root_count(graph, name, value) {
+function root_count(graph, name, value) {
   value = integer(name, value, 1);
   if (value > graph.n) {
     throw new ValueError(`${name} must be at most the number of nodes (${graph.n}), got ${shown(value)}`);
@@ -38,7 +38,7 @@ export function root_count(graph, name, value) {
   return value;
 }
 
-export function walk_budget(graph, m, n) {
+function walk_budget(graph, m, n) {
   m = root_count(graph, "m", m);
   n = integer("n", n, 1, MOST);
   if (n < m) throw new ValueError(`n must be at least m (${m}), got ${n}`);

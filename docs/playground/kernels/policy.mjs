@@ -15,16 +15,6 @@ import {
 import { MOST, rows_taken } from "./entries.mjs";
 import { uniform } from "./streams.mjs";
 
-// The Euclidean norm of every row, summed from left to right.
-export function gradient_norms(G) {
-  const [m, f] = floats("G", G, [null, null]).shape;
-  return Float64Array.from({ length: m }, (_, i) => {
-    let total = 0;
-    for (let j = 0; j < f; j++) total += G.data[i * f + j] ** 2;
-    return Math.sqrt(total);
-  });
-}
-
 // Which rows are among the floor(p m + 1e-9) smallest by (score, id).
 export function select_stable(score, nodes, p) {
   [score, nodes, p] = stable_arguments(score, nodes, p);

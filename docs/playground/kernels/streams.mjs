@@ -10,7 +10,6 @@ let low = 0;
 
 // What draws are for: the second part of a key.
 export const SAMPLE = 0;
-export const SAINT = 1;
 export const CONTROL = 7;
 export const NODES = 9;
 export const NEIGHBOR = 10;

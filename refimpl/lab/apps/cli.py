@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 
 from refimpl._support.mpi_start import begun, exit_status
+from refimpl._support.require import shown
 from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.completion import add_completion, print_completion
 from refimpl.lab.apps.config_file import with_file
@@ -41,7 +42,6 @@ LEFT = {  # commands that are part of a checkout now: what runs them there
     "bench": "pytest bench",
     "figure": "python -m bench figure",
 }
-CLAUSE = 62  # characters of what `--help` says of an option that takes any value
 SHOWN = (
     "data",
     "config",
@@ -62,9 +62,9 @@ OF_TRAIN = (*SHOWN[:7], "batch-size", "fanouts", *SHOWN[7:], "out", "resume", "o
 OF_COMPARE = tuple(name for name in SHOWN if name not in ("impl", "epochs"))
 OF_COMPARE += ("batch-size", "fanouts", "rounds", "out", "overwrite")
 SCALING = (
-    "By default a subgraph's budget is in proportion to the graph: n is a fifth of its nodes, at "
-    "most 8000; the frontier m is an eighth of n, the number of random edges half of n, and "
-    "random walks are as many as reach n nodes."
+    "By default the sampler's sizes are in proportion to the graph: n is a fifth of the nodes, at "
+    "most 8000; the frontier m is an eighth of n; half of n edges are drawn; random walks are "
+    "enough to reach n nodes."
 )
 
 
@@ -109,6 +109,15 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}{close}")
         return found, unknown
 
+    def _check_value(self, action, value):
+        """Refuse a word that is none of the choices, and name the nearest."""
+        if action.choices is not None and value not in action.choices:
+            close = suggestion(value, action.choices)
+            known = ", ".join(action.choices)
+            raise argparse.ArgumentError(
+                action, f"invalid choice: {shown(value)} (choose from {known}){close}"
+            )
+
     def error(self, message):
         raise UserError(f"{message} (see {self.prog} --help)")
 
@@ -132,8 +141,6 @@ def _short(action):
     form, clause = action.metavar or action.dest.upper(), said.split(";")[0].split(". ")[0]
     if form.startswith("{"):
         form, clause = "NAME", form.strip("{}").replace(",", ", ")
-    elif len(clause) > CLAUSE:
-        clause = clause[:CLAUSE].rsplit(" ", 1)[0].rstrip(",:") + " .."
     typed = action.option_strings[-1] + ("" if action.nargs == 0 else f" {form}")
     return typed, f"{clause} ({default})" if default else clause
 
@@ -164,7 +171,7 @@ def _add_train(commands, impl):
     parser = commands.add_parser(
         "train",
         usage="%(prog)s [OPTION ..]",
-        help="train a model and report its F1-micro and where the time went",
+        help="train a model; report its F1-micro and the time of each part",
         description="Train a model; write metrics.json, history.csv, curve.png and "
         f"checkpoint.npz. {SCALING}",
         allow_abbrev=False,
@@ -175,7 +182,7 @@ def _add_train(commands, impl):
         "--out",
         type=output_name,
         metavar="FOLDER",
-        help="folder to write to (default: runs/ and the data's name)",
+        help="write the run to this folder (default: runs/ and the name of the data)",
     )
     _add_config(run)
     *others, last = (option.flag for option in options.values() if option.free)
@@ -183,9 +190,9 @@ def _add_train(commands, impl):
     going_on.add_argument(
         "--resume",
         action="store_true",
-        help="go on from the checkpoint in the folder, with its settings, to the same bits as "
-        f"an uninterrupted run; --epochs may be raised, {', '.join(others)} and {last} changed "
-        "(default: off, start a new run)",
+        help="continue the run in the folder, with its settings; the result is bit-identical to an "
+        f"uninterrupted run. You may raise --epochs, and change {', '.join(others)} and {last} "
+        "(default: off)",
     )
     add_overwrite(going_on, "the run in the folder")
     parser.show_first(OF_TRAIN)
@@ -195,18 +202,19 @@ def _add_config(group):
     group.add_argument(
         "--config",
         metavar="FILE.toml|metrics.json",
-        help="take options from this file, where they are not given: a table of options without "
-        "their hyphens in front, or what another run wrote (default: no file)",
+        help="read options from this file; a .toml file has one option a line, without the leading "
+        "hyphens; metrics.json is what another run wrote. Options on the command line override the "
+        "file (default: no file)",
     )
 
 
 def _add_predict(commands, impl):
     parser = commands.add_parser(
         "predict",
-        help="use a trained model on the nodes of any graph",
-        description="Predict labels, probabilities or embeddings with a model that train wrote; "
-        "show F1-micro where the nodes have labels. One exact pass over the graph, whatever the "
-        "nodes.",
+        help="apply a trained model to the nodes of any graph",
+        description="Predict labels, probabilities or embeddings with a model that train wrote. "
+        "Show F1-micro where the nodes have labels. Predictions come from one exact pass over the "
+        "graph.",
         allow_abbrev=False,
     )
     parser.add_argument("model", metavar="MODEL.npz", help="a model that train wrote")
@@ -224,9 +232,9 @@ def _add_compare(commands):
     parser = commands.add_parser(
         "compare",
         usage="%(prog)s [OPTION ..]",
-        help="train refimpl and fastimpl side by side: same results? how much faster?",
-        description="Train both implementations on the same data, seed and settings, in turns; "
-        "show the time of each part, and whether the results agree (exit status 1 if not). "
+        help="train with refimpl and fastimpl; compare results and speed",
+        description="Train both implementations on the same data, seed and settings, in turns. "
+        "Show the time of each part, and whether the results agree (exit status 1 if not). "
         + SCALING,
         allow_abbrev=False,
     )
@@ -236,7 +244,7 @@ def _add_compare(commands):
         type=typed_integer,
         default=7,
         metavar="COUNT",
-        help="rounds of --pool iterations each, of which the median is shown (default: 7)",
+        help="time this many rounds of --pool iterations each; show the median (default: 7)",
     )
     run.add_argument(
         "--out",
@@ -252,9 +260,9 @@ def _add_compare(commands):
 def _add_sample(commands, impl):
     parser = commands.add_parser(
         "sample",
-        help="draw subgraphs: what did it take, and how like the graph are they?",
-        description="Draw subgraphs; show what the sampler counted, and the structure of the "
-        f"subgraphs next to that of the graph. {SCALING}",
+        help="draw subgraphs; report their cost and their similarity to the graph",
+        description="Draw subgraphs. Show what the sampler counted, and the structure of the "
+        f"subgraphs beside the structure of the graph. {SCALING}",
         allow_abbrev=False,
     )
     add_options(parser, sample_options(impl))
@@ -271,20 +279,18 @@ def _add_sample(commands, impl):
 def _add_convert(commands):
     parser = commands.add_parser(
         "convert",
-        help="write a data set as a folder of plain arrays, which is opened in no time",
-        description="Write a data set of any format as a folder of plain .npy files and meta.json, "
-        "which --data takes and maps into memory. Works in bounded memory, whatever the size.",
+        help="convert a data set to a folder of memory-mapped arrays",
+        description="Convert a data set of any format to a folder of .npy files and meta.json. "
+        "--data maps such a folder into memory. The conversion needs bounded memory for any size.",
         allow_abbrev=False,
     )
     parser.add_argument(
         "source",
         metavar="SOURCE",
-        help="a data set as --data of train takes it: a name, a folder in GraphSAINT's or "
-        "Planetoid's format, the Open Graph Benchmark's or of convert, an .npz or a .csv file",
+        help="the data set to convert: a built-in name, a folder in the format of GraphSAINT, "
+        "Planetoid, the Open Graph Benchmark or convert, an .npz or a .csv file",
     )
-    parser.add_argument(
-        "folder", type=output_name, metavar="FOLDER", help="where the new one is to be"
-    )
+    parser.add_argument("folder", type=output_name, metavar="FOLDER", help="the folder to write")
     add_options(parser, convert_options())
     add_overwrite(parser, "the data set in FOLDER")
 

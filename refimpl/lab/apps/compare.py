@@ -29,7 +29,7 @@ WHOLE = "whole iteration"
 UNUSED = ("impl", "epochs", "best_by", "patience", "eval_every", "half_features")
 POOL = Option(
     "pool",
-    "iterations of a round; subgraphs or batches are sampled so many at a time",
+    "take this many iterations in a round; subgraphs or batches are sampled that many at a time",
     2,
     parse=int,
     metavar="COUNT",

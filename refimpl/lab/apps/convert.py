@@ -26,13 +26,13 @@ def convert_options():
         *(run[key] for key in TAKEN),
         Option(
             "feature_dtype",
-            "what features are stored in: float16 halves a file of float32",
+            "store features in this type; float16 halves a file of float32",
             shown="as in the source",
             choices=KINDS,
         ),
         Option(
             "memory",
-            "bytes that sorting edges may take, as 256MB or 1GiB",
+            "limit the memory of sorting edges, in bytes or as 256MB or 1GiB",
             MEMORY,
             shown="1GiB",
             parse=parsed_size,

@@ -56,8 +56,6 @@ def describe(impl):
         build = build_of(gnn) or {}
         if "openmp" in build:
             build = {**build, "openmp": build["openmp"] or "off"}
-        if "because" in build:
-            build["level"] = f"{build['level']} ({build.pop('because')})"
         lines += [(f"{impl} {topic}", value) for topic, value in build.items()]
         if not build:
             lines.append((f"{impl} build", "not compiled"))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from refimpl._support.require import shown
 from refimpl.lab.apps.errors import UserError
+from refimpl.lab.training.config import suggestion
 
 LONGEST_INTEGER = 4000  # digits: Python reads no more than 4300
 
@@ -201,7 +202,10 @@ def _chooser(choices):
         for word in (text, text.replace("-", "_")):
             if word in choices:
                 return word
-        known = ", ".join(map(hyphenated, choices))
-        raise argparse.ArgumentTypeError(f"invalid choice: {shown(text)} (choose from {known})")
+        words = [hyphenated(word) for word in choices]
+        close = suggestion(hyphenated(text), words)
+        raise argparse.ArgumentTypeError(
+            f"invalid choice: {shown(text)} (choose from {', '.join(words)}){close}"
+        )
 
     return choose

@@ -65,28 +65,30 @@ def run_options(impl="fastimpl"):
     options = (
         Option(
             "data",
-            f"data set: {' or '.join(BUILT_IN)} (built in), a folder in GraphSAINT's or "
-            "Planetoid's format, the Open Graph Benchmark's or of convert, an .npz file of "
-            "Shchur et al. 2018, or a .csv or .tsv file with an edge a line",
+            "choose the data set: a built-in name, a folder or a file; built in: "
+            f"{', '.join(BUILT_IN)}; folder: in the format of GraphSAINT, Planetoid, the Open "
+            "Graph Benchmark or convert; file: an .npz file of Shchur et al. 2018, or a .csv or "
+            ".tsv file with one edge a line",
             "communities",
             parse=data_source,
             metavar="FOLDER|NAME|FILE.npz|EDGES.csv",
         ),
         Option(
             "features",
-            "the nodes of --data EDGES.csv: a name, a class and numbers in each line",
+            "read the nodes of --data EDGES.csv from this file; each line has a name, a class "
+            "and numbers",
             parse=data_source,
             metavar="NODES.csv",
         ),
         Option(
             "labels",
-            "title of the column of --features with the class",
+            "name the column of --features that has the class",
             shown="label, labels, y or class",
             metavar="TITLE",
         ),
         Option(
             "columns",
-            "titles of other columns: id, split and ignore of --features, source and target of "
+            "name other columns: id, split and ignore of --features, source and target of "
             "--data, as id=user,split=fold,ignore=city,ignore=age",
             shown="by known titles",
             parse=columns_asked,
@@ -94,56 +96,59 @@ def run_options(impl="fastimpl"):
         ),
         Option(
             "titles",
-            "whether the first line of --data EDGES.csv has titles; without titles columns are "
+            "say whether the first line of --data EDGES.csv has titles; without titles columns are "
             "called 1, 2, ..",
             shown="yes if a title is known or neither name is a node",
             choices=TITLES,
         ),
         Option(
             "minus_one",
-            "what the label -1 is in a table",
+            "choose what the label -1 is in a table",
             shown="unknown; labels that are only -1 and 1 are refused",
             choices=MINUS_ONE,
         ),
         Option(
             "setting",
-            "pass messages over the whole graph, or over that between training nodes",
+            "pass messages over the whole graph, or among training nodes only",
             shown="as it was converted, inductive for GraphSAINT's and built-in data, else "
             "transductive",
             choices=SETTINGS,
         ),
         Option(
             "split",
-            "fastgcn or public, for Planetoid's files, or a number: so many training nodes of each "
-            "class, drawn, 500 other nodes for validation and the rest for test",
+            "choose the split: fastgcn, public, or a number; fastgcn and public are for "
+            "Planetoid's files; a number draws this many training nodes of each class, 500 "
+            "other nodes for validation, and the rest for test",
             shown="that of the data, fastgcn for Planetoid's",
             parse=split_asked,
             metavar="NAME|COUNT",
         ),
         Option(
             "scaling",
-            "read features by mean and standard deviation of the training rows, each row over its "
-            "sum, or as they are",
+            "scale features; standard: by mean and deviation of the training rows; rows: each "
+            "row by its sum; none: not at all",
             shown="as it was converted, rows for Planetoid's files, else standard",
             choices=SCALINGS,
         ),
         Option(
             "verify",
-            "read all of a folder of convert first and check it, as one of a stranger's needs",
+            "check every file of a folder made by convert before training; use it for folders "
+            "that you did not make yourself",
             False,
             sets=True,
             free=True,
         ),
         Option(
             "impl",
-            "implementation, by its import name: fastimpl (to run) or refimpl (to read)",
+            "choose the implementation by its import name; fastimpl is fast, refimpl is for "
+            "reading",
             impl,
             metavar="MODULE",
         ),
-        Option("dtype", "precision of features and weights", DTYPES[0], choices=DTYPES),
+        Option("dtype", "choose the precision of features and weights", DTYPES[0], choices=DTYPES),
         Option(
             "threads",
-            "number of threads; never changes a result",
+            "use this many threads; never changes a result",
             shown="all",
             parse=int,
             metavar="COUNT",
@@ -151,10 +156,10 @@ def run_options(impl="fastimpl"):
         ),
         Option(
             "features_in",
-            "training reads features in memory, or in a file in the folder, mapped into memory, "
-            "that lasts as long as the run, or, under mpirun, in parts: each rank has its share of "
-            "the rows and reads the others'; evaluation reads them in memory; never changes a "
-            f"result; {only}",
+            "choose where training reads features; memory: from an array; mmap: from a "
+            "temporary file in the output folder; parts: under mpirun, each rank holds a share "
+            "of the rows and reads the other rows from the other ranks. Evaluation reads "
+            f"features in memory; never changes a result; {only}",
             PLACES[0],
             choices=PLACES,
             only=reading,
@@ -162,9 +167,10 @@ def run_options(impl="fastimpl"):
         ),
         Option(
             "rounds",
-            "ranks read features of others all at once (none), or in rounds in which no link "
-            "carries two transfers: pairwise, or by a tree with so many branches at each level, "
-            "such as 2,4 for two machines of four ranks; never changes a result",
+            "read other ranks' features at once, or in rounds without conflicts; none: all at "
+            "once; pairwise: in pairs of ranks; 2,4: by a tree with these branches, here two "
+            "machines of four ranks. In a round no link carries two transfers; never changes a "
+            "result",
             shown="none",
             parse=rounds_asked,
             metavar="none|pairwise|COUNT,..",
@@ -173,15 +179,15 @@ def run_options(impl="fastimpl"):
         ),
         Option(
             "half_features",
-            f"training reads features in float16; {only}",
+            f"read features in float16 in training; {only}",
             False,
             sets=True,
             only=reading,
         ),
         Option(
             "as_printed",
-            "the papers' literal choices, as far as they can run, for all that is not given: "
-            "docs/as_printed.md lists them",
+            "use the papers' literal choices for all options not given; docs/as_printed.md "
+            "lists the choices",
             False,
             sets=True,
         ),

@@ -1,4 +1,4 @@
-"""The pictures of a run and of a sample; one style for those of benchmarks."""
+"""The pictures of a run and of a sample."""
 
 import textwrap
 import warnings
@@ -13,20 +13,6 @@ from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.report import TRAINING, totals
 
 TITLE = 85  # characters of a line
-FORMATS = ("svg", "png")
-COLORS = "#0b3c5d", "#d1495b", "#5b8c5a", "#e0a458", "#7a5195", "#57a0c9", "#3d3d3d", "#a7a7a7"
-MARKERS = "osD^vXP*"
-STYLE: Any = {
-    "text.parse_math": False,  # a name may hold a "$"
-    "svg.hashsalt": "minibatch-gnn",
-    "svg.fonttype": "none",  # words, not shapes: small, and a reader can search them
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "hatch.linewidth": 0.6,
-}
 NO_MATPLOTLIB = "matplotlib is not installed (pip install 'minibatch-gnn[plot]')"
 
 

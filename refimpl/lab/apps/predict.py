@@ -47,25 +47,26 @@ def predict_options(impl="fastimpl"):
         ),
         Option(
             "graph",
-            "a graph without labels: a symmetric matrix of scipy.sparse.save_npz, such as a "
-            "GraphSAINT folder's adj_full.npz",
+            "read a graph without labels from this file; a symmetric matrix that "
+            "scipy.sparse.save_npz wrote, such as adj_full.npz of a GraphSAINT folder",
             shown="--data instead",
             metavar="FILE.npz",
         ),
         Option(
             "features",
-            "its raw features, a row a node, of numpy.save; or the nodes of --data EDGES.csv",
+            "read raw features from this file; .npy: one row a node, for --graph; .csv: the nodes "
+            "of --data EDGES.csv",
             shown="--data instead",
             metavar="FILE.npy|NODES.csv",
         ),
         Option(
             "nodes",
-            "nodes to predict for, in this order: all, a part of the data set, or a text file of "
-            "node ids (one called like a part is reached as ./test)",
+            "predict for these nodes, in this order; all nodes, a part of the data set, or a text "
+            "file of node ids. Write ./test for a file with the name test",
             "all",
             metavar="FILE|all|train|val|test",
         ),
-        Option("what", "what to predict", WHAT[0], choices=WHAT),
+        Option("what", "choose what to predict", WHAT[0], choices=WHAT),
         *(run[name] for name in TABLES[1:]),
         run["split"],
         run["verify"],

@@ -61,7 +61,8 @@ def totals(loads):
     counts = LoadCounts()
     for epoch in loads:
         counts = counts.plus(LoadCounts(**epoch))
-    shares = {"io_saving": counts.io_saving, "hit_rate": counts.hit_rate}
+    names = ("io_saving", "embedding_saving", "feature_saving", "hit_rate")
+    shares = {name: getattr(counts, name) for name in names}
     return counts._asdict() | {k: None if math.isnan(x) else x for k, x in shares.items()}
 
 
@@ -77,8 +78,10 @@ def _loads(loads, cache):
     embeddings = ("hits", "admitted", "evicted", "lost", "dropped")
     return [
         *rows,
-        ("I/O saved", _percent(loads["io_saving"])),
         ("features from the cache", f"{loads['feature_hits']:,}"),
+        ("I/O saved", _percent(loads["io_saving"])),
+        ("by cached embeddings", _percent(loads["embedding_saving"])),
+        ("by cached features", _percent(loads["feature_saving"])),
         ("embeddings looked up", f"{loads['lookups']:,}"),
         *((name, f"{loads[name]:,}") for name in embeddings),
         ("hit rate", _percent(loads["hit_rate"])),

@@ -56,15 +56,15 @@ def sample_options(impl="fastimpl"):
         ),
         Option(
             "graph",
-            "of a data set, the graph on the training nodes alone, or on all nodes",
+            "sample the graph among training nodes only, or the whole graph",
             "train",
             choices=("train", "full"),
         ),
-        Option("count", "number of subgraphs", 10, parse=int, metavar="COUNT"),
+        Option("count", "draw this many subgraphs", 10, parse=int, metavar="COUNT"),
         run["verify"],
         run["impl"],
         *SAMPLER_OPTIONS.values(),
-        Option("seed", "seed of sampling; the graph does not depend on it", 0, parse=int),
+        Option("seed", "seed the sampling; the graph does not depend on the seed", 0, parse=int),
         run["threads"],
         run["as_printed"],
     )

@@ -56,83 +56,94 @@ SAMPLER_OPTIONS = {
     for option in (
         Option(
             "sampler",
-            "how the nodes of a subgraph are drawn. Frontier sampling: frontier is the plain "
-            "algorithm, dashboard and pin-tile draw from a Dashboard, bucket from classes of "
-            "weights, all with one law. Others: edge (random edges), random-walk, multiple-walks "
-            "(the frontier's budget, walked independently), forest-fire",
+            "choose the sampler of subgraphs. Frontier sampling: frontier is the plain "
+            "algorithm, dashboard and pin-tile use a Dashboard, bucket uses classes of weights; "
+            "all four draw by one law. Others: edge draws random edges; random-walk walks from "
+            "random roots; multiple-walks walks with the frontier's budget, each walk "
+            "independently; forest-fire spreads from burning nodes",
             DEFAULT,
             choices=tuple(KERNELS),
         ),
         _option(
             "frontier",
-            "m: nodes in the frontier, or walkers",
+            "set m, the number of nodes in the frontier, or of walkers",
             "an eighth of N",
             parse=int,
             metavar="M",
         ),
         _option(
             "budget",
-            "n: a subgraph has at most N nodes",
+            "set n, the largest number of nodes in a subgraph",
             "a fifth of the nodes, at most 8000",
             parse=int,
             metavar="N",
         ),
         _option(
             "eta",
-            "length of the Dashboard over the expected number of entries in use, above 1",
+            "set the Dashboard's length; unit: the expected number of entries in use; above 1",
             parse=float,
         ),
         _option(
             "degree_cap",
-            "a node competes in the frontier as if it had at most this degree",
+            "limit the degree with which a node competes in the frontier",
             "no cap",
             parse=int,
             metavar="DEGREE",
         ),
         _option(
             "include",
-            "which node of a step joins the subgraph: the one reached, or the one left",
+            "choose the node of a step that joins the subgraph; pushed: the node reached; "
+            "popped: the node left",
             choices=("pushed", "popped"),
         ),
         _option(
             "lanes",
-            "probes are counted in rounds of this many; never changes a subgraph",
+            "count probes in rounds of this many; never changes a subgraph",
             parse=int,
             metavar="P",
         ),
         _option(
             "probing",
-            "probe one entry at a time, or, in fastimpl, one in each lane at once; never changes a "
-            "subgraph",
+            "probe one entry at a time, or one entry in each lane at once; lanes needs fastimpl; "
+            "never changes a subgraph",
             choices=("one", "lanes"),
         ),
         _option(
             "probe_range",
-            "probe the whole Dashboard, or only as far as it was filled",
+            "probe the whole Dashboard, or only its filled part",
             choices=("capacity", "used"),
         ),
         _option(
             "overflow",
-            "a node that does not fit into the Dashboard gets what is left, or the Dashboard grows",
+            "choose what happens to a node that does not fit; truncate: the node gets the room "
+            "that is left; grow: the Dashboard grows",
             choices=("truncate", "grow"),
         ),
-        _option("edges", "b: number of edges drawn", "half of N", parse=int, metavar="B"),
+        _option("edges", "set b, the number of edges drawn", "half of N", parse=int, metavar="B"),
         _option(
             "edge_method",
-            "draw an edge as a node's neighbour, or from an alias table of all edges; one law",
+            "draw an edge by a node's neighbour, or by an alias table; both draw by one law",
             choices=("direct", "alias"),
         ),
-        _option("roots", "r: number of walks", "N over walk length + 1", parse=int, metavar="R"),
-        _option("walk_length", "h: steps of a walk", str(WALK_LENGTH), parse=int, metavar="H"),
+        _option(
+            "roots", "set r, the number of walks", "N over walk length + 1", parse=int, metavar="R"
+        ),
+        _option(
+            "walk_length",
+            "set h, the number of steps of a walk",
+            str(WALK_LENGTH),
+            parse=int,
+            metavar="H",
+        ),
         _option(
             "burn",
-            "probability that the fire goes on to one more neighbour",
+            "set the probability that the fire spreads to one more neighbour",
             parse=float,
             metavar="P_F",
         ),
         _option(
             "clip",
-            "drop random nodes until their number is a multiple of this",
+            "drop random nodes until the count is a multiple of this",
             "no clipping",
             parse=int,
             metavar="UNIT",

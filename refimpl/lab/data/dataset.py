@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refimpl._html.objects import dataset_html
 from refimpl._support import require
 from refimpl._support.foreign_graphs import column_of
+from refimpl._support.notebook_cards import dataset_html
 from refimpl._support.reprs import short_repr
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import (

@@ -157,85 +157,95 @@ class TrainConfig(Settings):
     method: Kept[AnyMethod, MethodSettings | str] = custom(
         SampledGraph(), _part(METHODS, MethodSettings), "what a minibatch is"
     )
-    layers: int = integer(2, "number of layers", high=MOST_LAYERS, metavar="L", computes=True)
+    layers: int = integer(
+        2, "set the number of layers", high=MOST_LAYERS, metavar="L", computes=True
+    )
     hidden: int = integer(
         256,
-        "width of a layer's output: both halves of GraphSAGE, all powers of MixHop, all heads of "
-        "GAT together",
+        "set the width of each layer's output; GraphSAGE's halves, MixHop's powers and GAT's "
+        "heads together have this width",
         metavar="WIDTH",
         computes=True,
     )
-    bias: bool = switch(False, "add a vector in every layer", computes=True)
+    bias: bool = switch(False, "add a bias vector in every layer", computes=True)
     dropout: float = real(
         0.0,
-        "share of each layer's input that is set to 0 in training",
+        "set this share of each layer's input to 0 in training",
         metavar="RATE",
     )
     classifier: Literal["dense", "layer"] = choice(
         "dense",
-        "what gives the logits: a linear classifier behind the layers (dense), or the last of the "
-        "layers, as wide as there are classes and without a ReLU (layer)",
+        "choose what gives the logits: dense, a linear classifier after the layers; layer, the "
+        "last layer itself, with one output a class and no ReLU",
         CLASSIFIERS,
         computes=True,
     )
     row_l2: bool = switch(
         False,
-        "scale the rows of the last layer's output to length 1 before the classifier",
+        "scale the rows of the last layer's output to length 1; the classifier gets the scaled "
+        "rows",
         computes=True,
     )
     classifier_relu: bool = switch(
         False,
-        "put the ReLU that the papers print before the classifier's softmax or sigmoid",
+        "apply a ReLU before the final softmax or sigmoid, as the papers print it",
         computes=True,
     )
     epochs: Kept[int, int | None] = integer(
         None,
-        "length of the run; an epoch ends when as many nodes were seen as there are for training",
+        "train for this many epochs; an epoch ends when training has seen as many nodes as there "
+        "are training nodes",
         low=0,
         metavar="E",
         shown="30; with method full 200",
     )
     lr: Kept[float, float | None] = real(
         None,
-        "learning rate of Adam",
+        "set the learning rate of Adam",
         strict=True,
         metavar="RATE",
         shown="0.01; with model gat 0.003",
     )
     weight_decay: float = real(
-        0.0, "add so much times each weight that decays to its gradient", metavar="RATE"
+        0.0, "add this multiple of each decaying weight to its gradient", metavar="RATE"
     )
-    decay: Literal["first", "all"] = choice("first", "which layers' weights decay", DECAYS)
+    decay: Literal["first", "all"] = choice(
+        "first", "choose the layers whose weights decay", DECAYS
+    )
     best_by: Literal["score", "loss"] = choice(
         "score",
-        "keep the weights of the epoch with the highest score on the validation nodes, or with the "
-        "smallest loss on them",
+        "keep the weights of the epoch that is best on validation; score: highest F1-micro; "
+        "loss: smallest loss",
         MEASURES,
     )
-    patience: int | None = integer(None, "stop after so many epochs without a better", metavar="E")
+    patience: int | None = integer(
+        None, "stop after this many epochs without improvement", metavar="E"
+    )
     workers_a_step: int = integer(
         1,
-        "minibatches in a step, each of a logical worker; the mean of their gradients moves the "
-        "weights. Under mpirun the ranks share the workers out, to the same bits on any number",
+        "take this many minibatches in a step, one for each logical worker; Adam uses the mean "
+        "of their gradients. Under mpirun, ranks share the workers; the result is bit-identical "
+        "for any number of ranks",
         high=MOST_WORKERS,
         metavar="W",
     )
     partition: Literal["whole", "local"] = choice(
         "whole",
-        "every worker samples in the whole training graph, or in a part of its own (local)",
+        "choose where each worker samples: whole, the training graph; local, the worker's own "
+        "part of the graph",
         PARTITIONS,
     )
     shuffle: float = real(
         SHUFFLE,
-        "share of each part's nodes that change places after every epoch, with partition local",
+        "move this share of each part's nodes after every epoch; with --partition local only",
         high=1,
         metavar="SHARE",
     )
-    eval_every: int = integer(1, "score the validation nodes every so many epochs", metavar="E")
+    eval_every: int = integer(1, "score the validation nodes after every E epochs", metavar="E")
     eval_memory: int = size(
         MEMORY,
-        "bytes that evaluation may take, as 256MB or 1GiB; what does not fit goes to temporary "
-        "files; never changes a result",
+        "limit the memory of evaluation, in bytes or as 256MB or 1GiB; rows that do not fit go "
+        "to temporary files; never changes a result",
         MEMORY_SHOWN,
         low=1,
         free=True,
@@ -243,7 +253,8 @@ class TrainConfig(Settings):
     rng: Kept[int, Rng] = custom(
         0,
         lambda name, value: as_seed(value),
-        "seed of initial weights and of sampling; the built-in data sets do not depend on it",
+        "seed the initial weights and the sampling; the built-in data sets do not depend on the "
+        "seed",
         int,
         flag="seed",
     )

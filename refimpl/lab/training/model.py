@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from refimpl._html.objects import model_html
 from refimpl._support import require
+from refimpl._support.notebook_cards import model_html
 from refimpl._support.reprs import short_repr
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import FilePath, Int, Integers, Table, bound

@@ -83,7 +83,7 @@ class Settings:
         """Whether both have the same class and settings; for classes with arrays among them."""
         names = settings_of(type(self))
         return type(self) is type(other) and all(
-            np.array_equal(getattr(self, name), getattr(custom, name)) for name in names
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

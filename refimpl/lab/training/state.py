@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refimpl._html.objects import result_html
+from refimpl._support.notebook_cards import result_html
 from refimpl._support.reprs import short_repr
 from refimpl.lab.hints import Ranks, Weights
 

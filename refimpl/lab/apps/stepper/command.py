@@ -11,6 +11,7 @@ from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 from refimpl.lab.apps.stepper.page import page
 from refimpl.lab.apps.stepper.places import shown
 from refimpl.lab.apps.stepper.recipes import recipes
+from refimpl.lab.training.config import suggestion
 
 DESCRIPTION = (
     "Run an algorithm of the papers on a small graph, in the reference implementation, and write "
@@ -96,7 +97,9 @@ def _find(known, name):
     """Return the recipe of this name, or the first that shows the algorithm with this id."""
     if name is None:
         raise UserError("trace needs an ALGORITHM; --list shows them")
+    word = name.replace("-", "_")
     showing = [recipe for recipe in known.values() if name in recipe.algorithms]
-    if name in known or showing:
-        return known[name] if name in known else showing[0]
-    raise UserError(f"ALGORITHM must be one of {', '.join(known)}, got {name!r}")
+    if word in known or showing:
+        return known[word] if word in known else showing[0]
+    close = suggestion(word, known)
+    raise UserError(f"ALGORITHM must be one of {', '.join(known)}, got {name!r}{close}")

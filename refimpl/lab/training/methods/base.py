@@ -51,6 +51,16 @@ class LoadCounts(NamedTuple):
         return 1 - self.loaded / self.inputs if self.inputs else float("nan")
 
     @property
+    def embedding_saving(self) -> float:
+        """Share of the rows of neighbour sampling that cached embeddings spared; NaN for none."""
+        return 1 - self.live / self.inputs if self.inputs else float("nan")
+
+    @property
+    def feature_saving(self) -> float:
+        """Share of the rows of neighbour sampling found in the feature cache; NaN for none."""
+        return self.feature_hits / self.inputs if self.inputs else float("nan")
+
+    @property
     def hit_rate(self) -> float:
         """Share of the live rows of cached layers that were read from the cache; NaN for none."""
         return self.hits / self.lookups if self.lookups else float("nan")
@@ -136,7 +146,8 @@ def pool_size() -> Any:
     """Make the field `pool`."""
     return integer(
         4,
-        "subgraphs or batches sampled at a time, subgraphs in parallel; never changes a result",
+        "sample this many subgraphs or batches at a time; subgraphs are sampled in parallel; "
+        "never changes a result",
         free=True,
     )
 
@@ -154,8 +165,8 @@ def workers() -> Any:
     """Make the field `workers`."""
     return integer(
         0,
-        "threads that sample the next batches while training runs, 0 for none; never changes a "
-        "result",
+        "sample the next batches in this many threads; 0 samples in the training thread; never "
+        "changes a result",
         low=0,
         free=True,
     )
@@ -163,7 +174,7 @@ def workers() -> Any:
 
 def batch_size() -> Any:
     """Make the field `batch_size`."""
-    return integer(512, "nodes in a batch")
+    return integer(512, "put this many nodes in a batch")
 
 
 def fanouts(shown: str) -> Any:
@@ -171,9 +182,9 @@ def fanouts(shown: str) -> Any:
     return custom(
         None,
         _check_fanouts,
-        "sample at most so many neighbours of each node in each hop, or all of them; as many "
-        "numbers as layers, for MixHop layers times hops; with model rgcn and methods fresh and "
-        "neighbor, 5:10:5 gives each relation its own",
+        "sample at most this many neighbours of each node in each hop; all takes every "
+        "neighbour. Give one number a layer, for MixHop one a layer and hop; for model rgcn with "
+        "method fresh or neighbor, 5:10:5 gives one number a relation",
         parsed_fanouts,
         "COUNT|all,..",
         shown=shown,
@@ -182,15 +193,15 @@ def fanouts(shown: str) -> Any:
 
 def sample_mode() -> Any:
     """Make the field `sample_mode`."""
-    return choice("layered", "draw a node's neighbours anew for each layer, or once for all", MODES)
+    return choice("layered", "draw neighbours anew for each layer, or once for all layers", MODES)
 
 
 def fanout_order() -> Any:
     """Make the field `fanout_order`."""
     return choice(
         "roots_first",
-        "whether the first number of the fan-outs is for the roots' neighbours, or the last, as in "
-        "GraphSAGE's code",
+        "choose the hop of the first fan-out; roots-first: the roots' hop; code: the last hop, as "
+        "in GraphSAGE's code",
         FANOUT_ORDERS,
     )
 

@@ -39,8 +39,8 @@ class ClusterGcn(MethodSettings):
     description: ClassVar[str] = "clusters"
     epoch_covers_graph: ClassVar[bool] = True
 
-    clusters: int = integer(50, "parts that the training graph is cut into")
-    clusters_per_batch: int = integer(5, "parts that make a batch")
+    clusters: int = integer(50, "cut the training graph into this many clusters")
+    clusters_per_batch: int = integer(5, "put this many clusters in a batch")
     pool: int = base.pool_size()
     background: bool = base.background()
 

@@ -26,7 +26,7 @@ def layer_sizes() -> Any:
     """Make the field `layer_sizes`."""
     return integers(
         None,
-        "nodes drawn for each layer, that of the batch's own neighbours first",
+        "draw this many nodes for each layer; the first number is for the neighbours of the batch",
         shown=f"{LAYER_SIZE} each",
     )
 

@@ -121,76 +121,75 @@ class Fresh(MethodSettings):
     workers: int = base.workers()
     p_grad: float = real(  # V1:1 E-V3: the share that is admitted
         0.9,
-        "share of a layer's nodes, those with the smallest gradients, whose embeddings may be in "
-        "the cache",
+        "cache this share of a layer's nodes; the nodes with the smallest gradients are cached",
         high=1,
         metavar="SHARE",
     )
     t_stale: float | None = custom(  # V1:1
         None,
         _check_age,
-        "use an embedding for at most so many iterations, inf for any number",
+        "reuse an embedding for at most this many iterations; inf sets no limit",
         parsed_age,
         "AGE|inf",
         shown="a sixth of an epoch's iterations",
     )
-    warmup: int = integer(0, "iterations before the first embedding is cached", low=0)
+    warmup: int = integer(0, "cache no embedding in this many first iterations", low=0)
     buffer: int = size(
         2**28,
-        "bytes for cached embeddings and features together, as 65536, 256MB or 1GiB",
+        "limit the cache, in bytes or as 256MB or 1GiB; embeddings and features share the cache",
         "256MiB",
     )
     hotness: Literal["none", "degree", "pagerank", "profile"] = choice(
         "degree",
-        "which nodes' features are cached at the start: those with most neighbours, with the "
-        "highest reverse PageRank, those that a trial run of the sampling loads most often, or "
-        "none",
+        "choose the features cached at the start; degree: of nodes with most neighbours; "
+        "pagerank: of nodes with the highest reverse PageRank; profile: of nodes that a trial "
+        "run loads most often; none: no features",
         HOTNESS,
     )
     header: Literal["continue", "cycle"] = choice(
         "continue",
-        "an embedding goes to the next slot of the buffer that is free (continue), or to one slot "
-        "after the custom, from the first again every t-stale iterations, free or not (cycle), as "
-        "printed",
+        "choose the slot of a new embedding; continue: the next free slot; cycle: the next slot, "
+        "free or not, from the first slot again every t-stale iterations, as printed in the "
+        "paper",
         HEADERS,
     )
     overflow: Literal["wrap", "drop"] = choice(
         "wrap",
-        "an embedding that does not fit into the buffer replaces the one the header is at (wrap), "
-        "or is not cached (drop)",
+        "choose what happens to an embedding that does not fit; wrap: the embedding replaces the "
+        "one at the header; drop: the embedding is not cached",
         OVERFLOWS,
         flag="buffer_overflow",
     )
     control: Literal["gradient", "random", "anti"] = choice(
         "gradient",
-        "cache embeddings by their gradients, at random, or those with the largest gradients, to "
-        "see what the gradients are worth",
+        "choose the embeddings to cache; gradient: small gradients first; random: at random; "
+        "anti: large gradients first. random and anti show what the gradients are worth",
         CONTROLS,
     )
     cache_layers: Kept[tuple[int, ...] | None, Integers | None] = integers(
-        None, "layers whose embeddings are cached", metavar="LAYER,..", shown="all but the last"
+        None, "cache the embeddings of these layers", metavar="LAYER,..", shown="all but the last"
     )
-    lookup_roots: bool = switch(
-        True, "never read the embeddings of a batch's own nodes from the cache"
-    )
+    lookup_roots: bool = switch(True, "never read the embeddings of a batch's roots from the cache")
     rank_base: Literal["all", "new"] = choice(
-        "all", "p-grad is a share of all live rows, or of the new ones", RANK_BASES
+        "all",
+        "choose the rows that p-grad is a share of: all live rows, or the new rows",
+        RANK_BASES,
     )
     gradient_evict: bool = switch(
         True,
-        "leave an embedding in the cache when its gradient has become large, as the public code "
-        "does",
+        "keep cached embeddings whose gradients have grown; the public code does the same",
     )
     staleness: Literal["stamp", "header_only"] = choice(
         "stamp",
-        "an embedding has a stamp that says how old it is, or lasts until the next cycle of the "
-        "buffer overwrites it, as in the public code",
+        "choose how the age of an embedding is limited; stamp: by its age in iterations; "
+        "header-only: by the next cycle of the buffer that overwrites the embedding, as in the "
+        "public code",
         STALENESS,
     )
     performance: bool = switch(
         False,
-        "cache only embeddings that save more rows for their room than the features they would "
-        "take the place of; with hotness profile only",
+        "cache only embeddings that save more loads than features would; compared for the same "
+        "room in the cache; with hotness profile only",
     )
 
     def check(self, config: RunConfig) -> None:

@@ -55,12 +55,12 @@ class SampledGraph(MethodSettings):
     sampler: Sampler | None = custom(None, _check_sampler, "how subgraphs are drawn", flag="")
     normalize: bool = switch(
         False,
-        "weight loss and aggregation by how often the sampler picks each node and edge, estimated "
-        "before training; models sage and mlp only",
+        "weight loss and aggregation by sampling probabilities; the probabilities of nodes and "
+        "edges are estimated before training; models sage and mlp only",
     )
     coverage: float = real(
         COVERAGE,
-        "how often a node is met on average while that is estimated",
+        "draw each node this often, on average, for that estimate",
         strict=True,
         metavar="TIMES",
         needs="normalize",

@@ -56,7 +56,9 @@ class GraphFm(MethodSettings):
     partition: Kept[Positions | None, Integers | None] = custom(
         None, checked_partition, "clusters", flag=""
     )
-    beta: float = real(0.5, "momentum of histories outside the batch", high=1, metavar="SHARE")
+    beta: float = real(
+        0.5, "set the momentum of histories outside the batch", high=1, metavar="SHARE"
+    )
 
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""

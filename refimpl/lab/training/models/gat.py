@@ -42,16 +42,16 @@ class Gat(ModelSettings):
     matrix: ClassVar[str] = "loop"
     lr: ClassVar[float] = 0.003
 
-    heads: int = integer(1, "attention heads of a layer")
+    heads: int = integer(1, "set the number of attention heads of a layer")
     attention: Literal["softmax", "row", "none"] = choice(
         "softmax",
-        "scale the scores of a node's neighbours by softmax, by their number (row), or not at all",
+        "scale attention scores by softmax, by degree (row), or not (none)",
         NORMS,
     )
     attention_dropout: float = custom(
         0.0,
         require.rate,
-        "share of the normalised attention that is set to 0 in training",
+        "set this share of the normalised attention to 0 in training",
         float,
         "RATE",
     )

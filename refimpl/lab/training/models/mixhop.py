@@ -37,7 +37,7 @@ class MixHop(ModelSettings):
 
     hops: int = integer(
         2,
-        "K: a layer has the powers 0 .. K of the adjacency side by side",
+        "put the powers 0 to K of the adjacency side by side",
         low=0,
         high=MOST_HOPS,
         metavar="K",

@@ -49,15 +49,14 @@ class Rgcn(ModelSettings):
     relations: int | None = integer(None, "relations of the graph", high=MOST_TYPES, flag="")
     bases: int = integer(
         0,
-        "basis matrices that those of all relations are mixtures of, 0 for a matrix for each "
-        "relation",
+        "mix the relations' matrices from this many basis matrices; 0 gives each relation its "
+        "own matrix",
         low=0,
         high=MOST_TYPES,
     )
     node_types: int = integer(
         0,
-        "types of nodes, or all, whose features a matrix of their own multiplies before the first "
-        "layer",
+        "give this many node types an input matrix of their own; all counts every type of the data",
         low=ALL,
         high=MOST_TYPES,
         metavar="COUNT|all",

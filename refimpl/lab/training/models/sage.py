@@ -38,8 +38,8 @@ class Sage(ModelSettings):
 
     concat: Literal["neigh_first", "self_first", "sum"] = choice(
         "neigh_first",
-        "which half of a layer's output comes first, the neighbours' or the node's own, or whether "
-        "both are as wide as it is and are added",
+        "choose how a layer joins its two halves; neigh-first: neighbours first; self-first: the "
+        "node itself first; sum: both have the full width and are added",
         CONCAT,
     )
 

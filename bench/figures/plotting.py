@@ -9,8 +9,21 @@ import math
 from typing import Any, NamedTuple
 
 from refimpl._support.whole_files import replacing
-from refimpl.lab.apps.plots import COLORS, MARKERS, STYLE
 
+FORMATS = "svg", "png"
+COLORS = "#0b3c5d", "#d1495b", "#5b8c5a", "#e0a458", "#7a5195", "#57a0c9", "#3d3d3d", "#a7a7a7"
+MARKERS = "osD^vXP*"
+STYLE: Any = {
+    "text.parse_math": False,  # a name may hold a "$"
+    "svg.hashsalt": "minibatch-gnn",
+    "svg.fonttype": "none",  # words, not shapes: small, and a reader can search them
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.6,
+}
 COLUMNS = 2
 SIZE = 4.8, 3.4  # inches, of a panel
 DASHES = "-", (0, (5, 1.5)), (0, (1.2, 1.2)), "-.", (0, (7, 1.5, 1.2, 1.5)), (0, (3, 3)), "-", "--"
@@ -78,6 +91,15 @@ class Bars(NamedTuple):
     printed: dict[str, list] = {}
     stacked: bool = False
     axes: dict[str, Any] = {}
+
+
+def bars_of(title, y_label, spreads, *, name="here", scale=1.0, printed=None, axes=None):
+    """Return a bar with its range for each `Spread` of a dict, and what a paper prints beside."""
+    values = list(spreads.values())
+    series = {name: [scale * one.mean for one in values]}
+    ranges = {name: [(scale * one.low, scale * one.high) for one in values]}
+    marks = {} if printed is None else {name: list(printed)}
+    return Bars(title, y_label, list(spreads), series, ranges, marks, axes=axes or {})
 
 
 def draw(path, panels, note=""):

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 
-from bench.figures.rows import pick, spread_of, values_of
+from bench.figures.result_rows import pick, spread_of, values_of
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.report import TRAINING
 

@@ -3,26 +3,10 @@
 Rank p holds the nodes of part p of the graph, contiguous ids, parts as even as they can be.
 """
 
-from functools import cache
-
 import numpy as np
 
-from refimpl.lab.data.generators import power_law
+from bench.figures.synthetic_data import SEED
 from refimpl.loader.store import Ownership
-from refimpl.streams import SHUFFLE, key, pick_without_replacement
-
-SEED = 0
-
-
-@cache
-def made_graph(nodes, degree, exponent=2.3):
-    """Return a random graph with power-law degrees."""
-    return power_law(nodes, degree, exponent=exponent)
-
-
-def drawn_roots(n, count):
-    """Return some of n nodes, to train on."""
-    return pick_without_replacement(key(SEED, SHUFFLE, 0), 0, n, count)
 
 
 def even_parts(n, parts):

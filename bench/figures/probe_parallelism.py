@@ -3,8 +3,7 @@
 import math
 import statistics
 
-from bench.figures.turns import seconds_in_turns
-from refimpl._support import require
+from bench.figures.interleaved_timing import seconds_in_turns
 from refimpl.streams import SAMPLE
 
 VERSIONS = {"dashboard": "ipdps", "pin_tile": "jpdc"}  # whose cost model is a sampler's
@@ -18,20 +17,6 @@ def measure(gnn, graph, *, m, n, eta, lanes, rounds, sampler="dashboard"):
     begins with another number. What is timed is the drawing of a sample's nodes, which is what
     the model counts; the edges between them are not. One thread draws one sample.
 
-    Parameters
-    ----------
-    gnn : module
-        refimpl or fastimpl. The lanes of refimpl are only counted, so it shows no speed-up.
-    graph : Graph
-        Undirected, with at least one edge.
-    m, n : ints, 1 <= m < n
-    eta : float above 1
-    lanes : sequence of ints from 1
-        One lane is measured in any case. More than 16 probe 16 entries at once.
-    rounds : int
-        Timed samples for each number of lanes, behind one that is not timed.
-    sampler : {"dashboard", "pin_tile"}
-
     Returns
     -------
     list of dicts, by ascending ``lanes``
@@ -41,17 +26,8 @@ def measure(gnn, graph, *, m, n, eta, lanes, rounds, sampler="dashboard"):
         it. ``probes_only``: the same model with size-biased degrees (E-C1), and with lanes
         that probe but share no writing: a kernel that writes whole vectors does so at one lane
         too.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong kind or out of range, or the graph has no edge.
     """
-    require.choice("sampler", sampler, tuple(VERSIONS))
-    m = require.integer("m", m, 1)
-    n = require.integer("n", n, m + 1)
-    rounds = require.integer("rounds", rounds, 1)
-    lanes = sorted({1, *(require.integer("lanes", p, 1, 2**31 - 1) for p in lanes)})
+    lanes = sorted({1, *lanes})
     predicted = _predictions(gnn, graph, m, n, eta, lanes, VERSIONS[sampler])
     counted: dict = {p: [] for p in lanes}
 

@@ -1,57 +1,80 @@
-"""What is shown of each kind of object: a title, a few facts in a table, a picture."""
+"""What a notebook shows of an object: its facts in a table, and of a small graph a picture.
 
+The picture needs networkx and matplotlib; without them there is the table alone.
+"""
+
+import io
 from html import escape
 
 import numpy as np
 
-from refimpl._html import pictures
 from refimpl._support.reprs import score
 
-CARD = (
-    "display:flex;flex-wrap:wrap;gap:8px 36px;align-items:flex-start;"
-    "font-size:14px;line-height:1.5;margin:4px 0"
-)
 CELL = "text-align:left;vertical-align:top;padding:1px 14px 1px 0;border:none;background:none"
-PLAIN = "border:none;background:none"
-TABLE = "border-collapse:collapse;margin:0;font-size:inherit;color:inherit"
 MOST_ENTRIES = 2**24  # of a graph that is looked through; a larger one may be in a file
-MOST_CLASSES = 10  # that have a bar each
+SMALL_NODES, SMALL_EDGES = 40, 240  # of a graph that is drawn
+COLOURS = "#2f6fa8", "#b3561b", "#2e7d46", "#8250b5", "#b8324f", "#5f6b76"  # white is seen on each
 
 
-def card(title, rows, *figures):
-    """Return HTML of an object: its title, facts as (name, value) and SVGs beside them."""
+def card(title, rows, beside=""):
+    """Return HTML of an object: its title, facts as (name, value), and HTML beside them."""
     lines = "".join(
-        f'<tr style="{PLAIN}"><td style="{CELL};opacity:{pictures.MUTED}">{escape(str(name))}</td>'
+        f'<tr><td style="{CELL};opacity:0.65">{escape(str(name))}</td>'
         f'<td style="{CELL}">{escape(str(value))}</td></tr>'
         for name, value in rows
         if value is not None
     )
-    table = f'<table style="{TABLE};{PLAIN}">{lines}</table>'
     head = f'<div style="font-weight:600">{escape(title)}</div>'
-    beside = "".join(f'<div style="flex:0 1 auto">{one}</div>' for one in figures if one)
-    return f'<div style="{CARD}"><div>{head}{table}</div>{beside}</div>'
+    facts = f"<div>{head}<table>{lines}</table></div>"
+    return f'<div style="display:flex;flex-wrap:wrap;gap:8px 36px">{facts}{beside}</div>'
+
+
+def graph_picture(graph, names=None, kinds=None):
+    """Return a small graph as SVG, its nodes coloured by their `kinds`; "" for any other."""
+    if not 0 < graph.n <= SMALL_NODES or graph.e > SMALL_EDGES:
+        return ""
+    try:
+        import networkx as nx
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        return ""
+    drawn = graph.to_networkx()
+    axes = (figure := Figure(figsize=(4, 3), layout="constrained")).add_subplot()
+    axes.set_axis_off()
+    kinds = np.zeros(graph.n, np.int64) if kinds is None else kinds
+    nx.draw_networkx(
+        drawn,
+        nx.kamada_kawai_layout(drawn.to_undirected()),
+        ax=axes,
+        node_color=[COLOURS[int(kind) % len(COLOURS)] for kind in kinds],
+        edge_color="#888888",
+        node_size=200,
+        font_size=8,
+        font_color="white",
+        labels={v: str(v if names is None else names[v]) for v in range(graph.n)},
+    )
+    file = io.StringIO()
+    with rc_context({"svg.hashsalt": "minibatch-gnn", "svg.fonttype": "none"}):
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    svg = file.getvalue().partition("<svg")[2]
+    return f'<svg role="img" aria-label="{graph.n} nodes and the edges between them"{svg}'
 
 
 def graph_html(graph):
     """Return what a notebook shows of a Graph."""
-    rows = _of_graph(graph)
-    if graph.e > MOST_ENTRIES:
-        return card(type(graph).__name__, rows)
-    if pictures.is_small(graph):
-        return card(type(graph).__name__, rows, pictures.graph_picture(graph))
-    return card(type(graph).__name__, rows, pictures.degree_picture(graph.degrees()))
+    return card(type(graph).__name__, _of_graph(graph), graph_picture(graph))
 
 
 def _of_graph(graph):
+    yield "nodes", f"{graph.n:,}"
     if graph.e > MOST_ENTRIES:
-        yield "nodes", f"{graph.n:,}"
         yield "entries", f"{graph.e:,}"
         return
     degrees = graph.degrees()
     loops = np.count_nonzero(graph.indices == np.repeat(np.arange(graph.n), degrees))
     both = graph.symmetric
     edges = f"{(graph.e + loops) // 2:,} undirected" if both else f"{graph.e:,} directed"
-    yield "nodes", f"{graph.n:,}"
     yield "edges", f"{edges}, {loops:,} of them self-loops" if loops else edges
     if graph.n:
         yield "neighbours", f"{degrees.mean():.4g} on average, at most {degrees.max():,}"
@@ -69,9 +92,7 @@ def subgraph_html(sub):
     for name, value in sub.counters._asdict().items():
         if value:
             rows.append((name.replace("_", " "), f"{value:,}"))
-    if not pictures.is_small(sub.graph):
-        return card("Subgraph", rows, pictures.degree_picture(sub.graph.degrees()))
-    return card("Subgraph", rows, pictures.graph_picture(sub.graph, sub.nodes, of="the subgraph"))
+    return card("Subgraph", rows, graph_picture(sub.graph, sub.nodes))
 
 
 def mfg_html(mfg):
@@ -80,11 +101,11 @@ def mfg_html(mfg):
     for l, block in enumerate(mfg.blocks, 1):
         live = int(block.degrees().sum())
         rows.append((f"layer {l}", f"{block.n_dst:,} from {block.n_src:,}, by {live:,} edges"))
-    return card("Message-flow graph", rows, pictures.layers_picture(mfg))
+    return card("Message-flow graph", rows)
 
 
 def dataset_html(data):
-    """Return what a notebook shows of a Dataset."""
+    """Return what a notebook shows of a Dataset; a small graph is coloured by class."""
     several = data.labels.ndim == 2
     parts = (("training", data.train), ("validation", data.val), ("test", data.test))
     split = ", ".join(f"{len(nodes):,} {name}" for name, nodes in parts)
@@ -94,27 +115,12 @@ def dataset_html(data):
         ("classes", f"{data.classes:,}, several a node" if several else f"{data.classes:,}"),
         ("split", f"{split}; {data.setting}"),
     ]
-    if pictures.is_small(data.graph) and not several and data.classes <= len(pictures.COLOURS):
-        of = f"{data.name}, coloured by class"
-        figure = pictures.graph_picture(data.graph, kinds=data.labels, of=of)
-    else:
-        few = data.classes <= MOST_CLASSES and data.graph.e <= MOST_ENTRIES
-        figure = _classes(data) if few else ""
-    return card(f"Dataset {data.name}", rows, figure)
-
-
-def _classes(data):
-    if data.labels.ndim == 2:
-        counts = (data.labels == 1).sum(axis=0)
-    else:
-        counts = np.bincount(data.labels[data.labels >= 0], minlength=data.classes)
-    names = data.class_names or [f"class {k}" for k in range(data.classes)]
-    return pictures.bars(list(zip(names, counts.tolist(), strict=True)), "nodes by class")
+    picture = graph_picture(data.graph, kinds=None if several else data.labels)
+    return card(f"Dataset {data.name}", rows, picture)
 
 
 def result_html(result):
     """Return what a notebook shows of a TrainResult."""
-    last = result.history[-1] if result.history else None
     rows = [
         ("validation F1-micro", score(result.val_f1)),
         ("test F1-micro", score(result.test_f1)),
@@ -122,12 +128,13 @@ def result_html(result):
         ("iterations", f"{result.iterations:,}"),
         ("weights", f"{sum(W.size for W in result.weights.values()):,}"),
     ]
-    if last is not None:
+    if result.history:
+        first, last = result.history[0], result.history[-1]
         parts = ("sampling", "aggregation", "weights", "cache", "communication", "other")
         spent = sum(getattr(last, part) for part in ("normalization", *parts))
+        rows.append(("loss", f"{first.loss:.4g} in the first epoch, {last.loss:.4g} in the last"))
         rows.append(("seconds", f"{spent:.2f}, and {last.evaluation:.2f} of evaluation"))
-    figure = pictures.loss_picture([one.loss for one in result.history], result.best_epoch)
-    return card("TrainResult", rows, figure if last is not None else "")
+    return card("TrainResult", rows)
 
 
 def model_html(model):
