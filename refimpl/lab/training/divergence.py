@@ -21,31 +21,31 @@ class Diverged(FloatingPointError):
         self.first = first
 
 
-def check_step(step, dataset, iterations):
-    """Raise Diverged unless the loss of a `Step` is finite, and its gradients.
+def check_step(step, dataset, iteration):
+    """Raise Diverged unless the loss of a `Step` and its gradients are finite.
 
     Parameters
     ----------
     step : Step
     dataset : Dataset
-    iterations : int
-        Done before it.
+    iteration : int
+        Its number, from 1.
     """
     if not math.isfinite(step.loss):
-        raise _diverged(f"the loss is {step.loss}", "weights", dataset, iterations)
+        raise _diverged(f"the loss is {step.loss}", "weights", dataset, iteration)
     if not _finite(step.gradients):
-        raise _diverged("a gradient is not finite", "gradients", dataset, iterations)
+        raise _diverged("a gradient is not finite", "gradients", dataset, iteration)
 
 
-def check_weights(weights, dataset, iterations):
-    """Raise Diverged unless the weights are finite after the last iteration."""
+def check_weights(weights, dataset, iteration):
+    """Raise Diverged unless the weights are finite after an iteration, the last of an epoch."""
     if not _finite(weights):
-        raise _diverged("a weight is not finite", "weights", dataset, iterations - 1)
+        raise _diverged("a weight is not finite", "weights", dataset, iteration)
 
 
-def _diverged(fault, first, dataset, iterations):
+def _diverged(fault, first, dataset, iteration):
     """Return the error of an iteration: features that are too large come before all else."""
-    fault = f"{fault} in iteration {iterations + 1}"
+    fault = f"{fault} in iteration {iteration}"
     node, column, largest = _largest_feature(dataset)
     if largest < math.sqrt(float(np.finfo(dataset.dtype).max)):  # its square is finite
         return Diverged(fault, first, f"the {first} became too large first")

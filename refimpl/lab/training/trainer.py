@@ -143,12 +143,10 @@ class Trainer:
             alone, iterations = self.team.workers == 1, self.iterations
             step = iterations.iteration() if alone else self.team.step(self._iteration)
             if alone and getattr(iterations, "moves_weights", False):
-                check_step(step, self.dataset, self.state.iterations)
                 self.state.iterations += 1
             else:
-                check_step(step, self.dataset, self.state.iterations)
                 self.update(step.gradients)
-            check_weights(self.state.weights, self.dataset, self.state.iterations)
+            check_step(step, self.dataset, self.state.iterations)
         if step.counts is not None:
             self.counts_of_epoch = self.counts_of_epoch.plus(step.counts)
         recorded = sum(self.meter.seconds.values()) - before
@@ -187,6 +185,7 @@ class Trainer:
     def _record(self, loss):
         """Evaluate at an epoch's end, keep the weights if they are the best, extend the history."""
         state, val, config = self.state, self.dataset.val, self.config
+        check_weights(state.weights, self.dataset, state.iterations)
         number, val_f1, val_loss = len(state.history) + 1, None, None
         if val.size and number % config.eval_every == 0:
             ((val_f1, val_loss),) = self._judged(state.weights, (val,), config.best_by == "loss")
@@ -367,8 +366,9 @@ def train(
     TypeError, ValueError
         If an argument is of the wrong kind or does not fit another, or ranks differ.
     Diverged
-        A FloatingPointError, at the first loss, gradient or weight that is not finite: it says
-        whether the features, the gradients or the weights became too large first.
+        A FloatingPointError, at the first loss or gradient that is not finite, and at the end of
+        an epoch whose weights are not: it says whether features, gradients or weights became too
+        large first.
     ImportError
         If `comm` is mpi4py's, and no MPI is there.
     """
