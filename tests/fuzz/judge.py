@@ -165,7 +165,7 @@ def complaint(name, args, error):
     named = isinstance(file, str | Path) and str(Path(file)) in text
     if isinstance(error, OSError) and (named or error.filename):
         return ""  # about the file that it names
-    if type(error) not in OURS:
+    if not isinstance(error, OURS):
         return f"{text} ({place(error)})"
     if not raised_by_us(error):
         return f"not of ours: {text} ({place(error)})"

@@ -130,6 +130,8 @@ def _weights(arrays):
         for name, array in parts.items():
             parts[name] = require.floats(f"{group}/{name}", array, first[name].shape, dtype)
             dtype = array.dtype
+            if not np.isfinite(array).all():
+                raise ValueError(f"{group}/{name} must be finite")
     for name, array in groups["v"].items():
         if (array < 0).any():
             raise ValueError(f"v/{name} must not be below 0")
