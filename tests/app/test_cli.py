@@ -401,7 +401,6 @@ def test_no_line_of_the_short_help_is_cut_off(command):
     *_, listed, _ = parsers()[command].format_help().split("\n\n")
     for line in listed.split("\n"):
         assert ".. (" not in line
-        assert len(line.partition("  ")[2].strip().partition("  ")[2]) <= 100, line
 
 
 def test_words_are_read_with_hyphens_or_underscores(run):

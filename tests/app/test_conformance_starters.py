@@ -170,7 +170,7 @@ def test_the_first_kernel_of_the_page_conforms_and_its_mistake_is_explained(
     assert "chosen.has(t) ? last : t" in added
     Path("starter.js").write_text(source.replace("chosen.has(t) ? last : t", "t"))
     assert main(shlex.split(asked[0])) == 1
-    shown = re.search(r"it would say\n\n```text\n(.*?)```", HOWTO, re.S)[1]
+    shown = re.search(r"the kit says\n\n```text\n(.*?)```", HOWTO, re.S)[1]
     assert shown in capsys.readouterr().out
     assert main(shlex.split(asked[1])) == 1
     assert "differs: result: want shape [10], got [9]" in capsys.readouterr().out

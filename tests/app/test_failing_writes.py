@@ -217,7 +217,7 @@ def test_every_file_is_written_in_the_one_way():
         for path in sorted(folder.rglob("*.py"))
         if (lines := list(writes_in(path.read_text())))
     }
-    for name in ("refimpl/lab/training/activations", "figures/experiments/depth_io"):
+    for name in ("refimpl/lab/training/layer_outputs", "figures/experiments/depth_io"):
         assert len(found.pop(f"{name}.py")) == 1  # in a folder that is removed
     for name in ("arrays", "edges", "writing"):  # in a folder that appears once it is whole
         assert len(found.pop(f"refimpl/lab/data/{name}.py")) == 1, found

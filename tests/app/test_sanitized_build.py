@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-setuptools = pytest.importorskip("setuptools")
+setuptools = pytest.importorskip("setuptools", "77")
 build = pytest.importorskip("setuptools.command.build_ext")
 pytestmark = pytest.mark.runs
 

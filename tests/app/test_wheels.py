@@ -47,7 +47,7 @@ def test_an_old_setuptools_is_told_which_version_is_needed(monkeypatch):
 
 @pytest.mark.parametrize("name", ["OPENMP", "PURE", "CHECKED", "SANITIZE"])
 def test_a_switch_has_some_values_alone(monkeypatch, name):
-    pytest.importorskip("setuptools", reason="setup.py imports setuptools")
+    pytest.importorskip("setuptools", "77", reason="setup.py needs it")
     monkeypatch.setenv(f"MINIBATCH_GNN_{name}", "yes")
     with pytest.raises(SystemExit, match=f"MINIBATCH_GNN_{name} must be one of .*, got 'yes'"):
         runpy.run_path(str(ROOT / "setup.py"))

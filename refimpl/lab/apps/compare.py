@@ -19,6 +19,7 @@ from refimpl.lab.apps.preparing import check_sampler, facts_of, limited_threads,
 from refimpl.lab.apps.progress import Stages
 from refimpl.lab.apps.results import check_free
 from refimpl.lab.apps.settings import asked, config_of, recorded
+from refimpl.lab.training.divergence import Diverged
 from refimpl.lab.training.settings import MOST
 
 SLOW, FAST = "refimpl", "fastimpl"
@@ -213,7 +214,7 @@ def _run_rounds(trainers, taken, rounds, pool, show):
         for i, trainer in enumerate(trainers):
             before = dict(trainer.meter.seconds)
             for _ in range(pool):
-                losses[i].append(trainer.step().loss)
+                losses[i].append(_loss_of_step(trainer))
             after = trainer.meter.seconds
             seconds[i].append({part: after[part] - before[part] for part in PARTS})
         same = same and _equal(*map(tuple, taken))
@@ -235,6 +236,15 @@ def _speeds(seconds, pool):
         if slow or fast or part not in report.RARE:
             speeds[part] = _ratio(slow, fast)
     return speeds
+
+
+def _loss_of_step(trainer):
+    """Do an iteration; return its loss. A training that diverges is the user's to mend."""
+    try:
+        return trainer.step().loss
+    except Diverged as error:
+        advice = "correct that value" if error.first == "features" else "try a smaller --lr"
+        raise UserError(f"{error}: {advice}") from error
 
 
 def _ratio(slow, fast):

@@ -93,7 +93,7 @@ def convert(
         streamed = _streamed(source, path, name)
     else:
         refuse_split(source, name)
-        chosen = Chosen.of(labels, columns)
+        chosen = Chosen.read(labels, columns)
         streamed = stream_csv(path, features, seed, chosen, titles, minus_one)
     if streamed is None:
         dataset = load_dataset(

@@ -134,7 +134,7 @@ def load_dataset(
         refuse_split(source, split)
         more: dict[str, Any] = {} if scaling is None else {"scaling": scaling}
         more |= {"dtype": dtype or DTYPE, "rng": as_seed(rng), "minus_one": minus_one}
-        chosen = Chosen.of(labels, columns)._asdict()
+        chosen = Chosen.read(labels, columns)._asdict()
         dataset = Dataset.from_csv(source, features, titles=titles, **chosen, **more)
     else:
         dataset = _loaded(source, as_seed(rng), dtype, scaling, split, verify)

@@ -42,7 +42,7 @@ class Chosen(NamedTuple):
     ignore: Any = ()
 
     @classmethod
-    def of(cls, label, columns):
+    def read(cls, label, columns):
         """Return the choices of a dictionary, such as the command line makes."""
         columns = {} if columns is None else columns
         if not isinstance(columns, dict):
