@@ -1,5 +1,6 @@
 """The extension build; everything else about the project is in pyproject.toml."""
 
+import hashlib
 import os
 import sys
 import tempfile
@@ -58,13 +59,19 @@ class BuildExt(build_ext):
             )
             self.extensions = []
             return
+        import Cython
         from Cython.Build import cythonize
 
         self.add_flags()
         flags = [ext.extra_compile_args + ext.extra_link_args for ext in self.extensions]
         used = f"{getattr(self.compiler, 'compiler_so', '')} {processor()} {DIRECTIVES} {flags}"
-        stamp = Path(f"{self.build_lib}.flags.txt")  # beside the folder, all of which is installed
-        self.force = self.force or not stamp.exists() or stamp.read_text() != used
+        used = f"Cython {Cython.__version__} {used}"
+        stamp = Path(f"{self.build_lib}.made_of.txt")  # beside the folder, which is installed
+        before = stamp.read_text().split("\n") if stamp.exists() else ["", ""]
+        # pip's Cython is new each time, and so are the times of its files: a digest is compared
+        if before == [used, sources_digest()] and all(map(os.path.exists, self.get_outputs())):
+            return
+        self.force = self.force or before[0] != used
         stamp.unlink(missing_ok=True)
         options = {"shared_utility_qualified_name": SHARED, "include_path": ["fastimpl/_declared"]}
         options |= {"nthreads": self.parallel, "force": self.force}
@@ -73,7 +80,7 @@ class BuildExt(build_ext):
             ext.sources = translated.sources
         super().build_extensions()
         stamp.parent.mkdir(parents=True, exist_ok=True)
-        stamp.write_text(used)
+        stamp.write_text(f"{used}\n{sources_digest()}")
 
     def add_flags(self):
         """Add the flags that depend on the compiler."""
@@ -128,6 +135,15 @@ class BuildExt(build_ext):
             except (CompileError, LinkError):
                 return False
         return True
+
+
+def sources_digest():
+    """Return a digest of all sources of the kernels."""
+    digest = hashlib.blake2b()
+    for path in sorted(Path("fastimpl").rglob("*")):
+        if path.suffix in (".pyx", ".pxd", ".h"):
+            digest.update(path.as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def processor():
