@@ -9,7 +9,7 @@ from bench.figures.interleaved_timing import epochs_in_turns
 from bench.figures.result_rows import pick
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.data.communities import communities
-from refimpl.lab.data.loading import few_of_each_class
+from refimpl.lab.data.splits import few_of_each_class
 from refimpl.lab.training.config import config_from
 
 SEED = 0
