@@ -101,7 +101,7 @@ def curves_of(rows, x, y, *by, name=None, scale=1.0, marked=True):
     """
     form = name or f"{{{by[0]}}}"
     return {
-        form.format(**some[0]): Curve(*curve_of(some, x, y, scale=scale), marked=marked)
+        form.format(**some[0]): Curve(*curve_of(some, x, y, scale=scale))._replace(marked=marked)
         for some in groups_of(rows, *by)
     }
 

@@ -73,7 +73,8 @@ def table(_lab, rows):
 
 def verdicts(_lab, rows):
     """Say what the model gives: it is no measurement, so nothing is held to have been shown."""
-    modelled, pays = _modelled(rows), {}
+    modelled = _modelled(rows)
+    pays: dict = {}
     for (links, gamma), rates in modelled.items():
         if _gain(rates) > 1:
             pays.setdefault(links, gamma)
@@ -110,8 +111,8 @@ def plot(_lab, rows):
 
 def _over(rows, way, other):
     """Return how many times the bandwidth of another way one has, of the same measured rounds."""
-    of_both = (pick(rows, links=MACHINE, way=one) for one in (way, other))
-    return ratios(*of_both, RATE).text(".2f")
+    ours, theirs = (pick(rows, links=MACHINE, way=one) for one in (way, other))
+    return ratios(ours, theirs, RATE).text(".2f")
 
 
 def _modelled(rows):

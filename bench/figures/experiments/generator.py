@@ -57,7 +57,7 @@ def _sampled(lab, graph):
     roots = drawn_roots(graph.n, batch * count)
     config = sampled("fresh", {**sizes, "batch": batch})
     whole: tuple = TRAINING, lab.threads
-    drawn = []  # seconds of the sampling in each epoch of training
+    drawn: list[float] = []  # seconds of the sampling in each epoch of training
 
     def draw(workers, number):
         batches = gnn.samplers.epoch_batches(roots, batch, SEED, number)

@@ -164,7 +164,7 @@ def plot(lab, rows):
         name: curve._replace(low=low[name].y, high=high[name].y) for name, curve in middle.items()
     }
     shares = curves_of(rows, "iteration", "above_0.8", "layer", scale=100, **by_layer)
-    ranks = {}
+    ranks: dict = {}
     for some in groups_of(cached, "layer"):
         for what in ("error", "drift"):
             about = {"name": f"layer {{layer}}, {what}", "marked": False}

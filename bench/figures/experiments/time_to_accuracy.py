@@ -68,7 +68,8 @@ def contestants(sizes, dataset, seed):
     }
     shared = {key: sizes[key] for key in ("layers", "hidden", "lr", "dropout")} | {"rng": seed}
     return {
-        name: TrainConfig(*pair, **lengths(sizes, name), **shared) for name, pair in methods.items()
+        name: TrainConfig(model, method, **lengths(sizes, name), **shared)
+        for name, (model, method) in methods.items()
     }
 
 
