@@ -164,9 +164,29 @@ def test_a_peer_that_cannot_start_or_lacks_a_layer_is_missing_and_no_crash(main,
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)
     result = measure.measure(plan, {"MKL": str(broken), "torch": sys.executable}, {})
-    reason = "the process of bench.peers.mkl ended with 3"
+    reason = "bench.peers.mkl: the program ended with status 3"
     assert result["missing"]["MKL"] == reason
     assert any(reason in line for line in module("table").render(result))
+
+
+def test_a_contestant_that_hangs_is_ended(monkeypatch, tmp_path):
+    contestant = module("contestant")
+    monkeypatch.setattr(contestant, "PATIENCE", 0.5)
+    hanging = tmp_path / "python"
+    hanging.write_text("#!/bin/sh\nexec sleep 600\n")
+    hanging.chmod(0o755)
+    with (
+        contestant.Contestant(str(hanging), "bench.peers.mkl", 1) as one,
+        pytest.raises(module("protocol").ContestantError, match=r"no answer in 0\.5 seconds"),
+    ):
+        one("versions")
+
+
+def test_a_contestant_has_no_other_settings_of_thread_pools(monkeypatch):
+    monkeypatch.setenv("OMP_PROC_BIND", "true")
+    with module("contestant").Contestant(sys.executable, "bench.peers.ours", 2) as one:
+        environ = one.worker._place["env"]
+        assert "OMP_PROC_BIND" not in environ and environ["OMP_NUM_THREADS"] == "2"
 
 
 # times and ratios
