@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ def known():
     return {id: load(id) for id in ABOUT}
 
 
+@cache
 def load(id):
-    """Return the `Experiment` with an id of `ABOUT`."""
+    """Return the `Experiment` with an id of `ABOUT`, always the same one."""
     about = dict(ABOUT[id])
     module = importlib.import_module(f"{PACKAGE}.{about.pop('module')}")
     axes = about.pop("cells", None)
