@@ -165,3 +165,10 @@ def trained_in_turns(lab, methods, seed, **options):
 def seconds_of(rows, method):
     """Return the seconds of a method's epochs but the first."""
     return [row["seconds"] for row in pick(rows, method=method) if row["epoch"] > 1]
+
+
+def trained(lab, method, seed, *, model="sage", **own):
+    """Return what trains a model on few labels with the sizes of a figure; `own` go first."""
+    dataset, sizes = few_labels(lab), lab.sizes
+    options = sized(sizes, "hidden", "lr", "epochs") | method_options(method, dataset, sizes)
+    return dataset, settings(method, model=model, rng=seed, **{**options, **own})
