@@ -16,6 +16,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "numpydoc",
     "mathml",
+    "generated",
     "source_pages",
     "api_reference",
     "settings_table",

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.runs
 CONF = f"""
 import sys
 sys.path.insert(0, {str(DOCS / "_ext")!r})
-extensions = ["myst_parser", "mathml", "source_pages", "drawings", "folding", "beside", "teaching"]
+extensions = ["myst_parser", "mathml", "generated", "source_pages", "drawings", "folding"]
+extensions += ["beside", "teaching"]
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "mathml"
 html_theme = "basic"
