@@ -24,6 +24,7 @@ extensions = [
     "exercise_list",
     "teaching",
     "playground",
+    "page_questions",
     "drawings",
     "folding",
     "beside",
