@@ -73,6 +73,7 @@ class BuildExt(build_ext):
             ext
             for ext in every
             if self.force
+            or not self.is_kept  # its folder does not tell with which flags a module was built
             or newer_group(ext.sources + ext.depends, self.get_ext_fullpath(ext.name), "newer")
         ]
         in_c = cythonize(self.extensions, compiler_directives=DIRECTIVES, **options)

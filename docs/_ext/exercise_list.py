@@ -63,7 +63,7 @@ def exercise_names():
 
 
 def exercise_check(name, number):
-    """Return what is said of a solution with one of the known mistakes."""
+    """Return the answer of `exercise check` to a solution with a known mistake."""
     exercise = find(name)
     file = f"{exercise.name}.py"
     with tempfile.TemporaryDirectory() as folder:

@@ -31,7 +31,7 @@ def kernel_about(kernel):
         place += f", lines {source['lines'].replace('-', '–')}"
     parts = [f"*{place}*", *learned(source), f"reference {{py:obj}}`{path_of(kernel)}`"]
     errors = sum("error" in case for case in cases)
-    parts.append(f"{len(cases)} cases, of which {errors} are refused")
+    parts.append(f"{len(cases)} cases, {errors} of them errors")
     within = f"floats within {compare.get('atol', 0):g} + {compare.get('rtol', 0):g} × their size"
     parts.append(within if compare["rule"] == "close" else "compared exactly")
     if any("states" in case for case in cases):

@@ -77,7 +77,7 @@ class Worker:
     hello : dict, optional
         The first question to each new process. A "fault" in the answer makes it `Unable`.
     env : dict, optional
-        Variables of its environment, beside those that are there; one that is None is taken away.
+        Environment variables to set; a variable whose value is None is removed.
     cwd : path, optional
     show_errors : bool
         Whether its standard error is passed on, up to `ERRORS` bytes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,7 @@ BUILT_IN: dict[str, Callable[..., Dataset]] = {
     "typed": typed_communities,
 }
 HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
-DTYPE: FloatDtype = "float32"  # where nobody says otherwise
+DTYPE: FloatDtype = "float32"  # by default
 
 
 class Request(NamedTuple):
@@ -54,20 +55,20 @@ class Request(NamedTuple):
         return {"dtype": self.dtype or DTYPE, **scaling}
 
 
-class Format:
+class Format(ABC):
     """A format of data sets: one file or folder holds one data set."""
 
     name = ""
     sign = ""  # the file by which a reader recognises the format
     named_splits = False
 
+    @abstractmethod
     def recognises(self, path: Path) -> bool:
         """Say whether a file or folder that exists has this format."""
-        raise NotImplementedError
 
+    @abstractmethod
     def load(self, path: Path, request: Request) -> Dataset:
         """Return the data set."""
-        raise NotImplementedError
 
     def stream(self, path: Path, request: Request) -> Streamed | None:
         """Return the data set to be read in blocks, or None where it must be loaded whole."""
@@ -123,7 +124,7 @@ class GraphSaint(Format):
     name, sign = "GraphSAINT's", "adj_full.npz"
 
     def recognises(self, path):
-        return (path / "adj_full.npz").exists()
+        return (path / self.sign).exists()
 
     def load(self, path, request):
         load = load_typed if (path / FILES[0]).exists() else load_graphsaint
