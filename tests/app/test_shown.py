@@ -46,7 +46,7 @@ def everything(gnn):
         "Meter": meter,
         "Dataset": data,
         "FeatureParts": gnn.lab.distributed.FeatureParts(comm, X),
-        "NodeClassifier": gnn.NodeClassifier(**{f"setting{i}": i for i in range(99)}),
+        "NodeClassifier": gnn.NodeClassifier(model=gnn.models.Gat(heads=2), epochs=3),
         "TrainedModel": gnn.TrainedModel.trained(data, config, result.weights),
         "Prefetcher": gnn.Prefetcher(graph, [np.arange(9)] * 99, [2], seed=0, epoch=0),
         "SubgraphPool": gnn.SubgraphPool(graph, sampler, 0),
