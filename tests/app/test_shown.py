@@ -34,6 +34,7 @@ def everything(gnn):
         "Subgraph": gnn.sample_many(graph, sampler, 0, 0, 1)[0],
         "Block": mfg.blocks[0],
         "Adjacency": gnn.Adjacency(graph, np.ones(graph.e), np.ones(graph.e)),
+        "WeightedGraph": gnn.graph.WeightedGraph(graph, np.ones(graph.e)),
         "TypedGraph": gnn.TypedGraph(graph, **typed),
         "Sampler": sampler,
         "BidirectionalCache": gnn.BidirectionalCache(**cache),

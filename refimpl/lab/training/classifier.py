@@ -76,6 +76,8 @@ class NodeClassifier(BaseEstimator):
 
     Raises
     ------
+    TypeError, ValueError
+        If a setting is unknown, of the wrong kind or out of range.
     ImportError
         If scikit-learn is not installed.
     """
@@ -350,17 +352,14 @@ class NodeClassifier(BaseEstimator):
         return self.gnn.lab.training.predict(self.model_, edges, X, position, what)
 
 
-def _signatures():
-    """Return what scikit-learn reads the parameters from: of the class and of `__init__`."""
+def _signature():
+    """Return the signature of `__init__`, where scikit-learn looks for the parameters."""
     kinds = inspect.Parameter
     named = [kinds(name, kinds.KEYWORD_ONLY, default=value) for name, value in DEFAULTS.items()]
-    first = kinds("self", kinds.POSITIONAL_OR_KEYWORD)
-    return inspect.Signature(named), inspect.Signature([first, *named])
+    return inspect.Signature([kinds("self", kinds.POSITIONAL_OR_KEYWORD), *named])
 
 
-NodeClassifier.__signature__, NodeClassifier.__init__.__signature__ = (  # type: ignore[attr-defined]
-    _signatures()
-)
+NodeClassifier.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 @functools.cache
