@@ -20,7 +20,10 @@ from refimpl import Dataset, load_dataset
 from refimpl._support import untrusted_files
 from refimpl.lab.data.convert import convert
 
-pytestmark = pytest.mark.runs
+pytestmark = [
+    pytest.mark.runs,
+    pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
+]
 
 
 def is_ogb(data, several=False):

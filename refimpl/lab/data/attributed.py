@@ -66,7 +66,7 @@ def load_attributed(path, dtype="float32", *, scaling="standard", rng=0):
     entries = links.tocoo()
     if (entries.data[entries.row != entries.col] != 1).any():
         warn(f'ignored weights "adj_data" of {path}: a Graph has no weights')
-    warn_of_loops(entries.row == entries.col, path)
+    warn_of_loops(entries.row[entries.row == entries.col], path)
     with naming(path):
         if classes is not None:
             classes = tuple(classes.tolist())

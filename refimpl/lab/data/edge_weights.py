@@ -23,7 +23,7 @@ def read_graph(source):
         directed = Graph._trusted(*edge_sources.canonical(found, False, True))
         if not directed.symmetric:
             warn("the graph is directed: its edges are read in both directions")
-    warn_of_loops(row == found.col, "source")
+    warn_of_loops(row[row == found.col], "source")
     graph = from_edges(row, found.col, found.n, symmetrize=True, self_loops=False)
     used = False
     for where, held in weights:

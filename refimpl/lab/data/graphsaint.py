@@ -98,7 +98,7 @@ def read_graph(path):
     if "row" not in arrays:
         row = np.repeat(np.arange(len(row) - 1), np.diff(row))
     warn_of_weights(path, [arrays["data"][row != col]])
-    warn_of_loops(row == col, path)
+    warn_of_loops(row[row == col], path)
     if not graph.symmetric:
         one_way = graph.to_scipy() - graph.to_scipy().T
         u, v = (int(ends[0]) for ends in one_way.nonzero())

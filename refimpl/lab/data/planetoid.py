@@ -158,7 +158,7 @@ def _read_graph(path):
             raise ValueError("neighbours must be integers")
         graph = as_graph(ends, n=len(lists), symmetrize=True, self_loops=False)
     u, v = np.array(ends, np.int64).reshape(-1, 2).T
-    warn_of_loops(u == v, path)
+    warn_of_loops(u[u == v], path)
     return graph
 
 

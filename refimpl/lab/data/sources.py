@@ -292,7 +292,7 @@ class FromElsewhere:
         u, v = (
             numbers_of(names, edges[end].to_numpy(), f"edges: the column {end!r}") for end in ends
         )
-        warn_of_loops(u == v, "edges")
+        warn_of_loops(u[u == v], "edges")
         graph = from_edges(u, v, n=len(names), symmetrize=True, self_loops=False)
         if weight is not None:
             weights = edges[weight].to_numpy(na_value=np.nan)
@@ -418,7 +418,7 @@ class FromElsewhere:
         features = np.concatenate(list(table.features()))
         edge_table = EdgeTable(edges, table, chosen, titles)
         u, v, *weights = map(np.concatenate, zip(*edge_table.pairs(weights=True), strict=True))
-        warn_of_loops(u == v, edges)
+        warn_of_loops(u[u == v], edges)
         graph = from_edges(u, v, n=len(table.names), symmetrize=True, self_loops=False)
         if weights:
             where = f'the column "{edge_table.weight}" of {edges}'
@@ -503,7 +503,7 @@ def undirected_graph(source):
         warn("the graph is directed: its edges are read in both directions")
     if source.self_loops:
         row = np.repeat(np.arange(source.n), source.degrees())
-        warn_of_loops(row == source.indices, "the graph")
+        warn_of_loops(row[row == source.indices], "the graph")
     if not source.symmetric or source.self_loops:
         source = as_graph(source, symmetrize=True, self_loops=False)
     return source, None

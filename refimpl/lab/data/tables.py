@@ -171,8 +171,8 @@ def warn_of_ignored(where, titles):
 
 
 def warn_of_loops(loops, where):
-    """Name the self-loops of a graph, which are dropped; `loops`: which edges, or how many."""
-    count = int(loops if np.ndim(loops) == 0 else np.count_nonzero(loops))
+    """Name the self-loops of a graph, which are dropped; `loops`: their nodes, or how many."""
+    count = int(loops) if np.ndim(loops) == 0 else np.unique(loops).size
     if count:
         warn(f"ignored {count} self-loop{'s' if count > 1 else ''} of {where}")
 

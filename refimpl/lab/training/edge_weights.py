@@ -11,13 +11,7 @@ import numpy as np
 
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block, entries_of_rows
-from refimpl.graph import WeightedGraph
 from refimpl.lab.training.full_neighborhoods import forward_only, with_loops
-
-
-def is_weighted(model, graph):
-    """Whether a model aggregates with the weights of a graph."""
-    return model.weighted and isinstance(graph, WeightedGraph)
 
 
 def edge_values(kind, graph, weights, receiving, sending):

@@ -15,7 +15,6 @@ from refimpl.block import Block
 from refimpl.hints import Integers, Positions
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import Kept
-from refimpl.lab.training.edge_weights import is_weighted
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.methods.gas import (
@@ -68,7 +67,7 @@ class GraphFm(MethodSettings):
 
     def fitted(self, config: RunConfig, dataset: Dataset) -> GraphFm:
         """Return these settings unless the model would use weights of edges."""
-        if is_weighted(config.model, dataset.train_graph):
+        if config.model.uses_weights(dataset.train_graph):
             raise ValueError(
                 "method must be another one where edges have weights: GraphFM estimates a row "
                 "outside a batch from some of its edges, and its paper has no weights there"

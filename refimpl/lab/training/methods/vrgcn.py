@@ -16,7 +16,7 @@ from refimpl.block import Block
 from refimpl.hints import Fanouts
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import HopFanouts, Kept
-from refimpl.lab.training.edge_weights import all_values, is_weighted
+from refimpl.lab.training.edge_weights import all_values
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.methods.gas import histories_of, history_counts, rows_of
@@ -101,7 +101,7 @@ class VrGcnIterations:
     def _entries(self):
         """Return the entries of P that belong to edges, (e,)."""
         run = self.run
-        if is_weighted(run.config.model, run.graph):
+        if run.config.model.uses_weights(run.graph):
             return all_values(run.config.model.matrix, run.graph).astype(run.dtype)
         return edge_values(run.graph, run.config.model.name, run.dtype)
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from refimpl.block import Block
-from refimpl.graph import Graph
+from refimpl.graph import Graph, WeightedGraph
 from refimpl.hints import FloatDtype, Ids
 from refimpl.lab.training import edge_weights
 from refimpl.lab.training.full_neighborhoods import CompleteRows, matrix_of
@@ -118,6 +118,10 @@ class ModelSettings(Settings):
     def check_graph(self, graph: Graph) -> None:
         """Raise unless the model can work on `graph`."""
 
+    def uses_weights(self, graph: Graph) -> bool:
+        """Return whether the model aggregates with weights of the edges of `graph`."""
+        return self.weighted and isinstance(graph, WeightedGraph)
+
     def adjacency(
         self, gnn: ModuleType, graph: Graph, transpose_perm: Ids | None, dtype: FloatDtype
     ) -> Any:
@@ -127,7 +131,7 @@ class ModelSettings(Settings):
         """
         if self.matrix is None:
             return None
-        if edge_weights.is_weighted(self, graph):
+        if self.uses_weights(graph):
             return edge_weights.whole_matrix(self.matrix, gnn, graph, transpose_perm, dtype)
         if self.matrix == "row":
             return gnn.adjacency.row_norm(graph, transpose_perm, dtype=dtype)
@@ -141,7 +145,7 @@ class ModelSettings(Settings):
 
         `dtype` is the float type.
         """
-        if edge_weights.is_weighted(self, graph):
+        if self.uses_weights(graph):
             return edge_weights.block_matrix(self.matrix, gnn, block, sources, graph, dtype)
         degrees = graph.degrees(sources) if self.matrix == "sym" else None
         return gnn.adjacency.block_norm(self.matrix, block, degrees, dtype=dtype)
@@ -154,7 +158,7 @@ class ModelSettings(Settings):
         `block_operand`.
         """
         if type(self).block_operand is ModelSettings.block_operand:
-            if edge_weights.is_weighted(self, rows.graph):
+            if self.uses_weights(rows.graph):
                 return edge_weights.complete_matrix(self.matrix, rows, dtype)
             return matrix_of(self.matrix, rows, dtype)
         return self.block_operand(gnn, rows.block, rows.nodes, rows.graph, dtype)
