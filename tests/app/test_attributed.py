@@ -7,8 +7,9 @@ from test_convert import converted
 
 from refimpl import load_dataset
 
+pytestmark = pytest.mark.runs
 pytestmark = [
-    pytest.mark.runs,
+    pytestmark,
     pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
     pytest.mark.filterwarnings("ignore:ignored 'idx_to_class'"),
 ]

@@ -19,8 +19,9 @@ from refimpl.lab.apps.cli import main
 from refimpl.lab.data.convert import convert
 from refimpl.lab.data.edges import EdgeSorter, write_sorted
 
+pytestmark = pytest.mark.runs
 pytestmark = [
-    pytest.mark.runs,
+    pytestmark,
     pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
 ]
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from tiny_data import tiny_dataset
 
+pytestmark = pytest.mark.runs
 pytestmark = [
-    pytest.mark.runs,
+    pytestmark,
     pytest.mark.skipif(not importlib.util.find_spec("sklearn"), reason="no scikit-learn"),
 ]
 

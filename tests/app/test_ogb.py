@@ -20,8 +20,9 @@ from refimpl import Dataset, load_dataset
 from refimpl._support import untrusted_files
 from refimpl.lab.data.convert import convert
 
+pytestmark = pytest.mark.runs
 pytestmark = [
-    pytest.mark.runs,
+    pytestmark,
     pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
 ]
 

@@ -13,8 +13,9 @@ from refimpl.lab.data.label_encoding import encoded
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.data.splits import drawn_parts
 
+pytestmark = pytest.mark.runs
 pytestmark = [
-    pytest.mark.runs,
+    pytestmark,
     pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
 ]
 

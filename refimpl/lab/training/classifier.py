@@ -11,12 +11,22 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.reprs import line
-from refimpl.graph import Graph, as_graph
+from refimpl.graph import Graph
 from refimpl.hints import Integers, Mask, Matrix, Table
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import induced
 from refimpl.lab.training.config import PARTS, TrainConfig, all_settings, suggestion
 from refimpl.lab.training.model import TrainedModel
+from refimpl.lab.training.samples import (
+    UNLABELLED,
+    checked_classes,
+    checked_graph,
+    edgeless,
+    encoded_classes,
+    nodes_of_samples,
+    same_graph,
+    sample_weights,
+)
 from refimpl.lab.training.settings import settings_of
 
 if TYPE_CHECKING:
@@ -25,7 +35,6 @@ if TYPE_CHECKING:
 else:
     BaseEstimator = object  # the base that `_estimator` adds: importing scikit-learn takes long
 
-UNLABELLED = -1  # as in scikit-learn's own semi-supervised estimators
 DEFAULTS = {name: getattr(TrainConfig, name) for name in settings_of(TrainConfig)}
 DEFAULTS |= {part: DEFAULTS[part].name for part in PARTS}  # scikit-learn wants plain values
 ROUTED = {"graph": True, "nodes": True}
@@ -178,16 +187,16 @@ class NodeClassifier(BaseEstimator):
         TypeError, ValueError
             If an argument is of the wrong kind or does not fit another.
         """
-        X, y = self._features(X, reset=True), _classes(y)
-        all_of = _edgeless(len(X)) if graph is None else _checked_graph(graph)
-        nodes, rows = _samples(X, all_of.n, nodes, len(y), graph is not None)
+        X, y = self._features(X, reset=True), checked_classes(y)
+        all_of = edgeless(len(X)) if graph is None else checked_graph(graph)
+        nodes, rows = nodes_of_samples(X, all_of.n, nodes, len(y), graph is not None)
         known = np.arange(all_of.n) if rows is None else rows
         if rows is not None and rows.size < all_of.n:
             all_of = induced(all_of, np.sort(rows))
         order = np.argsort(known, kind="stable")
         X, known = X[order], known[order]
         position = np.searchsorted(known, nodes)
-        labels, names = _encoded(y, position, all_of.n)
+        labels, names = encoded_classes(y, position, all_of.n)
         labelled = np.ones(len(y), np.bool_) if y.ndim == 2 else labels[position] != UNLABELLED
         val = np.zeros(len(y), np.bool_) if val is None else require.mask("val", val, len(y))
         split: dict[str, Any] = {
@@ -300,14 +309,14 @@ class NodeClassifier(BaseEstimator):
         -------
         float
         """
-        found, wanted = self.predict(X, graph=graph, nodes=nodes), _classes(y)
+        found, wanted = self.predict(X, graph=graph, nodes=nodes), checked_classes(y)
         if wanted.shape != found.shape:
             raise ValueError(f"y must have shape {found.shape}, got {wanted.shape}")
         if found.ndim == 2:
             if sample_weight is not None:
                 raise ValueError("sample_weight must be None where y has rows of several classes")
             return float(self.gnn.metrics.f1_micro(wanted, found))
-        weights = _sample_weights(sample_weight, len(found))
+        weights = sample_weights(sample_weight, len(found))
         if wanted.dtype.kind in "if":
             weights = np.where(wanted == UNLABELLED, 0, weights)
         total = weights.sum()
@@ -322,12 +331,12 @@ class NodeClassifier(BaseEstimator):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        edges: Any = self.graph_ if graph is None else _checked_graph(graph)
+        edges: Any = self.graph_ if graph is None else checked_graph(graph)
         kept = self.nodes_
         if X is None:
             if graph is not None:
                 raise ValueError("graph needs X, the features of its nodes")
-            edges = _edgeless(len(self.X_)) if edges is None else edges
+            edges = edgeless(len(self.X_)) if edges is None else edges
             X, rows = self.X_, kept
             nodes = kept if nodes is None else require.ids("nodes", nodes, 0, edges.n, np.int64)
             if not np.isin(nodes, kept).all():
@@ -335,12 +344,12 @@ class NodeClassifier(BaseEstimator):
                 raise ValueError(f"X must be given: fit had no features of node {missing}")
         else:
             X, alone = self._features(X), edges is None
-            edges = _edgeless(len(X)) if alone else edges
+            edges = edgeless(len(X)) if alone else edges
             k = len(X) if nodes is None else np.size(nodes)
-            nodes, rows = _samples(X, edges.n, nodes, k, not alone)
+            nodes, rows = nodes_of_samples(X, edges.n, nodes, k, not alone)
             if rows is None:
                 rows = np.arange(edges.n)
-            elif not alone and _same(edges, self.graph_):
+            elif not alone and same_graph(edges, self.graph_):
                 others = ~np.isin(kept, rows)
                 X = np.concatenate([X, self.X_[others]])
                 rows = np.concatenate([rows, kept[others]])
@@ -394,105 +403,3 @@ def _no_parameter(name):
                 return f"{name} is a setting of a {part}: give {given}"
     close = suggestion(name, all_settings())
     return f"NodeClassifier has no parameter {name}{close}"
-
-
-def _edgeless(n):
-    return as_graph(np.zeros((0, 2), np.int64), n=n)
-
-
-def _checked_graph(graph):
-    if not isinstance(graph, Graph):
-        raise TypeError(
-            "graph must be a Graph, made by as_graph before the call (scikit-learn cuts the rows "
-            f"of any matrix that it passes on), got {type(graph).__name__}"
-        )
-    return graph
-
-
-def _same(one, other):
-    """Whether two graphs are equal; the other may be None."""
-    return one is other or (
-        other is not None
-        and np.array_equal(one.indptr, other.indptr)
-        and np.array_equal(one.indices, other.indices)
-    )
-
-
-def _samples(X, n, nodes, k, has_graph):
-    """Return the nodes that samples are, and those of X's rows; None where these are all nodes."""
-    if nodes is None:
-        if len(X) != n or k != n:
-            raise ValueError(
-                f"graph has {n} nodes, X {len(X)} rows and y or nodes {k} samples: nodes must say "
-                "which nodes the samples are (under scikit-learn's folds: "
-                "sklearn.set_config(enable_metadata_routing=True), then pass nodes and graph)"
-            )
-        return np.arange(n), None
-    if not has_graph:
-        raise ValueError("nodes are those of graph: give graph, too")
-    nodes = require.ids("nodes", nodes, 0, n, np.int64)
-    if nodes.size != k:
-        raise ValueError(f"nodes must have {k} samples like y, got {nodes.size}")
-    if len(X) == n:
-        if k == n and not np.array_equal(nodes, np.arange(n)):
-            raise ValueError(
-                f"X has a row for each of {n} nodes, so nodes must ascend where they are as many"
-            )
-        return nodes, None
-    if len(X) != k:
-        raise ValueError(
-            f"X must have {n} rows, one for each node, or {k}, one for each of nodes, got {len(X)}"
-        )
-    if np.unique(nodes).size < k:
-        raise ValueError("nodes must have each node once")
-    return nodes, nodes
-
-
-def _classes(y):
-    """Return `y` as scikit-learn checks it: a column of classes, or rows of 0 and 1."""
-    from sklearn.utils.multiclass import check_classification_targets, type_of_target
-    from sklearn.utils.validation import check_array, column_or_1d
-
-    if y is None:
-        raise ValueError("y must be given: requires y to be passed, but the target y is None")
-    if type_of_target(y, input_name="y") == "multilabel-indicator":
-        y = check_array(y, dtype=np.int64)
-        if not np.isin(y, (0, 1)).all():
-            raise ValueError("y must have rows of 0 and 1 where it has several columns")
-        return y
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    return y
-
-
-def _sample_weights(weights, k):
-    """Return the weights of k samples in a score: 1 each by default."""
-    if weights is None:
-        return np.ones(k)
-    from sklearn.utils.validation import check_array
-
-    weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.shape != (k,):
-        raise ValueError(f"sample_weight must have shape ({k},), got {weights.shape}")
-    return weights
-
-
-def _encoded(y, position, n):
-    """Return labels as a Dataset has them, -1 where they are not known, and their names."""
-    if np.unique(position).size < position.size:
-        raise ValueError("nodes must have each node once")
-    if y.ndim == 2:
-        rows = np.zeros((n, y.shape[1]), np.int64)
-        rows[position] = y
-        return rows, np.arange(y.shape[1])
-    names, found = np.unique(y, return_inverse=True)
-    if y.dtype.kind in "if" and names[0] == UNLABELLED:
-        if names.tolist() == [UNLABELLED, 1]:
-            raise ValueError(
-                "y has the classes -1 and 1 only, but -1 is a node without a known class: give "
-                "y > 0 for two classes"
-            )
-        names, found = names[1:], found - 1
-    labels = np.full(n, UNLABELLED, np.int64)
-    labels[position] = found
-    return labels, names
