@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -38,9 +38,10 @@ else:
 DEFAULTS = {name: getattr(TrainConfig, name) for name in settings_of(TrainConfig)}
 DEFAULTS |= {part: DEFAULTS[part].name for part in PARTS}  # scikit-learn wants plain values
 ROUTED = {"graph": True, "nodes": True}
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def in_order(method):
+def in_order(method: Method) -> Method:
     """Refuse the positional arguments of releases in which the graph came first."""
     names = list(inspect.signature(method).parameters)[1:]
     order = f"{method.__name__}({', '.join(names[: 2 if 'y' in names else 1])}, *, graph=.., "
@@ -54,7 +55,7 @@ def in_order(method):
             raise TypeError("train is now nodes: give the nodes to learn from, and y of these only")
         return method(self, *arguments, **named)
 
-    return checked
+    return checked  # type: ignore[return-value]
 
 
 class NodeClassifier(BaseEstimator):
