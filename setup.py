@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import sys
 import tempfile
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import setuptools
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, LinkError
+from setuptools.modified import newer_group
 
 if int(setuptools.__version__.split(".")[0]) < 77:  # older ones cannot read pyproject.toml
     raise SystemExit(
@@ -41,13 +41,12 @@ CLONES = '#define GNN_CLONED\n#include "fastimpl/_clones.h"\nGNN_CLONES int f(vo
 
 
 class BuildExt(build_ext):
-    """Translate and compile in parallel, with the flags that the compiler knows."""
+    """Translate and compile in parallel what changed, with the flags that the compiler knows."""
 
     def finalize_options(self):
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
-        if self.editable_mode:  # not in a temporary folder: the next install compiles what changed
-            self.build_lib = f"build/lib.{self.plat_name}-{sys.implementation.cache_tag}"
+        self.is_kept = self.editable_mode or self.inplace
 
     def build_extensions(self):
         if not self.works([]) and OPENMP != "require":
@@ -63,24 +62,24 @@ class BuildExt(build_ext):
         from Cython.Build import cythonize
 
         self.add_flags()
-        flags = [ext.extra_compile_args + ext.extra_link_args for ext in self.extensions]
-        used = f"{getattr(self.compiler, 'compiler_so', '')} {processor()} {DIRECTIVES} {flags}"
-        used = f"Cython {Cython.__version__} {used}"
-        stamp = Path(f"{self.build_lib}.made_of.txt")  # beside the folder, which is installed
-        before = stamp.read_text().split("\n") if stamp.exists() else ["", ""]
-        # pip's Cython is new each time, and so are the times of its files: a digest is compared
-        if before == [used, sources_digest()] and all(map(os.path.exists, self.get_outputs())):
-            return
-        self.force = self.force or before[0] != used
-        stamp.unlink(missing_ok=True)
-        options = {"shared_utility_qualified_name": SHARED, "include_path": ["fastimpl/_declared"]}
-        options |= {"nthreads": self.parallel, "force": self.force}
+        if self.is_kept:  # a folder for each set of flags: the next build compiles what changed
+            flags = sorted({f"{e.extra_compile_args} {e.extra_link_args}" for e in self.extensions})
+            compiler = getattr(self.compiler, "compiler_so", ""), processor()
+            used = f"{Cython.__version__} {DIRECTIVES} {compiler} {flags}".encode()
+            self.build_lib = f"build/kernels-{hashlib.blake2b(used, digest_size=8).hexdigest()}"
+        every, options = self.extensions, {"nthreads": self.parallel, "force": True}
+        options |= {"shared_utility_qualified_name": SHARED, "include_path": ["fastimpl/_declared"]}
+        self.extensions = [
+            ext
+            for ext in every
+            if self.force
+            or newer_group(ext.sources + ext.depends, self.get_ext_fullpath(ext.name), "newer")
+        ]
         in_c = cythonize(self.extensions, compiler_directives=DIRECTIVES, **options)
         for ext, translated in zip(self.extensions, in_c, strict=True):
             ext.sources = translated.sources
         super().build_extensions()
-        stamp.parent.mkdir(parents=True, exist_ok=True)
-        stamp.write_text(f"{used}\n{sources_digest()}")
+        self.extensions = every  # all of them are copied beside their sources
 
     def add_flags(self):
         """Add the flags that depend on the compiler."""
@@ -137,15 +136,6 @@ class BuildExt(build_ext):
         return True
 
 
-def sources_digest():
-    """Return a digest of all sources of the kernels."""
-    digest = hashlib.blake2b()
-    for path in sorted(Path("fastimpl").rglob("*")):
-        if path.suffix in (".pyx", ".pxd", ".h"):
-            digest.update(path.as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
 def processor():
     """Return what -march=native depends on, where the system tells."""
     info = Path("/proc/cpuinfo")
@@ -156,8 +146,8 @@ def processor():
 if __name__ == "__main__":  # a process of cythonize's may import this file
     sources = [SHARED.replace(".", "/") + ".c"]  # takes longest: first
     sources += [path.as_posix() for path in sorted(Path("fastimpl").rglob("_*.pyx"))]
-    headers = [path.as_posix() for path in sorted(Path("fastimpl").rglob("*.h"))]
-    settings = {"include_dirs": ["."], "depends": headers}  # one may be included by another
+    declared = [*Path("fastimpl").rglob("*.pxd"), *Path("fastimpl").rglob("*.h")]
+    settings = {"include_dirs": ["."], "depends": list(map(str, declared))}  # of all modules
     kernels = [
         Extension(source.rpartition(".")[0].replace("/", "."), [source], **settings)
         for source in sources

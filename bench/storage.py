@@ -9,7 +9,6 @@ shown: in the first the cache is empty. With --quick the memory is not held down
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -20,10 +19,11 @@ import numpy as np
 import fastimpl
 from bench.command import Common, UsageError, numbers
 from bench.figures.training import epochs, settings
+from bench.launching import answer
 from bench.markdown import median_and_range, table
 from bench.timing import in_turns
-from bench.training import data_set
 from refimpl import Dataset
+from refimpl.lab.data.communities import communities
 from refimpl.loader import io_counters, open_features, write_features
 
 COMMON = Common(rounds=7)
@@ -37,7 +37,7 @@ FILES = "features.npy", "rest.npz"
 
 def write_data(folder, nodes, width):
     """Write a data set whose nodes all train, its features blown up to `width`; return bytes."""
-    data = data_set(nodes=nodes)
+    data = communities(0, nodes=nodes)
     blow_up = np.random.default_rng(0).normal(size=(data.features.shape[1], width))
     features = (data.inputs() @ blow_up).astype(np.float32)
     write_features(folder / FILES[0], features)
@@ -109,19 +109,15 @@ def measure(folder, group, method, options):
     """Return the epochs of one run in a process of its own."""
     if group:
         forget(folder / FILES[0])  # the pages of other processes would not count for the group
-    words = [str(folder), str(group or ""), method, json.dumps(options)]
-    command = [sys.executable, "-m", "bench.storage", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise UsageError(f"a run failed (status {done.returncode}): {done.stderr[-2000:]}")
-    return json.loads(done.stdout)
+    asked = {"folder": str(folder), "group": group and str(group), "method": method}
+    return answer([sys.executable, "-m", "bench.storage"], {**asked, "options": options})
 
 
 def child(folder, group, method, options):
     """Train in this process, in its group; print the epochs."""
     if group:
         Path(group, "cgroup.procs").write_text(str(os.getpid()))
-    print(json.dumps(trained(Path(folder), method, json.loads(options))))
+    print(json.dumps(trained(Path(folder), method, options)))
 
 
 def add_options(parser):
@@ -184,4 +180,4 @@ def row(method, found):
 
 
 if __name__ == "__main__":
-    child(*sys.argv[1:])
+    child(**json.loads(sys.argv[1]))

@@ -258,5 +258,5 @@ def test_nothing_but_the_packages_is_installed():
     except metadata.PackageNotFoundError:
         pytest.skip("not installed: on the path")
     tops = {path.parts[0] for path in files if path.parts[0] not in ("..", "__pycache__")}
-    known = ("refimpl", "fastimpl", "pytest_minibatch_gnn.py", "minibatch_gnn-", "__editable__")
+    known = ("refimpl", "fastimpl", "pytest_minibatch_gnn", "minibatch_gnn-", "__editable__")
     assert [top for top in tops if not top.startswith(known)] == []

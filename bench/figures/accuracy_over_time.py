@@ -2,9 +2,12 @@
 
 from contextlib import ExitStack
 
-from bench.figures.result_rows import pick, spread_of, values_of
+from bench.figures.plotting import Curve
+from bench.figures.result_rows import groups_of, pick, spread_of, values_of
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.report import TRAINING
+from refimpl.lab.training.methods import SampledGraph
+from refimpl.lab.training.methods.graph import MOST_NODES, scaled_sampler
 
 SLACK = 0.0025  # below the best of the baselines: what counts as reached (I section VI-B)
 
@@ -13,14 +16,7 @@ def race(gnn, dataset, configs):
     """Train several models, each its epochs; they take turns, so that all end together.
 
     Whoever has done the least share of its epochs is next. Before, each takes a step that does not
-    count, with weights of its own.
-
-    Parameters
-    ----------
-    gnn : module
-    dataset : Dataset
-    configs : dict
-        {name: TrainConfig}
+    count, with weights of its own. `configs` is {name: TrainConfig}.
 
     Returns
     -------
@@ -65,9 +61,10 @@ def _scored(name, trainer):
     ]
 
 
-def lengths(epochs, scored):
-    """Return the settings of a training of so many epochs that is scored so often, at most."""
-    return {"epochs": epochs, "eval_every": max(1, epochs // scored)}
+def lengths(sizes, name):
+    """Return how many epochs a contestant trains, and how often it is scored at most."""
+    epochs = sizes["epochs"][name]
+    return {"epochs": epochs, "eval_every": max(1, epochs // sizes["scored"])}
 
 
 def best_score(rows, name):
@@ -85,13 +82,6 @@ def time_ratio(rows, name, over):
 
     It is the highest score of the baselines, less `SLACK`; the time is that of the baseline with
     this score, as in I section VI-B. None where `name` never reaches it.
-
-    Parameters
-    ----------
-    rows : list of dict
-        What `race` returned.
-    name : str
-    over : sequence of str
     """
     best = max(over, key=lambda baseline: best_score(rows, baseline))
     threshold = best_score(rows, best) - SLACK
@@ -106,30 +96,16 @@ def averaged(rows):
     """
     return [
         {
-            "name": name,
-            "epoch": epoch,
-            "seconds": spread_of(rows, "seconds", name=name, epoch=epoch).mean,
-            "val_f1": spread_of(rows, "val_f1", name=name, epoch=epoch).mean,
+            **{key: some[0][key] for key in ("name", "epoch")},
+            **{key: spread_of(some, key).mean for key in ("seconds", "val_f1")},
         }
-        for name in values_of(rows, "name")
-        for epoch in values_of(pick(rows, name=name), "epoch")
+        for one in groups_of(rows, "name")
+        for some in groups_of(one, "epoch")
     ]
 
 
 def sooner(rows, name, over):
-    """Return `time_ratio` of the mean of all seeds, and what it is with each in words.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Of races with several seeds, "seed" among their columns.
-    name, over
-        As for `time_ratio`.
-
-    Returns
-    -------
-    float or None, str
-    """
+    """Return `time_ratio` of the mean of all seeds, and what it is with each in words."""
     mean = time_ratio(averaged(rows), name, over)
     each = [time_ratio(pick(rows, seed=seed), name, over) for seed in values_of(rows, "seed")]
     reached = [ratio for ratio in each if ratio is not None]
@@ -138,3 +114,17 @@ def sooner(rows, name, over):
         return mean, words
     span = f", {min(reached):.2f} to {max(reached):.2f}" if reached else ""
     return mean, f"{words} (by {len(reached)} of {len(each)} seeds{span})"
+
+
+def race_curves(rows):
+    """Return {name: Curve} of validation scores over seconds, of one race."""
+    return {
+        some[0]["name"]: Curve([row["seconds"] for row in some], [row["val_f1"] for row in some])
+        for some in groups_of(rows, "name")
+    }
+
+
+def on_share(graph, kernel, share):
+    """Return the method that trains on subgraphs of a share of a graph, 8000 nodes at most."""
+    n = max(1, min(int(share * graph.n), MOST_NODES))
+    return SampledGraph(sampler=scaled_sampler(graph, kernel, n=n))

@@ -44,6 +44,12 @@ class Rules:
         return int(self.share * n * d)
 
 
+def rules_of(sizes, *, t_stale, overflow):
+    """Return the rules that the sizes of a figure give."""
+    shared = {key: sizes[key] for key in ("batch", "p_grad", "share")}
+    return Rules(fanouts=tuple(sizes["fanouts"]), t_stale=t_stale, overflow=overflow, **shared)
+
+
 class Policy:
     """A cache and how it is filled; `loaded` counts the rows that were not in it."""
 

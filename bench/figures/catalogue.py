@@ -2,10 +2,11 @@
 
 import importlib
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bench.figures.experiment import Experiment
+from bench.figures.experiment import Experiment, crossed
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.training.config import suggestion
 
@@ -15,7 +16,7 @@ else:
     import tomli as tomllib
 
 PACKAGE = "bench.figures.experiments"
-PARTS = "cells", "measure", "table", "verdicts", "plot"
+PARTS = "measure", "table", "verdicts", "plot"
 ABOUT: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("experiments.toml").read_text(encoding="utf-8")
 )
@@ -26,12 +27,15 @@ def known():
     return {id: load(id) for id in ABOUT}
 
 
+@cache
 def load(id):
-    """Return the `Experiment` with an id of `ABOUT`."""
+    """Return the `Experiment` with an id of `ABOUT`, always the same one."""
     about = dict(ABOUT[id])
     module = importlib.import_module(f"{PACKAGE}.{about.pop('module')}")
-    about["also"] = tuple(about.get("also", ()))
-    return Experiment(id=id, **about, **{part: getattr(module, part) for part in PARTS})
+    axes = about.pop("cells", None)
+    parts = {part: getattr(module, part) for part in PARTS}
+    parts["cells"] = module.cells if axes is None else lambda lab: crossed(lab, *axes)
+    return Experiment(id=id, **about, **parts)
 
 
 def find(words):

@@ -4,7 +4,8 @@ An experiment measures a figure or a table of the papers again. Its sizes and th
 in ``experiments.toml``, its code is a module in `experiments` with these functions of a `Lab` and
 rows:
 
-    cells(lab)           the runs, each a dict of plain values that says all about it
+    cells(lab)           the runs, each a dict of plain values that says all about it; not where
+                         experiments.toml names the sizes whose values they combine
     measure(lab, cell)   rows of one run: a list of dicts of plain values
     table(lab, rows)     (titles, rows of words) for the terminal and the documentation
     verdicts(lab, rows)  a `Verdict` for each claim of the paper
@@ -16,6 +17,7 @@ time is measured in turns in one run.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple
 
 from refimpl.lab.apps.errors import user_errors
@@ -65,6 +67,13 @@ def graded(ours, printed, nothing=1.0):
 def ranked(holds, weaker):
     """Return the outcome of a claim that holds, else holds weaker, where these are true."""
     return HOLDS if holds else WEAKER if weaker else FAILS
+
+
+def crossed(lab, *axes):
+    """Return a run for each combination of values: of each size named, or of "seed" the seeds."""
+    sizes = {**lab.sizes, "seed": list(range(lab.seeds or 0))}
+    values = [sizes[axis] if isinstance(sizes[axis], list) else [sizes[axis]] for axis in axes]
+    return [dict(zip(axes, each, strict=True)) for each in product(*values)]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.figures.cache_counts import Policy, Rules, planned
+from bench.figures.cache_counts import Policy, planned, rules_of
 from bench.figures.remote_row_counts import even_parts
 from refimpl.cost_models import gradient_exchange, parallel_speedup, parallel_step_seconds
 from refimpl.loader.features import one_sided_trace
@@ -71,14 +71,7 @@ def load(ids, n, row_bytes):
 def loaded_by_fresh(gnn, sizes, graph, roots, graphs, ranks):
     """Return the nodes that each rank loads in each step of the second epoch, for `load`."""
     d, h, steps = sizes["features"], sizes["hidden"], len(graphs[0]) // ranks
-    rules = Rules(
-        tuple(sizes["fanouts"]),
-        sizes["batch"],
-        sizes["p_grad"],
-        max(1, steps // 6),
-        sizes["share"],
-        sizes["overflow"],
-    )
+    rules = rules_of(sizes, t_stale=max(1, steps // 6), overflow=sizes["overflow"])
     plan = planned(gnn, rules, graph, roots, d, h)
     found = [[None] * ranks for _ in range(steps)]
     for rank in range(ranks):

@@ -8,6 +8,7 @@ drawn as bands and error bars, what a paper prints as hollow marks.
 import math
 from typing import Any, NamedTuple
 
+from bench.figures.result_rows import curve_of, groups_of
 from refimpl._support.whole_files import replacing
 
 FORMATS = "svg", "png"
@@ -91,6 +92,23 @@ class Bars(NamedTuple):
     printed: dict[str, list] = {}
     stacked: bool = False
     axes: dict[str, Any] = {}
+
+
+def curves_of(rows, x, y, *by, name=None, scale=1.0, marked=True):
+    """Return {name: Curve} of y against x, a curve for the rows that agree in the columns `by`.
+
+    `name` is a form of a row's columns, such as "{nodes:,} nodes"; without it, the first of `by`.
+    """
+    form = name or f"{{{by[0]}}}"
+    return {
+        form.format(**some[0]): Curve(*curve_of(some, x, y, scale=scale))._replace(marked=marked)
+        for some in groups_of(rows, *by)
+    }
+
+
+def level(x, y):
+    """Return a line without marks at one height, or through x at these heights."""
+    return Curve(list(x), list(y) if isinstance(y, list) else [y] * len(x), marked=False)
 
 
 def bars_of(title, y_label, spreads, *, name="here", scale=1.0, printed=None, axes=None):

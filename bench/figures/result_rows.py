@@ -48,6 +48,39 @@ def values_of(rows, *keys):
     return list(dict.fromkeys(found if len(keys) > 1 else (one for (one,) in found)))
 
 
+def groups_of(rows, *keys):
+    """Return the rows that agree in some columns together, in their order: a list of lists."""
+    found: dict = {}
+    for row in rows:
+        if all(key in row for key in keys):
+            found.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return list(found.values())
+
+
+def tabled(groups, columns):
+    """Return a table: the titles, and a line for each group of rows.
+
+    Parameters
+    ----------
+    groups : list of lists of rows
+    columns : dict
+        {title: a column of the group's first row, a form of its columns such as "{nodes:,}", or a
+        function of the group}
+    """
+
+    def cell(column, some):
+        if callable(column):
+            return column(some)
+        return column.format(**some[0]) if "{" in column else some[0][column]
+
+    return list(columns), [[cell(column, some) for column in columns.values()] for some in groups]
+
+
+def medians(key, form, *, scale=1.0, **want):
+    """Return a column of `tabled`: the median of a column, over the rows that have these values."""
+    return lambda some: f"{scale * median_of(some, key, **want):{form}}"
+
+
 def spread_of(rows, key, **want):
     """Return the `Spread` of a column over the rows that have these values."""
     return spread(row[key] for row in pick(rows, **want))

@@ -9,6 +9,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from refimpl.graph import from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.generators import power_law
+from refimpl.samplers.sampling import Sampler
 from refimpl.streams import SHUFFLE, key, pick_without_replacement
 
 SEED = 0
@@ -117,3 +118,9 @@ def diameter_at_least(graph):
         far[np.isinf(far)] = -1
         begin = far.argmax()
     return int(far.max())
+
+
+def drawn_subgraph(gnn, nodes, degree, **sizes):
+    """Return a subgraph by frontier sampling on a Dashboard of pins, of a power-law graph."""
+    graph = power_law(nodes, degree, exponent=2.3)
+    return gnn.sample_many(graph, Sampler("pin_tile", **sizes), 0, 0, 1)[0]

@@ -9,7 +9,7 @@ from bench.figures.interleaved_timing import epochs_in_turns
 from bench.figures.result_rows import pick
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.data.communities import communities
-from refimpl.lab.data.loading import few_of_each_class
+from refimpl.lab.data.splits import few_of_each_class
 from refimpl.lab.training.config import config_from
 
 SEED = 0
@@ -165,3 +165,10 @@ def trained_in_turns(lab, methods, seed, **options):
 def seconds_of(rows, method):
     """Return the seconds of a method's epochs but the first."""
     return [row["seconds"] for row in pick(rows, method=method) if row["epoch"] > 1]
+
+
+def trained(lab, method, seed, *, model="sage", **own):
+    """Return what trains a model on few labels with the sizes of a figure; `own` go first."""
+    dataset, sizes = few_labels(lab), lab.sizes
+    options = sized(sizes, "hidden", "lr", "epochs") | method_options(method, dataset, sizes)
+    return dataset, settings(method, model=model, rng=seed, **{**options, **own})

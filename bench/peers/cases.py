@@ -7,8 +7,8 @@ import numpy as np
 
 from bench import inputs
 from bench.figures.training import settings
-from bench.training import layers_of
 from refimpl import Adjacency, as_graph
+from refimpl.lab.training.stack import Stack
 
 gnn = inputs.fastest()
 
@@ -57,7 +57,7 @@ def stack_of(case, package):
         layers=2,
         hidden=case.hidden,
     )
-    return layers_of(package, config, case.f, case.classes)
+    return Stack(package, config, case.f, case.classes, multilabel=False)
 
 
 def orders_of(stack):
@@ -163,7 +163,7 @@ def pass_stack(case):
         classifier="layer",
         bias=True,
     )
-    return layers_of(gnn, config, case.f, case.classes)
+    return Stack(gnn, config, case.f, case.classes, multilabel=False)
 
 
 def export_pass(case, path):

@@ -17,8 +17,9 @@ from bench.peers.compare import (
     compare_edges,
     compare_sizes,
 )
+from bench.peers.contestant import Contestant
 from bench.peers.environment import PEERS
-from bench.peers.protocol import Contestant, ContestantError, MissingError, in_a_line
+from bench.peers.protocol import ContestantError, MissingError, in_a_line
 from bench.timing import Times, in_turns, summary
 
 PAUSE = 0.25  # seconds for threads of the contestant before to go to sleep: Intel's spin for 0.2

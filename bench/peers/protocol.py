@@ -1,10 +1,12 @@
-"""Requests to a contestant's process and its answers: one JSON value a line."""
+"""The side of a contestant's process: it answers requests, one JSON object a line.
+
+Nothing of this project but `bench.timing` is imported: a peer's interpreter has nothing else.
+"""
 
 import contextlib
 import json
 import os
 import platform
-import subprocess
 import sys
 import traceback
 from importlib.metadata import PackageNotFoundError, version
@@ -16,14 +18,6 @@ import numpy as np
 from bench.timing import elapsed
 
 ROOT = Path(__file__).parents[2]
-POOLS = (
-    "OMP_",
-    "GOMP_",
-    "KMP_",
-    "MKL_",
-    "OPENBLAS_",
-    "TORCH_",
-)  # settings of thread pools
 
 
 class ContestantError(Exception):
@@ -32,67 +26,6 @@ class ContestantError(Exception):
 
 class MissingError(Exception):
     """A contestant lacks what a job needs; the message says what, in a line."""
-
-
-class Contestant:
-    """A process that does what it is asked, on a fixed number of threads.
-
-    Parameters
-    ----------
-    python : str or Path
-        Interpreter.
-    module : str
-        Its main module, which calls `serve`.
-    threads : int
-        For OpenMP and BLAS alike, set before anything is loaded.
-    **settings : str
-        Other environment variables.
-    """
-
-    def __init__(self, python, module, threads, **settings):
-        env = {name: value for name, value in os.environ.items() if not name.startswith(POOLS)}
-        inherited = [env["PYTHONPATH"]] if "PYTHONPATH" in env and python == sys.executable else []
-        env["PYTHONPATH"] = os.pathsep.join([str(ROOT), *inherited])
-        for pool in ("OMP", "OPENBLAS", "MKL"):
-            env[f"{pool}_NUM_THREADS"] = str(threads)
-        env |= settings
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        self.process = subprocess.Popen([python, "-m", module], env=env, cwd=ROOT, **pipes)
-
-    def __call__(self, name, *arguments):
-        """Ask for `name`; return the answer.
-
-        Raises
-        ------
-        MissingError
-            If it has not what that needs: a library, or a layer of that kind.
-        ContestantError
-            If it fails otherwise, or the process has ended.
-        """
-        try:
-            self.process.stdin.write(json.dumps([name, *arguments]) + "\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it has ended, and so has its output
-        line = self.process.stdout.readline()
-        if not line:
-            module = self.process.args[-1]
-            raise ContestantError(f"the process of {module} ended with {self.process.wait()}")
-        answer = json.loads(line)
-        if "missing" in answer:
-            raise MissingError(answer["missing"])
-        if "error" in answer:
-            raise ContestantError(answer["error"])
-        return answer["result"]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        with contextlib.suppress(BrokenPipeError):  # it has ended, and did not read all
-            self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
 
 
 class Held:
@@ -145,7 +78,7 @@ def serve(kinds, **more):
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is no answer
     for line in sys.stdin:
-        name, *arguments = json.loads(line)
+        name, *arguments = json.loads(line)["request"]
         try:
             answer = {"result": (more.get(name) or getattr(held, name))(*arguments)}
         except (ImportError, MissingError) as error:

@@ -8,7 +8,7 @@ it is closed at first, under the words of the option; with `from`, the lines bef
 """
 
 from docutils import nodes
-from folding import folded
+from folding import folded_part_of
 from paper_lines import (
     DOCS,
     PACKAGES,
@@ -65,10 +65,10 @@ class PaperBesideCode(SphinxDirective):
             else:
                 block += shown
         if before:
-            block.insert(1, folded(f"Lines 1 to {first - 1}", *before))
+            block.insert(1, folded_part_of(f"Lines 1 to {first - 1}", *before))
         if algorithm["silent"]:
             block += nodes.paragraph("", silent(algorithm["silent"]), classes=["beside-silent"])
-        return [folded(self.options["fold"], block)] if "fold" in self.options else [block]
+        return [folded_part_of(self.options["fold"], block)] if "fold" in self.options else [block]
 
     def said(self, key, line, words, algorithm):
         """Return the paragraph of one line of the paper; its anchor is as "jpdc21-2-line-4"."""

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from docutils import nodes
+from generated import read_again
 from sphinx.util.docutils import SphinxDirective
 
 DOCS = Path(__file__).parents[1]
@@ -62,19 +63,8 @@ class DrawingDirective(SphinxDirective):
         else:
             caption += nodes.Text(drawing.title)
         figure += caption
-        pages_with_drawings(self.env).add(self.env.docname)
+        read_again(self.env)
         return [figure]
-
-
-def pages_with_drawings(env):
-    if not hasattr(env, "drawing_pages"):
-        env.drawing_pages = set()
-    return env.drawing_pages
-
-
-def always_read(app, env, added, changed, removed):
-    """Read pages with drawings again: what they show depends on all of the code."""
-    return sorted(pages_with_drawings(env) - removed)
 
 
 def visit_panels(translator, node):
@@ -93,6 +83,5 @@ def visit_panels(translator, node):
 def setup(app):
     app.add_node(drawing_panels, html=(visit_panels, None))
     app.add_directive("drawing", DrawingDirective)
-    app.connect("env-get-outdated", always_read)
     app.add_css_file("drawings.css")
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -12,7 +12,7 @@ class folded_part(nodes.General, nodes.Element):
     """A part of a page that is closed at first; `summary` is the line that opens it."""
 
 
-def folded(summary, *parts):
+def folded_part_of(summary, *parts):
     """Return a node that shows others when it is opened."""
     node = folded_part("", *parts)
     node["summary"] = summary
@@ -27,7 +27,7 @@ class Fold(SphinxDirective):
     has_content = True
 
     def run(self):
-        node = folded(self.arguments[0], *self.parse_content_to_nodes())
+        node = folded_part_of(self.arguments[0], *self.parse_content_to_nodes())
         self.set_source_info(node)
         return [node]
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from bundle import FOLDER, bundle, modules
 from docutils import nodes
-from source_pages import block_in_html, link_to, page_of, write_page
+from generated import directive
+from source_pages import block_in_html, page_of, write_page
 from sphinx.util.docutils import SphinxDirective
 
 SCRIPT, STYLE = "playground.js", "playground.css"
@@ -33,17 +34,11 @@ class Playground(SphinxDirective):
         return [node]
 
 
-class PlaygroundSources(SphinxDirective):
-    """Links to the pages of the files."""
-
-    def run(self):
-        kernels = nodes.paragraph()
-        for path in modules("kernels"):
-            name = Path(path).stem
-            kernels += link_to(source_path(path), 0, name, here=False)
-            kernels += nodes.Text(" · ")
-        kernels.pop()
-        return [kernels]
+def playground_sources():
+    """Return links to the pages of the kernels' files."""
+    paths = modules("kernels")
+    pages = {Path(path).stem: f"{page_of(source_path(path))}.html" for path in paths}
+    return " · ".join(f'<a href="{page}">{name}</a>' for name, page in pages.items())
 
 
 def source_path(path):
@@ -84,7 +79,7 @@ def write_source_pages(app, exception):
 
 def setup(app):
     app.add_directive("playground", Playground)
-    app.add_directive("playground-sources", PlaygroundSources)
+    app.add_directive("playground-sources", directive(playground_sources))
     app.connect("builder-inited", write_script)
     app.connect("html-page-context", add_files)
     app.connect("build-finished", write_source_pages)

@@ -10,9 +10,7 @@
 from dataclasses import fields
 from importlib import import_module
 
-from docutils import nodes
-from sphinx.util.docutils import SphinxDirective
-from tables import table_of
+from generated import directive, plain, table
 
 from refimpl.lab.apps.option import hyphenated
 from refimpl.lab.apps.options import option_of, train_options
@@ -46,18 +44,13 @@ def shown(setting, default):
     return setting.shown or str(default)
 
 
-class SettingsTable(SphinxDirective):
-    """A table of the settings of a class."""
-
-    required_arguments = 1
-
-    def run(self):
-        """Return the table."""
-        body = []
-        for name, option, default, text in rows_of(self.arguments[0]):
-            code = nodes.literal(text=option) if option else nodes.Text("")
-            body.append([nodes.literal(text=name), code, nodes.Text(default), nodes.Text(text)])
-        return [table_of(TITLES, (3, 3, 3, 8), body)]
+def settings_table(place):
+    """Return a table of the settings of "module:Class"."""
+    lines = [
+        (f"`{name}`", f"`{option}`" if option else "", plain(default), plain(text))
+        for name, option, default, text in rows_of(place)
+    ]
+    return table(TITLES, lines, (3, 3, 3, 8))
 
 
 def printed_rows():
@@ -98,22 +91,16 @@ def condition(option, values):
     return f"{option.flag} {', '.join(map(hyphenated, values))}"
 
 
-def literal_if_option(text):
-    """Return the node of a cell: an option is in type of its own."""
-    return nodes.literal(text=text) if text.startswith("--") else nodes.Text(text)
-
-
-class PrintedChoices(SphinxDirective):
-    """A table of what the papers print where it is not the default."""
-
-    def run(self):
-        """Return the table."""
-        body = [[literal_if_option(cell) for cell in cells] for cells in printed_rows()]
-        return [table_of(PRINTED_TITLES, (2, 3, 4, 3, 4, 6), body)]
+def printed_choices():
+    """Return a table of what the papers print where it is not the default."""
+    lines = [
+        [f"`{cell}`" if cell.startswith("--") else plain(cell) for cell in cells]
+        for cells in printed_rows()
+    ]
+    return table(PRINTED_TITLES, lines, (2, 3, 4, 3, 4, 6))
 
 
 def setup(app):
-    """Register the directives."""
-    app.add_directive("settings", SettingsTable)
-    app.add_directive("printed-choices", PrintedChoices)
+    app.add_directive("settings", directive(settings_table))
+    app.add_directive("printed-choices", directive(printed_choices))
     return {"parallel_read_safe": True}

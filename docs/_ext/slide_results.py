@@ -17,11 +17,11 @@ from html import escape
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from gallery import DOCS, RESULTS, inline, known, result_of, title_of, verdict_of
+from gallery import RESULTS, alternative, verdict_of
+from generated import directive, plain, read_again, table
 from result_cells import cell_of, lead, number_in, shares_of
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from stored_figures import panel_of
-from tables import table_of
 
 OUTCOMES = {
     "holds": "holds",
@@ -43,7 +43,7 @@ class Result(SphinxRole):
 
     def run(self):
         """Return its text."""
-        note(self.env)
+        read_again(self.env)
         try:
             text = cell_of(self.text)
         except ValueError as error:
@@ -62,77 +62,39 @@ class Outcome(SphinxRole):
 
     def run(self):
         """Return it as a badge."""
-        note(self.env)
+        read_again(self.env)
         try:
             _, found = verdict_of(self.text)
-        except KeyError:
+        except ValueError:
             message = f"outcome: there is no claim {self.text!r}"
             return [], [self.inliner.reporter.error(message, line=self.lineno)]
         return [badge(found["outcome"])], []
 
 
-def note(env):
-    """Note that a page is made again when the results are others."""
-    for path in (DOCS / "results.toml", *sorted(RESULTS.glob("*.json"))):
-        env.note_dependency(str(path))
+def claim(id, content):
+    """Return what a paper says, what was found here, and the outcome."""
+    _, found = verdict_of(id)
+    says = found["says"][0].upper() + found["says"][1:]
+    return f"""::::{{container}} claim
+:::{{container}} said
+**Paper** {plain(says)} ({plain(found["where"])})
+:::
+
+:::{{container}} ours
+**Here**
+
+{content or plain(found["ours"])}
+:::
+
+**Verdict** {{outcome}}`{id}`
+::::
+"""
 
 
-class Judged(SphinxDirective):
-    """A directive about claims."""
-
-    def judged(self, claim):
-        """Return the figure that judges a claim, and the verdict."""
-        note(self.env)
-        try:
-            return verdict_of(claim)
-        except KeyError:
-            raise self.error(f"{self.name}: there is no claim {claim!r}") from None
-
-    def figure_link(self, id):
-        """Return a link to a figure in the gallery."""
-        text = f"[{title_of(id)}](/figures.md#figure-{id.lower()})"
-        return self.parse_text_to_nodes(text)[0].children[0]
-
-
-class Claim(Judged):
-    """A claim, what was found, and the outcome."""
-
-    required_arguments = 1
-    has_content = True
-
-    def run(self):
-        """Return them one below the other."""
-        id, found = self.judged(self.arguments[0])
-        said = nodes.paragraph("", "", nodes.strong(text="Paper"), classes=["said"])
-        said += [*inline(f" {upper(found['says'])} "), nodes.inline("", f"({found['where']})")]
-        here = nodes.container(classes=["ours"])
-        here += nodes.paragraph("", "", nodes.strong(text="Here"))
-        here += self.parse_content_to_nodes() or [nodes.paragraph("", "", *inline(found["ours"]))]
-        last = nodes.paragraph("", "", nodes.strong(text="So it"), nodes.Text(" "))
-        last += [badge(found["outcome"]), nodes.Text(" ")]
-        return [nodes.container("", said, here, last, classes=["claim"])]
-
-
-def upper(words):
-    """Return a sentence with a capital."""
-    return words[0].upper() + words[1:]
-
-
-class Outcomes(Judged):
-    """Claims with their outcomes."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def run(self):
-        """Return the table."""
-        rows = []
-        for claim in self.arguments[0].split():
-            _, found = self.judged(claim)
-            rows.append([nodes.inline("", "", *inline(found["says"])), badge(found["outcome"])])
-        table = table_of(("the paper says", "here it"), (5, 2), rows)
-        table["classes"].append("outcomes")
-        return [table]
+def outcomes(claims):
+    """Return a table of claims with their outcomes."""
+    rows = [(plain(verdict_of(id)[1]["says"]), f"{{outcome}}`{id}`") for id in claims.split()]
+    return table(("the paper says", "here"), rows, (5, 2), "outcomes")
 
 
 class Bars(SphinxDirective):
@@ -143,7 +105,7 @@ class Bars(SphinxDirective):
 
     def run(self):
         """Return a table in which each number has its bar."""
-        note(self.env)
+        read_again(self.env)
         lines = [line.partition("=") for line in self.content if line.strip()]
         try:
             found = [(name.strip(), lead(cell_of(address))) for name, _, address in lines]
@@ -168,19 +130,13 @@ class ResultFigure(SphinxDirective):
     def run(self):
         """Return its SVG, and its legend in words."""
         id, number = self.arguments
-        path = RESULTS / f"{id}.svg"
-        self.env.note_dependency(str(path))
-        note(self.env)
-        about = {one["id"]: one for one in known()["figure"]}
-        if id not in about:
-            raise self.error(f"result-figure: there is no figure {id!r}")
+        read_again(self.env)
         try:
-            svg, legend = panel_of(path, int(number), self.env.new_serialno("stored figure"))
-        except ValueError as error:
+            alt = escape(alternative(id), quote=True)
+            serial = self.env.new_serialno("stored figure")
+            svg, legend = panel_of(RESULTS / f"{id}.svg", int(number), serial)
+        except (OSError, ValueError) as error:
             raise self.error(f"result-figure: {id}: {error}") from error
-        alt = escape(
-            f"{result_of(id)['title']}. {about[id]['sees']}".replace("\n", " "), quote=True
-        )
         svg = svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
         return [nodes.raw("", f'<div class="stored-figure">{legend}{svg}</div>', format="html")]
 
@@ -190,7 +146,7 @@ def setup(app):
     app.add_role("result", Result())
     app.add_role("result-lead", ResultLead())
     app.add_role("outcome", Outcome())
-    app.add_directive("claim", Claim)
-    app.add_directive("outcomes", Outcomes)
+    app.add_directive("claim", directive(claim))
+    app.add_directive("outcomes", directive(outcomes))
     app.add_directive("bars", Bars)
     app.add_directive("result-figure", ResultFigure)

@@ -23,10 +23,9 @@ from deck_source import DECKS, deck_of, read_deck
 from docutils import nodes
 from docutils.parsers.rst import directives
 from drawings import drawings
+from generated import directive, read_again, table
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.osutil import relative_uri
-from tables import table_of
-from teaching import pages_with_examples
 
 
 def raw(text):
@@ -161,24 +160,18 @@ class Agenda(SphinxDirective):
         return [raw(f'<ol class="agenda">{items}</ol>')]
 
 
-class LectureTable(SphinxDirective):
-    """A table of the decks: part, minutes, slides."""
-
-    def run(self):
-        """Return a table for each deck, under the deck's title."""
-        made = []
-        for name in DECKS:
-            deck = read_deck(name)
-            self.env.note_dependency(self.env.doc2path(f"lectures/{name}"))
-            rows = [
-                [nodes.Text(part.title), nodes.Text(part.minutes), nodes.Text(len(part.slides))]
-                for part in deck.parts
-            ]
-            total = [nodes.strong(text="in all"), nodes.strong(text=str(deck.minutes))]
-            rows.append([*total, nodes.strong(text=f"{len(deck.slides)}, the title with them")])
-            title = nodes.paragraph("", "", nodes.strong(text=deck.cover.title))
-            made += [title, table_of(("part", "minutes", "slides"), (6, 1, 2), rows)]
-        return made
+def lecture_table():
+    """Return a table of the parts, minutes and slides of each deck, under the deck's title."""
+    made = []
+    for name in DECKS:
+        deck = read_deck(name)
+        rows = [(part.title, part.minutes, len(part.slides)) for part in deck.parts]
+        rows.append(
+            ("**in all**", f"**{deck.minutes}**", f"**{len(deck.slides)}, the title with them**")
+        )
+        made.append(f"**{deck.cover.title}**\n\n")
+        made.append(table(("part", "minutes", "slides"), rows, (6, 1, 2)))
+    return "\n".join(made)
 
 
 class Panels(SphinxDirective):
@@ -221,7 +214,7 @@ class Printed(SphinxDirective):
         """Run the code; return what it printed, or nothing."""
         code = "\n".join(self.content)
         names = self.env.temp_data.setdefault("worked_examples", {"__name__": "__main__"})
-        pages_with_examples(self.env).add(self.env.docname)
+        read_again(self.env)
         try:
             printed = worked_examples.run(code, names, self.env.docname)
         except RuntimeError as error:
@@ -263,7 +256,7 @@ class Computed(SphinxRole):
 
 def setup(app):
     """Register the directives and the role."""
-    for name, directive in {
+    for name, made in {
         "minutes": Minutes,
         "notes": Notes,
         "predict": Predict,
@@ -276,8 +269,8 @@ def setup(app):
         "panels": Panels,
         "printed": Printed,
         "agenda": Agenda,
-        "lecture-table": LectureTable,
+        "lecture-table": directive(lecture_table),
     }.items():
-        app.add_directive(name, directive)
+        app.add_directive(name, made)
     app.add_role("computed", Computed())
     app.add_role("play", Play())

@@ -21,8 +21,9 @@ from api_reference import ancestors
 from code_places import find_code
 from docutils import nodes
 from docutils.parsers.rst import directives
-from folding import folded
-from kernel_lines import kernel_lines
+from folding import folded_part_of
+from generated import directive, folded, read_again, table
+from kernel_lines import kernel_lines as kernel_calls
 from paper_lines import (
     DOCS,
     ERRATUM,
@@ -36,7 +37,6 @@ from paper_statements import load_statements
 from source_pages import link_to, numbered_code
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
-from tables import table_of
 
 TABLE_HEAD = "| id | where | printed | meant, and why | test |\n| --- | --- | --- | --- | --- |\n"
 
@@ -69,7 +69,7 @@ class ReferenceCode(SphinxDirective):
             block["language"] = "python"
             self.set_source_info(block)
             blocks += [link, block]
-        return [folded(self.options["fold"], *blocks)] if "fold" in self.options else blocks
+        return [folded_part_of(self.options["fold"], *blocks)] if "fold" in self.options else blocks
 
 
 def docstring_rows(source):
@@ -88,119 +88,63 @@ def docstring_rows(source):
     return rows
 
 
-def table(head, rows):
-    """Return a table node; a cell is a list of inline nodes."""
-    return table_of(head, [1] * len(head), rows, ["algorithm-lines"])
+def kernel_lines(key):
+    """Return a table: line of the paper, where it is, the kernel it calls, that in fastimpl."""
+    algorithm, rows = load_algorithms()[key], kernel_calls(key)
+    head = f"line of {TITLES[algorithm['paper']]} Algorithm {algorithm['number']}"
+    cells = [(row.line, at(row.reference), at([row.kernel]), at(row.fast)) for row in rows]
+    titles = (head, "both packages", "kernel in refimpl", "in fastimpl")
+    made = table(titles, cells, (), "algorithm-lines")
+    return folded(f"The {len(rows)} kernels that these lines call", made)
 
 
-class KernelLines(SphinxDirective):
-    """A table: line of the paper, where it stands, the kernel it calls, and that in fastimpl."""
-
-    required_arguments = 1
-
-    def run(self):
-        key = self.arguments[0]
-        rows = kernel_lines(key)
-        self.env.note_dependency(str(DOCS / "algorithms.toml"))
-        for row in rows:
-            for place in [*row.reference, row.kernel, *row.fast]:
-                self.env.note_dependency(str(PACKAGES / place.path))
-        algorithm = load_algorithms()[key]
-        head = f"line of {TITLES[algorithm['paper']]} Algorithm {algorithm['number']}"
-        cells = [
-            [
-                [nodes.Text(str(row.line))],
-                side_by_side(link_to_row(code.path, code.row) for code in row.reference),
-                [link_to(row.kernel.path, row.kernel.row, row.kernel.name, here=False)],
-                side_by_side(link_to_row(place.path, place.row, place.name) for place in row.fast),
-            ]
-            for row in rows
-        ]
-        shown = table([head, "both packages", "kernel in refimpl", "in fastimpl"], cells)
-        return [folded(f"The {len(cells)} kernels that these lines call", shown)]
+def code_places(content):
+    """Return a table: a line, an equation or a theorem a row, and where its code is."""
+    rows = []
+    for key in content.split():
+        found = find_code(key)
+        kernels = at(found.kernels) or "the reference's code"
+        rows.append((found.title, at(found.reference), kernels))
+    return table(("what", "in refimpl", "in fastimpl"), rows, (), "algorithm-lines")
 
 
-class CodePlaces(SphinxDirective):
-    """A table: a line, an equation or a theorem a row, and where its code is; see `find_code`."""
-
-    has_content = True
-
-    def run(self):
-        rows = []
-        for key in self.content:
-            try:
-                found = find_code(key)
-            except ValueError as error:
-                raise self.error(f"code-places: {error}") from error
-            for place in [*found.reference, *found.kernels]:
-                self.env.note_dependency(str(PACKAGES / place.path))
-            reference, kernels = (
-                side_by_side(link_to_row(place.path, place.row, place.name) for place in places)
-                for places in (found.reference, found.kernels)
-            )
-            title, _ = self.state.inline_text(found.title, self.lineno)
-            rows.append([title, reference, kernels or [nodes.Text("the reference's code")]])
-        return [table(["what", "in refimpl", "in fastimpl"], rows)]
+def at(places):
+    """Return links to rows of files, behind the names of their functions if they have some."""
+    return "; ".join(
+        f"{getattr(one, 'name', '')} {{source}}`{one.path}:{one.row}`".strip() for one in places
+    )
 
 
-def link_to_row(path, row, name=""):
-    """Return a link to a row of a file, which it shows after a name."""
-    return link_to(path, row, f"{name} {path}:{row}".strip(), here=False)
-
-
-def side_by_side(links):
-    """Return the inline nodes of a cell with some links."""
-    cell = []
-    for link in links:
-        cell += [nodes.Text("; "), link] if cell else [link]
-    return cell
-
-
-class AlgorithmIndex(SphinxDirective):
-    """A table of every numbered algorithm: its page, and the functions that are its lines.
+def algorithm_index():
+    """Return a table of every numbered algorithm: its page, and the functions that are its lines.
 
     Where these are more than one, it says why.
     """
-
-    def run(self):
-        self.env.note_dependency(str(DOCS / "algorithms.toml"))
-        head = "paper", "algorithm", "name", "lines", "reference", "why not one function"
-        lines = [row_of(head), row_of(["---"] * len(head))]
-        taught = pages_of_algorithms()
-        for key, entry in load_algorithms().items():
-            name = entry["name"]
-            if key in taught:
-                name = f"[{name}](/{taught[key]}.md#{key.replace(':', '-')})"
-            where = ", ".join(f"{{source}}`{place}`" for place in entry.get("functions", ()))
-            if "same_as" in entry:
-                where = f"as JPDC'21 Algorithm {entry['same_as']}"
-            paper = TITLES[entry["paper"]]
-            split = entry.get("split", "")
-            lines.append(row_of([paper, entry["number"], name, entry["lines"], where, split]))
-        return self.parse_text_to_nodes("\n".join(lines) + "\n")
+    head = "paper", "algorithm", "name", "lines", "reference", "why not one function"
+    taught, rows = pages_of_algorithms(), []
+    for key, entry in load_algorithms().items():
+        name = entry["name"]
+        if key in taught:
+            name = f"[{name}](/{taught[key]}.md#{key.replace(':', '-')})"
+        where = ", ".join(f"{{source}}`{place}`" for place in entry.get("functions", ()))
+        if "same_as" in entry:
+            where = f"as JPDC'21 Algorithm {entry['same_as']}"
+        paper, split = TITLES[entry["paper"]], entry.get("split", "")
+        rows.append((paper, entry["number"], name, entry["lines"], where, split))
+    return table(head, rows)
 
 
-class EquationIndex(SphinxDirective):
-    """A table of every numbered equation and theorem: what computes it, or why nothing does."""
-
-    def run(self):
-        self.env.note_dependency(str(DOCS / "equations.toml"))
-        head = "paper", "number", "what it is", "reference", "parts of it", "errata"
-        lines = [row_of(head), row_of(["---"] * len(head))]
-        for (paper, kind, number), entry in load_statements()[1].items():
-            functions, parts = (
-                ", ".join(f"{{source}}`{place}`" for place in entry.get(which, ()))
-                for which in ("functions", "parts")
-            )
-            cells = [TITLES[paper], f"{kind.capitalize()} {number}", entry["name"]]
-            cells += [functions or entry["why"], parts, ", ".join(entry.get("errata", ()))]
-            lines.append(row_of(cells))
-        return self.parse_text_to_nodes("\n".join(lines) + "\n")
-
-
-def row_of(cells):
-    """Return a row of a Markdown table."""
-    return "| " + " | ".join(map(str, cells)) + " |"
+def equation_index():
+    """Return a table of every numbered equation and theorem: what computes it, or why nothing."""
+    head, rows = ("paper", "number", "what it is", "reference", "parts of it", "errata"), []
+    for (paper, kind, number), entry in load_statements()[1].items():
+        functions, parts = (
+            ", ".join(f"{{source}}`{place}`" for place in entry.get(which, ()))
+            for which in ("functions", "parts")
+        )
+        cells = [TITLES[paper], f"{kind.capitalize()} {number}", entry["name"]]
+        rows.append([*cells, functions or entry["why"], parts, ", ".join(entry.get("errata", ()))])
+    return table(head, rows)
 
 
 def pages_of_algorithms():
@@ -227,7 +171,7 @@ class WorkedExample(SphinxDirective):
     def run(self):
         code = "\n".join(self.content)
         namespace = self.env.temp_data.setdefault("worked_examples", {"__name__": "__main__"})
-        pages_with_examples(self.env).add(self.env.docname)
+        read_again(self.env)
         try:
             printed = worked_examples.run(code, namespace, self.env.docname)
         except RuntimeError as error:
@@ -245,29 +189,14 @@ class WorkedExample(SphinxDirective):
         return [box]
 
 
-def pages_with_examples(env):
-    if not hasattr(env, "worked_example_pages"):
-        env.worked_example_pages = set()
-    return env.worked_example_pages
-
-
-class ErrataOf(SphinxDirective):
-    """The rows of errata.md that touch the algorithms named."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def run(self):
-        try:
-            errata = errata_of(self.arguments[0].split())
-        except ValueError as error:
-            raise self.error(f"errata-of: {error}") from error
-        self.env.note_dependency(str(DOCS / "errata.md"))
-        if not errata:
-            return self.parse_text_to_nodes("No erratum touches these lines.")
-        rows = self.parse_text_to_nodes(TABLE_HEAD + "\n".join(e.row for e in errata) + "\n")
-        count = f"{len(errata)} errata touch" if len(errata) > 1 else "One erratum touches"
-        return [folded(f"{count} these lines", *rows)]
+def errata_rows(keys):
+    """Return the rows of errata.md that touch the algorithms named, folded."""
+    errata = errata_of(keys.split())
+    if not errata:
+        return "No erratum touches these lines.\n"
+    rows = TABLE_HEAD + "\n".join(e.row for e in errata)
+    count = f"{len(errata)} errata touch" if len(errata) > 1 else "One erratum touches"
+    return folded(f"{count} these lines", rows)
 
 
 class SourceRole(SphinxRole):
@@ -337,21 +266,15 @@ def linked(text, docname, own):
     return [*done, nodes.Text(text[at:])]
 
 
-def always_read(app, env, added, changed, removed):
-    """Read pages with worked examples again: what they print depends on all of the code."""
-    return sorted(pages_with_examples(env) - removed)
-
-
 def setup(app):
     app.add_directive("reference-code", ReferenceCode)
-    app.add_directive("kernel-lines", KernelLines)
-    app.add_directive("code-places", CodePlaces)
-    app.add_directive("algorithm-index", AlgorithmIndex)
-    app.add_directive("equation-index", EquationIndex)
+    app.add_directive("kernel-lines", directive(kernel_lines))
+    app.add_directive("code-places", directive(code_places))
+    app.add_directive("algorithm-index", directive(algorithm_index))
+    app.add_directive("equation-index", directive(equation_index))
+    app.add_directive("errata-of", directive(errata_rows))
     app.add_directive("worked-example", WorkedExample)
-    app.add_directive("errata-of", ErrataOf)
     app.add_role("source", SourceRole())
     app.connect("doctree-read", link_errata)
-    app.connect("env-get-outdated", always_read)
     app.add_css_file("teaching.css")
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,6 +1,5 @@
 """The table of test scores: options that all rows share, and rows that fail."""
 
-import importlib
 import json
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -8,12 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from bench import accuracy
+from bench.__main__ import main
+
 pytestmark = pytest.mark.runs
-
-
-@pytest.fixture
-def accuracy():
-    return importlib.import_module("bench.accuracy")
 
 
 @pytest.mark.parametrize(
@@ -26,18 +23,18 @@ def accuracy():
         ("--method gas --batch-size 9", "--method cluster", "--method gas", ["--batch-size"]),
     ],
 )
-def test_what_a_method_does_not_have_is_left_out(accuracy, shared, row, kept, left_out):
+def test_what_a_method_does_not_have_is_left_out(shared, row, kept, left_out):
     assert accuracy.applying(shared.split(), row.split()) == (kept.split(), left_out)
 
 
-def test_an_option_of_the_row_itself_must_apply(accuracy):
+def test_an_option_of_the_row_itself_must_apply():
     """It is the user's mistake in that row, which `train` refuses."""
     words = ["--batch-size", "9"], ["--method", "cluster", "--batch-size", "5"]
     assert accuracy.applying(*words) == (words[0], [])
 
 
 @pytest.fixture
-def trained(monkeypatch, accuracy):
+def trained(monkeypatch):
     """A stand-in for `train` that knows no method "ladies"; returns what it was called with."""
     called = []
 
@@ -55,17 +52,17 @@ def trained(monkeypatch, accuracy):
     return called
 
 
-def rows_and_error(main, capsys, *words):
+def rows_and_error(capsys, *words):
     status = main(["accuracy", "--seeds", "2", *words])
     out, err = capsys.readouterr()
     return status, [line for line in out.splitlines() if line.startswith("| `")], err
 
 
 def test_a_row_that_fails_does_not_lose_the_others(trained, capsys, tmp_path):
-    main, out = importlib.import_module("bench.__main__").main, tmp_path / "table.md"
+    out = tmp_path / "table.md"
     rows = ("--row", "--method ladies", "--row", "--method gas", "--row", "--method cluster")
     words = "--train", "--batch-size 9", *rows, "--out", str(out)
-    status, found, err = rows_and_error(main, capsys, *words)
+    status, found, err = rows_and_error(capsys, *words)
     assert status == 2 and "1 of 3 rows failed" in err
     assert found == [
         "| `--method ladies` | failed: ValueError: a \\| b | - | - |",
@@ -77,7 +74,7 @@ def test_a_row_that_fails_does_not_lose_the_others(trained, capsys, tmp_path):
 
 
 def test_where_all_rows_fail_there_is_no_table(trained, capsys, tmp_path):
-    main, out = importlib.import_module("bench.__main__").main, tmp_path / "table.md"
+    out = tmp_path / "table.md"
     words = "--row", "--method ladies", "--out", str(out)
-    status, found, err = rows_and_error(main, capsys, *words)
+    status, found, err = rows_and_error(capsys, *words)
     assert status == 2 and not found and "ValueError: a | b" in err and not out.exists()

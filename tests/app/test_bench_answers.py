@@ -111,3 +111,10 @@ def test_near_numbers_pass_and_far_ones_do_not():
         near("x", 1.0 + 1e-5, 1.0, rtol=1e-6)
     with pytest.raises(Differs, match="has no nodes"):
         alike((1, 2), refimpl.induced_subgraph(refimpl.as_graph([(0, 1)], symmetrize=True), [0]))
+
+
+def test_lists_are_alike_in_length_and_items():
+    alike([1, (2, 3)], (1, [2, 3]))
+    for wrong in ([1], [1, (2, 4)], 1):
+        with pytest.raises(Differs):
+            alike(wrong, [1, (2, 3)])

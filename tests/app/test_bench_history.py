@@ -1,22 +1,17 @@
 """The benchmarks of FreshGNN's cache count what training counts."""
 
-import importlib
 import json
 
 import numpy as np
 import pytest
 
 import fastimpl
+from bench import storage
 from bench.figures.cache_counts import SEED, Rules, graphs_of_batches, policies
 from refimpl import TrainConfig, methods
 from refimpl.lab.data.communities import communities
 
 pytestmark = pytest.mark.runs
-
-
-@pytest.fixture
-def storage():
-    return importlib.import_module("bench.storage")
 
 
 def test_a_policy_loads_the_rows_that_training_loads():
@@ -48,7 +43,7 @@ def test_a_policy_loads_the_rows_that_training_loads():
 
 
 @pytest.mark.parametrize("method", ["neighbor", "fresh"])
-def test_training_from_the_file_counts_rows(storage, tmp_path, method):
+def test_training_from_the_file_counts_rows(tmp_path, method):
     size = storage.write_data(tmp_path, nodes=200, width=64)
     assert size == 200 * 64 * 4
     settings = {"fanouts": [3, 2], "layers": 2, "batch_size": 20, "hidden": 4}

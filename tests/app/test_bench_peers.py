@@ -31,6 +31,14 @@ def induced(graph, nodes):
     return {"nodes": nodes, "rows": nodes[part.row], "cols": nodes[part.col]}
 
 
+def program(folder, line):
+    """Return the path of a program of one line of a shell."""
+    path = folder / "python"
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
 # work
 
 
@@ -133,10 +141,7 @@ def test_each_kind_of_job_has_its_table_without_peers(main, capsys, what):
 
 
 def test_an_interpreter_that_has_no_peer_is_refused(main, capsys, tmp_path):
-    bare = tmp_path / "python"
-    bare.write_text("#!/bin/sh\n")
-    bare.chmod(0o755)
-    assert main(["peers", "--quick", "--python", str(bare)]) == 2
+    assert main(["peers", "--quick", "--python", program(tmp_path, "")]) == 2
     assert "cannot import torch" in capsys.readouterr().err
 
 
@@ -160,13 +165,29 @@ def test_a_peer_that_cannot_start_or_lacks_a_layer_is_missing_and_no_crash(main,
     """A process that ends at once, and one that has not what a job needs."""
     jobs, measure = module("jobs"), module("measure")
     plan = jobs.Plan([1], 1, quick=True, matching="product")
-    broken = tmp_path / "python"
-    broken.write_text("#!/bin/sh\nexit 3\n")
-    broken.chmod(0o755)
-    result = measure.measure(plan, {"MKL": str(broken), "torch": sys.executable}, {})
-    reason = "the process of bench.peers.mkl ended with 3"
+    result = measure.measure(
+        plan, {"MKL": program(tmp_path, "exit 3"), "torch": sys.executable}, {}
+    )
+    reason = "bench.peers.mkl: the program ended with status 3"
     assert result["missing"]["MKL"] == reason
     assert any(reason in line for line in module("table").render(result))
+
+
+def test_a_contestant_that_hangs_is_ended(monkeypatch, tmp_path):
+    contestant = module("contestant")
+    monkeypatch.setattr(contestant, "PATIENCE", 0.5)
+    with (
+        contestant.Contestant(program(tmp_path, "exec sleep 600"), "bench.peers.mkl", 1) as one,
+        pytest.raises(module("protocol").ContestantError, match=r"no answer in 0\.5 seconds"),
+    ):
+        one("versions")
+
+
+def test_a_contestant_has_no_other_settings_of_thread_pools(monkeypatch):
+    monkeypatch.setenv("OMP_PROC_BIND", "true")
+    with module("contestant").Contestant(sys.executable, "bench.peers.ours", 2) as one:
+        environ = one.worker._place["env"]
+        assert "OMP_PROC_BIND" not in environ and environ["OMP_NUM_THREADS"] == "2"
 
 
 # times and ratios

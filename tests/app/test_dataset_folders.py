@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from refimpl.lab.data.convert import convert
 from refimpl.lab.data.graphsaint import load_graphsaint
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.data.planetoid import load_planetoid
@@ -406,17 +407,23 @@ def test_cora_has_its_published_sizes():
 
 
 def test_load_dataset_says_what_it_looked_for(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no folder 'comunities'.*communities-multilabel"):
+    named = "no file or folder 'comunities'.*communities-multilabel"
+    with pytest.raises(FileNotFoundError, match=named):
         load_dataset("comunities")
     with pytest.raises(ValueError, match=r"adj_full\.npz.*ind\.NAME\.x.*communities-multilabel"):
         load_dataset(tmp_path)
     (tmp_path / "file.txt").write_text("")
-    with pytest.raises(ValueError, match=r"file\.txt must be a folder"):
+    with pytest.raises(ValueError, match=r"file\.txt must be, or hold, one of meta\.json"):
         load_dataset(tmp_path / "file.txt")
     write_planetoid(tmp_path)
     write_planetoid(tmp_path, name="other")
     with pytest.raises(ValueError, match="one data set, got files of other, tiny"):
         load_dataset(tmp_path)
+    write_graphsaint(tmp_path)
+    both = r"one data set, got adj_full\.npz \(GraphSAINT's\) and ind\.NAME\.x \(Planetoid's\)"
+    for read in load_dataset, lambda source: convert(source, tmp_path / "out"):
+        with pytest.raises(ValueError, match=both):
+            read(tmp_path)
     with pytest.raises(TypeError, match="source must be a str or a Path, got int"):
         load_dataset(3)
 

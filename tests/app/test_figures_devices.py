@@ -1,6 +1,5 @@
 """The figures of what devices and ranks send one another count and model what they say."""
 
-import importlib
 import itertools
 from dataclasses import asdict
 
@@ -10,6 +9,7 @@ import pytest
 from figure_labs import experiment_of, lab_of, rows_of
 
 import fastimpl
+from bench.figures import between_processes
 from bench.figures import remote_row_counts as counts
 from bench.figures.experiments import devices, exchange, topologies
 from bench.figures.interconnect_model import Links, bandwidths
@@ -25,12 +25,6 @@ from refimpl.loader import SimComm, Topology
 pytestmark = pytest.mark.runs
 
 BYTES = 4  # float32
-
-
-@pytest.fixture
-def bench():
-    """Give a module of the benchmarks by its name."""
-    return lambda name: importlib.import_module(f"bench.{name}")
 
 
 def sizes_of(module, **changed):
@@ -141,7 +135,7 @@ def test_one_transfer_takes_what_the_premises_say():
         assert found.seconds("rounds", rows, gamma, plans) == pytest.approx(one + 0.5)
 
 
-def test_an_owner_packs_for_all_who_ask_and_owners_pack_at_once(bench):
+def test_an_owner_packs_for_all_who_ask_and_owners_pack_at_once():
     found = links(lambda b: Topology.crossbar(3, 1e9), memory=200.0)
     rows = np.array([[0, 10, 5], [7, 0, 0], [7, 0, 0]])
     assert found.seconds("two-sided", rows, 0.0, {}) == pytest.approx(15 * 64 / 200, rel=1e-3)
@@ -189,9 +183,8 @@ def test_without_loss_and_latency_nothing_beats_all_at_once(shape):
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_ranks_measure_every_way_of_the_same_bytes(bench, ranks):
-    asked = {
-        "impl": "fastimpl",
+def test_ranks_measure_every_way_of_the_same_bytes(ranks):
+    sizes = {
         "nodes": 120,
         "degree": 5,
         "batch": 6,
@@ -199,8 +192,7 @@ def test_ranks_measure_every_way_of_the_same_bytes(bench, ranks):
         "features": 4,
         "steps": 2,
     }
-    module = bench("figures.exchange_ranks")
-    found = SimComm.run(ranks, lambda comm: module.measured(comm, rounds=3, **asked))
+    found = SimComm.run(ranks, lambda comm: between_processes.fetches(comm, fastimpl, sizes, 3))
     graph = made_graph(120, 5)
     roots = drawn_roots(120, 6 * ranks * 2)
     graphs = list(counts.minibatches(fastimpl, graph, roots, 6, [3, 2]))
@@ -223,7 +215,7 @@ def test_what_is_measured_between_processes_stands_below_the_model(monkeypatch):
     """Bandwidths by hand: 1 and 2 GB/s two-sided, 1.5 and 2.5 one-sided, 1 and 3 in rounds."""
     seconds = {"two-sided": [2.0, 1.0], "one-sided": [4 / 3, 0.8], "rounds": [2.0, 2 / 3]}
     monkeypatch.setattr(exchange, "no_mpi", lambda: None)
-    monkeypatch.setattr(exchange, "on_ranks", lambda *_: {"bytes": 2e9, "seconds": seconds})
+    monkeypatch.setattr(exchange, "measured", lambda *_: {"bytes": 2e9, "seconds": seconds})
     lab = lab_of(experiment_of(exchange))
     rows = rows_of(experiment_of(exchange), lab)
     *_, last = exchange.table(lab, rows)[1]
@@ -237,7 +229,7 @@ def test_between_processes():
     if no_mpi():
         pytest.skip(no_mpi())
     lab = lab_of(experiment_of(exchange))
-    rows = exchange.measure(lab, {"links": exchange.MACHINE, "devices": exchange.RANKS})
+    rows = exchange.measure(lab, {"links": exchange.MACHINE, "devices": 2})
     assert [row["way"] for row in rows[::3]] == ["two-sided", "one-sided", "rounds"]
     assert len(rows) == 9 and min(row["gigabytes_a_second"] for row in rows) > 0
 
@@ -336,7 +328,7 @@ def test_steps_between_processes_stand_below_the_model(monkeypatch):
     """Seconds by hand: 2 and 3 on one process, 1 and 2 on two."""
     seconds = {"1": [2.0, 3.0], "2": [1.0, 2.0]}
     monkeypatch.setattr(devices, "no_mpi", lambda: None)
-    monkeypatch.setattr(devices, "on_ranks", lambda *_: dict.fromkeys(devices.METHODS, seconds))
+    monkeypatch.setattr(devices, "measured", lambda *_: dict.fromkeys(devices.METHODS, seconds))
     lab = lab_of(experiment_of(devices), ranks=[1, 2])
     rows = rows_of(experiment_of(devices), lab)
     *_, last = devices.table(lab, rows)[1]
@@ -346,7 +338,7 @@ def test_steps_between_processes_stand_below_the_model(monkeypatch):
 
 
 def test_processes_train_to_the_weights_of_one():
-    """`steps_on_ranks` compares all weights before it answers."""
+    """`between_processes.steps` compares all weights before it answers."""
     if no_mpi():
         pytest.skip(no_mpi())
     found = devices.measure(lab_of(experiment_of(devices)), {"what": devices.TIMED})

@@ -22,11 +22,11 @@ from refimpl.lab.training.methods import LayerSampling
 
 
 def test_taking_turns_changes_no_training():
-    data = communities(3, nodes=300)
+    data, sizes = communities(3, nodes=300), {"epochs": {"rare": 7}, "scored": 3}
     configs = {
         "graph": TrainConfig(hidden=8, epochs=5, rng=1, dropout=0.3),
         "layer": TrainConfig(method=LayerSampling(batch_size=50), hidden=8, epochs=2, rng=1),
-        "rare": TrainConfig(hidden=8, rng=2, **races.lengths(7, 3)),
+        "rare": TrainConfig(hidden=8, rng=2, **races.lengths(sizes, "rare")),
     }
     rows = races.race(fastimpl, data, configs)
     for name, config in configs.items():

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.runs
 CONF = f"""
 import sys
 sys.path.insert(0, {str(DOCS / "_ext")!r})
-extensions = ["myst_parser", "mathml", "source_pages", "drawings", "folding", "beside", "teaching"]
+extensions = ["myst_parser", "mathml", "generated", "source_pages", "drawings", "folding"]
+extensions += ["beside", "teaching"]
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "mathml"
 html_theme = "basic"
@@ -108,3 +109,21 @@ def test_scripts_stand_behind_a_letter_with_a_mark(tex, names):
     mathml, nodes = importlib.import_module("mathml"), importlib.import_module("docutils.nodes")
     tree = ElementTree.fromstring(mathml.mathml(nodes.math("", tex), as_block=False))
     assert [part.tag.rpartition("}")[2] for part in tree.iter()][1:] == names
+
+
+def test_the_page_of_questions_has_every_question_of_the_course():
+    """Each bold question below "Questions and answers", with the whole answer, and no other."""
+    page_questions = importlib.import_module("page_questions")
+    found = {page: pairs for page, _, pairs in page_questions.questions()}
+    assert len(found) == 12
+    for page, pairs in found.items():
+        text = (DOCS / f"{page}.md").read_text()
+        part = text.partition("## Questions and answers\n")[2].partition("\n## ")[0]
+        assert part.split() == " ".join(f"**{asked}** {answer}" for asked, answer in pairs).split()
+
+
+def test_answers_keep_their_links_on_the_page_of_questions():
+    from_root = importlib.import_module("page_questions").from_root
+    answer = "[a](pool.md#x) [b](../fresh.md) [c](#y) {doc}`../data` [d](https://a.org/b.md)"
+    moved = "[a](/learn/pool.md#x) [b](/fresh.md) [c](/learn/why.md#y) {doc}`/data`"
+    assert from_root(answer, "learn/why") == f"{moved} [d](https://a.org/b.md)"

@@ -48,6 +48,11 @@ FOUND = {  # what readers type, and a page that is to be among the first ten
     "Rust": "howto/port_a_backend.html",
     "pin": "learn/pin_tile.html",
     "staleness": "learn/fresh_policy.html",
+    "rows sorted": "learn/transpose.html",
+    "rounds exist": "learn/fresh_loader.html",
+    "saved": "fresh.html",
+    "freezes": "learn/fresh_policy.html",
+    "frees too little": "learn/pin_tile.html",
 }
 
 

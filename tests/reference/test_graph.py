@@ -63,7 +63,9 @@ def test_as_graph_from_every_source(gnn, edges, extra, loops, symmetrize):
 
 
 def test_as_graph_of_a_graph(gnn):
-    assert_is(gnn.as_graph(PATH), PATH.to_scipy())
+    assert gnn.as_graph(PATH) is PATH
+    with pytest.raises(ValueError, match="n must be None unless source is a list of edges"):
+        gnn.as_graph(PATH, n=9)
 
 
 def test_undirected_networkx_gives_both_directions_in_its_node_order(gnn):

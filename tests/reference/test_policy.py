@@ -190,6 +190,13 @@ def test_extreme_fractions(gnn, rows, base):
     assert held(cache, 1, ids, 1) == set()
 
 
+def test_of_equal_scores_the_last_stable_new_row_is_the_limit(gnn):
+    """Half of the new rows 1 and 5 is row 1: of the cached rows, 0 is before it and 7 is not."""
+    cache, ids = cache_of(gnn, [0, 7]), [0, 1, 5, 7]
+    update(gnn, cache, ids, [0.5] * 4, [False, True, True, False], p=0.5, rank_base="new")
+    assert held(cache, 1, ids, 1) == {0, 1}
+
+
 @given(rows=updates(), p=st.sampled_from([0.2, 0.5, 0.8]))
 def test_ranking_only_new_rows(gnn, rows, p):
     score, ids, comp = rows

@@ -12,39 +12,31 @@ import numpy as np
 
 from bench.figures.experiment import FAILS, HOLDS, Verdict
 from bench.figures.lru import misses, stack_distances
-from bench.figures.plotting import Curve, Lines
-from bench.figures.result_rows import curve_of, pick, values_of
-from refimpl.lab.data.generators import power_law
+from bench.figures.plotting import Lines, curves_of
+from bench.figures.result_rows import groups_of, medians, pick, tabled
+from bench.figures.synthetic_data import drawn_subgraph
 from refimpl.partition import partition_plan
-from refimpl.samplers.sampling import Sampler
 
 LINE, WORD, INDEX = 64, 8, 4  # bytes
+GRAPH = "{nodes:,} nodes, mean degree {degree:g}"
 PARTS, ROWS = "in parts, column-major", "in one part, row-major"
 BOUND, AT = 0.05, 512  # J section 7.4: below 5% from so many KiB on
 
 
 def cells(lab):
     """Return a run for each graph and layout."""
-    return [
-        {"nodes": nodes, "degree": degree, "layout": layout}
-        for nodes, degree in lab.sizes["graphs"]
-        for layout in (PARTS, ROWS)
-    ]
+    graphs = [{"nodes": nodes, "degree": degree} for nodes, degree in lab.sizes["graphs"]]
+    return [{**graph, "layout": layout} for graph in graphs for layout in (PARTS, ROWS)]
 
 
 def measure(lab, cell):
     """Return a row for each size of the cache."""
     sizes = lab.sizes
-    graph = power_law(cell["nodes"], cell["degree"], exponent=2.3)
-    sampler = Sampler("pin_tile", m=sizes["m"], n=sizes["n"])
-    (sub,) = lab.gnn.sample_many(graph, sampler, 0, 0, 1)
+    sub = drawn_subgraph(lab.gnn, cell["nodes"], cell["degree"], m=sizes["m"], n=sizes["n"])
     rate = _rate_in_parts if cell["layout"] == PARTS else _rate_in_rows
     about = {"subgraph_nodes": sub.graph.n, "subgraph_degree": sub.graph.e / sub.graph.n}
-    rates = rate(sub.graph, sizes)
-    return [
-        {**about, "kibibytes": size, "miss_rate": found}
-        for size, found in zip(sizes["kibibytes"], rates, strict=True)
-    ]
+    rates = zip(sizes["kibibytes"], rate(sub.graph, sizes), strict=True)
+    return [{**about, "kibibytes": size, "miss_rate": found} for size, found in rates]
 
 
 def _rate_in_parts(graph, sizes):
@@ -107,14 +99,10 @@ def accesses_in_parts(graph, f, s_cache):
 
 def table(lab, rows):
     """Return a line for each graph and layout."""
-    lines = []
-    for nodes, degree, layout in values_of(rows, "nodes", "degree", "layout"):
-        chosen = pick(rows, nodes=nodes, degree=degree, layout=layout)
-        rates = {row["kibibytes"]: row["miss_rate"] for row in chosen}
-        about = [_name(nodes, degree), layout, f"{chosen[0]['subgraph_degree']:.1f}"]
-        lines.append([*about, *(f"{rates[size]:.1%}" for size in lab.sizes["kibibytes"])])
-    titles = ["graph", "propagation", "degree in the subgraph"]
-    return [*titles, *(f"{size} KiB" for size in lab.sizes["kibibytes"])], lines
+    sizes = {f"{x} KiB": medians("miss_rate", ".1%", kibibytes=x) for x in lab.sizes["kibibytes"]}
+    about = {"graph": GRAPH, "propagation": "layout"}
+    about |= {"degree in the subgraph": "{subgraph_degree:.1f}"}
+    return tabled(groups_of(rows, "nodes", "degree", "layout"), about | sizes)
 
 
 def verdicts(_lab, rows):
@@ -136,18 +124,16 @@ def verdicts(_lab, rows):
 
 def plot(lab, rows):
     """Return a panel for each way."""
-    shown = []
-    for layout in (PARTS, ROWS):
-        curves = {}
-        for nodes, degree in values_of(pick(rows, layout=layout), "nodes", "degree"):
-            want = {"nodes": nodes, "degree": degree, "layout": layout}
-            x, y, *_ = curve_of(rows, "kibibytes", "miss_rate", scale=100, **want)
-            curves[_name(nodes, degree)] = Curve(x, y)
-        axes = {"xscale": "log", "ylim": (0, None)}
-        sizes = lab.sizes["kibibytes"]
-        shown.append(Lines(layout, "cache, KiB", "misses, %", curves, axes, sizes))
-    return shown
-
-
-def _name(nodes, degree):
-    return f"{nodes:,} nodes, mean degree {degree:g}"
+    axes, sizes = {"xscale": "log", "ylim": (0, None)}, lab.sizes["kibibytes"]
+    to = "kibibytes", "miss_rate", "nodes", "degree"
+    return [
+        Lines(
+            layout,
+            "cache, KiB",
+            "misses, %",
+            curves_of(pick(rows, layout=layout), *to, name=GRAPH, scale=100),
+            axes,
+            sizes,
+        )
+        for layout in (PARTS, ROWS)
+    ]

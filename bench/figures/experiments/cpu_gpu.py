@@ -12,16 +12,18 @@ from bench.figures.experiment import UNTESTED, Verdict
 from bench.figures.experiments.scaling import training
 from bench.figures.interleaved_timing import PARTS, in_words, rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Bars
-from bench.figures.result_rows import median_of, pick, quartiles_of, values_of
+from bench.figures.result_rows import (
+    groups_of,
+    median_of,
+    medians,
+    quartiles_of,
+    tabled,
+    values_of,
+)
 from bench.figures.synthetic_data import data_like
 
 CPU = {"PPI": 0.1974, "Reddit": 0.3676, "Yelp": 0.2917}  # J Table 3, on 40 cores
 GPU = {"PPI": 0.1021, "Reddit": 0.1357, "Yelp": 0.1420}  # of an Nvidia Tesla P100
-
-
-def cells(lab):
-    """Return one run, in which all data sets take turns."""
-    return [{"hidden": lab.sizes["hidden"]}]
 
 
 def measure(lab, cell):
@@ -38,14 +40,12 @@ def measure(lab, cell):
 
 def table(_lab, rows):
     """Return a line for each data set."""
-    lines = []
-    for like in values_of(rows, "like"):
-        some = pick(rows, like=like)
-        times = [f"{median_of(some, part):.4f}" for part in ("whole", *PARTS)]
-        ratio = f"{CPU[like] / GPU[like]:.2f}"
-        lines.append([like, *times, f"{CPU[like]:.4f}", f"{GPU[like]:.4f}", ratio])
-    titles = [f"{part}, s" for part in ("here", *PARTS)]
-    return ["like", *titles, "printed, 40 cores, s", "printed, GPU, s", "printed ratio"], lines
+    columns = {"like": "like", "here, s": medians("whole", ".4f")}
+    columns |= {f"{part}, s": medians(part, ".4f") for part in PARTS}
+    columns["printed, 40 cores, s"] = lambda some: f"{CPU[some[0]['like']]:.4f}"
+    columns["printed, GPU, s"] = lambda some: f"{GPU[some[0]['like']]:.4f}"
+    columns["printed ratio"] = lambda some: f"{CPU[some[0]['like']] / GPU[some[0]['like']]:.2f}"
+    return tabled(groups_of(rows, "like"), columns)
 
 
 def verdicts(_lab, rows):
@@ -74,14 +74,6 @@ def plot(_lab, rows):
         ranges += [(low, high), None]
         printed += [CPU[like], GPU[like]]
     highest = max(*printed, *(high for _, high in filter(None, ranges)))
-    return [
-        Bars(
-            "hidden dimension 512, as printed on 40 cores and on a GPU",
-            "seconds an iteration",
-            names,
-            {ours: series},
-            {ours: ranges},
-            {ours: printed},
-            axes={"ylim": (0, 1.3 * highest)},
-        )
-    ]
+    title, room = "hidden dimension 512, as printed on 40 cores and on a GPU", (0, 1.3 * highest)
+    bars = {ours: series}, {ours: ranges}, {ours: printed}
+    return [Bars(title, "seconds an iteration", names, *bars, axes={"ylim": room})]

@@ -8,7 +8,7 @@ import numpy as np
 
 from bench.figures.experiment import HOLDS, UNTESTED, Verdict
 from bench.figures.plotting import Bars
-from bench.figures.result_rows import pick
+from bench.figures.result_rows import groups_of
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.data.loading import load_dataset
 
@@ -41,7 +41,8 @@ def measure(_lab, cell):
     """Return a row with what is counted."""
     with user_errors():
         data = load_dataset(cell["data"])
-    loops = int(np.count_nonzero(data.graph.indices == _rows(data.graph)))
+    row_of_entry = data.graph.to_scipy().tocoo().row
+    loops = int(np.count_nonzero(data.graph.indices == row_of_entry))
     return [
         {
             "name": data.name,
@@ -51,11 +52,6 @@ def measure(_lab, cell):
             "classes": data.classes,
         }
     ]
-
-
-def _rows(graph):
-    """Return the row of each entry."""
-    return graph.to_scipy().tocoo().row
 
 
 def table(_lab, rows):
@@ -108,10 +104,5 @@ def _all(rows):
     found = [
         (where, name, *numbers) for where, sets in PRINTED.items() for name, numbers in sets.items()
     ]
-    names = dict.fromkeys(row["name"] for row in rows)
-    for name in names:
-        (row, *_) = pick(rows, name=name)
-        found.append(
-            (HERE, *(row[key] for key in ("name", "nodes", "edges", "features", "classes")))
-        )
-    return found
+    of_one = "name", "nodes", "edges", "features", "classes"
+    return found + [(HERE, *(some[0][key] for key in of_one)) for some in groups_of(rows, "name")]

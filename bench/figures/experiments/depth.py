@@ -15,16 +15,15 @@ the best of layer sampling.
 
 import statistics
 
-from bench.figures.accuracy_over_time import lengths, race, sooner
+from bench.figures.accuracy_over_time import lengths, on_share, race, race_curves, sooner
 from bench.figures.experiment import FAILS, Verdict, graded, ranked
 from bench.figures.experiments.synthetic import CLOSE, FAIR, line_through
 from bench.figures.interleaved_timing import in_words, rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines
-from bench.figures.result_rows import bands, median_of, pick, ratios, values_of
+from bench.figures.result_rows import bands, groups_of, median_of, pick, ratios, values_of
 from bench.figures.synthetic_data import data_like
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import LayerSampling, SampledGraph
-from refimpl.lab.training.methods.graph import MOST_NODES, scaled_sampler
 from refimpl.samplers.sampling import Sampler
 
 GRAPHS, LAYERS = "graph sampling", "layer sampling"
@@ -84,21 +83,14 @@ def times_of(lab, threads):
 def scores_of(lab, seed):
     """Return a row for each epoch of each method, depth by depth."""
     dataset, sizes, rows = lab.dataset(), lab.sizes, []
-    n = max(1, min(int(sizes["share"] * dataset.train_graph.n), MOST_NODES))
     methods = {
-        GRAPHS: SampledGraph(sampler=scaled_sampler(dataset.train_graph, "frontier", n=n)),
+        GRAPHS: on_share(dataset.train_graph, "frontier", sizes["share"]),
         LAYERS: LayerSampling(batch_size=sizes["batch"]),
     }
-    shared = {key: sizes[key] for key in ("lr", "dropout", "hidden")}
+    shared = {key: sizes[key] for key in ("lr", "dropout", "hidden")} | {"rng": seed}
     for layers in sizes["trained"]:
         configs = {
-            name: TrainConfig(
-                method=method,
-                layers=layers,
-                rng=seed,
-                **lengths(sizes["epochs"][name], sizes["scored"]),
-                **shared,
-            )
+            name: TrainConfig(method=method, layers=layers, **lengths(sizes, name), **shared)
             for name, method in methods.items()
         }
         rows += [{"layers": layers, **row} for row in race(lab.gnn, dataset, configs)]
@@ -217,25 +209,19 @@ def plot(lab, rows):
         at = values_of(pick(times, threads=threads), "layers")
         found = bands(epoch_ratio(times, threads, layers) for layers in at)
         ratios[f"an epoch, {in_words(threads)}"] = Curve(at, *found)
-    trained = values_of(pick(rows, part="score"), "layers")
-    won = {layers: sooner_with(rows, layers)[0] for layers in trained}
+    scores = pick(rows, part="score")
+    won = {layers: sooner_with(rows, layers)[0] for layers in values_of(scores, "layers")}
     won = {layers: ratio for layers, ratio in won.items() if ratio is not None}
     if won:
         ratios[f"to the score, {in_words(most)}"] = Curve(list(won), list(won.values()))
     least, most_printed = list(PRINTED[1]), list(PRINTED[40])
     ratios["printed, 1 to 40 cores"] = Curve([1, 2, 3], least, least, most_printed, printed=True)
-    return [
+    shown = [
         Lines(f"an iteration, {in_words(most)}", "layers", "times 1 layer", cost, log, depths),
         Lines("graph sampling beside layer sampling", "layers", words, ratios, log, depths),
-        *(_training(rows, layers) for layers in trained),
     ]
-
-
-def _training(rows, layers):
-    some = pick(rows, part="score", layers=layers, seed=0)
-    curves = {}
-    for name in (GRAPHS, LAYERS):
-        mine = pick(some, name=name)
-        curves[name] = Curve([r["seconds"] for r in mine], [r["val_f1"] for r in mine])
     labels = "seconds of training, seed 0", "validation F1-micro"
-    return Lines(f"{layers} layer{'s' * (layers > 1)}", *labels, curves, {"xscale": "log"})
+    for some in groups_of(pick(scores, seed=0), "layers"):
+        title = f"{some[0]['layers']} layer{'s' * (some[0]['layers'] > 1)}"
+        shown.append(Lines(title, *labels, race_curves(some), {"xscale": "log"}))
+    return shown

@@ -14,8 +14,8 @@ import numpy as np
 
 from bench.figures.experiment import Verdict, graded, ranked
 from bench.figures.experiments.topologies import BEST, BY_DEGREE, METHODS, saved_on
-from bench.figures.plotting import Curve, Lines, bars_of
-from bench.figures.result_rows import curve_of, middle, pick, spread, values_of
+from bench.figures.plotting import Lines, bars_of, curves_of
+from bench.figures.result_rows import middle, pick, spread, values_of
 from bench.figures.synthetic_data import data_on, drawn_roots
 from bench.figures.training import buffer_of, sampled
 from refimpl.lab.data.generators import power_law
@@ -115,15 +115,12 @@ def verdicts(_lab, rows):
 
 def plot(_lab, rows):
     """Return a panel of what is saved, and one of the stages' seconds."""
-    saved = pick(rows, what=SAVED)
-    curves = {
-        name: Curve(*curve_of(saved, "layers", "saved", scale=100, method=name))
-        for name in (BY_DEGREE, BEST)
-    }
+    saved = [row for row in pick(rows, what=SAVED) if row["method"] in (BY_DEGREE, BEST)]
+    curves = curves_of(saved, "layers", "saved", "method", scale=100)
     spreads = {stage: _seconds(rows, stage) for stage in (READING, BEFORE, EPOCH)}
-    axes = {"ylim": (0, None)}
+    axes, ticks = {"ylim": (0, None)}, values_of(saved, "layers")
     return [
-        Lines("", "layers", "I/O saved, %", curves, axes, values_of(saved, "layers")),
+        Lines("", "layers", "I/O saved, %", curves, axes, ticks),
         bars_of("", "seconds", spreads, name="seconds"),
     ]
 

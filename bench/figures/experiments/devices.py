@@ -5,29 +5,28 @@ network around the computing of one rank, measured here on one thread; see `para
 has up to 4 GPUs in a machine and 2 machines.
 
 Where MPI is installed, a step is timed between processes of this machine as well, one thread each,
-beside the same step on one of them; see `steps_on_ranks`.
+beside the same step on one of them; see `between_processes`.
 """
 
 import statistics
 from contextlib import ExitStack
-from functools import partial
 
 from threadpoolctl import threadpool_limits
 
+from bench.figures.between_processes import PROCESSES, measured
 from bench.figures.experiment import UNTESTED, Verdict
-from bench.figures.interleaved_timing import seconds_in_turns
+from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
 from bench.figures.parallel import AHEAD, FRESH, IN_TURN, METHODS, NEIGHBOR, loads, speedups
-from bench.figures.plotting import Curve, Lines
+from bench.figures.plotting import Curve, Lines, curves_of, level
 from bench.figures.remote_row_counts import minibatches
-from bench.figures.result_rows import curve_of, pick, ratios, values_of
+from bench.figures.result_rows import pick, ratios, values_of
 from bench.figures.synthetic_data import data_on, drawn_roots, made_graph
 from bench.figures.training import buffer_of, sampled
-from bench.launching import no_mpi, on_ranks
+from bench.launching import no_mpi
 
 MIB = 2**20
 WAYS = [(NEIGHBOR, IN_TURN), (NEIGHBOR, AHEAD), (FRESH, IN_TURN)]
 COUNTED, COMPUTED, TIMED = "counted", "computed", "timed"
-PROCESSES, ROUNDS = 2, 9
 
 
 def cells(lab):
@@ -41,7 +40,9 @@ def measure(lab, cell):
     if cell["what"] == COMPUTED:
         return _computing(lab)
     if cell["what"] == TIMED:
-        return _between_processes(lab)
+        found = measured(lab, "steps")
+        named = {(method, int(n)): each for method, by in found.items() for n, each in by.items()}
+        return rows_of_rounds(named, "method", "processes", key="seconds")
     sizes = lab.sizes
     data = made_data(sizes)
     graphs = lab.once("graphs", lambda: two_epochs(lab.gnn, sizes, data))
@@ -71,28 +72,16 @@ def configs(sizes, n, **shared):
     }
 
 
-def _between_processes(lab):
-    """Return a row for each method, number of processes and round: seconds of a step."""
-    asked = {"impl": lab.gnn.__name__, "sizes": lab.sizes, "rounds": 3 if lab.quick else ROUNDS}
-    found = on_ranks(PROCESSES, "bench.figures.steps_on_ranks", asked)
-    return [
-        {"method": method, "processes": int(count), "round": number, "seconds": seconds}
-        for method, by_count in found.items()
-        for count, rounds in by_count.items()
-        for number, seconds in enumerate(rounds)
-    ]
-
-
 def _computing(lab):
     """Return the number of parameters, and the median seconds of a step of each on one thread."""
     sizes, data = lab.sizes, made_data(lab.sizes)
+    half = sizes["timed_steps"] // 2  # as many before: the cache fills
     with threadpool_limits(1), ExitStack() as stack:
         trainers = {
             name: stack.enter_context(lab.gnn.make_trainer(data, config))
             for name, config in configs(sizes, data.graph.n).items()
         }
-        tasks = {name: partial(_step, trainer) for name, trainer in trainers.items()}
-        half = sizes["timed_steps"] // 2  # as many before: the cache fills
+        tasks = {name: lambda _, one=one: one.step() for name, one in trainers.items()}
         found = seconds_in_turns(tasks, half, warm_up=half)
         return [
             {
@@ -102,10 +91,6 @@ def _computing(lab):
             }
             for name, trainer in trainers.items()
         ]
-
-
-def _step(trainer, _number):
-    trainer.step()
 
 
 def fresh_settings(sizes, n):
@@ -131,11 +116,8 @@ def table(lab, rows):
         line = [ranks]
         for method in METHODS:
             (one,) = pick(rows, what=COUNTED, ranks=ranks, method=method)
-            line += [
-                f"{one['loaded']:,.0f}",
-                f"{one['remote']:,.0f}",
-                f"{one['busiest'] / MIB:.2f}",
-            ]
+            line += [f"{one[key]:,.0f}" for key in ("loaded", "remote")]
+            line.append(f"{one['busiest'] / MIB:.2f}")
         for network in lab.sizes["networks"]:
             line += [f"{_speedup(rows, ranks, *way, network):.2f}" for way in WAYS]
         lines.append(line)
@@ -174,36 +156,26 @@ def plot(lab, rows):
     """Return a panel for each network, and one of the bytes that were counted."""
     counted = pick(rows, what=COUNTED)
     ranks, shown = values_of(counted, "ranks"), []
-    log = {"xscale": "log", "yscale": "log"}
+    ticks = ranks[:: 1 + len(ranks) // 6]
     for network in lab.sizes["networks"]:
         curves = {
-            f"{method}, {way}": Curve(
-                ranks, [_speedup(rows, r, method, way, network) for r in ranks]
-            )
-            for method, way in WAYS
+            f"{way[0]}, {way[1]}": Curve(ranks, [_speedup(rows, r, *way, network) for r in ranks])
+            for way in WAYS
         }
-        curves["as many as ranks"] = Curve(ranks, ranks, marked=False)
-        title = f"model: {_network(network)}"
-        shown.append(Lines(title, "ranks", "speed-up", curves, log, ranks[:: 1 + len(ranks) // 6]))
-    read = {}
-    for method in METHODS:
-        x, y, *_ = curve_of(counted, "ranks", "busiest", scale=1 / MIB, method=method)
-        read[method] = Curve(x, y)
+        curves["as many as ranks"] = level(ranks, ranks)
+        title, log = f"model: {_network(network)}", {"xscale": "log", "yscale": "log"}
+        shown.append(Lines(title, "ranks", "speed-up", curves, log, ticks))
+    read = curves_of(counted, "ranks", "busiest", "method", scale=1 / MIB)
     label = "MiB of the busiest rank, a step"
-    shown.append(
-        Lines("counted", "ranks", label, read, {"xscale": "log"}, ranks[:: 1 + len(ranks) // 6])
-    )
-    return shown
+    return [*shown, Lines("counted", "ranks", label, read, {"xscale": "log"}, ticks)]
 
 
 def _speedup(rows, ranks, method, way, network):
     """Return the speed-up over one rank by the model, on a network (latency, bandwidth)."""
     (one,) = pick(rows, what=COUNTED, ranks=ranks, method=method)
     (step,) = pick(rows, what=COMPUTED, method=method)
-    of_ways = speedups(
-        ranks, one["messages"], one["busiest"], step["parameters"], step["seconds"], *network
-    )
-    return of_ways[way]
+    sent = ranks, one["messages"], one["busiest"], step["parameters"]
+    return speedups(*sent, step["seconds"], *network)[way]
 
 
 def _measured(rows, method):

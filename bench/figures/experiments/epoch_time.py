@@ -10,17 +10,19 @@ same CPU kernels, and nothing but the rows that are computed and copied differs.
 that of the validation nodes, which the paper's Fig 12 shows of test nodes.
 """
 
+from itertools import accumulate
+
 from bench.figures.experiment import UNTESTED, Verdict, graded, ranked
 from bench.figures.plotting import Curve, Lines, bars_of
 from bench.figures.result_rows import (
     bands,
+    groups_of,
     middle,
     pick,
     ratios,
     share_saved,
     spread,
     spread_of,
-    values_of,
 )
 from bench.figures.training import seconds_of, trained_in_turns
 
@@ -28,11 +30,6 @@ NAMES = {"neighbor": "neighbour sampling", "fresh": "FreshGNN"}
 NAMES |= {"gas": "GAS", "cluster": "ClusterGCN"}
 OVER_BEST, OVER_DGL = 3.4, 5.3  # V section 7.2: times as fast as MariusGNN, and as DGL
 POINTS = 0.02  # so close to neighbour sampling's best score counts as the same accuracy
-
-
-def cells(lab):
-    """Return a run for each seed."""
-    return [{"seed": seed} for seed in range(lab.seeds)]
 
 
 def measure(lab, cell):
@@ -51,27 +48,22 @@ def seconds_an_epoch(rows, method):
     return middle(seconds_of(pick(rows, seed=0), method))
 
 
-def time_to(rows, method, seed, target):
-    """Return the seconds after which a method first reaches a score, or None."""
-    spent = 0.0
-    for row in pick(rows, method=method, seed=seed):
-        spent += row["seconds"]
-        if row["val_f1"] >= target:
-            return spent
-    return None
-
-
 def times(rows, method):
     """Return the seconds to neighbour sampling's accuracy for each seed, None where not reached."""
     found = []
-    for seed in values_of(rows, "seed"):
-        own = pick(rows, method="neighbor", seed=seed)
-        found.append(time_to(rows, method, seed, max(row["val_f1"] for row in own) - POINTS))
+    for some in groups_of(rows, "seed"):
+        target = max(row["val_f1"] for row in pick(some, method="neighbor")) - POINTS
+        own = pick(some, method=method)
+        spent = zip(accumulate(row["seconds"] for row in own), own, strict=True)
+        found.append(next((time for time, row in spent if row["val_f1"] >= target), None))
     return found
 
 
 def mean_time(rows, method):
-    """Return the `Spread` of these seconds, or None if a seed did not reach it."""
+    """Return the `Spread` of the seconds to neighbour sampling's accuracy, over the seeds.
+
+    None if a seed does not reach it.
+    """
     found = times(rows, method)
     return None if None in found else spread(found)
 
@@ -82,11 +74,11 @@ def table(_lab, rows):
     for method, name in NAMES.items():
         line = [name, seconds_an_epoch(rows, method).text(".3f")]
         line += ["" if method == "fresh" else speed_up(rows, method).text(".2f")]
-        reached = mean_time(rows, method)
         best = [
-            max(row["val_f1"] for row in pick(rows, method=method, seed=seed))
-            for seed in values_of(rows, "seed")
+            max(row["val_f1"] for row in some)
+            for some in groups_of(pick(rows, method=method), "seed")
         ]
+        reached = mean_time(rows, method)
         lines.append([*line, spread(best).text(), reached.text(".1f") if reached else "not by all"])
     titles = ["method", "seconds an epoch, in memory", "FreshGNN's speed-up"]
     return [*titles, "best validation F1", "seconds to accuracy"], lines
@@ -146,20 +138,12 @@ def plot(_lab, rows):
     faster = {NAMES[name]: speed_up(rows, name) for name in NAMES if name != "fresh"}
     curves = {}
     for method, name in NAMES.items():
-        chosen = pick(rows, method=method)
-        x, y, spent = [], [], 0.0
-        for epoch in values_of(chosen, "epoch"):
-            spent += spread_of(chosen, "seconds", epoch=epoch).mean
-            x.append(spent)
-            y.append(spread_of(chosen, "val_f1", epoch=epoch))
-        curves[name] = Curve(x, *bands(y))
+        epochs = groups_of(pick(rows, method=method), "epoch")
+        x = list(accumulate(spread_of(some, "seconds").mean for some in epochs))
+        curves[name] = Curve(x, *bands(spread_of(some, "val_f1") for some in epochs))
+    title = "FreshGNN's speed-up (mark: over DGL)"
     return [
         bars_of("Seconds of an epoch, features in memory", "seconds", found),
-        bars_of(
-            "FreshGNN's speed-up (mark: over DGL)",
-            "times as fast",
-            faster,
-            printed=[OVER_DGL, None, None],
-        ),
+        bars_of(title, "times as fast", faster, printed=[OVER_DGL, None, None]),
         Lines("Accuracy against training time", "seconds", "validation F1-micro", curves),
     ]

@@ -7,6 +7,7 @@ made ready beforehand and emptied once untimed, in turns; one whose first takes 
 timed once. The paper does this on GPUs, where CSR has to wait for the CPU.
 """
 
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -15,8 +16,8 @@ from threadpoolctl import threadpool_limits
 from bench.figures.cache_counts import SEED
 from bench.figures.experiment import Verdict, ranked
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
-from bench.figures.plotting import Curve, Lines
-from bench.figures.result_rows import curve_of, median_of, pick, spread_of, values_of
+from bench.figures.plotting import Lines, curves_of, level
+from bench.figures.result_rows import groups_of, median_of, pick, spread_of, values_of
 from bench.figures.synthetic_data import data_on, drawn_roots
 from bench.figures.training import sampled
 from refimpl.history import pruning
@@ -55,38 +56,26 @@ def _sampled(lab, graph):
     batch, count = sizes["batches"][-1], sizes["batches_an_epoch"]
     roots = drawn_roots(graph.n, batch * count)
     config = sampled("fresh", {**sizes, "batch": batch})
-
-    def drawing(workers):
-        def epoch(number):
-            batches = gnn.samplers.epoch_batches(roots, batch, SEED, number)
-            with (
-                threadpool_limits(1),
-                gnn.Prefetcher(
-                    graph,
-                    batches,
-                    sizes["fanouts"],
-                    seed=SEED,
-                    epoch=number,
-                    workers=workers,
-                    window=2 * workers + 2,
-                ) as found,
-            ):
-                assert sum(1 for _ in found) == count
-
-        return epoch
-
     whole: tuple = TRAINING, lab.threads
-    tasks = {("sampling", workers): drawing(workers) for workers in lab.thread_counts()}
-    drawn = []  # seconds of the sampling in each epoch of training
+    drawn: list[float] = []  # seconds of the sampling in each epoch of training
+
+    def draw(workers, number):
+        batches = gnn.samplers.epoch_batches(roots, batch, SEED, number)
+        about = {"seed": SEED, "epoch": number, "workers": workers, "window": 2 * workers + 2}
+        with (
+            threadpool_limits(1),
+            gnn.Prefetcher(graph, batches, sizes["fanouts"], **about) as found,
+        ):
+            assert sum(1 for _ in found) == count
+
+    def train(_):
+        before = trainer.meter.seconds["sampling"]
+        trainer.epoch()
+        drawn.append(trainer.meter.seconds["sampling"] - before)
+
+    tasks: dict = {("sampling", n): partial(draw, n) for n in lab.thread_counts()}
     with gnn.make_trainer(data_on(graph, roots, sizes["features"]), config) as trainer:
-
-        def trained(_):
-            before = trainer.meter.seconds["sampling"]
-            trainer.epoch()
-            drawn.append(trainer.meter.seconds["sampling"] - before)
-
-        tasks[whole] = trained
-        found = seconds_in_turns(tasks, sizes["epochs"])
+        found = seconds_in_turns({**tasks, whole: train}, sizes["epochs"])
     spent = zip(found[whole], drawn[-sizes["epochs"] :], strict=True)
     found[whole] = [seconds - sampling for seconds, sampling in spent]
     return rows_of_rounds(found, "contestant", "threads", key="seconds")
@@ -164,37 +153,36 @@ def layout_seconds(gnn, layout, mfg, emptied):
 
 def table(_lab, rows):
     """Return a line for each number of threads and each size of a batch."""
-    lines = []
-    epochs = pick(rows, what=SAMPLING)
-    for threads in values_of(pick(epochs, contestant="sampling"), "threads"):
-        seconds = median_of(epochs, "seconds", contestant="sampling", threads=threads)
-        lines.append([f"an epoch's sampling, {threads} threads", f"{seconds:.3f} s", "-", "-"])
-    trained = median_of(epochs, "seconds", contestant=TRAINING)
-    lines.append(["an epoch's training, FreshGNN", f"{trained:.3f} s", "-", "-"])
-    for batch in values_of(pick(rows, what=PRUNING), "batch"):
-        of_batch = pick(rows, what=PRUNING, batch=batch)
+    epochs, lines = pick(rows, what=SAMPLING), []
+    for some in groups_of(epochs, "contestant", "threads"):
+        seconds = f"{median_of(some, 'seconds'):.3f} s"
+        name = f"an epoch's sampling, {some[0]['threads']} threads"
+        if some[0]["contestant"] == TRAINING:
+            name = "an epoch's training, FreshGNN"
+        lines.append([name, seconds, "-", "-"])
+    for of_batch in groups_of(pick(rows, what=PRUNING), "batch"):
         base = median_of(of_batch, "seconds", contestant=COLUMNS["csr2"])
-        for layout in values_of(of_batch, "contestant"):
-            one = median_of(of_batch, "seconds", contestant=layout)
-            cells = [f"{1e6 * one:,.0f} us", f"{one / base:,.1f}", of_batch[0]["emptied"]]
-            lines.append([f"pruning a batch of {batch:,}, {layout}", *cells])
+        for some in groups_of(of_batch, "contestant"):
+            one = median_of(some, "seconds")
+            cells = [f"{1e6 * one:,.0f} us", f"{one / base:,.1f}", some[0]["emptied"]]
+            lines.append(["pruning a batch of {batch:,}, {contestant}".format(**some[0]), *cells])
     return ["what", "median", "over CSR2", "rows emptied"], lines
 
 
 def verdicts(lab, rows):
     """Judge pruning by the smallest ratio over CSR2, sampling by the most threads."""
-    pruned, worst = pick(rows, what=PRUNING), {}
-    for layout in values_of(pruned, "contestant"):
-        worst[layout] = min(
-            median_of(pruned, "seconds", batch=b, contestant=layout)
-            / median_of(pruned, "seconds", batch=b, contestant=COLUMNS["csr2"])
-            for b in values_of(pruned, "batch")
-        )
+    worst: dict = {}
+    for of_batch in groups_of(pick(rows, what=PRUNING), "batch"):
+        base = median_of(of_batch, "seconds", contestant=COLUMNS["csr2"])
+        for some in groups_of(of_batch, "contestant"):
+            ratio = median_of(some, "seconds") / base
+            worst[some[0]["contestant"]] = min(ratio, worst.get(some[0]["contestant"], ratio))
     csr, coo, fair = (worst[COLUMNS[name]] for name in ("csr", "coo", "csr_batched"))
     least = min(csr, coo)
     epochs = pick(rows, what=SAMPLING)
-    sampling = median_of(epochs, "seconds", contestant="sampling", threads=lab.threads)
-    one = median_of(epochs, "seconds", contestant="sampling", threads=1)
+    sampling, one = (
+        median_of(epochs, "seconds", contestant="sampling", threads=n) for n in (lab.threads, 1)
+    )
     training = median_of(epochs, "seconds", contestant=TRAINING)
     return [
         Verdict(
@@ -216,19 +204,12 @@ def plot(lab, rows):
     """Return a panel of sampling against threads, and one of pruning against the batch."""
     epochs, pruned = pick(rows, what=SAMPLING), pick(rows, what=PRUNING)
     sampling = pick(epochs, contestant="sampling")
-    counts = sorted(values_of(sampling, "threads"))
-    trained = spread_of(epochs, "seconds", contestant=TRAINING)
-    left = {
-        "sampling": Curve(*curve_of(sampling, "threads", "seconds")),
-        f"{TRAINING}, {lab.threads} threads": Curve(
-            counts, [trained.mean] * len(counts), marked=False
-        ),
-    }
-    right = {}
-    for layout in values_of(pruned, "contestant"):
-        right[layout] = Curve(*curve_of(pruned, "batch", "seconds", scale=1e6, contestant=layout))
+    counts, batches = sorted(values_of(sampling, "threads")), sorted(values_of(pruned, "batch"))
+    left = curves_of(sampling, "threads", "seconds", "contestant")
+    trained = spread_of(epochs, "seconds", contestant=TRAINING).mean
+    left[f"{TRAINING}, {lab.threads} threads"] = level(counts, trained)
+    right = curves_of(pruned, "batch", "seconds", "contestant", scale=1e6)
     log = {"xscale": "log", "yscale": "log"}
-    batches = sorted(values_of(pruned, "batch"))
     return [
         Lines("sampling an epoch", "threads", "seconds", left, {"ylim": (0, None)}, counts),
         Lines("pruning", "roots of a batch", "us an iteration", right, log, batches),

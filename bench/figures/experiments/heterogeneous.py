@@ -15,11 +15,6 @@ PRINTED = 20.5
 ALMOST = 1.0  # points
 
 
-def cells(lab):
-    """Return a run for each seed."""
-    return [{"seed": seed} for seed in range(lab.seeds)]
-
-
 def measure(lab, cell):
     """Return a row for each method and epoch, with the score of its best epoch."""
     return trained_in_turns(lab, NAMES, cell["seed"], model="rgcn")

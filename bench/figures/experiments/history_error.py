@@ -15,8 +15,8 @@ import numpy as np
 
 from bench.figures.experiment import Verdict, ranked
 from bench.figures.instrumented_steps import ExactRows, WatchedRun, distances
-from bench.figures.plotting import Curve, Lines
-from bench.figures.result_rows import curve_of, pick, spread, values_of
+from bench.figures.plotting import Lines, curves_of
+from bench.figures.result_rows import pick, spread, values_of
 from bench.figures.training import settings
 
 NAMES = {"gas": "GAS", "fresh": "FreshGNN", "vrgcn": "VR-GCN"}
@@ -121,17 +121,15 @@ def verdicts(_lab, rows):
 def plot(_lab, rows):
     """Return the errors of what is read, and of what is computed with it."""
     per_epoch = max(values_of(rows, "iteration")) + 1
-    placed = [row | {"x": (row["epoch"] - 1) * per_epoch + row["iteration"]} for row in rows]
+    placed = [
+        row | {"x": (row["epoch"] - 1) * per_epoch + row["iteration"], "name": NAMES[row["method"]]}
+        for row in rows
+    ]
     titles = {"read": "Rows read of earlier iterations", "made": "Rows computed with them"}
-    shown = []
+    ticks = [per_epoch * number for number in range(max(values_of(rows, "epoch")) + 1)]
+    label, shown = f"iteration ({per_epoch} an epoch)", []
     for what, title in titles.items():
-        key = f"{what}_error"
-        there = [row for row in placed if row.get(key) is not None]
-        curves = {
-            NAMES[method]: Curve(*curve_of(there, "x", key, method=method))._replace(marked=False)
-            for method in values_of(there, "method")
-        }
-        ticks = [per_epoch * number for number in range(max(values_of(rows, "epoch")) + 1)]
-        label = f"iteration ({per_epoch} an epoch)"
+        there = [row for row in placed if row.get(f"{what}_error") is not None]
+        curves = curves_of(there, "x", f"{what}_error", "name", marked=False)
         shown.append(Lines(title, label, "mean error, Euclidean", curves, ticks=ticks))
     return shown

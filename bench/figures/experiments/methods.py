@@ -13,7 +13,7 @@ Fig 2 alone; VR-GCN, FastGCN and the full graph are this project's addition.
 from bench.figures.experiment import UNTESTED, Verdict, ranked
 from bench.figures.plotting import bars_of
 from bench.figures.result_rows import pick, points_beside, spread_of, values_of
-from bench.figures.training import few_labels, method_options, settings, sized
+from bench.figures.training import trained
 
 MODELS = {"sage": "GraphSAGE", "gat": "GAT", "gcn": "GCN"}
 NAMES = {
@@ -71,21 +71,13 @@ def cells(lab):
 
 def measure(lab, cell):
     """Return a row: the scores of the best epoch by validation."""
-    dataset = few_labels(lab)
-    options = sized(lab.sizes, "hidden", "lr", "epochs")
-    options |= method_options(cell["method"], dataset, lab.sizes)
-    config = settings(cell["method"], model=cell["model"], rng=cell["seed"], **options)
+    dataset, config = trained(lab, cell["method"], cell["seed"], model=cell["model"])
     with lab.gnn.make_trainer(dataset, config) as trainer:
         while not trainer.done:
             trainer.epoch()
         result = trainer.result()
     return [
-        {
-            "test_f1": result.test_f1,
-            "val_f1": result.val_f1,
-            "best_epoch": result.best_epoch,
-            "iterations": result.iterations,
-        }
+        {key: getattr(result, key) for key in ("test_f1", "val_f1", "best_epoch", "iterations")}
     ]
 
 
@@ -122,19 +114,13 @@ def printed_words(printed):
 
 def verdicts(_lab, rows):
     """Judge FreshGNN by the mean of its worst model; say what the others lose."""
-    models = values_of(rows, "model")
+    models, others = values_of(rows, "model"), ("gas", "cluster", "graphfm")
     fresh = {model: losses(rows, model, "fresh") for model in models}
     worst = min(found.mean for found in fresh.values())
     words = ", ".join(f"{model} {found.text('+.2f')}" for model, found in fresh.items())
-    others = {
-        (model, method): losses(rows, model, method).mean
-        for model in models
-        for method in compared(rows, model)
-        if method in ("gas", "cluster", "graphfm")
-    }
     largest = ", ".join(
-        f"{NAMES[method]} {min(x for (_, one), x in others.items() if one == method):+.1f}"
-        for method in ("gas", "cluster", "graphfm")
+        f"{NAMES[method]} {min(losses(rows, model, method).mean for model in models):+.1f}"
+        for method in others
     )
     return [
         Verdict(

@@ -8,21 +8,26 @@ column-major layout; the papers' features stay column-major, so the seconds of t
 measured in the same round, are taken off.
 """
 
+from functools import partial
+
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench.figures.experiment import HOLDS, Verdict, ranked
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
-from bench.figures.plotting import Curve, Lines
-from bench.figures.result_rows import curve_of, median_of, pick, values_of
-from refimpl.lab.data.generators import power_law
+from bench.figures.plotting import Curve, Lines, level
+from bench.figures.result_rows import curve_of, groups_of, median_of, pick, values_of
+from bench.figures.synthetic_data import drawn_subgraph
 from refimpl.partition import Partition, partition_plan
-from refimpl.samplers.sampling import Sampler
 
 SPMM = "spmm"
 LAYOUTS = {"C": "row-major", "F": "column-major"}
 S_CACHE = 2**18  # bytes, of the papers' machine
 TRANSPOSES = "two transposes"
+WHY = (
+    "narrow parts read every index again for a few columns, and leave most of a vector or of a "
+    "cache line unused; larger caches than the papers' hold what one part needs"
+)
 CASE, OVER = ("threads", "nodes", "degree"), "over_spmm"
 
 
@@ -37,39 +42,28 @@ def cells(lab):
 
 def measure(lab, cell):
     """Return a row for each contestant and round."""
-    sizes, gnn = lab.sizes, lab.gnn
-    graph = power_law(cell["nodes"], cell["degree"], exponent=2.3)
-    sampler = Sampler("pin_tile", m=sizes["m"], n=sizes["n"])
-    (sub,) = gnn.sample_many(graph, sampler, 0, 0, 1)
-    X = np.random.default_rng(0).standard_normal((sub.graph.n, sizes["f"]))
-    ones = np.ones(sub.graph.e)
-    plans = plans_of(sub.graph.n, sizes["f"], cell["threads"], X.itemsize)
-    want = gnn.spmm(sub.graph, ones, X)
-
-    def propagate(plan, layout):
-        return gnn.feature_propagate(sub.graph, ones, X, plan, cell["threads"], layout=layout)
-
+    sizes, gnn, threads = lab.sizes, lab.gnn, cell["threads"]
+    graph = drawn_subgraph(gnn, cell["nodes"], cell["degree"], m=sizes["m"], n=sizes["n"]).graph
+    X = np.random.default_rng(0).standard_normal((graph.n, sizes["f"]))
+    ones = np.ones(graph.e)
+    want = gnn.spmm(graph, ones, X)
     tasks: dict = {
-        (SPMM, 0, False): lambda _: gnn.spmm(sub.graph, ones, X),
+        (SPMM, 0, False): lambda _: gnn.spmm(graph, ones, X),
         (TRANSPOSES, 0, False): lambda _: np.ascontiguousarray(np.ascontiguousarray(X.T).T),
     }
-    for parts, (plan, printed) in plans.items():
+    for parts, (plan, printed) in plans_of(graph.n, sizes["f"], threads, X.itemsize).items():
         for layout, name in LAYOUTS.items():
-            assert np.array_equal(propagate(plan, layout), want)
-            tasks[name, parts, printed] = _calling(propagate, plan, layout)
-    with threadpool_limits(cell["threads"]):
+            call = partial(gnn.feature_propagate, graph, ones, X, plan, threads, layout=layout)
+            assert np.array_equal(call(), want)
+            tasks[name, parts, printed] = lambda _, call=call: call()
+    with threadpool_limits(threads):
         found = seconds_in_turns(tasks, sizes["rounds"])
     base, moved = found[SPMM, 0, False], found.pop((TRANSPOSES, 0, False))
     for (name, *_), each in found.items():
         if name == LAYOUTS["F"]:
             each[:] = [whole - transposing for whole, transposing in zip(each, moved, strict=True)]
     rows = rows_of_rounds(found, "contestant", "parts", "printed", key="seconds")
-    return [{**row, "over_spmm": row["seconds"] / base[row["round"]]} for row in rows]
-
-
-def _calling(function, *arguments):
-    """Return a task that calls a function, whatever the round."""
-    return lambda _: function(*arguments)
+    return [{**row, OVER: row["seconds"] / base[row["round"]]} for row in rows]
 
 
 def plans_of(n, f, p, word):
@@ -86,68 +80,53 @@ def plans_of(n, f, p, word):
 def table(_lab, rows):
     """Return a line for each number of threads, graph and number of parts."""
     lines = []
-    for threads, nodes, degree in values_of(rows, *CASE):
-        chosen = pick(rows, threads=threads, nodes=nodes, degree=degree)
-        for parts in sorted(values_of(chosen, "parts")):
-            if not parts:
-                continue
-            of_parts = pick(chosen, parts=parts)
+    for some in groups_of(rows, *CASE):
+        for parts in filter(None, sorted(values_of(some, "parts"))):
+            of_parts = pick(some, parts=parts)
             mark = " (the papers')" if of_parts[0]["printed"] else ""
             over = [f"{median_of(of_parts, OVER, contestant=x):.2f}" for x in LAYOUTS.values()]
-            lines.append([_case(threads, nodes, degree), f"{parts}{mark}", *over])
+            lines.append([_case(some), f"{parts}{mark}", *over])
     return ["case", "parts Q_f", *(f"{name}, over spmm" for name in LAYOUTS.values())], lines
 
 
 def verdicts(_lab, rows):
     """Judge the papers' Q_f beside one part, in the layout that is better for it."""
     gains, beside = [], []
-    for threads, nodes, degree in values_of(rows, *CASE):
-        chosen = pick(rows, threads=threads, nodes=nodes, degree=degree)
-        printed = min(
-            median_of(chosen, OVER, contestant=name, printed=True) for name in LAYOUTS.values()
+    for some in groups_of(rows, *CASE):
+        printed, one = (
+            min(median_of(some, OVER, contestant=name, **want) for name in LAYOUTS.values())
+            for want in ({"printed": True}, {"parts": 1})
         )
-        one = min(median_of(chosen, OVER, contestant=name, parts=1) for name in LAYOUTS.values())
         gains.append(one / printed)
         beside.append(printed)
     outcome = ranked(min(gains) > 1.1, max(gains) > 1.1)
-    return [
-        Verdict(
-            "I-partition-pays",
-            f"against one part the papers' Q_f for 256 KiB is {min(gains):.2f} to "
-            f"{max(gains):.2f} times as fast, and takes {min(beside):.1f} to {max(beside):.1f} "
-            "times as long as spmm",
-            outcome,
-            (
-                ""
-                if outcome == HOLDS
-                else "narrow parts read every index again for a few columns, and leave most of a "
-                "vector or of a cache line unused; larger caches than the papers' hold what one "
-                "part needs"
-            ),
-        )
-    ]
+    ours = (
+        f"against one part the papers' Q_f for 256 KiB is {min(gains):.2f} to "
+        f"{max(gains):.2f} times as fast, and takes {min(beside):.1f} to {max(beside):.1f} "
+        "times as long as spmm"
+    )
+    return [Verdict("I-partition-pays", ours, outcome, "" if outcome == HOLDS else WHY)]
 
 
 def plot(_lab, rows):
     """Return a panel for each case."""
-    shown = []
-    for threads, nodes, degree in values_of(rows, *CASE):
-        chosen = pick(rows, threads=threads, nodes=nodes, degree=degree)
+    shown, log = [], {"xscale": "log", "yscale": "log"}
+    for some in groups_of(rows, *CASE):
         curves = {
-            name: Curve(*curve_of(chosen, "parts", "over_spmm", contestant=name))
+            name: Curve(*curve_of(some, "parts", OVER, contestant=name))
             for name in LAYOUTS.values()
         }
-        (printed,) = {row["parts"] for row in pick(chosen, printed=True)}
-        heights = [median_of(chosen, OVER, contestant=n, parts=printed) for n in LAYOUTS.values()]
+        (printed,) = {row["parts"] for row in pick(some, printed=True)}
+        heights = [median_of(some, OVER, contestant=n, parts=printed) for n in LAYOUTS.values()]
         curves["Q_f for 256 KiB"] = Curve([printed] * len(heights), heights, printed=True)
-        parts = [x for x in sorted(values_of(chosen, "parts")) if x]
-        curves["spmm"] = Curve(parts, [1] * len(parts), marked=False)
-        log = {"xscale": "log", "yscale": "log"}
-        title, label = _case(threads, nodes, degree), "parts of the columns, Q_f"
+        parts = [x for x in sorted(values_of(some, "parts")) if x]
+        curves["spmm"] = level(parts, 1)
         ticks = [x for x in parts if x & (x - 1) == 0][::2]
-        shown.append(Lines(title, label, "time over that of spmm", curves, log, ticks))
+        labels = _case(some), "parts of the columns, Q_f", "time over that of spmm"
+        shown.append(Lines(*labels, curves, log, ticks))
     return shown
 
 
-def _case(threads, nodes, degree):
-    return f"{nodes:,} nodes of degree {degree:g}, {threads} thread{'s' if threads > 1 else ''}"
+def _case(rows):
+    words = "{nodes:,} nodes of degree {degree:g}, {threads} thread".format(**rows[0])
+    return words + "s" * (rows[0]["threads"] > 1)

@@ -7,15 +7,13 @@ here. How large a row of features is beside an embedding decides what is worth i
 varied too.
 """
 
-from bench.figures.cache_counts import Rules, shares_saved
+from bench.figures.cache_counts import rules_of, shares_saved
 from bench.figures.experiment import Verdict, graded, ranked
 from bench.figures.plotting import Bars
-from bench.figures.result_rows import pick, values_of
+from bench.figures.result_rows import groups_of, pick, values_of
+from bench.figures.synthetic_data import drawn_roots, made_graph
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.data.generators import power_law
-from refimpl.streams import SHUFFLE, key
 
-SEED = 0
 BOTH, BEST = "half and half", "with performance"
 PRINTED = {  # V section 7.4, means over the two graphs
     "degree": 36.4,
@@ -40,15 +38,9 @@ def cells(lab):
 def measure(lab, cell):
     """Return a row for each policy."""
     sizes = lab.sizes
-    graph, roots = _made(lab) if lab.data is None else _given(lab)
-    rules = Rules(
-        tuple(sizes["fanouts"]),
-        sizes["batch"],
-        sizes["p_grad"],
-        max(1, -(-len(roots) // sizes["batch"]) // 6),
-        sizes["share"],
-        cell["overflow"],
-    )
+    graph, roots = _made(lab) if lab.data is None else (lab.dataset().graph, lab.dataset().train)
+    age = max(1, -(-len(roots) // sizes["batch"]) // 6)
+    rules = rules_of(sizes, t_stale=age, overflow=cell["overflow"])
     last = {"iterations": sizes["iterations"], "counted": sizes["counted"]}
     saved = shares_saved(lab.gnn, rules, graph, roots, cell["d"], cell["h"], **last)
     return [{"policy": name, "saved": share} for name, share in saved.items()]
@@ -57,32 +49,27 @@ def measure(lab, cell):
 def _made(lab):
     """Return a power law, and the share of its nodes that is trained on."""
     sizes = lab.sizes
-    graph = lab.once("graph", lambda: power_law(sizes["nodes"], sizes["degree"], exponent=2.3))
-    pick_roots = lab.gnn.streams.pick_without_replacement
-    return graph, pick_roots(key(SEED, SHUFFLE, 0), 0, graph.n, int(sizes["roots"] * graph.n))
-
-
-def _given(lab):
-    """Return the graph of the user's data set, and its training nodes."""
-    dataset = lab.dataset()
-    return dataset.graph, dataset.train
+    graph = made_graph(sizes["nodes"], sizes["degree"])
+    return graph, drawn_roots(graph.n, int(sizes["roots"] * graph.n))
 
 
 def table(_lab, rows):
     """Return a line for each run."""
-    names = values_of(rows, "policy")
-    lines = []
-    for overflow in values_of(rows, "overflow"):
-        for d, h in values_of(rows, "d", "h"):
-            found = _saved(rows, overflow, d, h)
-            lines.append([overflow, d, h, *(f"{100 * found[name]:.1f}%" for name in names)])
-    return ["full buffer", "d", "h", *names], lines
+    runs = groups_of(rows, "overflow", "d", "h")
+    lines = [
+        [
+            *(some[0][key] for key in ("overflow", "d", "h")),
+            *(f"{100 * row['saved']:.1f}%" for row in some),
+        ]
+        for some in runs
+    ]
+    return ["full buffer", "d", "h", *values_of(rows, "policy")], lines
 
 
 def verdicts(_lab, rows):
     """Judge by the widths of the paper's MAG240M, 768 and 256, which come first."""
     d, h = values_of(rows, "d", "h")[0]
-    found = _saved(rows, "wrap", d, h)
+    found = {row["policy"]: row["saved"] for row in pick(rows, overflow="wrap", d=d, h=h)}
     best, features = found[BEST], max(found["degree"], found["PageRank"])
     alone, both = found["embeddings"], found[BOTH]
     where = f"d = {d}, h = {h}, training's own rule of a full buffer"
@@ -101,16 +88,12 @@ def verdicts(_lab, rows):
 def plot(_lab, rows):
     """Return bars for each pair of widths, the paper's own values on the first."""
     names, shown = values_of(rows, "policy"), []
-    for number, (d, h) in enumerate(values_of(rows, "d", "h")):
-        series = {}
-        for overflow in values_of(rows, "overflow"):
-            found = _saved(rows, overflow, d, h)
-            series[f"full buffer: {overflow}"] = [100 * found[name] for name in names]
+    for number, of_width in enumerate(groups_of(rows, "d", "h")):
+        series = {
+            f"full buffer: {some[0]['overflow']}": [100 * row["saved"] for row in some]
+            for some in groups_of(of_width, "overflow")
+        }
         printed = {} if number else {next(iter(series)): [PRINTED.get(name) for name in names]}
-        title = f"{d} features, embeddings of {h}"
+        title = "{d} features, embeddings of {h}".format(**of_width[0])
         shown.append(Bars(title, "I/O saved, %", names, series, printed=printed))
     return shown
-
-
-def _saved(rows, overflow, d, h):
-    return {row["policy"]: row["saved"] for row in pick(rows, overflow=overflow, d=d, h=h)}

@@ -14,8 +14,8 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from bench.figures import probe_parallelism
 from bench.figures.experiment import UNTESTED, Verdict, graded
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
-from bench.figures.plotting import Curve, Lines
-from bench.figures.result_rows import curve_of, median_of, pick, spread_of, values_of
+from bench.figures.plotting import Curve, Lines, curves_of, level
+from bench.figures.result_rows import groups_of, median_of, pick, spread_of, values_of
 from refimpl.lab.apps import info
 from refimpl.lab.data.generators import power_law
 from refimpl.samplers.sampling import Sampler
@@ -25,6 +25,7 @@ CORES = 40  # of the papers' machine
 FRONTIER = "frontier (pin-tile Dashboard)"
 SLOTS = "frontier (Dashboard of slots)"
 DASHBOARDS = {SLOTS: "dashboard", FRONTIER: "pin_tile"}  # of I, of J
+GRAPH = "{nodes:,} nodes, degree {degree:g}"
 
 
 def cells(lab):
@@ -45,14 +46,13 @@ def measure(lab, cell):
     counts = lab.thread_counts(also=(CORES,))
     about = samplers(lab.sizes), counts, together, lab.sizes["rounds"]
     found = subgraph_seconds(lab.gnn, graph, *about)
-    rows = rows_of_rounds(found, "sampler", "threads", key="milliseconds")
     return [
         {
             **row,
             "milliseconds": 1e3 * row["milliseconds"],
             "speedup": found[row["sampler"], 1][row["round"]] / row["milliseconds"],
         }
-        for row in rows
+        for row in rows_of_rounds(found, "sampler", "threads", key="milliseconds")
     ]
 
 
@@ -67,24 +67,10 @@ def samplers(sizes):
 
 
 def subgraph_seconds(gnn, graph, samplers, threads, together, rounds):
-    """Return the seconds of a subgraph, nodes, induction and transpose, in turns.
+    """Return {(name, number of threads): the seconds of a subgraph in each round}, in turns.
 
-    Parameters
-    ----------
-    gnn : module
-    graph : Graph
-    samplers : dict
-        {name: Sampler}
-    threads : list of int
-        Numbers of threads, each measured.
-    together : int
-        Subgraphs drawn in a call; others in every round.
-    rounds : int
-
-    Returns
-    -------
-    dict
-        {(name, number of threads): list of `rounds` floats}
+    A subgraph is its nodes, induction and transpose. A call draws `together` of them, others in
+    every round; `samplers` is {name: Sampler}, `threads` the numbers of threads.
     """
     pools = ThreadpoolController()  # found once: finding them takes as long as a sample
 
@@ -114,17 +100,16 @@ def _within(lab, graph):
 def table(_lab, rows):
     """Return a line for each graph, sampler and number of threads, then one for each of lanes."""
     lines = []
-    for nodes, degree in values_of(rows, "nodes", "degree"):
-        chosen = pick(rows, what=INTER, nodes=nodes, degree=degree)
-        for name in values_of(chosen, "sampler"):
-            for threads in values_of(chosen, "threads"):
-                of_one = pick(chosen, sampler=name, threads=threads)
-                ms, gain = (median_of(of_one, key) for key in ("milliseconds", "speedup"))
-                lines.append([_name(nodes, degree), name, threads, 1, f"{ms:.2f}", f"{gain:.2f}"])
-        for row in pick(rows, what=INTRA, nodes=nodes, degree=degree):
+    for of_graph in groups_of(rows, "nodes", "degree"):
+        graph = GRAPH.format(**of_graph[0])
+        for some in groups_of(of_graph, "sampler"):
+            for one in groups_of(pick(some, what=INTER), "threads"):
+                ms, gain = (f"{median_of(one, key):.2f}" for key in ("milliseconds", "speedup"))
+                lines.append([graph, one[0]["sampler"], one[0]["threads"], 1, ms, gain])
+        for row in pick(of_graph, what=INTRA):
             ms = f"{1e3 * row['seconds']:.2f}"
             gain = f"{row['speedup']:.2f} (Theorem 1: {row['theorem1']:.2f})"
-            lines.append([_name(nodes, degree), row["sampler"], 1, row["lanes"], ms, gain])
+            lines.append([graph, row["sampler"], 1, row["lanes"], ms, gain])
     return ["graph", "sampler", "p_inter", "p_intra", "ms a subgraph", "speed-up"], lines
 
 
@@ -133,35 +118,23 @@ def verdicts(lab, rows):
     enough = lab.has_cores(CORES)
     at = CORES if enough else lab.threads
     inter = pick(rows, what=INTER, threads=at)
-    frontier, *others = (
-        median_of(inter, "speedup", sampler=name) for name in values_of(inter, "sampler")
-    )
+    frontier, *others = (median_of(some, "speedup") for some in groups_of(inter, "sampler"))
     eight = [row for row in pick(rows, what=INTRA) if row["lanes"] == 8]
     within = spread_of(eight, "speedup")
     because = "" if enough else f"the papers have {CORES} cores, there are fewer here"
-    both = (
-        f"frontier sampling {frontier:.2f} times as fast with {at} threads, and "
-        f"{within.mean:.2f} times by lanes"
-    )
-    found = " and ".join(f"{gain:.2f}" for gain in others)
-    return [
-        *(
-            Verdict(
-                claim,
-                both,
-                graded(frontier * within.mean, printed) if enough else UNTESTED,
-                because,
-            )
-            for claim, printed in (("I-sampling-64x", 64), ("J-sampling-60x", 60))
-        ),
-        Verdict(
-            "J-walks-20x",
-            f"{found} times with {at} threads",
-            graded(min(others), 20) if enough else UNTESTED,
-            because,
-        ),
-        _of_lanes(lab, eight, within),
+    both = f"frontier sampling {frontier:.2f} times as fast with {at} threads, and "
+    both += f"{within.mean:.2f} times by lanes"
+    walks = f"{' and '.join(f'{gain:.2f}' for gain in others)} times with {at} threads"
+    claims = [  # name, what was found, its number, and the printed one
+        ("I-sampling-64x", both, frontier * within.mean, 64),
+        ("J-sampling-60x", both, frontier * within.mean, 60),
+        ("J-walks-20x", walks, min(others), 20),
     ]
+    found = [
+        Verdict(claim, ours, graded(number, printed) if enough else UNTESTED, because)
+        for claim, ours, number, printed in claims
+    ]
+    return [*found, _of_lanes(lab, eight, within)]
 
 
 def _of_lanes(lab, eight, within):
@@ -180,26 +153,19 @@ def _of_lanes(lab, eight, within):
 
 def plot(lab, rows):
     """Return a panel for each sampler, and one of lanes."""
-    shown, ticks = [], values_of(pick(rows, what=INTER), "threads")
-    for name in values_of(pick(rows, what=INTER), "sampler"):
-        curves = {}
-        for nodes, degree in values_of(rows, "nodes", "degree"):
-            chosen = pick(rows, what=INTER, nodes=nodes, degree=degree, sampler=name)
-            curves[_name(nodes, degree)] = Curve(*curve_of(chosen, "threads", "speedup"))
-        curves["as many as threads"] = Curve(ticks, ticks, marked=False)
-        axes = {"ylim": (0, None)}
-        shown.append(Lines(name, "p_inter, threads", "speed-up", curves, axes, ticks))
+    inter, intra = pick(rows, what=INTER), pick(rows, what=INTRA)
+    shown, ticks = [], values_of(inter, "threads")
+    for some in groups_of(inter, "sampler"):
+        curves = curves_of(some, "threads", "speedup", "nodes", "degree", name=GRAPH)
+        curves["as many as threads"] = level(ticks, ticks)
+        labels = some[0]["sampler"], "p_inter, threads", "speed-up"
+        shown.append(Lines(*labels, curves, {"ylim": (0, None)}, ticks))
     curves = {}
-    for name in DASHBOARDS:
-        chosen = pick(rows, what=INTRA, sampler=name)
-        curves[name] = Curve(*curve_of(chosen, "lanes", "speedup"))
-        curves[f"Theorem 1, {name}"] = Curve(*curve_of(chosen, "lanes", "theorem1"))
+    for some in groups_of(intra, "sampler"):
+        curves |= curves_of(some, "lanes", "speedup", "sampler")
+        curves |= curves_of(some, "lanes", "theorem1", "sampler", name="Theorem 1, {sampler}")
     curves["I section VI-C, on average"] = Curve([8], [4], printed=True)
-    ticks = sorted(values_of(pick(rows, what=INTRA), "lanes"))
+    ticks = sorted(values_of(intra, "lanes"))
     log = {"xscale": "log", "ylim": (0, None)}
     shown.append(Lines("within a sampler", "p_intra, lanes", "speed-up", curves, log, ticks))
     return shown
-
-
-def _name(nodes, degree):
-    return f"{nodes:,} nodes, degree {degree:g}"

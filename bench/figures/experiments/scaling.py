@@ -15,8 +15,8 @@ import statistics
 
 from bench.figures.experiment import UNTESTED, Verdict, graded
 from bench.figures.interleaved_timing import PARTS, in_words, rows_of_rounds, steps_in_turns
-from bench.figures.plotting import Bars, Curve, Lines
-from bench.figures.result_rows import bands, median_of, pick, ratios, values_of
+from bench.figures.plotting import Bars, Curve, Lines, level
+from bench.figures.result_rows import bands, groups_of, median_of, pick, ratios, values_of
 from bench.figures.synthetic_data import data_like
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import SampledGraph
@@ -41,15 +41,6 @@ CLAIMS = [  # name, part, the printed speed-up on `CORES`
 ]
 
 
-def cells(lab):
-    """Return a run for each data set and width."""
-    return [
-        {"like": like, "hidden": hidden}
-        for like in lab.sizes["like"]
-        for hidden in lab.sizes["hidden"]
-    ]
-
-
 def measure(lab, cell):
     """Return a row for each number of threads and round: seconds of an iteration, by part."""
     sizes, counts = lab.sizes, lab.thread_counts(also=(CORES,))
@@ -72,12 +63,10 @@ def training(sizes, hidden, *, pool, layers=2):
 def table(_lab, rows):
     """Return a line for each data set, width and number of threads."""
     lines = []
-    for like, hidden in values_of(rows, "like", "hidden"):
-        for count in values_of(rows, "threads"):
-            some = pick(rows, like=like, hidden=hidden, threads=count)
-            times = [f"{1000 * median_of(some, part):.1f}" for part in ("whole", *PARTS)]
-            ups = [f"{_speed_up(rows, part, like, hidden, count).mean:.2f}" for part in SHOWN]
-            lines.append([like, hidden, count, *times, *ups])
+    for some in groups_of(rows, "like", "hidden", "threads"):
+        about = [some[0][key] for key in ("like", "hidden", "threads")]
+        times = [f"{1000 * median_of(some, part):.1f}" for part in ("whole", *PARTS)]
+        lines.append([*about, *times, *(f"{_speed_up(rows, x, *about).mean:.2f}" for x in SHOWN)])
     titles = ["like", "hidden", "threads", *(f"{part}, ms" for part in ("whole", *PARTS))]
     return [*titles, *(f"{name}, speed-up" for name in SHOWN.values())], lines
 
@@ -121,7 +110,7 @@ def _curves(rows, part, hidden):
     for like in values_of(rows, "like"):
         each = [_speed_up(rows, part, like, hidden, count) for count in counts]
         curves[f"like {like}"] = Curve(counts, *bands(each))
-    curves["as many as threads"] = Curve([1, CORES], [1, CORES], marked=False)
+    curves["as many as threads"] = level([1, CORES], [1, CORES])
     printed = [number for _, name, number in CLAIMS if name == part]
     curves["as the papers print"] = Curve([CORES] * len(printed), printed, printed=True)
     ticks = sorted({1, 2, 5, 10, 20, CORES, *counts})
@@ -134,15 +123,11 @@ def _curves(rows, part, hidden):
 
 def _breakdown(rows, hidden):
     bars = {
-        f"{like}, {count}": pick(rows, like=like, hidden=hidden, threads=count)
-        for like in values_of(rows, "like")
-        for count in values_of(rows, "threads")
+        "{like}, {threads}".format(**some[0]): {part: median_of(some, part) for part in PARTS}
+        for some in groups_of(pick(rows, hidden=hidden), "like", "threads")
     }
-    wholes = [sum(median_of(some, part) for part in PARTS) for some in bars.values()]
     series = {
-        SHOWN.get(part, part): [
-            median_of(some, part) / whole for some, whole in zip(bars.values(), wholes, strict=True)
-        ]
+        SHOWN.get(part, part): [one[part] / sum(one.values()) for one in bars.values()]
         for part in PARTS
     }
     title = f"by data set and threads, hidden dimension {hidden}"

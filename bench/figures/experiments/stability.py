@@ -16,8 +16,8 @@ import numpy as np
 
 from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, ranked
 from bench.figures.instrumented_steps import ExactRows, distances, fresh_step
-from bench.figures.plotting import Bars, Curve, Lines
-from bench.figures.result_rows import bands, curve_of, pick, spread, spread_of, values_of
+from bench.figures.plotting import Bars, Lines, curves_of
+from bench.figures.result_rows import groups_of, pick, spread, spread_of, values_of
 from bench.figures.training import settings
 from refimpl.streams import CONTROL, key
 
@@ -25,11 +25,6 @@ QUANTILES = 5, 25, 50, 75, 95
 FROM = 100  # iterations, from which on the paper calls embeddings stable
 CONTROLS = "gradient", "random", "anti"
 STRONG, SLIGHT = 0.5, 0.2  # rank correlations
-
-
-def cells(lab):
-    """Return a run for each seed."""
-    return [{"seed": seed} for seed in range(lab.seeds)]
 
 
 def measure(lab, cell):
@@ -159,35 +154,32 @@ def verdicts(lab, rows):
 
 def plot(lab, rows):
     """Return similarities, shares of stable rows, correlations, and errors of what is kept."""
-    layers, late = values_of(rows, "layer"), settled(rows)
-    cached = [layer for layer in layers if "rank_error" in pick(rows, layer=layer)[0]]
-    similar, shares, ranks = {}, {}, {}
-    for layer in layers:
-        x, middle, _, _ = curve_of(rows, "iteration", "q50", layer=layer)
-        low, high = (curve_of(rows, "iteration", q, layer=layer)[1] for q in ("q5", "q95"))
-        similar[f"layer {layer}"] = Curve(x, middle, low, high, marked=False)
-        above = [spread_of(rows, "above_0.8", iteration=t, layer=layer) for t in x]
-        shares[f"layer {layer}"] = Curve(x, *bands(above, 100))._replace(marked=False)
-    for layer in cached:
+    late, by_layer = settled(rows), {"name": "layer {layer}", "marked": False}
+    cached = [row for row in rows if "rank_error" in row]
+    groups = [(layer, p) for layer in values_of(cached, "layer") for p in lab.sizes["shares"]]
+    middle, low, high = (
+        curves_of(rows, "iteration", q, "layer", **by_layer) for q in ("q50", "q5", "q95")
+    )
+    similar = {
+        name: curve._replace(low=low[name].y, high=high[name].y) for name, curve in middle.items()
+    }
+    shares = curves_of(rows, "iteration", "above_0.8", "layer", scale=100, **by_layer)
+    ranks: dict = {}
+    for some in groups_of(cached, "layer"):
         for what in ("error", "drift"):
-            curve = curve_of(rows, "iteration", f"rank_{what}", layer=layer)
-            ranks[f"layer {layer}, {what}"] = Curve(*curve)._replace(marked=False)
-    groups = [(layer, p) for layer in cached for p in lab.sizes["shares"]]
+            about = {"name": f"layer {{layer}}, {what}", "marked": False}
+            ranks |= curves_of(some, "iteration", f"rank_{what}", "layer", **about)
     kept = {
         control: [spread_of(late, f"kept_{p}_{control}", layer=n).mean for n, p in groups]
         for control in CONTROLS
     }
+    names = [f"layer {layer}\n{p:.0%}" for layer, p in groups]
     label = f"iteration (lag {lab.sizes['lag']})"
     title = "Cosine similarity: median, 5% to 95%"
+    error = "Error of the share that is kept", "over that of all"
     return [
         Lines(title, label, "cosine similarity", similar),
         Lines("Embeddings above 0.8", label, "share, %", shares, {"ylim": (0, 103)}),
         Lines("Gradient against error later", label, "rank correlation", ranks, {"ylim": (-1, 1)}),
-        Bars(
-            "Error of the share that is kept",
-            "over that of all",
-            [f"layer {layer}\n{p:.0%}" for layer, p in groups],
-            kept,
-            axes={"ylim": (0, 1.6)},
-        ),
+        Bars(*error, names, kept, axes={"ylim": (0, 1.6)}),
     ]

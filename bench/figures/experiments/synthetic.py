@@ -18,7 +18,17 @@ from bench.figures.experiment import FAILS, Verdict, ranked
 from bench.figures.experiments.scaling import training
 from bench.figures.interleaved_timing import rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines
-from bench.figures.result_rows import bands, median_of, pick, quartiles_of, ratios, values_of
+from bench.figures.result_rows import (
+    bands,
+    groups_of,
+    median_of,
+    medians,
+    pick,
+    quartiles_of,
+    ratios,
+    tabled,
+    values_of,
+)
 from bench.figures.synthetic_data import data_on
 from refimpl.lab.data.generators import kronecker
 
@@ -44,57 +54,48 @@ def cells(_lab):
 def measure(lab, cell):
     """Return a row for each graph and round: milliseconds of an iteration."""
     sizes = lab.sizes
-    if cell["varied"] == "nodes":
-        shapes = [(scale, sizes["degree"]) for scale in sizes["scales"]]
-    else:
-        shapes = [(sizes["scale"], degree) for degree in sizes["degrees"]]
-    graphs = {shape: kronecker(*shape) for shape in shapes}
+    shapes = {
+        "nodes": [(scale, sizes["degree"]) for scale in sizes["scales"]],
+        "degree": [(sizes["scale"], degree) for degree in sizes["degrees"]],
+    }
     config = training(sizes, sizes["hidden"], pool=1)
-    trainers, drawn = {}, {}
-    for shape, graph in graphs.items():
+    trainers, about = {}, {}
+    for shape in shapes[cell["varied"]]:
+        graph = kronecker(*shape)
         dataset = data_on(graph, np.arange(graph.n), FEATURES, CLASSES)
         trainers[shape] = lab.gnn.make_trainer(dataset, config)
-        drawn[shape] = lab.gnn.sample_many(graph, config.method.sampler, config.rng, 0, COUNTED)
+        drawn = lab.gnn.sample_many(graph, config.method.sampler, config.rng, 0, COUNTED)
+        about[shape] = {
+            "nodes": graph.n,
+            "degree": shape[1],
+            "sub_nodes": statistics.fmean(len(sub.nodes) for sub in drawn),
+            "sub_entries": statistics.fmean(sub.graph.e for sub in drawn),
+        }
     found = steps_in_turns(trainers, sizes["rounds"])
-    rows = []
-    for row in rows_of_rounds(found, "scale", "degree"):
-        shape = row["scale"], row["degree"]
-        rows.append(
-            {
-                "nodes": graphs[shape].n,
-                "degree": row["degree"],
-                "sub_nodes": statistics.fmean(len(sub.nodes) for sub in drawn[shape]),
-                "sub_entries": statistics.fmean(sub.graph.e for sub in drawn[shape]),
-                "round": row["round"],
-                "iteration": 1000 * (row["whole"] - row["sampling"]),
-                "aggregation": 1000 * row["aggregation"],
-                "with_sampling": 1000 * row["whole"],
-            }
-        )
-    return rows
+    return [
+        {
+            **about[row["scale"], row["degree"]],
+            "round": row["round"],
+            "iteration": 1000 * (row["whole"] - row["sampling"]),
+            "aggregation": 1000 * row["aggregation"],
+            "with_sampling": 1000 * row["whole"],
+        }
+        for row in rows_of_rounds(found, "scale", "degree")
+    ]
 
 
 def table(_lab, rows):
     """Return a line for each graph."""
-    lines = []
-    for varied in values_of(rows, "varied"):
-        chosen = pick(rows, varied=varied)
-        for value in values_of(chosen, varied):
-            some = pick(chosen, **{varied: value})
-            first = some[0]
-            lines.append(
-                [
-                    f"{first['nodes']:,}",
-                    first["degree"],
-                    f"{first['sub_nodes']:,.0f}",
-                    f"{first['sub_entries']:,.0f}",
-                    f"{median_of(some, 'aggregation'):.1f}",
-                    f"{median_of(some, 'iteration'):.1f}",
-                    f"{median_of(some, 'with_sampling'):.1f}",
-                ]
-            )
-    titles = ["nodes", "mean degree", "subgraph's nodes", "its entries"]
-    return [*titles, "propagation, ms", "iteration, ms", "with sampling, ms"], lines
+    columns = {
+        "nodes": "{nodes:,}",
+        "mean degree": "degree",
+        "subgraph's nodes": "{sub_nodes:,.0f}",
+        "its entries": "{sub_entries:,.0f}",
+        "propagation, ms": medians("aggregation", ".1f"),
+        "iteration, ms": medians("iteration", ".1f"),
+        "with sampling, ms": medians("with_sampling", ".1f"),
+    }
+    return tabled(groups_of(rows, "varied", "nodes", "degree"), columns)
 
 
 def verdicts(_lab, rows):

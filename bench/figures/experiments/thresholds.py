@@ -16,9 +16,15 @@ alone costs a fifth of what 200 iterations can save.
 """
 
 from bench.figures.experiment import Verdict, graded, ranked
-from bench.figures.plotting import Curve, Lines, bars_of
-from bench.figures.result_rows import bands, pick, points_beside, spread_of, values_of
-from bench.figures.training import few_labels, method_options, outcome, settings, sized, steps_of
+from bench.figures.plotting import Lines, bars_of, curves_of, level
+from bench.figures.result_rows import pick, points_beside, spread_of, values_of
+from bench.figures.training import (
+    ALL_CACHED,
+    few_labels,
+    outcome,
+    steps_of,
+    trained,
+)
 from refimpl.lab.apps.errors import UserError
 
 P_GRAD, AGE = 0.9, 1 / 6  # the paper's choice, 200 of 1,200 iterations
@@ -54,22 +60,18 @@ def ages(lab):
 
 def measure(lab, cell):
     """Return a row: the score and what was saved."""
-    sizes, dataset, kind = lab.sizes, few_labels(lab), cell["kind"]
+    dataset, kind, own = few_labels(lab), cell["kind"], {}
     method = "neighbor" if kind == "neighbor" else "fresh"
-    options = sized(sizes, "hidden", "lr", "epochs") | method_options(method, dataset, sizes)
-    age = max(round(cell["age"] * steps_of(dataset, sizes)), 1)
+    age = max(round(cell["age"] * steps_of(dataset, lab.sizes)), 1)
     if method == "fresh":
-        n, d = dataset.features.shape
-        limited = int(sizes["buffer"] * n * d) * dataset.dtype.itemsize
-        options |= {"p_grad": cell["p_grad"], "t_stale": age}
-        if kind == "grid" or kind in CONTROLS:
-            rank = kind if kind in CONTROLS else "gradient"
-            options |= {"hotness": "none", "buffer": 2**30, "control": rank}
-        else:
-            rule = "wrap" if kind == "features" else kind
-            options |= {"hotness": "degree", "buffer": limited, "overflow": rule}
-    config = settings(method, rng=cell["seed"], **options)
-    score, share = outcome(lab.gnn, dataset, config)
+        own = {"p_grad": cell["p_grad"], "t_stale": age}
+    if kind == "grid" or kind in CONTROLS:
+        own |= {**ALL_CACHED, "control": kind if kind in CONTROLS else "gradient"}
+    elif method == "fresh":
+        limited = int(lab.sizes["buffer"] * dataset.features.size) * dataset.dtype.itemsize
+        rule = "wrap" if kind == "features" else kind
+        own |= {"hotness": "degree", "buffer": limited, "overflow": rule}
+    score, share = outcome(lab.gnn, *trained(lab, method, cell["seed"], **own))
     return [{"t_stale": age, "test_f1": score, "saved": 1 - share}]
 
 
@@ -151,17 +153,13 @@ def plot(lab, rows):
     """Return rows saved and scores over t_stale for each p_grad, and what a small buffer saves."""
     grid = pick(rows, kind="grid")
     times = sorted(values_of(grid, "t_stale"))
-    saved, scores = {}, {}
-    for p in values_of(grid, "p_grad"):
-        found = [points(rows, kind="grid", p_grad=p, t_stale=t)[1] for t in times]
-        saved[f"p_grad {p}"] = Curve(times, *bands(found, 100))
-        found = [spread_of(grid, "test_f1", p_grad=p, t_stale=t) for t in times]
-        scores[f"p_grad {p}"] = Curve(times, *bands(found))
-    features = 100 * points(rows, kind="features")[1].mean
-    target = spread_of(rows, "test_f1", kind="neighbor").mean
-    ends = [times[0], times[-1]]
-    saved["0: features alone"] = Curve(ends, [features] * 2, marked=False)
-    scores["neighbour sampling"] = Curve(ends, [target] * 2, marked=False)
+    saved, scores = (
+        curves_of(grid, "t_stale", y, "p_grad", name="p_grad {p_grad}", scale=scale)
+        for y, scale in (("saved", 100), ("test_f1", 1))
+    )
+    ends, target = [times[0], times[-1]], spread_of(rows, "test_f1", kind="neighbor").mean
+    saved["0: features alone"] = level(ends, 100 * points(rows, kind="features")[1].mean)
+    scores["neighbour sampling"] = level(ends, target)
     label = f"t_stale, iterations ({steps_of(few_labels(lab), lab.sizes)} an epoch)"
     axes = {"xscale": "log"}
     bars = {name.replace(" ", "\n"): points(rows, kind=kind)[1] for kind, name in BUFFERS.items()}

@@ -19,10 +19,18 @@ off; all are scored equally often, as the best of more scores is higher by luck 
 import statistics
 from itertools import accumulate
 
-from bench.figures.accuracy_over_time import SLACK, best_score, lengths, race, sooner
+from bench.figures.accuracy_over_time import (
+    SLACK,
+    best_score,
+    lengths,
+    on_share,
+    race,
+    race_curves,
+    sooner,
+)
 from bench.figures.experiment import Verdict, ranked
-from bench.figures.plotting import Curve, Lines
-from bench.figures.result_rows import pick, spread, values_of
+from bench.figures.plotting import Lines, level
+from bench.figures.result_rows import groups_of, pick, spread
 from refimpl.lab.apps.preparing import limited_threads
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import (
@@ -30,20 +38,13 @@ from refimpl.lab.training.methods import (
     FullBatch,
     LayerSampling,
     MethodSettings,
-    SampledGraph,
 )
-from refimpl.lab.training.methods.graph import MOST_NODES, scaled_sampler
 from refimpl.lab.training.models import Gcn, ModelSettings, Sage
 
 SAMPLERS = {"frontier": "frontier", "random walk": "random_walk", "edge": "edge"}
 OURS, SAGE, OURS_GCN, GCN = "frontier", "GraphSAGE", "frontier, GCN", "full batch, GCN"
 BASELINES = {"GraphSAGE's layers": (SAGE, "full batch", "FastGCN"), "GCN's layers": (GCN,)}
 LEAST = 1.9  # the smallest printed speed-up to the threshold; the largest is 7.8
-
-
-def cells(lab):
-    """Return a run for each seed."""
-    return [{"seed": seed} for seed in range(lab.seeds)]
 
 
 def measure(lab, cell):
@@ -55,28 +56,19 @@ def measure(lab, cell):
 
 def contestants(sizes, dataset, seed):
     """Return {name: TrainConfig}."""
-    graph = dataset.train_graph
-    n = max(1, min(int(sizes["share"] * graph.n), MOST_NODES))
+    graph, batch = dataset.train_graph, {"batch_size": sizes["batch"]}
+    subgraphs = {name: on_share(graph, kernel, sizes["share"]) for name, kernel in SAMPLERS.items()}
     methods: dict[str, tuple[ModelSettings, MethodSettings]] = {
-        name: (Sage(), SampledGraph(sampler=scaled_sampler(graph, kernel, n=n)))
-        for name, kernel in SAMPLERS.items()
-    }
-    methods |= {
-        SAGE: (Sage(), LayerSampling(batch_size=sizes["batch"])),
+        **{name: (Sage(), method) for name, method in subgraphs.items()},
+        SAGE: (Sage(), LayerSampling(**batch)),
         "full batch": (Sage(), FullBatch()),
-        "FastGCN": (Sage(), FastGcn(batch_size=sizes["batch"])),
-        OURS_GCN: (Gcn(), methods[OURS][1]),
+        "FastGCN": (Sage(), FastGcn(**batch)),
+        OURS_GCN: (Gcn(), subgraphs[OURS]),
         GCN: (Gcn(), FullBatch()),
     }
-    shared = {key: sizes[key] for key in ("layers", "hidden", "lr", "dropout")}
+    shared = {key: sizes[key] for key in ("layers", "hidden", "lr", "dropout")} | {"rng": seed}
     return {
-        name: TrainConfig(
-            model,
-            method,
-            rng=seed,
-            **lengths(sizes["epochs"][name], sizes["scored"]),
-            **shared,
-        )
+        name: TrainConfig(model, method, **lengths(sizes, name), **shared)
         for name, (model, method) in methods.items()
     }
 
@@ -84,11 +76,11 @@ def contestants(sizes, dataset, seed):
 def table(_lab, rows):
     """Return a line for each contestant: means over the seeds, with their ranges."""
     lines = []
-    for name in values_of(rows, "name"):
-        best = [best_score(some, name) for some in _by_seed(rows)]
-        ends = [pick(some, name=name)[-1]["seconds"] for some in _by_seed(rows)]
+    for some in groups_of(rows, "name"):
+        name, ends = some[0]["name"], [one[-1]["seconds"] for one in groups_of(some, "seed")]
         words = sooner(rows, name, baselines_of(name))[1]
-        lines.append([name, spread(best).text(".4f"), spread(ends).text(".2f"), words])
+        best = spread(best_scores(rows, name)).text(".4f")
+        lines.append([name, best, spread(ends).text(".2f"), words])
     titles = ["method", "best validation F1", "seconds in all"]
     return [*titles, "times as fast as the best baseline"], lines
 
@@ -107,13 +99,11 @@ def verdicts(lab, rows):
     sooner as the smallest that is printed; more weakly where with one kind sooner than the
     baseline.
     """
-    score = {name: [best_score(some, name) for some in _by_seed(rows)] for name in (OURS, SAGE)}
-    gains = [a - b for a, b in zip(score[OURS], score[SAGE], strict=True)]
+    ours, sage = best_scores(rows, OURS), best_scores(rows, SAGE)
+    gains = [a - b for a, b in zip(ours, sage, strict=True)]
     gain = statistics.fmean(gains)
-    said = (
-        f"on {lab.data}: {spread(score[OURS]).text('.4f')} against GraphSAGE's "
-        f"{spread(score[SAGE]).text('.4f')}, {gain:+.4f}"
-    )
+    said = f"on {lab.data}: {spread(ours).text('.4f')} against GraphSAGE's "
+    said += f"{spread(sage).text('.4f')}, {gain:+.4f}"
     return [
         Verdict("I-accuracy", said, ranked(gain >= 0, gain > -SLACK)),
         Verdict("J-accuracy-all", said, ranked(min(gains) > 0, gain > 0)),
@@ -136,12 +126,9 @@ def _time_verdict(lab, rows):
 
 def plot(_lab, rows):
     """Return the curves of the first seed, and the best scores so far."""
-    first, curves, best = pick(rows, seed=rows[0]["seed"]), {}, {}
-    for name in values_of(first, "name"):
-        some = pick(first, name=name)
-        seconds, scores = [row["seconds"] for row in some], [row["val_f1"] for row in some]
-        curves[name] = Curve(seconds, scores)
-        best[name] = Curve(seconds, list(accumulate(scores, max)), marked=False)
+    first = pick(rows, seed=rows[0]["seed"])
+    curves = race_curves(first)
+    best = {name: level(one.x, list(accumulate(one.y, max))) for name, one in curves.items()}
     labels = "sequential training time, s", "validation F1-micro"
     top = max(row["val_f1"] for row in first)
     near = {"ylim": (top - 0.05, top + 0.003), "xscale": "log"}
@@ -151,5 +138,6 @@ def plot(_lab, rows):
     ]
 
 
-def _by_seed(rows):
-    return [pick(rows, seed=seed) for seed in values_of(rows, "seed")]
+def best_scores(rows, name):
+    """Return the best score of a contestant with each seed."""
+    return [best_score(some, name) for some in groups_of(rows, "seed")]

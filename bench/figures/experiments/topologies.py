@@ -11,8 +11,8 @@ a row of features is beside an embedding decides what is worth its place: both a
 """
 
 from bench.figures.experiment import Verdict, graded, ranked
-from bench.figures.plotting import Curve, Lines
-from bench.figures.result_rows import curve_of, pick, spread, values_of
+from bench.figures.plotting import Lines, curves_of
+from bench.figures.result_rows import groups_of, medians, pick, spread, tabled, values_of
 from bench.figures.synthetic_data import banded, data_on, diameter_at_least, drawn_roots
 from bench.figures.training import buffer_of, epochs, sampled
 
@@ -24,6 +24,7 @@ METHODS: dict[str, dict] = {
 }
 AXES = {"mean degree": "mean degree", "band": "largest |u - v| of an edge"}
 PRINTED = {"mean degree": 1.56, "band": 1.43}  # V section 7.5: over what features by degree save
+RUN = "features", "varied", "at"
 
 
 def cells(lab):
@@ -70,23 +71,17 @@ def saved_on(gnn, graph, sizes, features):
 
 def table(_lab, rows):
     """Return a line for each run."""
-    lines = []
-    for of_run in _runs(rows):
-        first = of_run[0]
-        lines.append(
-            [
-                first["features"],
-                first["varied"],
-                f"{first['at']:,}",
-                f"{first['largest_degree']:,}",
-                first["diameter_at_least"],
-                f"{first['rows_an_iteration']:,.0f}",
-                *(f"{row['saved']:.1%}" for row in of_run),
-                f"{_gain(of_run):.2f}",
-            ]
-        )
-    about = "largest degree", "diameter, at least", "rows an iteration"
-    return ["features", "varied", "at", *about, *METHODS, "last over first"], lines
+    columns = {
+        "features": "features",
+        "varied": "varied",
+        "at": "{at:,}",
+        "largest degree": "{largest_degree:,}",
+        "diameter, at least": "diameter_at_least",
+        "rows an iteration": "{rows_an_iteration:,.0f}",
+        **{name: medians("saved", ".1%", method=name) for name in METHODS},
+        "last over first": lambda of_run: f"{_gain(of_run):.2f}",
+    }
+    return tabled(groups_of(rows, *RUN), columns)
 
 
 def verdicts(_lab, rows):
@@ -94,14 +89,16 @@ def verdicts(_lab, rows):
     features = max(values_of(rows, "features"))
     found = []
     for varied, printed in PRINTED.items():
-        gains = spread(_gain(run) for run in _runs(pick(rows, features=features, varied=varied)))
-        least = min(_gain(run) for run in _runs(pick(rows, varied=varied)))
+        gains, wide = (
+            spread(_gain(run) for run in groups_of(pick(rows, varied=varied, **want), *RUN))
+            for want in ({}, {"features": features})
+        )
         found.append(
             Verdict(
                 f"V-topology-{varied.split()[-1]}",
-                f"{gains.text('.2f')} times as much with {features} features; at least "
-                f"{least:.2f} with any width",
-                graded(gains.mean, printed) if least > 1 else ranked(False, gains.low > 1),
+                f"{wide.text('.2f')} times as much with {features} features; at least "
+                f"{gains.low:.2f} with any width",
+                graded(wide.mean, printed) if gains.low > 1 else ranked(False, wide.low > 1),
             )
         )
     return found
@@ -109,25 +106,15 @@ def verdicts(_lab, rows):
 
 def plot(lab, rows):
     """Return a panel for each of what is varied and each width."""
-    shown = []
+    shown, axes = [], {"xscale": "log", "ylim": (0, None)}
     for features in sorted(values_of(rows, "features"), reverse=True):
+        title = f"{features} features, embeddings of {lab.sizes['hidden']}"
         for varied, label in AXES.items():
             chosen = pick(rows, features=features, varied=varied)
-            curves = {
-                name: Curve(*curve_of(chosen, "at", "saved", scale=100, method=name))
-                for name in METHODS
-            }
-            title = f"{features} features, embeddings of {lab.sizes['hidden']}"
-            axes = {"xscale": "log", "ylim": (0, None)}
+            curves = curves_of(chosen, "at", "saved", "method", scale=100)
             ticks = sorted(values_of(chosen, "at"))
             shown.append(Lines(title, label, "I/O saved, %", curves, axes, ticks))
     return shown
-
-
-def _runs(rows):
-    """Return the rows of each run together."""
-    keys = "features", "varied", "at"
-    return [pick(rows, **dict(zip(keys, run, strict=True))) for run in values_of(rows, *keys)]
 
 
 def _gain(of_run):

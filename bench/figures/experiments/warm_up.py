@@ -11,11 +11,9 @@ from bench.figures.result_rows import pick, spread, spread_of, values_of
 from bench.figures.training import (
     ALL_CACHED,
     few_labels,
-    method_options,
     outcome,
-    settings,
-    sized,
     steps_of,
+    trained,
 )
 
 PRINTED = {"papers100M": (-0.15, -0.29, -0.06, -0.27), "MAG240M": (-0.51, -0.12, -0.18, -0.12)}
@@ -31,14 +29,12 @@ def cells(lab):
 
 def measure(lab, cell):
     """Return a row: the score, the iteration at which the cache begins, and what it saved."""
-    sizes, dataset = lab.sizes, few_labels(lab)
-    method = "neighbor" if cell["start"] < 0 else "fresh"
-    options = sized(sizes, "hidden", "lr", "epochs") | method_options(method, dataset, sizes)
-    begin = None
-    if method == "fresh":
-        begin = round(steps_of(dataset, sizes) * cell["start"] / EPOCH)
-        options |= {**ALL_CACHED, "warmup": begin, "p_grad": sizes["p_grad"]}
-    config = settings(method, model=sizes["model"], rng=cell["seed"], **options)
+    sizes, begin, own = lab.sizes, None, {}
+    if cell["start"] >= 0:
+        begin = round(steps_of(few_labels(lab), sizes) * cell["start"] / EPOCH)
+        own = {**ALL_CACHED, "warmup": begin, "p_grad": sizes["p_grad"]}
+    method = "neighbor" if begin is None else "fresh"
+    dataset, config = trained(lab, method, cell["seed"], model=sizes["model"], **own)
     score, share = outcome(lab.gnn, dataset, config)
     return [{"iteration": begin, "test_f1": score, "saved": 1 - share}]
 

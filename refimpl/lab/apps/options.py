@@ -8,8 +8,8 @@ from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.option import Option, flag
 from refimpl.lab.backend import completed
 from refimpl.lab.data.dataset import SETTINGS
+from refimpl.lab.data.formats import BUILT_IN
 from refimpl.lab.data.label_encoding import MINUS_ONE
-from refimpl.lab.data.loading import BUILT_IN
 from refimpl.lab.data.preparation import SCALINGS
 from refimpl.lab.data.table_files import TITLES
 from refimpl.lab.data.tables import CHOICES

@@ -77,7 +77,7 @@ class Worker:
     hello : dict, optional
         The first question to each new process. A "fault" in the answer makes it `Unable`.
     env : dict, optional
-        Variables of its environment, beside those that are there.
+        Variables of its environment, beside those that are there; one that is None is taken away.
     cwd : path, optional
     show_errors : bool
         Whether its standard error is passed on, up to `ERRORS` bytes.
@@ -100,7 +100,9 @@ class Worker:
 
     def __init__(self, command, clock, *, hello=None, env=None, cwd=None, show_errors=True):
         self._command, self.clock, self._hello = command, clock, hello
-        self._place = {"env": {**os.environ, **(env or {})}, "cwd": cwd}
+        variables = {**os.environ, **(env or {})}
+        kept = {name: value for name, value in variables.items() if value is not None}
+        self._place = {"env": kept, "cwd": cwd}
         self._show_errors, self._lost, self._why = show_errors, 0, ""
         self._process: Any = None  # a _Process, while there is one
         self.greeting: dict = {}

@@ -12,9 +12,9 @@ from refimpl.graph import Graph
 from refimpl.lab.data.arrays import ArrayFile
 from refimpl.lab.data.dataset import UNKNOWN, check_classes, checked_parts
 from refimpl.lab.data.edges import EdgeSorter, write_sorted
-from refimpl.lab.data.loading import parts_of_few
 from refimpl.lab.data.preparation import all_finite, check_finite, chosen_scaling, scaling_of
 from refimpl.lab.data.rows import typed_facts, write_induced, write_inner_types
+from refimpl.lab.data.splits import parts_of_few
 from refimpl.lab.data.streaming import MatrixFile, in_blocks
 from refimpl.lab.data.tables import warn_of_loops
 from refimpl.lab.data.typed import FILES, map_types

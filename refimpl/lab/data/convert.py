@@ -5,9 +5,8 @@ import numpy as np
 from refimpl._support import require
 from refimpl.lab.data.building import Target
 from refimpl.lab.data.dataset import SETTINGS
-from refimpl.lab.data.loading import BUILT_IN, check_tables, load_dataset, refuse_split
-from refimpl.lab.data.ogb import is_ogb
-from refimpl.lab.data.streaming import stream_csv, stream_graphsaint, stream_ogb
+from refimpl.lab.data.formats import BUILT_IN, Request, format_of
+from refimpl.lab.data.loading import check_tables, load_dataset
 from refimpl.lab.data.tables import Chosen
 from refimpl.lab.data.writing import new_folder
 from refimpl.streams import as_seed
@@ -88,13 +87,18 @@ def convert(
     )
     path = require.path("source", source)
     check_tables(source, features, labels, columns, titles, minus_one)
-    name = split if count is None else None
-    if features is None:
-        streamed = _streamed(source, path, name)
-    else:
-        refuse_split(source, name)
-        chosen = Chosen.read(labels, columns)
-        streamed = stream_csv(path, features, seed, chosen, titles, minus_one)
+    streamed = None
+    if not (isinstance(source, str) and source in BUILT_IN):
+        name = split if count is None else None
+        request = Request(
+            seed,
+            split=name,
+            features=features,
+            chosen=Chosen.read(labels, columns),
+            titles=titles,
+            minus_one=minus_one,
+        )
+        streamed = format_of(path, name).stream(path, request)
     if streamed is None:
         dataset = load_dataset(
             source, rng=seed, scaling=scaling, setting=setting, split=split, verify=verify
@@ -104,13 +108,3 @@ def convert(
             target.copy(dataset)
         else:
             target.write(streamed)
-
-
-def _streamed(source, path, split):
-    """Return a source as Streamed, or None if it has to be loaded."""
-    if isinstance(source, str) and source in BUILT_IN:
-        return None
-    if (path / "adj_full.npz").exists():
-        refuse_split(source, split)
-        return stream_graphsaint(path)
-    return stream_ogb(path, split) if is_ogb(path) else None

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from refimpl._support import require
-from refimpl._support.untrusted_files import naming
 from refimpl.hints import FilePath, FloatDtype, Int, Rng
-from refimpl.lab.data.attributed import load_attributed
-from refimpl.lab.data.communities import communities
 from refimpl.lab.data.dataset import SETTINGS, Dataset
-from refimpl.lab.data.folder import is_folder, open_folder
-from refimpl.lab.data.graphsaint import load_graphsaint
-from refimpl.lab.data.karate import karate_dataset
-from refimpl.lab.data.ogb import is_ogb
-from refimpl.lab.data.other_formats import refuse_other_folders, refuse_other_formats
-from refimpl.lab.data.planetoid import VALIDATION, load_planetoid, planetoid_names
-from refimpl.lab.data.preparation import scaling_of
+from refimpl.lab.data.formats import BUILT_IN, Request, format_of, refuse_split
+from refimpl.lab.data.splits import few_of_each_class
 from refimpl.lab.data.table_files import is_table
 from refimpl.lab.data.tables import Chosen, Unclear
-from refimpl.lab.data.typed import FILES, load_typed, typed_communities
 from refimpl.lab.hints import Setting, SomeScaling
-from refimpl.loader.gathering import check_scaling
-from refimpl.streams import DATA, as_seed, key, pick_without_replacement
-
-BUILT_IN: dict[str, Callable[..., Dataset]] = {
-    "communities": communities,
-    "communities-multilabel": partial(communities, multilabel=True),
-    "karate": karate_dataset,
-    "typed": typed_communities,
-}
-SPLIT = 32  # what the draws are for
-DTYPE: FloatDtype = "float32"  # where nobody says otherwise
-HINT = f"; built-in data sets: {', '.join(BUILT_IN)}"
+from refimpl.streams import as_seed
 
 
 def load_dataset(
@@ -130,57 +106,28 @@ def load_dataset(
     if split is not None and not isinstance(split, str):
         a_class, split = require.integer("split", split, 1, 2**31 - 1), None
     check_tables(source, features, labels, columns, titles, minus_one)
-    if features is not None:
-        refuse_split(source, split)
-        more: dict[str, Any] = {} if scaling is None else {"scaling": scaling}
-        more |= {"dtype": dtype or DTYPE, "rng": as_seed(rng), "minus_one": minus_one}
-        chosen = Chosen.read(labels, columns)._asdict()
-        dataset = Dataset.from_csv(source, features, titles=titles, **chosen, **more)
-    else:
-        dataset = _loaded(source, as_seed(rng), dtype, scaling, split, verify)
-    if a_class is not None:
-        dataset = few_of_each_class(
-            dataset, a_class, as_seed(rng), not isinstance(scaling, tuple | list)
-        )
-    return dataset if setting in (None, dataset.setting) else dataset.with_setting(setting)
-
-
-def _loaded(source, seed, dtype, scaling, split, verify):
-    """Return the data set of a source, in its own setting."""
-    more = {} if scaling is None else {"scaling": scaling}
-    if not (isinstance(source, str) and source in BUILT_IN) and is_folder(source):
-        refuse_split(source, split)
-        return open_folder(source, dtype=dtype, scaling=scaling, verify=verify)
-    dtype = DTYPE if dtype is None else dtype
+    request = Request(
+        seed=as_seed(rng),
+        dtype=dtype,
+        scaling=scaling,
+        split=split,
+        verify=verify,
+        features=features,
+        chosen=Chosen.read(labels, columns),
+        titles=titles,
+        minus_one=minus_one,
+    )
     if isinstance(source, str) and source in BUILT_IN:
         refuse_split(source, split)
-        return BUILT_IN[source](seed, dtype=dtype, **more)
-    folder = Path(source)
-    if not folder.exists():
-        raise FileNotFoundError(f"no folder {str(source)!r}, and no data set of that name{HINT}")
-    refuse_other_formats(folder)
-    if folder.suffix == ".npz":
-        refuse_split(source, split)
-        return load_attributed(folder, dtype, rng=seed, **more)
-    if (folder / "adj_full.npz").exists():
-        refuse_split(folder, split)
-        load = load_typed if (folder / FILES[0]).exists() else load_graphsaint
-        return load(folder, dtype, **more)
-    if is_ogb(folder):
-        with naming(folder):
-            return Dataset.from_ogb(folder, split, dtype=dtype, **more)
-    refuse_other_folders(folder)
-    names = planetoid_names(folder)
-    if len(names) > 1:
-        raise ValueError(f"{folder} must hold one data set, got files of {', '.join(names)}")
-    if names:
-        more |= {} if split is None else {"split": split}
-        return load_planetoid(folder, names[0], dtype, **more)
-    raise ValueError(
-        f"{folder} must be a folder with adj_full.npz (GraphSAINT's format), ind.NAME.x "
-        f"(Planetoid's), raw/edge.csv.gz or raw/data.npz (OGB's) or meta.json (of Dataset.save), "
-        f"and has none of them{HINT}"
-    )
+        dataset = BUILT_IN[source](request.seed, **request.options)
+    else:
+        path = Path(source)
+        dataset = format_of(path, split).load(path, request)
+    if a_class is not None:
+        dataset = few_of_each_class(
+            dataset, a_class, request.seed, not isinstance(scaling, tuple | list)
+        )
+    return dataset if setting in (None, dataset.setting) else dataset.with_setting(setting)
 
 
 def check_tables(source, features, labels, columns, titles, minus_one):
@@ -197,58 +144,3 @@ def check_tables(source, features, labels, columns, titles, minus_one):
     for name, value in said.items():
         if features is None and value is not None:
             raise ValueError(f"{name} must be left out where {source} is no table")
-
-
-def refuse_split(source, split):
-    """Raise ValueError if a split by name is asked for where there is none."""
-    if split is not None:
-        raise ValueError(f"split must be a number, or left out, for {source}, got {split!r:.40}")
-
-
-def few_of_each_class(dataset, count, seed, rescale=True):
-    """Return a data set with another split: `count` training nodes of each class.
-
-    As the public split of Planetoid's data sets: 500 other nodes are for validation, at most half
-    of those that are left, the others that have a class for test. All are drawn.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Of nodes with one class each.
-    count : int
-    seed : int in [0, 2**64)
-    rescale : bool
-        Scale the features by the new training rows.
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    ValueError
-        If nodes have several classes, or a class has fewer nodes.
-    """
-    parts = parts_of_few(dataset.labels, dataset.classes, count, seed) | {"induced": None}
-    train = parts["train"]
-    if rescale and isinstance(dataset.scaling, tuple):
-        parts["scaling"] = check_scaling(scaling_of(dataset.features, train))
-    return dataset._changed(**parts)
-
-
-def parts_of_few(labels, classes, count, seed):
-    """Return the parts of `few_of_each_class`, by name, for these labels."""
-    if labels.ndim == 2:
-        raise ValueError("split must be left out where nodes may have several classes")
-    n = len(labels)
-    order = pick_without_replacement(key(seed, DATA, SPLIT), 0, n, n)
-    labels = labels[order]
-    of_class = [order[labels == c][:count] for c in range(classes)]
-    for c, nodes in enumerate(of_class):
-        if len(nodes) < count:
-            raise ValueError(f"split must be at most {len(nodes)}, as class {c} has nodes")
-    train = np.concatenate(of_class)
-    rest = order[(labels >= 0) & ~np.isin(order, train)]
-    val = min(VALIDATION, len(rest) // 2)
-    parts = {"train": train, "val": rest[:val], "test": rest[val:]}
-    return {name: np.sort(nodes).astype(np.int64) for name, nodes in parts.items()}

@@ -5,8 +5,11 @@ import numpy as np
 from refimpl._support import require
 from refimpl._support.foreign_graphs import as_array, is_missing
 from refimpl._support.user_warnings import warn
+from refimpl.lab.data.preparation import scaling_of
+from refimpl.loader.gathering import check_scaling
 from refimpl.streams import DATA, key, pick_without_replacement
 
+VALIDATION = 500  # nodes, where a split is asked for by a number
 PARTS = ("train", "val", "test")
 WORDS = {  # what the parts are called in tables, in any case
     "train": "train",
@@ -19,7 +22,7 @@ WORDS = {  # what the parts are called in tables, in any case
     "testing": "test",
 }
 SHARES = (60, 20, 20)  # % of the nodes with a class, for each part, where nobody says otherwise
-SHUFFLED = 33  # what the draws are for
+FEW, SHUFFLED = 32, 33  # what the draws are for
 TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
@@ -136,3 +139,52 @@ def node_ids(name, value, n):
     if twice.size:
         raise ValueError(f"{name} must have each node once, but has {twice[0]} twice")
     return nodes
+
+
+def few_of_each_class(dataset, count, seed, rescale=True):
+    """Return a data set with another split: `count` training nodes of each class.
+
+    As the public split of Planetoid's data sets: 500 other nodes are for validation, at most half
+    of those that are left, the others that have a class for test. All are drawn.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of nodes with one class each.
+    count : int
+    seed : int in [0, 2**64)
+    rescale : bool
+        Scale the features by the new training rows.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    ValueError
+        If nodes have several classes, or a class has fewer nodes.
+    """
+    parts = parts_of_few(dataset.labels, dataset.classes, count, seed) | {"induced": None}
+    train = parts["train"]
+    if rescale and isinstance(dataset.scaling, tuple):
+        parts["scaling"] = check_scaling(scaling_of(dataset.features, train))
+    return dataset._changed(**parts)
+
+
+def parts_of_few(labels, classes, count, seed):
+    """Return the parts of `few_of_each_class`, by name, for these labels."""
+    if labels.ndim == 2:
+        raise ValueError("split must be left out where nodes may have several classes")
+    n = len(labels)
+    order = pick_without_replacement(key(seed, DATA, FEW), 0, n, n)
+    labels = labels[order]
+    of_class = [order[labels == c][:count] for c in range(classes)]
+    for c, nodes in enumerate(of_class):
+        if len(nodes) < count:
+            raise ValueError(f"split must be at most {len(nodes)}, as class {c} has nodes")
+    train = np.concatenate(of_class)
+    rest = order[(labels >= 0) & ~np.isin(order, train)]
+    val = min(VALIDATION, len(rest) // 2)
+    parts = {"train": train, "val": rest[:val], "test": rest[val:]}
+    return {name: np.sort(nodes).astype(np.int64) for name, nodes in parts.items()}

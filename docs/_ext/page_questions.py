@@ -1,0 +1,53 @@
+"""The directive of the page of questions.
+
+```{page-questions}    every question of the pages' "Questions and answers", folded, page by page
+```
+"""
+
+import re
+from pathlib import Path
+
+from folding import folded
+from sphinx.util.docutils import SphinxDirective
+
+DOCS = Path(__file__).parents[1]
+PART = re.compile(r"^## Questions and answers\n(.*?)(?=^## |\Z)", re.M | re.S)
+ASKED = re.compile(r"^\*\*(.+?\?)\*\* (.*?)(?=^\*\*|\Z)", re.M | re.S)
+
+
+def questions():
+    """Yield (page without its ending, title, list of (question, answer)), in the course's order."""
+    course = (DOCS / "learn" / "index.md").read_text(encoding="utf-8")
+    names = re.search(r":hidden:\n(.*?)```", course, re.S)[1].split()
+    for name in names:
+        text = (DOCS / "learn" / f"{name}.md").read_text(encoding="utf-8")
+        found = [pair for part in PART.findall(text) for pair in ASKED.findall(part)]
+        if found:
+            yield f"learn/{name}", re.search(r"^# (.*)$", text, re.M)[1], found
+
+
+def from_root(text, page):
+    """Return an answer with its links as seen from any page."""
+    text = re.sub(r"\]\((?=\w+\.md)", f"](/{Path(page).parent}/", text)
+    text = text.replace("](#", f"](/{page}.md#").replace("](../", "](/")
+    return text.replace("{doc}`../", "{doc}`/")
+
+
+class PageQuestions(SphinxDirective):
+    """Show each question as a line that opens its answer."""
+
+    def run(self):
+        made = []
+        self.env.note_dependency(str(DOCS / "learn" / "index.md"))
+        for page, title, found in questions():
+            self.env.note_dependency(str(DOCS / f"{page}.md"))
+            made += self.parse_text_to_nodes(f"**[{title}](/{page}.md#questions-and-answers)**\n")
+            for question, answer in found:
+                summary = re.sub(r"\{\w+\}`([^`]*)`|[`$\\]", r"\1", question)
+                made.append(folded(summary, *self.parse_text_to_nodes(from_root(answer, page))))
+        return made
+
+
+def setup(app):
+    app.add_directive("page-questions", PageQuestions)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
