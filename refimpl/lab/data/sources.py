@@ -93,9 +93,10 @@ class FromElsewhere:
         Parameters
         ----------
         graph : Graph, or what `as_graph` takes
-            Self-loops are dropped, and edges read in both directions; a warning says so where
-            the source is directed. Edges may be of fewer nodes than there are features: the last
-            nodes have none then.
+            Self-loops are dropped with a warning, and edges read in both directions; a warning
+            says so where the source is directed. Weights that are not all 1 are kept, in a
+            `WeightedGraph`; a warning says so if they cannot be. Edges may be of fewer nodes than
+            there are features: the last nodes have none then.
         features : (n, f) array or tensor of real numbers
         labels : (n,) or (n, C) array or tensor
             One class a node: whole numbers, which are the classes, or words, or numbers as text,
@@ -201,7 +202,7 @@ class FromElsewhere:
         Warns
         -----
         UserWarning
-            If the graph is directed or has weights, or attributes are ignored.
+            If the graph is directed, or self-loops, attributes or weights are ignored.
         """
         rows = dict(graph.nodes(data=features))
         missing = next((node for node, row in rows.items() if row is None), None)
@@ -242,7 +243,8 @@ class FromElsewhere:
         Parameters
         ----------
         edges : pandas.DataFrame
-            A row an edge, the names of its ends in two columns, as for `as_graph`.
+            A row an edge, the names of its ends in two columns, as for `as_graph`, and perhaps
+            its weight in a column "weight", "weights", "w" or "edge_weight".
         nodes : pandas.DataFrame
             A row a node: a class, perhaps its name and its part, and features in all other
             numeric columns.
@@ -383,7 +385,7 @@ class FromElsewhere:
         ----------
         edges : str or Path
             An edge a line: the names of its ends in two columns, titled as for `as_graph`, or
-            without other columns.
+            without other columns, and perhaps its weight, as for `from_pandas`.
         nodes : str or Path
             A line of titles, and a line a node.
         id, label, split, ends, ignore

@@ -37,7 +37,8 @@ def nodes_of_samples(X, n, nodes, k, has_graph):
             raise ValueError(
                 f"graph has {n} nodes, X {len(X)} rows and y or nodes {k} samples: nodes must say "
                 "which nodes the samples are (under scikit-learn's folds: "
-                "sklearn.set_config(enable_metadata_routing=True), then pass nodes and graph, and leave scoring out)"
+                "sklearn.set_config(enable_metadata_routing=True), then pass nodes and graph, and "
+                "leave scoring out)"
             )
         return np.arange(n), None
     if not has_graph:
