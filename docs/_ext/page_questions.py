@@ -7,7 +7,7 @@
 import re
 from pathlib import Path
 
-from folding import folded
+from folding import folded_part_of
 from sphinx.util.docutils import SphinxDirective
 
 DOCS = Path(__file__).parents[1]
@@ -44,7 +44,8 @@ class PageQuestions(SphinxDirective):
             made += self.parse_text_to_nodes(f"**[{title}](/{page}.md#questions-and-answers)**\n")
             for question, answer in found:
                 summary = re.sub(r"\{\w+\}`([^`]*)`|[`$\\]", r"\1", question)
-                made.append(folded(summary, *self.parse_text_to_nodes(from_root(answer, page))))
+                answer = self.parse_text_to_nodes(from_root(answer, page))
+                made.append(folded_part_of(summary, *answer))
         return made
 
 
