@@ -10,6 +10,7 @@ from tiny_data import tiny_dataset
 
 from refimpl.lab.data.convert import convert
 from refimpl.lab.training.evaluation import Evaluation, full_graph_forward
+from refimpl.lab.training.methods.vrgcn import control_variate
 from refimpl.lab.training.stack import Stack
 
 pytestmark = pytest.mark.runs
@@ -164,6 +165,24 @@ def test_every_method_trains_with_weights(gnn, data, name, kind):
     for place, W in without.items():
         np.testing.assert_allclose(same[place], W, rtol=1e-3, atol=1e-4)
     assert any(np.abs(weighted[place] - W).max() > 1e-3 for place, W in without.items())
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_vrgcn_corrects_sampled_entries_to_the_matrix_by_hand(gnn, data, kind):
+    """Where histories are the rows themselves, a row sums as the full row does."""
+    config = gnn.TrainConfig(model=kind, method=methods_of(gnn)["vrgcn"], hidden=8)
+    wide = data._changed(dtype=np.dtype(np.float64))
+    W = data.graph.to_scipy(data.graph.weights).toarray()
+    with gnn.make_trainer(wide, config) as trainer:
+        run, P = trainer.run, trainer.iterations.P
+        roots = np.arange(0, 200, 3, dtype=np.int32)
+        mfg = gnn.layer_sample(data.graph, roots, [2], 9)
+        nodes, block = mfg.nodes[0], mfg.blocks[0]
+        S = run.block_operand(block, nodes)
+        A, outside = control_variate(S, block, roots, data.graph, P)
+    found = np.zeros((len(roots), 200))
+    np.add.at(found.T, np.concatenate([nodes, outside]), dense(A).T)
+    np.testing.assert_allclose(found, by_hand(kind, W)[roots], atol=1e-14)
 
 
 def test_a_method_without_a_law_is_refused_and_other_models_say_so(gnn, data):
