@@ -10,6 +10,7 @@ The section of an exercise has the target exercise-NAME.
 import tempfile
 from pathlib import Path
 
+from docutils import nodes
 from generated import directive, folded, plain
 from paper_lines import DOCS
 
@@ -56,9 +57,9 @@ def exercise_names():
     """Return the names of all exercises, a line a level."""
     lines = []
     for level, (title, inside) in enumerate(zip(TITLES, LEVELS, strict=True), 1):
-        links = " ".join(f"[`{name}`](#exercise-{name})" for name in inside)
+        links = " ".join(f'<a href="#exercise-{n}"><code>{n}</code></a>' for n in inside)
         lines.append(f"- **{level}, {title}:** {links}\n")
-    return "".join(lines)
+    return f":::{{container}} exercise-names\n{''.join(lines)}:::\n"
 
 
 def exercise_check(name, number):
@@ -81,8 +82,17 @@ def exercise_level(level):
     return "\n".join([f"(level-{level})=", f"# Level {level}: {title}\n", *sections])
 
 
+def name_sections(app, doctree):
+    """Give sections the ids exercise-NAME, in which docutils makes hyphens of underscores."""
+    for section in doctree.findall(nodes.section):
+        for name in section["names"]:
+            if name.startswith("exercise-") and name not in section["ids"]:
+                section["ids"].insert(0, name)
+
+
 def setup(app):
     for made in (exercise_names, exercise_check, exercise_level):
         app.add_directive(made.__name__.replace("_", "-"), directive(made))
+    app.connect("doctree-read", name_sections)
     app.add_css_file("exercises.css")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,8 +7,7 @@
 import re
 from pathlib import Path
 
-from folding import folded_part_of
-from sphinx.util.docutils import SphinxDirective
+from generated import directive, folded
 
 DOCS = Path(__file__).parents[1]
 PART = re.compile(r"^## Questions and answers\n(.*?)(?=^## |\Z)", re.M | re.S)
@@ -33,22 +32,17 @@ def from_root(text, page):
     return text.replace("{doc}`../", "{doc}`/")
 
 
-class PageQuestions(SphinxDirective):
-    """Show each question as a line that opens its answer."""
-
-    def run(self):
-        made = []
-        self.env.note_dependency(str(DOCS / "learn" / "index.md"))
-        for page, title, found in questions():
-            self.env.note_dependency(str(DOCS / f"{page}.md"))
-            made += self.parse_text_to_nodes(f"**[{title}](/{page}.md#questions-and-answers)**\n")
-            for question, answer in found:
-                summary = re.sub(r"\{\w+\}`([^`]*)`|[`$\\]", r"\1", question)
-                answer = self.parse_text_to_nodes(from_root(answer, page))
-                made.append(folded_part_of(summary, *answer))
-        return made
+def page_questions():
+    """Return each question as a line that opens its answer."""
+    made = []
+    for page, title, found in questions():
+        made.append(f"**[{title}](/{page}.md#questions-and-answers)**\n")
+        for question, answer in found:
+            summary = re.sub(r"\{\w+\}`([^`]*)`|[`$\\]", r"\1", question)
+            made.append(folded(summary, from_root(answer, page)))
+    return "\n".join(made)
 
 
 def setup(app):
-    app.add_directive("page-questions", PageQuestions)
+    app.add_directive("page-questions", directive(page_questions))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,5 +1,7 @@
 """How `pytest bench` measures: rounds in turns, untimed calls, limits of the machine."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,8 @@ from bench.answers import Differs, same
 from bench.case import Bench, Task
 from bench.conftest import Replay
 from bench.measuring import ROUNDS, SECONDS, Calls, LeftOut, Outcome
-from bench.work import Part, dense
+from bench.work import Part, dense, spmm
+from refimpl import as_graph
 
 
 class Fake:
@@ -76,9 +79,10 @@ BENCH = Bench("mix", lambda size: iter(()))
 def test_keys_advance_within_a_round_after_one_untimed_call():
     package = Made()
     calls = Calls(package, BENCH, task_of(lambda turn: {"key": turn}))
-    calls.calls = 3
+    calls.calls, begin = 3, perf_counter()
     (took,) = calls.round()
-    assert took > 0 and [key for _, key in package.log] == [0, 1, 2, 3]
+    assert 0 < 3 * took < perf_counter() - begin  # the time of one call
+    assert [key for _, key in package.log] == [0, 1, 2, 3]
     calls.round()
     assert [key for _, key in package.log[4:]] == [4, 5, 6, 0]
 
@@ -229,3 +233,10 @@ def test_rates_are_measured():
     for name, footprint in (("triad", 2**14), ("random reads", 2**14)):
         assert limits.measured(name, 1, footprint) > 0
     assert limits.product((32, 32, 32), "float64") > 0
+
+
+def test_the_bytes_of_a_product_are_those_counted_by_hand():
+    """Of 3 nodes and 4 entries: offsets, indices and data; a row of 8 bytes each; 3 rows out."""
+    path = as_graph([(0, 1), (1, 2)], symmetrize=True)
+    (part,) = spmm(path, 2, "float32")
+    assert (part.bytes, part.footprint) == (3 * 8 + 4 * 8 + 4 * 8 + 3 * 8, 3 * 8)

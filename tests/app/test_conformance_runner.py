@@ -8,7 +8,7 @@ from conformance_programs import answering, program, vector
 
 from refimpl.lab.apps.conformance import report
 from refimpl.lab.apps.conformance.runner import MOST_LOST, judge, run
-from refimpl.lab.apps.worker import MOST_STARTS
+from refimpl.lab.apps.worker import MOST_STARTS, UNASKED
 
 pytestmark = pytest.mark.runs
 
@@ -213,6 +213,12 @@ def test_a_program_that_is_lost_is_started_again_for_the_next_case(reply, timeou
     later = ("pass", "") if reply is DIES else ("lost", said)
     assert found == [("lost", said), later, later]
     assert status == 1
+
+
+def test_a_line_behind_the_last_answer_loses_the_last_case():
+    said = f"import atexit\natexit.register(print, 'bye')\ndef reply(question): return {RIGHT}"
+    found, status = verdicts(answering(said), vector(CASE, {**CASE, "id": "b"}))
+    assert found == [("pass", ""), ("lost", f"{UNASKED}: 'bye'")] and status == 1
 
 
 FATAL = [{**CASE, "id": name, "args": {"x": 2}} for name in "abcde"]

@@ -1,5 +1,7 @@
 """Several workers on any number of ranks, which are threads here: the same bits."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -109,7 +111,9 @@ def test_what_is_read_of_others_is_counted(gnn, data):
 
     def work(comm):
         with FeatureParts(comm, part_of(data, comm)) as features:
+            begin = perf_counter()
             gnn.train(data, config, comm=comm, features=features)
+            assert 0 < features.fetching.waiting < perf_counter() - begin
             return features.fetching, features.row_bytes
 
     ((alone, _),) = SimComm.run(1, work)
