@@ -15,6 +15,7 @@ from refimpl._support.argument_checks import checked_by
 from refimpl.block import Block, entries_of_rows
 from refimpl.graph import Graph, Subgraph
 from refimpl.graph.csr import checked
+from refimpl.graph.weighted import entries_on
 from refimpl.hints import Int, Integers, Positions, Types
 
 __all__ = ["TypedGraph", "relation_blocks"]
@@ -127,17 +128,8 @@ class TypedGraph(Graph):
         TypeError, ValueError
             If an argument is of the wrong kind, or an entry of `graph` has no type here.
         """
+        at = entries_on(self, nodes, graph, "type")
         nodes = require.ids("nodes", nodes, 0, self.n, np.int64)
-        if checked(graph).n != nodes.size:
-            raise ValueError(f"graph must have {nodes.size} nodes like nodes, got {graph.n}")
-        wanted = nodes[_rows(graph)] * self.n + nodes[graph.indices]
-        held = _rows(self) * self.n + self.indices  # ascends
-        at = np.searchsorted(held, wanted)
-        known = at < held.size
-        known[known] = held[at[known]] == wanted[known]
-        if not known.all():
-            u, v = divmod(int(wanted[known.argmin()]), self.n)
-            raise ValueError(f"graph must have typed entries only, but ({u}, {v}) has no type")
         node_types = None if self.node_types is None else self.node_types[nodes]
         return TypedGraph(graph, self.edge_types[at], self.relations, node_types)
 

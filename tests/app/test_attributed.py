@@ -8,6 +8,11 @@ from test_convert import converted
 from refimpl import load_dataset
 
 pytestmark = pytest.mark.runs
+pytestmark = [
+    pytestmark,
+    pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
+    pytest.mark.filterwarnings("ignore:ignored 'idx_to_class'"),
+]
 
 
 def write_attributed(path, n=50, **changes):
@@ -35,6 +40,19 @@ def test_one_file(tmp_path):
     assert [part.size for part in (data.train, data.val, data.test)] == [30, 10, 10]
     assert (data.name, data.setting) == ("amazon", "transductive")
     converted(tmp_path / "amazon.npz", tmp_path / "few", split=4, rng=7, scaling="rows")
+
+
+@pytest.mark.filterwarnings("always")
+def test_what_is_ignored_is_named(tmp_path):
+    links, _, _ = write_attributed(tmp_path / "amazon.npz", idx_to_attr=np.arange(7))
+    with pytest.warns(UserWarning) as said:
+        load_dataset(tmp_path / "amazon.npz")
+    loops = np.count_nonzero(np.diag(links))
+    assert loops
+    assert sorted(str(line.message).split(" of ")[0] for line in said) == [
+        "ignored 'idx_to_attr', 'idx_to_class'",
+        f"ignored {loops} self-loops",
+    ]
 
 
 @pytest.mark.parametrize(

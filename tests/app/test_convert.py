@@ -20,6 +20,10 @@ from refimpl.lab.data.convert import convert
 from refimpl.lab.data.edges import EdgeSorter, write_sorted
 
 pytestmark = pytest.mark.runs
+pytestmark = [
+    pytestmark,
+    pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
+]
 
 ROOT = Path(__file__).parents[2]
 TINY = 2000  # bytes: some forty keys at a time

@@ -76,15 +76,52 @@ CASES = [
         for u, v in [("src", "dst"), ("u", "v"), ("from", "to"), ("Source", "TARGET"), ("s", "t")]
     ],
     Case("target first", {"target": EDGES["target"], "source": EDGES["source"]}),
+    Case("weight first", {"weight": [3, 1, 2, 9], **EDGES}, formats=("csv", "pandas")),
     Case(
-        "weight first",
+        "weight first, converted",
         {"weight": [3, 1, 2, 9], **EDGES},
-        ignored=('ignored column "weight" of .*edges.*no weights',),
+        ignored=('ignored column "weight" of .*edges.*not by convert',),
+        formats=("convert",),
     ),
     Case(
         "weight and time last",
         EDGES | {"Weight": [1, 1, 1, 1], "time": [3, 4, 5, 6]},
-        ignored=('ignored columns "Weight", "time" of .*edges',),
+        ignored=('ignored column "time" of .*edges',),
+        formats=("csv", "pandas"),
+    ),
+    Case(
+        "two columns of weights",
+        EDGES | {"Weight": [1, 2, 1, 1], "w": [3, 4, 5, 6]},
+        ignored=('ignored columns "Weight", "w" of .*edges.*: weights are read from one column',),
+    ),
+    Case(
+        "a weight of 0",
+        EDGES | {"weight": [1, 0, 1, 1]},
+        ignored=("ignored the weights in .*weight.*positive and finite, but edge 1 has 0",),
+        formats=("csv", "pandas"),
+    ),
+    Case(
+        "a weight that is text",
+        EDGES | {"weight": ["1", "2", "much", "1"]},
+        ignored=("ignored the weights in .*weight",),
+        formats=("csv", "pandas"),
+    ),
+    Case(
+        "an edge with two weights",
+        {
+            "source": [*EDGES["source"], "b"],
+            "target": [*EDGES["target"], "a"],
+            "weight": [1, 2, 1, 1, 5],
+        },
+        ignored=(
+            "ignored the weights in .*: the edge between nodes 0 and 1 has the weights 1 and",
+        ),
+        formats=("csv", "pandas"),
+    ),
+    Case(
+        "a self-loop",
+        {"source": [*EDGES["source"], "b"], "target": [*EDGES["target"], "b"]},
+        ignored=("ignored 1 self-loop of .*edges",),
     ),
     Case(
         "row numbers of pandas before edges",
@@ -404,10 +441,24 @@ FILES_AS_TEXT = [  # name, edges, nodes, options, what a refusal says or None
     ),
     (
         "titles that are nodes",
-        ("e.csv", UNTITLED.replace("a,b", "a,b", 1)),
-        ("n.csv", N),
+        ("e.csv", E.replace("a,b", "source,b")),
+        ("n.csv", N.replace("a,p", "source,p")),
+        {},
+        r"e\.csv.*'source,target'.*'source' is a node as well.*titles='no'",
+    ),
+    (
+        "titles that are nodes, said",
+        ("e.csv", E.replace("a,b", "source,b")),
+        ("n.csv", N.replace("a,p", "source,p")),
         {"titles": "yes"},
-        "graph",
+        None,
+    ),
+    (
+        "titles that are nodes, but an edge",
+        ("e.csv", E.replace("a,b\n", "").replace("b,c", "target,c")),
+        ("n.csv", N.replace("a,p", "source,p").replace("b,q", "target,q")),
+        {"titles": "no"},
+        None,
     ),
     (
         "titles alone",
@@ -445,10 +496,6 @@ def test_files(tmp_path, read, name, edges, nodes, options, refused):
         (tmp_path / file).write_bytes(gzip.compress(data) if file.endswith(".gz") else data)
     reader = converted if read == "convert" else lambda gnn, *a, **k: gnn.load_dataset(*a, **k)
     ignored = ('ignored column "3"',) if "three" in name else ()
-    if refused == "graph":  # the first edge is lost, as the caller asked
-        data = reader(fastimpl, tmp_path / edges[0], features=tmp_path / nodes[0], **options)
-        assert data.graph.e == 6
-        return
     outcome(
         Case(name, options=options, refused=refused, ignored=ignored),
         lambda: reader(fastimpl, tmp_path / edges[0], features=tmp_path / nodes[0], **options),
@@ -517,7 +564,7 @@ PYTHON = [  # name, what makes it, what a refusal says or None, what warnings sa
         None,
         ("directed",),
     ),
-    ("weighted matrix", lambda gnn: arrays(gnn, 2 * MATRIX), None, ("weights",)),
+    ("weighted matrix", lambda gnn: arrays(gnn, 2 * MATRIX), None, ()),
     (
         "a Graph of one direction",
         lambda gnn: arrays(gnn, gnn.as_graph(list(PATH.edges))),
@@ -528,7 +575,7 @@ PYTHON = [  # name, what makes it, what a refusal says or None, what warnings sa
         "a Graph with a self-loop",
         lambda gnn: arrays(gnn, gnn.as_graph([*PATH.edges, (2, 2)], symmetrize=True)),
         None,
-        (),
+        ("ignored 1 self-loop of the graph",),
     ),
     ("NetworkX", lambda gnn: gnn.Dataset.from_networkx(of_networkx(nx.Graph(PATH))), None, ()),
     (
@@ -580,9 +627,23 @@ PYTHON = [  # name, what makes it, what a refusal says or None, what warnings sa
     ),
     (
         "PyG, weights",
-        lambda gnn: gnn.Dataset.from_pyg(of_pyg(BOTH, edge_weight=np.arange(8.0), **BOOLS)),
+        lambda gnn: gnn.Dataset.from_pyg(
+            of_pyg(BOTH, edge_weight=np.arange(2.0, 10.0) // 2, **BOOLS)
+        ),
         None,
-        ("weights",),
+        (),
+    ),
+    (
+        "PyG, no weights of an undirected graph",
+        lambda gnn: gnn.Dataset.from_pyg(of_pyg(BOTH, edge_weight=np.arange(1.0, 9.0), **BOOLS)),
+        None,
+        ("ignored the weights in 'edge_weight' of source: the edge between nodes 0 and 1",),
+    ),
+    (
+        "PyG, attributes of edges",
+        lambda gnn: gnn.Dataset.from_pyg(of_pyg(BOTH, edge_attr=np.ones((8, 3)) * 2, **BOOLS)),
+        None,
+        ("ignored the weights in 'edge_attr' of source: they must have shape",),
     ),
     (
         "PyG, val and test masks",
@@ -641,6 +702,24 @@ PYTHON = [  # name, what makes it, what a refusal says or None, what warnings sa
 def test_graphs_and_arrays(gnn, name, make, refused, said):
     case = Case(name, refused=refused, ignored=said, classes="any")
     outcome(case, lambda: make(gnn))
+
+
+@pytest.mark.parametrize("all_three", (True, False))
+def test_masks_of_networkx_are_the_split(gnn, all_three):
+    """Other masks than the drawn parts: each part is the nodes of its mask."""
+    masks = {"train_mask": [0, 1, 0, 1, 0], "val_mask": [0, 0, 0, 0, 1]}
+    if all_three:
+        masks["test_mask"] = [1, 0, 0, 0, 0]
+    graph = of_networkx(nx.Graph(PATH), **masks)
+    for v in graph:
+        del graph.nodes[v]["split"]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        data = gnn.Dataset.from_networkx(graph)
+    parts = [part.tolist() for part in (data.train, data.val, data.test)]
+    assert parts == [[1, 3], [4], [0] if all_three else []]
+    assert len(said) == (0 if all_three else 1)
+    assert data.features.shape == (5, 1)  # no mask is a feature
 
 
 def test_tables_in_the_old_order_are_told_apart():

@@ -15,6 +15,7 @@ from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.data.planetoid import load_planetoid
 from refimpl.lab.data.preparation import standardise
 
+pytestmark = pytest.mark.filterwarnings("ignore:ignored .* self-loop")
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
 

@@ -118,3 +118,18 @@ def test_the_command_line_names_its_parts():
         [sys.executable, str(ROOT / "tests" / "fuzz")], capture_output=True, check=False
     )
     assert done.returncode == 2 and b"files" in done.stderr
+
+
+@pytest.mark.filterwarnings("ignore:ignored")
+def test_a_table_that_is_read_in_two_ways_is_found(fuzz, tmp_path):
+    """Tables are read with their columns in another order, and converted: alike, or a finding."""
+    columns = fuzz("columns")
+    columns.write_tables(tmp_path)
+    read = {name: columns.load_tables(tmp_path / name) for name in ("plain", "masks", "tabs")}
+    columns.compare(read["plain"], read["plain"], "again")
+    with pytest.raises(RuntimeError, match="again it has other weights"):
+        columns.compare(read["plain"], read["tabs"], "again")
+    one = read["masks"]
+    for name, value in (("labels", 1 - one.labels), ("train", one.train[:1]), ("val", one.test)):
+        with pytest.raises(RuntimeError, match=f"again it has other {name}"):
+            columns.compare(one, one._changed(**{name: value}), "again")

@@ -55,6 +55,7 @@ def captioned(page):
     return dict(found)
 
 
+@pytest.mark.filterwarnings("ignore:ignored")  # self-loops of cora, and names of classes
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
 def test_commands_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -21,6 +21,10 @@ from refimpl._support import untrusted_files
 from refimpl.lab.data.convert import convert
 
 pytestmark = pytest.mark.runs
+pytestmark = [
+    pytestmark,
+    pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
+]
 
 
 def is_ogb(data, several=False):

@@ -39,7 +39,7 @@ def test_without_a_bar_the_result_is_the_same_and_nothing_is_shown(gnn, on_termi
     terminal.seek(0)
     silent = gnn.train(data, config, progress=False)
     classifier = gnn.NodeClassifier(epochs=1, hidden=8)
-    classifier.fit(data.graph, data.features, data.labels, progress=False)
+    classifier.fit(data.features, data.labels, graph=data.graph, progress=False)
     assert terminal.getvalue() == ""
     for name, W in shown.weights.items():
         assert (silent.weights[name] == W).all()

@@ -14,6 +14,10 @@ from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.data.splits import drawn_parts
 
 pytestmark = pytest.mark.runs
+pytestmark = [
+    pytestmark,
+    pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
+]
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 3)]
 FEATURES = np.array([[1.0, 0], [2, 0], [3, 1], [4, 1], [5, 1]])

@@ -359,6 +359,7 @@ CALLS |= {
         "edges": fixed(source=np.array([(0, 1), (1, 2), (2, 0)]), n=4),
         "networkx": lambda gnn: {"source": PAW.to_networkx(), "self_loops": False},
     },
+    "WeightedGraph": {"ones": fixed(graph=PAW, weights=np.full(PAW.e, 2.0))},
     "TypedGraph": {
         "edges": fixed(graph=PAW, edge_types=KINDS, relations=2, node_types=None),
         "nodes": fixed(graph=PAW, edge_types=KINDS, relations=2, node_types=np.array([0, 1, 0, 0])),

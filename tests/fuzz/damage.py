@@ -12,6 +12,7 @@ import zlib
 
 import numpy as np
 
+from fuzz.columns import COLUMNS
 from fuzz.damaged_bytes import BYTES, HUGE, flipped
 
 NUMBERS = (-1, 0, 1, 2, 3, 1000, 65536, *HUGE)
@@ -351,4 +352,12 @@ def other_opcodes(data, rng):
 
 
 PICKLE = (other_opcodes, other_opcodes, *BYTES)
-WAYS = {"npy": NPY, "npz": NPZ, "gz": GZIP, "json": JSON, "index": TEXT, "txt": TEXT}
+WAYS = {
+    "csv": COLUMNS,
+    "npy": NPY,
+    "npz": NPZ,
+    "gz": GZIP,
+    "json": JSON,
+    "index": TEXT,
+    "txt": TEXT,
+}

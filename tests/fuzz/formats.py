@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import fastimpl
 import refimpl
+from fuzz.columns import load_tables, write_tables
 from fuzz.data_formats import (
     load_attributed,
     load_folder,
@@ -234,6 +235,7 @@ WRITERS = {
     "saved": write_saved,
     "ogb": write_ogb,
     "attributed": write_attributed,
+    "tables": write_tables,
     "checkpoint": write_checkpoints,
     "model": write_models,
     "run": write_runs,
@@ -248,6 +250,7 @@ LOADERS = {
     "saved": (load_saved, use_folder),
     "ogb": (load_ogb, use_folder),
     "attributed": (load_attributed, use_folder),
+    "tables": (load_tables, use_folder),
     "checkpoint": (load_checkpoint, use_checkpoint),
     "model": (load_model, use_model),
     "run": (load_run, nothing),

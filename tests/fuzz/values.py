@@ -15,6 +15,7 @@ import refimpl
 from fuzz import fickle, matrices
 from fuzz.by_hand import ARROWS, EDGE, PAW, RING, counts, mfg  # noqa: F401
 from refimpl import Adjacency, Block, TypedGraph, as_graph  # noqa: F401
+from refimpl.graph import WeightedGraph  # noqa: F401
 
 
 class OwnArray(np.ndarray):
@@ -106,6 +107,7 @@ nan, inf = math.nan, math.inf
 # Examples of the classes that annotations name.
 EXAMPLES = {
     "Graph": ["PAW", "RING", "STAR", "ARROWS", "as_graph([])", "as_graph([], n=3)"],
+    "WeightedGraph": ["WeightedGraph(PAW, np.ones(PAW.e))"],
     "TypedGraph": ["TypedGraph(PAW, np.arange(PAW.e) % 2, 2)"],
     "Block": ["WIDE", "mfg(gnn).blocks[0]"],
     "MFG": ["mfg(gnn)"],

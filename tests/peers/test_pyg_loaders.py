@@ -302,7 +302,7 @@ def test_layers_may_be_trimmed_to_what_the_roots_need(gnn, data):
         (
             {"data": Data(edge_index=torch.tensor([[0, 0], [1, 1]]), num_nodes=2)},
             ValueError,
-            "data must have no edge twice: call data.coalesce",
+            r"data must have no edge twice: call data = data\.coalesce\(\)",
         ),
         (
             {"data": Data(edge_index=torch.tensor([[0], [2]]), num_nodes=2)},

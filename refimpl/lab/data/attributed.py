@@ -18,6 +18,7 @@ from refimpl._support.user_warnings import warn
 from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.label_encoding import Encoded
+from refimpl.lab.data.tables import warn_of_loops
 
 FLOAT = 8  # bytes, at most
 NAMES = ("class_names", "node_names")
@@ -61,9 +62,11 @@ def load_attributed(path, dtype="float32", *, scaling="standard", rng=0):
         if labels.shape != (n,) or labels.dtype.kind not in "iu":
             raise ValueError(f"its labels must be {n} integers, got {labels.dtype}")
         classes, nodes = (_names(open_array, path, name) for name in NAMES)
+    _warn_of_others(path)
     entries = links.tocoo()
     if (entries.data[entries.row != entries.col] != 1).any():
         warn(f'ignored weights "adj_data" of {path}: a Graph has no weights')
+    warn_of_loops(entries.row[entries.row == entries.col], path)
     with naming(path):
         if classes is not None:
             classes = tuple(classes.tolist())
@@ -94,6 +97,16 @@ def _names(open_array, path, name):
         warn(f'ignored "{name}" of {path}: it is no text')
         return None
     return names
+
+
+def _warn_of_others(path):
+    """Name the arrays of the file that nothing here reads, such as ``idx_to_attr``."""
+    read = {"labels", *NAMES, *(f"{name}_{part}" for name in ("adj", "attr") for part in ENTRIES)}
+    with zipfile.ZipFile(path) as archive:
+        held = {name.removesuffix(".npy") for name in archive.namelist()}
+    others = sorted(held - read)
+    if others:
+        warn(f"ignored {', '.join(map(require.shown, others))} of {path}")
 
 
 def _matrix(open_array, name, size):

@@ -16,6 +16,7 @@ from refimpl.lab.data.preparation import all_finite, check_finite, chosen_scalin
 from refimpl.lab.data.rows import typed_facts, write_induced, write_inner_types
 from refimpl.lab.data.splits import parts_of_few
 from refimpl.lab.data.streaming import MatrixFile, in_blocks
+from refimpl.lab.data.tables import warn_of_loops
 from refimpl.lab.data.typed import FILES, map_types
 from refimpl.lab.data.writing import (
     write_all_but_features,
@@ -173,11 +174,13 @@ class Target:
         what = "training edges" if prefix else "edges"
 
         def told(blocks):
-            done = 0
+            done = loops = 0
             for u, v in blocks:
                 yield u, v
                 done += len(u)
+                loops += np.count_nonzero(np.asarray(u) == np.asarray(v))
                 self.progress(f"reading {what}", min(done / max(1, edges.expected), 1))
+            warn_of_loops(loops, edges.path)
 
         with naming(edges.path):
             sorter.add(told(edges.blocks()))

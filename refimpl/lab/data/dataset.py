@@ -248,8 +248,8 @@ class Dataset(FromElsewhere):
         -------
         torch_geometric.data.Data
             ``x`` is what a model reads, scaled; ``y`` the classes as int64, or rows of 0 and 1 as
-            floats; ``edge_index`` the whole graph, sorted by target; and `train_mask`, `val_mask`
-            and `test_mask`.
+            floats; ``edge_index`` the whole graph, sorted by target, with `edge_weight` if it has
+            weights; and `train_mask`, `val_mask` and `test_mask`.
 
         Raises
         ------
@@ -267,7 +267,7 @@ class Dataset(FromElsewhere):
         -------
         dgl.DGLGraph
             With int64 ids and the whole graph; its `ndata` are ``feat`` and ``label``, the ``x``
-            and ``y`` of `to_pyg`, and the same masks.
+            and ``y`` of `to_pyg`, and the same masks; its `edata` has ``weight`` if there are any.
 
         Raises
         ------

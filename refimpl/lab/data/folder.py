@@ -10,6 +10,7 @@
     mean, std                   float64 (f,): how models read the features
     node_names                  int64 or text (n,)
     edge_types, node_types      int16: of a typed graph
+    edge_weights                float64: of a graph with weights
     induced_indptr, ..          the graph between training nodes, likewise
 
 All is little-endian. `Dataset.save` and ``minibatch-gnn convert`` write it.
@@ -23,7 +24,7 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.untrusted_files import map_npy, naming, reading
-from refimpl.graph import Graph
+from refimpl.graph import Graph, WeightedGraph
 from refimpl.lab.data.dataset import (
     KEPT,
     SETTINGS,
@@ -153,6 +154,8 @@ def _graph(facts, arrays, prefix, node_types):
     known = {name: facts[name] for name in ("self_loops", "max_degree")}
     indptr, indices = arrays[f"{prefix}indptr"], arrays[f"{prefix}indices"]
     graph = Graph._trusted(indptr, indices, True, **known)
+    if f"{prefix}edge_weights" in arrays:
+        return WeightedGraph._with_weights(graph, arrays[f"{prefix}edge_weights"])
     if "relations" not in facts:
         return graph
     types = arrays[f"{prefix}edge_types"]
@@ -251,6 +254,8 @@ def _check_together(meta, arrays):
             raise ValueError("induced must have as many nodes as train")
         if ("relations" in inner) != ("relations" in meta["graph"]):
             raise ValueError("induced must have relations where graph has")
+        if ("induced_edge_weights" in arrays) != ("edge_weights" in arrays):
+            raise ValueError("induced must have weights where graph has")
         _check_graph("induced", inner, arrays, "induced_")
 
 
@@ -262,11 +267,13 @@ def _check_graph(what, facts, arrays, prefix):
         raise ValueError(f"{what} must have indptr and indices")
     if (f"{prefix}edge_types" in arrays) != typed:
         raise ValueError(f"{what} must have types of edges where it has relations")
+    if typed and f"{prefix}edge_weights" in arrays:
+        raise ValueError(f"{what} must have relations or weights, not both")
     if n >= 2**31 or (typed and not 0 < facts["relations"] <= MOST_TYPES):
         raise ValueError(f"{what} has too many nodes or relations")
     if typed and "node_types" not in arrays and facts["kinds"]:
         raise ValueError(f"{what} must have no kinds where nodes have no types")
-    wanted = {"indptr": n + 1, "indices": e, "edge_types": e, "node_types": n}
+    wanted = {"indptr": n + 1, "indices": e, "edge_types": e, "edge_weights": e, "node_types": n}
     _check_lengths(arrays, {f"{prefix}{name}": count for name, count in wanted.items()})
     indptr = arrays[f"{prefix}indptr"]
     if indptr[0] != 0 or indptr[-1] != e or facts["max_degree"] > n:

@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from refimpl._support.torch_modules import libraries
+from refimpl.graph import WeightedGraph
 from refimpl.lab.data.splits import PARTS
 
 
@@ -14,6 +15,8 @@ def as_pyg(dataset):
     target = np.repeat(np.arange(dataset.graph.n), dataset.graph.degrees())
     edge_index = np.stack([dataset.graph.indices, target]).astype(np.int64)
     arrays = {"edge_index": edge_index, **of_nodes(dataset, "x", "y")}
+    if isinstance(dataset.graph, WeightedGraph):
+        arrays["edge_weight"] = dataset.graph.weights.astype(dataset.dtype)
     return library.Data(**{name: torch.from_numpy(array) for name, array in arrays.items()})
 
 
@@ -30,6 +33,8 @@ def as_dgl(dataset):
     csc = dataset.graph.indptr, dataset.graph.indices, np.arange(dataset.graph.e)
     columns = tuple(torch.from_numpy(array.astype(np.int64)) for array in csc)
     graph = dgl.graph(("csc", columns), num_nodes=dataset.graph.n)
+    if isinstance(dataset.graph, WeightedGraph):
+        graph.edata["weight"] = torch.from_numpy(dataset.graph.weights.astype(dataset.dtype))
     for name, array in of_nodes(dataset, "feat", "label").items():
         graph.ndata[name] = torch.from_numpy(array)
     return graph

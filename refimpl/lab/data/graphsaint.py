@@ -19,6 +19,7 @@ from refimpl._support.user_warnings import warn
 from refimpl.graph import as_graph, from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_finite, chosen_scaling, induced
+from refimpl.lab.data.tables import warn_of_loops
 
 ROLES = ("tr", "va", "te")
 PARTS = {  # of some of SciPy's formats
@@ -97,6 +98,7 @@ def read_graph(path):
     if "row" not in arrays:
         row = np.repeat(np.arange(len(row) - 1), np.diff(row))
     warn_of_weights(path, [arrays["data"][row != col]])
+    warn_of_loops(row[row == col], path)
     if not graph.symmetric:
         one_way = graph.to_scipy() - graph.to_scipy().T
         u, v = (int(ends[0]) for ends in one_way.nonzero())

@@ -25,6 +25,7 @@ from refimpl._support.untrusted_files import (
     streaming_npz,
 )
 from refimpl.graph import from_edges
+from refimpl.lab.data.tables import warn_of_loops
 
 TEXT, BINARY = ("edge", "num-node-list", "node-feat", "node-label"), ("data.npz", "node-label.npz")
 FILES = {"train": "train", "val": "valid", "test": "test"}
@@ -41,6 +42,7 @@ def ogb_dataset(cls, folder, split, options):
     none = np.empty(0, np.int64)
     with naming(found.edges_path):
         u, v = (np.concatenate([none, *(block[i] for block in blocks)]) for i in (0, 1))
+        warn_of_loops(u[u == v], found.edges_path)
         graph = from_edges(u, v, found.n, symmetrize=True, self_loops=False)
     labels = np.concatenate(list(classes_of(found.labels_path, found.labels())))
     options = {"name": real_name(folder), **options}

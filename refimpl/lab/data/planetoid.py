@@ -10,6 +10,7 @@ from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.pickled import array_of, matrix_of, unpickled
 from refimpl.lab.data.preparation import check_finite, chosen_scaling
+from refimpl.lab.data.tables import warn_of_loops
 
 PARTS = ("allx", "ally", "y", "tx", "ty", "graph", "test.index")
 SPLITS = ("fastgcn", "public")
@@ -155,7 +156,10 @@ def _read_graph(path):
         ends = [(u, v) for u, neighbours in lists.items() for v in neighbours]
         if any(type(v) is not int for _, v in ends):
             raise ValueError("neighbours must be integers")
-        return as_graph(ends, n=len(lists), symmetrize=True, self_loops=False)
+        graph = as_graph(ends, n=len(lists), symmetrize=True, self_loops=False)
+    u, v = np.array(ends, np.int64).reshape(-1, 2).T
+    warn_of_loops(u[u == v], path)
+    return graph
 
 
 def _read_test_index(path, low, high):

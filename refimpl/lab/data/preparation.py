@@ -5,7 +5,7 @@ import mmap
 import numpy as np
 
 from refimpl._support import require
-from refimpl.graph import as_graph
+from refimpl.graph import WeightedGraph, as_graph
 from refimpl.loader.gathering import BLOCK, ROWS, check_scaling, over_row_sums
 from refimpl.typed import TypedGraph
 
@@ -33,9 +33,10 @@ def all_finite(values):
 
 
 def induced(graph, nodes):
-    """Return the graph on `nodes` alone, node i being ``nodes[i]``, with its types if any."""
+    """Return the graph on `nodes` alone, node i being ``nodes[i]``, with its types or weights."""
     between = as_graph(graph.to_scipy()[nodes][:, nodes])
-    return graph.on(nodes, between) if isinstance(graph, TypedGraph) else between
+    held = isinstance(graph, TypedGraph | WeightedGraph)
+    return graph.on(nodes, between) if held else between
 
 
 def standardise(features, rows, dtype=None):

@@ -4,6 +4,7 @@ from contextlib import ExitStack
 
 import numpy as np
 
+from refimpl.graph import WeightedGraph
 from refimpl.lab.data.arrays import ArrayFile
 from refimpl.typed import TypedGraph
 
@@ -72,7 +73,7 @@ class RowsFile:
 
 
 def write_induced(graph, nodes, folder):
-    """Write the graph on some nodes alone, node i being ``nodes[i]``, with its types if any.
+    """Write the graph on some nodes alone, node i being ``nodes[i]``, with its types or weights.
 
     Some rows at a time. Returns arrays and facts, as `RowsFile.finish` does.
 
@@ -82,22 +83,27 @@ def write_induced(graph, nodes, folder):
     nodes : (any,) int64 array, ascending
     folder : Path
     """
-    typed, prefix = isinstance(graph, TypedGraph), "induced_"
+    typed, prefix, more = isinstance(graph, TypedGraph), "induced_", {}
     with ExitStack() as stack:
         file = stack.enter_context(RowsFile(folder, prefix, len(nodes)))
         if typed:
-            types = ArrayFile(folder / f"{prefix}edge_types.npy", np.int16)
-            stack.enter_context(types)
+            more[f"{prefix}edge_types"] = graph.edge_types
+        elif isinstance(graph, WeightedGraph):
+            more[f"{prefix}edge_weights"] = graph.weights
+        files = {
+            name: stack.enter_context(ArrayFile(folder / f"{name}.npy", values.dtype))
+            for name, values in more.items()
+        }
         for _, rows, at in entries_of(graph, nodes):
             columns = graph.indices[at]
             local = np.searchsorted(nodes, columns)
             inside = nodes[np.minimum(local, len(nodes) - 1)] == columns
             file.append(rows[inside], local[inside])
-            if typed:
-                types.append(graph.edge_types[at[inside]])
+            for name, values in more.items():
+                files[name].append(values[at[inside]])
         arrays, facts = file.finish()
+        arrays |= {name: one.finish() for name, one in files.items()}
         if typed:
-            arrays[f"{prefix}edge_types"] = types.finish()
             facts |= typed_facts(graph, nodes)
     return arrays, facts
 

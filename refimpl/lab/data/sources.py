@@ -13,14 +13,14 @@ from refimpl._support.foreign_graphs import (
     ENDS,
     as_array,
     as_names,
-    has_directions,
     normal,
     numbers_of,
 )
 from refimpl._support.untrusted_files import naming
 from refimpl._support.user_warnings import warn
-from refimpl.graph import Graph, as_graph, from_edges, graph_and_names
+from refimpl.graph import Graph, WeightedGraph, as_graph, from_edges
 from refimpl.hints import FilePath, FloatDtype, Rng
+from refimpl.lab.data.edge_weights import read_graph, with_weights
 from refimpl.lab.data.label_encoding import Encoded, encoded
 from refimpl.lab.data.ogb import ogb_dataset
 from refimpl.lab.data.preparation import chosen_scaling
@@ -33,7 +33,14 @@ from refimpl.lab.data.splits import (
     parts_named,
 )
 from refimpl.lab.data.table_files import EdgeTable, NodeTable, checked_titles
-from refimpl.lab.data.tables import Chosen, Unclear, edge_columns, node_columns, warn_of_ignored
+from refimpl.lab.data.tables import (
+    Chosen,
+    Unclear,
+    edge_columns,
+    node_columns,
+    warn_of_ignored,
+    warn_of_loops,
+)
 from refimpl.lab.hints import Nodes, Setting, SomeScaling
 from refimpl.streams import as_seed
 from refimpl.typed import TypedGraph
@@ -86,9 +93,10 @@ class FromElsewhere:
         Parameters
         ----------
         graph : Graph, or what `as_graph` takes
-            Self-loops are dropped, and edges read in both directions; a warning says so where
-            the source is directed. Edges may be of fewer nodes than there are features: the last
-            nodes have none then.
+            Self-loops are dropped with a warning, and edges read in both directions; a warning
+            says so where the source is directed. Weights that are not all 1 are kept, in a
+            `WeightedGraph`; a warning says so if they cannot be. Edges may be of fewer nodes than
+            there are features: the last nodes have none then.
         features : (n, f) array or tensor of real numbers
         labels : (n,) or (n, C) array or tensor
             One class a node: whole numbers, which are the classes, or words, or numbers as text,
@@ -194,7 +202,7 @@ class FromElsewhere:
         Warns
         -----
         UserWarning
-            If the graph is directed or has weights, or attributes are ignored.
+            If the graph is directed, or self-loops, attributes or weights are ignored.
         """
         rows = dict(graph.nodes(data=features))
         missing = next((node for node, row in rows.items() if row is None), None)
@@ -235,7 +243,8 @@ class FromElsewhere:
         Parameters
         ----------
         edges : pandas.DataFrame
-            A row an edge, the names of its ends in two columns, as for `as_graph`.
+            A row an edge, the names of its ends in two columns, as for `as_graph`, and perhaps
+            its weight in a column "weight", "weights", "w" or "edge_weight".
         nodes : pandas.DataFrame
             A row a node: a class, perhaps its name and its part, and features in all other
             numeric columns.
@@ -281,11 +290,15 @@ class FromElsewhere:
         warn_of_ignored("nodes", [title for title in columns.features if title not in kept])
         if not kept:
             raise ValueError("nodes must have at least one column of numbers, the features")
+        *ends, weight = edge_columns("edges", list(edges.columns), chosen)
         u, v = (
-            numbers_of(names, edges[end].to_numpy(), f"edges: the column {end!r}")
-            for end in edge_columns("edges", list(edges.columns), chosen)
+            numbers_of(names, edges[end].to_numpy(), f"edges: the column {end!r}") for end in ends
         )
+        warn_of_loops(u[u == v], "edges")
         graph = from_edges(u, v, n=len(names), symmetrize=True, self_loops=False)
+        if weight is not None:
+            weights = edges[weight].to_numpy(na_value=np.nan)
+            graph = with_weights(graph, u, v, weights, f"the column {weight!r} of edges")
         features = numeric.to_numpy(np.float64)
         labels, parts = table.labels(columns, options), table.parts(columns)
         make: Any = cls.from_arrays  # a checker does not know that `options` has no `node_names`
@@ -372,7 +385,7 @@ class FromElsewhere:
         ----------
         edges : str or Path
             An edge a line: the names of its ends in two columns, titled as for `as_graph`, or
-            without other columns.
+            without other columns, and perhaps its weight, as for `from_pandas`.
         nodes : str or Path
             A line of titles, and a line a node.
         id, label, split, ends, ignore
@@ -405,9 +418,13 @@ class FromElsewhere:
         chosen = Chosen(id, label, split, ends, tuple(ignore))
         table = NodeTable(nodes, chosen, _given(options), options.pop("minus_one", None))
         features = np.concatenate(list(table.features()))
-        pairs = zip(*EdgeTable(edges, table, chosen, titles).pairs(), strict=True)
-        u, v = map(np.concatenate, pairs)
+        edge_table = EdgeTable(edges, table, chosen, titles)
+        u, v, *weights = map(np.concatenate, zip(*edge_table.pairs(weights=True), strict=True))
+        warn_of_loops(u[u == v], edges)
         graph = from_edges(u, v, n=len(table.names), symmetrize=True, self_loops=False)
+        if weights:
+            where = f'the column "{edge_table.weight}" of {edges}'
+            graph = with_weights(graph, u, v, weights[0], where)
         options.setdefault("name", Path(nodes).stem)
         found = {"node_names": table.names, **table.parts, **options}
         with naming(nodes):
@@ -480,17 +497,18 @@ def undirected_graph(source):
 
     Warns where that adds directions to a source that has them.
     """
-    if isinstance(source, TypedGraph):  # refused if it has to be changed: types would be lost
+    if isinstance(source, TypedGraph | WeightedGraph):  # not changed: types would be lost
         return source, None
-    directed = has_directions(source)
-    if not isinstance(source, Graph) and not directed:
-        return graph_and_names(source, symmetrize=True, self_loops=False)
-    graph, names = (source, None) if isinstance(source, Graph) else graph_and_names(source)
-    if not graph.symmetric:
+    if not isinstance(source, Graph):
+        return read_graph(source)
+    if not source.symmetric:
         warn("the graph is directed: its edges are read in both directions")
-    if not graph.symmetric or graph.self_loops:
-        graph = as_graph(graph, symmetrize=True, self_loops=False)
-    return graph, names
+    if source.self_loops:
+        row = np.repeat(np.arange(source.n), source.degrees())
+        warn_of_loops(row[row == source.indices], "the graph")
+    if not source.symmetric or source.self_loops:
+        source = as_graph(source, symmetrize=True, self_loops=False)
+    return source, None
 
 
 def _given(options):
@@ -529,4 +547,5 @@ def with_nodes(graph, n):
     if graph.n == n:
         return graph
     indptr = np.pad(graph.indptr, (0, n - graph.n), mode="edge")
-    return Graph(indptr, graph.indices)
+    padded = Graph(indptr, graph.indices)
+    return WeightedGraph(padded, graph.weights) if isinstance(graph, WeightedGraph) else padded

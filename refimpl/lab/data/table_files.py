@@ -13,7 +13,7 @@ from refimpl._support.foreign_graphs import ENDS, WEIGHTS, as_names, normal, num
 from refimpl._support.untrusted_files import check_growth, reading, size_of
 from refimpl.lab.data.label_encoding import encoded
 from refimpl.lab.data.splits import PARTS, TRUTH, mask_of, parts_masked, parts_named
-from refimpl.lab.data.tables import Unclear, edge_columns, node_columns
+from refimpl.lab.data.tables import Unclear, edge_columns, node_columns, warn_of_ignored
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 SEPARATORS = {",": "a comma", "\t": "a tab", ";": "a semicolon"}
@@ -244,7 +244,9 @@ class EdgeTable:
             raise ValueError(f"{path} must have two columns, got {', '.join(map(repr, first))}")
         self.titled = self._has_titles(first, chosen) if titles is None else titles == "yes"
         columns = first if self.titled else [str(i + 1) for i in range(len(first))]
-        self.ends = [columns.index(end) for end in edge_columns(str(path), columns, chosen)]
+        *ends, self.weight = edge_columns(str(path), columns, chosen)
+        self.ends = [columns.index(end) for end in ends]
+        self.at = None if self.weight is None else columns.index(self.weight)
 
     def _has_titles(self, first, chosen):
         """Whether a cell of the first line is a known title, or none is a node."""
@@ -262,15 +264,23 @@ class EdgeTable:
             "--titles no or --titles yes",
         )
 
-    def pairs(self):
-        """Yield the numbers of both ends of edges, in blocks."""
+    def pairs(self, weights=False):
+        """Yield the numbers of both ends of edges, in blocks; their weights too, if asked for.
+
+        Weights that are asked for are there where the table has a column of them; those that are
+        not are named.
+        """
+        if self.at is not None and not weights:
+            warn_of_ignored(str(self.path), [self.weight])
         lines = table_lines(self.path)
         empty = True
         if self.titled:
             next(lines)
         for block in blocks_of(lines):
             empty = False
-            yield tuple(self._numbers(block, i) for i in self.ends)
+            ends = tuple(self._numbers(block, i) for i in self.ends)
+            held = weights and self.at is not None
+            yield (*ends, np.array([_number(line[self.at]) for _, line in block])) if held else ends
         if empty:
             raise ValueError(f"{self.path} must have at least one edge, and has titles only")
 

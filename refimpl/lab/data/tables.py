@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from refimpl._support import require
 from refimpl._support.foreign_graphs import ROW_NUMBERS, WEIGHTS, ends_of, normal
 from refimpl._support.user_warnings import warn
@@ -130,7 +132,9 @@ def node_columns(where, titles, chosen, given=(), id=ID):
 
 
 def edge_columns(where, titles, chosen):
-    """Return the titles of the two ends in a table of edges; name the columns that are ignored.
+    """Return the titles of both ends in a table of edges, and of its weights; name the others.
+
+    The last is None where no column, or more than one, has a title of weights.
 
     Raises
     ------
@@ -149,8 +153,11 @@ def edge_columns(where, titles, chosen):
             raise Unclear(
                 str(error), "ends=(TITLE, TITLE)", "--columns source=TITLE,target=TITLE"
             ) from None
-    warn_of_ignored(where, [title for title in titles if title not in ends])
-    return ends
+    others = [title for title in titles if title not in ends]
+    weights = [title for title in others if normal(title) in WEIGHTS]
+    weight = weights[0] if len(weights) == 1 else None
+    warn_of_ignored(where, [title for title in others if title != weight])
+    return (*ends, weight)
 
 
 def warn_of_ignored(where, titles):
@@ -159,8 +166,15 @@ def warn_of_ignored(where, titles):
         columns = "column" if len(titles) == 1 else "columns"
         hint = ""
         if any(normal(title) in WEIGHTS for title in titles):
-            hint = ": a Graph has no weights"
+            hint = ": weights are read from one column, and not by convert"
         warn(f"ignored {columns} {', '.join(map(_quoted, titles))} of {where}{hint}")
+
+
+def warn_of_loops(loops, where):
+    """Name the self-loops of a graph, which are dropped; `loops`: their nodes, or how many."""
+    count = int(loops) if np.ndim(loops) == 0 else np.unique(loops).size
+    if count:
+        warn(f"ignored {count} self-loop{'s' if count > 1 else ''} of {where}")
 
 
 def check_titles(where, titles):

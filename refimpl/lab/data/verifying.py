@@ -101,21 +101,44 @@ def _verify_graph(folder, prefix, facts, arrays):
     if name in arrays:
         with naming(folder / f"{name}.npy"):
             _check_range(arrays[name], 0, facts["relations"] - 1)
+    name = f"{prefix}edge_weights"
+    if name in arrays:
+        with naming(folder / f"{name}.npy"):
+            _verify_weights(indptr, indices, arrays[name], facts)
 
 
-def sums_of(indptr, indices):
+def _verify_weights(indptr, indices, weights, facts):
+    for first in range(0, len(weights), BYTES // 8):
+        some = weights[first : first + BYTES // 8]
+        if not (np.isfinite(some).all() and (some > 0).all()):
+            raise ValueError("weights must be positive and finite")
+    if facts["self_loops"]:
+        raise ValueError("a graph with weights must have no self-loops")
+    forth, back = sums_of(indptr, indices, weights)
+    if forth != back:
+        raise ValueError("weights must be the same in both directions of an edge")
+
+
+def sums_of(indptr, indices, weights=None):
     """Return the sums of a number for each entry (u, v), and for each (v, u), modulo 2**64.
+
+    With `weights` each number is multiplied by the bits of its entry's.
 
     They are alike if the graph is undirected, and otherwise by chance, with probability 2**-64:
     the numbers follow from a secret that is drawn now, so no file can be made to have such sums.
     """
     secret = [np.uint64(secrets.randbits(64)) for _ in range(2)]
-    sums = [0, 0]
+    sums, done = [0, 0], 0
     for rows, columns in entries_in_blocks(indptr, indices):
         u, v = rows.astype(np.uint64), columns.astype(np.uint64)
+        factor = np.uint64(1)
+        if weights is not None:
+            factor = np.ascontiguousarray(weights[done : done + len(rows)]).view(np.uint64)
+        done += len(rows)
         for i, (high, low) in enumerate(((u, v), (v, u))):
             entry = (high << np.uint64(32)) | low
-            sums[i] += int(mix(mix(entry + secret[0]) ^ secret[1]).sum(dtype=np.uint64))
+            number = mix(mix(entry + secret[0]) ^ secret[1])
+            sums[i] += int((number * factor).sum(dtype=np.uint64))
     return [total % 2**64 for total in sums]
 
 

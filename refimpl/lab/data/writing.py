@@ -10,6 +10,7 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.whole_files import about, sync_folder
+from refimpl.graph import WeightedGraph
 from refimpl.lab.data.arrays import ArrayFile
 from refimpl.lab.data.rows import write_induced
 from refimpl.lab.data.splits import PARTS
@@ -33,9 +34,11 @@ ARRAYS = {
     "node_names": (None, 1),
     "edge_types": (np.int16, 1),
     "node_types": (np.int16, 1),
+    "edge_weights": (np.float64, 1),
     "induced_indptr": (np.int64, 1),
     "induced_indices": (np.int32, 1),
     "induced_edge_types": (np.int16, 1),
+    "induced_edge_weights": (np.float64, 1),
 }
 
 
@@ -150,6 +153,8 @@ def write_graph(write, prefix, graph):
     """Write the arrays of a graph by what `writer` returned."""
     write(f"{prefix}indptr", graph.indptr)
     write(f"{prefix}indices", graph.indices)
+    if isinstance(graph, WeightedGraph):
+        write(f"{prefix}edge_weights", graph.weights)
     if isinstance(graph, TypedGraph):
         write(f"{prefix}edge_types", graph.edge_types)
         if not prefix:  # those of training nodes are some of these

@@ -1,39 +1,76 @@
-"""Training and predicting in the manner of scikit-learn, which is not needed for it."""
+"""Training and predicting as an estimator of scikit-learn."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from refimpl._support import require
 from refimpl._support.reprs import line
-from refimpl.graph import Graph, as_graph
-from refimpl.hints import Integers, Matrix, Table
+from refimpl.graph import Graph
+from refimpl.hints import Integers, Mask, Matrix, Table
 from refimpl.lab.data.dataset import Dataset
-from refimpl.lab.hints import Nodes
-from refimpl.lab.training.config import config_from
+from refimpl.lab.data.preparation import induced
+from refimpl.lab.training.config import PARTS, TrainConfig, all_settings, suggestion
 from refimpl.lab.training.model import TrainedModel
+from refimpl.lab.training.samples import (
+    UNLABELLED,
+    checked_classes,
+    checked_graph,
+    edgeless,
+    encoded_classes,
+    nodes_of_samples,
+    same_graph,
+    sample_weights,
+)
+from refimpl.lab.training.settings import settings_of
 
 if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
     from typing_extensions import Self
+else:
+    BaseEstimator = object  # the base that `_estimator` adds: importing scikit-learn takes long
+
+DEFAULTS = {name: getattr(TrainConfig, name) for name in settings_of(TrainConfig)}
+DEFAULTS |= {part: DEFAULTS[part].name for part in PARTS}  # scikit-learn wants plain values
+ROUTED = {"graph": True, "nodes": True}
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class NodeClassifier:
+def in_order(method: Method) -> Method:
+    """Refuse the positional arguments of releases in which the graph came first."""
+    names = list(inspect.signature(method).parameters)[1:]
+    order = f"{method.__name__}({', '.join(names[: 2 if 'y' in names else 1])}, *, graph=.., "
+
+    @functools.wraps(method)
+    def checked(self, *arguments, **named):
+        most = 2 if "y" in names else 1
+        if len(arguments) > most or any(isinstance(one, Graph) for one in arguments):
+            raise TypeError(f"the order is now {order}nodes=..): X comes first, graph is named")
+        if "train" in named:
+            raise TypeError("train is now nodes: give the nodes to learn from, and y of these only")
+        return method(self, *arguments, **named)
+
+    return checked  # type: ignore[return-value]
+
+
+class NodeClassifier(BaseEstimator):
     """Learn the classes of some nodes of a graph and predict those of others.
 
-    ``NodeClassifier(model="gcn", epochs=20).fit(graph, X, y, train=nodes).predict()``. Settings are
-    kept as they are given, and checked by `fit`. Results of `fit` end in an underscore. It can be
-    cloned and pickled as scikit-learn's estimators can; `fit` takes a graph besides.
-    Not in the papers.
+    ``NodeClassifier(model="gcn", epochs=20).fit(X, y, graph=graph)``. Objects are scikit-learn's
+    `BaseEstimator` and `ClassifierMixin`; the extra ``sklearn`` installs scikit-learn. Samples are
+    nodes: ``y[i]`` is the class of node ``nodes[i]``. `X` has a row for every node of the graph, or
+    a row for every sample, as scikit-learn's folds give it. Not in the papers.
 
     Parameters
     ----------
     **settings : objects
-        Fields of `TrainConfig`, and of the model and the method that it names: ``model``,
-        ``method``, ``epochs``, ``hidden``, ``seed``, ..; those left out have its defaults.
+        Fields of `TrainConfig`, such as ``model``, ``method``, ``epochs`` and ``hidden``. They are
+        checked at once. Settings of a model are given in it: ``model=models.Gat(heads=2)``.
 
     Attributes
     ----------
@@ -42,48 +79,54 @@ class NodeClassifier:
     n_features_in_ : int
     model_ : TrainedModel
     result_ : TrainResult
-    graph_, X_ : Graph and (n, f) float array
-        What it was fitted on, and what `predict` takes by itself.
+    graph_ : Graph or None
+        The graph of `fit`.
+    X_, nodes_ : (k, f) float array, (k,) int64 array
+        The rows of features that `fit` was given, and their nodes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a setting is unknown, of the wrong kind or out of range.
+    ImportError
+        If scikit-learn is not installed.
     """
 
     gnn: Any = None  # the implementation; bound in each package
+    __metadata_request__fit = {**ROUTED, "val": True}
+    __metadata_request__predict = ROUTED
+    __metadata_request__predict_proba = ROUTED
+    __metadata_request__transform = ROUTED
+    __metadata_request__score = ROUTED
+
+    def __new__(cls, **settings: Any) -> Self:
+        return super().__new__(_estimator(cls))  # type: ignore[arg-type]
 
     def __init__(self, **settings: Any) -> None:
-        self.settings = settings
+        unknown = [name for name in settings if name not in DEFAULTS]
+        if unknown:
+            raise TypeError(_no_parameter(unknown[0]))
+        TrainConfig(**settings)
+        for name, default in DEFAULTS.items():
+            setattr(self, name, settings.get(name, default))
 
     def __repr__(self) -> str:
-        return line("NodeClassifier", self.settings)
+        own = self.get_params(deep=False)
+        return line("NodeClassifier", {k: v for k, v in own.items() if v != DEFAULTS[k]})
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
-    def __sklearn_tags__(self) -> Any:  # scikit-learn asks for them, so it is there
-        from sklearn.utils import ClassifierTags, Tags, TargetTags, TransformerTags
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import TransformerTags
 
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            transformer_tags=TransformerTags(),
-            classifier_tags=ClassifierTags(),
-            regressor_tags=None,
-        )
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the settings that were given.
-
-        Parameters
-        ----------
-        deep : bool
-            Changes nothing: settings are flat. scikit-learn gives it.
-
-        Returns
-        -------
-        dict
-        """
-        return dict(self.settings)
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags(preserves_dtype=[])
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def set_params(self, **settings: Any) -> Self:
-        """Change settings, which `fit` checks.
+        """Change settings, all of which are checked before any is changed.
 
         Parameters
         ----------
@@ -93,35 +136,45 @@ class NodeClassifier:
         -------
         NodeClassifier
             This one.
-        """
-        self.settings = {**self.settings, **settings}
-        return self
 
+        Raises
+        ------
+        TypeError, ValueError
+            If a setting is unknown, of the wrong kind or out of range.
+        """
+        unknown = settings.keys() - DEFAULTS.keys()
+        if unknown:
+            raise ValueError(_no_parameter(min(unknown)))
+        TrainConfig(**{**self.get_params(deep=False), **settings})
+        return super().set_params(**settings)
+
+    @in_order
     def fit(
         self,
-        graph: Any,
         X: Table,
         y: np.ndarray | Sequence[Any],
         *,
-        train: Nodes | None = None,
-        val: Nodes | None = None,
+        graph: Graph | None = None,
+        nodes: Integers | None = None,
+        val: Mask | None = None,
         progress: bool = True,
     ) -> Self:
         """Train a model; return the classifier.
 
         Parameters
         ----------
-        graph : Graph, or what `as_graph` takes
-            Undirected, with n nodes.
-        X : (n, f) array of real numbers
-            Features, finite.
-        y : (n,) array of integers, text or booleans, or (n, C) array of 0 and 1
-            Classes. Those of nodes in neither `train` nor `val` are not looked at.
-        train : (any,) integer array or (n,) bool array, optional
-            The nodes to learn from. Default: all that are not in `val`.
-        val : (any,) integer array or (n,) bool array, optional
-            Nodes whose score decides which epoch's weights are kept. Default: none, and those of
-            the last epoch are.
+        X : (n, f) or (k, f) array of real numbers
+            Features, finite: of all n nodes of `graph`, or of `nodes` only. In the second case
+            training passes messages over the edges between `nodes` only.
+        y : (k,) array of integers, text or booleans, or (k, C) array of 0 and 1
+            Classes of `nodes`. -1 among integers is a node without a known class.
+        graph : Graph, optional
+            Undirected. Default: no edges.
+        nodes : (k,) integer array, optional
+            The nodes of `graph` that samples are, each once. Default: 0 .. n - 1.
+        val : (k,) bool array, optional
+            Samples whose score decides which epoch's weights are kept. Default: none; the weights
+            of the last epoch are kept.
         progress : bool
             As for the function `train` of the package.
 
@@ -133,44 +186,51 @@ class NodeClassifier:
         Raises
         ------
         TypeError, ValueError
-            If a setting or an argument is of the wrong kind or does not fit another.
+            If an argument is of the wrong kind or does not fit another.
         """
-        config = config_from(self.settings)
-        graph = graph if isinstance(graph, Graph) else as_graph(graph)
-        learned, judged = _split(graph.n, train, val)
-        if not learned.size:
-            raise ValueError("train must have at least one node")
-        known = np.union1d(learned, judged)
-        labels, names = _encoded(require.array("y", y), known, graph.n)
+        X, y = self._features(X, reset=True), checked_classes(y)
+        all_of = edgeless(len(X)) if graph is None else checked_graph(graph)
+        nodes, rows = nodes_of_samples(X, all_of.n, nodes, len(y), graph is not None)
+        known = np.arange(all_of.n) if rows is None else rows
+        if rows is not None and rows.size < all_of.n:
+            all_of = induced(all_of, np.sort(rows))
+        order = np.argsort(known, kind="stable")
+        X, known = X[order], known[order]
+        position = np.searchsorted(known, nodes)
+        labels, names = encoded_classes(y, position, all_of.n)
+        labelled = np.ones(len(y), np.bool_) if y.ndim == 2 else labels[position] != UNLABELLED
+        val = np.zeros(len(y), np.bool_) if val is None else require.mask("val", val, len(y))
         split: dict[str, Any] = {
-            "train": learned,
-            "val": judged,
-            "test": judged[:0],
-        }  # of others no label is known
-        data = Dataset(
-            "nodes", graph, X, labels, **split, setting="transductive", classes=len(names)
-        )
+            "train": np.sort(position[labelled & ~val]),
+            "val": np.sort(position[labelled & val]),
+            "test": position[:0],
+        }
+        if not split["train"].size:
+            raise ValueError("y must have a sample with a known class that is not in val")
+        data = Dataset("nodes", all_of, X, labels, **split, classes=len(names))
+        config = TrainConfig(**self.get_params(deep=False))
         self.result_ = self.gnn.lab.training.train(data, config, progress=progress)
         self.model_ = TrainedModel.trained(data, config, self.result_.weights)
-        self.classes_, self.n_features_in_ = names, data.features.shape[1]
-        self.graph_, self.X_ = graph, data.features
+        self.classes_, self.graph_, self.X_, self.nodes_ = names, graph, X, known
         return self
 
+    @in_order
     def predict(
         self,
-        graph: Any = None,
         X: Table | None = None,
         *,
+        graph: Graph | None = None,
         nodes: Integers | None = None,
     ) -> np.ndarray:
         """Return the classes of nodes, as `y` called them.
 
         Parameters
         ----------
-        graph : Graph, or what `as_graph` takes, optional
-            Default: the one that it was fitted on.
-        X : (n, f) array of real numbers, optional
-            Features of its nodes; given with `graph`, and only then.
+        X : (n, f) or (k, f) array of real numbers, optional
+            Features of all nodes of the graph, or of `nodes` only; the nodes of `fit` keep the
+            features that they had there. Default: the features of `fit`.
+        graph : Graph, optional
+            Default: the graph of `fit`.
         nodes : (k,) integer array, optional
             In any order; default: all.
 
@@ -183,131 +243,164 @@ class NodeClassifier:
         TypeError, ValueError
             If it has not been fitted, or as for the function `predict` of the package.
         """
-        labels = self._ask("labels", graph, X, nodes)
+        labels = self._ask("labels", X, graph, nodes)
         return labels if labels.ndim == 2 else self.classes_[labels]
 
+    @in_order
     def predict_proba(
         self,
-        graph: Any = None,
         X: Table | None = None,
         *,
+        graph: Graph | None = None,
         nodes: Integers | None = None,
     ) -> Matrix[Any]:
         """Return the probabilities of `classes_`.
 
         Parameters
         ----------
-        graph, X, nodes : as for `predict`
+        X, graph, nodes : as for `predict`
 
         Returns
         -------
         (k, C) array, float32 or float64
         """
-        return self._ask("probabilities", graph, X, nodes)
+        return self._ask("probabilities", X, graph, nodes)
 
+    @in_order
     def transform(
         self,
-        graph: Any = None,
         X: Table | None = None,
         *,
+        graph: Graph | None = None,
         nodes: Integers | None = None,
     ) -> Matrix[Any]:
         """Return the embeddings of nodes.
 
         Parameters
         ----------
-        graph, X, nodes : as for `predict`
+        X, graph, nodes : as for `predict`
 
         Returns
         -------
         (k, width) array, float32 or float64
         """
-        return self._ask("embeddings", graph, X, nodes)
+        return self._ask("embeddings", X, graph, nodes)
 
+    @in_order
     def score(
         self,
+        X: Table | None,
         y: np.ndarray | Sequence[Any],
-        graph: Any = None,
-        X: Table | None = None,
         *,
+        graph: Graph | None = None,
         nodes: Integers | None = None,
+        sample_weight: Table | None = None,
     ) -> float:
-        """Return the share of nodes whose class is predicted; of rows of classes, F1-micro.
+        """Return the share of samples whose class is predicted; of rows of classes, F1-micro.
 
         Parameters
         ----------
-        y : (n,) or (n, C) array
-            Classes of all nodes of the graph, as for `fit`.
-        graph, X, nodes : as for `predict`
+        X, graph, nodes : as for `predict`
+        y : (k,) or (k, C) array
+            Classes of `nodes`, as for `fit`; samples of unknown class do not count.
+        sample_weight : (k,) array of real numbers, optional
+            For one class a node.
 
         Returns
         -------
         float
         """
-        found, known = self.predict(graph, X, nodes=nodes), require.array("y", y)
-        n = len(self.X_ if X is None else X)
-        if known.shape != (n, *found.shape[1:]):
-            raise ValueError(f"y must have shape {(n, *found.shape[1:])}, got {known.shape}")
-        wanted = known if nodes is None else known[require.ids("nodes", nodes, 0, n, np.int64)]
+        found, wanted = self.predict(X, graph=graph, nodes=nodes), checked_classes(y)
+        if wanted.shape != found.shape:
+            raise ValueError(f"y must have shape {found.shape}, got {wanted.shape}")
         if found.ndim == 2:
+            if sample_weight is not None:
+                raise ValueError("sample_weight must be None where y has rows of several classes")
             return float(self.gnn.metrics.f1_micro(wanted, found))
-        return float(np.mean(wanted == found)) if found.size else float("nan")
+        weights = sample_weights(sample_weight, len(found))
+        if wanted.dtype.kind in "if":
+            weights = np.where(wanted == UNLABELLED, 0, weights)
+        total = weights.sum()
+        return float(weights[wanted == found].sum() / total) if total else float("nan")
 
-    def _ask(self, what, graph, X, nodes):
-        if not self.__sklearn_is_fitted__():
-            raise _not_fitted()("this NodeClassifier is not fitted: call fit first")
-        if (graph is None) != (X is None):
-            raise ValueError("graph and X must be given together: X are the features of its nodes")
-        if graph is None:
-            graph, X = self.graph_, self.X_
-        graph = graph if isinstance(graph, Graph) else as_graph(graph)
-        known, shape = self.n_features_in_, np.shape(X)
-        if len(shape) == 2 and shape[1] != known:
-            raise ValueError(
-                f"X has {shape[1]} features, but {type(self).__name__} is expecting {known} "
-                "features as input"
-            )
-        return self.gnn.lab.training.predict(self.model_, graph, X, nodes, what)
+    def _features(self, X, reset=False):
+        from sklearn.utils.validation import validate_data
+
+        return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+
+    def _ask(self, what, X, graph, nodes):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        edges: Any = self.graph_ if graph is None else checked_graph(graph)
+        kept = self.nodes_
+        if X is None:
+            if graph is not None:
+                raise ValueError("graph needs X, the features of its nodes")
+            edges = edgeless(len(self.X_)) if edges is None else edges
+            X, rows = self.X_, kept
+            nodes = kept if nodes is None else require.ids("nodes", nodes, 0, edges.n, np.int64)
+            if not np.isin(nodes, kept).all():
+                missing = nodes[~np.isin(nodes, kept)][0]
+                raise ValueError(f"X must be given: fit had no features of node {missing}")
+        else:
+            X, alone = self._features(X), edges is None
+            edges = edgeless(len(X)) if alone else edges
+            k = len(X) if nodes is None else np.size(nodes)
+            nodes, rows = nodes_of_samples(X, edges.n, nodes, k, not alone)
+            if rows is None:
+                rows = np.arange(edges.n)
+            elif not alone and same_graph(edges, self.graph_):
+                others = ~np.isin(kept, rows)
+                X = np.concatenate([X, self.X_[others]])
+                rows = np.concatenate([rows, kept[others]])
+        order = np.argsort(rows)
+        X, rows = X[order], rows[order]
+        if rows.size < edges.n:
+            edges = induced(edges, rows)
+        position = np.searchsorted(rows, nodes)
+        return self.gnn.lab.training.predict(self.model_, edges, X, position, what)
 
 
-def _not_fitted():
-    """Return scikit-learn's error, which is a ValueError, where it is in use, else ValueError."""
-    there = sys.modules.get("sklearn.exceptions")
-    return ValueError if there is None else there.NotFittedError
+def _signature():
+    """Return the signature of `__init__`, where scikit-learn looks for the parameters."""
+    kinds = inspect.Parameter
+    named = [kinds(name, kinds.KEYWORD_ONLY, default=value) for name, value in DEFAULTS.items()]
+    return inspect.Signature([kinds("self", kinds.POSITIONAL_OR_KEYWORD), *named])
 
 
-def _split(n, train, val):
-    """Return the training and validation nodes, ascending."""
-    none = np.zeros(0, np.int64)
-    val = none if val is None else _ids("val", val, n)
-    if train is None:
-        return np.setdiff1d(np.arange(n), val), val
-    return _ids("train", train, n), val
+NodeClassifier.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
-def _ids(name, nodes, n):
-    nodes = require.array(name, nodes)
-    if nodes.dtype == np.bool_:
-        return np.flatnonzero(require.mask(name, nodes, n))
-    return np.unique(require.ids(name, nodes, 0, n, np.int64))
-
-
-def _encoded(y, known, n):
-    """Return labels as a Dataset has them, -1 where they are not known, and their names."""
-    if y.ndim not in (1, 2) or len(y) != n:
-        raise ValueError(f"y must have shape ({n},) or ({n}, C), got {y.shape}")
-    if y.ndim == 2:
-        if not np.isin(y[known], (0, 1)).all():
-            raise ValueError("y must have rows of 0 and 1 where it has several columns")
-        rows = np.zeros(y.shape, np.int64)
-        rows[known] = y[known]
-        return rows, np.arange(y.shape[1])
-    if y.dtype.kind not in "iubUSO":
-        raise TypeError(f"y must hold integers, text or booleans, got dtype {y.dtype}")
+@functools.cache
+def _estimator(cls):
+    """Return a NodeClassifier class with scikit-learn's bases."""
     try:
-        names, found = np.unique(y[known], return_inverse=True)
-    except TypeError as error:
-        raise TypeError(f"y must hold classes of one kind: {error}") from error
-    labels = np.full(n, -1, np.int64)
-    labels[known] = found
-    return labels, names
+        from sklearn.base import BaseEstimator, ClassifierMixin
+    except ImportError as error:
+        raise ImportError(
+            "NodeClassifier needs scikit-learn 1.6 or later: python -m pip install "
+            "'minibatch-gnn[sklearn]'; train and predict do the same without it"
+        ) from error
+    if issubclass(cls, BaseEstimator):
+        return cls
+
+    def reduced(self):  # pickle finds `cls` by its name, but not the class made here
+        return _unfitted, (cls,), self.__getstate__()
+
+    names = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__reduce__": reduced}
+    return type(cls.__name__, (cls, ClassifierMixin, BaseEstimator), names)
+
+
+def _unfitted(cls):
+    return cls.__new__(cls)
+
+
+def _no_parameter(name):
+    for part, classes in PARTS.items():
+        for one in classes.values():
+            if name in settings_of(one):
+                given = f"{part}={part}s.{one.__name__}({name}=..)"
+                return f"{name} is a setting of a {part}: give {given}"
+    close = suggestion(name, all_settings())
+    return f"NodeClassifier has no parameter {name}{close}"

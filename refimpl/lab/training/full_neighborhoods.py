@@ -7,7 +7,7 @@ import numpy as np
 
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block, entries_of_rows
-from refimpl.graph import Graph
+from refimpl.graph import Graph, WeightedGraph
 from refimpl.typed import TypedGraph
 
 ROWS = 2**16  # whose costs are summed at a time
@@ -21,7 +21,7 @@ class CompleteRows(NamedTuple):
     ----------
     block : Block
         From each node to all of its neighbours, in the order of the graph; with `edge_ids`
-        where that has types.
+        where that has types or weights.
     nodes : (n_src,) int32 array
         The block's sources, by their ids; the rows' own come first.
     lengths : (n_src,) int64 array
@@ -126,7 +126,7 @@ class Needed:
             self._local[sources] = np.arange(len(sources), dtype=np.int32)
             indices = self._local[indices]
         ends, ids = np.cumsum(degrees), self.order[sources]
-        edge_ids = entries if isinstance(self.graph, TypedGraph) else None
+        edge_ids = entries if isinstance(self.graph, TypedGraph | WeightedGraph) else None
         block = Block._trusted(ends - degrees, ends, indices, len(sources), edge_ids)
         looped = self._lengths(ids) if lengths else None
         return CompleteRows(block, ids, looped, self.graph), sources
@@ -153,7 +153,7 @@ def matrix_of(kind, rows, dtype):
     """
     if kind == "row":
         return mean_of(rows.block, dtype)
-    looped = _with_loops(rows)
+    looped = with_loops(rows)
     if kind == "loop":
         return mean_of(looped, dtype)
     lengths = looped.degrees()
@@ -175,7 +175,7 @@ def forward_only(pattern, data):
     return Adjacency(pattern, data, None, nothing)
 
 
-def _with_loops(rows):
+def with_loops(rows):
     """Return the block with each row's own node in its place, if it was not there."""
     block, nodes = rows.block, rows.nodes
     lengths = block.degrees()

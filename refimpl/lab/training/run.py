@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from refimpl._support.user_warnings import warn
+from refimpl.graph import WeightedGraph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.parts import Ahead, FeatureParts
 from refimpl.lab.training.models.base import NetworkConfig
@@ -163,11 +165,13 @@ class Run:
         return Y, (chosen / max(np.count_nonzero(chosen), 1)).astype(self.dtype)
 
     def subgraph(self, nodes):
-        """Return the subgraph on some nodes, ascending, with its types if it has any."""
+        """Return the subgraph on some nodes, ascending, with its types or weights if any."""
         return self.with_types(self.gnn.induced_subgraph(self.graph, nodes))
 
     def with_types(self, sub):
-        """Return a subgraph with the types of its edges, where the graph has types."""
+        """Return a subgraph with the types or weights of its edges, where the graph has any."""
+        if isinstance(self.graph, WeightedGraph):
+            return self.graph.weighted(sub)
         return self.graph.typed(sub) if isinstance(self.graph, TypedGraph) else sub
 
     def labels(self, nodes):
@@ -229,6 +233,12 @@ def warn_of_lost_edges(dataset):
             'setting "transductive" would train on all of them',
             stacklevel=4,
         )
+
+
+def warn_of_ignored_weights(dataset, model):
+    """Warn where edges have weights that the model does not aggregate with."""
+    if isinstance(dataset.train_graph, WeightedGraph) and not model.weighted:
+        warn(f"model {model.name} ignores the weights of the edges; gcn and sage use them")
 
 
 def checked_features(features: object, dataset: Dataset) -> np.ndarray | FeatureParts | None:

@@ -25,7 +25,13 @@ from refimpl.lab.training.divergence import check_step, check_weights
 from refimpl.lab.training.evaluation import Evaluation
 from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.lab.training.progress import Progress
-from refimpl.lab.training.run import Run, checked_features, warn_of_lost_edges, what_is_run
+from refimpl.lab.training.run import (
+    Run,
+    checked_features,
+    warn_of_ignored_weights,
+    warn_of_lost_edges,
+    what_is_run,
+)
 from refimpl.lab.training.stack import Stack
 from refimpl.lab.training.state import (
     EpochRecord,
@@ -92,6 +98,7 @@ class Trainer:
         if config.patience is not None and not dataset.val.size:
             raise ValueError("patience must be None where there are no validation nodes")
         warn_of_lost_edges(dataset)
+        warn_of_ignored_weights(dataset, config.model)
         f_in = dataset.features.shape[1]
         stack = Stack(gnn, config, f_in, dataset.classes, dataset.multilabel)
         if state is None:

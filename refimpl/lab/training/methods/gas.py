@@ -211,7 +211,8 @@ class Neighborhood(NamedTuple):
     nodes : (n_src,) int32 array
         The batch in its order, then its other neighbours, ascending.
     block : Block
-        From each node of the batch to all of its neighbours, in the order of the graph.
+        From each node of the batch to all of its neighbours, in the order of the graph, with
+        `edge_ids`.
     """
 
     nodes: np.ndarray
@@ -226,7 +227,7 @@ def neighborhood(graph, batch):
     positions, ends = rows_of(graph, batch)
     nodes, indices = sources(batch, graph.indices[positions])
     degrees = graph.degrees(batch)
-    block = Block._trusted(ends - degrees, ends, indices, len(nodes))
+    block = Block._trusted(ends - degrees, ends, indices, len(nodes), positions)
     return Neighborhood(nodes, block)
 
 

@@ -11,6 +11,7 @@ from refimpl._support import require
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int
 from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.training.edge_weights import saint_factors
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.run import Run, RunConfig
@@ -137,6 +138,9 @@ class GraphIterations:
         if run.config.model.name == "mlp":
             return None
         A = run.gnn.samplers.aggregator(self.counts, run.graph, sub, dtype=run.dtype)
+        if run.config.model.uses_weights(run.graph):
+            data = A.data * saint_factors(run.graph, sub).astype(run.dtype)
+            A = run.gnn.Adjacency(A.graph, data, data[sub.transpose_perm])
         return run.stack.operand(A)
 
     def _labels(self, nodes):

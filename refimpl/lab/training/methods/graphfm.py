@@ -13,6 +13,7 @@ import numpy as np
 
 from refimpl.block import Block
 from refimpl.hints import Integers, Positions
+from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import Kept
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
@@ -63,6 +64,15 @@ class GraphFm(MethodSettings):
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn", "gat")
+
+    def fitted(self, config: RunConfig, dataset: Dataset) -> GraphFm:
+        """Return these settings unless the model would use weights of edges."""
+        if config.model.uses_weights(dataset.train_graph):
+            raise ValueError(
+                "method must be another one where edges have weights: GraphFM estimates a row "
+                "outside a batch from some of its edges, and its paper has no weights there"
+            )
+        return self
 
     def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""

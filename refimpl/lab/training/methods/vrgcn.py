@@ -16,6 +16,7 @@ from refimpl.block import Block
 from refimpl.hints import Fanouts
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import HopFanouts, Kept
+from refimpl.lab.training.edge_weights import all_values
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.methods.gas import histories_of, history_counts, rows_of
@@ -93,9 +94,16 @@ class VrGcnIterations:
         self.histories = self.cache = histories_of(run)
         with timed("normalization"):
             A = run.stack.adjacency(run.graph, dtype=run.dtype)
-            self.P = edge_values(run.graph, run.config.model.name, run.dtype)
+            self.P = self._entries()
             self.X = run.load()
             self.PX = run.gnn.spmm(A.graph, A.data, self.X)
+
+    def _entries(self):
+        """Return the entries of P that belong to edges, (e,)."""
+        run = self.run
+        if run.config.model.uses_weights(run.graph):
+            return all_values(run.config.model.matrix, run.graph).astype(run.dtype)
+        return edge_values(run.graph, run.config.model.name, run.dtype)
 
     def iteration(self):
         """Go forward and back over the next minibatch; return its `Step`."""

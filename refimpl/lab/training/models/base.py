@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from refimpl.block import Block
-from refimpl.graph import Graph
+from refimpl.graph import Graph, WeightedGraph
 from refimpl.hints import FloatDtype, Ids
+from refimpl.lab.training import edge_weights
 from refimpl.lab.training.full_neighborhoods import CompleteRows, matrix_of
 from refimpl.lab.training.settings import Settings
 from refimpl.scheduling import ProductOrders
@@ -83,6 +84,7 @@ class ModelSettings(Settings):
 
     title: ClassVar[str] = ""  # for people
     matrix: ClassVar[Any] = None  # "row", "sym", "loop"; None: no graph at all
+    weighted: ClassVar[bool] = False  # whether it aggregates with weights of edges; "row" or "sym"
     lr: ClassVar[float] = 0.01  # Adam's, where nobody says otherwise
     hops_a_layer: Any = 1  # how many hops away a layer looks
 
@@ -116,6 +118,10 @@ class ModelSettings(Settings):
     def check_graph(self, graph: Graph) -> None:
         """Raise unless the model can work on `graph`."""
 
+    def uses_weights(self, graph: Graph) -> bool:
+        """Return whether the model aggregates with weights of the edges of `graph`."""
+        return self.weighted and isinstance(graph, WeightedGraph)
+
     def adjacency(
         self, gnn: ModuleType, graph: Graph, transpose_perm: Ids | None, dtype: FloatDtype
     ) -> Any:
@@ -125,6 +131,8 @@ class ModelSettings(Settings):
         """
         if self.matrix is None:
             return None
+        if self.uses_weights(graph):
+            return edge_weights.whole_matrix(self.matrix, gnn, graph, transpose_perm, dtype)
         if self.matrix == "row":
             return gnn.adjacency.row_norm(graph, transpose_perm, dtype=dtype)
         whole = {"sym": gnn.adjacency.sym_norm, "loop": gnn.adjacency.loop_norm}[self.matrix]
@@ -137,6 +145,8 @@ class ModelSettings(Settings):
 
         `dtype` is the float type.
         """
+        if self.uses_weights(graph):
+            return edge_weights.block_matrix(self.matrix, gnn, block, sources, graph, dtype)
         degrees = graph.degrees(sources) if self.matrix == "sym" else None
         return gnn.adjacency.block_norm(self.matrix, block, degrees, dtype=dtype)
 
@@ -148,6 +158,8 @@ class ModelSettings(Settings):
         `block_operand`.
         """
         if type(self).block_operand is ModelSettings.block_operand:
+            if self.uses_weights(rows.graph):
+                return edge_weights.complete_matrix(self.matrix, rows, dtype)
             return matrix_of(self.matrix, rows, dtype)
         return self.block_operand(gnn, rows.block, rows.nodes, rows.graph, dtype)
 

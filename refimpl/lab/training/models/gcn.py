@@ -25,6 +25,7 @@ class Gcn(ModelSettings):
     name: ClassVar[str] = "gcn"
     title: ClassVar[str] = "GCN"
     matrix: ClassVar[str] = "sym"
+    weighted: ClassVar[bool] = True
 
     def layer(
         self, gnn: ModuleType, config: NetworkConfig, f_in: int, f_out: int, first: bool

@@ -35,6 +35,7 @@ class Sage(ModelSettings):
     name: ClassVar[str] = "sage"
     title: ClassVar[str] = "GraphSAGE"
     matrix: ClassVar[str] = "row"
+    weighted: ClassVar[bool] = True
 
     concat: Literal["neigh_first", "self_first", "sum"] = choice(
         "neigh_first",

@@ -1,0 +1,111 @@
+"""Which nodes the samples of scikit-learn are, and what their classes are."""
+
+import numpy as np
+
+from refimpl._support import require
+from refimpl.graph import Graph, as_graph
+
+UNLABELLED = -1  # as in scikit-learn's own semi-supervised estimators
+
+
+def edgeless(n):
+    return as_graph(np.zeros((0, 2), np.int64), n=n)
+
+
+def checked_graph(graph):
+    if not isinstance(graph, Graph):
+        raise TypeError(
+            "graph must be a Graph, made by as_graph before the call (scikit-learn cuts the rows "
+            f"of any matrix that it passes on), got {type(graph).__name__}"
+        )
+    return graph
+
+
+def same_graph(one, other):
+    """Whether two graphs are equal; the other may be None."""
+    return one is other or (
+        other is not None
+        and np.array_equal(one.indptr, other.indptr)
+        and np.array_equal(one.indices, other.indices)
+    )
+
+
+def nodes_of_samples(X, n, nodes, k, has_graph):
+    """Return the nodes that samples are, and those of X's rows; None where these are all nodes."""
+    if nodes is None:
+        if len(X) != n or k != n:
+            raise ValueError(
+                f"graph has {n} nodes, X {len(X)} rows and y or nodes {k} samples: nodes must say "
+                "which nodes the samples are (under scikit-learn's folds: "
+                "sklearn.set_config(enable_metadata_routing=True), then pass nodes and graph, and "
+                "leave scoring out)"
+            )
+        return np.arange(n), None
+    if not has_graph:
+        raise ValueError("nodes are those of graph: give graph, too")
+    nodes = require.ids("nodes", nodes, 0, n, np.int64)
+    if nodes.size != k:
+        raise ValueError(f"nodes must have {k} samples like y, got {nodes.size}")
+    if len(X) == n:
+        if k == n and not np.array_equal(nodes, np.arange(n)):
+            raise ValueError(
+                f"X has a row for each of {n} nodes, so nodes must ascend where they are as many"
+            )
+        return nodes, None
+    if len(X) != k:
+        raise ValueError(
+            f"X must have {n} rows, one for each node, or {k}, one for each of nodes, got {len(X)}"
+        )
+    if np.unique(nodes).size < k:
+        raise ValueError("nodes must have each node once")
+    return nodes, nodes
+
+
+def checked_classes(y):
+    """Return `y` as scikit-learn checks it: a column of classes, or rows of 0 and 1."""
+    from sklearn.utils.multiclass import check_classification_targets, type_of_target
+    from sklearn.utils.validation import check_array, column_or_1d
+
+    if y is None:
+        raise ValueError("y must be given: requires y to be passed, but the target y is None")
+    if type_of_target(y, input_name="y") == "multilabel-indicator":
+        y = check_array(y, dtype=np.int64)
+        if not np.isin(y, (0, 1)).all():
+            raise ValueError("y must have rows of 0 and 1 where it has several columns")
+        return y
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    return y
+
+
+def sample_weights(weights, k):
+    """Return the weights of k samples in a score: 1 each by default."""
+    if weights is None:
+        return np.ones(k)
+    from sklearn.utils.validation import check_array
+
+    weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (k,):
+        raise ValueError(f"sample_weight must have shape ({k},), got {weights.shape}")
+    return weights
+
+
+def encoded_classes(y, position, n):
+    """Return labels as a Dataset has them, -1 where they are not known, and their names."""
+    if np.unique(position).size < position.size:
+        raise ValueError("nodes must have each node once")
+    if y.ndim == 2:
+        rows = np.zeros((n, y.shape[1]), np.int64)
+        rows[position] = y
+        return rows, np.arange(y.shape[1])
+    names, found = np.unique(y, return_inverse=True)
+    if y.dtype.kind in "if" and names[0] == UNLABELLED:
+        if names.tolist() == [UNLABELLED, 1]:
+            raise ValueError(
+                "y has the classes -1 and 1 only, but -1 is a node without a known class: give "
+                "y > 0 for two classes"
+            )
+        names, found = names[1:], found - 1
+    labels = np.full(n, UNLABELLED, np.int64)
+    labels[position] = found
+    return labels, names
