@@ -419,7 +419,7 @@ class FromElsewhere:
         table = NodeTable(nodes, chosen, _given(options), options.pop("minus_one", None))
         features = np.concatenate(list(table.features()))
         edge_table = EdgeTable(edges, table, chosen, titles)
-        u, v, *weights = map(np.concatenate, zip(*edge_table.pairs(weights=True), strict=True))
+        u, v, *weights = map(np.concatenate, zip(*edge_table.pairs(), strict=True))
         warn_of_loops(u[u == v], edges)
         graph = from_edges(u, v, n=len(table.names), symmetrize=True, self_loops=False)
         if weights:

@@ -166,7 +166,7 @@ def warn_of_ignored(where, titles):
         columns = "column" if len(titles) == 1 else "columns"
         hint = ""
         if any(normal(title) in WEIGHTS for title in titles):
-            hint = ": weights are read from one column, and not by convert"
+            hint = ": weights are read from one column"
         warn(f"ignored {columns} {', '.join(map(_quoted, titles))} of {where}{hint}")
 
 
