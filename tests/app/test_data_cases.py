@@ -187,6 +187,19 @@ CASES = [
         formats=FILES,
     ),
     Case("empty", nodes=nodes(x=[1, 2, 3, "", 5]), refused='nodes.csv.*"x".*line 5', formats=FILES),
+    Case("NaN, pandas", nodes=nodes(x=WITH_NAN), refused="'x'.*row 4 is nan", formats=("pandas",)),
+    Case(
+        "complex",
+        nodes=nodes(z=[1j] * 5),
+        ignored=('ignored column "z"',),
+        formats=("pandas",),
+    ),
+    Case(
+        "durations",
+        nodes=nodes(z=np.arange(5).astype("m8[s]")),
+        ignored=('ignored column "z"',),
+        formats=("pandas",),
+    ),
     Case("inf", nodes=nodes(x=[1, 2, 3, 4, float("inf")]), refused="finite"),
     Case(
         "a word",
@@ -242,6 +255,20 @@ CASES = [
         parts=[[0, 1, 2], [], [4]],
         ignored=("no .*val_mask",),
     ),
+    *[
+        Case(
+            f"masks called {titles[0]}",
+            nodes=nodes(split=None, **dict(zip(titles, MASKS.values(), strict=True))),
+        )
+        for titles in (
+            ("train", "val", "test"),
+            ("is_train", "is_val", "is_test"),
+            ("Train", "Validation", "TEST"),
+        )
+    ],
+    Case("a feature called test", nodes=titled(nodes(), x="test")),
+    Case("masks and train", nodes=masked("train", "val", "test", train=INTS), refused="train_mask"),
+    Case("train of numbers", nodes=nodes(split=None, train=X), refused="train.*1.5"),
     Case("no training mask", nodes=masked("val", "test"), refused="train_mask"),
     Case(
         "masks that overlap",
@@ -561,6 +588,12 @@ def arrays(gnn, graph=PATH.edges, labels=CODES, features=FEATURES, **options):
     return gnn.Dataset.from_arrays(graph, features, np.array(labels), **(IDS | options))
 
 
+def twice(gnn):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"label": CODES, "x": X}, index=["a", "b", "c", "d", "a"])
+    return gnn.Dataset.from_pandas(pandas.DataFrame(EDGES), table)
+
+
 PYTHON = [  # name, what makes it, what a refusal says or None, what warnings say
     ("list of edges", lambda gnn: arrays(gnn), None, ()),
     ("symmetric matrix", lambda gnn: arrays(gnn, MATRIX), None, ()),
@@ -679,6 +712,22 @@ PYTHON = [  # name, what makes it, what a refusal says or None, what warnings sa
         (),
     ),
     ("sparse features", lambda gnn: arrays(gnn, features=MATRIX), r"features.*toarray\(\)", ()),
+    ("NaN", lambda gnn: arrays(gnn, features=np.array([WITH_NAN]).T), "features.*row 4", ()),
+    (
+        "complex weights",
+        lambda gnn: arrays(gnn, MATRIX * 1j),
+        None,
+        ("ignored the weights in 'data' of source: they must be real",),
+    ),
+    (
+        "NetworkX, ragged",
+        lambda gnn: gnn.Dataset.from_networkx(
+            of_networkx(nx.Graph(PATH), features=[[1]] * 3 + [[1, 2]] * 2)
+        ),
+        "'features'.*node 0 has.*node 3",
+        (),
+    ),
+    ("names twice", lambda gnn: twice(gnn), "distinct, but 'a' is there twice", ()),
     ("edges of floats", lambda gnn: arrays(gnn, np.array(PATH.edges, float)), r"astype\(int\)", ()),
     (
         "an infinite label",
