@@ -11,6 +11,7 @@ from refimpl.history.hotness import (
     reverse_pagerank,
 )
 from refimpl.history.iteration import FreshStep, fresh_iteration
+from refimpl.history.lazy_iteration import Minibatch, lazy_fresh_iteration
 from refimpl.history.performance import PerformancePolicy, plan_performance
 from refimpl.history.policy import (
     PolicyCounts,
@@ -27,6 +28,7 @@ __all__ = [
     "Entries",
     "FreshStep",
     "LiveRows",
+    "Minibatch",
     "PerformancePolicy",
     "PolicyCounts",
     "PruneResult",
@@ -41,6 +43,7 @@ __all__ = [
     "fair_share",
     "io_saving",
     "fresh_iteration",
+    "lazy_fresh_iteration",
     "live_layers",
     "plan_performance",
     "policy_update",
