@@ -11,7 +11,7 @@ from refimpl.history.hotness import (
     reverse_pagerank,
 )
 from refimpl.history.iteration import FreshStep, fresh_iteration
-from refimpl.history.lazy_iteration import Minibatch, lazy_fresh_iteration
+from refimpl.history.lazy_iteration import lazy_fresh_iteration
 from refimpl.history.performance import PerformancePolicy, plan_performance
 from refimpl.history.policy import (
     PolicyCounts,
@@ -28,7 +28,6 @@ __all__ = [
     "Entries",
     "FreshStep",
     "LiveRows",
-    "Minibatch",
     "PerformancePolicy",
     "PolicyCounts",
     "PruneResult",

@@ -26,7 +26,7 @@ class LiveRows(NamedTuple):
     order : tuple of L + 1 arrays of shape (any,), int64
         Live rows of layers 0 .. L, by their place in ``mfg.nodes[l]``: those that the layer above
         computes come first, in its order, so that each block's destinations are its first
-        sources. The others follow by their node. Dead rows do not change the order (E-V25).
+        sources. The others follow by their node. Dead rows do not change the order (E-V27).
     computed : tuple of L arrays of shape (any,), bool
         For layers 1 .. L, in the order of `order`: computed, or read from the cache.
     blocks : tuple of L Blocks

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
-from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
-from refimpl.graph import Graph
-from refimpl.hints import Absent, Fanouts, Float, Ids, Int, Integers, bound
+from refimpl.hints import Absent, Float, Ids, Int, Integers, bound
 from refimpl.history.cache import BidirectionalCache
 from refimpl.history.iteration import (
     FreshStep,
@@ -22,44 +20,8 @@ from refimpl.history.iteration import (
 )
 from refimpl.history.performance import PerformancePolicy
 from refimpl.profiling import timed
-from refimpl.samplers.neighbor import neighbor_arguments
+from refimpl.samplers.neighbor import Minibatch, checked_minibatch
 from refimpl.streams import CONTROL, key
-
-
-class Minibatch(NamedTuple):
-    """A minibatch whose neighbours are not drawn yet: the arguments of `sample_mfg`.
-
-    Attributes
-    ----------
-    graph : Graph
-    roots : (b,) int32 array
-    fanouts : sequence of ints
-        One number a layer, the roots' first.
-    seed, epoch, batch : ints
-        They name the draws.
-    """
-
-    graph: Graph
-    roots: Ids
-    fanouts: Fanouts
-    seed: Int
-    epoch: Int
-    batch: Int
-
-    def drawn_whole(self, gnn, mode="layered"):
-        """Return the MFG that `sample_mfg` draws."""
-        name = {"seed": self.seed, "epoch": self.epoch, "batch": self.batch}
-        return gnn.sample_mfg(self.graph, self.roots, self.fanouts, **name, mode=mode)
-
-    def drawn_hop(self, gnn, l, nodes):
-        """Return (sources, block) of layer `l`: what some of its nodes draw there.
-
-        A draw depends on its node and layer alone. The layers below, which draw nothing, give this
-        one its number.
-        """
-        fanouts = (self.fanouts[len(self.fanouts) - l], *(l - 1) * (0,))
-        mfg = self._replace(roots=nodes, fanouts=fanouts).drawn_whole(gnn)
-        return mfg.nodes[l - 1], mfg.blocks[l - 1]
 
 
 def lazy_arguments(gnn, minibatches, *others, **options):
@@ -91,7 +53,7 @@ def lazy_fresh_iteration(
 ) -> FreshStep:
     """Do what `fresh_iteration` does, to the bit, but draw for computed rows only.
 
-    Not in the paper, which samples all neighbours first and prunes then. From the roots down, a
+    Not in the papers: FreshGNN samples all neighbours first and prunes then (E-V27). From the roots down, a
     layer's nodes are looked up, and those without an embedding draw; what they draw, and they
     themselves, are the live nodes of the layer below. So there is nothing to prune, and the cost
     follows the live rows. A draw depends on its node and layer alone, so both ways draw the same.
@@ -171,15 +133,3 @@ def lazy_fresh_iteration(
             )
     cached = tuple(~rows for rows in normal[1:])
     return FreshStep(loss, None, tuple(V), cached, H, G, updates)
-
-
-def checked_minibatch(minibatch):
-    """Return a Minibatch whose roots and fan-outs are as `sample_mfg` takes them, or raise."""
-    if not isinstance(minibatch, Minibatch):
-        kind = type(minibatch).__name__
-        raise TypeError(f"the next of minibatches must be a Minibatch, got {kind}")
-    minibatch = Minibatch(*require.record("minibatch", minibatch, Minibatch))
-    roots, fanouts = neighbor_arguments(
-        minibatch.graph, minibatch.roots, minibatch.fanouts, "layered"
-    )
-    return minibatch._replace(roots=roots, fanouts=fanouts)

@@ -1,18 +1,16 @@
 """FreshGNN trained with lazy draws: the bits of all draws, and inputs that are estimated."""
 
-import numpy as np
 import pytest
 from fresh_cases import LAYERS, config_of
 from tiny_data import tiny_dataset
 from typed_data import write_typed
 
 from refimpl.lab.data.loading import load_dataset
-from refimpl.lab.training import input_counts
+from refimpl.lab.training import undrawn
 
 pytestmark = pytest.mark.runs
 
 STEPS = 14
-CLASSES = 3
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +32,6 @@ def trained(gnn, dataset, state=None, steps=STEPS, **options):
             weights = [W.tobytes() for W in trainer.state.weights.values()]
             bits.append((step.loss, weights))
             counts.append(step.counts)
-        trainer.keep_cache() if hasattr(trainer, "keep_cache") else None
         return bits, counts, trainer.state
 
 
@@ -94,7 +91,7 @@ def estimated(exact, batches, every, roots):
 @pytest.mark.parametrize("every", [1, 2, 64])
 def test_inputs_are_counted_in_some_minibatches_for_all(gnn, dataset, monkeypatch, every):
     """In the first of an epoch and one in `every` behind it; the last batch is smaller."""
-    monkeypatch.setattr(input_counts, "EVERY", every)
+    monkeypatch.setattr(undrawn, "EVERY", every)
     lazy, exact = assert_same_run(gnn, dataset)
     n = len(dataset.train)
     roots = [min(24, n - first) for first in range(0, n, 24)]
@@ -113,3 +110,12 @@ def test_who_draws_all(gnn, dataset, options):
         exact = trained(gnn, dataset, **{"draw_all": True, **options})[1]
     assert found == (lazy if "workers" in options else exact)
     assert lazy != exact
+
+
+@pytest.mark.parametrize("first", [7, 9])
+def test_a_resumed_run_counts_the_same(gnn, dataset, first):
+    """It draws the minibatch again that is counted for the one it begins with."""
+    bits, counts, _ = trained(gnn, dataset, draw_all=False)
+    begun, its_counts, state = trained(gnn, dataset, steps=first, draw_all=False)
+    rest, other_counts, _ = trained(gnn, dataset, state, steps=STEPS - first, draw_all=False)
+    assert (begun + rest, its_counts + other_counts) == (bits, counts)

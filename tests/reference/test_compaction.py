@@ -83,7 +83,7 @@ def test_rows_and_columns(gnn, way, case):
         rows = order[computed]
         np.testing.assert_array_equal(below[: len(rows)], rows)
         others = mfg.nodes[layer - 1][below[len(rows) :]]
-        assert (np.diff(others) > 0).all()  # E-V25: by node
+        assert (np.diff(others) > 0).all()  # E-V27: by node
         assert (block.n_dst, block.n_src) == (len(rows), len(below))
         before = edges(mfg.blocks[layer - 1])
         found = [[(below[u], position) for u, position in row] for row in edges(block)]

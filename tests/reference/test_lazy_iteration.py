@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import KEYS, even_graph, graphs, power_law_graph
 
-from refimpl.history import Minibatch
+from refimpl.samplers import Minibatch
 from refimpl.typed import TypedGraph
 
 F, HIDDEN = 3, 2

@@ -17,7 +17,6 @@ from refimpl._support.thread_limits import in_background
 from refimpl.block import MFG
 from refimpl.graph import Graph
 from refimpl.hints import Fanouts, Int, Integers
-from refimpl.history.lazy_iteration import Minibatch
 from refimpl.lab.training.methods.base import hop_fanouts
 from refimpl.profiling import timed
 from refimpl.samplers.neighbor import mfgs_arguments
@@ -233,33 +232,6 @@ def message_flow_graphs(run):
             for _, mfg in graphs:  # V1:4
                 yield mfg  # V1:5
         begun += len(numbers)
-
-
-def undrawn_minibatches(run):
-    """Yield one `Minibatch` after another, of those here, without end: nothing is drawn."""
-    batches = -(-len(run.roots) // run.config.method.batch_size)  # in an epoch
-    count, epoch, roots = run.begun, None, []
-    while True:
-        before, (epoch, b) = epoch, divmod(run.turns.number(count), batches)
-        if epoch != before:
-            roots = epoch_roots(run, epoch)
-        yield minibatch_of(run, roots[b], epoch, b)
-        count += 1
-
-
-@timed("sampling")
-def epoch_roots(run, epoch):
-    """Return the roots of each batch of an epoch."""
-    settings = run.config.method
-    return run.gnn.samplers.epoch_batches(
-        run.roots, settings.batch_size, run.config.rng, epoch
-    )  # V1:3
-
-
-def minibatch_of(run, roots, epoch, b):
-    """Return the `Minibatch` of batch b of an epoch, which has these roots."""
-    fanouts = hop_fanouts(run.config.method)
-    return Minibatch(run.graph, roots, fanouts, run.config.rng, epoch, b)
 
 
 def of_epoch(turns, begun, epoch, batches):

@@ -18,10 +18,9 @@ from refimpl.history.ring import HEADERS, OVERFLOWS
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.worker_caches import kept_caches, state_of
 from refimpl.lab.hints import HopFanouts, Kept
-from refimpl.lab.training.input_counts import InputCounts, load_counts
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
-from refimpl.lab.training.prefetch import message_flow_graphs, undrawn_minibatches
+from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
+from refimpl.lab.training.prefetch import message_flow_graphs
 from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import (
     MOST,
@@ -34,6 +33,7 @@ from refimpl.lab.training.settings import (
     switch,
 )
 from refimpl.lab.training.stack import BlockModel
+from refimpl.lab.training.undrawn import InputCounts, undrawn_minibatches
 from refimpl.profiling import timed
 from refimpl.streams import WORKER, key
 
@@ -388,3 +388,19 @@ class FreshIterations:
     def close(self):
         """End the threads that sample ahead."""
         self.minibatches.close()
+
+
+def load_counts(step, inputs, held, row_bytes):
+    """Return what an iteration needed, found and loaded; `held` features were in the cache."""
+    loaded = len(step.nodes[0]) - held
+    return LoadCounts(
+        inputs=inputs,
+        live=len(step.nodes[0]),
+        feature_hits=held,
+        loaded=loaded,
+        bytes=loaded * row_bytes,
+        lookups=sum(len(step.cached[l - 1]) for l in step.updates),
+        hits=sum(int(step.cached[l - 1].sum()) for l in step.updates),
+        admitted=sum(done.admitted for done in step.updates.values()),
+        evicted=sum(done.evicted for done in step.updates.values()),
+    )

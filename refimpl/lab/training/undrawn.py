@@ -1,9 +1,35 @@
-"""How many inputs neighbour sampling would load where not all neighbours are drawn: an estimate."""
+"""Minibatches whose neighbours are not drawn yet, and an estimate of what all of them would be."""
 
-from refimpl.lab.training.methods.base import LoadCounts
-from refimpl.lab.training.prefetch import epoch_roots, minibatch_of
+from refimpl.lab.training.methods.base import hop_fanouts
+from refimpl.profiling import timed
+from refimpl.samplers.neighbor import Minibatch
 
 EVERY = 64  # minibatches of an epoch, and worker: the inputs of one are counted, for all of them
+
+
+def undrawn_minibatches(run):
+    """Yield one `Minibatch` after another, of those here, without end: nothing is drawn."""
+    batches = -(-len(run.roots) // run.config.method.batch_size)  # in an epoch
+    count, epoch, roots = run.begun, None, []
+    while True:
+        before, (epoch, b) = epoch, divmod(run.turns.number(count), batches)
+        if epoch != before:
+            roots = epoch_roots(run, epoch)
+        yield minibatch_of(run, roots[b], epoch, b)
+        count += 1
+
+
+@timed("sampling")
+def epoch_roots(run, epoch):
+    """Return the roots of each batch of an epoch."""
+    settings = run.config.method
+    return run.gnn.samplers.epoch_batches(run.roots, settings.batch_size, run.config.rng, epoch)
+
+
+def minibatch_of(run, roots, epoch, b):
+    """Return the `Minibatch` of batch b of an epoch, which has these roots."""
+    fanouts = hop_fanouts(run.config.method)
+    return Minibatch(run.graph, roots, fanouts, run.config.rng, epoch, b)
 
 
 class InputCounts:
@@ -42,19 +68,3 @@ class InputCounts:
         roots = epoch_roots(self.run, epoch)[b]
         mfg = minibatch_of(self.run, roots, epoch, b).drawn_whole(self.run.gnn)
         return len(roots), len(mfg.nodes[0])
-
-
-def load_counts(step, inputs, held, row_bytes):
-    """Return what an iteration needed, found and loaded; `held` features were in the cache."""
-    loaded = len(step.nodes[0]) - held
-    return LoadCounts(
-        inputs=inputs,
-        live=len(step.nodes[0]),
-        feature_hits=held,
-        loaded=loaded,
-        bytes=loaded * row_bytes,
-        lookups=sum(len(step.cached[l - 1]) for l in step.updates),
-        hits=sum(int(step.cached[l - 1].sum()) for l in step.updates),
-        admitted=sum(done.admitted for done in step.updates.values()),
-        evicted=sum(done.evicted for done in step.updates.values()),
-    )
