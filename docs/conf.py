@@ -25,6 +25,8 @@ extensions = [
     "teaching",
     "playground",
     "page_questions",
+    "course_material",
+    "learn_notebooks",
     "drawings",
     "folding",
     "beside",
