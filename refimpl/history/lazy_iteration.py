@@ -53,11 +53,11 @@ def lazy_fresh_iteration(
 ) -> FreshStep:
     """Do what `fresh_iteration` does, to the bit, but draw for computed rows only.
 
-    Not in the papers: FreshGNN samples all neighbours first and prunes then (E-V27). From the roots down, a
-    layer's nodes are looked up, and those without an embedding draw; what they draw, and they
-    themselves, are the live nodes of the layer below. So there is nothing to prune, and the cost
-    follows the live rows. A draw depends on its node and layer alone, so both ways draw the same.
-    Where features are loaded, all is as in `fresh_iteration`, which has the marks of the lines.
+    Not in the papers: FreshGNN samples all neighbours first and prunes then (E-V27). From the roots
+    down, a layer's nodes are looked up, and those without an embedding draw. They and what they
+    draw are the live nodes of the layer below, so there is nothing to prune, and the cost follows
+    the live rows. A draw depends on its node and layer alone, so both ways draw the same. From the
+    loading of features on, all is as in `fresh_iteration`, which has the marks of the lines.
 
     Parameters
     ----------
