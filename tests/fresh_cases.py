@@ -13,11 +13,12 @@ COUNTED = ("inputs", "live", "feature_hits", "loaded", "lookups", "hits", "admit
 
 
 def config_of(method="fresh", **options):
-    """Return a small TrainConfig; nothing of the features is cached."""
+    """Return a small TrainConfig; nothing of the features is cached, and all draws are made."""
     layers = options.get("layers", 3)
     usual = {"layers": 3, "hidden": 4, "batch_size": 24, "rng": 6, "fanouts": (3, 2, 2)[:layers]}
     if method == "fresh":
         usual |= {"hotness": "none", "t_stale": np.inf, "p_grad": 0.7, "buffer": 2**20}
+        usual["draw_all"] = True
     return config_from({"method": method, **usual, **options})
 
 

@@ -8,13 +8,13 @@ from refimpl import MFG, Block
 
 
 def mfg_of(blocks, *, edge_ids=False):
-    """Return the MFG of these blocks, first layer first; node i of a layer has id 3 i + 1."""
+    """Return the MFG of these blocks, first layer first; row i is node 613 i modulo 1009."""
     sizes = [blocks[0].n_src, *(block.n_dst for block in blocks)]
     if edge_ids:
         blocks = [
             Block(b.start, b.end, b.indices, b.n_src, np.arange(b.e)[::-1] * 5 + 2) for b in blocks
         ]
-    nodes = tuple(np.arange(1, 3 * size + 1, 3, dtype=np.int32) for size in sizes)
+    nodes = tuple(np.arange(size, dtype=np.int32) * 613 % 1009 for size in sizes)
     return MFG(nodes, tuple(blocks))
 
 

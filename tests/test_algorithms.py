@@ -112,6 +112,23 @@ def iteration_statements(source):
     return [ast.unparse(part) for part in tree.body[1:] if not isinstance(part, ast.Return)]
 
 
+def statements_from_the_features_on(place):
+    """Return the statements of an iteration of FreshGNN from line 11 on, but for the last two."""
+    (tree,) = ast.parse(paper_lines.source_of(place)[2]).body
+    statements = [ast.unparse(part) for part in tree.body]
+    first = next(n for n, part in enumerate(statements) if part.startswith("H = "))
+    return statements[first:-2]
+
+
+def test_lazy_draws_change_nothing_behind_line_10():
+    """The iteration with lazy draws goes on as `fresh_iteration`, on blocks by another name."""
+    whole, _ = ITERATIONS
+    lazy = statements_from_the_features_on("refimpl.history.lazy_iteration:lazy_fresh_iteration")
+    as_printed = statements_from_the_features_on(whole)
+    assert lazy == [part.replace("live.blocks[l - 1]", "blocks[l]") for part in as_printed]
+    assert len(lazy) > 5
+
+
 def check_sampled_iteration(source):
     """Raise ValueError unless an iteration has the order of `graph_iteration` and of its marks.
 
@@ -195,7 +212,7 @@ def test_the_kernels_of_freshgnn_are_those_that_its_lines_call():
                 place = file.relative_to(paper_lines.PACKAGES).as_posix(), frame.f_lineno
                 seen.update((line, kernel) for line in lines_of_rows.get(place, ()))
 
-    method = refimpl.methods.Fresh(batch_size=6, fanouts=(3, 3), t_stale=2)
+    method = refimpl.methods.Fresh(batch_size=6, fanouts=(3, 3), t_stale=2, draw_all=True)
     config = refimpl.TrainConfig(model="sage", method=method, layers=2, hidden=4, epochs=1, rng=1)
     before = sys.getprofile()
     sys.setprofile(watch)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from fastimpl._buffers import empty
+from refimpl.history.compaction import by_node
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
@@ -20,7 +21,7 @@ def order_below(
 ):
     """Fill `computed`, `place` and `below`; return the rows computed, -1 if one is dead below.
 
-    `place` is where a row of the layer below stands in `below`, and -1 for a dead one.
+    `place` is where a computed row stands in `below`, and -1 for any other: see `number`.
     """
     cdef int64_t i, j, count = 0, last, rows = above.shape[0], n = live.shape[0]
     cdef bint dead = False
@@ -47,11 +48,22 @@ def order_below(
             if stopped_at(&watch, i):
                 break
             if live[i] and place[i] < 0:
-                place[i] = <int32_t>last
                 below[last] = i
                 last += 1
     raise_if_stopped(&watch)
     return -1 if dead else count
+
+
+def number(const int64_t[::1] below, int64_t first, int32_t[::1] place):
+    """Fill `place` for the rows of ``below[first:]``, which stand in their order."""
+    cdef int64_t j, rows = below.shape[0]
+    cdef Watch watch = new_watch()
+    with nogil:
+        for j in range(first, rows):
+            if stopped_at(&watch, j):
+                break
+            place[below[j]] = <int32_t>j
+    raise_if_stopped(&watch)
 
 
 def bounds(
@@ -122,19 +134,17 @@ cdef int64_t number_computed(
     return count
 
 
-cdef int64_t number_needed(
-    const uint8_t* needed, int64_t n, int64_t count, int32_t* place, int64_t* below, Watch* watch
+cdef int64_t find_needed(
+    const uint8_t* needed, int64_t n, int64_t count, const int32_t* place,  # IN
+    int64_t* below, Watch* watch  # INOUT
 ) noexcept nogil:
-    """Number what else is needed, behind `count` rows; return how many all are."""
+    """Put what else is needed behind `count` rows of `below`; return how many all are."""
     cdef int64_t i
-    cdef bint new
     for i in range(n):
         if stopped_at(watch, i):
             break
-        new = needed[i] & (place[i] < 0)
-        below[count] = i
-        place[i] = <int32_t>count if new else place[i]
-        count += new
+        below[count] = i  # overwritten by the next, if it is not needed or stands there already
+        count += needed[i] & (place[i] < 0)
     return count
 
 
@@ -165,15 +175,16 @@ cdef void renumber(
 
 def prune(
     const int64_t[::1] start, const int64_t[::1] end, const int32_t[::1] indices,  # IN
-    const int64_t[::1] edge_ids, int64_t n_src, const int64_t[::1] above,  # IN
+    const int64_t[::1] edge_ids, nodes, const int64_t[::1] above,  # IN
     const uint8_t[::1] cached,  # IN
     uint8_t[::1] computed  # OUT
 ):
     """Fill `computed` of the rows `above`; return (below, starts, ends, indices, edge_ids).
 
-    `below` is the live rows of the layer below: the computed ones, then what else they need.
+    `below` is the live rows of the layer below, in which row i is ``nodes[i]``: the computed ones,
+    then what else they need.
     """
-    cdef int64_t i, j, size, to = 0, last = 0, count = 0, total = 0
+    cdef int64_t i, j, size, to = 0, last = 0, count = 0, total = 0, n_src = len(nodes)
     cdef bint named = edge_ids is not None
     found, marks = empty((n_src + 1,), np.int64), empty((n_src + 1,), np.uint8)
     cdef int64_t[::1] below = found, starts, ends, new_ids
@@ -219,8 +230,12 @@ def prune(
             to += size
             ends[j] = to
         if not has_stopped(&watch):  # else not all sources were copied
-            last = number_needed(&needed[0], n_src, count, &place[0], &below[0], &watch)
-            renumber(new_sources, to, &place[0], &watch)
+            last = find_needed(&needed[0], n_src, count, &place[0], &below[0], &watch)
+    raise_if_stopped(&watch)
+    found[count:last] = by_node(found[count:last], nodes)
+    number(found[:last], count, place)
+    with nogil:
+        renumber(new_sources, to, &place[0], &watch)
     raise_if_stopped(&watch)
     return (
         found[:last], np.asarray(starts), np.asarray(ends), np.asarray(columns),

@@ -6,7 +6,7 @@ from fastimpl._buffers import empty
 from fastimpl._twin import twin
 from fastimpl.history import _compaction
 from refimpl.block import Block
-from refimpl.history.compaction import DEAD, LiveRows, live_arguments
+from refimpl.history.compaction import DEAD, LiveRows, by_node, live_arguments
 from refimpl.history.pruning import prune_arguments
 
 
@@ -24,6 +24,9 @@ def live_layers(pruned):
         below = empty((np.count_nonzero(live[layer - 1]),), np.int64)
         masks = (mask.view(np.uint8) for mask in (comp[layer - 1], live[layer - 1], chosen))
         count = _compaction.order_below(above, *masks, place, below)
+        if count >= 0:
+            below[count:] = by_node(below[count:], mfg.nodes[layer - 1])
+            _compaction.number(below, count, place)
         ends = empty((max(count, 0),), np.int64)
         starts = _compaction.bounds(block.start, block.end, below, ends)
         indices = empty((int(ends[-1]) if count > 0 else 0,), np.int32)
@@ -48,7 +51,8 @@ def prune_layers(mfg, hit):
         chosen = np.empty(len(above), np.bool_)
         parts = block.start, block.end, block.indices, block.edge_ids
         masks = hit[layer - 1].view(np.uint8), chosen.view(np.uint8)
-        below, *parts = _compaction.prune(*parts, block.n_src, above, *masks)
+        nodes = mfg.nodes[layer - 1]
+        below, *parts = _compaction.prune(*parts, nodes, above, *masks)
         starts, ends, indices, edge_ids = parts
         order[layer - 1], computed[layer - 1] = below, chosen
         blocks[layer - 1] = Block._trusted(starts, ends, indices, len(below), edge_ids)

@@ -11,6 +11,7 @@ from refimpl.history.hotness import (
     reverse_pagerank,
 )
 from refimpl.history.iteration import FreshStep, fresh_iteration
+from refimpl.history.lazy_iteration import lazy_fresh_iteration
 from refimpl.history.performance import PerformancePolicy, plan_performance
 from refimpl.history.policy import (
     PolicyCounts,
@@ -41,6 +42,7 @@ __all__ = [
     "fair_share",
     "io_saving",
     "fresh_iteration",
+    "lazy_fresh_iteration",
     "live_layers",
     "plan_performance",
     "policy_update",

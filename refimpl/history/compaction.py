@@ -26,7 +26,7 @@ class LiveRows(NamedTuple):
     order : tuple of L + 1 arrays of shape (any,), int64
         Live rows of layers 0 .. L, by their place in ``mfg.nodes[l]``: those that the layer above
         computes come first, in its order, so that each block's destinations are its first
-        sources.
+        sources. The others follow by their node. Dead rows do not change the order (E-V27).
     computed : tuple of L arrays of shape (any,), bool
         For layers 1 .. L, in the order of `order`: computed, or read from the cache.
     blocks : tuple of L Blocks
@@ -89,7 +89,7 @@ def live_layers(pruned: PruneResult) -> LiveRows:
     for layer in range(L, 0, -1):
         computed[layer - 1] = comp[layer - 1][order[layer]]
         rows = order[layer][computed[layer - 1]]
-        order[layer - 1] = _rows_first(rows, live[layer - 1])
+        order[layer - 1] = _rows_first(rows, live[layer - 1], mfg.nodes[layer - 1])
         blocks[layer - 1] = _rows_of(mfg.blocks[layer - 1], rows, order[layer - 1])
     return LiveRows(tuple(order), tuple(computed), tuple(blocks))
 
@@ -119,13 +119,18 @@ def prune_layers(mfg: MFG, hit: Sequence[Mask]) -> LiveRows:
     return live_layers(prune_mfg(mfg, hit))
 
 
-def _rows_first(rows, live):
-    """Return the live rows of a layer, `rows` in front."""
+def _rows_first(rows, live, nodes):
+    """Return the live rows of a layer: `rows` in front, the others by their node."""
     if not live[rows].all():
         raise ValueError(DEAD)
     rest = live.copy()
     rest[rows] = False
-    return np.concatenate([rows, np.flatnonzero(rest)])
+    return np.concatenate([rows, by_node(np.flatnonzero(rest), nodes)])
+
+
+def by_node(rows, nodes):
+    """Return rows of a layer, ascending by their node, then by their place."""
+    return rows[np.argsort(nodes[rows], kind="stable")]
 
 
 def _rows_of(block, rows, sources):

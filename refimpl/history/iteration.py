@@ -25,8 +25,9 @@ class FreshStep(NamedTuple):
     Attributes
     ----------
     loss : float
-    inputs : int
-        Input nodes that were sampled: what neighbour sampling alone loads.
+    inputs : int or None
+        Input nodes that were sampled: what neighbour sampling alone loads. None where not all were
+        drawn.
     nodes : tuple of L + 1 int32 arrays of shape (any,)
         The live nodes of layers 0 .. L; those of layer 0 had their features loaded.
     cached : tuple of L bool arrays of shape (any,)
@@ -38,7 +39,7 @@ class FreshStep(NamedTuple):
     """
 
     loss: float
-    inputs: int
+    inputs: int | None
     nodes: tuple[Ids, ...]
     cached: tuple[Mask, ...]
     H: list[Matrix]

@@ -170,8 +170,8 @@ def checked_mfg(mfg, name="mfg"):
 def _ids(name, nodes):
     """Return the nodes of a layer as a plain array, or raise."""
     ids = require.array(name, nodes) if isinstance(nodes, np.ndarray) else None
-    if ids is None or ids.ndim != 1:
-        raise TypeError(f"{name}.nodes must be 1-D arrays, got {type(nodes).__name__}")
+    if ids is None or ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise TypeError(f"{name}.nodes must be 1-D integer arrays, got {type(nodes).__name__}")
     return ids
 
 

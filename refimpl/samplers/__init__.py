@@ -16,7 +16,7 @@ from refimpl.samplers.importance import (
 )
 from refimpl.samplers.layer import layer_sample
 from refimpl.samplers.multiple_walks import multiple_walks
-from refimpl.samplers.neighbor import epoch_batches, sample_mfg, sample_mfg_many
+from refimpl.samplers.neighbor import Minibatch, epoch_batches, sample_mfg, sample_mfg_many
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.normalization import SamplingCounts, aggregator, estimate_counts, loss_weights
 from refimpl.samplers.pin_tile import pin_tile
@@ -27,6 +27,7 @@ __all__ = [
     "AliasTable",
     "ColumnLaw",
     "ImportanceSample",
+    "Minibatch",
     "NodeSample",
     "Sampler",
     "SamplingCounts",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
-from refimpl.block import MFG, as_mfg, sources
+from refimpl.block import MFG, Block, as_mfg, sources
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
 from refimpl.hints import Fanouts, Ids, Int, Integers
@@ -112,6 +112,56 @@ def sample_mfg(
         a number is not an integer, or not in range.
     """
     return _sample(graph, roots, fanouts, (seed, epoch, batch), mode)
+
+
+class Minibatch(NamedTuple):
+    """A minibatch whose neighbours are not drawn yet: the arguments of `sample_mfg`.
+
+    For `lazy_fresh_iteration`. Not in the papers.
+
+    Attributes
+    ----------
+    graph : Graph
+    roots : (b,) int32 array
+    fanouts : (L,) sequence of ints
+        One number a layer, the roots' first.
+    seed, epoch, batch : ints
+        They name the draws.
+    """
+
+    graph: Graph
+    roots: Ids
+    fanouts: Fanouts
+    seed: Int
+    epoch: Int
+    batch: Int
+
+    def drawn_whole(self, gnn: Any) -> MFG:
+        """Return the MFG that `sample_mfg` draws, in the mode "layered"."""
+        name = {"seed": self.seed, "epoch": self.epoch, "batch": self.batch}
+        return gnn.sample_mfg(self.graph, self.roots, self.fanouts, **name)
+
+    def drawn_hop(self, gnn: Any, l: Int, nodes: Ids) -> tuple[Ids, Block]:
+        """Return (sources, block) of layer `l`: what some of its nodes draw there.
+
+        A draw depends on its node and layer alone. The layers below, which draw nothing, give this
+        one its number.
+        """
+        fanouts = (self.fanouts[len(self.fanouts) - l], *(l - 1) * (0,))
+        mfg = self._replace(roots=nodes, fanouts=fanouts).drawn_whole(gnn)
+        return mfg.nodes[l - 1], mfg.blocks[l - 1]
+
+
+def checked_minibatch(minibatch):
+    """Return a Minibatch whose roots and fan-outs are as `sample_mfg` takes them, or raise."""
+    if not isinstance(minibatch, Minibatch):
+        kind = type(minibatch).__name__
+        raise TypeError(f"the next of minibatches must be a Minibatch, got {kind}")
+    minibatch = Minibatch(*require.record("minibatch", minibatch, Minibatch))
+    roots, fanouts = neighbor_arguments(
+        minibatch.graph, minibatch.roots, minibatch.fanouts, "layered"
+    )
+    return minibatch._replace(roots=roots, fanouts=fanouts)
 
 
 def _sample(graph, roots, fanouts, name, mode):

@@ -26,6 +26,7 @@ GRAPH, FRESH = refimpl.methods.SampledGraph, refimpl.methods.Fresh
 USUAL = {"model": "sage", "method": "graph"}
 LITERAL_FRESH = {
     "classifier": "layer",
+    "draw_all": True,
     "rank_base": "new",
     "staleness": "header_only",
     "header": "cycle",

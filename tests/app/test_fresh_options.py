@@ -60,6 +60,6 @@ def test_help_says_where_an_option_applies():
     assert "(default: layer: 25,10,10,..; fresh and neighbor: 20,15,10,10,..; " in helps["fanouts"]
     assert "(default: 256MiB)" in helps["buffer"]
     assert (
-        "--threads, --features-in, --rounds, --eval-memory, --pool, --background and --workers"
+        "--features-in, --rounds, --eval-memory, --pool, --background, --workers and --draw-all"
         in helps["resume"]
     )

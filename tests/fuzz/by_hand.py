@@ -31,6 +31,7 @@ WRITES = {
     "cache_update": ("cache",),
     "policy_update": ("cache",),
     "fresh_iteration": ("cache",),
+    "lazy_fresh_iteration": ("cache",),
     "train": ("state",),
 }
 
@@ -136,6 +137,13 @@ def fresh(gnn):
     graph = gnn.sample_mfg(RING, np.array([3, 8]), (2,), seed=1, epoch=0, batch=0)
     args = {"mfgs": iter([graph]), "cache": None, "model": OneLayer(), "load_feature": load_ones}
     return {**args, "i": 0, "cached_layers": (), "p": 0.5}
+
+
+def lazy_fresh(gnn):
+    """Return the arguments of `lazy_fresh_iteration`, without a cache."""
+    minibatch = refimpl.samplers.Minibatch(RING, np.array([3, 8]), (2,), 1, 0, 0)
+    args = {name: value for name, value in fresh(gnn).items() if name != "mfgs"}
+    return {"minibatches": iter([minibatch]), **args}
 
 
 class Sums:
@@ -284,6 +292,8 @@ CALLS = {
         "degree_hotness": fixed(graph=ARROWS),
         "io_saving": fixed(loaded=[60, 20], needed=[100, 100]),
         "fresh_iteration": fresh,
+        "lazy_fresh_iteration": lazy_fresh,
+        "Minibatch": fixed(graph=RING, roots=[3, 8], fanouts=(2,), seed=1, epoch=0, batch=0),
         "graph_iteration": on_subgraph,
         "sampled_iteration": on_neighbors,
         "plan_performance": fixed(**PLAN, rounds=2),

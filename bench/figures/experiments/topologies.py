@@ -57,6 +57,7 @@ def saved_on(gnn, graph, sizes, features):
     roots = drawn_roots(graph.n, max(1, int(sizes["roots"] * graph.n)))
     data, saved, needed = data_on(graph, roots, features), {}, set()
     shared = {"p_grad": sizes["p_grad"], "buffer": buffer_of(sizes, graph.n, features)}
+    shared["draw_all"] = True  # what is saved is counted, not estimated
     for name, method in METHODS.items():
         config = sampled("fresh", sizes, **{**shared, **method})
         with gnn.make_trainer(data, config) as trainer:

@@ -5,7 +5,7 @@ import { Block, MFG } from "./block.mjs";
 import { KindError, ValueError, listed, mask, wrong_kind } from "./check.mjs";
 
 // FreshGNN, Algorithm 1 lines 6-9: the live rows of every layer, those that the layer above computes
-// first; which of them are computed; and blocks on these rows alone.
+// first, the others by their node; which of them are computed; and blocks on these rows alone.
 export function prune_layers(mfg, hit) {
   const { live, comp } = needed_nodes(mfg, prune_arguments(mfg, hit));
   const L = mfg.blocks.length;
@@ -17,7 +17,9 @@ export function prune_layers(mfg, hit) {
     computed[l - 1] = order[l].map((i) => comp[l - 1][i]);
     const rows = order[l].filter((i) => comp[l - 1][i]);
     const first = new Set(rows);
-    order[l - 1] = [...rows, ...places_of(live[l - 1]).filter((i) => !first.has(i))];
+    const nodes = mfg.nodes[l - 1];
+    const rest = places_of(live[l - 1]).filter((i) => !first.has(i));
+    order[l - 1] = [...rows, ...rest.sort((i, j) => nodes[i] - nodes[j])];
     blocks[l - 1] = rows_of(mfg.blocks[l - 1], rows, order[l - 1]);
   }
   return { type: "LiveRows", order, computed, blocks };

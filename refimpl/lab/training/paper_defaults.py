@@ -59,6 +59,7 @@ PRINTED = (
         },
     ),
     Printed("E-E8", "J Eq 2, J1:12", "classifier_relu", True, {"classifier": ("dense",)}),
+    Printed("E-V27", "V1:5-9", "draw_all", True, FRESH),
     Printed("E-V8", "V section 4.1.1", "rank_base", "new", FRESH),
     Printed("E-V11", "V section 4.2", "staleness", "header_only", FRESH),
     Printed("E-V20", "V section 4.2", "header", "cycle", FRESH),

@@ -16,6 +16,7 @@ HAND = worked("compaction")
 
 FLAGS = {
     "CACHED": "A row that is read from a cache has no row in the block, and stays as a source.",
+    "NODES": "Rows that the layer above does not compute stand by their node, not by their place.",
     "IDS": "The block's entries keep their positions in the graph.",
 }
 TWO: Any = np.arange(2)  # int64, while samplers give int32
@@ -25,6 +26,14 @@ PRUNED = HAND["live_layers"][0].args["pruned"]
 def after(mfg, *hit):
     """Return the arguments for what pruning leaves of `mfg`; `hit` as lists of 0 and 1."""
     return {"pruned": prune_mfg(mfg, masks(*hit))}
+
+
+def renamed(graph):
+    """Return the graph with other nodes in the last places of its inputs, the higher one first."""
+    inputs, *others = graph.nodes
+    inputs = inputs.copy()
+    inputs[-2:] = inputs[-2:][::-1]
+    return MFG((inputs, *others), graph.blocks)
 
 
 def named(graph, first):
@@ -39,6 +48,7 @@ LIVE_LAYERS = (
     *HAND["live_layers"],
     Case("no_hits", after(TREE, [0, 0, 0], [0])),
     Case("all_hits", after(TREE, [1, 1, 1], [0]), ("CACHED",)),
+    Case("by_node", after(renamed(TREE), [0, 0, 0], [0]), ("NODES",)),
     Case("positions_in_the_graph", after(named(TREE, 10), [0, 1, 0], [0]), ("IDS", "CACHED")),
     Case("no_blocks", {"pruned": PruneResult(MFG((TWO,), ()), masks([1, 1]), (), 0, 0)}),
     *changed(
@@ -64,6 +74,7 @@ PRUNE_LAYERS = (
     *HAND["prune_layers"],
     Case("no_hits", asked(TREE, [0, 0, 0], [0])),
     Case("all_hits", asked(TREE, [1, 1, 1], [0]), ("CACHED",)),
+    Case("by_node", asked(renamed(TREE), [0, 0, 0], [0]), ("NODES",)),
     Case("positions_in_the_graph", asked(named(TREE, 10), [0, 1, 0], [0]), ("IDS", "CACHED")),
     *changed(
         {

@@ -16,7 +16,12 @@ LAYERS = 2
 def seventh_iteration(seed):
     """Return loss, counts and gradients of an iteration whose cache six others have filled."""
     method = refimpl.methods.Fresh(
-        batch_size=1, fanouts=(-1,) * LAYERS, p_grad=0.5, t_stale=2, buffer=BUFFER
+        batch_size=1,
+        fanouts=(-1,) * LAYERS,
+        p_grad=0.5,
+        t_stale=2,
+        buffer=BUFFER,
+        draw_all=True,  # as printed
     )
     config = refimpl.TrainConfig(method=method, layers=LAYERS, hidden=2, lr=0.1, rng=seed)
     with find(refimpl, "make_trainer")(tail_dataset(), config) as trainer:

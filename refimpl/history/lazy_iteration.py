@@ -1,0 +1,135 @@
+"""FreshGNN's iteration with draws for computed rows only: nothing is drawn that pruning removes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from refimpl._support.argument_checks import checked_by
+from refimpl.hints import Absent, Float, Ids, Int, Integers, bound
+from refimpl.history.cache import BidirectionalCache
+from refimpl.history.iteration import (
+    FreshStep,
+    densest_first,
+    fresh_arguments,
+    joined,
+    layers_below,
+    rows_where,
+)
+from refimpl.history.performance import PerformancePolicy
+from refimpl.profiling import timed
+from refimpl.samplers.neighbor import Minibatch, checked_minibatch
+from refimpl.streams import CONTROL, key
+
+
+def lazy_arguments(gnn, minibatches, *others, **options):
+    """Check the arguments of `lazy_fresh_iteration` that no kernel checks; return all."""
+    if not isinstance(minibatches, Iterator):
+        kind = type(minibatches).__name__
+        raise TypeError(f"minibatches must be an iterator of Minibatches, got {kind}")
+    return fresh_arguments(gnn, minibatches, *others, **options)
+
+
+@bound
+@checked_by(lazy_arguments)
+def lazy_fresh_iteration(
+    gnn,
+    minibatches: Iterator[Minibatch],
+    cache: BidirectionalCache | Absent,
+    model: Any,
+    load_feature: Callable[[Ids], Any],
+    i: Int,
+    *,
+    cached_layers: Integers,
+    p: Float,
+    rank_base: Literal["all", "new"] = "all",
+    gradient_evict: bool = True,
+    control: Literal["gradient", "random", "anti"] = "gradient",
+    seed: Int = 0,
+    lookup_roots: bool = True,
+    performance: PerformancePolicy | None = None,
+) -> FreshStep:
+    """Do what `fresh_iteration` does, to the bit, but draw for computed rows only.
+
+    Not in the papers: FreshGNN samples all neighbours first and prunes then (E-V27). From the roots
+    down, a layer's nodes are looked up, and those without an embedding draw. They and what they
+    draw are the live nodes of the layer below, so there is nothing to prune, and the cost follows
+    the live rows. A draw depends on its node and layer alone, so both ways draw the same. From the
+    loading of features on, all is as in `fresh_iteration`, which has the marks of the lines.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    minibatches : iterator of Minibatch
+        One minibatch after the other, sampled in the mode "layered".
+    cache, model, load_feature, i
+        As in `fresh_iteration`.
+    cached_layers, p, rank_base, gradient_evict, control, seed, lookup_roots, performance
+        As in `fresh_iteration`.
+
+    Returns
+    -------
+    FreshStep
+        Its `inputs` is None: nobody drew what neighbour sampling would load.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As the kernels that it calls.
+    FloatingPointError
+        If a gradient is NaN.
+    """
+    minibatch = checked_minibatch(next(minibatches, None))
+    L = len(minibatch.fanouts)
+    cached_layers = layers_below(cached_layers, L, cache)
+    V: list = [None] * L + [minibatch.roots]
+    slots: list = [None] * (L + 1)
+    normal, blocks = slots.copy(), slots.copy()
+    for l in range(L, 0, -1):
+        with timed("cache"):
+            slots[l] = np.full(len(V[l]), -1, np.int32)
+            if l in cached_layers:
+                slots[l] = cache.lookup(l, V[l], i)
+            if not lookup_roots:
+                slots[l][: len(V[L])] = -1  # computed in every layer, so first in the next
+            normal[l] = slots[l] < 0
+        with timed("sampling"):
+            V[l - 1], blocks[l] = minibatch.drawn_hop(gnn, l, V[l][normal[l]])
+
+    H = [load_feature(V[0])]  # E-V4: of all live nodes
+    for l in range(1, L + 1):
+        h_cache = cache.read(slots[l][~normal[l]]) if not normal[l].all() else None
+        h_normal = model.forward(l, blocks[l], V[l - 1], H[l - 1])
+        H.append(joined(h_normal, h_cache, normal[l]))
+
+    loss, G_L = model.loss(H[L], V[L])
+    G = [None] * L + [G_L]
+    for l in range(L, 0, -1):
+        G[l - 1] = model.backward(l, rows_where(normal[l], G[l]))  # E-V5: Adam comes later
+
+    updates = {}
+    with timed("cache"):
+        if cached_layers:
+            cache.begin_update(i)  # E-V6: still i, which goes up when the update is done
+        for l in cached_layers:  # E-V1: below the last layer; E-V24: the highest first
+            ranks = key(seed, CONTROL, i, l) if control == "random" else None
+            # E-V7: gradients of cached rows too; E-V9: the norm of each
+            rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]
+            rows, allow = densest_first(performance, l, rows)
+            updates[l] = gnn.policy_update(
+                cache,
+                l,
+                *rows,
+                i,
+                p=p,
+                rank_base=rank_base,
+                gradient_evict=gradient_evict,
+                control=control,
+                key=ranks,
+                allow=allow,
+            )
+    cached = tuple(~rows for rows in normal[1:])
+    return FreshStep(loss, None, tuple(V), cached, H, G, updates)
