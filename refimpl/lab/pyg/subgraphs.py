@@ -11,7 +11,7 @@ import numpy as np
 from refimpl._support import require
 from refimpl.graph import Counters
 from refimpl.hints import Float, Int
-from refimpl.lab.batches.epochs import Loader
+from refimpl.lab.pyg.epochs import Loader
 from refimpl.lab.pyg.parts import ends, part, whole
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.normalization import inverse_shares, loss_weights
