@@ -76,6 +76,8 @@ def enable(gnn: ModuleType) -> bool:
 def disable() -> None:
     """Undo `enable`: PyG's names are PyG's own again.
 
+    Not in the papers. Does nothing where `enable` has changed nothing.
+
     Raises
     ------
     ImportError

@@ -18,9 +18,14 @@ from refimpl.lab.pyg.sampler import NeighborSampler
 _before: dict[tuple[Any, str], Any] = {}  # what `enable` has replaced
 
 
+def sampler_of(loader):
+    """Return the sampler of a loader of PyG."""
+    return loader.node_sampler if hasattr(loader, "node_sampler") else loader.link_sampler
+
+
 def begin_epoch(loader):
     """Count an epoch of a loader's sampler, if that is one of this project's."""
-    sampler = loader.node_sampler if hasattr(loader, "node_sampler") else loader.link_sampler
+    sampler = sampler_of(loader)
     if isinstance(sampler, NeighborSampler):
         sampler.begin_epoch()
 
@@ -29,6 +34,15 @@ class Epochs:
     """What a loader of PyG has in addition: every ``for`` over it is another epoch's draws."""
 
     gnn: Any = None
+
+    @property
+    def epoch(self) -> int:
+        """The number of the next epoch, which its sampler counts; may be set, as to resume."""
+        return sampler_of(self).epoch
+
+    @epoch.setter
+    def epoch(self, number):
+        sampler_of(self).epoch = number
 
     def __iter__(self):
         begin_epoch(self)

@@ -79,6 +79,7 @@ sample_direction
     """
 
     gnn: Any = None
+    _relations: dict[Any, Relation] | None
 
     def __init__(self, data: Any, num_neighbors: Any, *args: Any, seed: Any = None, **options: Any):
         base = super().__init__
@@ -88,6 +89,7 @@ sample_direction
                 raise NotImplementedError(
                     f"{name} is not supported, got {given[name]!r}: leave {name} out"
                 )
+        check_edges(data)
         with warnings.catch_warnings():  # it says that pyg-lib is missing, which is not needed
             warnings.filterwarnings("ignore", message="Using .* without a 'pyg-lib'")
             base(data, num_neighbors, *args, **options)
@@ -96,10 +98,20 @@ sample_direction
                 'disjoint=True does not go with subgraph_type="induced": use "directional" or '
                 '"bidirectional"'
             )
+        for hops in self._fanouts().values():
+            for fanout in hops:
+                require.integer("num_neighbors", fanout, -1, 2**31 - 1)
         self.seed = seed_of(seed)
         self._drawing = torch.zeros(1, dtype=torch.int64).share_memory_()  # workers see it
         self.epoch = 0
         self._compress(bool(given.get("share_memory")))
+
+    def _fanouts(self):
+        """Return a list with a number a hop, for each edge type."""
+        if self.is_hetero:
+            return self._num_neighbors.get_values(self.edge_types)
+        values = self._num_neighbors.get_values()
+        return {None: require.sequence("num_neighbors", values)}
 
     @property
     def _induces(self):
@@ -120,8 +132,14 @@ sample_direction
         self._drawing[0] = require.integer("epoch", self._epoch, 0, 2**31 - 1)
         self._epoch += 1
 
+    @property
+    def _backward(self):
+        return getattr(self, "sample_direction", "forward") == "backward"
+
     def _compress(self, share):
         """Check PyG's compressed columns; keep ids in 32 bits, as kernels read them."""
+        if self.is_hetero and self._backward:  # PyG's keys are those of the turned edges
+            self.perm = {self.to_restored_edge_type[k]: own for k, own in self.perm.items()}
         if self.is_hetero:
             self._sizes = dict(self.num_nodes)
             self._ends = {which: (which[0], which[-1]) for which in self.edge_types}
@@ -140,10 +158,8 @@ sample_direction
                 self._sizes[target],
             )  # fmt: skip
             self._arrays[which] = tuple(a.share_memory_() if share else a for a in arrays)
-        if self.is_hetero:
-            self.colptr_dict = self.row_dict = None
-        else:
-            self.colptr = self.row = None
+        for name in ("colptr_dict", "row_dict", "colptr", "row"):
+            self.__dict__.pop(name, None)
         self._relations = None
 
     def __getstate__(self):
@@ -155,7 +171,7 @@ sample_direction
         if self._relations is None:
             self._relations = {
                 which: Relation(
-                    *self._ends[which], Graph._trusted(*(array.numpy() for array in arrays), False)
+                    *self._ends[which], Graph._trusted(arrays[0].numpy(), arrays[1].numpy(), False)
                 )
                 for which, arrays in self._arrays.items()
             }
@@ -172,8 +188,7 @@ sample_direction
         }
         name = self._name(*roots.values())
         trees = trees_of(roots, self.disjoint)
-        fanouts = self._num_neighbors.get_values(self.edge_types if self.is_hetero else None)
-        fanouts = fanouts if self.is_hetero else {None: fanouts}
+        fanouts = self._fanouts()
         if not (self.is_hetero or self.replace or self.disjoint) and distinct(roots[None]):
             out = self._shared(roots[None], fanouts[None], name)
         else:
@@ -219,7 +234,7 @@ sample_direction
 
     def _output(self, out):
         """Return PyG's object of what was drawn."""
-        if getattr(self, "sample_direction", "forward") == "backward":
+        if self._backward:
             out["rows"], out["columns"] = out["columns"], out["rows"]
             if self.is_hetero:
                 for name in ("rows", "columns", "entries", "edge_counts"):
@@ -249,6 +264,19 @@ sample_direction
             return super().sample_from_edges(inputs, neg_sampling)
         finally:
             torch.default_generator.set_state(before)
+
+
+def check_edges(data):
+    """Check the ends of edges, which PyG and torch write to memory by without a look."""
+    for store in getattr(data, "edge_stores", ()):
+        edge_index = store.get("edge_index")
+        if edge_index is None:
+            continue
+        if edge_index.dim() != 2 or len(edge_index) != 2:
+            raise ValueError(f"edge_index must have shape (2, e), got {tuple(edge_index.shape)}")
+        for which, ends, n in zip(("sources", "targets"), edge_index, store.size(), strict=True):
+            if len(ends) and not 0 <= int(ends.min()) <= int(ends.max()) < n:
+                raise ValueError(f"the {which} in edge_index must be in [0, {n})")
 
 
 def checked(name, starts, sources, n_sources, n_targets):
