@@ -79,6 +79,7 @@ sample_direction
     """
 
     gnn: Any = None
+    perm: Any
     _relations: dict[Any, Relation] | None
 
     def __init__(self, data: Any, num_neighbors: Any, *args: Any, seed: Any = None, **options: Any):
