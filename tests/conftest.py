@@ -139,3 +139,19 @@ def on_terminal(monkeypatch):
         return sys.stderr
 
     return begin
+
+
+@pytest.fixture
+def run_notebook(monkeypatch, tmp_path):
+    """Return a function that runs a notebook from above, in a folder and a kernel of its own."""
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+
+    def run(notebook, seconds=300):
+        resources = {"metadata": {"path": str(tmp_path)}}
+        nbclient.NotebookClient(notebook, timeout=seconds, resources=resources).execute()
+
+    return run

@@ -3,8 +3,8 @@
 paper-figures            a section for each figure: picture, what one sees, claims, numbers
 paper-figure V-fig14     the same of one, without a heading
 paper-items              every figure and table of the papers, with its command
-paper-claims             every headline claim, with what became of it
 paper-verdict V-io-59    what was found of a claim, and the figure that shows it
+claims-by-outcome        every headline claim under what became of it, those that fail first
 
 docs/results.toml says what each shows and claims; docs/results holds what was measured.
 """
@@ -25,6 +25,7 @@ else:
 
 DOCS = Path(__file__).parents[1]
 RESULTS = DOCS / "results"
+OUTCOMES = ("does not hold here", "holds weaker", "holds", "cannot be tested here")
 WORDS = {"fig": "Figure", "tab": "Table", "thm": "Theorem"}
 
 
@@ -133,17 +134,30 @@ def paper_items():
     return table(("in the paper", "here", "command"), lines, (3, 5, 4), "results")
 
 
-def paper_claims():
-    """Return a table of every headline claim of the papers."""
-    lines = []
-    for claim in known()["headlines"]:
-        id, one = verdict_of(claim)
-        said = plain(f"{one['says']} ({one['where']})")
-        lines.append((said, plain(one["ours"]), one["outcome"], link(id, id)))
-    return table(("the claim", "here", "verdict", "figure"), lines, (5, 5, 2, 1), "results")
+def claims_by_outcome():
+    """Return the headline claims in a list for each outcome, from the failed to the held."""
+    found = [verdict_of(claim) for claim in known()["headlines"]]
+    made = []
+    for outcome in OUTCOMES:
+        lines = [
+            f"- {plain(one['says'])} ({plain(one['where'])}). Here: {plain(one['ours'])} "
+            f"({link(id, id)})."
+            for id, one in found
+            if one["outcome"] == outcome
+        ]
+        if lines:
+            made.append(f"**{outcome[0].upper()}{outcome[1:]}: {len(lines)} of {len(found)}.**\n")
+            made += [*lines, ""]
+    return "\n".join(made)
 
 
 def setup(app):
-    for made in (paper_figures, paper_figure, paper_verdict, paper_items, paper_claims):
+    for made in (
+        paper_figures,
+        paper_figure,
+        paper_verdict,
+        paper_items,
+        claims_by_outcome,
+    ):
         app.add_directive(made.__name__.replace("_", "-"), directive(made))
     return {"parallel_read_safe": True}

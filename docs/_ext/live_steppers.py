@@ -10,7 +10,8 @@ a paper, `23`, or the second time it runs, `23.2`; `J4:19` is a line of another 
 algorithms, here JPDC'21 Algorithm 4. Without `step` it opens at its beginning.
 
 {step}`the second clean-up <pin_tile@J4:19.2>` is a link that opens the page's stepper at a step, or
-the stepper alone where the page has none. The build warns of a place that is none.
+the stepper alone where the page has none; <pin_tile> opens it at its beginning. The build warns of
+a place that is none.
 
 The pages are written to steppers/ of the site; docs/_static/steppers.js tells them its theme.
 """
@@ -80,10 +81,10 @@ class StepRole(SphinxRole):
     """A link to a step of a stepper."""
 
     def run(self):
-        found = re.fullmatch(r"(.+?)\s*<(\w+)@([^<>@]+)>", self.text, re.S)
+        found = re.fullmatch(r"(.+?)\s*<(\w+)(?:@([^<>@]+))?>", self.text, re.S)
         try:
             if found is None:
-                raise ValueError(f"expected text <NAME@PLACE>, got {self.text!r}")
+                raise ValueError(f"expected text <NAME> or text <NAME@PLACE>, got {self.text!r}")
             text, name, place = found.groups()
             uri = address(name, place)
         except ValueError as error:

@@ -14,15 +14,20 @@ PART = re.compile(r"^## Questions and answers\n(.*?)(?=^## |\Z)", re.M | re.S)
 ASKED = re.compile(r"^\*\*(.+?\?)\*\* (.*?)(?=^\*\*|\Z)", re.M | re.S)
 
 
+def pages():
+    """Yield (page without its ending, title, text) of the pages of the course, in its order."""
+    course = (DOCS / "learn" / "index.md").read_text(encoding="utf-8")
+    for name in re.search(r":hidden:\n(.*?)```", course, re.S)[1].split():
+        text = (DOCS / "learn" / f"{name}.md").read_text(encoding="utf-8")
+        yield f"learn/{name}", re.search(r"^# (.*)$", text, re.M)[1], text
+
+
 def questions():
     """Yield (page without its ending, title, list of (question, answer)), in the course's order."""
-    course = (DOCS / "learn" / "index.md").read_text(encoding="utf-8")
-    names = re.search(r":hidden:\n(.*?)```", course, re.S)[1].split()
-    for name in names:
-        text = (DOCS / "learn" / f"{name}.md").read_text(encoding="utf-8")
+    for page, title, text in pages():
         found = [pair for part in PART.findall(text) for pair in ASKED.findall(part)]
         if found:
-            yield f"learn/{name}", re.search(r"^# (.*)$", text, re.M)[1], found
+            yield page, title, found
 
 
 def from_root(text, page):

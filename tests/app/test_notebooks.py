@@ -1,7 +1,6 @@
 """The notebooks: run from above in a folder of their own, and stored as they are before that."""
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 pytestmark = pytest.mark.runs
 FOLDER = Path(__file__).parents[2] / "examples" / "notebooks"
 NOTEBOOKS = {path.stem: path for path in sorted(FOLDER.glob("*.ipynb"))}
-SECONDS = 300  # for a cell
 PRINTED = {  # what must be found in what the cells print, in this order
     "sampling": (
         "4 layers read",
@@ -75,17 +73,11 @@ def test_the_first_cell_of_each_installs_what_is_missing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_they_run(name, tmp_path, monkeypatch):
+def test_they_run(name, run_notebook):
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
-    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
-    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
-    paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     notebook = nbformat.read(NOTEBOOKS[name], as_version=4)
     nbformat.validate(notebook)
-    resources = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, timeout=SECONDS, resources=resources).execute()
+    run_notebook(notebook)
     outputs = [one for cell in notebook.cells for one in cell.get("outputs", [])]
     printed = "".join(one.text for one in outputs if one.get("name") == "stdout")
     place = 0

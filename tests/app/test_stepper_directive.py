@@ -41,7 +41,7 @@ def build(tmp_path):
 
 def test_pages_get_frames_and_links(build):
     frame = "```{stepper} frontier\n:step: 6.2\n:title: A <walk>\n```\n"
-    links = "{step}`one & more <frontier@6>`, {step}`there <pin_tile@J4:19>`"
+    links = "{step}`one & more <frontier@6>`, {step}`there <pin_tile@J4:19>`, {step}`all <pool>`"
     status, messages, site = build(**{"a/b.md": f"---\norphan: true\n---\n# B\n\n{frame}\n{links}"})
     assert (status, messages) == (0, "")
     text = (site / "a/b.html").read_text()
@@ -53,9 +53,10 @@ def test_pages_get_frames_and_links(build):
     (made,) = re.findall("<iframe [^>]*>", text)
     assert f'name="stepper-frontier" src="../steppers/frontier.html#{second}"' in made
     assert 'title="Stepper: A &lt;walk&gt;" loading="lazy"' in made
-    one, other = re.findall('<a class="step[^>]*>', text)
+    one, other, whole = re.findall('<a class="step[^>]*>', text)
     assert f'href="../steppers/frontier.html#{here}"' in one and 'target="stepper-frontier"' in one
     assert f'href="../steppers/pin_tile.html#{there}"' in other and "target" not in other
+    assert 'href="../steppers/pool.html"' in whole
     assert {path.name for path in (site / "steppers").iterdir()} == {
         "stepper.css",
         "stepper.js",
@@ -70,7 +71,7 @@ def test_pages_get_frames_and_links(build):
         ("{step}`x <frontier@6.99>`", "line 6 of J2 runs"),
         ("{step}`x <frontier@I1:6>`", "frontier has lines of J2"),
         ("{step}`x <frontier@six>`", "a place is a line"),
-        ("{step}`x <frontier>`", "expected text <NAME@PLACE>"),
+        ("{step}`x <frontier@>`", "expected text <NAME> or text <NAME@PLACE>"),
         ("{step}`x <tile@6>`", "there is no stepper 'tile'"),
         ("```{stepper} tile\n```", "there is no stepper 'tile'"),
         ("```{stepper} frontier\n:step: 0\n```", "a place is a line"),

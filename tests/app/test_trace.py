@@ -272,12 +272,13 @@ def test_a_step_says_what_there_is_room_for():
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_the_documentation_shows_each_stepper(name):
-    """A section with the stepper in it."""
+def test_the_gallery_leads_to_each_stepper_and_to_its_page(name):
     docs = Path(__file__).parents[2] / "docs"
     text = (docs / "steppers.md").read_text(encoding="utf-8")
     (section,) = re.findall(rf"^## {name}\n(.*?)^## ", text, re.M | re.S)
-    assert f"```{{stepper}} {name}\n" in section and len(section) > 150
+    assert f"<{name}>`" in section and len(section) > 150
+    (page,) = re.findall(r"\{doc\}`(learn/\w+)`", section)
+    assert f"```{{stepper}} {name}\n" in (docs / f"{page}.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

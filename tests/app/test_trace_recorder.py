@@ -310,6 +310,27 @@ def test_a_function_that_is_not_there_is_refused(place):
         functions_of([place])
 
 
+def annotated(
+    numbers: list[int],
+    *,
+    most: int | None = None,
+) -> int:
+    return sum(numbers[:most])
+
+
+def test_a_head_is_shown_in_one_line_without_annotations():
+    (function,) = functions_of(places("annotated"))
+    assert [line.text for line in function.lines] == [
+        "def annotated(numbers, *, most=None):",
+        "    return sum(numbers[:most])",
+    ]
+    seen = record(lambda: annotated([1, 2]), places("annotated"), dict)
+    assert [seen.functions[0].statement(step.line)[0].text[:3] for step in seen.steps] == [
+        "def",
+        "   ",
+    ]
+
+
 def test_lines_are_shown_without_docstring_and_marks():
     (function,) = functions_of({f"{HERE}:total": "jpdc21:2"})
     assert function.summary == "Add up."

@@ -13,9 +13,17 @@ pytestmark = pytest.mark.runs
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 RECIPES = recipes()
-PAGE = "steppers.html"
-LINK = re.compile(r'<a class="step[^"]*" href="steppers/(\w+)\.html#(\d+)"([^>]*)>')
-OPENED = re.compile(r'<iframe name="stepper-\w+" src="steppers/(\w+)\.html#(\d+)"')
+PAGE = "learn/frontier.html"
+TWO = "learn/fresh_cache.html"  # a page with two steppers
+LINK = re.compile(r'<a class="step[^"]*" href="\.\./steppers/(\w+)\.html#(\d+)"([^>]*)>')
+FRAME = re.compile(r'<iframe name="stepper-(\w+)"')
+
+
+def frames_of(site):
+    """Return the pages of the course with a stepper: address -> names of its steppers."""
+    pages = sorted((site / "learn").glob("*.html"))
+    found = {f"learn/{path.name}": FRAME.findall(path.read_text("utf-8")) for path in pages}
+    return {page: names for page, names in found.items() if names}
 
 
 def frame(page, name):
@@ -27,50 +35,89 @@ def frame(page, name):
     return found
 
 
+def wait_in_view(page, name):
+    """Wait until a page has scrolled to a stepper."""
+    page.tab.wait_for_function(
+        """name => {
+          const frame = document.querySelector(`iframe[name=stepper-${name}]`);
+          const box = frame.getBoundingClientRect();
+          return box.top < innerHeight && box.bottom > 0;
+        }""",
+        arg=name,
+    )
+
+
 def expect_step(found, step):
     playwright.expect(found.locator("body")).to_have_attribute("data-step", str(step))
 
 
 @pytest.mark.parametrize("width", ["desktop", "phone"])
 def test_each_stepper_lives_in_its_frame(visit, site, width):
-    page = visit(PAGE, width=width)
-    opened = dict(OPENED.findall((site / PAGE).read_text(encoding="utf-8")))
-    page.fits()
-    for name, recipe in RECIPES.items():
-        found = frame(page, name)
-        numbers = shown(recipe, recipe.record())
-        at = int(opened[name]) - 1 if name in opened else numbers[0]
-        expect_step(found, at)
-        found.get_by_role("button", name="Forward").click()
-        expect_step(found, numbers[numbers.index(at) + 1])
-        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert found.evaluate(wide) <= 0
-        for button in ("First step", "Back", "Play", "Forward", "Last step"):
-            box = found.get_by_role("button", name=button, exact=True).bounding_box()
+    pages = frames_of(site)
+    assert sorted(name for names in pages.values() for name in names) == sorted(RECIPES)
+    for address, names in pages.items():
+        page = visit(address, width=width)
+        page.fits()
+        for name in names:
+            found = frame(page, name)
+            first, second = shown(RECIPES[name], RECIPES[name].record())[:2]
+            expect_step(found, first)
+            found.get_by_role("button", name="Forward").click()
+            expect_step(found, second)
+            wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert found.evaluate(wide) <= 0
             around = page.tab.locator(f"iframe[name=stepper-{name}]").bounding_box()
-            assert box["x"] >= around["x"]
-            assert box["x"] + box["width"] <= around["x"] + around["width"]
-    page.is_quiet()
+            for button in ("First step", "Back", "Play", "Forward", "Last step"):
+                box = found.get_by_role("button", name=button, exact=True).bounding_box()
+                assert box["x"] >= around["x"]
+                assert box["x"] + box["width"] <= around["x"] + around["width"]
+        page.is_quiet()
 
 
 def test_a_sentence_leads_to_its_step(visit, site):
-    """Each link of the page opens its frame at its step, without loading it anew."""
-    page = visit(PAGE)
-    links = LINK.findall((site / PAGE).read_text(encoding="utf-8"))
-    assert {name for name, _, _ in links} == set(RECIPES) - {"transpose"}
-    for i, (name, number, rest) in enumerate(links):
-        assert f'target="stepper-{name}"' in rest
-        found = frame(page, name)
-        found.evaluate("window.kept = true")
-        page.tab.locator("a.step").nth(i).click()
-        expect_step(found, int(number) - 1)
-        assert found.evaluate("window.kept") is True
-        box = page.tab.locator(f"iframe[name=stepper-{name}]").bounding_box()
-        assert box["y"] < 800 and box["y"] + box["height"] > 0
+    """Each link to a stepper of its page opens the frame at its step, without loading it anew."""
+    led = set()
+    for address, names in frames_of(site).items():
+        page = visit(address)
+        links = LINK.findall((site / address).read_text(encoding="utf-8"))
+        for i, (name, number, rest) in enumerate(links):
+            if name not in names:
+                continue
+            led.add((name, number))
+            assert f'target="stepper-{name}"' in rest
+            found = frame(page, name)
+            found.evaluate("window.kept = true")
+            page.tab.locator("a.step").nth(i).click()
+            expect_step(found, int(number) - 1)
+            assert found.evaluate("window.kept") is True
+            wait_in_view(page, name)
+        page.is_quiet()
+    assert {name for name, _ in led} == set(RECIPES)
     recipe = RECIPES["pin_tile"]
-    step = step_at(recipe, recipe.record(), "23.2")
-    assert ("pin_tile", str(step + 1)) in {(name, number) for name, number, _ in links}
-    page.is_quiet()
+    assert ("pin_tile", str(step_at(recipe, recipe.record(), "J3:23.2") + 1)) in led
+
+
+def test_the_gallery_has_links_and_no_frame(visit, site):
+    text = (site / "steppers.html").read_text(encoding="utf-8")
+    assert not FRAME.search(text)
+    for name in RECIPES:
+        assert re.search(rf'href="steppers/{name}\.html"', text)
+    page = visit("steppers.html")
+    page.tab.locator('a.step[href="steppers/pool.html"]').click()
+    expect_step(page.tab, shown(RECIPES["pool"], RECIPES["pool"].record())[0])
+
+
+def test_tab_brings_a_stepper_into_view(visit):
+    page = visit(PAGE)
+    frame(page, "frontier")
+    page.tab.evaluate("window.scrollTo(0, 0)")
+    page.tab.locator("a", has_text="E-B3").first.focus()  # below the stepper
+    page.tab.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    for _ in range(30):
+        page.tab.keyboard.press("Shift+Tab")
+        if page.tab.evaluate("document.activeElement.tagName") == "IFRAME":
+            break
+    wait_in_view(page, "frontier")
 
 
 def test_the_same_link_leads_there_again_and_back_leaves_the_page(visit):
@@ -90,11 +137,11 @@ def test_the_same_link_leads_there_again_and_back_leaves_the_page(visit):
 
 
 def test_a_link_opens_a_frame_that_is_not_loaded_yet(visit):
-    page = visit(PAGE)
-    page.tab.get_by_text("policy and ring buffer").evaluate("link => link.click()")
+    page = visit("learn/fresh_loader.html")
+    page.tab.get_by_text("the gradients").first.evaluate("link => link.click()")
     found = frame(page, "iteration")
     recipe = RECIPES["iteration"]
-    expect_step(found, step_at(recipe, recipe.record(), "20.2"))
+    expect_step(found, step_at(recipe, recipe.record(), "V1:17"))
     page.is_quiet()
 
 
@@ -104,15 +151,15 @@ def theme_of(found):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_frame_follows_the_sites_theme(visit, dark):
-    page = visit(PAGE, dark=dark)
-    found = frame(page, "frontier")
+    page = visit(TWO, dark=dark)
+    found = frame(page, "pruning")
     system = "dark" if dark else "light"
     assert theme_of(found) == system
     other = "light" if dark else "dark"
     for chosen, theme in ((other, other), ("auto", system), (system, system), (other, other)):
         page.tab.evaluate("theme => { document.body.dataset.theme = theme; }", chosen)
         found.wait_for_selector(f"html[data-theme={theme}]", state="attached")
-    later = frame(page, "iteration")  # loaded after the choice
+    later = frame(page, "cache")  # loaded after the choice
     later.wait_for_selector(f"html[data-theme={other}]", state="attached")
     page.is_quiet()
 

@@ -1,6 +1,7 @@
 """The functions that a trace follows: their code, their statements, and the papers' lines."""
 
 import ast
+import copy
 import importlib
 import inspect
 import textwrap
@@ -43,7 +44,8 @@ class Function(NamedTuple):
     summary : str
         First line of the docstring.
     lines : tuple of Line
-        Its source without the docstring, as far to the left as it goes.
+        Its source without docstring and annotations, as far to the left as it goes; its head is
+        one line.
     statements : dict
         Line number -> (first, last) lines of its statement; of a compound one, of its head.
     code : code object
@@ -129,10 +131,10 @@ def _function(module, name, function, algorithm):
     body = node.body
     if ast.get_docstring(node) is not None:
         body = body[1:]
-    head = range(node.lineno, _first_line(node.body[0]))
-    shown = [*head, *range(_first_line(body[0]), node.end_lineno + 1)] if body else [*head]
+    shown = range(_first_line(body[0]), node.end_lineno + 1) if body else ()
     marks = {found.row: found for found in marks_in(inspect.getsource(module))}
     rows = [text[n - 1][: marks[n].column if n in marks else None] for n in shown]
+    shown, rows = [node.lineno, *shown], [_head(node), *rows]
     lines = tuple(
         Line(number, row.rstrip(), *_marks(marks.get(number), algorithm))
         for number, row in zip(shown, textwrap.dedent("\n".join(rows)).split("\n"), strict=True)
@@ -140,6 +142,15 @@ def _function(module, name, function, algorithm):
     summary = inspect.cleandoc(function.__doc__ or "").split("\n")[0].replace("`", "")
     about = name, module.__name__, algorithm, summary, lines
     return Function(*about, _statements(node), code)
+
+
+def _head(node):
+    """Return the head of a function in one line, without annotations, indented as in its file."""
+    plain = copy.deepcopy(node.args)
+    for argument in ast.walk(plain):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    return f"{' ' * node.col_offset}def {node.name}({ast.unparse(plain)}):"
 
 
 @lru_cache
