@@ -148,7 +148,7 @@ class Attributed(Format):
     contents = Contents(
         "`adj_*`; one direction is completed",
         "`adj_data` is ignored and named",
-        "integers",
+        "integers; -1 is unknown",
         "drawn",
         "`class_names`, `node_names`, if they are text",
     )
