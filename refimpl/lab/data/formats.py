@@ -91,7 +91,7 @@ class Format(ABC):
 
 
 class Saved(Format):
-    name, sign = "Dataset.save, convert", META
+    name, sign = "Dataset.save or convert", META
     contents = Contents(
         "`indptr.npy`, `indices.npy`",
         "`edge_weights.npy`",
