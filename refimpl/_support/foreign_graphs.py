@@ -88,6 +88,7 @@ def read_pyg(source, n):
     u, v = as_array(source.edge_index)
     weights = [(name, getattr(source, name, None)) for name in ("edge_weight", "edge_attr")]
     held = [(name, as_array(values)) for name, values in weights if values is not None]
+    held = [(name, array[:, 0] if array.shape[1:] == (1,) else array) for name, array in held]
     return Found(u, v, source.num_nodes, weights=held)
 
 

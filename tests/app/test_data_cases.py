@@ -438,10 +438,6 @@ def test_columns(tmp_path, gnn, form, case):
     outcome(case, lambda: READERS[form](case, tmp_path, gnn))
 
 
-def test_there_are_enough_cases():
-    assert sum(len(case.formats) for case in CASES) + len(FILES_AS_TEXT) >= 80
-
-
 # ---- files, character by character ---------------------------------------------------------------
 
 N, E = as_text(nodes()), as_text(EDGES)
@@ -523,7 +519,7 @@ FILES_AS_TEXT = [  # name, edges, nodes, options, what a refusal says or None
     FILES_AS_TEXT,
     ids=lambda v: v if isinstance(v, str) else "",
 )
-def test_files(tmp_path, read, name, edges, nodes, options, refused):
+def test_files(tmp_path, gnn, read, name, edges, nodes, options, refused):
     for file, text in (edges, nodes):
         data = text if isinstance(text, bytes) else text.encode()
         (tmp_path / file).write_bytes(gzip.compress(data) if file.endswith(".gz") else data)
@@ -531,7 +527,7 @@ def test_files(tmp_path, read, name, edges, nodes, options, refused):
     ignored = ('ignored column "3"',) if "three" in name else ()
     outcome(
         Case(name, options=options, refused=refused, ignored=ignored),
-        lambda: reader(fastimpl, tmp_path / edges[0], features=tmp_path / nodes[0], **options),
+        lambda: reader(gnn, tmp_path / edges[0], features=tmp_path / nodes[0], **options),
     )
 
 
@@ -566,7 +562,8 @@ PATH = nx.path_graph(5)
 
 def of_pyg(edge_index, **parts):
     kind = type("Data", (SimpleNamespace,), {"__module__": "torch_geometric.data.data"})
-    return kind(x=FEATURES, y=np.array(CODES), edge_index=edge_index, num_nodes=5, **parts)
+    parts = {"x": FEATURES, "y": np.array(CODES)} | parts
+    return kind(edge_index=edge_index, num_nodes=5, **parts)
 
 
 def of_networkx(graph, **attributes):
@@ -685,6 +682,16 @@ PYTHON = [  # name, what makes it, what a refusal says or None, what warnings sa
         ("ignored the weights in 'edge_attr' of source: they must have shape",),
     ),
     (
+        "PyG, an attribute an edge",
+        lambda gnn: gnn.Dataset.from_pyg(
+            of_pyg(BOTH, edge_attr=np.arange(2.0, 10.0)[:, None] // 2, **BOOLS)
+        ),
+        None,
+        (),
+    ),
+    ("PyG, no features", lambda gnn: gnn.Dataset.from_pyg(of_pyg(BOTH, x=None)), "must have x", ()),
+    ("PyG, no classes", lambda gnn: gnn.Dataset.from_pyg(of_pyg(BOTH, y=None)), "must have y", ()),
+    (
         "PyG, val and test masks",
         lambda gnn: gnn.Dataset.from_pyg(
             of_pyg(BOTH, **{k: v for k, v in BOOLS.items() if k != "train_mask"})
@@ -755,7 +762,9 @@ PYTHON = [  # name, what makes it, what a refusal says or None, what warnings sa
     ("name", "make", "refused", "said"), PYTHON, ids=lambda v: v if isinstance(v, str) else ""
 )
 def test_graphs_and_arrays(gnn, name, make, refused, said):
-    weights = {"weighted matrix": [2, 2, 2, 2], "PyG, weights": [1, 2, 3, 4]}.get(name)
+    steps = [1, 2, 3, 4]
+    known = {"weighted matrix": [2] * 4, "PyG, weights": steps, "PyG, an attribute an edge": steps}
+    weights = known.get(name)
     case = Case(name, refused=refused, ignored=said, classes="any", weights=weights)
     outcome(case, lambda: make(gnn))
 
@@ -827,6 +836,13 @@ def test_null_is_refused_in_a_part(tmp_path, gnn):
         gnn.load_dataset(folder)
 
 
+def test_other_roles_of_graphsaint_are_named(tmp_path, gnn):
+    folder = write_graphsaint(tmp_path / "roles", CODES)
+    (folder / "role.json").write_text('{"tr": [0, 1, 2], "va": [], "te": [], "valid": [3]}')
+    _, said = both_ways(gnn, folder)
+    assert len(said) == 2 and all("ignored 'valid' of" in line for line in said)
+
+
 def test_weights_of_graphsaint_are_named(tmp_path, gnn):
     _, said = both_ways(gnn, write_graphsaint(tmp_path / "w", CODES, 2 * MATRIX))
     assert len(said) == 4 and all("ignored weights" in line for line in said)
@@ -846,6 +862,17 @@ def test_names_and_weights_of_shchur_et_al(tmp_path, gnn):
     assert said and all('ignored weights "adj_data" of' in line for line in said)
     for data in found:
         assert data.class_names == ("cat", "dog") and data.node_names.tolist() == NAMES
+
+
+def test_minus_one_is_unknown_in_files_of_shchur_et_al(tmp_path, gnn):
+    arrays = {"labels": np.array([-1, 1, 1, 1, 1])}
+    for name, matrix in (("adj", sp.csr_array(MATRIX)), ("attr", sp.csr_array(FEATURES))):
+        for part in ("data", "indices", "indptr", "shape"):
+            arrays[f"{name}_{part}"] = np.asarray(getattr(matrix, part))
+    np.savez(tmp_path / "tiny.npz", **arrays)
+    data = gnn.load_dataset(tmp_path / "tiny.npz")
+    assert data.labels.tolist() == [-1, 1, 1, 1, 1]
+    assert 0 not in np.concatenate([data.train, data.val, data.test])
 
 
 @pytest.mark.parametrize(

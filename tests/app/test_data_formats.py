@@ -113,6 +113,7 @@ REFUSED = [
     ("mtx", "n.csv", "4,q,4", "4,q,x", "n.csv.*line 5 has 'x'"),
     ("edgelist", L, "4 3 {}", "4 5 {}", "e.edgelist.*line 4.*'5' is none: .*n.csv"),
     ("edgelist", L, "4 3 {}", "4", "e.edgelist.*line 4.*two names.*'4'"),
+    ("edgelist", L, "4 3 {}", "4 3#1 {}", "e.edgelist.*line 4.*'3#1'"),
     ("edgelist", L, "4 3 {}", "4 3 7", "e.edgelist.*line 4.*'4 3 7'"),
     ("edgelist", L, "4 3 {}", "4 3 {'weight': print()}", "e.edgelist.*line 4.*print"),
     ("edgelist", L, "4 3 {}", "4 3 {'time': 3}", "e.edgelist.*line 4.*time"),
@@ -212,6 +213,16 @@ def test_a_split_of_geom_gcn_is_named_where_there_are_several(gnn, tmp_path):
     np.savez(tmp_path / "g_split_0.6_0.2_1.npz", train_mask=masks[0], val_mask=masks[1])
     with pytest.raises(ValueError, match=r"_1\.npz.*test_mask must be 0 and 1.* of 4 nodes"):
         gnn.load_dataset(tmp_path, split="g_split_0.6_0.2_1")
+
+
+def test_a_split_of_geom_gcn_is_in_one_place(gnn, tmp_path):
+    (tmp_path / "splits").mkdir()
+    for name, text in TEXT["geom"][0].items():
+        (tmp_path / name).write_text(text)
+    for place in (tmp_path, tmp_path / "splits"):
+        np.savez(place / "g_split_0.npz", train_mask=np.ones(4, bool))
+    with pytest.raises(ValueError, match="must have each split once"):
+        gnn.load_dataset(tmp_path)
 
 
 def test_files_of_edges_need_nodes_and_have_no_titles(gnn, tmp_path):

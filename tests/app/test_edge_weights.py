@@ -311,8 +311,9 @@ def test_what_are_no_weights_is_named(gnn, change, why):
     assert type(data.graph) is gnn.Graph and data.graph.e == 8
 
 
-def test_convert_names_the_weights_that_it_ignores(gnn, tmp_path):
-    of_csv(gnn, tmp_path)
-    with pytest.warns(UserWarning, match='ignored column "weight" of .*e.csv'):
-        convert(tmp_path / "e.csv", tmp_path / "out", features=tmp_path / "n.csv")
-    assert type(gnn.load_dataset(tmp_path / "out").graph) is gnn.Graph
+def test_convert_keeps_the_weights_of_tables(gnn, tmp_path):
+    wanted = of_csv(gnn, tmp_path).graph
+    convert(tmp_path / "e.csv", tmp_path / "out", features=tmp_path / "n.csv")
+    made = gnn.load_dataset(tmp_path / "out").graph
+    assert np.array_equal(made.indices, wanted.indices)
+    assert np.array_equal(made.weights, wanted.weights) and made.weights.max() > 1

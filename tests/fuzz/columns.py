@@ -203,7 +203,7 @@ def compare(one, two, how):
         "classes": one.class_names == two.class_names,
         "graph": np.array_equal(one.graph.indices, two.graph.indices),
         "features": sorted(one.features.T.tolist()) == sorted(two.features.T.tolist()),
-        "weights": how == "converted" or np.array_equal(weights_of(one), weights_of(two)),
+        "weights": np.array_equal(weights_of(one), weights_of(two)),
         **{part: np.array_equal(getattr(one, part), getattr(two, part)) for part in PARTS},
     }
     if not all(same.values()):

@@ -281,15 +281,14 @@ def _add_convert(commands):
         "convert",
         help="convert a data set to a folder of memory-mapped arrays",
         description="Convert a data set of any format to a folder of .npy files and meta.json. "
-        "--data maps such a folder into memory. The conversion needs bounded memory for any size.",
+        "--data maps such a folder into memory. Folders of GraphSAINT and OGB, and tables without "
+        "weights, may be larger than memory.",
         allow_abbrev=False,
     )
     parser.add_argument(
         "source",
         metavar="SOURCE",
-        help="the data set to convert: a built-in name, a folder in the format of GraphSAINT, "
-        "Planetoid, LINQS, geom-gcn, the Open Graph Benchmark or convert, an .npz file, or a "
-        "file of edges",
+        help="the data set to convert, as --data of train",
     )
     parser.add_argument("folder", type=output_name, metavar="FOLDER", help="the folder to write")
     add_options(parser, convert_options())

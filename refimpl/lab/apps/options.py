@@ -8,7 +8,7 @@ from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.option import Option, flag
 from refimpl.lab.backend import completed
 from refimpl.lab.data.dataset import SETTINGS
-from refimpl.lab.data.formats import BUILT_IN
+from refimpl.lab.data.formats import BUILT_IN, FORMATS
 from refimpl.lab.data.label_encoding import MINUS_ONE
 from refimpl.lab.data.preparation import SCALINGS
 from refimpl.lab.data.table_files import TITLES
@@ -65,10 +65,8 @@ def run_options(impl="fastimpl"):
     options = (
         Option(
             "data",
-            "choose the data set: a built-in name, a folder or a file; built in: "
-            f"{', '.join(BUILT_IN)}; folder: in the format of GraphSAINT, Planetoid, LINQS, "
-            "geom-gcn, the Open Graph Benchmark or convert; file: an .npz file of Shchur et al. "
-            "2018, or a file of edges: .csv, .tsv, .mtx or .edgelist",
+            "choose the data set: a built-in name, or a folder or file of a known format; built "
+            f"in: {', '.join(BUILT_IN)}; formats: {', '.join(form.name for form in FORMATS)}",
             "communities",
             parse=data_source,
             metavar="FOLDER|NAME|FILE.npz|EDGES.csv",

@@ -81,6 +81,7 @@ def load_attributed(path, dtype="float32", *, scaling="standard", rng=0):
             dtype=dtype,
             node_names=nodes,
             rng=rng,
+            minus_one="unknown",
         )
 
 

@@ -17,6 +17,7 @@ from refimpl.lab.data.tables import warn_of_loops
 BANNER = ["%%matrixmarket", "matrix", "coordinate"]
 FIELDS, SYMMETRIES = ("real", "integer", "pattern"), ("general", "symmetric")
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+COMMENT = re.compile(r"(?:^|\s)#.*")
 ATTRIBUTES = re.compile(rf"(?:\{{\s*(?:'weight'\s*:\s*({NUMBER})\s*)?\}})?", re.ASCII)
 
 
@@ -109,7 +110,7 @@ def read_edge_list(path, nodes):
     ends, values = [], []
     with reading(path, "a list of edges of NetworkX") as file:
         for at, line in _lines(file):
-            words = line.partition("#")[0].split(maxsplit=2)
+            words = COMMENT.sub("", line).split(maxsplit=2)
             if not words:
                 continue
             found = ATTRIBUTES.fullmatch(words[2].strip() if len(words) == 3 else "")

@@ -91,7 +91,7 @@ class Format(ABC):
 
 
 class Saved(Format):
-    name, sign = "Dataset.save, convert", META
+    name, sign = "Dataset.save or convert", META
     contents = Contents(
         "`indptr.npy`, `indices.npy`",
         "`edge_weights.npy`",
@@ -148,7 +148,7 @@ class Attributed(Format):
     contents = Contents(
         "`adj_*`; one direction is completed",
         "`adj_data` is ignored and named",
-        "integers",
+        "integers; -1 is unknown",
         "drawn",
         "`class_names`, `node_names`, if they are text",
     )

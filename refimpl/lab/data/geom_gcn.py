@@ -92,7 +92,11 @@ def _lines(path, titles):
 
 def _parts(folder, split, n):
     """Return the masks of a split, by name; {} where the folder has none."""
-    paths = {path.stem: path for path in sorted(Path(folder).glob("**/*_split_*.npz"))}
+    places = Path(folder), Path(folder, "splits")
+    found = sorted(path for place in places for path in place.glob("*_split_*.npz"))
+    paths = {path.stem: path for path in found}
+    if len(paths) < len(found):
+        raise ValueError(f"{folder} must have each split once, in itself or in {places[1].name}")
     if split is None and len(paths) > 1:
         raise ValueError(f"{folder} has several splits: give split, one of {', '.join(paths)}")
     if split is None and not paths:

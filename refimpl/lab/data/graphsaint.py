@@ -200,6 +200,11 @@ def read_roles(path, n):
             if node in taken:
                 raise ValueError(f"{path} lists node {node} in {taken[node]!r} and in {role!r}")
             taken[node] = role
+    others = sorted(table.keys() - ROLES)
+    if others:
+        warn(
+            f"ignored {', '.join(map(require.shown, others))} of {path}: it has {', '.join(ROLES)}"
+        )
     if not table["tr"]:
         raise ValueError(f"{path} must list at least one training node under 'tr'")
     return [np.array(sorted(table[role]), np.int64) for role in ROLES]

@@ -39,14 +39,9 @@ def load_dataset(
     ----------
     source : str or Path
         ``communities``, ``communities-multilabel`` or ``typed`` (made on the spot; the last has
-        relations), ``karate`` (a real graph of 34 nodes), or a folder: with ``adj_full.npz`` in
-        GraphSAINT's format, and ``edge_types.npy`` where it has relations (see `load_typed`), with
-        ``ind.NAME.x`` in Planetoid's, with ``raw`` and ``split`` in the Open Graph Benchmark's,
-        with ``NAME.content`` in LINQS', with ``out1_graph_edges.txt`` in geom-gcn's, with
-        ``meta.json`` one of `Dataset.save`, whose arrays are mapped into memory; an .npz file of
-        Shchur et al. 2018 (see `load_attributed`); or a file of edges: .csv or .tsv, perhaps with
-        .gz, .mtx or .edgelist. A folder called like a built-in data set is reached as
-        ``./communities``.
+        relations), ``karate`` (a real graph of 34 nodes), or the path of a folder or file in one of
+        the formats that the page Data lists. The arrays of a folder of `Dataset.save` are mapped
+        into memory. A folder called like a built-in data set is reached as ``./communities``.
     rng : int in [0, 2**64), numpy.random.Generator or None
         For the three made on the spot; the others have nothing random.
     dtype : float32 or float64, optional

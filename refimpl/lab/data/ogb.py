@@ -45,7 +45,7 @@ def ogb_dataset(cls, folder, split, options):
         warn_of_loops(u[u == v], found.edges_path)
         graph = from_edges(u, v, found.n, symmetrize=True, self_loops=False)
     labels = np.concatenate(list(classes_of(found.labels_path, found.labels())))
-    options = {"name": real_name(folder), **options}
+    options = {"name": real_name(folder), "minus_one": "unknown", **options}
     parts = {part: found.part(part) for part in FILES}
     return cls.from_arrays(
         graph, np.concatenate(list(found.features())), labels, **parts, **options

@@ -342,6 +342,9 @@ class FromElsewhere:
             As for `from_arrays`.
         """
         masks = {part: getattr(data, f"{part}_mask", None) for part in PARTS}
+        for name, what in (("x", "features"), ("y", "classes")):
+            if getattr(data, name, None) is None:
+                raise ValueError(f"data must have {name}, the {what} of nodes, and has none")
         parts = parts_masked(masks, options, "data")
         return cls.from_arrays(data, data.x, data.y, **parts, **options)
 
@@ -374,6 +377,9 @@ class FromElsewhere:
             As for `from_arrays`.
         """
         kept = graph.ndata
+        for key in (features, label):
+            if key not in kept:
+                raise ValueError(f"graph.ndata must have {key!r}, got {require.shown(list(kept))}")
         masks = {part: kept.get(f"{part}_mask") for part in PARTS}
         parts = parts_masked(masks, options)
         return cls.from_arrays(graph, kept[features], kept[label], **parts, **options)
