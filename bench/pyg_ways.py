@@ -51,8 +51,9 @@ def ways():
 
 
 def ours(data, roots, fanouts, batch, workers, shuffle=True, adjs=False):
-    """Return our loader."""
+    """Return our loader; its processes stay from epoch to epoch."""
     options = {"batch_size": batch, "num_workers": workers, "shuffle": shuffle, "seed": 0}
+    options |= {"persistent_workers": True} if workers else {}
     return fastimpl.lab.pyg.NeighborLoader(data, fanouts, roots, adjs=adjs, **options)
 
 

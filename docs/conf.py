@@ -20,6 +20,7 @@ extensions = [
     "source_pages",
     "api_reference",
     "settings_table",
+    "data_formats",
     "gallery",
     "exercise_list",
     "teaching",

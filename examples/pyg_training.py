@@ -60,7 +60,7 @@ def main():
     parser.add_argument("--data", default="communities", help="a data set with one class a node")
     parser.add_argument("--impl", default="fastimpl", help="fastimpl or refimpl")
     parser.add_argument("--epochs", type=int, default=5, help="how often to go through the roots")
-    parser.add_argument("--workers", type=int, default=2, help="threads that sample ahead")
+    parser.add_argument("--workers", type=int, default=2, help="processes that sample ahead")
     arguments = parser.parse_args()
     gnn = importlib.import_module(arguments.impl)
     dataset = gnn.load_dataset(arguments.data)

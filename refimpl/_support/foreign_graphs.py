@@ -196,9 +196,13 @@ def numbers_of(names, column, what):
 
 def numbers_in(names):
     """Return `numbers_of` for these names and any number of columns."""
-    number = {name: i for i, name in enumerate(column_of(names).tolist())}
-    if len(number) < len(names):
-        raise ValueError("the names of nodes must be distinct")
+    listed = column_of(names).tolist()
+    number = {name: i for i, name in enumerate(listed)}
+    if len(number) < len(listed):
+        twice = next(name for i, name in enumerate(listed) if number[name] != i)
+        raise ValueError(
+            f"the names of nodes must be distinct, but {require.shown(twice)} is there twice"
+        )
 
     def numbers(column, what):
         wanted = column_of(column).tolist()

@@ -120,6 +120,7 @@ def backend(module: ModuleType, **kernels: Callable[..., Any]) -> ModuleType:
             elif name not in kernels:
                 value = bind_again(value, made, place.__name__)
             setattr(place, name, value)
+        _offer_later(ours, place, made)
     made.__all__ = list(reference.__all__)
     for name in reference.__all__:
         setattr(made, name, find(made, name))
@@ -307,9 +308,16 @@ def fill(package: str) -> tuple[str, ...]:
             if own is not None:
                 compiled.append(name)
             setattr(place, name, own or bind_again(value, gnn, place.__name__))
+        _offer_later(ours, place, gnn)
     for name in sys.modules["refimpl"].__all__:
         setattr(gnn, name, find(gnn, name))
     return tuple(sorted(compiled))
+
+
+def _offer_later(ours, place, gnn):
+    """Give a topic the names that are made when they are asked for, if the reference has some."""
+    if hasattr(ours, "later"):
+        place.__getattr__ = functools.partial(ours.later, place, gnn=gnn, bind=bind)
 
 
 def _module(package, topic):

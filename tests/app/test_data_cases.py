@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 import fastimpl
 import refimpl
+from refimpl.graph import WeightedGraph
 from refimpl.lab.data.convert import convert
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -59,6 +60,7 @@ class Case(NamedTuple):
     classes: tuple | None = ("p", "q")
     parts: object = PARTS
     features: list | None = None
+    weights: list | None = None
     formats: tuple = ("csv", "convert", "pandas")
 
 
@@ -76,18 +78,12 @@ CASES = [
         for u, v in [("src", "dst"), ("u", "v"), ("from", "to"), ("Source", "TARGET"), ("s", "t")]
     ],
     Case("target first", {"target": EDGES["target"], "source": EDGES["source"]}),
-    Case("weight first", {"weight": [3, 1, 2, 9], **EDGES}, formats=("csv", "pandas")),
-    Case(
-        "weight first, converted",
-        {"weight": [3, 1, 2, 9], **EDGES},
-        ignored=('ignored column "weight" of .*edges.*not by convert',),
-        formats=("convert",),
-    ),
+    Case("weight first", {"weight": [3, 1, 2, 9], **EDGES}, weights=[3, 1, 2, 9]),
+    Case("Edge_Weight last", EDGES | {" Edge_Weight": [1, 0.5, 1, 1]}, weights=[1, 0.5, 1, 1]),
     Case(
         "weight and time last",
         EDGES | {"Weight": [1, 1, 1, 1], "time": [3, 4, 5, 6]},
         ignored=('ignored column "time" of .*edges',),
-        formats=("csv", "pandas"),
     ),
     Case(
         "two columns of weights",
@@ -98,13 +94,11 @@ CASES = [
         "a weight of 0",
         EDGES | {"weight": [1, 0, 1, 1]},
         ignored=("ignored the weights in .*weight.*positive and finite, but edge 1 has 0",),
-        formats=("csv", "pandas"),
     ),
     Case(
         "a weight that is text",
         EDGES | {"weight": ["1", "2", "much", "1"]},
         ignored=("ignored the weights in .*weight",),
-        formats=("csv", "pandas"),
     ),
     Case(
         "an edge with two weights",
@@ -116,7 +110,6 @@ CASES = [
         ignored=(
             "ignored the weights in .*: the edge between nodes 0 and 1 has the weights 1 and",
         ),
-        formats=("csv", "pandas"),
     ),
     Case(
         "a self-loop",
@@ -194,12 +187,28 @@ CASES = [
         formats=FILES,
     ),
     Case("empty", nodes=nodes(x=[1, 2, 3, "", 5]), refused='nodes.csv.*"x".*line 5', formats=FILES),
+    Case("NaN, pandas", nodes=nodes(x=WITH_NAN), refused="'x'.*row 4 is nan", formats=("pandas",)),
+    Case(
+        "complex",
+        nodes=nodes(z=[1j] * 5),
+        ignored=('ignored column "z"',),
+        formats=("pandas",),
+    ),
+    Case(
+        "durations",
+        nodes=nodes(z=np.arange(5).astype("m8[s]")),
+        ignored=('ignored column "z"',),
+        formats=("pandas",),
+    ),
     Case("inf", nodes=nodes(x=[1, 2, 3, 4, float("inf")]), refused="finite"),
     Case(
         "a word",
         nodes=nodes(x=[1, 2, "two", 4, 5]),
         refused='nodes.csv.*"x".*line 4.*two',
         formats=FILES,
+    ),
+    Case(
+        "digits with underscores", nodes=nodes(x=[1, 2, "3_0", 4, 5]), refused="3_0", formats=FILES
     ),
     Case("truth", nodes=nodes(t=[True, False, True, True, False]), features=[X, [1, 0, 1, 1, 0]]),
     Case(
@@ -246,6 +255,20 @@ CASES = [
         parts=[[0, 1, 2], [], [4]],
         ignored=("no .*val_mask",),
     ),
+    *[
+        Case(
+            f"masks called {titles[0]}",
+            nodes=nodes(split=None, **dict(zip(titles, MASKS.values(), strict=True))),
+        )
+        for titles in (
+            ("train", "val", "test"),
+            ("is_train", "is_val", "is_test"),
+            ("Train", "Validation", "TEST"),
+        )
+    ],
+    Case("a feature called test", nodes=titled(nodes(), x="test")),
+    Case("masks and train", nodes=masked("train", "val", "test", train=INTS), refused="train_mask"),
+    Case("train of numbers", nodes=nodes(split=None, train=X), refused="train.*1.5"),
     Case("no training mask", nodes=masked("val", "test"), refused="train_mask"),
     Case(
         "masks that overlap",
@@ -308,6 +331,12 @@ CASES = [
         labels=[0, 1, 0, 1, -1],
         parts=DRAWN,
     ),
+    Case(
+        "words with digits and underscores",
+        nodes=nodes(label=["1_0", "10", "1_0", "10", "1_0"]),
+        labels=[1, 0, 1, 0, 1],
+        classes=("10", "1_0"),
+    ),
     Case("halves", nodes=nodes(label=[0, 1, 0, 1, 0.5]), refused="label.*0.5"),
     Case("an infinite class", nodes=nodes(label=[0, 1, 0, 1, float("inf")]), refused="label.*inf"),
     Case(
@@ -329,6 +358,10 @@ def check(case, data):
     """Assert that a data set is that of a case."""
     A = data.graph.to_scipy().toarray() > 0
     assert np.array_equal(A, np.eye(5, k=1) + np.eye(5, k=-1) > 0)
+    assert isinstance(data.graph, WeightedGraph) == (case.weights is not None)
+    if case.weights is not None:
+        weighted = sp.csr_array((data.graph.weights, data.graph.indices, data.graph.indptr))
+        assert weighted.diagonal(1).tolist() == weighted.diagonal(-1).tolist() == case.weights
     wanted = [X] if case.features is None else case.features
     np.testing.assert_array_equal(data.features, np.array(wanted, float).T)
     if case.labels == "unknown where -1":
@@ -555,6 +588,12 @@ def arrays(gnn, graph=PATH.edges, labels=CODES, features=FEATURES, **options):
     return gnn.Dataset.from_arrays(graph, features, np.array(labels), **(IDS | options))
 
 
+def twice(gnn):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"label": CODES, "x": X}, index=["a", "b", "c", "d", "a"])
+    return gnn.Dataset.from_pandas(pandas.DataFrame(EDGES), table)
+
+
 PYTHON = [  # name, what makes it, what a refusal says or None, what warnings say
     ("list of edges", lambda gnn: arrays(gnn), None, ()),
     ("symmetric matrix", lambda gnn: arrays(gnn, MATRIX), None, ()),
@@ -673,6 +712,22 @@ PYTHON = [  # name, what makes it, what a refusal says or None, what warnings sa
         (),
     ),
     ("sparse features", lambda gnn: arrays(gnn, features=MATRIX), r"features.*toarray\(\)", ()),
+    ("NaN", lambda gnn: arrays(gnn, features=np.array([WITH_NAN]).T), "features.*row 4", ()),
+    (
+        "complex weights",
+        lambda gnn: arrays(gnn, MATRIX * 1j),
+        None,
+        ("ignored the weights in 'data' of source: they must be real",),
+    ),
+    (
+        "NetworkX, ragged",
+        lambda gnn: gnn.Dataset.from_networkx(
+            of_networkx(nx.Graph(PATH), features=[[1]] * 3 + [[1, 2]] * 2)
+        ),
+        "'features'.*node 0 has.*node 3",
+        (),
+    ),
+    ("names twice", lambda gnn: twice(gnn), "distinct, but 'a' is there twice", ()),
     ("edges of floats", lambda gnn: arrays(gnn, np.array(PATH.edges, float)), r"astype\(int\)", ()),
     (
         "an infinite label",
@@ -700,7 +755,8 @@ PYTHON = [  # name, what makes it, what a refusal says or None, what warnings sa
     ("name", "make", "refused", "said"), PYTHON, ids=lambda v: v if isinstance(v, str) else ""
 )
 def test_graphs_and_arrays(gnn, name, make, refused, said):
-    case = Case(name, refused=refused, ignored=said, classes="any")
+    weights = {"weighted matrix": [2, 2, 2, 2], "PyG, weights": [1, 2, 3, 4]}.get(name)
+    case = Case(name, refused=refused, ignored=said, classes="any", weights=weights)
     outcome(case, lambda: make(gnn))
 
 
@@ -793,25 +849,9 @@ def test_names_and_weights_of_shchur_et_al(tmp_path, gnn):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
-    [("a.gml", "networkx.read_gml"), ("a.mtx", "scipy.io.mmread"), ("a.edgelist", "read_edgelist")],
+    ("name", "said"), [("a.gml", "networkx.read_gml"), ("a.adjlist", "networkx.read_adjlist")]
 )
 def test_other_formats_are_read_in_python(tmp_path, gnn, name, said):
     (tmp_path / name).write_text("1 2")
     with pytest.raises(ValueError, match=said):
         gnn.load_dataset(tmp_path / name)
-
-
-def test_a_linqs_folder_is_read_by_the_lines_of_its_error(tmp_path, gnn):
-    pandas = pytest.importorskip("pandas")
-    rows = [f"{name}\t{x}\t{label}\n" for name, x, label in zip(NAMES, X, "pqpqp", strict=True)]
-    (tmp_path / "cora.content").write_text("".join(rows))
-    (tmp_path / "cora.cites").write_text(UNTITLED.replace(",", "\t"))
-    with pytest.raises(ValueError, match="LINQS") as refusal:
-        gnn.load_dataset(tmp_path)
-    lines = str(refusal.value).partition("in Python: ")[2].replace("FOLDER'", f"{tmp_path}/made'")
-    scope = {"pandas": pandas, "Dataset": gnn.Dataset}
-    for line in lines.split("; ")[:3]:
-        exec(line, scope)
-    data = gnn.load_dataset(tmp_path / "made")
-    assert data.class_names == ("p", "q") and data.graph.e == 8

@@ -420,7 +420,7 @@ def test_load_dataset_says_what_it_looked_for(tmp_path):
     with pytest.raises(ValueError, match="one data set, got files of other, tiny"):
         load_dataset(tmp_path)
     write_graphsaint(tmp_path)
-    both = r"one data set, got adj_full\.npz \(GraphSAINT's\) and ind\.NAME\.x \(Planetoid's\)"
+    both = r"one data set, got adj_full\.npz \(GraphSAINT\) and ind\.NAME\.x \(Planetoid\)"
     for read in load_dataset, lambda source: convert(source, tmp_path / "out"):
         with pytest.raises(ValueError, match=both):
             read(tmp_path)

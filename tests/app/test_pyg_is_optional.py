@@ -20,12 +20,15 @@ def test_importing_the_packages_imports_no_torch():
 
 @pytest.mark.parametrize("missing", ["torch", "torch_geometric"])
 def test_without_torch_or_pyg_the_extra_is_named(gnn, monkeypatch, missing):
+    monkeypatch.delitem(vars(gnn.lab.pyg), "NeighborLoader", raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
     for module in [name for name in sys.modules if name.startswith(f"{missing}.")]:
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, "torch_geometric.data", None)
     with pytest.raises(ImportError, match=r"pip install 'minibatch-gnn\[pyg\]'"):
-        gnn.lab.pyg.NeighborLoader(None, [2])
+        gnn.lab.pyg.NeighborLoader  # noqa: B018 -- is made now
+    with pytest.raises(ImportError, match=r"pip install 'minibatch-gnn\[pyg\]'"):
+        gnn.lab.pyg.enable()
     with pytest.raises(ImportError, match=r"pip install 'minibatch-gnn\[pyg\]'"):
         gnn.lab.pyg.SubgraphLoader(None, gnn.Sampler("edge", b=2))
     graph = power_law_graph(20)
@@ -34,3 +37,8 @@ def test_without_torch_or_pyg_the_extra_is_named(gnn, monkeypatch, missing):
     )
     with pytest.raises(ImportError, match=r"pip install 'minibatch-gnn\[pyg\]'"):
         data.to_pyg()
+
+
+def test_a_name_that_no_loader_has_is_not_found(gnn):
+    with pytest.raises(AttributeError, match=r"lab\.pyg' has no attribute 'NeighbourLoader'"):
+        gnn.lab.pyg.NeighbourLoader  # noqa: B018

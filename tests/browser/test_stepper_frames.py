@@ -35,6 +35,18 @@ def frame(page, name):
     return found
 
 
+def wait_in_view(page, name):
+    """Wait until a page has scrolled to a stepper."""
+    page.tab.wait_for_function(
+        """name => {
+          const frame = document.querySelector(`iframe[name=stepper-${name}]`);
+          const box = frame.getBoundingClientRect();
+          return box.top < innerHeight && box.bottom > 0;
+        }""",
+        arg=name,
+    )
+
+
 def expect_step(found, step):
     playwright.expect(found.locator("body")).to_have_attribute("data-step", str(step))
 
@@ -78,8 +90,7 @@ def test_a_sentence_leads_to_its_step(visit, site):
             page.tab.locator("a.step").nth(i).click()
             expect_step(found, int(number) - 1)
             assert found.evaluate("window.kept") is True
-            box = page.tab.locator(f"iframe[name=stepper-{name}]").bounding_box()
-            assert box["y"] < 800 and box["y"] + box["height"] > 0
+            wait_in_view(page, name)
         page.is_quiet()
     assert {name for name, _ in led} == set(RECIPES)
     recipe = RECIPES["pin_tile"]
@@ -106,10 +117,7 @@ def test_tab_brings_a_stepper_into_view(visit):
         page.tab.keyboard.press("Shift+Tab")
         if page.tab.evaluate("document.activeElement.tagName") == "IFRAME":
             break
-    page.tab.wait_for_timeout(300)
-    box = page.tab.locator("iframe[name=stepper-frontier]").bounding_box()
-    height = page.tab.evaluate("innerHeight")
-    assert 0 < box["y"] + box["height"] <= height + 1
+    wait_in_view(page, "frontier")
 
 
 def test_the_same_link_leads_there_again_and_back_leaves_the_page(visit):

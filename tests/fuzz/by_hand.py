@@ -20,11 +20,12 @@ LEFT_OUT = {
     "register_layer": "changes the package for all calls after it",
     "make_trainer": "`train` calls it",
     "NodeClassifier": "`train` and `predict` do its work",
-    "NeighborLoader": "needs PyTorch and PyG",
     "SubgraphLoader": "needs PyTorch and PyG",
     "GraphSAINTNodeSampler": "needs PyTorch and PyG",
     "GraphSAINTEdgeSampler": "needs PyTorch and PyG",
     "GraphSAINTRandomWalkSampler": "needs PyTorch and PyG",
+    "enable": "changes PyG for all calls after it",
+    "disable": "changes PyG for all calls after it",
     "backend": "takes modules; the calls through it are the same functions",
 }
 WRITES = {

@@ -360,4 +360,8 @@ WAYS = {
     "json": JSON,
     "index": TEXT,
     "txt": TEXT,
+    "mtx": TEXT,
+    "edgelist": TEXT,
+    "content": (*TEXT, *COLUMNS),
+    "cites": (*TEXT, *COLUMNS),
 }

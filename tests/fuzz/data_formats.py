@@ -12,11 +12,20 @@ import numpy as np
 import scipy.sparse as sp
 
 import refimpl
+from fuzz.columns import load_tables, write_tables  # noqa: F401 as those of the other formats
 from refimpl._support.untrusted_files import map_npy
 from refimpl.lab.data.convert import convert
+from refimpl.lab.data.formats import FORMATS
 from refimpl.lab.data.verifying import checksum
 
 PLANETOID_KNOWN = 503
+NODES = "nodes.csv"
+PARTS = ("train", "val", "test")
+
+
+def name_of(form):
+    """Return what samples, loaders and found cases of a data format are called."""
+    return type(form).__name__.lower()
 
 
 def write_planetoid(folder):
@@ -157,9 +166,109 @@ def write_attributed(folder):
     np.savez(folder / "one" / "club.npz", **arrays)
 
 
-def load_attributed(folder):
-    """Load the file."""
-    return refimpl.load_dataset(folder / "club.npz")
+def write_linqs(folder):
+    """Write LINQS' two files: names and classes that are words, and that are numbers."""
+    data = refimpl.load_dataset("karate")
+    pairs = edges_of(data.graph)
+    for variant, name, classes in (("words", "v{}".format, "pq"), ("numbers", str, "12")):
+        place = folder / variant
+        place.mkdir(parents=True)
+        rows = [
+            [name(v), *(f"{x:g}" for x in data.features[v]), classes[c]]
+            for v, c in enumerate(data.labels.tolist())
+        ]
+        write_lines(place / "club.content", rows, "\t")
+        write_lines(place / "club.cites", [[name(u), name(v)] for u, v in pairs], "\t")
+
+
+def write_geomgcn(folder):
+    """Write geom-gcn's folders: with a split, and without."""
+    data = refimpl.load_dataset("karate")
+    n, pairs = data.graph.n, edges_of(data.graph)
+    for variant in ("split", "none"):
+        place = folder / variant
+        (place / "splits").mkdir(parents=True)
+        rows = [[str(v), ",".join(map(str, row)), str(c)] for v, row, c in columns_of(data)]
+        titles = ["node_id", "feature", "label"]
+        write_lines(place / "out1_node_feature_label.txt", [titles, *rows[::-1]], "\t")
+        write_lines(place / "out1_graph_edges.txt", [["node_id"] * 2, *pairs], "\t")
+    masks = {f"{part}_mask": np.isin(np.arange(n), getattr(data, part)) for part in PARTS}
+    np.savez(folder / "split" / "splits" / "club_split_0.6_0.2_0.npz", **masks)
+
+
+def columns_of(data):
+    """Yield (number, features, class) of each node."""
+    return zip(range(data.graph.n), data.features.tolist(), data.labels.tolist(), strict=True)
+
+
+def write_matrixmarket(folder):
+    """Write .mtx files with a table of nodes: a pattern, weights, and both directions."""
+    graph = refimpl.load_dataset("karate").graph
+    pairs = [(v + 1, u + 1) for u, v in edges_of(graph)]
+    weighted = [(v, u, 1 + (u + v) % 3 / 2) for v, u in pairs]
+    both = [*weighted, *((u, v, w) for v, u, w in weighted)]
+    for variant, kind, entries in (
+        ("pattern", "pattern symmetric", pairs),
+        ("weights", "real symmetric", weighted),
+        ("general", "real general", both),
+    ):
+        place = folder / variant
+        write_nodes(place, range(1, graph.n + 1))
+        banner = f"%%MatrixMarket matrix coordinate {kind}".split(" ")
+        rows = [banner, ["% of Zachary"], [graph.n, graph.n, len(entries)], *entries]
+        write_lines(place / "graph.mtx", rows, " ")
+
+
+def write_edgelist(folder):
+    """Write .edgelist files of NetworkX with a table of nodes: with weights, and without."""
+    graph = refimpl.load_dataset("karate").graph
+    for variant in ("plain", "weights"):
+        place = folder / variant
+        write_nodes(place, [f"v{v}" for v in range(graph.n)])
+        rows = [
+            [f"v{u}", f"v{v}", "{}" if variant == "plain" else f"{{'weight': {1 + (u + v) % 3}}}"]
+            for u, v in edges_of(graph)
+        ]
+        write_lines(place / "graph.edgelist", [["# of Zachary"], *rows], " ")
+
+
+def write_nodes(folder, names):
+    """Write the table of nodes of the karate club, in a new folder."""
+    folder.mkdir(parents=True)
+    rows = [
+        [name, x, "pq"[c]]
+        for name, (_, (x, *_), c) in zip(
+            names, columns_of(refimpl.load_dataset("karate")), strict=True
+        )
+    ]
+    write_lines(folder / "nodes.csv", [["id", "x", "label"], *rows], ",")
+
+
+def write_lines(path, rows, separator):
+    """Write a file of text, a row a line."""
+    path.write_text("".join(separator.join(map(str, row)) + "\n" for row in rows))
+
+
+def edges_of(graph):
+    """Return every edge once, as pairs (u, v) with u < v."""
+    rows = np.repeat(np.arange(graph.n), graph.degrees())
+    return [(u, v) for u, v in zip(rows.tolist(), graph.indices.tolist(), strict=True) if u < v]
+
+
+def source_of(form, folder):
+    """Return the path in a sample that a data format recognises, and the options it needs."""
+    (source,) = [p for p in [folder, *folder.iterdir()] if p.name != NODES and form.recognises(p)]
+    return source, {"features": folder / NODES} if form.edges_only else {}
+
+
+def loader_of(form):
+    """Return what loads a sample of a data format."""
+
+    def load(folder):
+        source, more = source_of(form, folder)
+        return refimpl.load_dataset(source, **more)
+
+    return load
 
 
 def load_ogb(folder):
@@ -183,6 +292,8 @@ def load_ogb(folder):
     return loaded
 
 
-def load_folder(folder):
-    """Load a data set."""
-    return refimpl.load_dataset(folder)
+SAMPLES = {name_of(form): globals()[f"write_{name_of(form)}"] for form in FORMATS}
+CHECKED = {"saved": load_saved, "tables": load_tables, "ogb": load_ogb}  # in more ways than others
+LOADERS = {name_of(form): CHECKED.get(name_of(form)) or loader_of(form) for form in FORMATS} | {
+    "typed": loader_of(next(form for form in FORMATS if name_of(form) == "graphsaint"))
+}

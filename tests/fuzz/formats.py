@@ -10,19 +10,7 @@ import scipy.sparse as sp
 
 import fastimpl
 import refimpl
-from fuzz.columns import load_tables, write_tables
-from fuzz.data_formats import (
-    load_attributed,
-    load_folder,
-    load_ogb,
-    load_saved,
-    write_attributed,
-    write_graphsaint,
-    write_ogb,
-    write_planetoid,
-    write_saved,
-    write_typed,
-)
+from fuzz import data_formats
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.data.karate import karate
@@ -229,13 +217,8 @@ def nothing(gnn, loaded):
 
 
 WRITERS = {
-    "planetoid": write_planetoid,
-    "graphsaint": write_graphsaint,
-    "typed": write_typed,
-    "saved": write_saved,
-    "ogb": write_ogb,
-    "attributed": write_attributed,
-    "tables": write_tables,
+    **data_formats.SAMPLES,
+    "typed": data_formats.write_typed,
     "checkpoint": write_checkpoints,
     "model": write_models,
     "run": write_runs,
@@ -244,13 +227,7 @@ WRITERS = {
     "vectors": write_vectors,
 }
 LOADERS = {
-    "planetoid": (load_folder, use_folder),
-    "graphsaint": (load_folder, use_folder),
-    "typed": (load_folder, use_folder),
-    "saved": (load_saved, use_folder),
-    "ogb": (load_ogb, use_folder),
-    "attributed": (load_attributed, use_folder),
-    "tables": (load_tables, use_folder),
+    **{name: (load, use_folder) for name, load in data_formats.LOADERS.items()},
     "checkpoint": (load_checkpoint, use_checkpoint),
     "model": (load_model, use_model),
     "run": (load_run, nothing),

@@ -288,7 +288,8 @@ def _add_convert(commands):
         "source",
         metavar="SOURCE",
         help="the data set to convert: a built-in name, a folder in the format of GraphSAINT, "
-        "Planetoid, the Open Graph Benchmark or convert, an .npz or a .csv file",
+        "Planetoid, LINQS, geom-gcn, the Open Graph Benchmark or convert, an .npz file, or a "
+        "file of edges",
     )
     parser.add_argument("folder", type=output_name, metavar="FOLDER", help="the folder to write")
     add_options(parser, convert_options())

@@ -66,9 +66,9 @@ def run_options(impl="fastimpl"):
         Option(
             "data",
             "choose the data set: a built-in name, a folder or a file; built in: "
-            f"{', '.join(BUILT_IN)}; folder: in the format of GraphSAINT, Planetoid, the Open "
-            "Graph Benchmark or convert; file: an .npz file of Shchur et al. 2018, or a .csv or "
-            ".tsv file with one edge a line",
+            f"{', '.join(BUILT_IN)}; folder: in the format of GraphSAINT, Planetoid, LINQS, "
+            "geom-gcn, the Open Graph Benchmark or convert; file: an .npz file of Shchur et al. "
+            "2018, or a file of edges: .csv, .tsv, .mtx or .edgelist",
             "communities",
             parse=data_source,
             metavar="FOLDER|NAME|FILE.npz|EDGES.csv",
@@ -116,9 +116,9 @@ def run_options(impl="fastimpl"):
         ),
         Option(
             "split",
-            "choose the split: fastgcn, public, or a number; fastgcn and public are for "
-            "Planetoid's files; a number draws this many training nodes of each class, 500 "
-            "other nodes for validation, and the rest for test",
+            "choose the split: a name, or a number; fastgcn and public are for Planetoid's files, "
+            "other names for the Open Graph Benchmark and geom-gcn; a number draws this many "
+            "training nodes of each class, 500 other nodes for validation, and the rest for test",
             shown="that of the data, fastgcn for Planetoid's",
             parse=split_asked,
             metavar="NAME|COUNT",

@@ -20,9 +20,9 @@ from refimpl.lab.apps.options import load_implementation, option_of, run_options
 from refimpl.lab.apps.preparing import TABLES, limited_threads
 from refimpl.lab.apps.results import check_free
 from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.data.formats import needs_nodes
 from refimpl.lab.data.graphsaint import read_features, read_graph
 from refimpl.lab.data.loading import load_dataset
-from refimpl.lab.data.table_files import is_table
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.model import WHAT, forward, load_model, read_off
 from refimpl.lab.training.settings import settings_of
@@ -146,7 +146,7 @@ def predict(path, given, *, options, out, overwrite):
 def _check_source(given):
     """Refuse options that name no graph, or two."""
     names = [name for name in ("data", "graph", "features") if name in given]
-    tables = is_table(given.get("data", ""))
+    tables = needs_nodes(given.get("data", ""))
     if names not in ([["data", "features"]] if tables else [["data"], ["graph", "features"]]):
         got = " and ".join(map(flag, names)) or "none of them"
         raise UserError(

@@ -39,8 +39,9 @@ def convert(
     The folder holds what `load_dataset` returns for the source. Edges and features are read in
     blocks, edges sorted by files in the folder to be: 16 bytes for each edge. Memory is taken for
     blocks, the nodes of the split and, of some formats, for what is text: ``class_map.json`` and
-    ``role.json``, names and classes in tables, and all of Planetoid's files. A `split` that is a
-    number takes 20 bytes a node. O(n f + e log e) time. Not in the papers.
+    ``role.json``, names and classes in tables. Planetoid's, LINQS', geom-gcn's, Matrix Market's and
+    NetworkX's files, and tables of edges with weights, are held whole. A `split` that is a number
+    takes 20 bytes a node. O(n f + e log e) time. Not in the papers.
 
     Parameters
     ----------
@@ -101,7 +102,17 @@ def convert(
         streamed = format_of(path, name).stream(path, request)
     if streamed is None:
         dataset = load_dataset(
-            source, rng=seed, scaling=scaling, setting=setting, split=split, verify=verify
+            source,
+            rng=seed,
+            scaling=scaling,
+            setting=setting,
+            split=split,
+            features=features,
+            labels=labels,
+            columns=columns,
+            titles=titles,
+            minus_one=minus_one,
+            verify=verify,
         )
     with new_folder(folder, overwrite) as target.place:
         if streamed is None:

@@ -79,7 +79,10 @@ def with_weights(graph, u, v, weights, where):
 def _numbers(weights, k):
     """Return weights as floats, and what is wrong with them or None."""
     try:
-        numbers = require.array("weights", weights).astype(np.float64)
+        numbers = require.array("weights", weights)
+        if numbers.dtype.kind == "c":
+            return None, "they must be real numbers"
+        numbers = numbers.astype(np.float64)
     except (TypeError, ValueError):
         return None, "they must be numbers"
     if numbers.shape != (k,):

@@ -13,14 +13,17 @@ from refimpl.hints import FilePath, FloatDtype
 from refimpl.lab.data.attributed import load_attributed
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.dataset import Dataset
+from refimpl.lab.data.edge_files import load_with_nodes, read_edge_list, read_matrix_market
 from refimpl.lab.data.folder import META, is_folder, open_folder
+from refimpl.lab.data.geom_gcn import EDGES, is_geom_gcn, load_geom_gcn
 from refimpl.lab.data.graphsaint import load_graphsaint
 from refimpl.lab.data.karate import karate_dataset
+from refimpl.lab.data.linqs import linqs_names, load_linqs
 from refimpl.lab.data.ogb import is_ogb
-from refimpl.lab.data.other_formats import refuse_other_folders, refuse_other_formats
+from refimpl.lab.data.other_formats import refuse_other_formats
 from refimpl.lab.data.planetoid import load_planetoid, planetoid_names
 from refimpl.lab.data.streaming import Streamed, stream_csv, stream_graphsaint, stream_ogb
-from refimpl.lab.data.table_files import is_table
+from refimpl.lab.data.table_files import is_table, may_have_weights
 from refimpl.lab.data.tables import Chosen
 from refimpl.lab.data.typed import FILES, load_typed, typed_communities
 from refimpl.lab.hints import SomeScaling
@@ -55,12 +58,24 @@ class Request(NamedTuple):
         return {"dtype": self.dtype or DTYPE, **scaling}
 
 
+class Contents(NamedTuple):
+    """What a format may contain, and how it is read: a row of the table in docs/data.md."""
+
+    graph: str
+    weights: str
+    labels: str
+    split: str
+    names: str
+
+
 class Format(ABC):
     """A format of data sets: one file or folder holds one data set."""
 
     name = ""
     sign = ""  # the file by which a reader recognises the format
     named_splits = False
+    edges_only = False  # a table of nodes, `Request.features`, goes with the file
+    contents: Contents
 
     @abstractmethod
     def recognises(self, path: Path) -> bool:
@@ -76,7 +91,14 @@ class Format(ABC):
 
 
 class Saved(Format):
-    name, sign = "Dataset.save's", META
+    name, sign = "Dataset.save, convert", META
+    contents = Contents(
+        "`indptr.npy`, `indices.npy`",
+        "`edge_weights.npy`",
+        "integers; -1 is unknown",
+        "`train.npy`, `val.npy`, `test.npy`",
+        "`class_names` in `meta.json`, `node_names.npy`",
+    )
 
     def recognises(self, path):
         return is_folder(path)
@@ -88,7 +110,16 @@ class Saved(Format):
 
 
 class Tables(Format):
-    name, sign = "tables", "a .csv or .tsv file"
+    name, sign = "tables", "a .csv or .tsv file, perhaps with .gz"
+    edges_only = True
+    contents = Contents(
+        "two columns by title; without other columns, any two",
+        "`weight`, `weights`, `w` or `edge_weight`, if there is one of them; other columns are "
+        "ignored and named; edges have no direction",
+        "one column",
+        "one column, or masks; otherwise drawn",
+        "one column",
+    )
 
     def recognises(self, path):
         return is_table(path)
@@ -105,13 +136,22 @@ class Tables(Format):
         )
 
     def stream(self, path, request):
+        if may_have_weights(path, request.titles):
+            return None
         return stream_csv(
             path, request.features, request.seed, request.chosen, request.titles, request.minus_one
         )
 
 
 class Attributed(Format):
-    name, sign = "that of Shchur et al.", "an .npz file"
+    name, sign = "Shchur et al.", "an .npz file"
+    contents = Contents(
+        "`adj_*`; one direction is completed",
+        "`adj_data` is ignored and named",
+        "integers",
+        "drawn",
+        "`class_names`, `node_names`, if they are text",
+    )
 
     def recognises(self, path):
         return path.suffix == ".npz"
@@ -121,7 +161,14 @@ class Attributed(Format):
 
 
 class GraphSaint(Format):
-    name, sign = "GraphSAINT's", "adj_full.npz"
+    name, sign = "GraphSAINT", "adj_full.npz"
+    contents = Contents(
+        "`adj_full.npz`, symmetric",
+        "weights are ignored and named",
+        "integers, or lists of 0 and 1; `null` is unknown",
+        "`role.json`",
+        "none",
+    )
 
     def recognises(self, path):
         return (path / self.sign).exists()
@@ -135,8 +182,15 @@ class GraphSaint(Format):
 
 
 class Ogb(Format):
-    name, sign = "OGB's", "raw/edge.csv.gz or raw/data.npz"
+    name, sign = "Open Graph Benchmark", "raw/edge.csv.gz or raw/data.npz"
     named_splits = True
+    contents = Contents(
+        "`raw/edge`; one direction is completed",
+        "none",
+        "integers; NaN is unknown",
+        "`split/NAME`",
+        "none",
+    )
 
     def recognises(self, path):
         return is_ogb(path)
@@ -150,8 +204,15 @@ class Ogb(Format):
 
 
 class Planetoid(Format):
-    name, sign = "Planetoid's", "ind.NAME.x"
+    name, sign = "Planetoid", "ind.NAME.x"
     named_splits = True
+    contents = Contents(
+        "`ind.NAME.graph`; one direction is completed",
+        "none",
+        "rows with one 1; a row of 0 is unknown",
+        "by position, see `--split`",
+        "none",
+    )
 
     def recognises(self, path):
         return bool(planetoid_names(path))
@@ -164,7 +225,98 @@ class Planetoid(Format):
         return load_planetoid(path, names[0], **request.options, **split)
 
 
-FORMATS = Saved(), Tables(), Attributed(), GraphSaint(), Ogb(), Planetoid()
+class Linqs(Format):
+    name, sign = "LINQS", "NAME.content"
+    contents = Contents(
+        "`NAME.cites`; edges of nodes that `NAME.content` lacks are ignored and named",
+        "none; edges have no direction",
+        "the last column",
+        "drawn",
+        "the first column; classes have the names of the last",
+    )
+
+    def recognises(self, path):
+        return bool(linqs_names(path))
+
+    def load(self, path, request):
+        names = linqs_names(path)
+        if len(names) > 1:
+            raise ValueError(f"{path} must hold one data set, got files of {', '.join(names)}")
+        return load_linqs(path, names[0], rng=request.seed, **request.options)
+
+
+class GeomGcn(Format):
+    name, sign = "geom-gcn", EDGES
+    named_splits = True
+    contents = Contents(
+        f"`{EDGES}`",
+        "none; edges have no direction",
+        "integers from 0",
+        "`NAME_split_*.npz`, also in `splits`: the only one, or that of `--split`; otherwise drawn",
+        "none",
+    )
+
+    def recognises(self, path):
+        return is_geom_gcn(path)
+
+    def load(self, path, request):
+        return load_geom_gcn(path, request.split, rng=request.seed, **request.options)
+
+
+class MatrixMarket(Format):
+    name, sign = "Matrix Market", "an .mtx file"
+    edges_only = True
+    contents = Contents(
+        "the entries of a square matrix in coordinates; a matrix that is not symmetric is "
+        "completed, with a warning",
+        "the values, unless they are a pattern",
+        "as for tables, in `--features NODES.csv`",
+        "as for tables",
+        "1 to n, the numbers of rows, in the column `id` of the nodes",
+    )
+
+    def recognises(self, path):
+        return path.suffix.lower() == ".mtx"
+
+    def load(self, path, request):
+        return load_with_nodes(path, read_matrix_market, request)
+
+
+class EdgeList(Format):
+    name, sign = "NetworkX's edge list", "an .edgelist file"
+    edges_only = True
+    contents = Contents(
+        "two names a line, with spaces between",
+        "`{'weight': 2}` behind the names; other attributes are refused; edges have no direction",
+        "as for tables, in `--features NODES.csv`",
+        "as for tables",
+        "the column `id` of the nodes",
+    )
+
+    def recognises(self, path):
+        return path.suffix.lower() == ".edgelist"
+
+    def load(self, path, request):
+        return load_with_nodes(path, read_edge_list, request)
+
+
+FORMATS: tuple[Format, ...] = (
+    Saved(),
+    Tables(),
+    Attributed(),
+    GraphSaint(),
+    Ogb(),
+    Planetoid(),
+    Linqs(),
+    GeomGcn(),
+    MatrixMarket(),
+    EdgeList(),
+)
+
+
+def needs_nodes(source: FilePath) -> bool:
+    """Say whether a source is a file of edges, which a table of nodes goes with."""
+    return any(each.edges_only and each.recognises(Path(source)) for each in FORMATS)
 
 
 def format_of(path: Path, split: str | None = None) -> Format:
@@ -185,7 +337,6 @@ def format_of(path: Path, split: str | None = None) -> Format:
     refuse_other_formats(path)
     found = [each for each in FORMATS if each.recognises(path)]
     if not found:
-        refuse_other_folders(path)
         signs = ", ".join(f"{each.sign} ({each.name})" for each in FORMATS)
         raise ValueError(f"{path} must be, or hold, one of {signs}, and has none of them{HINT}")
     if len(found) > 1:

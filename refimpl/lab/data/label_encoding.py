@@ -89,6 +89,8 @@ def _number(cell):
         return np.nan
     if isinstance(cell, bool) or not isinstance(cell, str | Real):
         return None
+    if isinstance(cell, str) and not written_plainly(cell):
+        return None
     kinds: tuple[Any, ...] = (int, float) if isinstance(cell, str) else (float,)
     for kind in kinds:
         try:
@@ -96,6 +98,11 @@ def _number(cell):
         except ValueError:
             continue
     return None
+
+
+def written_plainly(text):
+    """Say whether text may be a number: Python also takes 1_0 for 10, and digits of all scripts."""
+    return text.isascii() and "_" not in text
 
 
 def _numbers(numbers, minus_one, where, place):

@@ -9,9 +9,8 @@ from typing import Any
 from refimpl._support import require
 from refimpl.hints import FilePath, FloatDtype, Int, Rng
 from refimpl.lab.data.dataset import SETTINGS, Dataset
-from refimpl.lab.data.formats import BUILT_IN, Request, format_of, refuse_split
+from refimpl.lab.data.formats import BUILT_IN, Request, format_of, needs_nodes, refuse_split
 from refimpl.lab.data.splits import few_of_each_class
-from refimpl.lab.data.table_files import is_table
 from refimpl.lab.data.tables import Chosen, Unclear
 from refimpl.lab.hints import Setting, SomeScaling
 from refimpl.streams import as_seed
@@ -43,9 +42,11 @@ def load_dataset(
         relations), ``karate`` (a real graph of 34 nodes), or a folder: with ``adj_full.npz`` in
         GraphSAINT's format, and ``edge_types.npy`` where it has relations (see `load_typed`), with
         ``ind.NAME.x`` in Planetoid's, with ``raw`` and ``split`` in the Open Graph Benchmark's,
-        with ``meta.json`` one of `Dataset.save`, whose arrays are mapped into memory; an .npz file
-        of Shchur et al. 2018 (see `load_attributed`), or a .csv or .tsv file of edges, perhaps
-        with .gz. A folder called like a built-in data set is reached as ``./communities``.
+        with ``NAME.content`` in LINQS', with ``out1_graph_edges.txt`` in geom-gcn's, with
+        ``meta.json`` one of `Dataset.save`, whose arrays are mapped into memory; an .npz file of
+        Shchur et al. 2018 (see `load_attributed`); or a file of edges: .csv or .tsv, perhaps with
+        .gz, .mtx or .edgelist. A folder called like a built-in data set is reached as
+        ``./communities``.
     rng : int in [0, 2**64), numpy.random.Generator or None
         For the three made on the spot; the others have nothing random.
     dtype : float32 or float64, optional
@@ -61,12 +62,12 @@ def load_dataset(
         transductive for the others.
     split : int or str, optional
         "public" or "fastgcn", for Planetoid's files (see `load_planetoid`; default: "fastgcn"); a
-        name, where a folder of the Open Graph Benchmark has several. A
+        name, where a folder of the Open Graph Benchmark or geom-gcn has several. A
         number stands for so many training nodes of each class, drawn with `rng`, 500 more
         nodes for validation, and all others with a class for test; for nodes of one class. Default:
         the split that the data has.
     features : str or Path, optional
-        The file of nodes that goes with a .csv file of edges; see `Dataset.from_csv`.
+        The file of nodes that goes with a file of edges; see `Dataset.from_csv`.
     labels : str, optional
         The title of its column of classes. Default: "label", "labels", "y" or "class".
     columns : dict, optional
@@ -132,15 +133,15 @@ def load_dataset(
 
 def check_tables(source, features, labels, columns, titles, minus_one):
     """Raise ValueError unless what is said of tables goes with a source that is one."""
-    if is_table(source) != (features is not None):
+    if needs_nodes(source) != (features is not None):
         raise Unclear(
-            f"{source} is a table of edges, which needs a table of nodes"
+            f"{source} is a file of edges, which needs a table of nodes"
             if features is None
-            else f"features is for a table of edges, which {source} is not",
-            "features=NODES.csv" if features is None else "a .csv or .tsv file as source",
-            "--features NODES.csv" if features is None else "a .csv or .tsv file as --data",
+            else f"features is for a file of edges, which {source} is not",
+            "features=NODES.csv" if features is None else "a .csv or .mtx file as source",
+            "--features NODES.csv" if features is None else "a .csv or .mtx file as --data",
         )
     said = {"labels": labels, "columns": columns, "titles": titles, "minus_one": minus_one}
     for name, value in said.items():
         if features is None and value is not None:
-            raise ValueError(f"{name} must be left out where {source} is no table")
+            raise ValueError(f"{name} must be left out where {source} has no table of nodes")

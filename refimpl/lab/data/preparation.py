@@ -94,6 +94,7 @@ def scaling_of(features, rows):
         mean, std = _moments(features, rows)
     bad = np.flatnonzero(~np.isfinite(mean + std))
     if bad.size:
+        check_finite("features", features)
         raise ValueError(f"features must have finite mean and std, but not in column {bad[0]}")
     return mean, std
 

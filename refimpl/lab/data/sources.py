@@ -221,6 +221,13 @@ class FromElsewhere:
         columns = node_columns(where, titles, Chosen(None, label, split), _given(options), id=())
         warn_of_ignored(where, columns.features)
         labels, parts = table.labels(columns, options), table.parts(columns)
+        widths = [np.shape(row) for row in rows.values()]
+        other = next((v for v, width in enumerate(widths) if width != widths[0]), None)
+        if other is not None:
+            raise ValueError(
+                f"the attribute {features!r} must have one shape, but node {names[0]!r:.80} has "
+                f"{widths[0]} and node {names[other]!r:.80} {widths[other]}"
+            )
         return cls.from_arrays(graph, np.array(list(rows.values())), labels, **parts, **options)
 
     @classmethod
@@ -285,7 +292,9 @@ class FromElsewhere:
         columns = node_columns("nodes", list(nodes.columns), chosen, _given(options))
         names = as_names(_names_of(nodes, columns.id))
         table = _Columns("nodes", nodes.columns, nodes.__getitem__, _row_of(nodes))
-        numeric = nodes[columns.features].select_dtypes(["number", "bool"])
+        numeric = nodes[columns.features].select_dtypes(
+            ["number", "bool"], exclude=["complex", "timedelta"]
+        )
         kept = set(numeric.columns)
         warn_of_ignored("nodes", [title for title in columns.features if title not in kept])
         if not kept:
@@ -299,7 +308,14 @@ class FromElsewhere:
         if weight is not None:
             weights = edges[weight].to_numpy(na_value=np.nan)
             graph = with_weights(graph, u, v, weights, f"the column {weight!r} of edges")
-        features = numeric.to_numpy(np.float64)
+        features = numeric.to_numpy(np.float64, na_value=np.nan)
+        bad = np.argwhere(~np.isfinite(features))
+        if bad.size:
+            at, column = bad[0]
+            raise ValueError(
+                f"nodes: the column {numeric.columns[column]!r} must hold finite numbers, but "
+                f"{table.place(at)} is {features[at, column]}"
+            )
         labels, parts = table.labels(columns, options), table.parts(columns)
         make: Any = cls.from_arrays  # a checker does not know that `options` has no `node_names`
         return make(graph, features, labels, node_names=names, **parts, **options)
@@ -419,7 +435,7 @@ class FromElsewhere:
         table = NodeTable(nodes, chosen, _given(options), options.pop("minus_one", None))
         features = np.concatenate(list(table.features()))
         edge_table = EdgeTable(edges, table, chosen, titles)
-        u, v, *weights = map(np.concatenate, zip(*edge_table.pairs(weights=True), strict=True))
+        u, v, *weights = map(np.concatenate, zip(*edge_table.pairs(), strict=True))
         warn_of_loops(u[u == v], edges)
         graph = from_edges(u, v, n=len(table.names), symmetrize=True, self_loops=False)
         if weights:

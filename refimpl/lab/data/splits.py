@@ -56,7 +56,7 @@ def parts_masked(masks, options, where="graph", called="{}_mask".format):
         raise ValueError(f"{where} has {found}, and must have {called('train')} as well")
     for part in PARTS:
         if part not in there:
-            warn(f"{where} has no {called(part)}: the data set has no {part} nodes")
+            warn(f"there is no {called(part)} in {where}: the data set has no {part} nodes")
     return {part: as_array(mask) for part, mask in there.items()}
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from refimpl._support import require
 from refimpl._support.foreign_graphs import ENDS, WEIGHTS, as_names, normal, numbers_in
 from refimpl._support.untrusted_files import check_growth, reading, size_of
-from refimpl.lab.data.label_encoding import encoded
+from refimpl.lab.data.label_encoding import encoded, written_plainly
 from refimpl.lab.data.splits import PARTS, TRUTH, mask_of, parts_masked, parts_named
-from refimpl.lab.data.tables import Unclear, edge_columns, node_columns, warn_of_ignored
+from refimpl.lab.data.tables import Unclear, edge_columns, node_columns
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 SEPARATORS = {",": "a comma", "\t": "a tab", ";": "a semicolon"}
@@ -190,11 +190,7 @@ class NodeTable:
 
     def _numbers(self, block, i):
         """Return what some lines have in a column as finite numbers."""
-        cells = [line[i] for _, line in block]
-        try:
-            numbers = np.array(cells, np.float64)
-        except ValueError:
-            numbers = np.array([_number(cell) for cell in cells])
+        numbers = _floats([line[i] for _, line in block])
         bad = np.flatnonzero(~np.isfinite(numbers))
         if bad.size:
             number, line = block[bad[0]]
@@ -211,13 +207,45 @@ class NodeTable:
         return f"line {self.lines[i]}"
 
 
+def finite_numbers(cells, where):
+    """Return cells as an array of finite numbers; `where` is what errors call them."""
+    numbers = _floats(cells)
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if bad.size:
+        raise ValueError(f"{where} must have finite numbers, got {cells[bad[0]]!r:.40}")
+    return numbers
+
+
+def whole_number(cell, where, least=0, most=2**31 - 1):
+    """Return a cell as an integer from `least` to `most`; `where` is what errors call it."""
+    plain = cell.isascii() and cell.isdecimal() and len(cell) <= 10
+    if not plain or not least <= int(cell) <= most:
+        raise ValueError(f"{where} must be an integer in [{least}, {most}], got {cell!r:.40}")
+    return int(cell)
+
+
+def _floats(cells):
+    """Return cells as numbers, True as 1, NaN where one is no number."""
+    if written_plainly("".join(cells)):
+        try:
+            return np.array(cells, np.float64)
+        except ValueError:
+            pass
+    return np.array([_number(cell) for cell in cells])
+
+
 def _number(cell):
-    """Return a cell as a number, True as 1, NaN where it is none."""
     try:
-        return float(cell)
+        return float(cell) if written_plainly(cell) else np.nan
     except ValueError:
         truth = TRUTH.get(cell.casefold())
         return np.nan if truth is None else float(truth)
+
+
+def may_have_weights(path, titles=None):
+    """Say whether a table of edges may have a column of weights, by its first line."""
+    _, first = next(table_lines(path))
+    return titles != "no" and any(normal(cell) in WEIGHTS for cell in first)
 
 
 class EdgeTable:
@@ -264,14 +292,8 @@ class EdgeTable:
             "--titles no or --titles yes",
         )
 
-    def pairs(self, weights=False):
-        """Yield the numbers of both ends of edges, in blocks; their weights too, if asked for.
-
-        Weights that are asked for are there where the table has a column of them; those that are
-        not are named.
-        """
-        if self.at is not None and not weights:
-            warn_of_ignored(str(self.path), [self.weight])
+    def pairs(self):
+        """Yield the numbers of both ends of edges, in blocks; their weights too, if it has any."""
         lines = table_lines(self.path)
         empty = True
         if self.titled:
@@ -279,8 +301,8 @@ class EdgeTable:
         for block in blocks_of(lines):
             empty = False
             ends = tuple(self._numbers(block, i) for i in self.ends)
-            held = weights and self.at is not None
-            yield (*ends, np.array([_number(line[self.at]) for _, line in block])) if held else ends
+            weights = () if self.at is None else (_floats([line[self.at] for _, line in block]),)
+            yield ends + weights
         if empty:
             raise ValueError(f"{self.path} must have at least one edge, and has titles only")
 

@@ -16,6 +16,11 @@ MASKS = {
     "val": ("val_mask", "valid_mask", "validation_mask"),
     "test": ("test_mask",),
 }
+BARE = {  # where a title of the first row is there
+    "train": ("train", "is_train"),
+    "val": ("val", "valid", "validation", "is_val", "is_valid"),
+    "test": ("test", "is_test"),
+}
 CHOICES = ("id", "label", "split", "source", "target", "ignore")
 
 
@@ -105,9 +110,11 @@ def node_columns(where, titles, chosen, given=(), id=ID):
     name = _found(where, titles, "id", chosen.id, id, label)
     numbers = [title for title in titles if normal(title) in ROW_NUMBERS and title != name]
     split = _found(where, titles, "split", chosen.split, SPLIT, label, name)
+    bare = any(normal(title) in BARE["train"] for title in titles if title not in (label, name))
+    known_masks = {part: MASKS[part] + BARE[part] for part in MASKS} if bare else MASKS
     masks = {
         part: title
-        for part, known in MASKS.items()
+        for part, known in known_masks.items()
         if (title := _found(where, titles, f"{part} mask", None, known, label, name)) is not None
     }
     if masks and split is not None:
@@ -166,7 +173,7 @@ def warn_of_ignored(where, titles):
         columns = "column" if len(titles) == 1 else "columns"
         hint = ""
         if any(normal(title) in WEIGHTS for title in titles):
-            hint = ": weights are read from one column, and not by convert"
+            hint = ": weights are read from one column"
         warn(f"ignored {columns} {', '.join(map(_quoted, titles))} of {where}{hint}")
 
 

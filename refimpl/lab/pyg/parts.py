@@ -9,7 +9,7 @@ from refimpl._support import require
 from refimpl._support.edge_sources import check_node_count
 from refimpl._support.foreign_graphs import as_array
 from refimpl._support.torch_modules import libraries
-from refimpl.lab.batches.edges import Numbered, numbered
+from refimpl.lab.pyg.edges import Numbered, numbered
 
 
 class Whole(NamedTuple):

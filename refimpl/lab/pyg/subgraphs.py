@@ -11,7 +11,7 @@ import numpy as np
 from refimpl._support import require
 from refimpl.graph import Counters
 from refimpl.hints import Float, Int
-from refimpl.lab.batches.epochs import Loader
+from refimpl.lab.pyg.epochs import Loader
 from refimpl.lab.pyg.parts import ends, part, whole
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.normalization import inverse_shares, loss_weights
@@ -39,8 +39,16 @@ class SubgraphLoader(Loader):
     sample_coverage : float, at least 0
         How often a node is met on average in the subgraphs that are drawn beforehand to estimate
         `node_norm` and `edge_norm`; 0 for a loader without them.
-    num_workers, prefetch_factor, seed, transform
-        As for `NeighborLoader`.
+    num_workers : int
+        Threads that make subgraphs ahead, each on one core; 0 makes a subgraph when it is asked
+        for, on all. Threads need no copy of the data.
+    prefetch_factor : int, at least 1
+        Subgraphs ahead, for each thread.
+    seed : int, numpy.random.Generator, torch.Generator or None
+        None draws a seed from torch's own generator, which ``torch.manual_seed`` fixes before the
+        loader is made.
+    transform : callable, optional
+        Called with each subgraph, in the thread that made it; its result replaces the subgraph.
 
     Attributes
     ----------

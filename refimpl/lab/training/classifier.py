@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +13,8 @@ from refimpl.graph import Graph
 from refimpl.hints import Integers, Mask, Matrix, Table
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import induced
-from refimpl.lab.training.config import PARTS, TrainConfig, all_settings, suggestion
+from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.training.estimators import DEFAULTS, estimator, in_order, no_parameter, signature
 from refimpl.lab.training.model import TrainedModel
 from refimpl.lab.training.samples import (
     UNLABELLED,
@@ -27,35 +26,14 @@ from refimpl.lab.training.samples import (
     same_graph,
     sample_weights,
 )
-from refimpl.lab.training.settings import settings_of
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
     from typing_extensions import Self
 else:
-    BaseEstimator = object  # the base that `_estimator` adds: importing scikit-learn takes long
+    BaseEstimator = object  # the base that `estimator` adds: importing scikit-learn takes long
 
-DEFAULTS = {name: getattr(TrainConfig, name) for name in settings_of(TrainConfig)}
-DEFAULTS |= {part: DEFAULTS[part].name for part in PARTS}  # scikit-learn wants plain values
 ROUTED = {"graph": True, "nodes": True}
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def in_order(method: Method) -> Method:
-    """Refuse the positional arguments of releases in which the graph came first."""
-    names = list(inspect.signature(method).parameters)[1:]
-    order = f"{method.__name__}({', '.join(names[: 2 if 'y' in names else 1])}, *, graph=.., "
-
-    @functools.wraps(method)
-    def checked(self, *arguments, **named):
-        most = 2 if "y" in names else 1
-        if len(arguments) > most or any(isinstance(one, Graph) for one in arguments):
-            raise TypeError(f"the order is now {order}nodes=..): X comes first, graph is named")
-        if "train" in named:
-            raise TypeError("train is now nodes: give the nodes to learn from, and y of these only")
-        return method(self, *arguments, **named)
-
-    return checked  # type: ignore[return-value]
 
 
 class NodeClassifier(BaseEstimator):
@@ -100,12 +78,12 @@ class NodeClassifier(BaseEstimator):
     __metadata_request__score = ROUTED
 
     def __new__(cls, **settings: Any) -> Self:
-        return super().__new__(_estimator(cls))  # type: ignore[arg-type]
+        return super().__new__(estimator(cls))  # type: ignore[arg-type]
 
     def __init__(self, **settings: Any) -> None:
         unknown = [name for name in settings if name not in DEFAULTS]
         if unknown:
-            raise TypeError(_no_parameter(unknown[0]))
+            raise TypeError(no_parameter(unknown[0]))
         TrainConfig(**settings)
         for name, default in DEFAULTS.items():
             setattr(self, name, settings.get(name, default))
@@ -144,7 +122,7 @@ class NodeClassifier(BaseEstimator):
         """
         unknown = settings.keys() - DEFAULTS.keys()
         if unknown:
-            raise ValueError(_no_parameter(min(unknown)))
+            raise ValueError(no_parameter(min(unknown)))
         TrainConfig(**{**self.get_params(deep=False), **settings})
         return super().set_params(**settings)
 
@@ -362,45 +340,4 @@ class NodeClassifier(BaseEstimator):
         return self.gnn.lab.training.predict(self.model_, edges, X, position, what)
 
 
-def _signature():
-    """Return the signature of `__init__`, where scikit-learn looks for the parameters."""
-    kinds = inspect.Parameter
-    named = [kinds(name, kinds.KEYWORD_ONLY, default=value) for name, value in DEFAULTS.items()]
-    return inspect.Signature([kinds("self", kinds.POSITIONAL_OR_KEYWORD), *named])
-
-
-NodeClassifier.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
-
-
-@functools.cache
-def _estimator(cls):
-    """Return a NodeClassifier class with scikit-learn's bases."""
-    try:
-        from sklearn.base import BaseEstimator, ClassifierMixin
-    except ImportError as error:
-        raise ImportError(
-            "NodeClassifier needs scikit-learn 1.6 or later: python -m pip install "
-            "'minibatch-gnn[sklearn]'; train and predict do the same without it"
-        ) from error
-    if issubclass(cls, BaseEstimator):
-        return cls
-
-    def reduced(self):  # pickle finds `cls` by its name, but not the class made here
-        return _unfitted, (cls,), self.__getstate__()
-
-    names = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__reduce__": reduced}
-    return type(cls.__name__, (cls, ClassifierMixin, BaseEstimator), names)
-
-
-def _unfitted(cls):
-    return cls.__new__(cls)
-
-
-def _no_parameter(name):
-    for part, classes in PARTS.items():
-        for one in classes.values():
-            if name in settings_of(one):
-                given = f"{part}={part}s.{one.__name__}({name}=..)"
-                return f"{name} is a setting of a {part}: give {given}"
-    close = suggestion(name, all_settings())
-    return f"NodeClassifier has no parameter {name}{close}"
+NodeClassifier.__init__.__signature__ = signature()  # type: ignore[attr-defined]
