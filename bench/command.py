@@ -33,6 +33,7 @@ BENCHMARKS = {
     "storage": "bench.storage",
     "large": "bench.large",
     "growth": "bench.growth",
+    "fresh": "bench.fresh",
 }
 
 

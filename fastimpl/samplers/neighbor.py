@@ -77,10 +77,14 @@ def _sample(graph, batches, fanouts, keys, mode):
             # all neighbours, where no node has more: that also bounds the scratch memory
             most = graph.max_degree if fanout < 0 else min(fanout, graph.max_degree)
             firsts = [len(met[1]) if shared and hop else 0 for met in nodes]
-            drawn = _neighbor.hop(
-                known, graph.indptr, graph.indices, [met[0] for met in nodes], firsts, most,
-                graph.max_degree, hop_keys,
-            )  # fmt: skip
+            dsts = [met[0] for met in nodes]
+            if most == 0:
+                drawn = [_nothing(dst, first) for dst, first in zip(dsts, firsts, strict=True)]
+            else:
+                drawn = _neighbor.hop(
+                    known, graph.indptr, graph.indices, dsts, firsts, most,
+                    graph.max_degree, hop_keys,
+                )  # fmt: skip
             for met, hops, (src, pattern) in zip(nodes, patterns, drawn, strict=True):
                 met.insert(0, src)
                 hops.append(pattern)
@@ -89,3 +93,9 @@ def _sample(graph, batches, fanouts, keys, mode):
     if shared:
         patterns = [with_rows_before(hops) for hops in patterns]
     return [as_mfg(met, hops) for met, hops in zip(nodes, patterns, strict=True)]
+
+
+def _nothing(dst, first):
+    """Return what `_neighbor.hop` does where the rows dst[first:] draw nothing."""
+    bounds = np.zeros(len(dst) - first + 1, np.int64)
+    return dst.copy(), (bounds, np.empty(0, np.int32), np.empty(0, np.int64))

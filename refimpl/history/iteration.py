@@ -217,7 +217,7 @@ def joined(h_normal, h_cache, normal):
 
 def rows_where(normal, G):
     """Return the gradients of the computed rows."""
-    return G if normal.all() else np.ascontiguousarray(G[normal])
+    return G if normal.all() else np.compress(normal, G, axis=0)
 
 
 def densest_first(performance, l, rows):

@@ -294,7 +294,6 @@ CALLS = {
         "io_saving": fixed(loaded=[60, 20], needed=[100, 100]),
         "fresh_iteration": fresh,
         "lazy_fresh_iteration": lazy_fresh,
-        "Minibatch": fixed(graph=RING, roots=[3, 8], fanouts=(2,), seed=1, epoch=0, batch=0),
         "graph_iteration": on_subgraph,
         "sampled_iteration": on_neighbors,
         "plan_performance": fixed(**PLAN, rounds=2),
