@@ -107,7 +107,7 @@ def test_every_node_draws_once_in_the_hop_after_it_was_met(gnn, data, fanouts):
         {"shuffle": True},
         {"persistent_workers": True},
         {"filter_per_worker": True, "shuffle": True},
-        {"multiprocessing_context": "spawn", "adjs": True},
+        {"multiprocessing_context": "spawn", "persistent_workers": True, "adjs": True},
         {"disjoint": True, "replace": True},
     ],
     ids=" ".join,
@@ -120,7 +120,8 @@ def test_the_same_batches_for_any_number_of_workers(data, options):
         return of_epochs(loader(fastimpl, data, num_workers=workers, **own), 2)
 
     want = drawn(0)
-    assert drawn(1) == want and drawn(2) == want
+    for workers in [1] if "multiprocessing_context" in options else [1, 2]:  # spawning takes long
+        assert drawn(workers) == want
     first, second = ({batch["n_id"] for batch in epoch} for epoch in want)
     assert not first & second  # every epoch draws anew
 
