@@ -75,10 +75,13 @@ DOMAINS = (
     ),
     Domain("WORKER", 17, ("number",), "the seed of a worker, and from that one of each epoch's"),
     Domain("PARTS", 18, ("epoch",), "which nodes change places, by node; epoch 0: clusters begin"),
+    Domain("HOP", 19, ("epoch", "batch", "hop", "relation"), "the batch that a hop of PyG's names"),
+    Domain("REPLACED", 20, ("epoch", "batch"), "neighbours drawn with replacement, in order"),
+    Domain("NEGATIVES", 21, ("epoch", "batch"), "pairs of nodes without an edge, for PyG"),
 )
 SAMPLE, SAINT, INIT, DROPOUT, LAYER, SHUFFLE, DATA, CONTROL, CLUSTERS = range(9)
 NODES, NEIGHBOR, SHARED, RELATION, NODE_DROPOUT, STRUCTURE, CALIBRATION, ATTENTION = range(9, 17)
-WORKER, PARTS = 17, 18
+WORKER, PARTS, HOP, REPLACED, NEGATIVES = range(17, 22)
 PROFILE_EPOCH = 2**31  # of trial runs: training ends before an epoch of this number
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refimpl.graph import Graph
+from refimpl.streams import HOP, REPLACED
 
 
 class Relation(NamedTuple):
@@ -115,7 +116,7 @@ def sample_hops(gnn, relations, sizes, roots, trees, fanouts, replace, name):
         reached: dict[Any, list] = {kind: [nothing] for kind in sizes}
         for number, (which, relation) in enumerate(relations.items()):
             seed, epoch, batch = name
-            own_name = seed, epoch, gnn.streams.key(batch, hop, number)
+            own_name = seed, epoch, gnn.streams.key(seed, HOP, epoch, batch, hop, number)
             drawing = met[relation.target].newest
             tree, nodes = np.divmod(drawing, max(sizes[relation.target], 1))
             graph, fanout = relation.graph, fanouts[which][hop]
@@ -162,7 +163,8 @@ def draw_rows(gnn, starts, ends, fanout, replace, name):
         counts, own = degrees, _within(degrees)
     elif replace:
         counts = np.where(degrees > 0, fanout, 0)
-        stream = gnn.streams.key(*name)
+        seed, epoch, batch = name
+        stream = gnn.streams.key(seed, REPLACED, epoch, batch)
         draws = gnn.streams.uniform(stream, np.arange(counts.sum(), dtype=np.uint64))
         own = (draws * np.repeat(degrees, counts)).astype(np.int64)
     else:

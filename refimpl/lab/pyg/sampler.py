@@ -20,6 +20,7 @@ from refimpl._support.edge_sources import check_node_count
 from refimpl.graph import Graph
 from refimpl.lab.pyg.epochs import seed_of
 from refimpl.lab.pyg.hops import Relation, induced, sample_hops
+from refimpl.streams import NEGATIVES
 
 HOOK = "(self, seed, seed_time, **kwargs)"  # of PyG's private method: 2.6 to 2.8 have this one
 
@@ -258,10 +259,11 @@ sample_direction
         """Return what the ends of some edges draw; negatives depend on the same name as draws."""
         if neg_sampling is None:
             return super().sample_from_edges(inputs)
-        name = self._name(inputs.row.numpy(), inputs.col.numpy())
+        seed, epoch, batch = self._name(inputs.row.numpy(), inputs.col.numpy())
+        stream = self.gnn.streams.key(seed, NEGATIVES, epoch, batch)
         before = torch.default_generator.get_state()
         try:
-            torch.default_generator.manual_seed(self.gnn.streams.key(*name) >> 1)
+            torch.default_generator.manual_seed(stream >> 1)
             return super().sample_from_edges(inputs, neg_sampling)
         finally:
             torch.default_generator.set_state(before)
