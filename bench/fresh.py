@@ -33,7 +33,7 @@ def add_options(parser):
     parser.add_argument("--degree", type=int, default=16, help="mean, about")
     parser.add_argument("--features", type=int, default=128, help="columns, of float32")
     parser.add_argument("--classes", type=int, default=32)
-    parser.add_argument("--model", default="sage")
+    parser.add_argument("--model", default="sage", choices=("sage", "gcn", "gat"))
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--batch", type=int, default=1000)
     parser.add_argument("--epoch", type=int, default=24, help="minibatches of an epoch")
