@@ -111,6 +111,29 @@ def test_scripts_stand_behind_a_letter_with_a_mark(tex, names):
     assert [part.tag.rpartition("}")[2] for part in tree.iter()][1:] == names
 
 
+def test_words_light_the_shapes_of_a_drawing(build):
+    messages, html = build(
+        "```{drawing} frontier-steps\n{lit}`Amber *nodes* <frontier-steps:warm>`.\n```\n"
+    )
+    assert messages == ""
+    assert '<span class="lit" data-lit="frontier-steps:warm">Amber *nodes*</span>' in html
+    assert "of-frontier-steps" in html
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("x", "expected text <DRAWING:KIND>"),
+        ("x <no-such:warm>", "expected text <DRAWING:KIND>"),
+        ("x <frontier-steps:blue>", "a kind of plain, strong, warm"),
+        ("x <frontier-steps:warm>", "nothing on the page is frontier-steps:warm"),
+    ],
+)
+def test_words_that_light_nothing_are_refused(build, words, message):
+    messages, _ = build(f"{{lit}}`{words}`")
+    assert message in messages
+
+
 def test_the_page_of_questions_has_every_question_of_the_course():
     """Each bold question below "Questions and answers", with the whole answer, and no other."""
     page_questions = importlib.import_module("page_questions")

@@ -135,3 +135,21 @@ def test_figures_follow_the_theme(visit, dark):
     for page in PAGES:
         pairs = visit(page, dark=dark).tab.evaluate(ratio)
         assert [pair for pair in pairs if pair[1] < 4.5] == [], page
+
+
+@pytest.mark.parametrize("page", ["frontier", "pin_tile", "fresh_cache"])
+def test_words_and_shapes_light_each_other(visit, page):
+    tab = visit(f"learn/{page}.html").tab
+    words = tab.locator(".lit")
+    assert words.count() >= 2
+    lit = "(all) => all.every((one) => one.classList.contains('is-lit'))"
+    for k in range(words.count()):
+        drawing, kind = words.nth(k).get_attribute("data-lit").split(":")
+        shapes = tab.locator(f"figure.of-{drawing} .d-{kind}")
+        assert shapes.count() > 0
+        assert tab.locator(".is-lit").count() == 0
+        words.nth(k).hover()
+        assert shapes.evaluate_all(lit)
+        shapes.first.hover(force=True)
+        assert words.nth(k).evaluate("(one) => one.classList.contains('is-lit')")
+        tab.mouse.move(0, 0)

@@ -19,6 +19,7 @@ LOOKS = {"desktop": {}, "phone": {"width": "phone"}, "dark": {"dark": True}}
 SCRIPTS = 300_000  # bytes of the site's own scripts, those of the theme and of Sphinx apart
 OWN = (
     "_static/deck.js",
+    "_static/lit.js",
     "_static/playground.js",
     "_static/scrollable.js",
     "_static/steppers.js",
