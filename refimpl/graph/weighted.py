@@ -47,11 +47,11 @@ class WeightedGraph(Graph):
         weights = weights.astype(np.float64)
         if not (np.isfinite(weights).all() and (weights > 0).all()):
             raise ValueError("weights must be positive and finite")
-        if graph.self_loops:
+        self._freeze(graph.indptr, graph.indices, True)
+        if self.self_loops:
             raise ValueError("graph must have no self-loops: see as_graph(.., self_loops=False)")
         if not np.array_equal(weights, weights[transpose_perm(graph)]):
             raise ValueError("weights must be the same in both directions of an edge")
-        self._freeze(graph.indptr, graph.indices, True)
         self._freeze_weights(weights)
 
     def _freeze_weights(self, weights):
