@@ -109,11 +109,11 @@ def sooner(rows, name, over):
     mean = time_ratio(averaged(rows), name, over)
     each = [time_ratio(pick(rows, seed=seed), name, over) for seed in values_of(rows, "seed")]
     reached = [ratio for ratio in each if ratio is not None]
-    words = "not reached" if mean is None else f"{mean:.2f}"
+    words = "not reached on average" if mean is None else f"{mean:.2f}"
     if len(each) == 1:
         return mean, words
-    span = f", {min(reached):.2f} to {max(reached):.2f}" if reached else ""
-    return mean, f"{words} (by {len(reached)} of {len(each)} seeds{span})"
+    span = f", at {min(reached):.2f} to {max(reached):.2f}" if reached else ""
+    return mean, f"{words} ({len(reached)} of {len(each)} seeds reach it{span})"
 
 
 def race_curves(rows):

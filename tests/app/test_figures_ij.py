@@ -116,7 +116,10 @@ def test_speed_ups_on_more_threads_than_cores_are_not_judged(monkeypatch):
 def test_speed_ups_on_few_threads_are_not_judged():
     verdicts = scaling.verdicts(lab_of(experiment_of(scaling)), scaling_rows({1: 1, 2: 1.5}))
     assert set(outcomes(verdicts).values()) == {UNTESTED}
-    assert "1.50 times (1.50 to 1.50) on 2 threads, 75%" in verdicts[0].ours
+    assert (
+        "1.50 times (1.50 to 1.50) as fast on 2 threads, a parallel efficiency of 75%"
+        in verdicts[0].ours
+    )
 
 
 def test_steps_of_a_trainer_are_of_its_own_round():
@@ -193,7 +196,7 @@ def test_a_gpu_is_not_judged_and_stands_as_printed():
     base = {"hidden": 512, "threads": 2, "round": 0, **dict.fromkeys(interleaved_timing.PARTS, 0.1)}
     rows = [base | {"like": like, "whole": 3 * cpu_gpu.CPU[like]} for like in cpu_gpu.CPU] * 2
     (verdict,) = cpu_gpu.verdicts(lab, rows)
-    assert verdict.outcome == UNTESTED and "3.0 times what is printed" in verdict.ours
+    assert verdict.outcome == UNTESTED and "3.0 times the paper's time" in verdict.ours
     (bars,) = cpu_gpu.plot(lab, rows)
     assert isinstance(bars, Bars)
     assert list(bars.printed.values()) == [[0.1974, 0.1021, 0.3676, 0.1357, 0.2917, 0.1420]]

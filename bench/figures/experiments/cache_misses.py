@@ -111,12 +111,17 @@ def verdicts(_lab, rows):
     large = [row["miss_rate"] for row in parts if row["kibibytes"] >= AT] or [1.0]
     least = min((row["kibibytes"] for row in parts if row["miss_rate"] < BOUND), default=None)
     whole = [row["miss_rate"] for row in pick(rows, layout=ROWS) if row["kibibytes"] >= AT] or [1.0]
-    reached = "nowhere" if least is None else f"from {least} KiB on, on one graph at least"
+    reached = (
+        "no graph has fewer than 5% in any cache"
+        if least is None
+        else f"one graph or more has fewer than 5% from {least} KiB on"
+    )
     return [
         Verdict(
             "J-misses-5",
-            f"at most {max(large):.1%} from {AT} KiB on, below 5% {reached}; row after row in one "
-            f"part at most {max(whole):.1%}, as most accesses are to a line that was just met",
+            f"in parts, at most {max(large):.1%} of the accesses miss in a cache of {AT} KiB or "
+            f"more; {reached}. In one part, row after row, at most {max(whole):.1%} miss, because "
+            "most accesses are to a cache line that was just read",
             HOLDS if max(large) < BOUND else FAILS,
         )
     ]

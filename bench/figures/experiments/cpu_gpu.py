@@ -52,12 +52,12 @@ def verdicts(_lab, rows):
     """Say what an iteration takes here; there is no GPU to compare with."""
     whole = {like: median_of(rows, "whole", like=like) for like in values_of(rows, "like")}
     over = statistics.fmean(seconds / CPU[like] for like, seconds in whole.items())
-    each = ", ".join(f"{like} {seconds:.3f} s" for like, seconds in whole.items())
+    each = ", ".join(f"{seconds:.3f} s ({like})" for like, seconds in whole.items())
     return [
         Verdict(
             "J-gpu-2x",
-            f"on {in_words(rows[0]['threads'])}: {each}; {over:.1f} times what is printed of 40 "
-            "cores, in the mean",
+            f"an iteration on {in_words(rows[0]['threads'])} takes {each}, on average "
+            f"{over:.1f} times the paper's time on 40 cores",
             UNTESTED,
             "there is no code for a GPU in this project",
         )

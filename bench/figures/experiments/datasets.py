@@ -70,15 +70,15 @@ def verdicts(_lab, rows):
     return [
         Verdict(
             "V-tab1-arxiv",
-            f"the Open Graph Benchmark's has {nodes:,} nodes and {edges:,} directed edges: what "
-            "is printed is no count of it",
+            f"the Open Graph Benchmark's has {nodes:,} nodes and {edges:,} directed edges: the "
+            "printed numbers are not counts of this graph",
             UNTESTED,
             "the data set is not part of this project: the numbers are those of its publisher",
         ),
         Verdict(
             "I-data-large",
-            f"the largest in this table has {largest['nodes']:,} nodes; figures with graphs made "
-            "on the spot go up to 2^21, and `--data` takes the papers' own",
+            f"the largest graph in this table has {largest['nodes']:,} nodes; figures with "
+            "generated graphs go up to 2^21, and `--data` takes the papers' own graphs",
             HOLDS if largest["nodes"] >= PRINTED["I, J"]["Amazon"][0] else UNTESTED,
             "their data cannot be had here; every method reads them in their own format",
         ),

@@ -158,9 +158,10 @@ def _deep(rows):
     ratios = [epoch_ratio(rows, at, layers).mean for layers in range(1, deep + 1)]
     most = epoch_ratio(rows, max(counts), deep).mean
     each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
-    ours = f"an epoch with 1, .., {deep} layers is {each} times as fast on {in_words(at)}"
-    ours += f"; with {deep} layers {most:.2f} times on {in_words(max(counts))}"
-    because = "both methods are in one code here; the papers' other side is in TensorFlow"
+    ours = f"with 1, .., {deep} layers an epoch of graph sampling is {each} times as fast as one "
+    ours += f"of layer sampling on {in_words(at)}; with {deep} layers it is {most:.2f} times as "
+    ours += f"fast on {in_words(max(counts))}"
+    because = "both methods share one code here; the papers time layer sampling in TensorFlow"
     claims = {"I-deep-1306x": PRINTED[at][deep - 1], "J-deep-100x": 100}
     return [
         Verdict(claim, ours, graded(ratios[-1], least, max(1, ratios[0])), because)
@@ -176,21 +177,27 @@ def _linear(rows, threads):
     other = over_one_layer(rows, threads, LAYERS, depths[-1]).mean
     return Verdict(
         "J-linear-in-depth",
-        f"1 to {depths[-1]} layers: {times[-1]:.2f} times as long, within {off:.0%} of a line; "
-        f"layer sampling {other:.1f} times",
+        f"from 1 to {depths[-1]} layers an iteration of graph sampling becomes {times[-1]:.2f} "
+        f"times as long, within {off:.0%} of a straight line; one of layer sampling becomes "
+        f"{other:.1f} times as long",
         FAILS if b <= 0 else ranked(off <= CLOSE, off <= FAIR),
     )
+
+
+def _layers(number):
+    return "1 layer" if number == 1 else f"{number} layers"
 
 
 def _from_which_depth(lab, rows):
     found = {layers: sooner_with(rows, layers) for layers in lab.sizes["trained"]}
     lost = [layers for layers, (ratio, _) in found.items() if ratio is None or ratio <= 1]
     first = next((x for x in found if all(x > y for y in lost)), None)
-    each = "; ".join(f"{layers}: {words}" for layers, (_, words) in found.items())
-    result = f"graph sampling wins from {first} on" if first else "graph sampling does not win"
+    each = "; ".join(f"{_layers(n)}: {words}" for n, (_, words) in found.items())
+    result = f"is faster from {_layers(first)} on" if first else "is slower with the most layers"
     return Verdict(
         "I-deep-accuracy",
-        f"to the score of layer sampling on {lab.data}, times as fast by layers: {each}: {result}",
+        f"times as fast as layer sampling to its score, on {lab.data}: {each}. Graph sampling "
+        f"{result}",
         ranked(not lost, first),
     )
 

@@ -96,18 +96,23 @@ def verdicts(_lab, rows):
     return [
         Verdict(
             "V-depth-1.5x",
-            f"{gain.text('.2f')} times, of {depths[0]} to {depths[-1]} layers",
+            f"FreshGNN saves {gain.text('.2f')} times as many rows as features by degree, with "
+            f"{depths[0]} to {depths[-1]} layers",
             graded(gain.low, PRINTED),
         ),
         Verdict(
             "V-depth-falls",
-            ", ".join(f"{n} layers {one[BEST]:.1%}" for n, one in zip(depths, found, strict=True)),
+            "rows saved: "
+            + ", ".join(
+                f"{one[BEST]:.1%} with {n} layers" for n, one in zip(depths, found, strict=True)
+            ),
             ranked(falling, False),
         ),
         Verdict(
             "V-preprocessing-small",
-            f"{before / epoch:.2f} of an epoch's time, {before / reading:.2f} of that of reading "
-            "a file which the system may have in memory",
+            f"pre-processing takes {before / epoch:.2f} times as long as an epoch, and "
+            f"{before / reading:.2f} times as long as reading the features from their file, "
+            "which the system may have in memory",
             ranked(before < min(reading, epoch), before < epoch),
         ),
     ]

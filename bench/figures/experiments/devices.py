@@ -137,15 +137,16 @@ def verdicts(lab, rows):
     has_timed = bool(pick(rows, what=TIMED))
     computed = {row["method"]: row["seconds"] for row in pick(rows, what=COMPUTED)}
     timed = [f"{_measured(rows, m).text('.2f')} times ({m})" for m in METHODS if has_timed]
-    between = ", ".join(timed) or "not measured, for want of MPI"
+    between = f"were measured: {', '.join(timed)}" if timed else "were not measured without MPI"
     because = "no devices are measured: rows are counted, seconds are those of a model"
     return [
         Verdict(
             "V-devices-scale",
-            f"by the model {ours:.2f} times as fast on {ranks} ranks, neighbour sampling "
-            f"{other:.2f} times ({_network(network)}); a step takes "
-            f"{1e3 * computed[FRESH]:.1f} ms with a cache, {1e3 * computed[NEIGHBOR]:.1f} ms "
-            "without one, on one thread; between two processes of one machine: " + between,
+            f"in the model ({_network(network)}) {ranks} ranks are {ours:.2f} times as fast as one "
+            f"with FreshGNN, and {other:.2f} times with neighbour sampling. A step on one thread "
+            f"takes {1e3 * computed[FRESH]:.1f} ms with a cache and "
+            f"{1e3 * computed[NEIGHBOR]:.1f} ms without one. Two processes of one machine "
+            + between,
             UNTESTED,
             because,
         )

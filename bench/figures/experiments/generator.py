@@ -187,14 +187,14 @@ def verdicts(lab, rows):
     return [
         Verdict(
             "V-csr2-orders",
-            f"at least {csr:,.0f} times as fast as CSR emptied row after row, {coo:,.1f} times as "
-            f"COO, and {fair:,.1f} times as a CSR that is rewritten once",
+            f"CSR2 is at least {csr:,.0f} times as fast as CSR emptied row after row, {coo:,.1f} "
+            f"times as fast as COO, and {fair:,.1f} times as fast as a CSR that is rewritten once",
             ranked(least >= 10, least > 1),
         ),
         Verdict(
             "V-sampling-overlaps",
-            f"{sampling / training:.2f} of the time of training with {lab.threads} threads, "
-            f"{one / training:.2f} with one",
+            f"sampling takes {sampling / training:.2f} times as long as training with "
+            f"{lab.threads} threads, and {one / training:.2f} times with one",
             ranked(sampling < training, False),
         ),
     ]

@@ -44,13 +44,13 @@ def verdicts(_lab, rows):
     return [
         Verdict(
             "V-rgcn-20.5x",
-            f"{ratio.text('.2f')} times as fast as neighbour sampling of this project, on a CPU "
-            f"with features in memory; {saved:.1%} of the rows are not loaded",
+            f"on a CPU with features in memory, FreshGNN is {ratio.text('.2f')} times as fast as "
+            f"this project's neighbour sampling; it does not load {saved:.1%} of the rows",
             graded(ratio.mean, PRINTED),
         ),
         Verdict(
             "V-rgcn-accuracy",
-            f"{lost.text('+.2f')} points beside neighbour sampling",
+            f"the difference from neighbour sampling is {lost.text('+.2f')} points",
             ranked(lost.mean > -ALMOST, lost.mean > -2 * ALMOST),
         ),
     ]

@@ -103,16 +103,17 @@ def verdicts(_lab, rows):
     return [
         Verdict(
             "V-gas-error-grows",
-            f"from the first quarter of epoch 1 to the last, what is computed from histories "
-            f"{made[0]:.3f} to {made[1]:.3f}, what is read {read[0]:.3f} to {read[1]:.3f}; in "
-            f"epoch {last}, when histories are an epoch old from its beginning, what is read "
-            f"{later[0]:.3f} to {later[1]:.3f}",
+            "in epoch 1 the error changes from the first quarter to the last: from "
+            f"{made[0]:.3f} to {made[1]:.3f} for rows computed from histories, from {read[0]:.3f} "
+            f"to {read[1]:.3f} for rows read. In epoch {last} histories are an epoch old from the "
+            f"beginning; there the error of rows read changes from {later[0]:.3f} to "
+            f"{later[1]:.3f}",
             ranked(grows and still, made[1] > made[0]),
         ),
         Verdict(
             "V-error-controlled",
-            f"at the end of epoch {last} FreshGNN reads rows with {fresh[1]:.3f} of error, GAS "
-            f"with {later[1]:.3f}: {share:.2f} times",
+            f"at the end of epoch {last} the rows that FreshGNN reads have an error of "
+            f"{fresh[1]:.3f}, {share:.2f} times that of GAS's rows, {later[1]:.3f}",
             ranked(share <= 0.5, share < 1),
         ),
     ]

@@ -119,18 +119,18 @@ def verdicts(_lab, rows):
     worst = min(found.mean for found in fresh.values())
     words = ", ".join(f"{model} {found.text('+.2f')}" for model, found in fresh.items())
     largest = ", ".join(
-        f"{NAMES[method]} {min(losses(rows, model, method).mean for model in models):+.1f}"
+        f"{-min(losses(rows, model, method).mean for model in models):.1f} with {NAMES[method]}"
         for method in others
     )
     return [
         Verdict(
             "V-accuracy-1pt",
-            f"points beside neighbour sampling: {words}",
+            f"the difference from neighbour sampling in points: {words}",
             ranked(worst > -1, worst > -2),
         ),
         Verdict(
             "V-baselines-drop",
-            f"on a graph of thousands of nodes, the most points that a model loses: {largest}",
+            f"on a graph of thousands of nodes a model loses at most this many points: {largest}",
             UNTESTED,
             "papers100M and MAG240M take more memory and time than there is here; MariusGNN, "
             "SANCUS and GNS were not written again",

@@ -82,14 +82,14 @@ def verdicts(_lab, rows):
         found.append((some[0]["nodes"], layers / some[0]["linked"], layers / graphs))
     least, most = min(share for _, share, _ in found), max(found)[2]
     each = ", ".join(
-        f"{share:.1%} of {nodes:,} nodes, {times:,.1f} times a subgraph's"
+        f"{share:.1%} of {nodes:,} nodes ({times:,.1f} times as many as in a subgraph)"
         for nodes, share, times in found
     )
     roots = round(statistics.fmean(row["met"] for row in pick(rows, method=LAYERS, hop=0)))
     return [
         Verdict(
             "J-explosion",
-            f"{last} hops from {roots} roots (nodes with neighbours): {each}",
+            f"{last} hops from {roots} roots reach, of the nodes with neighbours, {each}",
             ranked(least >= WHOLE and most >= 100, least >= WHOLE and most >= 10),
         )
     ]

@@ -72,14 +72,18 @@ def verdicts(_lab, rows):
     found = {row["policy"]: row["saved"] for row in pick(rows, overflow="wrap", d=d, h=h)}
     best, features = found[BEST], max(found["degree"], found["PageRank"])
     alone, both = found["embeddings"], found[BOTH]
-    where = f"d = {d}, h = {h}, training's own rule of a full buffer"
+    where = f"with d = {d}, h = {h} and the rule that training uses for a full buffer"
     ordered = max(alone, features) < both < best
     return [
-        Verdict("V-io-59", f"{best:.1%} ({where})", graded(best, 0.59, nothing=features)),
+        Verdict(
+            "V-io-59",
+            f"{best:.1%} of the rows are saved {where}",
+            graded(best, 0.59, nothing=features),
+        ),
         Verdict(
             "V-io-order",
-            f"features {features:.1%}, embeddings {alone:.1%}, both {both:.1%}, "
-            f"for performance {best:.1%} ({where})",
+            f"features save {features:.1%}, embeddings {alone:.1%}, both {both:.1%}, and both for "
+            f"performance {best:.1%}, {where}",
             ranked(ordered, best > max(alone, features)),
         ),
     ]

@@ -89,11 +89,12 @@ def _verdict(rows, at, enough, claim, part, printed):
     ]
     mean = statistics.fmean(ups)
     ours = (
-        f"{mean:.2f} times ({min(ups):.2f} to {max(ups):.2f}) on {in_words(at)}, "
-        f"{mean / at:.0%} of as many as threads; printed is {printed / CORES:.0%} on {CORES}"
+        f"{mean:.2f} times ({min(ups):.2f} to {max(ups):.2f}) as fast on {in_words(at)}, a "
+        f"parallel efficiency of {mean / at:.0%}; the paper has {printed / CORES:.0%} on {CORES} "
+        "cores"
     )
     if not enough:
-        because = f"it is about {CORES} cores, and there are fewer here"
+        because = f"the claim is about {CORES} cores, and there are fewer here"
         return Verdict(claim, ours, UNTESTED, because)
     return Verdict(claim, ours, graded(mean, printed))
 

@@ -131,22 +131,24 @@ def verdicts(lab, rows):
     linear, p = spread(row["linear_error"] for row in cached), lab.sizes["shares"][0]
     kept = {c: spread(row[f"kept_{p}_{c}"] for row in cached).mean for c in CONTROLS}
     tells = ranked(rank.mean >= STRONG, rank.mean >= SLIGHT)
-    answer = {HOLDS: "yes", WEAKER: "a little", FAILS: "no"}[tells]
+    answer = {HOLDS: "tell", WEAKER: "tell a little", FAILS: "do not tell"}[tells]
     lag = lab.sizes["lag"]
     return [
         Verdict(
             "V-stable-0.8",
-            f"of all embeddings {spread(shares).mean:.1%} on average, and at least "
-            f"{min(shares):.1%} in any layer at any such iteration (lag {lag})",
+            f"{spread(shares).mean:.1%} of all embeddings on average; the lowest share of any "
+            f"layer and iteration from {FROM} on is {min(shares):.1%} (lag {lag} iterations)",
             ranked(min(shares) > 0.5, spread(shares).mean > 0.5),
         ),
         Verdict(
             "V-gradients-tell-stability",
-            f"do gradients tell which embeddings are stable? {answer}: the rank correlation of "
-            f"the gradient's norm with the error {lag} iterations later is {rank.text('+.2f')} "
-            f"(with drift alone {drift.text('+.2f')}, linear {linear.text('+.2f')}); the {p:.0%} "
-            f"with the smallest gradients have {kept['gradient']:.2f} of the mean error, a random "
-            f"{p:.0%} {kept['random']:.2f}, those with the largest {kept['anti']:.2f}",
+            f"gradients {answer} which embeddings are stable. The rank correlation of a gradient's "
+            f"norm with the error {lag} iterations later is {rank.text('+.2f')}; with drift alone "
+            f"it is {drift.text('+.2f')}, and the linear correlation with the error is "
+            f"{linear.text('+.2f')}. The {p:.0%} with the smallest gradients have "
+            f"{kept['gradient']:.2f} times the mean error, a random {p:.0%} "
+            f"{kept['random']:.2f} times, and the {p:.0%} with the largest "
+            f"{kept['anti']:.2f} times",
             tells,
         ),
     ]

@@ -110,8 +110,9 @@ def _constant(rows):
     grown, steady = times[-1] / times[0], max(late) / min(late)
     return Verdict(
         "J-constant-in-nodes",
-        f"from {sizes[0]:,} to {sizes[-1]:,} nodes: {times[0]:.1f} to {times[-1]:.1f} ms, "
-        f"{grown:.2f} times as long; the last {len(late)} differ by {steady - 1:.0%}",
+        f"from {sizes[0]:,} to {sizes[-1]:,} nodes an iteration grows from {times[0]:.1f} to "
+        f"{times[-1]:.1f} ms, to {grown:.2f} times the time; the times of the {len(late)} largest "
+        f"graphs differ by {steady - 1:.0%}",
         ranked(steady <= STEADY, steady <= NEAR),
     )
 
@@ -129,8 +130,8 @@ def _linear(rows):
     outcome = FAILS if b <= 0 or off > FAIR else ranked(whole, True)
     return Verdict(
         "J-linear-in-degree",
-        f"degree {degrees[0]} to {degrees[-1]}: {times[0]:.1f} to {times[-1]:.1f} ms, within "
-        f"{off:.0%} of {a:.1f} ms + {b:.2f} ms a degree",
+        f"from degree {degrees[0]} to {degrees[-1]} an iteration grows from {times[0]:.1f} to "
+        f"{times[-1]:.1f} ms, within {off:.0%} of the line {a:.1f} ms + {b:.2f} ms a degree",
         outcome,
     )
 

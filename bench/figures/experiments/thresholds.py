@@ -127,21 +127,24 @@ def verdicts(_lab, rows):
     return [
         Verdict(
             "V-io-60-at-200",
-            f"with p_grad {p} and room for all, {saved.mean:.1%} at {t} iterations (a sixth of an "
-            f"epoch) and {more.mean:.1%} at {later}; in a buffer of fixed size features alone "
-            f"{features:.1%}, both {limited['wrap']:.1%} (wrap) and {limited['drop']:.1%} (drop)",
+            f"rows saved with p_grad {p} and room for all: {saved.mean:.1%} with t_stale {t} (a "
+            f"sixth of an epoch), {more.mean:.1%} with t_stale {later}. In a buffer of fixed size "
+            f"features alone save {features:.1%}; features and embeddings save "
+            f"{limited['wrap']:.1%} if a full buffer overwrites embeddings (wrap), and "
+            f"{limited['drop']:.1%} if it refuses new ones (drop)",
             graded(more.mean, SAVED, features),
         ),
         Verdict(
             "V-larger-is-less-accurate",
-            f"points beside neighbour sampling: {least:+.2f} with p_grad {shares[0]} and t_stale "
-            f"{times[0]}, {most:+.2f} with {shares[-1]} and {times[-1]}",
+            f"the difference from neighbour sampling is {least:+.2f} points with p_grad "
+            f"{shares[0]} and t_stale {times[0]}, and {most:+.2f} points with p_grad {shares[-1]} "
+            f"and t_stale {times[-1]}",
             ranked(least - most > LARGE_LOSS and along_p and along_t, least > most),
         ),
         Verdict(
             "V-pgrad-near-1-harmless",
             (
-                f"at t_stale {t}, points beside p_grad {shares[0]}: "
+                f"with t_stale {t}, the difference from p_grad {shares[0]} in points: "
                 + ", ".join(f"{x:+.2f} with {share}" for share, x in near.items())
             ),
             ranked(lost <= HARMLESS, lost <= 2 * HARMLESS),

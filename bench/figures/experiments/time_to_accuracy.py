@@ -102,8 +102,8 @@ def verdicts(lab, rows):
     ours, sage = best_scores(rows, OURS), best_scores(rows, SAGE)
     gains = [a - b for a, b in zip(ours, sage, strict=True)]
     gain = statistics.fmean(gains)
-    said = f"on {lab.data}: {spread(ours).text('.4f')} against GraphSAGE's "
-    said += f"{spread(sage).text('.4f')}, {gain:+.4f}"
+    said = f"on {lab.data} graph sampling scores {spread(ours).text('.4f')} and GraphSAGE "
+    said += f"{spread(sage).text('.4f')}, a difference of {gain:+.4f}"
     return [
         Verdict("I-accuracy", said, ranked(gain >= 0, gain > -SLACK)),
         Verdict("J-accuracy-all", said, ranked(min(gains) > 0, gain > 0)),
@@ -116,10 +116,11 @@ def _time_verdict(lab, rows):
     for name, (layers, baselines) in zip((OURS, OURS_GCN), BASELINES.items(), strict=True):
         ratio, words = sooner(rows, name, baselines)
         ratios.append(ratio or 0)
-        found.append(f"with {layers} {words}")
+        found.append(f"{words} with {layers}")
     return Verdict(
         "I-threshold-7.8x",
-        f"on {lab.data}, times sooner: {'; '.join(found)}",
+        f"on {lab.data} graph sampling is so many times as fast as the best baseline: "
+        f"{'; '.join(found)}",
         ranked(min(ratios) >= LEAST, max(ratios) > 1),
     )
 

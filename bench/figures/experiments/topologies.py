@@ -97,8 +97,8 @@ def verdicts(_lab, rows):
         found.append(
             Verdict(
                 f"V-topology-{varied.split()[-1]}",
-                f"{wide.text('.2f')} times as much with {features} features; at least "
-                f"{gains.low:.2f} with any width",
+                f"FreshGNN saves {wide.text('.2f')} times as much with {features} features, and "
+                f"at least {gains.low:.2f} times as much with any width",
                 graded(wide.mean, printed) if gains.low > 1 else ranked(False, wide.low > 1),
             )
         )

@@ -76,8 +76,9 @@ def verdicts(_lab, rows):
     return [
         Verdict(
             "V-warm-up",
-            f"from the start {lost.text('+.2f')} points; a later one changes that by "
-            f"{gain.text('+.2f')}, to the better with {better} of {len(by_seed)} seeds",
+            f"a cache from the start changes the score by {lost.text('+.2f')} points. A later "
+            f"start adds {gain.text('+.2f')} points, and is better with {better} of "
+            f"{len(by_seed)} seeds",
             ranked(gain.mean >= GAIN and better == len(by_seed), gain.mean > 0),
         )
     ]
