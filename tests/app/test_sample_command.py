@@ -11,7 +11,7 @@ import pytest
 from tiny_data import write_graphsaint
 
 import refimpl
-from refimpl.lab.apps import plots, structure
+from refimpl.lab.apps import plots, sampler_options, structure
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.structure import assortativity, clustering
 from refimpl.samplers.sampling import KERNELS
@@ -204,6 +204,13 @@ def test_every_sampler_with_its_defaults_and_its_flags(sample, sampler, gnn):
         assert (status, stdout) == (2, "")
         flag = "--" + name.replace("_", "-")
         assert f"{flag} does not apply with --sampler {sampler}" in stderr
+
+
+def test_the_help_of_an_option_names_the_argument_that_it_sets():
+    for name, parameter in sampler_options.PARAMETERS.items():
+        if name != parameter:
+            found = sampler_options.SAMPLER_OPTIONS[name].help
+            assert found.startswith(f"set {parameter}, "), name
 
 
 def test_a_sampler_is_called_with_hyphens_or_underscores(sample):

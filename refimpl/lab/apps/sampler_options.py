@@ -85,7 +85,7 @@ SAMPLER_OPTIONS = {
         ),
         _option(
             "degree_cap",
-            "limit the degree with which a node competes in the frontier",
+            "set deg_cap, the largest degree with which a node competes in the frontier",
             "no cap",
             parse=int,
             metavar="DEGREE",
@@ -122,7 +122,8 @@ SAMPLER_OPTIONS = {
         _option("edges", "set b, the number of edges drawn", "half of N", parse=int, metavar="B"),
         _option(
             "edge_method",
-            "draw an edge by a node's neighbour, or by an alias table; both draw by one law",
+            "set method, how an edge is drawn; direct: by a node's neighbour; alias: by an alias "
+            "table; both draw by one law",
             choices=("direct", "alias"),
         ),
         _option(
@@ -137,7 +138,7 @@ SAMPLER_OPTIONS = {
         ),
         _option(
             "burn",
-            "set the probability that the fire spreads to one more neighbour",
+            "set p_f, the probability that the fire spreads to one more neighbour",
             parse=float,
             metavar="P_F",
         ),
