@@ -269,6 +269,13 @@ def test_no_epochs(run):
     assert "I/O saved" in stdout
 
 
+@pytest.mark.parametrize("options", [(), ("--draw-all",), ("--sample-mode", "shared")])
+def test_an_estimate_is_called_one(run, options):
+    stdout = run(*FRESH, "--epochs", 1, *options)[1]
+    assert ("I/O saved, estimated" in stdout) == ("features sampled, estimated" in stdout)
+    assert ("estimated" in stdout) == (not options)
+
+
 def test_progress_shows_hits_and_what_they_save(run, on_terminal):
     terminal = on_terminal()
     loads = run(*FRESH)[3]["loads"]

@@ -50,7 +50,7 @@ def summary(metrics):
     times.append(("evaluation", f"{seconds['evaluation']:.3f}", ""))
     tables = [table(results), table(times)]
     if metrics.get("loads"):
-        tables.insert(1, table(_loads(metrics["loads"], metrics["cache"])))
+        tables.insert(1, table(_loads(metrics)))
     if "ranks" in metrics:
         tables.append(table(_ranks(metrics["ranks"])))
     return "\n\n".join(tables)
@@ -66,10 +66,13 @@ def totals(loads):
     return counts._asdict() | {k: None if math.isnan(x) else x for k, x in shares.items()}
 
 
-def _loads(loads, cache):
+def _loads(metrics):
     """Return the rows of a table of what was loaded, in the whole run."""
+    loads, cache, settings = metrics["loads"], metrics["cache"], metrics["settings"]
+    counted = settings.get("draw_all", True) or settings["sample_mode"] == "shared"
+    how = "" if counted else ", estimated"  # cached nodes drew no neighbours
     rows = [
-        ("features sampled", f"{loads['inputs']:,}"),
+        (f"features sampled{how}", f"{loads['inputs']:,}"),
         ("features loaded", f"{loads['loaded']:,}"),
         ("bytes loaded", f"{loads['bytes']:,}"),
     ]
@@ -79,7 +82,7 @@ def _loads(loads, cache):
     return [
         *rows,
         ("features from the cache", f"{loads['feature_hits']:,}"),
-        ("I/O saved", _percent(loads["io_saving"])),
+        (f"I/O saved{how}", _percent(loads["io_saving"])),
         ("by cached embeddings", _percent(loads["embedding_saving"])),
         ("by cached features", _percent(loads["feature_saving"])),
         ("embeddings looked up", f"{loads['lookups']:,}"),
