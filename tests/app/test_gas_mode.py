@@ -17,6 +17,7 @@ def pair(gnn, data, lookup_roots, **options):
     partition = np.random.default_rng(3).integers(0, 6, n)
     gas = gnn.make_trainer(data, config_from({"method": "gas", "partition": partition, **options}))
     policy = {"p_grad": 1.0, "t_stale": np.inf, "hotness": "none", "lookup_roots": lookup_roots}
+    policy["draw_all"] = True  # the graphs come from below
     config = config_from({"method": "fresh", **policy, **options})
     fresh = gnn.make_trainer(data, config)
     order, all_of_them = ClusterOrder(gnn, partition, 3), (-1,) * config.layers

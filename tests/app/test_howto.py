@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from fuzz.data_formats import write_geomgcn, write_matrixmarket
 from ogb_folders import write_ogb_text
 from test_attributed import write_attributed
 
@@ -49,6 +50,21 @@ def run_examples(page, monkeypatch):
     return namespace | {"printed": "".join(printed)}
 
 
+def write_others(folder):
+    """Write what the page of graphs calls cora_linqs, texas, graph.mtx and numbered.csv."""
+    (folder / "cora_linqs").mkdir()
+    rows = [f"p{v}\t{v % 5}\t{v % 7}\t{'abc'[v % 3]}\n" for v in range(120)]
+    (folder / "cora_linqs" / "cora.content").write_text("".join(rows))
+    cites = [f"p{v}\tp{(v + 1) % 120}\n" for v in range(120)]
+    (folder / "cora_linqs" / "cora.cites").write_text("".join(cites))
+    write_geomgcn(folder / "made" / "geomgcn")
+    texas = (folder / "made" / "geomgcn" / "split").rename(folder / "texas")
+    next(texas.glob("splits/*.npz")).rename(texas / "texas_split_0.6_0.2_0.npz")
+    write_matrixmarket(folder / "made" / "mtx")
+    (folder / "made" / "mtx" / "pattern" / "graph.mtx").rename(folder / "graph.mtx")
+    (folder / "made" / "mtx" / "pattern" / "nodes.csv").rename(folder / "numbered.csv")
+
+
 def captioned(page):
     """Return the code blocks of a page that say which file they are."""
     found = re.findall(r"```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)```", read(page), re.S)
@@ -71,6 +87,7 @@ def test_commands_run(page, tmp_path, monkeypatch, capsys):
         (tmp_path / "nodes.csv").write_text("name,age,label\n" + "".join(nodes))
         write_ogb_text(tmp_path / "ogbn_arxiv")
         write_attributed(tmp_path / "amazon_electronics_computers.npz", 120)
+        write_others(tmp_path)
         if CORA.is_dir():
             (tmp_path / "cora").symlink_to(CORA, target_is_directory=True)
         else:

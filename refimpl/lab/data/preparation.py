@@ -14,15 +14,18 @@ SCALINGS = ("standard", "rows", "none")
 
 
 def check_finite(name, features, before=0):
-    """Raise a ValueError that names the array or file and the row unless all are finite.
+    """Raise a ValueError that names the array or file and the place unless all are finite.
 
     There are so many rows `before`.
     """
     for start in range(0, len(features), BLOCK):
         block = features[start : start + BLOCK]
         if not all_finite(block):
-            row = before + start + np.flatnonzero(~np.isfinite(block).all(axis=1))[0]
-            raise ValueError(f"{name} must hold finite numbers, but row {row} does not")
+            row, column = np.argwhere(~np.isfinite(block))[0]
+            raise ValueError(
+                f"{name} must hold finite numbers, but row {before + start + row} has "
+                f"{block[row, column]} in column {column}"
+            )
 
 
 def all_finite(values):

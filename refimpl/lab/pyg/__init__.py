@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from refimpl._support.torch_modules import libraries
+from refimpl.hints import bound
 from refimpl.lab.pyg.subgraphs import (
     GraphSAINTEdgeSampler,
     GraphSAINTNodeSampler,
@@ -38,6 +39,7 @@ def later(place: ModuleType, name: str, gnn: ModuleType, bind: Any) -> Any:
     return made
 
 
+@bound
 def enable(gnn: ModuleType) -> bool:
     """Have PyG's own loaders use this package's `NeighborSampler`, in this process.
 
