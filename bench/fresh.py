@@ -53,7 +53,7 @@ def dataset_of(options):
 
 
 def configs_of(options, epoch):
-    """Return the configuration of each contestant, when an epoch has so many minibatches."""
+    """Return the configuration of each contestant, by the number of minibatches in an epoch."""
     shared = {"model": options.model, "hidden": options.hidden, "layers": len(options.fanouts)}
     shared |= {"batch_size": options.batch, "fanouts": tuple(options.fanouts)}
     configs = {NEIGHBOR: settings("neighbor", **shared)}

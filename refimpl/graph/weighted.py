@@ -60,7 +60,7 @@ class WeightedGraph(Graph):
 
     @classmethod
     def _with_weights(cls, graph, weights):
-        """Return a Graph that has these weights, of which nothing is checked or copied."""
+        """Return a Graph with these weights, without a check or a copy."""
         weighted = object.__new__(cls)
         weighted.__dict__.update(graph.__dict__)
         weighted._freeze_weights(weights)

@@ -54,10 +54,11 @@ def lazy_fresh_iteration(
     """Do what `fresh_iteration` does, to the bit, but draw for computed rows only.
 
     Not in the papers: FreshGNN samples all neighbours first and prunes then (E-V27). From the roots
-    down, a layer's nodes are looked up, and those without an embedding draw. They and what they
-    draw are the live nodes of the layer below, so there is nothing to prune, and the cost follows
-    the live rows. A draw depends on its node and layer alone, so both ways draw the same. From the
-    loading of features on, all is as in `fresh_iteration`, which has the marks of the lines.
+    down, a layer's nodes are looked up, and the nodes without an embedding draw neighbours. These
+    nodes and their neighbours are the live nodes of the layer below. Nothing is left to prune, and
+    the cost follows the live rows. A draw depends on its node and layer alone, so both functions
+    draw the same. From the loading of features on, the lines are those of `fresh_iteration`, which
+    has their marks.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def lazy_fresh_iteration(
     Returns
     -------
     FreshStep
-        Its `inputs` is None: nobody drew what neighbour sampling would load.
+        Its `inputs` is None, because not all neighbours were drawn.
 
     Raises
     ------

@@ -119,7 +119,7 @@ def _time_verdict(lab, rows):
         found.append(f"{words} with {layers}")
     return Verdict(
         "I-threshold-7.8x",
-        f"on {lab.data} graph sampling is so many times as fast as the best baseline: "
+        f"on {lab.data} graph sampling is faster than the best baseline by these factors: "
         f"{'; '.join(found)}",
         ranked(min(ratios) >= LEAST, max(ratios) > 1),
     )

@@ -203,6 +203,13 @@ class Ogb(Format):
         return stream_ogb(path, request.split)
 
 
+def the_only(path, names):
+    """Return the name of the one data set of a folder, or raise ValueError."""
+    if len(names) > 1:
+        raise ValueError(f"{path} must hold one data set, got files of {', '.join(names)}")
+    return names[0]
+
+
 class Planetoid(Format):
     name, sign = "Planetoid", "ind.NAME.x"
     named_splits = True
@@ -218,11 +225,9 @@ class Planetoid(Format):
         return bool(planetoid_names(path))
 
     def load(self, path, request):
-        names = planetoid_names(path)
-        if len(names) > 1:
-            raise ValueError(f"{path} must hold one data set, got files of {', '.join(names)}")
         split = {} if request.split is None else {"split": request.split}
-        return load_planetoid(path, names[0], **request.options, **split)
+        name = the_only(path, planetoid_names(path))
+        return load_planetoid(path, name, **request.options, **split)
 
 
 class Linqs(Format):
@@ -239,10 +244,8 @@ class Linqs(Format):
         return bool(linqs_names(path))
 
     def load(self, path, request):
-        names = linqs_names(path)
-        if len(names) > 1:
-            raise ValueError(f"{path} must hold one data set, got files of {', '.join(names)}")
-        return load_linqs(path, names[0], rng=request.seed, **request.options)
+        name = the_only(path, linqs_names(path))
+        return load_linqs(path, name, rng=request.seed, **request.options)
 
 
 class GeomGcn(Format):

@@ -22,8 +22,8 @@ def load_linqs(folder, name, dtype="float32", *, scaling="standard", rng=0):
     """Return the data set of ``NAME.content`` and ``NAME.cites``, transductive, with drawn parts.
 
     A line of ``NAME.content`` has the name of a node, its features and its class; one of
-    ``NAME.cites`` the names of two nodes. An edge of a node that ``NAME.content`` lacks, of which
-    CiteSeer has 17, is ignored, and a warning says so.
+    ``NAME.cites`` the names of two nodes. An edge is ignored, with a warning, if ``NAME.content``
+    lacks one of its nodes.
 
     Parameters
     ----------
