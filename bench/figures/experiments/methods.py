@@ -119,7 +119,8 @@ def verdicts(_lab, rows):
     worst = min(found.mean for found in fresh.values())
     words = ", ".join(f"{model} {found.text('+.2f')}" for model, found in fresh.items())
     largest = ", ".join(
-        f"{-min(losses(rows, model, method).mean for model in models):.1f} with {NAMES[method]}"
+        f"{max(0.0, *(-losses(rows, model, method).mean for model in models)):.1f} "
+        f"with {NAMES[method]}"
         for method in others
     )
     return [
