@@ -61,7 +61,7 @@ def totals(loads):
     counts = LoadCounts()
     for epoch in loads:
         counts = counts.plus(LoadCounts(**epoch))
-    names = ("io_saving", "embedding_saving", "feature_saving", "hit_rate")
+    names = ("io_saving", "embedding_saving", "feature_hit_rate", "embedding_hit_rate")
     shares = {name: getattr(counts, name) for name in names}
     return counts._asdict() | {k: None if math.isnan(x) else x for k, x in shares.items()}
 
@@ -82,12 +82,11 @@ def _loads(metrics):
     return [
         *rows,
         ("features from the cache", f"{loads['feature_hits']:,}"),
-        (f"I/O saved{how}", _percent(loads["io_saving"])),
-        ("by cached embeddings", _percent(loads["embedding_saving"])),
-        ("by cached features", _percent(loads["feature_saving"])),
+        (f"rows spared by embeddings{how}", _percent(loads["embedding_saving"])),
+        ("remaining rows in the feature cache", _percent(loads["feature_hit_rate"])),
         ("embeddings looked up", f"{loads['lookups']:,}"),
         *((name, f"{loads[name]:,}") for name in embeddings),
-        ("hit rate", _percent(loads["hit_rate"])),
+        ("hit rate of embeddings", _percent(loads["embedding_hit_rate"])),
         ("bytes of the cache", f"{cache['bytes']:,}"),
     ]
 
