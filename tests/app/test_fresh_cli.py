@@ -281,8 +281,8 @@ def test_no_epochs(run):
 @pytest.mark.parametrize("options", [(), ("--draw-all",), ("--sample-mode", "shared")])
 def test_an_estimate_is_called_one(run, options):
     stdout = run(*FRESH, "--epochs", 1, *options)[1]
-    assert ("rows spared by embeddings, estimated" in stdout) == ("features sampled, estimated" in stdout)
-    assert ("estimated" in stdout) == (not options)
+    for name in ("rows spared by embeddings", "features sampled"):
+        assert (f"{name}, estimated" in stdout) == (not options)
 
 
 def test_progress_shows_hits_and_what_they_save(run, on_terminal):
