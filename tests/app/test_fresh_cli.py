@@ -427,7 +427,7 @@ def test_features_that_do_not_fit(gnn, folder, options, features, error, message
         ((*FRESH, "--pool", "2"), "--pool does not apply with --method fresh"),
         ((*FRESH, "--sampler", "edge"), "--sampler does not apply with --method fresh"),
         ((*FRESH, "--overflow", "grow"), "--overflow does not apply with --method fresh"),
-        ((*FRESH, "--normalize"), "--normalize does not apply with --method fresh"),
+        ((*FRESH, "--normalize", "both"), "--normalize does not apply with --method fresh"),
         ((*FRESH, "--dtype", "float64", "--features-in", "mmap"), "with --dtype float64"),
         ((*FRESH, "--dtype", "float64", "--half-features"), "with --dtype float64"),
         (("--method", "fresh", "--model", "mlp"), 'where method is "fresh", got "mlp"'),

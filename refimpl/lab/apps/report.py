@@ -133,8 +133,8 @@ def _way(method, settings):
     way = method.description
     if "sampler" in settings:
         way = f"{hyphenated(settings['sampler'])} {way}"
-    if settings.get("normalize"):
-        way = f"normalised {way}"
+    words = {"both": "normalised ", "loss": "loss-normalised "}
+    way = words.get(settings.get("normalize"), "") + way
     if "batch_size" in settings:
         way = f"{way} of {settings['batch_size']} nodes"
     if not settings.get("fanouts"):
