@@ -225,9 +225,9 @@ def _add_preset(group, parser, options, common):
         help="start from a paper's settings; other options, and a file, override them; "
         f"{said} (default: no preset)",
     )
-    form = {"width": 98, "subsequent_indent": "    ", "break_on_hyphens": False}
-    notes = [textwrap.fill(f"  --preset {n} sets {words}", **form) for n, words in chosen.items()]
-    parser.show_first(common, tuple(notes))
+    filled = textwrap.TextWrapper(98, subsequent_indent="    ", break_on_hyphens=False)
+    notes = (f"  --preset {name} sets {words}" for name, words in chosen.items())
+    parser.show_first(common, tuple(map(filled.fill, notes)))
 
 
 def _add_predict(commands, impl):
