@@ -9,12 +9,13 @@ from figure_labs import experiment_of, lab_of, outcomes, rows_of
 
 import fastimpl
 from bench.figures import catalogue, plotting, training
-from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
+from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER, amdahl
 from bench.figures.experiments import (
     epoch_time,
     heterogeneous,
     history_error,
     methods,
+    policies,
     stability,
     thresholds,
     warm_up,
@@ -320,6 +321,7 @@ def test_the_rule_of_speed(fresh, others, own, other, wanted):
     verdicts = epoch_time.verdicts(None, rows)
     found = outcomes(verdicts)
     assert "60.0% of the rows" in verdicts[1].ours
+    assert ("2.44" in verdicts[0].because) == (wanted[0] != HOLDS)
     claims = "V-faster-3.4x", "V-faster-5.3x", "V-time-to-accuracy"
     assert tuple(found[claim] for claim in claims) == wanted
     assert found["V-faster-than-systems"] == UNTESTED
@@ -386,3 +388,29 @@ def test_the_rules_of_relations(seconds, points, wanted):
     found = heterogeneous.verdicts(None, rows)
     assert tuple(outcomes(found).values()) == wanted
     assert "60.0% of the rows" in found[0].ours
+    assert ("1.64" in found[0].because) == (wanted[0] != HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "wanted"),
+    [  # degree, PageRank, embeddings, both, both for performance
+        ((0.3, 0.3, 0.5, 0.6, 0.7), (0.3, 0.3, 0.1, 0.25, 0.4), (HOLDS, HOLDS)),
+        ((0.3, 0.3, 0.5, 0.6, 0.6), (0.4, 0.3, 0.1, 0.35, 0.4), (WEAKER, HOLDS)),  # 0.50
+        ((0.3, 0.3, 0.5, 0.6, 0.7), (0.5, 0.6, 0.1, 0.25, 0.4), (HOLDS, WEAKER)),  # 0.45, 0.425
+        ((0.3, 0.3, 0.5, 0.6, 0.4), (0.5, 0.6, 0.1, 0.25, 0.4), (FAILS, FAILS)),
+    ],
+)
+def test_the_rules_of_saved_rows_judge_means_over_the_widths(wide, narrow, wanted):
+    rows = [
+        {"overflow": overflow, "d": d, "h": 256, "policy": name, "saved": share}
+        for overflow, shares in (("wrap", (wide, narrow)), ("drop", ((0,) * 5,) * 2))
+        for d, each in zip((768, 128), shares, strict=True)
+        for name, share in zip(policies.PRINTED, each, strict=True)
+    ]
+    found = policies.verdicts(None, rows)
+    assert tuple(outcomes(found).values()) == wanted
+    assert f"{wide[4]:.1%} with d = 768 and {narrow[4]:.1%} with d = 128" in found[0].ours
+
+
+def test_amdahls_bound():
+    assert amdahl(0.5, 0.5) == pytest.approx(4 / 3)  # a quarter of the time is saved
