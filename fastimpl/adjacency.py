@@ -58,8 +58,14 @@ def block_norm(kind, block, degrees=None, *, dtype=np.float64):
     indices, data = np.empty(starts[-1], np.int32), empty((int(starts[-1]),), dtype)
     _adjacency.block_values(*rows, degrees, kind != "row", starts, indices, data)
     pattern = Block._trusted(starts[:-1], starts[1:], indices, block.n_src)
+    data.flags.writeable = False
+    return Adjacency._with_late_transpose(pattern, data, _transposed)
+
+
+def _transposed(pattern, data):
+    """Return the pattern, the values and the permutation of the transpose."""
     transposed, perm = transpose_block(pattern)
-    return Adjacency(pattern, data, _permuted(data, perm), transposed, perm)
+    return transposed, _permuted(data, perm), perm
 
 
 def _permuted(data, perm):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from refimpl.hints import Absent, FloatDtype, Floats, Integers, Positions
 __all__ = ["Adjacency", "add_self_loops", "block_norm", "loop_norm", "row_norm", "sym_norm"]
 
 BLOCK_KINDS = ("row", "sym", "loop")
+TRANSPOSE = ("graph_t", "data_t", "perm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +49,32 @@ class Adjacency:
     graph: Graph | Block
     data: Floats
     data_t: Floats | Absent
-    graph_t: Graph | Block = None  # type: ignore[assignment]
-    perm: Positions | Absent = None
+    # Not attributes of the class: `__getattr__` is asked for what is not made yet.
+    graph_t: Graph | Block = field(default_factory=lambda: None)  # type: ignore[assignment]
+    perm: Positions | Absent = field(default_factory=lambda: None)
+
+    @classmethod
+    def _with_late_transpose(cls, graph, data, transpose):
+        """Return a matrix whose transpose ``transpose(graph, data)`` makes when it is asked for.
+
+        The first layer needs no gradient of its input, and thus often no transpose at all.
+        """
+        made = object.__new__(cls)
+        made.__dict__.update(graph=graph, data=data, _transpose=transpose)
+        return made
+
+    def __getattr__(self, name):
+        transpose = self.__dict__.get("_transpose")
+        if transpose is None or name not in TRANSPOSE:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        found = transpose(self.graph, self.data)
+        self.__dict__.update(zip(TRANSPOSE, found, strict=True))
+        return self.__dict__[name]
+
+    @property
+    def _transposes_itself(self):
+        """Whether the transpose is made of this matrix: then the two fit, and none is missing."""
+        return "_transpose" in self.__dict__
 
     def __repr__(self):
         return short_repr(self)
@@ -68,9 +93,7 @@ class Adjacency:
 
     def _with_perm(self, perm):
         """Return the same matrix with another `perm`, which a layer has checked."""
-        made = object.__new__(Adjacency)
-        made.__dict__.update(self.__dict__, perm=perm)
-        return made
+        return Adjacency(self.graph, self.data, self.data_t, self.graph_t, perm)
 
 
 def norm_arguments(graph, transpose_perm, dtype):
@@ -258,7 +281,7 @@ def block_norm(
     Returns
     -------
     Adjacency
-        With `graph_t` and `perm`.
+        With `graph_t` and `perm`, and `data` that is read-only.
 
     Raises
     ------
@@ -283,6 +306,7 @@ def block_norm(
             data = _estimated_sym_norm(dst, src, counts, degrees).astype(dtype)
         first, counts = first + np.arange(block.n_dst), counts + 1
     pattern = Block(first, first + counts, src, block.n_src)
+    data.flags.writeable = False  # as those of the pattern: the transpose has the same
     transposed, perm = transpose_block(pattern)
     return Adjacency(pattern, data, data[perm], transposed, perm)
 

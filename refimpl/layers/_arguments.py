@@ -9,13 +9,15 @@ from refimpl.graph import Graph
 def pattern(name, A):
     """Check that A is an Adjacency on patterns that kernels may read."""
     require.instance(name, A, (Adjacency,), "an Adjacency (see row_norm)")
-    for graph in (A.graph, A.graph_t):
+    for graph in [A.graph] if A._transposes_itself else [A.graph, A.graph_t]:
         require.instance(name, graph, (Graph, Block), "on a Graph or a Block")
 
 
 def adjacency(name, A, X, backward):
     """Check A and X together; return X."""
     pattern(name, A)
+    if A._transposes_itself:
+        return require.floats("X", X, (A.graph.n_src, None), A.data.dtype)
     if (A.graph_t.n_dst, A.graph_t.n_src) != (A.graph.n_src, A.graph.n_dst):
         raise ValueError(
             f"{name}.graph_t must have {A.graph.n_src} rows and {A.graph.n_dst} columns, "

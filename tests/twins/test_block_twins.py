@@ -1,9 +1,12 @@
 """Fast against reference for blocks and layer sampling."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from blocks import blocks
-from comparison import assert_same_error, assert_twins, read_only
+from comparison import assert_bits, assert_same_error, assert_twins, read_only
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import KEYS, directed_graphs, even_graph, graph_from_edges, graphs, power_law_graph
@@ -88,6 +91,22 @@ def test_block_norm(block, kind, dtype, data, count):
 
 
 BIG_BLOCK = refimpl.Block(HUBS.start, HUBS.end, HUBS.indices, HUBS.n)
+
+
+@pytest.mark.parametrize("dx", [0, 2])
+def test_only_a_gradient_of_the_input_makes_the_transpose(dx):
+    """The first layer needs none. A copy is whole, whichever way it is made."""
+    block = refimpl.layer_sample(EVEN, np.arange(100), (3,), 1).blocks[0]
+    A = fastimpl.adjacency.block_norm("row", block, dtype=np.float32)
+    X, W = np.ones((block.n_src, 4), np.float32), np.ones((4, 2), np.float32)
+    order = refimpl.scheduling.ProductOrders(1, 1, dx)
+    out = fastimpl.layers.sage_forward(A, X, W, W, order)
+    fastimpl.layers.sage_backward(A, X, W, W, out, np.ones((100, 4), np.float32), order)
+    assert ("graph_t" in vars(A)) == (dx != 0)
+    for one in (pickle.loads(pickle.dumps(A)), copy.copy(A), copy.deepcopy(A), A):
+        assert_bits(one, refimpl.adjacency.block_norm("row", block, dtype=np.float32))
+    with pytest.raises(AttributeError, match="graph_T"):
+        A.graph_T  # noqa: B018
 
 
 def layers():
