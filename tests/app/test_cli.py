@@ -285,6 +285,7 @@ def test_help_shows_the_defaults_that_are_used(run):
         "help",
         "help_all",
         "config",
+        "preset",
         "out",
         "resume",
         "overwrite",

@@ -60,7 +60,7 @@ def preset(name: str, dataset: Dataset | None = None, **settings: Any) -> TrainC
     dataset : Dataset, optional
         The data set to train on. "graphsaint" needs it, unless `settings` has a sampler: the sizes
         of the sampler are in proportion to the training graph.
-    **settings
+    **settings : objects
         Any settings of the model, the method and the run. They override the preset. With other
         `layers` the fan-outs are the default; with another `hotness` there is no performance
         policy; with a model other than "sage" or "mlp" there is no normalisation.
