@@ -85,7 +85,7 @@ def paper_figure(id):
         )
         for one in result["verdicts"]
     ]
-    judged = table(("the paper", "here", "verdict"), claims, (5, 5, 4), "results")
+    judged = table(("the paper", "here", "verdict"), claims, (5, 5, 4), "claims")
     numbers = [map(plain, line) for line in result["table"]]
     shown = folded("The numbers", table(map(plain, result["titles"]), numbers, (), "results"))
     machine, settings = result["machine"], result["settings"]

@@ -54,7 +54,37 @@ FOUND = {  # what readers type, and a page that is to be among the first ten
     "saved": "fresh.html",
     "freezes": "learn/fresh_policy.html",
     "frees too little": "learn/pin_tile.html",
+    "popped or pushed": "glossary.html#term-popped-or-pushed",
+    "number of nodes": "glossary.html#term-number-of-nodes-in-a-sample",
+    "isolated": "glossary.html#term-isolated-node",
+    "full cache": "glossary.html#term-full-cache",
+    "ring buffer": "glossary.html#term-ring-buffer",
+    "normalization": "glossary.html#term-normalization",
+    "neighbourhood growth": "glossary.html#term-neighbourhood-growth",
+    "threads change": "propagation.html",
 }
+WIDTHS = (390, 1366, 1440, 1600, 1920)
+SHOWN = ("learn/frontier.html", "learn/fresh_cache.html", "figures.html", "held.html")
+CELL_LINES = 12  # of a claim on a phone
+BROKEN_WORDS = """selector => {
+  const broken = [];
+  for (const part of document.querySelectorAll(selector)) {
+    const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      for (const word of texts.currentNode.data.matchAll(/\\w+/g)) {
+        const range = document.createRange();
+        range.setStart(texts.currentNode, word.index);
+        range.setEnd(texts.currentNode, word.index + word[0].length);
+        const tops = [...range.getClientRects()].filter((box) => box.width).map((box) => box.top);
+        if (Math.max(...tops) - Math.min(...tops) > 2) broken.push(word[0]);
+      }
+    }
+  }
+  return broken;
+}"""
+FILTERS = "images => images.map((image) => getComputedStyle(image).filter)"
+MOST_LINES = """cells => Math.max(0, ...cells.map((cell) =>
+  cell.clientHeight / parseFloat(getComputedStyle(cell).fontSize) / 1.5))"""
 
 
 @pytest.mark.parametrize("look", LOOKS)
@@ -67,20 +97,30 @@ def test_a_page_is_quiet_fits_and_is_accessible(visit, page, look):
     seen.is_accessible()
 
 
-@pytest.mark.parametrize("width", [1366, 1440, 1600, 1920])
-def test_the_contents_list_is_whole(visit, width):
-    tab = visit("learn/frontier.html").tab
-    tab.set_viewport_size({"width": width, "height": 900})
-    box = tab.locator(".toc-drawer").bounding_box()
-    assert box["width"] > 200 and box["x"] + box["width"] <= width
-    assert tab.locator(".content").bounding_box()["width"] > 700
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_measured_figures_are_as_dark_as_the_page(visit, dark):
-    picture = visit("figures.html", dark=dark).tab.locator("img.measured-figure").first
-    filter = picture.evaluate("(image) => getComputedStyle(image).filter")
-    assert filter.startswith("invert") == dark
+@pytest.mark.parametrize("page", SHOWN)
+def test_a_page_has_no_visible_fault_at_any_width(visit, page):
+    """Light and dark: contents list whole, nothing too wide, words of code and claims whole."""
+    seen = visit(page)
+    tab = seen.tab
+    steppers = tab.locator("iframe").all()
+    for width in WIDTHS:
+        tab.set_viewport_size({"width": width, "height": 900})
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            seen.fits()
+            filters = tab.eval_on_selector_all("img.measured-figure", FILTERS)
+            assert all(one.startswith("invert") == (scheme == "dark") for one in filters)
+        if width > 390 and tab.locator(".toc-drawer:not(.no-toc)").count():
+            box = tab.locator(".toc-drawer").bounding_box()
+            assert box["width"] > 200 and box["x"] + box["width"] <= width
+            assert tab.locator(".content").bounding_box()["width"] > 700
+        lines = tab.eval_on_selector_all("table.claims td", MOST_LINES)
+        assert lines <= CELL_LINES, f"a claim has {lines:.0f} lines at {width} px"
+        for stepper in steppers:
+            stepper.scroll_into_view_if_needed()
+            inside = stepper.element_handle().content_frame()
+            inside.wait_for_selector("body[data-step]")
+            assert inside.evaluate(BROKEN_WORDS, "#lines code") == [], f"at {width} px"
 
 
 def test_rows_of_the_errata_are_cards_on_a_phone(visit):

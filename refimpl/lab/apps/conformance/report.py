@@ -133,9 +133,10 @@ def _told(report, file):
     passing = [case for case in file["cases"] if kinds.get(case["id"]) == PASS]
     if not failing:
         return []
+    if all("error" in case for case in passing):  # then a flag explains nothing
+        refused = f": the {len(passing)} that pass are refused" if passing else ""
+        return [f"      no answer is right{refused}"]
     lines = [f"        {line}" for line in flag_lines(file, failing[0].get("flags", ()))]
-    if passing and all("error" in case for case in passing):
-        lines.append(f"      nothing is answered rightly: the {len(passing)} that pass are refused")
     shared = in_common(failing, passing)
     if shared:
         said = ", ".join(f"{mark} ({_of(count, len(passing))})" for mark, count in shared)

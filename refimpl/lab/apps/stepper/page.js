@@ -30,7 +30,8 @@ if (window.parent !== window) announce();
 const functionBodies = trace.functions.map((f) =>
   f.lines.map((line) => {
     const indent = line.text.length - line.text.trimStart().length;
-    const code = element("code", {}, line.text.trimStart());
+    const parts = line.text.trimStart().split(/(?<=[.,([]|\w=(?=\w))/); // it may break there, not in a word
+    const code = element("code", {}, ...parts.flatMap((part) => [part, element("wbr")]));
     code.style.paddingLeft = `${indent + 2}ch`; // what does not fit goes on two to the right
     code.style.textIndent = "-2ch";
     if (line.errata.length) code.append(element("span", { class: "errata" }, `  ${line.errata.join("; ")}`));
