@@ -1,6 +1,9 @@
 """A case of the vectors, and an answer beside it, as text: `conformance --show`."""
 
 import copy
+import importlib
+import inspect
+import re
 import shlex
 
 import pytest
@@ -224,3 +227,41 @@ def test_a_file_without_meanings_of_flags():
     """Such as a test makes: nothing but the flag is shown."""
     file = vector(marked("ODD", x=1))
     assert showing.case_lines(file, file["cases"][0])[3:5] == ["flags", "  ODD"]
+
+
+# A kernel, its module, a comparison in its source, the same with `=` at the wrong place, the flag
+COMPARISONS = [
+    ("frontier", "samplers.frontier", 'side="right"', 'side="left"', "ON_SUM"),
+    ("bucket", "samplers.bucket", "t >= self.sums", "t > self.sums", "ON_SUM"),
+    ("bucket", "samplers.bucket", "height < ", "height <= ", "ON_WEIGHT"),
+    ("pin_tile", "samplers.pin_tile", "> board.free()", ">= board.free()", "FITS"),
+    ("pin_tile", "samplers.pin_tile", "> board.free()", "> board.free() + 1", "ONE_SHORT"),
+    ("dashboard", "samplers.dashboard", "> board.free(", ">= board.free(", "FITS"),
+    ("dashboard", "samplers.dashboard", "> board.free(", "> 1 + board.free(", "ONE_SHORT"),
+    ("forest_fire", "samplers.forest_fire", "uniform() < p_f", "uniform() <= p_f", "TIE"),
+    ("alias_build", "samplers.alias", "p[i] < 1", "p[i] <= 1", "TIE"),
+    ("dropout", "layers.rows", "u >= rate", "u > rate", "TIE"),
+    ("select_stable", "history.policy", "(ids), score", "(ids) * -1, score", "TIE"),
+]
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize(
+    ("kernel", "place", "comparison", "wrong", "flag"),
+    COMPARISONS,
+    ids=[f"{kernel} {wrong}" for kernel, _, _, wrong, _ in COMPARISONS],
+)
+def test_a_wrong_comparison_is_explained(
+    tmp_path, monkeypatch, capsys, kernel, place, comparison, wrong, flag
+):
+    source = inspect.getsource(importlib.import_module(f"refimpl.{place}"))
+    assert source.count(comparison) == 1
+    (tmp_path / "wrong_comparison.py").write_text(source.replace(comparison, wrong))
+    monkeypatch.syspath_prepend(tmp_path)
+    status, lines, _ = run(capsys, "--impl", "wrong_comparison", "--only", kernel)
+    assert status == 1
+    told = " ".join(" ".join(lines).split())
+    passed, cases = map(int, re.search(r"(\d+)/(\d+) differs", told).groups())
+    if cases - passed > 1:
+        assert f"all {cases - passed} cases that differ share: {flag} (" in told
+    assert " ".join(FILES[kernel]["flags"][flag].split()) in told

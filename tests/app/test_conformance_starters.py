@@ -15,7 +15,7 @@ import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.timing import Input, Timer
-from refimpl.lab.apps.conformance.vectors import apply
+from refimpl.lab.apps.conformance.vectors import apply, load
 
 pytestmark = pytest.mark.runs
 
@@ -30,8 +30,9 @@ BUILDS = {
     "go": ("go", ["go", "build", "-o", "{out}", "{source}"], ["{out}"]),
     "js": ("node", None, ["node", "{source}"]),
 }
+(FRONTIER,) = [file for file in load() if file["function"] == "frontier"]
 WORDS = np.arange(10_000, dtype=np.uint64) * np.uint64(2**50 + 1)
-OWN = {"mix", "key", "uniform", "below"}
+OWN = {"mix", "key", "uniform", "below", "pick_without_replacement", "frontier"}
 languages = pytest.mark.parametrize("language", BUILDS)
 
 
@@ -54,7 +55,7 @@ def starter(language, folder, shift=("", "")):
 
 
 @languages
-def test_a_starter_conforms_in_the_streams_and_skips_the_rest(language, tmp_path, capsys):
+def test_a_starter_conforms_in_its_kernels_and_skips_the_rest(language, tmp_path, capsys):
     """It is asked every case, so that it has met all forms of values, errors and long lines."""
     report = tmp_path / "report.json"
     command = shlex.join(starter(language, tmp_path))
@@ -65,6 +66,7 @@ def test_a_starter_conforms_in_the_streams_and_skips_the_rest(language, tmp_path
     for case in content["cases"]:
         verdicts.setdefault(case["kernel"], set()).add(case["verdict"])
     assert verdicts == {name: {"pass"} if name in OWN else {"skip"} for name in kernels()}
+    assert content["states_compared"] == sum("states" in case for case in FRONTIER["cases"])
 
 
 @languages
@@ -161,7 +163,7 @@ def test_the_first_kernel_of_the_page_conforms_and_its_mistake_is_explained(
     asked = re.findall(r"^    minibatch-gnn (.*'node starter.js'.*)$", HOWTO, re.M)
     source = (STARTERS / "starter.js").read_text()
     source = source.replace("const KERNELS", f"{added}\nconst KERNELS")
-    source = source.replace("uniform, below }));", "uniform, below, floyd }));")
+    source = source.replace("frontier }),", "frontier, floyd }),")
     Path("starter.js").write_text(source)
     assert len(asked) == 2
     for command in asked:
@@ -174,3 +176,15 @@ def test_the_first_kernel_of_the_page_conforms_and_its_mistake_is_explained(
     assert shown in capsys.readouterr().out
     assert main(shlex.split(asked[1])) == 1
     assert "differs: result: want shape [10], got [9]" in capsys.readouterr().out
+
+
+def test_a_wrong_comparison_in_the_starter_is_explained_as_on_the_page(tmp_path, capsys):
+    if shutil.which("node") is None:
+        pytest.skip("no node")
+    wrong = re.search(r"`while \((left > .*?)\)` gives", HOWTO)[1]
+    source = (STARTERS / "starter.js").read_text()
+    assert wrong.replace(">", ">=") in source
+    changed = tmp_path / "starter.js"
+    changed.write_text(source.replace(wrong.replace(">", ">="), wrong))
+    assert main(["conformance", "--cmd", f"node {changed}", "--only", "frontier"]) == 1
+    assert re.search(r"` gives\n\n```text\n(.*?)```", HOWTO, re.S)[1] in capsys.readouterr().out

@@ -1,10 +1,12 @@
-// The beginning of a port in JavaScript: answers mix, key, uniform and below, and skips the rest.
+// The beginning of a port in JavaScript: answers the streams (mix, key, uniform, below) and one
+// sampler (pick_without_replacement, frontier), and skips the rest.
 //
 //     minibatch-gnn conformance --cmd 'node starter.js'
 //
 // To add a kernel, write a function of its arguments by their names, as `below`, which throws
 // `refuse(..)` for what the kernel's page says and returns a function that computes the result, and
-// name it in KERNELS. What computes is apart from what reads, since it alone is timed.
+// name it in KERNELS. What computes is apart from what reads, since it alone is timed. `frontier`
+// shows how to read a graph and how to return named values and states.
 
 "use strict";
 const readline = require("node:readline");
@@ -42,6 +44,25 @@ function integer(value, low, high) {
 }
 
 const word = (value) => integer(value, 0n, WORD - 1n);
+
+const INT32 = 2n ** 31n - 1n;
+
+// Return a graph of n nodes: entries indptr[v] to indptr[v + 1], the end exclusive, of indices are
+// the neighbours of v.
+function readGraph(value) {
+  if (!value?.graph) refuse("type");
+  const list = (part) => (part.data ?? part).map((x) => Number(x.text)); // a long one is an array
+  const indptr = list(value.graph.indptr);
+  return { n: indptr.length - 1, indptr, indices: list(value.graph.indices) };
+}
+
+const degree = ({ indptr }, v) => indptr[v + 1] - indptr[v];
+
+function refuseDirected({ n, indptr, indices }) {
+  const ends = Array.from({ length: n }, (_, v) => indices.slice(indptr[v], indptr[v + 1]));
+  const edges = new Set(ends.flatMap((near, v) => near.map((u) => v * n + u)));
+  if (ends.some((near, v) => near.some((u) => !edges.has(u * n + v)))) refuse("value");
+}
 
 // Return what computes what a function gives for a counter, or for each of an array of uint64.
 function each(counters, dtype, draw) {
@@ -86,7 +107,72 @@ function below({ k, c, n }) {
   return each(c, "int64", (one) => Math.floor(uniformNumber(k_, one) * n_));
 }
 
-const KERNELS = new Map(Object.entries({ mix, key, uniform, below }));
+// ---- A sampler ----
+
+const ids = (list) => ({ dtype: "int32", shape: [list.length], data: list });
+const drawBelow = (k, c, n) => Math.floor(uniformNumber(k, BigInt(c)) * n);
+
+function pick(k, c, N, m) {
+  const deck = new Map(); // the cards that are not in their own place
+  return Array.from({ length: m }, (_, i) => {
+    const j = i + Math.floor(uniformNumber(k, c + BigInt(i)) * (N - i));
+    const picked = deck.get(j) ?? j;
+    deck.set(j, deck.get(i) ?? i);
+    return picked;
+  });
+}
+
+function pick_without_replacement({ k, c, N, m }) {
+  const [k_, c_, N_] = [word(k), word(c), integer(N, 0n, INT32)];
+  const m_ = Number(integer(m, 0n, N_));
+  return () => ids(pick(k_, c_, Number(N_), m_));
+}
+
+function frontier({ graph, main, probe, m, n, deg_cap, include }) {
+  const g = readGraph(graph);
+  refuseDirected(g);
+  const [main_, probe_] = [word(main), word(probe)];
+  const m_ = Number(integer(m, 1n, BigInt(g.n)));
+  const steps = Number(integer(n, BigInt(m_), INT32)) - m_;
+  const cap = deg_cap === null ? Infinity : Number(integer(deg_cap, 1n, INT32));
+  if (include !== "pushed" && include !== "popped") refuse("value");
+  const weight = (v) => Math.min(degree(g, v), cap);
+  return (states) => {
+    const FS = pick(main_, 0n, g.n, m_);
+    const sample = new Set(FS);
+    const nodes = () => [...sample].sort((a, b) => a - b);
+    const popped = [];
+    const pushed = [];
+    const note = () => states?.push({ frontier: [...FS], sample: nodes() });
+    note();
+    while (popped.length < steps) {
+      const total = FS.reduce((sum, v) => sum + weight(v), 0);
+      if (total === 0) break; // only isolated nodes are left
+      let left = drawBelow(probe_, popped.length, total);
+      let slot = 0;
+      while (left >= weight(FS[slot])) left -= weight(FS[slot++]);
+      const u = FS[slot];
+      const which = drawBelow(main_, m_ + popped.length, degree(g, u));
+      FS[slot] = g.indices[g.indptr[u] + which];
+      popped.push(u);
+      pushed.push(FS[slot]);
+      sample.add(include === "pushed" ? FS[slot] : u);
+      note();
+    }
+    const degrees = (list) => list.reduce((sum, v) => sum + degree(g, v), 0);
+    const counters = {
+      pops: popped.length, probes: popped.length, rounds: popped.length,
+      cleanups: 0, moved: 0, truncated: 0, capacity: 0, draws: m_ + popped.length,
+      popped_degree_sum: degrees(popped), added_degree_sum: degrees(pushed),
+    };
+    const parts = { nodes: ids(nodes()), popped: ids(popped), pushed: ids(pushed) };
+    return { fields: { ...parts, counters: { fields: counters } } };
+  };
+}
+
+const KERNELS = new Map(
+  Object.entries({ mix, key, uniform, below, pick_without_replacement, frontier }),
+);
 
 // ---- Questions ----
 
@@ -95,8 +181,10 @@ function answer(question) {
   const kernel = KERNELS.get(question.call);
   if (!kernel) return { skip: "not implemented" };
   const compute = kernel(question.args);
-  const result = compute();
-  return question.time ? { result, nanoseconds: timed(compute, question.time) } : { result };
+  if (question.time) return { result: compute(), nanoseconds: timed(compute, question.time) };
+  const states = []; // a kernel that works in steps adds them
+  const result = compute(states);
+  return states.length ? { result, states } : { result };
 }
 
 function timed(compute, rounds) {

@@ -22,7 +22,6 @@ FLAGS = {
     "ONE_NODE": "A graph, or a set, of a single node.",
     "SELF_LOOP": "An edge (v, v) is one entry, stays on the diagonal and counts once in a degree.",
     "SPECIAL": "Infinities, NaN or numbers at the end of their range.",
-    "TIE": "Two candidates are equal: the rule that chooses between them shows.",
     "WORKED": "Worked out by hand, see `working`.",
 }
 
@@ -106,3 +105,9 @@ class Kernel(NamedTuple):
     flags: dict[str, str] = {}
     writes: tuple[str, ...] = ()
     states: Callable[..., list[dict]] | None = None
+
+
+def flagged(cases, **flags):
+    """Return the cases with more flags: ``FLAG="id id .."`` names the cases that get it."""
+    more = {case.id: [flag for flag in flags if case.id in flags[flag].split()] for case in cases}
+    return tuple(case._replace(flags=(*case.flags, *more[case.id])) for case in cases)

@@ -6,7 +6,7 @@ the states: the first is the Dashboard of the roots, the others are those after 
 
 import numpy as np
 
-from refimpl.lab.apps.conformance.case import Case, Kernel
+from refimpl.lab.apps.conformance.case import Case, Kernel, flagged
 from refimpl.lab.apps.conformance.cases import samplers
 from refimpl.lab.apps.conformance.cases.samplers import options
 from refimpl.lab.apps.conformance.graphs import LOOPS, MIXED, PAIR, STAR
@@ -21,9 +21,13 @@ HAND = worked("dashboards")
 FLAGS = {
     **samplers.FLAGS,
     "CLEANUP": "What is pushed does not fit behind the last column: the live ones move up first.",
+    "FITS": "A weight equal to the number of free entries: the node fits, so there is no clean-up. "
+    "Only a weight above that number needs one (weight > free, not weight >= free).",
     "GROW": "It does not fit after a clean-up either: the Dashboard is doubled until it does.",
     "LEFT_TO_RIGHT": "eta m d is above 9 from left to right, and 9 in any other order.",
     "MISS": "A probe hits an entry that nobody owns, and another is drawn.",
+    "ONE_SHORT": "A weight of one more than the free entries: a clean-up comes first. The printed "
+    "test, with its + 1, makes none (E-B8).",
     "ROUNDS": "Probes are counted in rounds of `lanes`, each step from a new round.",
     "TRUNCATE": "It does not fit after a clean-up either: the node gets what is left (E-B22).",
     "USED": "Probes fall on the entries in front of the end of the last column only.",
@@ -72,7 +76,14 @@ OPTIONS = (
         "type",
     ),
 )
-CASES = (*HAND["dashboard"], *samplers.generated(), *OPTIONS, *samplers.ERRORS)
+CASES = flagged(
+    (*HAND["dashboard"], *samplers.generated(), *OPTIONS, *samplers.ERRORS),
+    FITS="second_column_moves used loops_and_isolated hub_capped mixed_capped keys_at_the_end "
+    "pair_narrow",
+    ONE_SHORT="second_column_moves miss truncate used loops_and_isolated hub hub_capped "
+    "mixed_capped popped keys_at_the_end pair_narrow wide_roots truncate_loops grow_mixed "
+    "cap_and_popped",
+)
 
 
 def states_of(kernel, place, ready, state):

@@ -11,7 +11,8 @@ from refimpl.streams import permutation
 HAND = worked("policy")
 
 STABLE_FLAGS = {
-    "FLOOR": "The count is floor(p m + 1e-9): a product just below an integer counts as that."
+    "FLOOR": "The count is floor(p m + 1e-9): a product just below an integer counts as that.",
+    "TIE": "Scores are equal: the lower id is stable first.",
 }
 SHARE_FLAGS = {
     "DEAD": "Entries of a block that belong to no row.",

@@ -21,6 +21,7 @@ FLOOR = {
 }
 DROPOUT_FLAGS = {
     "RATE_0": "Nothing is dropped, and nothing is scaled.",
+    "TIE": "A draw equal to the rate: the value stays. Only a draw below the rate drops it.",
     "ROW_KEYS": "A key for each row: a row's mask does not depend on the others.",
 }
 

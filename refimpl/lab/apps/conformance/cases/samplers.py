@@ -1,6 +1,6 @@
 """Frontier sampling, plain and in weight classes; and from a seed to numbered subgraphs."""
 
-from refimpl.lab.apps.conformance.case import Case, Kernel
+from refimpl.lab.apps.conformance.case import Case, Kernel, flagged
 from refimpl.lab.apps.conformance.graphs import (
     KARATE,
     LOOPS,
@@ -25,6 +25,18 @@ FLAGS = {
     "MEET": "Two frontier slots hold the same node: the frontier is a list, not a set (E-B3).",
     "POPPED": "The node that is left joins the sample, not the one that is reached (E-B1).",
     "STOPS_EARLY": "Only isolated nodes are left in the frontier: fewer than n - m steps (E-B26).",
+}
+FRONTIER_FLAGS = {
+    **FLAGS,
+    "ON_SUM": "A draw equal to a running sum of weights: the next slot is chosen. Only a sum above "
+    "the draw counts (sum > draw, not sum >= draw).",
+}
+BUCKET_FLAGS = {
+    **FLAGS,
+    "ON_SUM": "A draw equal to the sum of a class: the next class is chosen. Only a sum above the "
+    "draw counts (sum > draw, not sum >= draw).",
+    "ON_WEIGHT": "A height equal to the slot's weight: the slot is refused. Only a weight above "
+    "the height counts (weight > height, not weight >= height).",
 }
 
 
@@ -101,9 +113,15 @@ def frontier_states(**arguments):
     return states
 
 
-FRONTIER = (*HAND["frontier"], *generated(), *ERRORS)
-
-BUCKET = (*HAND["bucket"], *generated(), *ERRORS)
+FRONTIER = flagged(
+    (*HAND["frontier"], *generated(), *ERRORS),
+    ON_SUM="paw loops_and_isolated hub hub_capped mixed_capped popped karate",
+)
+BUCKET = flagged(
+    (*HAND["bucket"], *generated(), *ERRORS),
+    ON_SUM="loops_and_isolated hub hub_capped popped keys_at_the_end",
+    ON_WEIGHT="paw loops_and_isolated hub hub_capped popped keys_at_the_end karate",
+)
 
 
 def many(graph, sampler, rng, first, count, **others):
@@ -134,8 +152,14 @@ SAMPLE_MANY = (
 
 KERNELS = (
     Kernel(
-        "frontier", "jpdc21", "Algorithm 2", FRONTIER, "1-10", flags=FLAGS, states=frontier_states
+        "frontier",
+        "jpdc21",
+        "Algorithm 2",
+        FRONTIER,
+        "1-10",
+        flags=FRONTIER_FLAGS,
+        states=frontier_states,
     ),
-    Kernel("bucket", "common", "the law of JPDC'21 Algorithm 2", BUCKET, flags=FLAGS),
+    Kernel("bucket", "common", "the law of JPDC'21 Algorithm 2", BUCKET, flags=BUCKET_FLAGS),
     Kernel("sample_many", "jpdc21", "Algorithm 8", SAMPLE_MANY, "4-8"),
 )

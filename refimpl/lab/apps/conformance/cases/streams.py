@@ -15,6 +15,7 @@ FLAGS = {
     "WRAP": "A sum or a product passes 2**64 and is taken modulo 2**64.",
     "LAST": "The draw is the largest there is, (2**53 - 1) / 2**53: the index must stay in range.",
     "TAKEN": "An integer is drawn that is chosen already: the last one is taken instead.",
+    "TIE": "A scaled weight equal to 1: it is large. Only a weight below 1 is small.",
     "SHORT": "The last batch is shorter than the others.",
 }
 

@@ -22,6 +22,8 @@ STAYS = {"STAYS": "A walk stands on a node without neighbours: it makes no step 
 UNEVEN = {"UNEVEN": "The first walks are one step longer."}
 WHOLE = {"WHOLE": "The budget is at least the number of nodes: all of them are in the sample."}
 
+ON_P_F = {"TIE": "A draw equal to p_f: the fire ends. Only a draw below p_f burns on."}
+
 
 def options(graph, main, **others):
     """Return the arguments of a static sampler."""
@@ -106,5 +108,5 @@ KERNELS = (
     Kernel("edge", "jpdc21", "Algorithm 5", EDGE, "1-6", flags=ALIAS),
     Kernel("random_walk", "jpdc21", "Algorithm 5", RANDOM_WALK, "7-18", flags=STAYS),
     Kernel("multiple_walks", "jpdc21", "section 3.3", MULTIPLE_WALKS, flags={**STAYS, **UNEVEN}),
-    Kernel("forest_fire", "jpdc21", "section 3.3", FOREST_FIRE, flags=WHOLE),
+    Kernel("forest_fire", "jpdc21", "section 3.3", FOREST_FIRE, flags={**WHOLE, **ON_P_F}),
 )
