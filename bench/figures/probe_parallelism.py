@@ -23,9 +23,7 @@ def measure(gnn, graph, *, m, n, eta, lanes, rounds, sampler="dashboard"):
         ``seconds``: median of a sample. ``tries`` and ``rounds``: probes, and probes in groups of
         ``lanes``, for each pop. ``speedup``: median seconds of one lane over those of these.
         ``theorem1``: `theorem1_speedup` of the mean degree, with ``rho`` as `calibrate` measures
-        it. ``probes_only``: the same model with size-biased degrees (E-C1), and with lanes
-        that probe but share no writing: a kernel that writes whole vectors does so at one lane
-        too.
+        it. fastimpl probes and writes without vectors in one lane, and in whole vectors in more.
     """
     lanes = sorted({1, *lanes})
     predicted = _predictions(gnn, graph, m, n, eta, lanes, VERSIONS[sampler])
@@ -48,7 +46,7 @@ def measure(gnn, graph, *, m, n, eta, lanes, rounds, sampler="dashboard"):
             "tries": _a_pop(counted[p][-rounds:], "probes"),
             "rounds": _a_pop(counted[p][-rounds:], "rounds"),
             "speedup": median[1] / median[p],
-            **predicted[p],
+            "theorem1": predicted[p],
         }
         for p in lanes
     ]
@@ -61,20 +59,11 @@ def _a_pop(counters, name):
 
 
 def _predictions(gnn, graph, m, n, eta, lanes, version):
-    """Return what the models predict for each number of lanes."""
+    """Return what Theorem 1 predicts for each number of lanes."""
     models = gnn.cost_models
     models.sample_cost_from_graph(graph, 1, eta, n, m, version)  # raises before anything is timed
     d = graph.e / graph.n
     entries = min(max(math.ceil(eta * m * d), FEWEST), 2**31 - 1)
     spent = models.calibrate(entries=entries)
-    costs = {"c_rand": spent.c_rand, "c_mem": spent.c_mem}
-    cost = models.sample_cost_from_graph(graph, 1, eta, n, m, version, **costs).corrected
-    found = {}
-    for p in lanes:
-        rho = spent.c_rand / spent.c_mem
-        saved = models.expected_rounds(1, eta) - models.expected_rounds(p, eta)
-        found[p] = {
-            "theorem1": float(models.theorem1_speedup(p, eta, d, version, rho=rho)),
-            "probes_only": float(cost / (cost - spent.c_rand * saved * (n - m))),
-        }
-    return found
+    rho = spent.c_rand / spent.c_mem
+    return {p: float(models.theorem1_speedup(p, eta, d, version, rho=rho)) for p in lanes}

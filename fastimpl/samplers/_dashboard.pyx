@@ -3,7 +3,15 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memmove, memset
 
-from fastimpl.samplers._probes cimport CHUNK, Probes, first_hit, occupy, start_probes, vacate
+from fastimpl.samplers._probes cimport (
+    CHUNK,
+    Probes,
+    first_hit,
+    no_vectors,
+    occupy,
+    start_probes,
+    vacate,
+)
 from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, room, weight_of
 from fastimpl.samplers._walking cimport walk
 
@@ -44,19 +52,26 @@ cdef int allocate(Walker* walker, Board* board, int64_t capacity) noexcept nogil
 
 
 cdef inline void write_entries(
-    Board* board, int64_t start, int64_t length, int32_t node, int32_t column
+    Board* board, int64_t start, int64_t length, int32_t node, int32_t column, int width
 ) noexcept nogil:
     cdef int64_t k
-    occupy(board.node + start, length, node)  # I3:13 I4:32
-    for k in range((length + CHUNK - 1) // CHUNK * CHUNK):  # I4:30-31
-        board.offset[start + k] = <int32_t>k  # I3:14 I4:33
-        board.column[start + k] = column  # I3:15 I4:34
+    occupy(board.node + start, length, node, width)  # I3:13 I4:32
+    if width == 0:
+        for k in range(length):
+            board.offset[start + k] = <int32_t>k
+            board.column[start + k] = column
+            no_vectors()
+    else:
+        for k in range((length + CHUNK - 1) // CHUNK * CHUNK):  # I4:30-31
+            board.offset[start + k] = <int32_t>k  # I3:14 I4:33
+            board.column[start + k] = column  # I3:15 I4:34
     if length:
         board.offset[start] = <int32_t>-length  # I3:14 I4:33
 
 
 cdef int set_up(Walker* walker) noexcept nogil:
     cdef int64_t m = walker.options.m, i, weights = 0
+    cdef int at_once = walker.options.at_once
     cdef Board* board = <Board*>room(walker, FIRST, sizeof(Board))
     if board == NULL:
         return -1
@@ -73,7 +88,8 @@ cdef int set_up(Walker* walker) noexcept nogil:
         return -1
     for i in range(m):  # I3:11-12
         write_entries(
-            board, board.IA[i].start, weight_of(walker, i), walker.members[i].node, <int32_t>i
+            board, board.IA[i].start, weight_of(walker, i), walker.members[i].node, <int32_t>i,
+            at_once
         )
     return 0
 
@@ -89,7 +105,7 @@ cdef inline int64_t pop(Walker* walker) noexcept nogil:
     walker.counts.rounds += (tries + walker.options.lanes - 1) // walker.options.lanes
     start = k - board.offset[k] if board.offset[k] > 0 else k  # I4:10-11
     length = -board.offset[start]  # I4:12
-    vacate(board.node + start, length)  # I4:13-14
+    vacate(board.node + start, length, walker.options.at_once)  # I4:13-14
     board.valid -= length
     board.IA[board.column[k]].live = 0  # I4:16
     return board.IA[board.column[k]].member  # I4:9 17
@@ -106,7 +122,9 @@ cdef void clean_up(Walker* walker, Board* board) noexcept nogil:
         j += live
     for i in range(j):  # I4:21
         length = IA[i].start
-        write_entries(board, k, length, walker.members[IA[i].member].node, <int32_t>i)  # I4:22
+        write_entries(  # I4:22
+            board, k, length, walker.members[IA[i].member].node, <int32_t>i, walker.options.at_once
+        )
         IA[i].start = k  # I4:23-24
         k += length
     memset(board.node + k, 0xFF, <size_t>(board.used - k) * sizeof(int32_t))
@@ -129,7 +147,10 @@ cdef inline int replace(Walker* walker, int64_t slot, int64_t weight) noexcept n
                 return -1
     length = min(weight, board.capacity - board.used)  # I4:29
     walker.counts.truncated += length < weight
-    write_entries(board, board.used, length, walker.members[slot].node, <int32_t>board.s)  # I4:28
+    write_entries(  # I4:28
+        board, board.used, length, walker.members[slot].node, <int32_t>board.s,
+        walker.options.at_once
+    )
     board.IA[board.s] = Column(board.used, <int32_t>slot, 1)  # I4:27
     board.s += 1  # I3:25
     board.used += length

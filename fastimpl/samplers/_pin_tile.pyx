@@ -35,6 +35,7 @@ cdef inline Board* board_of(Walker* walker) noexcept nogil:
 cdef int set_up(Walker* walker) noexcept nogil:
     """Pin the roots (Algorithm 3, lines 1 to 19)."""
     cdef int64_t m = walker.options.m, i, weights = 0
+    cdef int at_once = walker.options.at_once
     cdef Board* board = <Board*>room(walker, FIRST, sizeof(Board) + <size_t>m * sizeof(Tile))
     if board == NULL:
         return -1
@@ -54,7 +55,9 @@ cdef int set_up(Walker* walker) noexcept nogil:
     if board.DB == NULL:
         return -1
     for i in range(m):
-        occupy(board.DB + board.tiles[i].start, weight_of(walker, i), <int32_t>i)  # J3:15-16
+        occupy(  # J3:15-16
+            board.DB + board.tiles[i].start, weight_of(walker, i), <int32_t>i, at_once
+        )
     memset(board.DB + weights, 0xFF, <size_t>(board.capacity - weights) * sizeof(int32_t))  # J3:2
     walker.counts.capacity = board.capacity
     return 0
@@ -75,7 +78,7 @@ cdef inline int64_t pop(Walker* walker) noexcept nogil:
     walker.counts.probes += tries
     walker.counts.rounds += (tries + walker.options.lanes - 1) // walker.options.lanes
     tile = &board.tiles[pin]  # J4:12
-    vacate(board.DB + tile.start, tile.end - tile.start)  # J4:13-14
+    vacate(board.DB + tile.start, tile.end - tile.start, walker.options.at_once)  # J4:13-14
     board.valid -= tile.end - tile.start
     board.IA[tile.column].live = 0  # J4:16
     return pin  # J4:17
@@ -92,7 +95,7 @@ cdef void clean_up(Walker* walker, Board* board) noexcept nogil:
         j += live
     for i in range(j):  # J4:22
         length = IA[i].start
-        occupy(board.DB + k, length, IA[i].tile)  # J4:23
+        occupy(board.DB + k, length, IA[i].tile, walker.options.at_once)  # J4:23
         board.tiles[IA[i].tile] = Tile(k, k + length, i)
         IA[i].start = k  # J4:25-26
         k += length
@@ -128,7 +131,9 @@ cdef inline int replace(Walker* walker, int64_t slot, int64_t weight) noexcept n
     end = board.used + min(weight, board.capacity - board.used)
     walker.counts.truncated += end - board.used < weight
     board.tiles[slot] = Tile(board.used, end, board.cnt)  # J4:32
-    occupy(board.DB + board.used, end - board.used, <int32_t>slot)  # J4:33-34
+    occupy(  # J4:33-34
+        board.DB + board.used, end - board.used, <int32_t>slot, walker.options.at_once
+    )
     board.valid += end - board.used
     board.IA[board.cnt] = Column(board.used, <int32_t>slot, 1)  # J4:31
     board.cnt += 1  # J3:29

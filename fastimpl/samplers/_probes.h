@@ -150,16 +150,36 @@ static inline unsigned gnn_hits(
    where short runs end. A dashboard has room for GNN_CHUNK - 1 more. */
 enum { GNN_CHUNK = 16 };
 
+/* Width 0 is the baseline that the papers compare their lanes with: no vectors. Draws are made one
+   by one when they are probed, and entries are written one by one: this stops the compiler from
+   making vectors of a loop. */
+#if defined(__GNUC__)
+#define gnn_no_vectors() __asm__ volatile("" ::: "memory")
+#else
+#define gnn_no_vectors() ((void)0)
+#endif
+
 /* entries[0..length) = value, and what is left of the chunk is nobody's. */
-static inline void gnn_occupy(int32_t *entries, int64_t length, int32_t value)
+static inline void gnn_occupy(int32_t *entries, int64_t length, int32_t value, int width)
 {
+    if (width == 0) {
+        for (int64_t k = 0; k < length; k++) {
+            entries[k] = value;
+            gnn_no_vectors();
+        }
+        return;
+    }
     for (int64_t k = 0; k < length; k += GNN_CHUNK)
         for (int j = 0; j < GNN_CHUNK; j++) entries[k + j] = j < length - k ? value : -1;
 }
 
 /* entries[0..length) are nobody's; what is left of the chunk stays as it is. */
-static inline void gnn_vacate(int32_t *entries, int64_t length)
+static inline void gnn_vacate(int32_t *entries, int64_t length, int width)
 {
+    if (width == 0) {
+        gnn_occupy(entries, length, -1, width);
+        return;
+    }
     for (int64_t k = 0; k < length; k += GNN_CHUNK)
         for (int j = 0; j < GNN_CHUNK; j++) entries[k + j] |= -(j < length - k);
 }
@@ -196,16 +216,17 @@ static inline int64_t gnn_next_below(gnn_probes *probes, int64_t n)
 
 /* Probe below `limit`, `width` places at once, until an entry is not negative: there must be one.
    Return where it is, and the number of probes in `tries`. All of a stream have the same width, 16
-   at most. */
+   at most; see above for 0. */
 static inline int64_t gnn_first_hit(
     gnn_probes *probes, const int32_t *entries, int64_t limit, int width, int64_t *tries)
 {
     const int first = width < GNN_GATHERED ? width : GNN_GATHERED;
     *tries = 0;
-    if (width == 1) {
+    if (width <= 1) {
         int64_t place;
         do {
-            place = gnn_next_below(probes, limit);
+            if (width) place = gnn_next_below(probes, limit);
+            else place = gnn_place(gnn_uniform(probes->key, probes->drawn++), limit);
             ++*tries;
         } while (entries[place] < 0);
         return place;

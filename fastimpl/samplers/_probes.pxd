@@ -11,5 +11,8 @@ cdef extern from "fastimpl/samplers/_probes.h":
     ) noexcept nogil
     int64_t next_below "gnn_next_below"(Probes* probes, int64_t n) noexcept nogil
     enum: CHUNK "GNN_CHUNK"
-    void occupy "gnn_occupy"(int32_t* entries, int64_t length, int32_t value) noexcept nogil
-    void vacate "gnn_vacate"(int32_t* entries, int64_t length) noexcept nogil
+    void occupy "gnn_occupy"(
+        int32_t* entries, int64_t length, int32_t value, int width
+    ) noexcept nogil
+    void vacate "gnn_vacate"(int32_t* entries, int64_t length, int width) noexcept nogil
+    void no_vectors "gnn_no_vectors"() noexcept nogil

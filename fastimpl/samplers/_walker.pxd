@@ -25,7 +25,7 @@ ctypedef struct Options:
     int64_t deg_cap  # no cap: larger than any degree
     int64_t capacity  # planned length of the dashboard
     int64_t lanes
-    int at_once  # lanes that really probe
+    int at_once  # lanes that really probe; 0: one, and no vectors (samplers/_probes.h)
     int include_popped
     int probe_used
     int grow

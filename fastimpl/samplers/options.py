@@ -68,7 +68,8 @@ def pin_tile(graph, main, probe, **options):
     graph, main, probe, m, n, eta, deg_cap, include, lanes, probing, probe_range, overflow = found
     keys, values, tables = _frontier(graph, main, probe, m, n, deg_cap, include)
     values["lanes"] = lanes
-    values["at_once"] = min(lanes, MOST_AT_ONCE) if probing == "lanes" else 1
+    if probing == "lanes":  # a single lane does without vectors
+        values["at_once"] = min(lanes, MOST_AT_ONCE) if lanes > 1 else 0
     values["capacity"] = planned_capacity(eta, m, graph.weight_sum(deg_cap) / graph.n)
     values["probe_used"] = probe_range == "used"
     values["grow"] = overflow == "grow"

@@ -71,8 +71,9 @@ def pin_tile(
     lanes : int
         The paper's p: probes are counted in rounds of this many. It never changes the sample.
     probing : {"one", "lanes"}
-        Make probes one at a time, or, in fastimpl, as many at once as there are lanes, up to 16.
-        It never changes the sample or a counter.
+        Make probes one at a time, or, in fastimpl, as many at once as there are lanes, up to 16;
+        with one lane, a baseline for measurements that uses no vectors. It never changes the
+        sample or a counter.
     probe_range : {"capacity", "used"}
         Probe the whole Dashboard as printed, or only as far as it has been filled.
     overflow : {"truncate", "grow"}

@@ -91,7 +91,8 @@ def table(_lab, rows):
 
 def verdicts(_lab, rows):
     """Judge the papers' Q_f beside a part for each thread, in J's layout: column-major."""
-    gains, beside = {}, []
+    gains: dict[str, list[float]] = {}
+    beside = []
     for some in groups_of(rows, *CASE):
         fewest = min(x for x in values_of(some, "parts") if x >= some[0]["threads"])
         took = {
