@@ -109,6 +109,6 @@ def row(name, trainer, seconds, options):
     steps, counts = options.rounds * options.steps, trainer.step().counts
     pairs = zip(seconds[NEIGHBOR], seconds[name], strict=True)
     parts = [f"{1000 * trainer.meter.seconds[part] / steps:.1f}" for part in PARTS]
-    hits = f"{counts.hit_rate:.0%}" if counts.lookups else "-"
+    hits = f"{counts.embedding_hit_rate:.0%}" if counts.lookups else "-"
     milliseconds = f"{1000 * statistics.median(seconds[name]):.1f}"
     return [name, hits, milliseconds, median_and_range([a / b for a, b in pairs], 2), *parts]

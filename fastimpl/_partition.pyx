@@ -8,6 +8,10 @@ from fastimpl._aggregate cimport Sum, sum_row
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
 
 
+cdef enum:
+    TILE = 8  # columns that are summed at once: one sum waits for its last addition, 8 do not
+
+
 cdef inline void propagate_columns(
     const int64_t* start, const int64_t* end, int64_t n, const int32_t* indices,  # IN
     const floating* data, const floating* X, Py_ssize_t x_step,  # IN
@@ -15,22 +19,27 @@ cdef inline void propagate_columns(
     Py_ssize_t y_step, Py_ssize_t columns,  # IN
     Watch* watch  # INOUT
 ) noexcept nogil:
-    """Columns that are each one run of memory, one after another."""
-    cdef Py_ssize_t k
-    cdef int64_t v, j
-    cdef const floating* x
-    cdef floating* y
-    cdef floating total
-    for k in range(columns):
-        x = X + k * x_step
-        y = Y + k * y_step
-        for v in range(n):  # J7:7 I6:6
-            if stopped_at(watch, v):
-                return
-            total = 0
+    """Columns that are each one run of memory, row after row; a narrow tile repeats the last."""
+    cdef Py_ssize_t first, k
+    cdef int64_t v, j, u
+    cdef const floating* x[TILE]
+    cdef floating total[TILE]
+    cdef floating a
+    for v in range(n):  # J7:7 I6:6
+        if stopped_at(watch, v):
+            return
+        first = 0
+        while first < columns:
+            for k in range(TILE):
+                x[k] = X + min(first + k, columns - 1) * x_step
+                total[k] = 0
             for j in range(start[v], end[v]):
-                total = total + data[j] * x[indices[j]]
-            y[v] = total
+                u, a = indices[j], data[j]
+                for k in range(TILE):
+                    total[k] = total[k] + a * x[k][u]
+            for k in range(min(<Py_ssize_t>TILE, columns - first)):
+                Y[(first + k) * y_step + v] = total[k]
+            first += TILE
 
 
 def propagate_rows(

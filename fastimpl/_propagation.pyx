@@ -27,10 +27,11 @@ from fastimpl._types cimport gnn_seconds
 
 cdef enum:
     ROWS = 512  # of a block at most: BLAS then runs at the speed of the whole product
-    BLOCKS = 16  # of a product at least, if it has rows enough; enough for as many threads
+    BLOCKS = 8  # of a product at least, if it has rows enough: smaller blocks slow BLAS down
     PART_ROWS = 1024  # of one part of the columns, between two looks for signals
-    SUMS = 8  # of a product over many rows at most: each keeps a result of its own
-    CUTS = 2  # of such a result, if it has rows enough: SUMS * CUTS threads have something to do
+    SUMS = 16  # of a product over many rows at most: each keeps a result of its own
+    SUM_ROWS = 256  # of one of these sums at least: adding a result costs as much as a few rows
+    WIDE = 512  # rows of a result from which on it is cut in two, and has half as many sums
 
 part_bytes = PART_BYTES
 
@@ -40,9 +41,10 @@ cdef Py_ssize_t block_rows(Py_ssize_t rows) noexcept nogil:
     return min(<Py_ssize_t>ROWS, max(<Py_ssize_t>1, (rows + 64 * BLOCKS - 1) // (64 * BLOCKS)) * 64)
 
 
-cdef Py_ssize_t inner_rows(Py_ssize_t inner) noexcept nogil:
-    """Return how many rows one partial sum of a product over `inner` rows covers."""
-    return max(<Py_ssize_t>ROWS, (inner + 64 * SUMS - 1) // (64 * SUMS) * 64)
+cdef Py_ssize_t inner_rows(Py_ssize_t inner, Py_ssize_t rows) noexcept nogil:
+    """Return how many of `inner` rows one partial sum of a result with `rows` rows covers."""
+    cdef Py_ssize_t sums = SUMS if rows < WIDE else SUMS // 2
+    return max(<Py_ssize_t>SUM_ROWS, (inner + 64 * sums - 1) // (64 * sums) * 64)
 
 
 def rows_of_a_block(Py_ssize_t rows):
@@ -50,9 +52,10 @@ def rows_of_a_block(Py_ssize_t rows):
     return block_rows(rows)
 
 
-def partial_sums(Py_ssize_t inner):
-    """Return how many partial sums `matmul_t` needs room for."""
-    return (inner + inner_rows(inner) - 1) // inner_rows(inner)
+def partial_sums(Py_ssize_t inner, Py_ssize_t rows):
+    """Return how many partial sums `matmul_t` needs room for, for a result with `rows` rows."""
+    cdef Py_ssize_t covered = inner_rows(inner, rows)
+    return (inner + covered - 1) // covered
 
 
 cdef inline void sum_part(
@@ -290,8 +293,8 @@ def matmul_t(
 ):
     """C = A^T B: a partial sum for each block of rows of A and B, then their sum in order."""
     cdef Py_ssize_t inner = A.shape[0], rows = C.shape[0], cols = C.shape[1]
-    cdef Py_ssize_t block = inner_rows(inner), blocks = sums.shape[0]
-    cdef Py_ssize_t cut = rows if rows < 64 * CUTS else (rows + 16 * CUTS - 1) // (16 * CUTS) * 16
+    cdef Py_ssize_t block = inner_rows(inner, rows), blocks = sums.shape[0]
+    cdef Py_ssize_t cut = rows if rows < WIDE else (rows + 31) // 32 * 16
     cdef Py_ssize_t cuts = (rows + cut - 1) // cut if rows else 0
     cdef Py_ssize_t i, j, k, r, first
     cdef int lda, ldb

@@ -118,7 +118,7 @@ def _products_of(A, B, C, rows, bias=None, relu=False):
 def matmul_t_into(A, B, C):
     """Write A^T B to C and return it: what every gradient of a weight is."""
     count(dense=A.shape[0] * A.shape[1] * B.shape[1])
-    sums = empty((_propagation.partial_sums(len(A)), *C.shape), C.dtype)
+    sums = empty((_propagation.partial_sums(len(A), len(C)), *C.shape), C.dtype)
     with one_blas_thread():
         _propagation.matmul_t(A, B, C, sums)
     return C

@@ -45,6 +45,14 @@ def cache_read():
     return good, bad, lambda slots: gnn.history.cache_read(rows, slots)
 
 
+def cache_read_beside():
+    """The good slots ask for a computed row in every other place, the bad ones for none."""
+    rows, computed = np.zeros((ROWS, WIDTH)), np.zeros((COUNT // 2, WIDTH))
+    good, bad = ids(np.int32)
+    good[::2] = -1
+    return good, bad, lambda slots: gnn.history.cache_read(rows, slots, computed=computed)
+
+
 def cache_lookup():
     good, bad = ids(np.int32)
     known = entries()
@@ -185,6 +193,7 @@ KERNELS = {
     call.__name__: call
     for call in (
         cache_read,
+        cache_read_beside,
         cache_lookup,
         cache_admit,
         cache_admit_take,

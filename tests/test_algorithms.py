@@ -250,6 +250,7 @@ def test_the_kernels_of_a_line_are_found_in_both_packages():
     assert [(place.name, place.path) for place in read.fast] == [
         ("cache_read", "fastimpl/history/entries.py"),
         ("gather", "fastimpl/history/_entries.pyx"),
+        ("join", "fastimpl/history/_entries.pyx"),
     ]
     for row in rows:
         assert len(row.fast) > 1, row

@@ -92,7 +92,8 @@ def test_the_table_leads_to_rows_with_the_mark(key):
 def test_the_table_has_kernels_where_there_are_two_codes():
     kernels = {key: code_places.find_code(key).kernels for key in keys_of_the_page()}
     assert [(place.path, place.name) for place in kernels["vldb24:1:13"]] == [
-        ("fastimpl/history/_entries.pyx", "gather")
+        ("fastimpl/history/_entries.pyx", "gather"),
+        ("fastimpl/history/_entries.pyx", "join"),
     ]
     assert [(place.path, place.name) for place in kernels["jpdc21:4:17"]] == [
         ("fastimpl/samplers/_pin_tile.pyx", "pop")

@@ -64,6 +64,11 @@ def graded(ours, printed, nothing=1.0):
     return WEAKER if ours > CLEARLY * nothing else FAILS
 
 
+def amdahl(saved, share=1.0):
+    """Return the largest speed-up, if a share of the time loads rows and some rows are saved."""
+    return 1 / (1 - share * saved)
+
+
 def ranked(holds, weaker):
     """Return the outcome of a claim that holds, else holds weaker, where these are true."""
     return HOLDS if holds else WEAKER if weaker else FAILS

@@ -51,7 +51,7 @@ const KERNELS = {
   epoch_batches: ({ ids, batch_size, seed, epoch }) => epoch_batches(ids, batch_size, seed, epoch),
   prune_layers: ({ mfg, hit }) => prune_layers(mfg, hit),
   cache_lookup: ({ entries, layer, ids, oldest }) => cache_lookup(entries, layer, ids, oldest),
-  cache_read: ({ rows, slots }) => cache_read(rows, slots),
+  cache_read: ({ rows, slots, computed }) => cache_read(rows, slots, computed),
   cache_fetch: ({ features, rank, ids, held }) => cache_fetch(features, rank, ids, held),
   select_stable: ({ score, ids, p }) => select_stable(score, ids, p),
 };

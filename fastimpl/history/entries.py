@@ -28,11 +28,14 @@ def cache_lookup(entries, layer, ids, oldest):
 
 
 @twin
-def cache_read(rows, slots):
-    rows, slots = read_arguments(rows, slots)
+def cache_read(rows, slots, *, computed=None):
+    rows, slots, computed = read_arguments(rows, slots, computed)
     read = empty((len(slots), rows.shape[1]), rows.dtype)
-    if read.size:
+    if read.size and computed is None:
         _entries.gather(as_bytes(rows), slots, as_bytes(read))
+    elif read.size:
+        at = np.cumsum(slots < 0) - 1  # row of `computed`
+        _entries.join(as_bytes(rows), slots, as_bytes(computed), at, as_bytes(read))
     return read
 
 

@@ -253,9 +253,9 @@ class BidirectionalCache:
         """
         return min(self._oldest(i + 1), i)
 
-    def read(self, slots: Integers) -> Matrix:
-        """Return the embeddings in some `slots`, (len(slots), h)."""
-        return self.gnn.history.cache_read(self.entries.rows, slots)
+    def read(self, slots: Integers, computed: Matrix | None = None) -> Matrix:
+        """Return the embeddings in some `slots`, (len(slots), h), with `computed` rows for -1."""
+        return self.gnn.history.cache_read(self.entries.rows, slots, computed=computed)
 
     def begin_update(self, i: Int) -> None:
         """Begin the update of iteration `i`, and with it a new cycle if it is the first of one.

@@ -82,14 +82,19 @@ def cache_lookup(entries: Entries, layer: Int, ids: Integers, oldest: Int) -> Id
     return slots
 
 
-def read_arguments(rows, slots) -> tuple[np.ndarray, np.ndarray]:
+def read_arguments(rows, slots, computed) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Check the arguments of `cache_read`; return them."""
     rows = require.floats("rows", rows, (None, None))
-    return rows, require.ids("slots", slots, 0, min(len(rows), MOST), np.int32)
+    least = 0 if computed is None else -1
+    slots = require.ids("slots", slots, least, min(len(rows), MOST), np.int32)
+    if computed is not None:
+        missing = int(np.count_nonzero(slots < 0))
+        computed = require.floats("computed", computed, (missing, rows.shape[1]), rows.dtype)
+    return rows, slots, computed
 
 
 @checked_by(read_arguments)
-def cache_read(rows: Matrix[F], slots: Integers) -> Matrix[F]:
+def cache_read(rows: Matrix[F], slots: Integers, *, computed: Matrix[F] | None = None) -> Matrix[F]:
     """Return some rows of a matrix, copied. O(k h) time.
 
     FreshGNN Algorithm 1 line 13, from the buffer of section 4.2.
@@ -98,17 +103,26 @@ def cache_read(rows: Matrix[F], slots: Integers) -> Matrix[F]:
     ----------
     rows : (slots, h) float32 or float64 array
     slots : (k,) integer array
+        With `computed`, -1 stands for a row that is not in the buffer.
+    computed : (number of -1, h) array of the same dtype, optional
+        The rows that are not in the buffer, in order.
 
     Returns
     -------
     (k, h) array of the same dtype
+        Row j is ``rows[slots[j]]``, or the next row of `computed` where ``slots[j]`` is -1.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is not as above.
     """
-    return rows[np.asarray(slots)]
+    slots = np.asarray(slots)
+    if computed is None:
+        return rows[slots]
+    h, cached = np.empty((len(slots), rows.shape[1]), rows.dtype), slots >= 0
+    h[cached], h[~cached] = rows[slots[cached]], computed
+    return h
 
 
 def admit_arguments(

@@ -102,7 +102,7 @@ def fresh_iteration(
 
     FreshGNN (VLDB'24) Algorithm 1, lines 5 to 20; ``# n`` marks line n. fastimpl runs
     this function too; docs/learn/fresh_policy.md lists the kernels of each line in both packages:
-    line 13 is `cache_read`, in fastimpl ``gather`` of ``fastimpl/history/_entries.pyx``. A row that
+    line 13 is `cache_read`, in fastimpl ``join`` of ``fastimpl/history/_entries.pyx``. A row that
     is read from the cache is a constant for the weights below it, but has a gradient, which says
     whether it stays in the cache: FreshGNN Equation 2, its set S being what the cache has. Without
     `cached_layers` this is neighbour sampling.
@@ -164,9 +164,12 @@ def fresh_iteration(
 
     H = [load_feature(V[0])]  # 11 E-V4: of all live nodes
     for l in range(1, L + 1):  # 12
-        h_cache = cache.read(slots[l][~normal[l]]) if not normal[l].all() else None  # 13
-        h_normal = model.forward(l, live.blocks[l - 1], V[l - 1], H[l - 1])  # 14
-        H.append(joined(h_normal, h_cache, normal[l]))
+        h = beside_cached(  # 13
+            cache,
+            slots[l],
+            model.forward(l, live.blocks[l - 1], V[l - 1], H[l - 1]),  # 14
+        )
+        H.append(h)
 
     loss, G_L = model.loss(H[L], V[L])  # 16
     G = [None] * L + [G_L]
@@ -206,13 +209,9 @@ def layers_below(cached_layers, L, cache):
     return tuple(require.integer("cached_layers", l, 1, L - 1) for l in layers)
 
 
-def joined(h_normal, h_cache, normal):
-    """Return the rows of a layer, computed and read, each in its place."""
-    if h_cache is None:
-        return h_normal
-    h = np.empty((len(normal), h_normal.shape[1]), h_normal.dtype)
-    h[normal], h[~normal] = h_normal, h_cache
-    return h
+def beside_cached(cache, slots, h_normal):
+    """Return the rows of a layer, each in its place: computed where there is no slot, else read."""
+    return h_normal if len(h_normal) == len(slots) else cache.read(slots, h_normal)
 
 
 def rows_where(normal, G):

@@ -12,9 +12,9 @@ from refimpl.hints import Absent, Float, Ids, Int, Integers, bound
 from refimpl.history.cache import BidirectionalCache
 from refimpl.history.iteration import (
     FreshStep,
+    beside_cached,
     densest_first,
     fresh_arguments,
-    joined,
     layers_below,
     rows_where,
 )
@@ -102,9 +102,12 @@ def lazy_fresh_iteration(
 
     H = [load_feature(V[0])]  # E-V4: of all live nodes
     for l in range(1, L + 1):
-        h_cache = cache.read(slots[l][~normal[l]]) if not normal[l].all() else None
-        h_normal = model.forward(l, blocks[l], V[l - 1], H[l - 1])
-        H.append(joined(h_normal, h_cache, normal[l]))
+        h = beside_cached(
+            cache,
+            slots[l],
+            model.forward(l, blocks[l], V[l - 1], H[l - 1]),
+        )
+        H.append(h)
 
     loss, G_L = model.loss(H[L], V[L])
     G = [None] * L + [G_L]

@@ -92,7 +92,7 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
         "eval_memory": 2**30,
         "rng": 4,
         "concat": "neigh_first",
-        "normalize": False,
+        "normalize": "none",
         "coverage": 50.0,
         "pool": 4,
         "background": False,

@@ -120,7 +120,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path, capsys):
     "words",
     [
         ["--method", "fresh", "--fanouts", "3,2", "--t-stale", "5", "--no-lookup-roots"],
-        ["--method", "graph", "--sampler", "edge", "--normalize", "--coverage", "3"],
+        ["--method", "graph", "--sampler", "edge", "--normalize", "both", "--coverage", "3"],
         ["--method", "gas", "--model", "gat", "--heads", "2", "--row-l2"],
         ["--as-printed", "--method", "fresh", "--eval-memory", "64MB"],
     ],

@@ -15,6 +15,7 @@ from bench.figures.experiments import (
     cpu_gpu,
     depth,
     nodes_a_layer,
+    partition,
     scaling,
     synthetic,
     time_to_accuracy,
@@ -260,3 +261,30 @@ def test_an_explosion_is_judged_on_all_graphs_and_counted_on_the_largest(small, 
     ]
     (verdict,) = nodes_a_layer.verdicts(lab_of(experiment_of(nodes_a_layer)), rows)
     assert verdict.outcome == want
+
+
+# --- Theorem 2
+
+
+@pytest.mark.parametrize(
+    "threads, column, want",
+    [
+        (1, {1: 6.0, 2: 3.0}, HOLDS),  # 6 / 2: one part is the slowest
+        (2, {1: 6.0, 2: 2.1}, FAILS),  # one part has one of two threads
+        (2, {1: 6.0, 2: 2.3}, HOLDS),
+        (1, {1: 2.0, 2: 9.0}, FAILS),
+    ],
+)
+def test_parts_are_judged_column_major_beside_one_for_each_thread(threads, column, want):
+    about = {"nodes": 10, "degree": 3, "threads": threads, "printed": False}
+    rows = [{**about, "contestant": partition.SPMM, "parts": 0, "over_spmm": 1.0}]
+    for name, own in zip(partition.LAYOUTS.values(), ({1: 1.5, 2: 1.5}, column), strict=True):
+        took = {**own, 75: 2.0}
+        rows += [
+            {**about, "contestant": name, "parts": parts, "over_spmm": x, "printed": parts == 75}
+            for parts, x in took.items()
+        ]
+    (verdict,) = partition.verdicts(None, rows)
+    assert verdict.outcome == want
+    assert "0.75 to 0.75 times in row-major layout" in verdict.ours
+    assert bool(verdict.because) == (want != HOLDS)

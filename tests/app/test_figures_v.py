@@ -1,6 +1,7 @@
 """Figures of FreshGNN's paper: rows, the rules of their verdicts, and what they measure."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,12 +10,13 @@ from figure_labs import experiment_of, lab_of, outcomes, rows_of
 
 import fastimpl
 from bench.figures import catalogue, plotting, training
-from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
+from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER, amdahl
 from bench.figures.experiments import (
     epoch_time,
     heterogeneous,
     history_error,
     methods,
+    policies,
     stability,
     thresholds,
     warm_up,
@@ -154,13 +156,24 @@ def test_similarities_of_rows_that_did_not_change_or_turned():
 def test_gradients_that_tell_and_that_do_not():
     nodes, error = np.arange(200), np.linspace(1, 3, 200)
     for norms, rank, kept in ((error**3, 1, 1.5), (-error, -1, 2.5)):
-        found = stability.compared(fastimpl, nodes, (norms - norms.min(), error, error), [0.5], 7)
+        found = (norms - norms.min(), error, error, -error)
+        found = stability.compared(fastimpl, nodes, found, [0.5], 7)
+        assert found["rank_harm"] == pytest.approx(-rank)
         assert found["rank_error"] == pytest.approx(rank)
         assert found["kept_0.5_gradient"] == pytest.approx(kept / 2, abs=0.01)
         assert found["kept_0.5_anti"] == pytest.approx((4 - kept) / 2, abs=0.01)
         assert found["kept_0.5_random"] == pytest.approx(1, abs=0.1)
-    nothing = stability.compared(fastimpl, nodes, (np.zeros(200), error, error), [0.5], 7)
+    nothing = stability.compared(fastimpl, nodes, (np.zeros(200), error, error, error), [0.5], 7)
     assert nothing["rank_error"] == nothing["linear_drift"] == 0
+
+
+def test_harm_is_the_first_order_error_of_the_loss():
+    before, now = np.zeros((3, 2), np.float32), np.array([[9, 9], [1, 2], [3, 4]], np.float32)
+    rows, G = np.array([[1.0, 2], [0, 0]]), np.array([[4.0, -2], [3, -4]])
+    step = SimpleNamespace(nodes=[None, np.array([1, 2])], H=[None, rows], G=[None, G])
+    nodes, norms, error, drift, harm = stability.stale(fastimpl, step, 1, [before], [now])
+    assert norms.tolist() == pytest.approx([20**0.5, 5]) and harm.tolist() == [0, 7]
+    assert error.tolist() == [0, 5] and drift.tolist() == pytest.approx([5**0.5, 5])
 
 
 def test_an_epoch_has_as_many_iterations_for_all_methods():
@@ -250,16 +263,16 @@ def test_the_rule_of_growing_errors(gas, late, fresh, wanted):
 @pytest.mark.parametrize(
     ("shares", "rank", "wanted"),
     [
-        ((0.9, 0.6), 0.8, (HOLDS, HOLDS)),
-        ((0.9, 0.4), 0.3, (WEAKER, WEAKER)),
-        ((0.5, 0.4), 0.05, (FAILS, FAILS)),
-        ((0.5, 0.4), -0.9, (FAILS, FAILS)),
+        ((0.9, 0.6), 0.8, (HOLDS, HOLDS, WEAKER)),
+        ((0.9, 0.4), 0.3, (WEAKER, WEAKER, FAILS)),
+        ((0.5, 0.4), 0.05, (FAILS, FAILS, FAILS)),
+        ((0.5, 0.4), -0.9, (FAILS, FAILS, FAILS)),
     ],
 )
 def test_the_rule_of_stability(shares, rank, wanted):
     """What is before iteration 100 does not count, nor do correlations in the last layer."""
     kept = {f"kept_0.5_{control}": 1.0 for control in stability.CONTROLS}
-    own = {"rank_error": rank, "rank_drift": 0.0, "linear_error": 0.0, **kept}
+    own = {"rank_error": rank, "rank_drift": 0.0, "rank_harm": rank / 2, "linear_error": 0.0} | kept
     rows = [{"iteration": 20, "layer": 1, "above_0.8": 0.0, **own, "rank_error": -rank}]
     rows += [{"iteration": 100, "layer": 1, "above_0.8": shares[0], **own}]
     rows += [{"iteration": 100, "layer": 2, "above_0.8": shares[1]}]
@@ -320,6 +333,7 @@ def test_the_rule_of_speed(fresh, others, own, other, wanted):
     verdicts = epoch_time.verdicts(None, rows)
     found = outcomes(verdicts)
     assert "60.0% of the rows" in verdicts[1].ours
+    assert ("2.44" in verdicts[0].because) == (wanted[0] != HOLDS)
     claims = "V-faster-3.4x", "V-faster-5.3x", "V-time-to-accuracy"
     assert tuple(found[claim] for claim in claims) == wanted
     assert found["V-faster-than-systems"] == UNTESTED
@@ -386,3 +400,29 @@ def test_the_rules_of_relations(seconds, points, wanted):
     found = heterogeneous.verdicts(None, rows)
     assert tuple(outcomes(found).values()) == wanted
     assert "60.0% of the rows" in found[0].ours
+    assert ("1.64" in found[0].because) == (wanted[0] != HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "wanted"),
+    [  # degree, PageRank, embeddings, both, both for performance
+        ((0.3, 0.3, 0.5, 0.6, 0.7), (0.3, 0.3, 0.1, 0.25, 0.4), (HOLDS, HOLDS)),
+        ((0.3, 0.3, 0.5, 0.6, 0.6), (0.4, 0.3, 0.1, 0.35, 0.4), (WEAKER, HOLDS)),  # 0.50
+        ((0.3, 0.3, 0.5, 0.6, 0.7), (0.5, 0.6, 0.1, 0.25, 0.4), (HOLDS, WEAKER)),  # 0.45, 0.425
+        ((0.3, 0.3, 0.5, 0.6, 0.4), (0.5, 0.6, 0.1, 0.25, 0.4), (FAILS, FAILS)),
+    ],
+)
+def test_the_rules_of_saved_rows_judge_means_over_the_widths(wide, narrow, wanted):
+    rows = [
+        {"overflow": overflow, "d": d, "h": 256, "policy": name, "saved": share}
+        for overflow, shares in (("wrap", (wide, narrow)), ("drop", ((0,) * 5,) * 2))
+        for d, each in zip((768, 128), shares, strict=True)
+        for name, share in zip(policies.PRINTED, each, strict=True)
+    ]
+    found = policies.verdicts(None, rows)
+    assert tuple(outcomes(found).values()) == wanted
+    assert f"{wide[4]:.1%} with d = 768 and {narrow[4]:.1%} with d = 128" in found[0].ours
+
+
+def test_amdahls_bound():
+    assert amdahl(0.5, 0.5) == pytest.approx(4 / 3)  # a quarter of the time is saved

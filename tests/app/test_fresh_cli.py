@@ -205,8 +205,8 @@ def test_counts(run, tmp_path, state, gnn, options):
     assert 0 < loads["evicted"] <= loads["admitted"]
     assert loads["io_saving"] == 1 - loads["loaded"] / loads["inputs"]
     assert loads["embedding_saving"] == 1 - loads["live"] / loads["inputs"] > 0
-    assert loads["feature_saving"] == loads["feature_hits"] / loads["inputs"] > 0
-    assert loads["hit_rate"] == loads["hits"] / loads["lookups"] > 0
+    assert loads["feature_hit_rate"] == loads["feature_hits"] / loads["live"] > 0
+    assert loads["embedding_hit_rate"] == loads["hits"] / loads["lookups"] > 0
     with np.load(tmp_path / "out" / "checkpoint.npz") as file:
         *_, admitted, evicted, lost, dropped, _ = file["cache/numbers"]
     assert (loads["admitted"], loads["evicted"]) == (admitted, evicted)
@@ -215,14 +215,23 @@ def test_counts(run, tmp_path, state, gnn, options):
     assert metrics["cache"]["bytes"] == 6000 + 4 * TRAIN + 12 * slots + 4 * TRAIN
     for shown in (loads["bytes"], loads["hits"], loads["admitted"], metrics["cache"]["bytes"]):
         assert f" {shown:,}\n" in stdout
-    assert f" {loads['io_saving']:.1%}\n" in stdout
-    assert f" {loads['hit_rate']:.1%}\n" in stdout
     table = [line.rsplit(maxsplit=1) for line in stdout.splitlines() if "  " in line]
     lines = {name.strip(): value for name, value in table}
-    assert lines["by cached embeddings"] == f"{loads['embedding_saving']:.1%}"
-    assert lines["by cached features"] == f"{loads['feature_saving']:.1%}"
+    assert lines["rows spared by embeddings, estimated"] == f"{loads['embedding_saving']:.1%}"
+    assert lines["remaining rows in the feature cache"] == f"{loads['feature_hit_rate']:.1%}"
+    assert lines["hit rate of embeddings"] == f"{loads['embedding_hit_rate']:.1%}"
     assert "filling the cache" in stdout
     assert "normalization" not in stdout
+
+
+def test_a_buffer_for_all_features_says_what_embeddings_spare(run):
+    """Then nothing is loaded, which says nothing of embeddings."""
+    _, stdout, _, metrics = run(*UNLIMITED, "--t-stale", 3)
+    loads = metrics["loads"]
+    assert (loads["loaded"], loads["io_saving"], loads["feature_hit_rate"]) == (0, 1, 1)
+    assert 0 < loads["embedding_saving"] < 1
+    spared = next(line for line in stdout.splitlines() if line.startswith("rows spared"))
+    assert spared.endswith(f" {loads['embedding_saving']:.1%}")
 
 
 def test_a_small_buffer_wraps_or_drops(run):
@@ -250,7 +259,7 @@ def test_neighbour_sampling_loads_every_input(run, folder, state):
     assert status == 0
     assert metrics["cache"] is None
     assert metrics["loads"]["io_saving"] == 0
-    assert metrics["loads"]["hit_rate"] is None
+    assert metrics["loads"]["embedding_hit_rate"] is None
     assert f" {metrics['loads']['bytes']:,}\n" in stdout
     assert "hit rate" not in stdout
 
@@ -266,28 +275,29 @@ def test_no_epochs(run):
     status, stdout, stderr, metrics = run(*FRESH, "--epochs", 0)
     assert (status, stderr) == (0, "")
     assert metrics["loads"]["io_saving"] is None
-    assert "I/O saved" in stdout
+    assert "rows spared by embeddings" in stdout
 
 
 @pytest.mark.parametrize("options", [(), ("--draw-all",), ("--sample-mode", "shared")])
 def test_an_estimate_is_called_one(run, options):
     stdout = run(*FRESH, "--epochs", 1, *options)[1]
-    assert ("I/O saved, estimated" in stdout) == ("features sampled, estimated" in stdout)
-    assert ("estimated" in stdout) == (not options)
+    for name in ("rows spared by embeddings", "features sampled"):
+        assert (f"{name}, estimated" in stdout) == (not options)
 
 
 def test_progress_shows_hits_and_what_they_save(run, on_terminal):
     terminal = on_terminal()
     loads = run(*FRESH)[3]["loads"]
     lines = terminal.getvalue().split("\r")
-    first = [line for line in lines if "epoch 0." in line and "I/O_saved=" in line]
+    first = [line for line in lines if "epoch 0." in line and "rows_spared=" in line]
     assert first
+    assert "features_cached=" in lines[-1]
     assert "hits=" in lines[-1]
     assert "loss=" in lines[-1]
     assert loads["hits"] > 0
     terminal.truncate(0)
     run(*NEIGHBOR)
-    assert "I/O_saved=0.0%" in terminal.getvalue()
+    assert "rows_spared=0.0%" in terminal.getvalue()
     assert "hits=" not in terminal.getvalue()
 
 
@@ -417,7 +427,7 @@ def test_features_that_do_not_fit(gnn, folder, options, features, error, message
         ((*FRESH, "--pool", "2"), "--pool does not apply with --method fresh"),
         ((*FRESH, "--sampler", "edge"), "--sampler does not apply with --method fresh"),
         ((*FRESH, "--overflow", "grow"), "--overflow does not apply with --method fresh"),
-        ((*FRESH, "--normalize"), "--normalize does not apply with --method fresh"),
+        ((*FRESH, "--normalize", "both"), "--normalize does not apply with --method fresh"),
         ((*FRESH, "--dtype", "float64", "--features-in", "mmap"), "with --dtype float64"),
         ((*FRESH, "--dtype", "float64", "--half-features"), "with --dtype float64"),
         (("--method", "fresh", "--model", "mlp"), 'where method is "fresh", got "mlp"'),

@@ -86,8 +86,8 @@ def test_parts_of_another_kind(options, error, message):
 @pytest.mark.parametrize(
     ("name", "value", "where"),
     [
-        ("normalize", True, {"method": "layer"}),
-        ("normalize", True, {"method": "full"}),
+        ("normalize", "both", {"method": "layer"}),
+        ("normalize", "both", {"method": "full"}),
         ("sampler", refimpl.Sampler("edge", b=3), {"method": "layer"}),
         ("batch_size", 9, {"method": "graph"}),
         ("batch_size", 9, {"method": "full"}),
@@ -122,8 +122,10 @@ def test_settings_that_do_not_apply_are_refused(name, value, where):
 
 @pytest.mark.parametrize("model", ["gcn", "mixhop", "gat"])
 def test_what_normalising_is_for(model):
-    with pytest.raises(ValueError, match=f'^normalize must be False where model is "{model}"'):
-        config_from({"model": model, "normalize": True})
+    with pytest.raises(
+        ValueError, match=f'^normalize must be none or loss where model is "{model}"'
+    ):
+        config_from({"model": model, "normalize": "both"})
 
 
 def test_default_fanouts_are_those_of_the_paper():
@@ -331,10 +333,16 @@ def test_fan_outs_as_the_graphsage_code_reads_them(run, tmp_path):
         ),
         ((*LAYER, "--sampler", "edge"), "--sampler does not apply with --method layer"),
         ((*LAYER, "--budget", "9"), "--budget does not apply with --method layer"),
-        ((*LAYER, "--normalize"), "--normalize does not apply with --method layer"),
+        ((*LAYER, "--normalize", "both"), "--normalize does not apply with --method layer"),
         ((*LAYER, "--coverage", "9"), "--coverage does not apply with --method layer"),
-        (("--model", "gcn", "--normalize"), 'normalize must be False where model is "gcn"'),
-        (("--model", "gat", "--normalize"), 'normalize must be False where model is "gat"'),
+        (
+            ("--model", "gcn", "--normalize", "both"),
+            'normalize must be none or loss where model is "gcn"',
+        ),
+        (
+            ("--model", "gat", "--normalize", "both"),
+            'normalize must be none or loss where model is "gat"',
+        ),
         (("--model", "mixhop", "--coverage", "9"), "--coverage does not apply without --normalize"),
         (("--dropout", "1"), "dropout must be below 1, got 1.0"),
         (("--model", "gat", "--heads", "3"), "hidden must be a multiple of heads (3), got 8"),
@@ -355,7 +363,7 @@ def test_bad_options_are_one_line_and_status_2(run, options, message):
 @pytest.mark.parametrize("model", ["sage", "mlp"])
 def test_normalisation_works_with_the_models_it_is_for(run, tmp_path, model):
     options = ("--impl", "refimpl", "--model", model)
-    assert run(*options, "--normalize", "--coverage", "4")[0] == 0
+    assert run(*options, "--normalize", "both", "--coverage", "4")[0] == 0
     assert run(*options, out="plain")[0] == 0
     a, b = (arrays_of(tmp_path / out / "checkpoint.npz")[0] for out in ("out", "plain"))
     assert a != b

@@ -19,6 +19,8 @@ pytestmark = pytest.mark.runs
 PACKAGES = ("refimpl", "fastimpl")
 SAINT = 1  # the domain
 COVERAGE = 6
+PLAIN = {"coverage": 50.0}  # without weights
+LOSS = ("--normalize", "loss", "--coverage", COVERAGE)
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +32,7 @@ def folder(tmp_path_factory):
 def run(folder, tmp_path, capfd):
     """Run `train` on the tiny folder; return (status, stdout, stderr, metrics, history)."""
 
-    def run(*options, out="out", normalize=("--normalize", "--coverage", COVERAGE)):
+    def run(*options, out="out", normalize=("--normalize", "both", "--coverage", COVERAGE)):
         argv = ["train", "--data", folder, "--out", tmp_path / out, "--epochs", 3, "--hidden", 8]
         status = main([*map(str, (*argv, "--overwrite", *normalize, *options))])
         text = capfd.readouterr()
@@ -51,7 +53,7 @@ def test_its_time_is_a_part_of_the_training(run, gnn):
     status, stdout, stderr, metrics, history = run("--impl", gnn.__name__)
     assert (status, stderr) == (0, "")
     assert "normalised pin-tile subgraphs" in stdout
-    assert metrics["settings"]["normalize"] is True
+    assert metrics["settings"]["normalize"] == "both"
     assert metrics["settings"]["coverage"] == COVERAGE
     seconds = metrics["seconds"]
     assert seconds["normalization"] > 0
@@ -67,12 +69,12 @@ def test_without_it_there_is_no_such_part(run):
     assert "normalization" not in stdout
     assert "normalised" not in stdout
     assert metrics["seconds"]["normalization"] == 0
-    assert metrics["settings"]["normalize"] is False
+    assert metrics["settings"]["normalize"] == "none"
     assert {row["normalization"] for row in history} == {"0.0"}
 
 
 def test_default_coverage(run):
-    assert run(normalize=("--normalize",))[3]["settings"]["coverage"] == 50
+    assert run(normalize=("--normalize", "both"))[3]["settings"]["coverage"] == 50
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -108,7 +110,7 @@ def test_resume_refuses_another_normalisation(run, tmp_path, capfd):
     run(out="plain", normalize=())
     for out, options, message in (
         ("out", ("--coverage", 7), "--coverage is 6.0 in"),
-        ("plain", ("--normalize",), "--normalize is False in"),
+        ("plain", ("--normalize", "both"), "--normalize is none in"),
         ("plain", ("--coverage", 7), "--coverage does not apply without --normalize"),
     ):
         assert resume(tmp_path / out, *options) == 2
@@ -118,11 +120,17 @@ def test_resume_refuses_another_normalisation(run, tmp_path, capfd):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (("--normalize", "--method", "full"), "--normalize does not apply with --method full"),
+        (
+            ("--normalize", "both", "--method", "full"),
+            "--normalize does not apply with --method full",
+        ),
         (("--coverage", 5), "--coverage does not apply without --normalize"),
-        (("--normalize", "--coverage", 0), "coverage must be finite and above 0, got 0.0"),
-        (("--normalize", "--coverage", "nan"), "coverage must be finite and above 0, got nan"),
-        (("--normalize", "--coverage", "much"), "--coverage: must be a number, got 'much'"),
+        (("--normalize", "both", "--coverage", 0), "coverage must be finite and above 0, got 0.0"),
+        (
+            ("--normalize", "both", "--coverage", "nan"),
+            "coverage must be finite and above 0, got nan",
+        ),
+        (("--normalize", "both", "--coverage", "much"), "--coverage: must be a number, got 'much'"),
     ],
 )
 def test_bad_options(run, options, message):
@@ -134,10 +142,10 @@ def test_bad_options(run, options, message):
 
 def test_bad_configurations():
     for options, error, message in (
-        ({"normalize": True, "method": "full"}, ValueError, "normalize is no setting where"),
-        ({"normalize": 1}, TypeError, "normalize must be True or False"),
+        ({"normalize": "both", "method": "full"}, ValueError, "normalize is no setting where"),
+        ({"normalize": 1}, ValueError, "normalize must be one of 'none', 'loss', 'both', got 1"),
         ({"coverage": -1}, ValueError, "coverage must be finite and above 0, got -1"),
-        ({"coverage": 9.0}, ValueError, "coverage must be 50.0 where normalize is False"),
+        ({"coverage": 9.0}, ValueError, "coverage must be 50.0 where normalize is none"),
     ):
         with pytest.raises(error, match=message):
             config_from(options)
@@ -147,7 +155,7 @@ def test_bad_configurations():
 
 
 def config_of(**options):
-    normalised = {"normalize": True, "coverage": COVERAGE}
+    normalised = {"normalize": "both", "coverage": COVERAGE}
     return config_from({"hidden": 8, "rng": 4, **normalised, **options})
 
 
@@ -185,6 +193,62 @@ def test_first_iteration_is_the_weighted_one(gnn, tmp_path):
     assert loss == pytest.approx(-(omega[sub.nodes] * np.log((P * Y).sum(axis=1))).sum(), rel=1e-12)
     gradient = H.T @ (omega[sub.nodes][:, None] * (P - Y))
     np.testing.assert_allclose(trainer.state.m["classifier.W"], 0.1 * gradient, atol=1e-12)
+
+
+def test_loss_weights_alone_leave_the_aggregation_of_gcn(gnn, tmp_path):
+    """Loss and gradient of iteration 0, worked out in dense algebra."""
+    dataset = tiny_dataset(tmp_path, "float64")
+    trainer = gnn.make_trainer(dataset, config_of(model="gcn", normalize="loss"))
+    W = {name: array.copy() for name, array in trainer.state.weights.items()}
+    loss, sampler = trainer.step().loss, trainer.config.method.sampler
+    omega, _ = counted(gnn, dataset, sampler)
+    (sub,) = gnn.sample_many(dataset.train_graph, sampler, 4, 0, 1)
+    ids = dataset.train[sub.nodes]
+    A = sub.graph.to_scipy().toarray() + np.eye(len(ids))
+    A /= np.sqrt(np.outer(A.sum(axis=1), A.sum(axis=1)))
+    H, Y = dataset.inputs(ids), dataset.targets(ids)
+    for layer in ("layer1", "layer2"):
+        H = np.maximum(A @ H @ W[f"{layer}.W"], 0)
+    logits = H @ W["classifier.W"]
+    P = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    assert loss == pytest.approx(-(omega[sub.nodes] * np.log((P * Y).sum(axis=1))).sum(), rel=1e-12)
+    gradient = H.T @ (omega[sub.nodes][:, None] * (P - Y))
+    np.testing.assert_allclose(trainer.state.m["classifier.W"], 0.1 * gradient, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["gcn", "mixhop", "gat"])
+def test_the_gradient_of_the_weighted_loss_by_finite_differences(gnn, tmp_path, model):
+    dataset, eps = tiny_dataset(tmp_path, "float64"), 1e-6
+    config = config_of(model=model, normalize="loss", hidden=12)
+
+    def stepped(name=None, place=None, by=0.0):
+        trainer = gnn.make_trainer(dataset, config)
+        if name is not None:
+            trainer.state.weights[name][place] += by
+        return trainer.step().loss, trainer.state.m
+
+    loss, m = stepped()
+    for name, rows in m.items():
+        place = np.unravel_index(np.abs(rows).argmax(), rows.shape)
+        high, low = (stepped(name, place, by)[0] for by in (eps, -eps))
+        assert high != low
+        assert 10 * rows[place] == pytest.approx((high - low) / (2 * eps), rel=1e-5)
+    plain = gnn.make_trainer(dataset, config_from({**config.flat(), "normalize": "none", **PLAIN}))
+    assert abs(plain.step().loss - loss) > 1e-3
+
+
+@pytest.mark.parametrize("model", ["gcn", "mixhop", "gat"])
+def test_both_packages_agree_on_loss_weights(run, tmp_path, model):
+    words = ("--model", model, "--hidden", 12, "--dtype", "float64")
+    for name in PACKAGES:
+        status, stdout, *_ = run(*words, "--impl", name, out=name, normalize=LOSS)
+        assert status == 0 and "loss-normalised pin-tile subgraphs" in stdout
+    slow, fast = (
+        refimpl.lab.training.load_checkpoint(tmp_path / out / "checkpoint.npz")[0].weights
+        for out in PACKAGES
+    )
+    for name, W in slow.items():
+        np.testing.assert_allclose(fast[name], W, rtol=0, atol=1e-9 * np.abs(W).max())
 
 
 def test_evaluation_is_plain(gnn, tmp_path):
@@ -234,7 +298,7 @@ def compare(folder, tmp_path, capfd):
 
 
 def test_compare_shows_what_it_costs_once(compare):
-    status, stdout, result = compare("--normalize", "--coverage", str(COVERAGE))
+    status, stdout, result = compare("--normalize", "both", "--coverage", str(COVERAGE))
     assert status == 0
     once = result["normalization"]
     assert once["same_counts"] is True
@@ -256,7 +320,7 @@ def test_compare_finds_other_counts(compare, monkeypatch):
         return counts
 
     monkeypatch.setattr(fastimpl, "estimate_counts", one_more)
-    status, stdout, result = compare("--normalize", "--coverage", str(COVERAGE))
+    status, stdout, result = compare("--normalize", "both", "--coverage", str(COVERAGE))
     assert status == 1
     assert (result["normalization"]["same_counts"], result["agree"]) == (False, False)
     assert "subgraphs identical: NO" in stdout

@@ -122,7 +122,7 @@ def test_a_part_of_the_graph_has_the_mean_of_its_training_nodes(gnn, dataset):
 def test_normalised_weights_expect_the_mean_over_training_nodes(gnn, dataset):
     """Of many subgraphs, the mean of the weighted losses is close to that of the whole graph."""
     method = methods.SampledGraph(
-        sampler=Sampler("random_walk", r=30, h=1), normalize=True, coverage=2000.0
+        sampler=Sampler("random_walk", r=30, h=1), normalize="both", coverage=2000.0
     )
     asked = TrainConfig(model="mlp", method=method, hidden=6, rng=3)
     with gnn.make_trainer(dataset, replace(asked, method="full")) as full:

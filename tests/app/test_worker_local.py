@@ -189,7 +189,7 @@ def test_what_is_refused(gnn, data):
     ):
         with pytest.raises(ValueError, match=message):
             gnn.TrainConfig(**options)
-    normal = gnn.methods.SampledGraph(normalize=True)
+    normal = gnn.methods.SampledGraph(normalize="both")
     with pytest.raises(ValueError, match="partition"):
         gnn.TrainConfig(method=normal, workers_a_step=2, partition="local")
 

@@ -74,7 +74,7 @@ def test_typed_data(gnn, typed, method):
 
 
 def test_normalised_subgraphs(gnn, data):
-    check(gnn, data, config_of("graph", 4, normalize=True), (2, 4))
+    check(gnn, data, config_of("graph", 4, normalize="both"), (2, 4))
 
 
 @pytest.mark.parametrize("rounds", [None, "pairwise", (2, 2), (4,)], ids=str)

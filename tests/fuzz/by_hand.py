@@ -336,6 +336,7 @@ CALLS = {
             "config": config(gnn, gnn.methods.Fresh(t_stale=5)),
             "dataset": dataset(),
         },
+        "preset": lambda gnn: {"name": "graphsaint", "dataset": dataset(), "hidden": 8},
         "grow_clusters": fixed(graph=PAW, parts=2, key=3),
         "load_checkpoint": lambda gnn: {"path": saved(gnn, "checkpoint.npz")},
         "load_model": lambda gnn: {"path": saved(gnn, "model.npz")},
@@ -416,7 +417,7 @@ CALLS |= {
         "full": train_with(lambda methods: methods.FullBatch()),
         "sampled": train_with(
             lambda methods: methods.SampledGraph(
-                sampler=Sampler("edge", b=8), normalize=True, coverage=2
+                sampler=Sampler("edge", b=8), normalize="both", coverage=2
             )
         ),
         "fresh": train_with(lambda methods: methods.Fresh(batch_size=8, buffer=2**12)),

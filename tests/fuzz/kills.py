@@ -29,7 +29,11 @@ from typing import NamedTuple
 
 # Options of each method, beside its defaults and COMMON; a method that is not here has none.
 VARIANTS = {
-    "graph": ("--background --pool 3", "--normalize --sampler edge", "--model gat --dropout 0.2"),
+    "graph": (
+        "--background --pool 3",
+        "--normalize both --sampler edge",
+        "--model gat --dropout 0.2",
+    ),
     "layer": ("--batch-size 5", "--batch-size 6 --background --model gcn"),
     "full": ("", "--dropout 0.2 --bias"),
     "fresh": (

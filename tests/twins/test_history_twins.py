@@ -90,6 +90,17 @@ def test_cache_read(rows, h, dtype, data, count):
     assert_twins("cache_read", distinct((rows, h), dtype), np.array(slots, np.int32), count=count)
 
 
+@given(rows=st.integers(0, 9), h=st.integers(0, 5), dtype=FLOATS, data=st.data(), count=THREADS)
+def test_cache_read_with_computed_rows(rows, h, dtype, data, count):
+    """The rows follow as the slots say, each computed row once and in order."""
+    slots = np.array(data.draw(st.lists(st.integers(-1, rows - 1)), label="slots"), np.int32)
+    cache, computed = distinct((rows, h), dtype), -distinct(((slots < 0).sum(), h), dtype) - 1
+    found = assert_twins("cache_read", cache, slots, computed=computed, count=count)
+    rest = iter(computed)
+    for row, s in zip(found, slots, strict=True):
+        assert row.tolist() == (cache[s] if s >= 0 else next(rest)).tolist()
+
+
 @given(cache=caches(), data=st.data(), taken=st.booleans(), count=THREADS)
 def test_cache_admit(cache, data, taken, count):
     """Nodes may stand in the list twice."""
@@ -177,6 +188,10 @@ ERRORS = [
     ("cache_read", ROWS, [-1]),
     ("cache_read", ROWS[0], [0]),
     ("cache_read", ROWS.astype(np.float16), [0]),
+    ("cache_read", ROWS, [0, -2], {"computed": ROWS[:1]}),
+    ("cache_read", ROWS, [-1], {"computed": ROWS[:2]}),
+    ("cache_read", ROWS, [-1], {"computed": ROWS[:1, :2]}),
+    ("cache_read", ROWS, [-1], {"computed": ROWS[:1].astype(np.float32)}),
     ("gradient_norms", ROWS[0]),
     ("gradient_norms", ROWS.astype(int)),
     ("select_stable", np.ones(2), [0], 0.5),
@@ -191,6 +206,7 @@ ERRORS = [
 MANY, SLOTS = 60_000, 50_000
 BIG = entries_of(2, MANY, SLOTS, 3, np.float32)
 ORDER = np.random.default_rng(0).permutation(MANY).astype(np.int32)
+EVERY_SECOND = np.where(np.arange(MANY) % 2, ORDER % SLOTS, -1).astype(np.int32)
 SCORE = np.abs(distinct(MANY, float, 1))
 ROUND = np.roll(np.arange(SLOTS, dtype=np.int32), 100)
 VALUES = distinct((SLOTS, 3), np.float32, 2)
@@ -210,7 +226,10 @@ LARGE = {
         BIG.rows, ORDER, ORDER[::-1].copy(), 30_000
     ),
     "cache_lookup": lambda: [fastimpl.history.cache_lookup(BIG, k, ORDER, 4) for k in (1, 2)],
-    "cache_read": lambda: fastimpl.history.cache_read(BIG.rows, ORDER % SLOTS),
+    "cache_read": lambda: [
+        fastimpl.history.cache_read(BIG.rows, ORDER % SLOTS),
+        fastimpl.history.cache_read(BIG.rows, EVERY_SECOND, computed=BIG.rows[: MANY // 2]),
+    ],
     "gradient_norms": lambda: fastimpl.history.gradient_norms(GRADIENTS),
     "select_stable": lambda: [
         fastimpl.history.select_stable(SCORE, ORDER, p) for p in (0.1, 0.5, 0.9)
@@ -221,6 +240,7 @@ LARGE = {
 def test_large_lookups_and_reads_are_the_references():
     assert (assert_twins("cache_lookup", BIG, 2, ORDER, 4, count=5) >= 0).sum() > 1000
     assert_twins("cache_read", BIG.rows, ORDER % SLOTS, count=5)
+    assert_twins("cache_read", BIG.rows, EVERY_SECOND, computed=BIG.rows[: MANY // 2], count=5)
     _, hit = assert_twins("cache_fetch", BIG.rows, ORDER, ORDER, 30_000, count=5)
     assert hit.sum() == 30_000
     assert_twins("gradient_norms", GRADIENTS, count=5)

@@ -5,7 +5,9 @@ cosine similarity with those of the pass before is the paper's figure. Then its 
 to the test: FreshGNN keeps the embeddings whose gradients are smallest, as these would be the
 stable ones. For the nodes of a minibatch this compares the norm of the gradient with the error
 that the embedding has, read from a cache `lag` iterations later: its distance from the exact one
-of then. "Drift" is the distance between exact ones, without the error of sampling.
+of then. "Drift" is the distance between exact ones, without the error of sampling. "Harm" is
+|<g, dh>|, for the gradient g and the drift dh of an embedding: the first-order error of the loss if
+the embedding is reused. The norm of g is a factor of harm, so this question favours the gradient.
 
 The paper trains on ogbn-arxiv; the data here are small, and labelled as those are: about half.
 """
@@ -23,6 +25,7 @@ from refimpl.streams import CONTROL, key
 
 QUANTILES = 5, 25, 50, 75, 95
 FROM = 100  # iterations, from which on the paper calls embeddings stable
+MEASURED = "error", "drift", "harm"
 CONTROLS = "gradient", "random", "anti"
 STRONG, SLIGHT = 0.5, 0.2  # rank correlations
 
@@ -66,23 +69,25 @@ def similarity(now, before):
 
 
 def stale(gnn, step, layer, before, now):
-    """Return nodes of a step with their gradients' norms, errors and drifts some steps later."""
+    """Return nodes of a step, their gradients' norms, and errors, drifts and harm steps later."""
     nodes, rows = step.nodes[layer], step.H[layer]
     error, _ = distances([(layer, nodes, rows)], now)
     drift, _ = distances([(layer, nodes, before[layer - 1][nodes])], now)
-    return nodes, gnn.history.gradient_norms(step.G[layer]), error, drift
+    G, moved = step.G[layer], now[layer - 1][nodes].astype(np.float64) - before[layer - 1][nodes]
+    harm = np.abs((G * moved).sum(axis=1))
+    return nodes, gnn.history.gradient_norms(G), error, drift, harm
 
 
 def compared(gnn, nodes, found, shares, number):
-    """Return correlations of norms with errors and drifts, and errors of what would be kept.
+    """Return correlations of norms with errors, drifts and harm, and errors of what would be kept.
 
     These are the mean errors of the share of the rows with the smallest gradients, of a random
     share, and of that with the largest gradients, over the mean error of all rows.
     """
     from scipy import stats  # slow to import
 
-    (norms, error, drift), result = found, {}
-    for name, values in (("error", error), ("drift", drift)):
+    (norms, error, drift, harm), result = found, {}
+    for name, values in zip(MEASURED, (error, drift, harm), strict=True):
         constant = np.ptp(norms) == 0 or np.ptp(values) == 0
         for measure, function in (("rank", stats.spearmanr), ("linear", stats.pearsonr)):
             result[f"{measure}_{name}"] = 0.0 if constant else float(function(norms, values)[0])
@@ -107,13 +112,13 @@ def table(lab, rows):
     for layer in values_of(late, "layer"):
         line = [layer, *(spread_of(late, f"above_{x}", layer=layer).text() for x in (0.8, 0.95))]
         cached = "rank_error" in pick(late, layer=layer)[0]
-        for name in ("rank_error", "linear_error", "rank_drift", "linear_drift"):
+        for name in (f"{how}_{what}" for what in MEASURED for how in ("rank", "linear")):
             line.append(spread_of(late, name, layer=layer).text("+.2f") if cached else "-")
         for name in (f"kept_{p}_{c}" for p in lab.sizes["shares"] for c in CONTROLS):
             line.append(f"{spread_of(late, name, layer=layer).mean:.3f}" if cached else "-")
         lines.append(line)
-    titles = ["layer", "above 0.8", "above 0.95", "Spearman, error", "Pearson, error"]
-    titles += ["Spearman, drift", "Pearson, drift"]
+    titles = ["layer", "above 0.8", "above 0.95"]
+    titles += [f"{how}, {what}" for what in MEASURED for how in ("Spearman", "Pearson")]
     kept = [f"error, {p:.0%} by {c}" for p in lab.sizes["shares"] for c in CONTROLS]
     return [*titles, *kept], lines
 
@@ -127,7 +132,7 @@ def verdicts(lab, rows):
         for t in values_of(late, "iteration")
         for layer in values_of(late, "layer")
     ]
-    rank, drift = (spread(row[f"rank_{what}"] for row in cached) for what in ("error", "drift"))
+    rank, drift, harm = (spread(row[f"rank_{what}"] for row in cached) for what in MEASURED)
     linear, p = spread(row["linear_error"] for row in cached), lab.sizes["shares"][0]
     kept = {c: spread(row[f"kept_{p}_{c}"] for row in cached).mean for c in CONTROLS}
     tells = ranked(rank.mean >= STRONG, rank.mean >= SLIGHT)
@@ -151,6 +156,12 @@ def verdicts(lab, rows):
             f"{kept['anti']:.2f} times",
             tells,
         ),
+        Verdict(
+            "V-gradients-tell-harm",
+            "the rank correlation of a gradient's norm with the first-order error of the loss, "
+            f"|<gradient, drift>|, is {harm.text('+.2f')}. The norm is a factor of this error",
+            ranked(harm.mean >= STRONG, harm.mean >= SLIGHT),
+        ),
     ]
 
 
@@ -168,7 +179,7 @@ def plot(lab, rows):
     shares = curves_of(rows, "iteration", "above_0.8", "layer", scale=100, **by_layer)
     ranks: dict = {}
     for some in groups_of(cached, "layer"):
-        for what in ("error", "drift"):
+        for what in MEASURED:
             about = {"name": f"layer {{layer}}, {what}", "marked": False}
             ranks |= curves_of(some, "iteration", f"rank_{what}", "layer", **about)
     kept = {

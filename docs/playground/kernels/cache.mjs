@@ -132,8 +132,8 @@ export class BidirectionalCache {
     return Math.min(this.oldest(i + 1), i);
   }
 
-  read(slots) {
-    return cache_read(this.entries.rows, slots);
+  read(slots, computed = null) {
+    return cache_read(this.entries.rows, slots, computed);
   }
 
   // Begin the update of iteration i, and with it a new cycle if it is the first of one.

@@ -49,15 +49,20 @@ export function cache_lookup(entries, layer, nodes, oldest) {
   });
 }
 
-// FreshGNN Algorithm 1 line 13: some rows of a matrix, copied.
-export function cache_read(rows, slots) {
+// FreshGNN Algorithm 1 line 13: some rows of a matrix, copied; -1: the next of the computed rows.
+export function cache_read(rows, slots, computed = null) {
   floats("rows", rows, [null, null]);
-  slots = ids("slots", slots, 0, Math.min(rows.shape[0], MOST));
+  slots = ids("slots", slots, computed === null ? 0 : -1, Math.min(rows.shape[0], MOST));
+  if (computed !== null) {
+    const missing = slots.filter((s) => s < 0).length;
+    floats("computed", computed, [missing, rows.shape[1]], dtype_of(rows));
+  }
   const read = new Table(new rows.data.constructor(slots.length * rows.shape[1]), [
     slots.length,
     rows.shape[1],
   ]);
-  slots.forEach((s, j) => read.row(j).set(rows.row(s)));
+  let next = 0; // of the computed rows
+  slots.forEach((s, j) => read.row(j).set(s < 0 ? computed.row(next++) : rows.row(s)));
   return read;
 }
 

@@ -12,7 +12,7 @@ from refimpl._support.mpi_start import begun, exit_status
 from refimpl._support.require import shown
 from refimpl.lab.apps.compare import compare, compare_options
 from refimpl.lab.apps.completion import add_completion, print_completion
-from refimpl.lab.apps.config_file import with_file
+from refimpl.lab.apps.config_file import with_file, with_preset
 from refimpl.lab.apps.conformance import command as conformance
 from refimpl.lab.apps.convert import convert_command, convert_options
 from refimpl.lab.apps.course import command as exercise
@@ -36,6 +36,7 @@ from refimpl.lab.apps.sampler_options import PARAMETERS
 from refimpl.lab.apps.stepper import command as trace
 from refimpl.lab.apps.terminal import STANDARD_OUTPUT, escaped_output
 from refimpl.lab.training.config import suggestion
+from refimpl.lab.training.presets import PRESETS
 from refimpl.lab.training.settings import to_json
 
 LEFT = {  # commands that are part of a checkout now: what runs them there
@@ -45,6 +46,7 @@ LEFT = {  # commands that are part of a checkout now: what runs them there
 SHOWN = (
     "data",
     "config",
+    "preset",
     "model",
     "method",
     "sampler",
@@ -58,7 +60,7 @@ SHOWN = (
     "threads",
     "impl",
 )
-OF_TRAIN = (*SHOWN[:7], "batch-size", "fanouts", *SHOWN[7:], "out", "resume", "overwrite")
+OF_TRAIN = (*SHOWN[:8], "batch-size", "fanouts", *SHOWN[8:], "out", "resume", "overwrite")
 OF_COMPARE = tuple(name for name in SHOWN if name not in ("impl", "epochs"))
 OF_COMPARE += ("batch-size", "fanouts", "rounds", "out", "overwrite")
 SCALING = (
@@ -76,10 +78,11 @@ class Parser(argparse.ArgumentParser):
     """
 
     common: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
-    def show_first(self, common):
-        """Let ``--help`` show the options of these names, and ``--help-all`` all."""
-        self.common = common
+    def show_first(self, common, notes):
+        """Let ``--help`` show the options of these names, then notes, and ``--help-all`` all."""
+        self.common, self.notes = common, notes
         self.add_argument("--help-all", action=HelpAll, help="show all options, and exit")
 
     def format_help(self):
@@ -94,7 +97,7 @@ class Parser(argparse.ArgumentParser):
         about = textwrap.fill(first.partition(". ")[0].rstrip(".") + ".", 98)
         usage = self.format_usage().rstrip()
         more = f"All options, with their defaults: {self.prog} --help-all"
-        return "\n".join([usage, "", about, "", *lines, "", more, ""])
+        return "\n".join([usage, "", about, "", *lines, "", *self.notes, "", more, ""])
 
     def format_all(self):
         """Return the help on all options."""
@@ -195,7 +198,7 @@ def _add_train(commands, impl):
         "(default: off)",
     )
     add_overwrite(going_on, "the run in the folder")
-    parser.show_first(OF_TRAIN)
+    _add_preset(run, parser, options, OF_TRAIN)
 
 
 def _add_config(group):
@@ -206,6 +209,25 @@ def _add_config(group):
         "hyphens; metrics.json is what another run wrote. Options on the command line override the "
         "file (default: no file)",
     )
+
+
+def _add_preset(group, parser, options, common):
+    """Add ``--preset``, and let ``--help`` say what each preset sets."""
+    chosen = {
+        name: " ".join(options[key].typed(value) for key, value in settings.items())
+        for name, settings in PRESETS.items()
+    }
+    said = "; ".join(f"{name}: {words}" for name, words in chosen.items())
+    group.add_argument(
+        "--preset",
+        choices=tuple(PRESETS),
+        metavar="NAME",
+        help="start from a paper's settings; other options, and a file, override them; "
+        f"{said} (default: no preset)",
+    )
+    filled = textwrap.TextWrapper(98, subsequent_indent="    ", break_on_hyphens=False)
+    notes = (f"  --preset {name} sets {words}" for name, words in chosen.items())
+    parser.show_first(common, tuple(map(filled.fill, notes)))
 
 
 def _add_predict(commands, impl):
@@ -254,7 +276,7 @@ def _add_compare(commands):
     )
     add_overwrite(run, "that file")
     _add_config(run)
-    parser.show_first(OF_COMPARE)
+    _add_preset(run, parser, compare_options(), OF_COMPARE)
 
 
 def _add_sample(commands, impl):
@@ -442,6 +464,10 @@ def _command(arguments, impl, prog, comm):
         if arguments.get("resume"):
             raise UserError("--config does not apply with --resume: a run has its own settings")
         given = with_file(arguments["config"], options, given, train_options())
+    if arguments.get("preset") is not None:
+        if arguments.get("resume"):
+            raise UserError("--preset does not apply with --resume: a run has its own settings")
+        given = with_preset(arguments["preset"], options, given)
     if arguments["overwrite"] and out is None and command != "train":
         raise UserError("--overwrite does not apply without --out")
     form = {"options": options, "out": out, "overwrite": arguments["overwrite"]}

@@ -8,8 +8,14 @@ from pathlib import Path
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.option import hyphenated, reader_of
 from refimpl.lab.apps.options import PACKAGES, data_source
-from refimpl.lab.apps.settings import check_applicable, unmet, with_defaults
+from refimpl.lab.apps.settings import (
+    check_applicable,
+    has_what_it_needs,
+    unmet,
+    with_defaults,
+)
 from refimpl.lab.training.config import PARTS, suggestion
+from refimpl.lab.training.presets import preset_settings
 from refimpl.lab.training.settings import to_json
 
 if sys.version_info >= (3, 11):
@@ -19,7 +25,7 @@ else:
 
 KINDS = ".toml", ".json"
 TEXTS = str, data_source  # what reads words, of which a number is none
-TYPED_ONLY = "out", "resume", "overwrite", "config"
+TYPED_ONLY = "out", "resume", "overwrite", "config", "preset"
 
 
 def with_file(path, options, given, known):
@@ -62,6 +68,18 @@ def with_file(path, options, given, known):
             check_applicable(options, found, with_defaults(options, found))
         except UserError as error:
             raise UserError(f"{path}: {error}") from None
+    return with_applying(found, options, given)
+
+
+def with_preset(name, options, given):
+    """Return `given` with what a preset chooses for the options that are not given and apply."""
+    names = {options[key].name: value for key, value in given.items()}
+    chosen = {key: to_json(value) for key, value in preset_settings(name, names).items()}
+    return with_applying(chosen, options, given)
+
+
+def with_applying(found, options, given):
+    """Return `given` with those of other options' values that apply."""
     while True:  # what hangs on something that is left out is left out, too
         merged = with_defaults(options, found | given)
         kept = {key: value for key, value in found.items() if _applies(options[key], merged)}
@@ -71,9 +89,7 @@ def with_file(path, options, given, known):
 
 
 def _applies(option, settings):
-    return unmet(option, settings) is None and (
-        option.needs is None or bool(settings.get(option.needs))
-    )
+    return unmet(option, settings) is None and has_what_it_needs(option, settings)
 
 
 def _read(path):

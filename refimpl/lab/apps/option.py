@@ -77,6 +77,10 @@ class Option(NamedTuple):
             return ",".join(f"{key}={one}" for key, one in value.items())
         return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
+    def typed(self, value):
+        """Return the words with which the user gives a value."""
+        return self.flag if self.sets is not None else f"{self.flag} {self.as_typed(value)}"
+
     def default_shown(self):
         """Return the default as the help tells it."""
         if self.sets is not None:

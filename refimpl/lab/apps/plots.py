@@ -65,7 +65,11 @@ def draw_curves(path, history, title, loads=()):
     ]
     shares = [totals([counts]) for counts in loads]
     if any(share["lookups"] or share["feature_hits"] for share in shares):
-        names = {"io_saving": "I/O saved", "hit_rate": "hit rate"}
+        names = {
+            "embedding_saving": "rows spared by embeddings",
+            "feature_hit_rate": "remaining rows in the feature cache",
+            "embedding_hit_rate": "hit rate of embeddings",
+        }
         # None, for 0 / 0, becomes NaN: a gap
         saved = {names[k]: np.array([share[k] for share in shares], float) for k in names}
         curves.append(("share", saved))

@@ -61,7 +61,7 @@ def totals(loads):
     counts = LoadCounts()
     for epoch in loads:
         counts = counts.plus(LoadCounts(**epoch))
-    names = ("io_saving", "embedding_saving", "feature_saving", "hit_rate")
+    names = ("io_saving", "embedding_saving", "feature_hit_rate", "embedding_hit_rate")
     shares = {name: getattr(counts, name) for name in names}
     return counts._asdict() | {k: None if math.isnan(x) else x for k, x in shares.items()}
 
@@ -82,12 +82,11 @@ def _loads(metrics):
     return [
         *rows,
         ("features from the cache", f"{loads['feature_hits']:,}"),
-        (f"I/O saved{how}", _percent(loads["io_saving"])),
-        ("by cached embeddings", _percent(loads["embedding_saving"])),
-        ("by cached features", _percent(loads["feature_saving"])),
+        (f"rows spared by embeddings{how}", _percent(loads["embedding_saving"])),
+        ("remaining rows in the feature cache", _percent(loads["feature_hit_rate"])),
         ("embeddings looked up", f"{loads['lookups']:,}"),
         *((name, f"{loads[name]:,}") for name in embeddings),
-        ("hit rate", _percent(loads["hit_rate"])),
+        ("hit rate of embeddings", _percent(loads["embedding_hit_rate"])),
         ("bytes of the cache", f"{cache['bytes']:,}"),
     ]
 
@@ -134,8 +133,8 @@ def _way(method, settings):
     way = method.description
     if "sampler" in settings:
         way = f"{hyphenated(settings['sampler'])} {way}"
-    if settings.get("normalize"):
-        way = f"normalised {way}"
+    words = {"both": "normalised ", "loss": "loss-normalised "}
+    way = words.get(settings.get("normalize"), "") + way
     if "batch_size" in settings:
         way = f"{way} of {settings['batch_size']} nodes"
     if not settings.get("fanouts"):

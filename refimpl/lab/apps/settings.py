@@ -53,6 +53,11 @@ def unmet(option, settings):
     return next((name for name, values in conditions if settings.get(name) not in values), None)
 
 
+def has_what_it_needs(option, settings):
+    """Whether the setting without which an option says nothing is set: neither off nor "none"."""
+    return option.needs is None or settings.get(option.needs) not in (None, False, "none")
+
+
 def check_applicable(options, given, settings):
     """Refuse options in `given`, by key, that do not apply with the others of `settings`."""
     for option in (options[key] for key in given):
@@ -60,7 +65,7 @@ def check_applicable(options, given, settings):
         if other is not None:
             value = options[other].as_typed(settings.get(other))
             raise UserError(f"{option.flag} does not apply with {flag(other)} {value}")
-        if option.needs is not None and not settings.get(option.needs):
+        if not has_what_it_needs(option, settings):
             switch = next(one for one in options.values() if one.name == option.needs)
             raise UserError(f"{option.flag} does not apply without {switch.flag}")
 

@@ -10,6 +10,7 @@ from refimpl.lab.training.methods.graph import scaled_sampler
 from refimpl.lab.training.model import TrainedModel, load_model, predict, save_model
 from refimpl.lab.training.paper_defaults import as_printed
 from refimpl.lab.training.prefetch import Prefetcher
+from refimpl.lab.training.presets import preset
 from refimpl.lab.training.registration import register_layer
 from refimpl.lab.training.state import EpochRecord, TrainResult, TrainState
 from refimpl.lab.training.trainer import make_trainer, train
@@ -28,6 +29,7 @@ __all__ = [
     "load_model",
     "make_trainer",
     "predict",
+    "preset",
     "register_layer",
     "save_checkpoint",
     "save_model",

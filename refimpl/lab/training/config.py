@@ -282,7 +282,7 @@ class TrainConfig(Settings):
             return
         if self.workers_a_step == 1:
             raise ValueError('partition must be "whole" where workers_a_step is 1')
-        if not self.method.in_parts or getattr(self.method, "normalize", False):
+        if not self.method.in_parts or getattr(self.method, "normalize", "none") != "none":
             more = " normalised" if self.method.in_parts else ""
             raise ValueError(
                 f'partition must be "whole" where method is{more} "{self.method.name}"'

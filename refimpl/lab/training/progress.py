@@ -74,7 +74,11 @@ class Progress:
             return
         if self.trainer.config.method.counts_loads:
             loads = self.trainer.counts_of_epoch
-            shares = {"hits": loads.hit_rate, "I/O_saved": loads.io_saving}
+            shares = {
+                "hits": loads.embedding_hit_rate,
+                "rows_spared": loads.embedding_saving,
+                "features_cached": loads.feature_hit_rate,
+            }
             self.saved = {name: f"{x:.1%}" for name, x in shares.items() if not math.isnan(x)}
             self.bar.set_postfix(self.scores | self.saved, refresh=False)
         self.bar.update(len(self.trainer.state.history) + share - self.bar.n)

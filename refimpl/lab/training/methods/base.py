@@ -47,7 +47,7 @@ class LoadCounts(NamedTuple):
 
     @property
     def io_saving(self) -> float:
-        """Share of the rows of neighbour sampling that were not loaded; NaN for none."""
+        """Share of the rows of neighbour sampling that were not loaded, for both reasons."""
         return 1 - self.loaded / self.inputs if self.inputs else float("nan")
 
     @property
@@ -56,12 +56,12 @@ class LoadCounts(NamedTuple):
         return 1 - self.live / self.inputs if self.inputs else float("nan")
 
     @property
-    def feature_saving(self) -> float:
-        """Share of the rows of neighbour sampling found in the feature cache; NaN for none."""
-        return self.feature_hits / self.inputs if self.inputs else float("nan")
+    def feature_hit_rate(self) -> float:
+        """Share of the live rows whose features were in the cache; NaN for none."""
+        return self.feature_hits / self.live if self.live else float("nan")
 
     @property
-    def hit_rate(self) -> float:
+    def embedding_hit_rate(self) -> float:
         """Share of the live rows of cached layers that were read from the cache; NaN for none."""
         return self.hits / self.lookups if self.lookups else float("nan")
 

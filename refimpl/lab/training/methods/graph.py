@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from refimpl._support import require
 from refimpl.graph.csr import Graph, undirected
@@ -15,12 +15,13 @@ from refimpl.lab.training.edge_weights import saint_factors
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.run import Run, RunConfig
-from refimpl.lab.training.settings import custom, real, switch
+from refimpl.lab.training.settings import choice, custom, real
 from refimpl.profiling import timed
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.sampling import Sampler, parameters_of, sampler_kernel
 
 COVERAGE = 50.0  # where nobody says otherwise
+NORMALIZE = ("none", "loss", "both")
 
 
 def _check_sampler(name, value):
@@ -37,9 +38,10 @@ class SampledGraph(MethodSettings):
     ----------
     sampler : Sampler, optional
         Default: `scaled_sampler` of the training graph.
-    normalize : bool
-        Weight the loss and the aggregation by how often the sampler picks each node and edge
-        (JPDC'21 section 4.4); for the models "sage" and "mlp".
+    normalize : {"none", "loss", "both"}
+        Weight by how often the sampler picks each node and edge (JPDC'21 section 4.4). "loss"
+        weights the loss, for any model. "both" weights the aggregation too, for the models "sage"
+        and "mlp". Default: "none", for every sampler (E-B30).
     coverage : float
         How often a node is met on average while that is estimated, before training.
     pool : int
@@ -54,10 +56,11 @@ class SampledGraph(MethodSettings):
     epoch_covers_graph: ClassVar[bool] = True
 
     sampler: Sampler | None = custom(None, _check_sampler, "how subgraphs are drawn", flag="")
-    normalize: bool = switch(
-        False,
-        "weight loss and aggregation by sampling probabilities; the probabilities of nodes and "
-        "edges are estimated before training; models sage and mlp only",
+    normalize: Literal["none", "loss", "both"] = choice(
+        "none",
+        "choose what is weighted by sampling probabilities, which are estimated before training; "
+        "loss: the loss, for every model; both: loss and aggregation, for models sage and mlp",
+        NORMALIZE,
     )
     coverage: float = real(
         COVERAGE,
@@ -71,11 +74,13 @@ class SampledGraph(MethodSettings):
 
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
-        if self.normalize:
-            if config.model.name not in ("sage", "mlp"):
-                raise ValueError(f'normalize must be False where model is "{config.model.name}"')
-        elif self.coverage != COVERAGE:
-            raise ValueError(f"coverage must be {COVERAGE} where normalize is False")
+        if self.normalize == "both" and config.model.name not in ("sage", "mlp"):
+            raise ValueError(
+                f'normalize must be none or loss where model is "{config.model.name}": its layers '
+                "have no weights of sampled edges"
+            )
+        if self.normalize == "none" and self.coverage != COVERAGE:
+            raise ValueError(f"coverage must be {COVERAGE} where normalize is none")
 
     def fitted(self, config: RunConfig, dataset: Dataset) -> SampledGraph:
         """Return these settings with a sampler."""
@@ -96,7 +101,7 @@ class GraphIterations:
     def __init__(self, run):
         settings = run.config.method
         self.run, self.sampler = run, settings.sampler
-        self.counts = self._estimated_counts() if settings.normalize else None
+        self.counts = None if settings.normalize == "none" else self._estimated_counts()
         with timed("sampling"):
             pool = run.gnn.SubgraphPool(
                 run.graph,
@@ -133,7 +138,7 @@ class GraphIterations:
         run = self.run
         if not len(sub.nodes):
             raise ValueError(f"sampler must draw nodes, but {self.sampler} drew none")
-        if self.counts is None:
+        if run.config.method.normalize != "both":
             return run.normalized(run.with_types(sub))
         if run.config.model.name == "mlp":
             return None

@@ -10,6 +10,7 @@ from refimpl.lab.apps.conformance.worked import worked
 HAND = worked("history")
 
 FLAGS = {
+    "COMPUTED": "A slot of -1 stands for the next row of `computed`.",
     "GHOST": "The map names a slot that went to another node since: no entry.",
     "LAYERS": "Key (l - 1) n + v: the same node in two layers is two entries.",
     "NO_SLOTS": "A buffer without slots.",
@@ -83,6 +84,7 @@ WARM = {
     "held": 4,
 }
 READ = HAND["cache_read"][0].args
+BESIDE = HAND["cache_read"][1].args
 
 BAD_CALL = {"no_such_layer": {"layer": 3}, "layer_0": {"layer": 0}}
 
@@ -113,7 +115,7 @@ KERNELS = (
             *changed({**BAD_CALL, "node_3_of_3": {"ids": np.array([3])}}, LOOKUP, "value"),
             *changed({"ids_no_integers": {"ids": np.array([0.5])}}, LOOKUP, "type"),
         ),
-        flags={name: FLAGS[name] for name in FLAGS if name not in ("TAKE", "BACK")},
+        flags={name: FLAGS[name] for name in FLAGS if name not in ("COMPUTED", "TAKE", "BACK")},
     ),
     Kernel(
         "cache_admit",
@@ -172,6 +174,15 @@ KERNELS = (
                 ("SPECIAL",),
             ),
             Case("no_slots", {"rows": np.ones((0, 3)), "slots": np.zeros(0, np.int64)}, ("EMPTY",)),
+            Case(
+                "all_computed",
+                {
+                    "rows": np.ones((0, 3)),
+                    "slots": np.array([-1, -1]),
+                    "computed": numbers((2, 3), 8),
+                },
+                ("COMPUTED", "EMPTY"),
+            ),
             Case("width_0", {"rows": np.ones((2, 0)), "slots": np.array([1])}, ("EMPTY",)),
             *changed(
                 {
@@ -182,7 +193,18 @@ KERNELS = (
                 "value",
             ),
             *changed({"integers": {"rows": np.ones((3, 2), np.int64)}}, READ, "type"),
+            *changed(
+                {
+                    "slot_minus_2": {"slots": np.array([0, -2])},
+                    "one_row_too_few": {"slots": np.array([-1, -1, -1, 0])},
+                    "another_width": {"computed": np.ones((1, 3))},
+                },
+                BESIDE,
+                "value",
+            ),
+            *changed({"another_dtype": {"computed": np.ones((1, 2), np.float32)}}, BESIDE, "type"),
         ),
+        flags={"COMPUTED": FLAGS["COMPUTED"]},
     ),
     Kernel(
         "cache_fetch",
