@@ -71,11 +71,6 @@ class Adjacency:
         self.__dict__.update(zip(TRANSPOSE, found, strict=True))
         return self.__dict__[name]
 
-    @property
-    def _transposes_itself(self):
-        """Whether the transpose is made of this matrix: then the two fit, and none is missing."""
-        return "_transpose" in self.__dict__
-
     def __repr__(self):
         return short_repr(self)
 

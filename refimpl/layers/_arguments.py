@@ -6,17 +6,22 @@ from refimpl.block import Block
 from refimpl.graph import Graph
 
 
+def transposes_itself(A):
+    """Return whether the transpose is made of A: then the two fit, and none is missing."""
+    return "_transpose" in A.__dict__
+
+
 def pattern(name, A):
     """Check that A is an Adjacency on patterns that kernels may read."""
     require.instance(name, A, (Adjacency,), "an Adjacency (see row_norm)")
-    for graph in [A.graph] if A._transposes_itself else [A.graph, A.graph_t]:
+    for graph in [A.graph] if transposes_itself(A) else [A.graph, A.graph_t]:
         require.instance(name, graph, (Graph, Block), "on a Graph or a Block")
 
 
 def adjacency(name, A, X, backward):
     """Check A and X together; return X."""
     pattern(name, A)
-    if A._transposes_itself:
+    if transposes_itself(A):
         return require.floats("X", X, (A.graph.n_src, None), A.data.dtype)
     if (A.graph_t.n_dst, A.graph_t.n_src) != (A.graph.n_src, A.graph.n_dst):
         raise ValueError(

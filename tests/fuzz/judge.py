@@ -254,7 +254,8 @@ def snapshot(value, depth=DEEP):
 
 def data_of(value):
     """Return the attributes of an object that are data, but for what is worked out when asked."""
-    if isinstance(value, refimpl.Subgraph):  # fastimpl finds its edge ids when they are asked for
+    # fastimpl finds edge ids and transposes when they are asked for.
+    if isinstance(value, refimpl.Subgraph | refimpl.Adjacency):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     slots = getattr(value, "__slots__", ())
     held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
