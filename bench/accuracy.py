@@ -5,6 +5,7 @@ method does not have is left out, and said in the row. A row that fails says why
 """
 
 import csv
+import io
 import json
 import shlex
 import statistics
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from bench.command import Common, UsageError
 from bench.markdown import head, line, span
+from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.cli import build_parser
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.options import train_options
@@ -131,11 +133,13 @@ def points(differences):
 
 def write_runs(path, found):
     """Write a line a run: the row's options, the seed and what was measured."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["options", "seed", *OF_RUN])
-        for row, runs in found.items():
-            writer.writerows([row, seed, *run.values()] for seed, run in enumerate(runs))
+    lines = io.StringIO(newline="")
+    writer = csv.writer(lines)
+    writer.writerow(["options", "seed", *OF_RUN])
+    for row, runs in found.items():
+        writer.writerows([row, seed, *run.values()] for seed, run in enumerate(runs))
+    with replacing(path) as file:
+        file.write(lines.getvalue().encode())
 
 
 def applying(shared, row):

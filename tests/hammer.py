@@ -46,10 +46,10 @@ def cache_read():
 
 
 def cache_read_beside():
-    """The good slots ask for a computed row in every other place, the bad ones for none."""
+    """The good slots ask for a computed row in every other place, the bad ones in each."""
     rows, computed = np.zeros((ROWS, WIDTH)), np.zeros((COUNT // 2, WIDTH))
     good, bad = ids(np.int32)
-    good[::2] = -1
+    good[::2], bad[:] = -1, -1
     return good, bad, lambda slots: gnn.history.cache_read(rows, slots, computed=computed)
 
 

@@ -56,17 +56,24 @@ def gather(const uint8_t[:, ::1] rows, const int32_t[::1] at, uint8_t[:, ::1] ou
 
 def join(
     const uint8_t[:, ::1] rows, const int32_t[::1] slots,  # IN
-    const uint8_t[:, ::1] computed, const int64_t[::1] at,  # IN
-    uint8_t[:, ::1] out  # OUT
+    const uint8_t[:, ::1] computed,  # IN
+    int64_t[::1] at, uint8_t[:, ::1] out  # OUT
 ):
-    """The same, with row at[j] of `computed` where slots[j] is -1.
+    """The same, with the next row of `computed`, row at[j], where slots[j] is -1.
 
     Another thread may change `slots`: a row that then has no source is zeros.
     """
-    cdef int64_t j, count = slots.shape[0]
+    cdef int64_t j, count = slots.shape[0], missing = 0
     cdef int32_t s
     cdef size_t width = <size_t>out.shape[1]
     cdef Watch watch = new_watch()
+    with nogil:
+        for j in range(count):
+            if stopped_at(&watch, j):
+                break
+            at[j] = missing
+            missing += load(&slots[j]) < 0
+    raise_if_stopped(&watch)
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
         if stopped_at(&watch, j):
             continue
@@ -77,7 +84,7 @@ def join(
         s = load(&slots[j])
         if 0 <= s < rows.shape[0]:
             memcpy(&out[j, 0], &rows[s, 0], width)  # V1:13
-        elif at[j] >= 0:
+        elif at[j] < computed.shape[0]:
             memcpy(&out[j, 0], &computed[at[j], 0], width)
         else:
             memset(&out[j, 0], 0, width)

@@ -34,7 +34,7 @@ def cache_read(rows, slots, *, computed=None):
     if read.size and computed is None:
         _entries.gather(as_bytes(rows), slots, as_bytes(read))
     elif read.size:
-        at = np.cumsum(slots < 0) - 1  # row of `computed`
+        at = np.empty(len(slots), np.int64)
         _entries.join(as_bytes(rows), slots, as_bytes(computed), at, as_bytes(read))
     return read
 

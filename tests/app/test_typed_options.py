@@ -69,7 +69,8 @@ def numeric():
                 for word in (f"--{name.replace('_', '-')}", values[0].replace("_", "-"))
             ]
             if option.needs:
-                needed.append(next(o.flag for o in options().values() if o.name == option.needs))
+                other = next(o for o in options().values() if o.name == option.needs)
+                needed += other.typed(other.choices and other.choices[-1]).split()
             yield [command, *words, *needed], option.flag, option.parse
     for kind, lines in OTHERS.items():
         for *words, name in lines:

@@ -114,6 +114,7 @@ def test_a_page_has_no_visible_fault_at_any_width(visit, page):
             box = tab.locator(".toc-drawer").bounding_box()
             assert box["width"] > 200 and box["x"] + box["width"] <= width
             assert tab.locator(".content").bounding_box()["width"] > 700
+        assert tab.evaluate(BROKEN_WORDS, ".beside-code pre") == [], f"at {width} px"
         lines = tab.eval_on_selector_all("table.claims td", MOST_LINES)
         assert lines <= CELL_LINES, f"a claim has {lines:.0f} lines at {width} px"
         for stepper in steppers:
