@@ -17,9 +17,9 @@ SEED = 0
 SAVED, LOADING = 0.59, 0.66  # V section 7.4; section 2.3, of PyTorch-Direct's time
 BOUND = (  # why FreshGNN's speed-up is below the printed one
     f"Amdahl's law bounds the speed-up from {SAVED:.0%} fewer rows: {amdahl(SAVED):.2f} times if "
-    f"all time is loading, {amdahl(SAVED, LOADING):.2f} times if {LOADING:.0%} is, as the paper "
-    "says of PyTorch-Direct. The printed number is between unlike systems on a GPU; here loading "
-    "from memory takes little time"
+    f"loading takes all the time, and {amdahl(SAVED, LOADING):.2f} times if loading takes "
+    f"{LOADING:.0%}, the paper's share for PyTorch-Direct. The printed number is between unlike "
+    "systems on a GPU; here loading from memory takes little time"
 )
 ALL_CACHED = {"hotness": "none", "buffer": 2**30}  # embeddings alone, with room for all
 

@@ -211,7 +211,7 @@ def layers_below(cached_layers, L, cache):
 
 def beside_cached(cache, slots, h_normal):
     """Return the rows of a layer, each in its place: computed where there is no slot, else read."""
-    return h_normal if len(h_normal) == len(slots) else cache.read(slots, h_normal)
+    return h_normal if (slots < 0).all() else cache.read(slots, h_normal)
 
 
 def rows_where(normal, G):
