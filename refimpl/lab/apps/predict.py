@@ -41,7 +41,7 @@ def predict_options(impl="fastimpl"):
     run = {key: option._replace(group="") for key, option in run_options(impl).items()}
     options = (
         run["data"]._replace(
-            help=f"{run['data'].help}; its features are scaled as those of the model were",
+            help=f"{run['data'].help}. Features are scaled in the same way as in training",
             default=None,
             shown="--graph and --features instead",
         ),

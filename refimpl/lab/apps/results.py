@@ -37,7 +37,7 @@ def add_overwrite(parser, what):
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help=f"replace {what} (default: off, an error says what is there)",
+        help=f"replace {what} (default: off; existing results are an error)",
     )
 
 

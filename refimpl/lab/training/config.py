@@ -152,18 +152,18 @@ class TrainConfig(Settings):
     """
 
     model: Kept[AnyModel, ModelSettings | str] = custom(
-        Sage(), _part(MODELS, ModelSettings), "kind of all layers"
+        Sage(), _part(MODELS, ModelSettings), "choose the kind of all layers"
     )
     method: Kept[AnyMethod, MethodSettings | str] = custom(
-        SampledGraph(), _part(METHODS, MethodSettings), "what a minibatch is"
+        SampledGraph(), _part(METHODS, MethodSettings), "choose the minibatches of a step"
     )
     layers: int = integer(
         2, "set the number of layers", high=MOST_LAYERS, metavar="L", computes=True
     )
     hidden: int = integer(
         256,
-        "set the width of each layer's output; GraphSAGE's halves, MixHop's powers and GAT's "
-        "heads together have this width",
+        "set the width of each layer's output. GraphSAGE's two halves together have this width, "
+        "and so have MixHop's powers and GAT's heads",
         metavar="WIDTH",
         computes=True,
     )
@@ -175,8 +175,8 @@ class TrainConfig(Settings):
     )
     classifier: Literal["dense", "layer"] = choice(
         "dense",
-        "choose what gives the logits: dense, a linear classifier after the layers; layer, the "
-        "last layer itself, with one output a class and no ReLU",
+        "choose what computes the logits. dense: a linear classifier after the layers; layer: "
+        "the last layer, with one output for each class and without a ReLU",
         CLASSIFIERS,
         computes=True,
     )
@@ -193,8 +193,8 @@ class TrainConfig(Settings):
     )
     epochs: Kept[int, int | None] = integer(
         None,
-        "train for this many epochs; an epoch ends when training has seen as many nodes as there "
-        "are training nodes",
+        "train for this many epochs. An epoch ends when training has used as many nodes as "
+        "there are training nodes",
         low=0,
         metavar="E",
         shown="30; with method full 200",
@@ -214,8 +214,8 @@ class TrainConfig(Settings):
     )
     best_by: Literal["score", "loss"] = choice(
         "score",
-        "keep the weights of the epoch that is best on validation; score: highest F1-micro; "
-        "loss: smallest loss",
+        "keep the weights of the best epoch by validation. score: the highest F1-micro; loss: "
+        "the smallest loss",
         MEASURES,
     )
     patience: int | None = integer(
@@ -223,29 +223,30 @@ class TrainConfig(Settings):
     )
     workers_a_step: int = integer(
         1,
-        "take this many minibatches in a step, one for each logical worker; Adam uses the mean "
-        "of their gradients. Under mpirun, ranks share the workers; the result is bit-identical "
-        "for any number of ranks",
+        "take this many minibatches in a step, one for each logical worker. Adam uses the mean "
+        "of their gradients. Under mpirun, the ranks share the workers, and the number of ranks "
+        "changes no bit of the result",
         high=MOST_WORKERS,
         metavar="W",
     )
     partition: Literal["whole", "local"] = choice(
         "whole",
-        "choose where each worker samples: whole, the training graph; local, the worker's own "
-        "part of the graph",
+        "choose where each worker samples. whole: in the training graph; local: in the worker's "
+        "own part of the graph",
         PARTITIONS,
     )
     shuffle: float = real(
         SHUFFLE,
-        "move this share of each part's nodes after every epoch; with --partition local only",
+        "move this share of each part's nodes to other parts after every epoch; only with "
+        "--partition local",
         high=1,
         metavar="SHARE",
     )
     eval_every: int = integer(1, "score the validation nodes after every E epochs", metavar="E")
     eval_memory: int = size(
         MEMORY,
-        "limit the memory of evaluation, in bytes or as 256MB or 1GiB; rows that do not fit go "
-        "to temporary files; never changes a result",
+        "limit the memory of evaluation, in bytes or as 256MB or 1GiB. Rows that do not fit go "
+        "to temporary files. The limit changes no result",
         MEMORY_SHOWN,
         low=1,
         free=True,
@@ -253,7 +254,7 @@ class TrainConfig(Settings):
     rng: Kept[int, Rng] = custom(
         0,
         lambda name, value: as_seed(value),
-        "seed the initial weights and the sampling; the built-in data sets do not depend on the "
+        "seed the initial weights and the sampling. The built-in data sets do not depend on the "
         "seed",
         int,
         flag="seed",
