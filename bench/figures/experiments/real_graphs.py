@@ -32,7 +32,7 @@ def measure(lab, cell):
         dataset = lab.once(name, lambda: load_dataset(str(path) if path.exists() else name))
     method = on_share(dataset.train_graph, "frontier", sizes["share"])
     methods = {LAYERS: LayerSampling(batch_size=sizes["batch"]), PLAIN: method}
-    methods[WEIGHTED] = replace(method, normalize=True)
+    methods[WEIGHTED] = replace(method, normalize="both")
     shared = {key: sizes[key] for key in ("layers", "hidden", "lr", "dropout")}
     rows = []
     for name, method in methods.items():
