@@ -51,7 +51,8 @@ def reading(path, kind, wrong="cannot be read as"):
 def naming(path):
     """Put the name of a file before the text of a ValueError or TypeError inside.
 
-    A text that begins with the name keeps the one it has. An OverflowError, of a number in the file that is too large, becomes a ValueError.
+    A text that begins with the name keeps the one it has. An OverflowError, of a number in the
+    file that is too large, becomes a ValueError.
     """
     try:
         yield
