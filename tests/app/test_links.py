@@ -87,7 +87,7 @@ def test_results_that_are_links_are_replaced_not_followed(tmp_path, capsys, vict
     out.mkdir()
     LINKS[kind](out / name, victim)
     status, err = said(capsys, *TRAIN, "--out", out)
-    assert status == 2 and f"holds a result already ({name})" in err
+    assert status == 2 and f"already has a result ({name})" in err
     assert said(capsys, *TRAIN, "--out", out, "--overwrite")[0] == 0
     assert not (out / name).is_symlink() and victim.read_text() == TEXT
     assert not victim.with_name("new").exists()

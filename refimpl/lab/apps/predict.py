@@ -185,7 +185,7 @@ def _read_input(settings, model):
     for name in ("classes", "multilabel"):
         ours, theirs = getattr(model, name), getattr(dataset, name)
         if ours != theirs:
-            raise UserError(f"{name} must be {ours} as of the model, but {data} has {theirs}")
+            raise UserError(f"{name} must be {ours} like the model's, but {data} has {theirs}")
     return Input(dataset.name, dataset.graph, dataset.features, dataset)
 
 
