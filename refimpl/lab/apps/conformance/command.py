@@ -46,8 +46,7 @@ def _add_conformance(commands, impl):
     asked.add_argument(
         "--cmd",
         metavar="COMMAND",
-        help="check this program, which answers the line protocol; quote the program and its "
-        "arguments as one word",
+        help="check this program, given with its arguments as one quoted word",
     )
     parser.add_argument(
         "--only",
@@ -80,7 +79,7 @@ def _add_conformance(commands, impl):
     parser.add_argument(
         "--missing",
         action="store_true",
-        help="list the missing kernels, one on each line (default: show only their number)",
+        help="list the missing kernels (default: show only their number)",
     )
     parser.add_argument(
         "--show",
