@@ -246,7 +246,7 @@ def test_a_signal_leaves_a_run_that_can_be_resumed(tmp_path, number, capsys):
         "run",
     ]
     status, err = stopped(tmp_path, number, *words)
-    assert status == 128 + number and "checkpoint.npz is whole" in err
+    assert status == 128 + number and "checkpoint.npz is complete" in err
     left = {path.name for path in (tmp_path / "run").iterdir()}
     assert left <= {"checkpoint.npz", "history.csv"} and "checkpoint.npz" in left
     again = ["train", "--resume", "--out", tmp_path / "run", "--epochs", "3"]

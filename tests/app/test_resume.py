@@ -178,7 +178,7 @@ def check_stopped(status, stderr, signum, out, package):
         return
     assert status == 130
     (line,) = stderr.splitlines()
-    assert "checkpoint.npz is whole" in line
+    assert "checkpoint.npz is complete" in line
     command = f"train --resume --out {out} --epochs"
     assert f"to resume: python -m {package} {command}" in line
 

@@ -256,7 +256,7 @@ def test_ctrl_c_leaves_the_last_checkpoint_and_nothing_else(run, tmp_path, monke
         else:
             patch.setattr(np, "savez", interrupted(savez, 3))
         status, said = run(*TRAIN, "--out", tmp_path / "out")
-    assert status == 130 and "checkpoint.npz is whole" in said
+    assert status == 130 and "checkpoint.npz is complete" in said
     assert contents(tmp_path / "out").keys() == {"checkpoint.npz", "history.csv"}
     assert len(arrays_of(tmp_path / "out" / "checkpoint.npz")[1]["history"]) == 1
     assert run(*TRAIN, "--out", tmp_path / "out", "--resume") == (0, "")
