@@ -157,9 +157,9 @@ def run_options(impl="fastimpl"):
         Option(
             "features_in",
             "choose where training reads features. memory: from an array; mmap: from a "
-            "temporary file in the output folder; parts: under mpirun, from all ranks, when "
-            "each rank holds a share of the rows. Evaluation reads features in memory. The "
-            f"choice changes no result; {only}",
+            "temporary file in the output folder; parts: from the ranks of mpirun; each rank "
+            "holds a share of the rows. Evaluation reads features in memory. The choice changes "
+            f"no result; {only}",
             PLACES[0],
             choices=PLACES,
             only=reading,
@@ -290,7 +290,10 @@ def _common_options():
 def _described(name, cls):
     if getattr(cls, "title", ""):
         return f"{name} ({cls.title})"
-    return f"{name}: {summary(cls).rstrip('.')}" if summary(cls) else name
+    head, colon, tail = summary(cls).rstrip(".").rpartition(": ")
+    if not tail:
+        return name
+    return f"{name} ({head}): {tail}" if colon else f"{name}: {tail[0].lower()}{tail[1:]}"
 
 
 def _options_of(kind):

@@ -24,7 +24,7 @@ from refimpl.training.subgraph_pool import Pool, one_by_one
 
 @dataclass(frozen=True)
 class ClusterGcn(MethodSettings):
-    """Cluster-GCN (Chiang et al. 2019): unions of random clusters, with all their edges.
+    """Cluster-GCN: unions of random clusters, with all their edges (Chiang et al. 2019).
 
     Parameters
     ----------

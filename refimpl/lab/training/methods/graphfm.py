@@ -31,7 +31,7 @@ from refimpl.profiling import timed
 
 @dataclass(frozen=True, eq=False)
 class GraphFm(MethodSettings):
-    """GraphFM-OB: like `Gas`, with momentum in the histories.
+    """GraphFM-OB: GNNAutoScale with momentum in the histories.
 
     Yu et al. 2022.
 
