@@ -9,6 +9,7 @@ from refimpl._support.argument_checks import checked_by
 from refimpl._support.numpy_warnings import quiet
 from refimpl._support.row_block_products import alike, product_of_parts
 from refimpl._support.thread_limits import one_blas_thread
+from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import F, Floats, Integers, Matrix
@@ -102,10 +103,15 @@ def spmm_t(graph: Graph, data: Floats[F], transpose_perm: Integers, G: Matrix[F]
     return spmm(graph, data[np.asarray(transpose_perm)], G)
 
 
+def matmul(A, B):
+    """Return A B with a dense B: a sparse product where A is an Adjacency, else a dense one."""
+    return spmm(A.graph, A.data, B) if isinstance(A, Adjacency) else dense_product(A, B)
+
+
 @timed("weights")
 @quiet
-def matmul(A, B):
-    """Return the dense product A B, on NumPy's BLAS, which rounds by how many threads it has."""
+def dense_product(A, B):
+    """Return A B on NumPy's BLAS, which rounds by how many threads it has."""
     count(dense=A.size * B.shape[1])
     with one_blas_thread():
         if not alike.get():
