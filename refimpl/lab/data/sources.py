@@ -24,7 +24,7 @@ from refimpl.lab.data.edge_weights import read_graph, with_weights
 from refimpl.lab.data.label_encoding import Encoded, encoded
 from refimpl.lab.data.ogb import ogb_dataset
 from refimpl.lab.data.preparation import chosen_scaling
-from refimpl.lab.data.sparse_features import DENSEST, checked_sparse, dense_rows, density
+from refimpl.lab.data.sparse_features import checked_sparse, kept_sparse
 from refimpl.lab.data.splits import (
     PARTS,
     drawn_parts,
@@ -129,9 +129,7 @@ class FromElsewhere:
             If a part is of the wrong kind or does not fit the others.
         """
         if require.issparse(features):
-            features = checked_sparse(features, dtype)
-            if density(features) > DENSEST:
-                features = dense_rows(features)
+            features = kept_sparse(checked_sparse(features, dtype))
         else:
             features = as_array(features)
             if features.ndim != 2:

@@ -62,8 +62,8 @@ def frozen(indptr, indices, data, shape):
     return matrix
 
 
-def kept_sparse(matrix, scaling):
-    """Return features of a file, a csr_array, as they are or dense: the rule of `docs/data.md`."""
+def kept_sparse(matrix, scaling=None):
+    """Return features, a csr_array, as they are, or as an array: the rule of `docs/data.md`."""
     sparse = density(matrix) <= DENSEST and not needs_dense(scaling)
     return matrix if sparse else dense_rows(matrix)
 
@@ -86,6 +86,26 @@ def dense_rows(matrix, nodes=None):
     X = np.zeros((len(nodes), matrix.shape[1]), matrix.dtype)
     X[row, matrix.indices[at]] = matrix.data[at]
     return X
+
+
+def stacked(X, Y):
+    """Return the rows of both, of arrays or of matrices of scipy.sparse."""
+    if require.issparse(X) or require.issparse(Y):
+        return sp.vstack([sp.csr_array(X), sp.csr_array(Y)], format="csr")
+    return np.concatenate([X, Y])
+
+
+class DenseRows:
+    """Sparse features for what reads some rows of an array at a time, and writes them."""
+
+    def __init__(self, matrix):
+        self.matrix, self.shape, self.dtype = matrix, matrix.shape, matrix.dtype
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, rows):
+        return dense_rows(self.matrix, np.arange(self.shape[0])[rows])
 
 
 def entries(matrix, nodes):

@@ -133,7 +133,8 @@ class Run:
             return gather(self.features, nodes, dtype=self.dtype)
         nodes = self.dataset.in_graph(nodes)
         if reads_sparse(self.dataset, self.config):
-            return sparse_rows(self.gnn, self.dataset, nodes)
+            data = self.dataset
+            return sparse_rows(self.gnn, data.features, nodes, data.scaling, data.dtype)
         return self.dataset.inputs(nodes, gather)
 
     @property

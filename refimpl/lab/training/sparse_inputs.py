@@ -9,25 +9,23 @@ from refimpl.loader.gathering import ROWS
 from refimpl.streams import _uniform
 
 
-def sparse_rows(gnn, dataset, nodes):
-    """Return what a model reads of some nodes of a Dataset with sparse features: an Adjacency.
+def sparse_rows(gnn, features, nodes, scaling, dtype):
+    """Return what a model reads of some nodes, of sparse features: an Adjacency.
 
-    The values are those of ``dataset.inputs(nodes)``. O(k + n_entries) time for k nodes.
+    The values are those of ``gather_rows(features.toarray(), nodes, scaling, dtype)``, where
+    `scaling` is "rows" or None. O(k + e) time for k nodes with e entries.
     """
-    features = dataset.features
     row, at = entries(features, nodes)
     ends = np.cumsum(np.bincount(row, minlength=len(nodes)))
     data = features.data[at]
-    if dataset.scaling == ROWS:
+    if scaling == ROWS:
         data = data.astype(np.float64)
         sums = np.bincount(row, np.abs(data), len(nodes))
         data = data / sums[row]
     starts = np.concatenate([np.zeros(min(len(ends), 1), np.int64), ends[:-1]])
     indices = features.indices[at].astype(np.int32, copy=False)
     pattern = Block._trusted(starts, ends, indices, features.shape[1])
-    return Adjacency._with_late_transpose(
-        pattern, data.astype(dataset.dtype, copy=False), transposing(gnn)
-    )
+    return Adjacency._with_late_transpose(pattern, data.astype(dtype, copy=False), transposing(gnn))
 
 
 def numbers_a_row(features):

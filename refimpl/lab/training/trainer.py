@@ -245,7 +245,8 @@ class Trainer:
 
     def _inputs(self, nodes):
         if self.sparse:
-            return sparse_rows(self.gnn, self.dataset, nodes)
+            data = self.dataset
+            return sparse_rows(self.gnn, data.features, nodes, data.scaling, data.dtype)
         return self.dataset.inputs(nodes, self.gnn.loader.gather_rows)
 
     def _evaluation(self, parts):
