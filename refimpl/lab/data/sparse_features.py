@@ -28,8 +28,10 @@ def checked_sparse(matrix, dtype=None):
         row, col, indptr, data = read_entries(matrix, n, width)
     except (TypeError, ValueError) as error:
         raise type(error)(f"features as a sparse matrix: {error}") from None
-    if data.dtype.kind == "c":
+    kind = member(matrix, "dtype")  # of lists of numbers only the matrix knows it
+    if "c" in (data.dtype.kind, np.dtype(kind).kind):
         raise TypeError(f"features must be real numbers, got {data.dtype}")
+    data = data.astype(kind, copy=False)
     kept = data.dtype in (np.float32, np.float64)
     data = data.astype(data.dtype if kept else dtype or np.float32)
     row = np.repeat(np.arange(n), np.diff(indptr)) if row is None else row
