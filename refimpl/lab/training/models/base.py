@@ -78,8 +78,8 @@ class ModelSettings(Settings):
       whether it may write over `G_out` and what `forward` returned, but not over X; and the
       gradient of X that it returns can be written over.
 
-    A subclass with ``sparse_features = True`` has layers whose X may be an Adjacency, where features
-    are a sparse matrix; others are given rows of an array.
+    A subclass with ``sparse_features = True`` has layers whose X may be an Adjacency: features that
+    are a sparse matrix. Others are given rows of an array.
 
     ``W`` has the weights by short name. ``A`` is an Adjacency, whose pattern is square on a
     subgraph, and a `Block` on sampled neighbours: fewer rows than columns then, and the first rows
