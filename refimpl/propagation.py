@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 import numpy as np
 
 from refimpl._support import require
@@ -103,15 +105,11 @@ def spmm_t(graph: Graph, data: Floats[F], transpose_perm: Integers, G: Matrix[F]
     return spmm(graph, data[np.asarray(transpose_perm)], G)
 
 
-def matmul(A, B):
-    """Return A B with a dense B: a sparse product where A is an Adjacency, else a dense one."""
-    return spmm(A.graph, A.data, B) if isinstance(A, Adjacency) else dense_product(A, B)
-
-
+@singledispatch
 @timed("weights")
 @quiet
-def dense_product(A, B):
-    """Return A B on NumPy's BLAS, which rounds by how many threads it has."""
+def matmul(A, B):
+    """Return A B, on NumPy's BLAS, which rounds by how many threads it has; A may be sparse."""
     count(dense=A.size * B.shape[1])
     with one_blas_thread():
         if not alike.get():
@@ -119,6 +117,11 @@ def dense_product(A, B):
         C = np.empty((len(A), B.shape[1]), A.dtype)
         product_of_parts(_products_of, np.ascontiguousarray(A), B, C)
         return C
+
+
+@matmul.register(Adjacency)
+def _sparse_product(A, B):
+    return spmm(A.graph, A.data, B)
 
 
 def _products_of(A, B, C, rows):
