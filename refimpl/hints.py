@@ -32,6 +32,9 @@ lack a part; a checker does not ask you to look for it.
 
 Others
 ------
+`Sparse`: an `Adjacency` instead of an array, as the input of a first layer. A checker takes it for
+any array.
+
 `FilePath`: a str or a path object. `bound`: the decorator of functions that take an implementation.
 """
 
@@ -61,6 +64,7 @@ __all__ = [
     "Positions",
     "Reals",
     "Rng",
+    "Sparse",
     "Table",
     "Types",
     "Values",
@@ -95,6 +99,7 @@ Numbers: TypeAlias = (
 )
 FloatOrArray: TypeAlias = Any
 Absent: TypeAlias = Any
+Sparse: TypeAlias = Any
 Fanouts: TypeAlias = Integers | Sequence[Int | Sequence[Int]]
 Table: TypeAlias = (
     Sequence[Sequence[Float]] | np.ndarray[tuple[int, int], np.dtype[np.number[Any] | np.bool_]]

@@ -120,6 +120,7 @@ class MethodSettings(Settings):
     several_workers: ClassVar[bool] = True  # whether a step may be of several minibatches
     in_parts: ClassVar[bool] = False  # whether a worker may have a part of the graph of its own
     epoch_covers_graph: ClassVar[bool] = False  # all its nodes, or the roots alone
+    sparse_features: ClassVar[bool] = False  # whether it only passes them on: not as dense rows
 
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""

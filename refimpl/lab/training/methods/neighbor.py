@@ -27,6 +27,7 @@ class Neighbor(MethodSettings):
 
     name: ClassVar[str] = "neighbor"
     description: ClassVar[str] = "batches"
+    sparse_features: ClassVar[bool] = True
     in_parts: ClassVar[bool] = True
     counts_loads: ClassVar[bool] = True
 
