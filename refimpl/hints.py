@@ -32,7 +32,8 @@ lack a part; a checker does not ask you to look for it.
 
 Others
 ------
-`FilePath`: a str or a path object. `bound`: the decorator of functions that take an implementation.
+`FilePath`: a str or a path object. `SampleMode`: a mode of `sample_mfg`. `bound`: the decorator of
+functions that take an implementation.
 """
 
 import os
@@ -61,6 +62,7 @@ __all__ = [
     "Positions",
     "Reals",
     "Rng",
+    "SampleMode",
     "Table",
     "Types",
     "Values",
@@ -108,6 +110,7 @@ FloatDtype: TypeAlias = (
     | Literal["float32", "float64"]
 )
 FilePath: TypeAlias = str | os.PathLike[str]
+SampleMode: TypeAlias = Literal["layered", "shared", "labor", "labor_exact"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -278,7 +278,7 @@ def test_no_epochs(run):
     assert "rows spared by embeddings" in stdout
 
 
-@pytest.mark.parametrize("options", [(), ("--draw-all",), ("--sample-mode", "shared")])
+@pytest.mark.parametrize("options", [(), ("--draw-all",), ("--sample-mode", "labor")])
 def test_an_estimate_is_called_one(run, options):
     stdout = run(*FRESH, "--epochs", 1, *options)[1]
     for name in ("rows spared by embeddings", "features sampled"):
