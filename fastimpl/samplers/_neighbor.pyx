@@ -232,7 +232,7 @@ cdef Hop* hop_of(Hop* hops, int64_t batches, int64_t part) noexcept nogil:
 
 
 cdef void draw_part(
-    const Hop* self,  # INOUT
+    const Hop* self,  # IN
     int64_t part, const int64_t* indptr, const int32_t* indices, int64_t fanout,  # IN
     uint64_t* bits, double* values  # INOUT
 ) noexcept nogil:
