@@ -147,8 +147,8 @@ def pool_size() -> Any:
     """Make the field `pool`."""
     return integer(
         4,
-        "sample this many subgraphs or batches at a time; subgraphs are sampled in parallel; "
-        "never changes a result",
+        "sample this many subgraphs or batches at a time. Subgraphs are sampled in parallel. "
+        "The number changes no result",
         free=True,
     )
 
@@ -157,7 +157,7 @@ def background() -> Any:
     """Make the field `background`."""
     return switch(
         False,
-        "sample the next subgraphs or batches while training runs; never changes a result",
+        "sample the next subgraphs or batches while training runs; this changes no result",
         free=True,
     )
 
@@ -166,8 +166,8 @@ def workers() -> Any:
     """Make the field `workers`."""
     return integer(
         0,
-        "sample the next batches in this many threads; 0 samples in the training thread; never "
-        "changes a result",
+        "sample the next batches in this many threads; 0 samples in the training thread. The "
+        "number changes no result",
         low=0,
         free=True,
     )
@@ -184,8 +184,9 @@ def fanouts(shown: str) -> Any:
         None,
         _check_fanouts,
         "sample at most this many neighbours of each node in each hop; all takes every "
-        "neighbour. Give one number a layer, for MixHop one a layer and hop; for model rgcn with "
-        "method fresh or neighbor, 5:10:5 gives one number a relation",
+        "neighbour. Give one number for each layer; MixHop needs one for each hop of each "
+        "layer. For model rgcn with method fresh or neighbor, 5:10:5 gives one number for each "
+        "relation",
         parsed_fanouts,
         "COUNT|all,..",
         shown=shown,
@@ -226,8 +227,8 @@ def fanout_order() -> Any:
     """Make the field `fanout_order`."""
     return choice(
         "roots_first",
-        "choose the hop of the first fan-out; roots-first: the roots' hop; code: the last hop, as "
-        "in GraphSAGE's code",
+        "choose the hop of the first fan-out. roots-first: the hop next to the roots; code, as "
+        "in GraphSAGE's code: the last hop",
         FANOUT_ORDERS,
     )
 
