@@ -1,25 +1,16 @@
 """All experiments, by what the papers call them."""
 
 import importlib
-import sys
+from dataclasses import fields
 from functools import cache
-from pathlib import Path
-from typing import Any
 
-from bench.figures.experiment import Experiment, crossed
+from bench.figures.experiment import ABOUT, Experiment, crossed
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.training.config import suggestion
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 PACKAGE = "bench.figures.experiments"
 PARTS = "measure", "table", "verdicts", "plot"
-ABOUT: dict[str, dict[str, Any]] = tomllib.loads(
-    Path(__file__).with_name("experiments.toml").read_text(encoding="utf-8")
-)
+FIELDS = {one.name for one in fields(Experiment)}
 
 
 def known():
@@ -30,12 +21,13 @@ def known():
 @cache
 def load(id):
     """Return the `Experiment` with an id of `ABOUT`, always the same one."""
-    about = dict(ABOUT[id])
-    module = importlib.import_module(f"{PACKAGE}.{about.pop('module')}")
-    axes = about.pop("cells", None)
+    about = ABOUT[id]
+    module = importlib.import_module(f"{PACKAGE}.{about['module']}")
     parts = {part: getattr(module, part) for part in PARTS}
+    axes = about.get("cells")
     parts["cells"] = module.cells if axes is None else lambda lab: crossed(lab, *axes)
-    return Experiment(id=id, **about, **parts)
+    described = {key: value for key, value in about.items() if key in FIELDS - {"cells"}}
+    return Experiment(id=id, **described, **parts)
 
 
 def find(words):

@@ -1,8 +1,8 @@
 """What an experiment is: runs that give rows, a table and a picture of them, verdicts on claims.
 
-An experiment measures a figure or a table of the papers again. Its sizes and the papers' claims are
-in ``experiments.toml``, its code is a module in `experiments` with these functions of a `Lab` and
-rows:
+An experiment measures a figure or a table of the papers again. ``experiments.toml`` says what it is
+about, its sizes, what the papers print and claim, and in which words a verdict says what was found.
+Its code is a module in `experiments` with these functions of a `Lab` and rows:
 
     cells(lab)           the runs, each a dict of plain values that says all about it; not where
                          experiments.toml names the sizes whose values they combine
@@ -15,15 +15,25 @@ Rows carry the values of their cell, so that a CSV file of them is complete. Wha
 time is measured in turns in one run.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.distributed.launch import available_cores
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ABOUT: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("experiments.toml").read_text(encoding="utf-8")
+)
 HOLDS = "holds"
 WEAKER = "holds weaker"
 FAILS = "does not hold here"
@@ -33,24 +43,25 @@ NEARLY, CLEARLY = 0.9, 1.05  # of a printed number, and of the number that would
 
 
 class Verdict(NamedTuple):
-    """What became of a claim.
-
-    Attributes
-    ----------
-    claim : str
-        Its name in experiments.toml, such as "I-sampling-20x".
-    ours : str
-        What was found here, with its number; of what is not tested, the nearest thing that was.
-    outcome : str
-        Of `OUTCOMES`.
-    because : str
-        Why; needed where it was not tested.
-    """
+    """What became of a claim: what was found here, one of `OUTCOMES`, and why."""
 
     claim: str
     ours: str
     outcome: str
     because: str = ""
+
+
+def verdict(claim, outcome, **found):
+    """Return the `Verdict` on a claim, in the words of experiments.toml, with what was found.
+
+    The words stand beside the claim or, for all claims of a figure, beside its title: `ours`, and
+    why the claim does not hold (`because`) or is not tested (`untested`), or in any case (`note`).
+    """
+    (about,) = (about for about in ABOUT.values() if claim in about["claims"])
+    words = {**about, **about["claims"][claim]}
+    reason = {HOLDS: "note", UNTESTED: "untested"}.get(outcome, "because")
+    because = words.get(reason, words.get("note", ""))
+    return Verdict(claim, words["ours"].format(**found), outcome, because.format(**found))
 
 
 def graded(ours, printed, nothing=1.0):
@@ -62,11 +73,6 @@ def graded(ours, printed, nothing=1.0):
     if ours >= NEARLY * printed:
         return HOLDS
     return WEAKER if ours > CLEARLY * nothing else FAILS
-
-
-def amdahl(saved, share=1.0):
-    """Return the largest speed-up, if a share of the time loads rows and some rows are saved."""
-    return 1 / (1 - share * saved)
 
 
 def ranked(holds, weaker):
@@ -89,7 +95,7 @@ class Experiment:
     ----------
     id : str
         A letter of the paper and its item: "V-fig14". Others that it shows as well are in `also`.
-    title : str
+    title, about : str
     full, quick : dict
         Sizes of the runs; `quick` only those that differ.
     cells, measure, table, verdicts, plot : callables
@@ -116,7 +122,8 @@ class Experiment:
     table: Callable[..., tuple]
     verdicts: Callable[..., list]
     plot: Callable[..., list]
-    claims: dict[str, dict[str, str]]
+    claims: dict[str, dict[str, Any]]
+    about: str = ""
     data: str | None = None
     takes_data: bool = False
     seeds: int | None = None
@@ -126,7 +133,11 @@ class Experiment:
     def judged(self, lab, rows):
         """Return the verdicts as dicts, with where the paper has each claim, and what it says."""
         return [
-            {"claim": one.claim, **self.claims[one.claim], **one._asdict()}
+            {
+                "claim": one.claim,
+                **{key: self.claims[one.claim][key] for key in ("where", "says")},
+                **one._asdict(),
+            }
             for one in self.verdicts(lab, rows)
         ]
 
@@ -159,14 +170,13 @@ class Lab:
 
     def dataset(self, **options):
         """Return the data set, read once; `options` are those of `load_dataset`."""
-        return self.once(
-            ("dataset", self.data, *sorted(options.items())), lambda: self._load(options)
-        )
 
-    def _load(self, options):
-        assert self.data is not None  # of figures that have a data set
-        with user_errors():
-            return load_dataset(self.data, **options)
+        def load():
+            assert self.data is not None  # of figures that have a data set
+            with user_errors():
+                return load_dataset(self.data, **options)
+
+        return self.once(("dataset", self.data, *sorted(options.items())), load)
 
     def once(self, key, make):
         """Return what `make` returns, made once for all runs; the last few are kept."""

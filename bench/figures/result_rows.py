@@ -11,6 +11,9 @@ class Spread(NamedTuple):
     low: float
     high: float
 
+    def __format__(self, form):
+        return self.text(form)
+
     def text(self, form=".3f", *, scale=1.0, unit=""):
         """Return the mean, with the range in brackets where there is one."""
         mean, low, high = (f"{scale * x:{form}}" for x in self)

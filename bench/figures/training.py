@@ -5,7 +5,6 @@ from time import perf_counter
 
 import numpy as np
 
-from bench.figures.experiment import amdahl
 from bench.figures.interleaved_timing import epochs_in_turns
 from bench.figures.result_rows import pick
 from refimpl.lab.apps.errors import UserError, user_errors
@@ -14,13 +13,6 @@ from refimpl.lab.data.splits import few_of_each_class
 from refimpl.lab.training.config import config_from
 
 SEED = 0
-SAVED, LOADING = 0.59, 0.66  # V section 7.4; section 2.3, of PyTorch-Direct's time
-BOUND = (  # why FreshGNN's speed-up is below the printed one
-    f"Amdahl's law bounds the speed-up from {SAVED:.0%} fewer rows: {amdahl(SAVED):.2f} times if "
-    f"loading takes all the time, and {amdahl(SAVED, LOADING):.2f} times if loading takes "
-    f"{LOADING:.0%}, the paper's share for PyTorch-Direct. The printed number is between unlike "
-    "systems on a GPU; here loading from memory takes little time"
-)
 ALL_CACHED = {"hotness": "none", "buffer": 2**30}  # embeddings alone, with room for all
 
 

@@ -1,14 +1,8 @@
-"""J Table 3: seconds of an iteration on processor cores, and on a GPU as the paper prints them.
-
-Two layers of hidden dimension 512, frontier sampling of n = 8000 nodes from m = 1000, on all
-threads; subgraphs are drawn a pool at a time, one for each thread. The graphs are those of
-`scaling`: made, like PPI, Reddit and Yelp. The paper's Amazon is left out, its 40 cores are not
-here, and there is no code for a GPU, so what it would take is not measured.
-"""
+"""J Table 3: seconds of an iteration on processor cores, and on a GPU as the paper prints them."""
 
 import statistics
 
-from bench.figures.experiment import UNTESTED, Verdict
+from bench.figures.experiment import UNTESTED, verdict
 from bench.figures.experiments.scaling import training
 from bench.figures.interleaved_timing import PARTS, in_words, rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Bars
@@ -53,15 +47,8 @@ def verdicts(_lab, rows):
     whole = {like: median_of(rows, "whole", like=like) for like in values_of(rows, "like")}
     over = statistics.fmean(seconds / CPU[like] for like, seconds in whole.items())
     each = ", ".join(f"{seconds:.3f} s ({like})" for like, seconds in whole.items())
-    return [
-        Verdict(
-            "J-gpu-2x",
-            f"an iteration on {in_words(rows[0]['threads'])} takes {each}, on average "
-            f"{over:.1f} times the paper's time on 40 cores",
-            UNTESTED,
-            "there is no code for a GPU in this project",
-        )
-    ]
+    threads = in_words(rows[0]["threads"])
+    return [verdict("J-gpu-2x", UNTESTED, threads=threads, each=each, over=over)]
 
 
 def plot(_lab, rows):

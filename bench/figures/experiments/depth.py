@@ -1,22 +1,9 @@
-"""I Table II and J Fig 8: what more layers cost, with sampled graphs and with sampled layers.
-
-Layer sampling has 512 roots and fan-outs 25, 10, 10, ..; subgraphs are of the frontier sampler, n =
-8000 and m = 1000, a degree counting as 30 at most. Timed are iterations on a made graph with the
-nodes, the mean degree and the features of Reddit's training graph, hidden dimension 128, all depths
-and both methods in turns. An epoch's ratio is that of seconds a node: those of an iteration over
-its roots, or over the nodes of its subgraph. The papers compare their C++ with GraphSAGE in
-TensorFlow: here both are in one code.
-
-Whether a node is worth as much in either is seen in trainings to a score, on another data set, for
-which no paper has numbers beyond two layers: width, dropout, subgraphs and batches are those of
-I Fig 2, on all threads. Both methods are scored equally often, and the threshold is 0.0025 below
-the best of layer sampling.
-"""
+"""I Table II and J Fig 8: what more layers cost, with sampled graphs and with sampled layers."""
 
 import statistics
 
 from bench.figures.accuracy_over_time import lengths, on_share, race, race_curves, sooner
-from bench.figures.experiment import FAILS, Verdict, graded, ranked
+from bench.figures.experiment import FAILS, graded, ranked, verdict
 from bench.figures.experiments.synthetic import CLOSE, FAIR, line_through
 from bench.figures.interleaved_timing import in_words, rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines
@@ -156,15 +143,16 @@ def _deep(rows):
     counts, depths = values_of(rows, "threads"), values_of(rows, "layers")
     at, deep = max(count for count in counts if count in PRINTED), min(DEEP, max(depths))
     ratios = [epoch_ratio(rows, at, layers).mean for layers in range(1, deep + 1)]
-    most = epoch_ratio(rows, max(counts), deep).mean
-    each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
-    ours = f"with 1, .., {deep} layers an epoch of graph sampling is {each} times as fast as one "
-    ours += f"of layer sampling on {in_words(at)}; with {deep} layers it is {most:.2f} times as "
-    ours += f"fast on {in_words(max(counts))}"
-    because = "both methods share one code here; the papers time layer sampling in TensorFlow"
+    found = {
+        "deep": deep,
+        "each": ", ".join(f"{ratio:.2f}" for ratio in ratios),
+        "cores": in_words(at),
+        "most": epoch_ratio(rows, max(counts), deep).mean,
+        "threads": in_words(max(counts)),
+    }
     claims = {"I-deep-1306x": PRINTED[at][deep - 1], "J-deep-100x": 100}
     return [
-        Verdict(claim, ours, graded(ratios[-1], least, max(1, ratios[0])), because)
+        verdict(claim, graded(ratios[-1], least, max(1, ratios[0])), **found)
         for claim, least in claims.items()
     ]
 
@@ -175,13 +163,9 @@ def _linear(rows, threads):
     a, b = line_through(depths, times)
     off = max(abs(a + b * x - y) / y for x, y in zip(depths, times, strict=True))
     other = over_one_layer(rows, threads, LAYERS, depths[-1]).mean
-    return Verdict(
-        "J-linear-in-depth",
-        f"from 1 to {depths[-1]} layers an iteration of graph sampling becomes {times[-1]:.2f} "
-        f"times as long, within {off:.0%} of a straight line; one of layer sampling becomes "
-        f"{other:.1f} times as long",
-        FAILS if b <= 0 else ranked(off <= CLOSE, off <= FAIR),
-    )
+    outcome = FAILS if b <= 0 else ranked(off <= CLOSE, off <= FAIR)
+    found = {"depth": depths[-1], "ours": times[-1], "off": off, "other": other}
+    return verdict("J-linear-in-depth", outcome, **found)
 
 
 def _layers(number):
@@ -194,12 +178,8 @@ def _from_which_depth(lab, rows):
     first = next((x for x in found if all(x > y for y in lost)), None)
     each = "; ".join(f"{_layers(n)}: {words}" for n, (_, words) in found.items())
     result = f"is faster from {_layers(first)} on" if first else "is slower with the most layers"
-    return Verdict(
-        "I-deep-accuracy",
-        f"times as fast as layer sampling to its score, on {lab.data}: {each}. Graph sampling "
-        f"{result}",
-        ranked(not lost, first),
-    )
+    outcome = ranked(not lost, first)
+    return verdict("I-deep-accuracy", outcome, data=lab.data, each=each, result=result)
 
 
 def plot(lab, rows):

@@ -1,10 +1,4 @@
-"""V Fig 16: I/O saved against the depth of the model, and what is done before training.
-
-Left: rows saved by a cache of features by degree and by FreshGNN with its policy for performance,
-for models of 2 to 5 layers, on the same sampled neighbours; see `topologies.saved_on`. Right: the
-seconds of pre-processing, of reading a saved data set with all its features, and of an epoch. The
-file system's cache may hold the file: on a disk that is cold, reading takes longer.
-"""
+"""V Fig 16: I/O saved against the depth of the model, and what is done before training."""
 
 import tempfile
 from pathlib import Path
@@ -12,7 +6,7 @@ from time import perf_counter
 
 import numpy as np
 
-from bench.figures.experiment import Verdict, graded, ranked
+from bench.figures.experiment import graded, ranked, verdict
 from bench.figures.experiments.topologies import BEST, BY_DEGREE, METHODS, saved_on
 from bench.figures.plotting import Lines, bars_of, curves_of
 from bench.figures.result_rows import middle, pick, spread, values_of
@@ -93,28 +87,14 @@ def verdicts(_lab, rows):
     gain = spread(saved[BEST] / saved[BY_DEGREE] for saved in found)
     falling = all(a[BEST] > b[BEST] for a, b in zip(found, found[1:], strict=False))
     reading, before, epoch = (_seconds(rows, stage).mean for stage in (READING, BEFORE, EPOCH))
+    ends, each = f"{depths[0]} to {depths[-1]}", zip(depths, found, strict=True)
+    saved = ", ".join(f"{one[BEST]:.1%} with {layers} layers" for layers, one in each)
+    quick = ranked(before < min(reading, epoch), before < epoch)
+    beside = {"epoch": before / epoch, "reading": before / reading}
     return [
-        Verdict(
-            "V-depth-1.5x",
-            f"FreshGNN saves {gain.text('.2f')} times as many rows as features by degree, with "
-            f"{depths[0]} to {depths[-1]} layers",
-            graded(gain.low, PRINTED),
-        ),
-        Verdict(
-            "V-depth-falls",
-            "rows saved: "
-            + ", ".join(
-                f"{one[BEST]:.1%} with {n} layers" for n, one in zip(depths, found, strict=True)
-            ),
-            ranked(falling, False),
-        ),
-        Verdict(
-            "V-preprocessing-small",
-            f"pre-processing takes {before / epoch:.2f} times as long as an epoch, and "
-            f"{before / reading:.2f} times as long as reading the features from their file, "
-            "which the system may have in memory",
-            ranked(before < min(reading, epoch), before < epoch),
-        ),
+        verdict("V-depth-1.5x", graded(gain.low, PRINTED), gain=gain, depths=ends),
+        verdict("V-depth-falls", ranked(falling, False), saved=saved),
+        verdict("V-preprocessing-small", quick, **beside),
     ]
 
 

@@ -1,12 +1,4 @@
-"""V Fig 11: iterations a second against the number of devices.
-
-Rows are counted, of what each of 1 to 256 ranks really loads; seconds are those of a model of the
-network around the computing of one rank, measured here on one thread; see `parallel`. The paper
-has up to 4 GPUs in a machine and 2 machines.
-
-Where MPI is installed, a step is timed between processes of this machine as well, one thread each,
-beside the same step on one of them; see `between_processes`.
-"""
+"""V Fig 11: iterations a second against the number of devices."""
 
 import statistics
 from contextlib import ExitStack
@@ -14,7 +6,7 @@ from contextlib import ExitStack
 from threadpoolctl import threadpool_limits
 
 from bench.figures.between_processes import PROCESSES, measured
-from bench.figures.experiment import UNTESTED, Verdict
+from bench.figures.experiment import UNTESTED, verdict
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
 from bench.figures.parallel import AHEAD, FRESH, IN_TURN, METHODS, NEIGHBOR, loads, speedups
 from bench.figures.plotting import Curve, Lines, curves_of, level
@@ -132,25 +124,15 @@ def verdicts(lab, rows):
     """Say what the model gives for the paper's devices; no devices are measured."""
     network, most = lab.sizes["networks"][0], max(values_of(pick(rows, what=COUNTED), "ranks"))
     ranks = min(4, most)
-    ours = _speedup(rows, ranks, FRESH, IN_TURN, network)
-    other = _speedup(rows, ranks, NEIGHBOR, IN_TURN, network)
-    has_timed = bool(pick(rows, what=TIMED))
-    computed = {row["method"]: row["seconds"] for row in pick(rows, what=COMPUTED)}
-    timed = [f"{_measured(rows, m).text('.2f')} times ({m})" for m in METHODS if has_timed]
-    between = f"were measured: {', '.join(timed)}" if timed else "were not measured without MPI"
-    because = "no devices are measured: rows are counted, seconds are those of a model"
-    return [
-        Verdict(
-            "V-devices-scale",
-            f"in the model ({_network(network)}) {ranks} ranks are {ours:.2f} times as fast as one "
-            f"with FreshGNN, and {other:.2f} times with neighbour sampling. A step on one thread "
-            f"takes {1e3 * computed[FRESH]:.1f} ms with a cache and "
-            f"{1e3 * computed[NEIGHBOR]:.1f} ms without one. Two processes of one machine "
-            + between,
-            UNTESTED,
-            because,
-        )
-    ]
+    fresh, neighbor = (_speedup(rows, ranks, name, IN_TURN, network) for name in (FRESH, NEIGHBOR))
+    computed = {row["method"]: 1e3 * row["seconds"] for row in pick(rows, what=COMPUTED)}
+    between = "were not measured without MPI"
+    if pick(rows, what=TIMED):
+        timed = ", ".join(f"{_measured(rows, name):.2f} times ({name})" for name in METHODS)
+        between = f"were measured: {timed}"
+    found = {"network": _network(network), "ranks": ranks, "fresh": fresh, "neighbor": neighbor}
+    found |= {"cached": computed[FRESH], "plain": computed[NEIGHBOR], "between": between}
+    return [verdict("V-devices-scale", UNTESTED, **found)]
 
 
 def plot(lab, rows):

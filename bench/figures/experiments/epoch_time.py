@@ -1,18 +1,8 @@
-"""V Figs 10 and 12: seconds of an epoch, and accuracy against time, of ways to train GraphSAGE.
-
-All methods train in turns, epoch by epoch; evaluation takes its turn but is not in the times. The
-first epoch, in which FreshGNN's cache is empty, is left out of the seconds of an epoch, but not of
-the time to an accuracy. Features lie in memory: ``python -m bench storage`` has them in a file that
-does not fit there. FreshGNN caches embeddings alone here.
-
-The paper compares whole systems on a GPU whose bottleneck is loading features; here all run on the
-same CPU kernels, and nothing but the rows that are computed and copied differs. The accuracy is
-that of the validation nodes, which the paper's Fig 12 shows of test nodes.
-"""
+"""V Figs 10 and 12: seconds of an epoch, and accuracy against time, of ways to train GraphSAGE."""
 
 from itertools import accumulate
 
-from bench.figures.experiment import HOLDS, UNTESTED, Verdict, graded, ranked
+from bench.figures.experiment import UNTESTED, graded, ranked, verdict
 from bench.figures.plotting import Curve, Lines, bars_of
 from bench.figures.result_rows import (
     bands,
@@ -24,7 +14,7 @@ from bench.figures.result_rows import (
     spread,
     spread_of,
 )
-from bench.figures.training import BOUND, seconds_of, trained_in_turns
+from bench.figures.training import seconds_of, trained_in_turns
 
 NAMES = {"neighbor": "neighbour sampling", "fresh": "FreshGNN"}
 NAMES |= {"gas": "GAS", "cluster": "ClusterGCN"}
@@ -98,38 +88,18 @@ def verdicts(_lab, rows):
     reached = {name: mean_time(rows, name) for name in NAMES}
     fresh, neighbor = reached["fresh"], reached["neighbor"]
     rest = [found.mean for name, found in reached.items() if found and name != "fresh"]
-    words = ", ".join(
-        f"{NAMES[name]} {found.text('.1f') if found else 'not with every seed'}"
+    each = ", ".join(
+        f"{NAMES[name]} {f'{found:.1f}' if found else 'not with every seed'}"
         for name, found in reached.items()
     )
     sooner = neighbor.mean / fresh.mean if fresh else 0
     first = fresh is not None and fresh.mean <= min(rest)
-    faster = graded(min(gains.values()), OVER_BEST)
+    soonest = ranked(first and sooner >= 2, sooner > 1)
     return [
-        Verdict(
-            "V-faster-3.4x",
-            f"on a CPU with features in memory, the speed of an epoch with FreshGNN is {others}",
-            faster,
-            "" if faster == HOLDS else BOUND,
-        ),
-        Verdict(
-            "V-faster-5.3x",
-            f"with features in memory, FreshGNN is {ratio.text('.2f')} times as fast as this "
-            f"project's neighbour sampling; it does not load {saved:.1%} of the rows",
-            graded(ratio.mean, OVER_DGL),
-        ),
-        Verdict(
-            "V-faster-than-systems",
-            f"the nearest comparison: {ratio.mean:.2f} times as fast as this project's own "
-            "neighbour sampling; `python -m bench peers` compares a training step with PyG's",
-            UNTESTED,
-            "these systems train on a GPU, on graphs that do not fit here",
-        ),
-        Verdict(
-            "V-time-to-accuracy",
-            f"seconds to within {100 * POINTS:.0f} points of neighbour sampling's best: {words}",
-            ranked(first and sooner >= 2, sooner > 1),
-        ),
+        verdict("V-faster-3.4x", graded(min(gains.values()), OVER_BEST), others=others),
+        verdict("V-faster-5.3x", graded(ratio.mean, OVER_DGL), ratio=ratio, saved=saved),
+        verdict("V-faster-than-systems", UNTESTED, ratio=ratio.mean),
+        verdict("V-time-to-accuracy", soonest, points=100 * POINTS, each=each),
     ]
 
 

@@ -1,17 +1,9 @@
-"""V Fig 18: bandwidth of features between devices, two-sided, one-sided and in rounds.
-
-There is no GPU here: the bandwidths are those of a model of links, see `links`, for the rows that
-minibatches of neighbour sampling really need. Its loss by contention, gamma, is fitted to nothing
-and decides whether rounds pay, so it is what is varied.
-
-Where MPI is installed, `DistributedFeatures` is measured as well, between processes of this
-machine, for the same minibatches: the ways in turns, see `between_processes`.
-"""
+"""V Fig 18: bandwidth of features between devices, two-sided, one-sided and in rounds."""
 
 from itertools import islice
 
 from bench.figures.between_processes import PROCESSES, measured
-from bench.figures.experiment import UNTESTED, Verdict
+from bench.figures.experiment import UNTESTED, verdict
 from bench.figures.interconnect_model import ONE_SIDED, ROUNDS, SHAPES, TWO_SIDED, WAYS, bandwidths
 from bench.figures.interleaved_timing import rows_of_rounds
 from bench.figures.plotting import Lines, curves_of
@@ -20,7 +12,6 @@ from bench.figures.result_rows import groups_of, middle, pick, ratios, spread
 from bench.figures.synthetic_data import drawn_roots, made_graph
 from bench.launching import no_mpi
 
-MODEL = "no devices were measured: a model of links has a loss by contention that is assumed"
 MACHINE = "processes"
 RATE = "gigabytes_a_second"
 
@@ -78,20 +69,14 @@ def verdicts(_lab, rows):
         if _gain(rates) > 1:
             pays.setdefault(links, gamma)
     sided = spread(rates[ONE_SIDED] / rates[TWO_SIDED] for rates in modelled.values())
-    in_rounds = spread(_gain(rates) for rates in modelled.values())
-    timed = pick(rows, links=MACHINE)
-    over = _over(rows, ONE_SIDED, TWO_SIDED) if timed else ""
-    between = f"it was {over} times" if timed else "nothing was measured without MPI"
+    gain = spread(_gain(rates) for rates in modelled.values())
+    between = "nothing was measured without MPI"
+    if pick(rows, links=MACHINE):
+        between = f"it was {_over(rows, ONE_SIDED, TWO_SIDED)} times"
     least = ", ".join(f"{name} {gamma:g}" for name, gamma in pays.items()) or "none here"
-    one_sided = f"in the model, one-sided reads have {sided.text('.2f')} times the bandwidth of "
-    one_sided += "two-sided messages; between processes of one machine "
-    paid = (
-        f"in the model, rounds have {in_rounds.text('.2f')} times the bandwidth of one-sided reads "
-        f"sent all at once; rounds pay from this loss gamma on: {least}"
-    )
     return [
-        Verdict("V-one-sided-1.23x", one_sided + between, UNTESTED, MODEL),
-        Verdict("V-rounds-2.45x", paid, UNTESTED, MODEL),
+        verdict("V-one-sided-1.23x", UNTESTED, sided=sided, between=between),
+        verdict("V-rounds-2.45x", UNTESTED, gain=gain, least=least),
     ]
 
 

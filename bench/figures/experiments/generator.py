@@ -1,11 +1,4 @@
-"""V Fig 15: sampling by several threads beside training, and pruning in five layouts.
-
-Left: seconds to sample all minibatches of an epoch with 1, 2, .. threads, and those that FreshGNN
-trains on them, without the sampling that an epoch of training does itself, in turns. Right:
-microseconds in which the entries of cached rows are removed from an iteration's blocks, each layout
-made ready beforehand and emptied once untimed, in turns; one whose first takes over a second is
-timed once. The paper does this on GPUs, where CSR has to wait for the CPU.
-"""
+"""V Fig 15: sampling by several threads beside training, and pruning in five layouts."""
 
 from functools import partial
 from time import perf_counter
@@ -14,7 +7,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench.figures.cache_counts import SEED
-from bench.figures.experiment import Verdict, ranked
+from bench.figures.experiment import ranked, verdict
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
 from bench.figures.plotting import Lines, curves_of, level
 from bench.figures.result_rows import groups_of, median_of, pick, spread_of, values_of
@@ -177,26 +170,18 @@ def verdicts(lab, rows):
         for some in groups_of(of_batch, "contestant"):
             ratio = median_of(some, "seconds") / base
             worst[some[0]["contestant"]] = min(ratio, worst.get(some[0]["contestant"], ratio))
-    csr, coo, fair = (worst[COLUMNS[name]] for name in ("csr", "coo", "csr_batched"))
-    least = min(csr, coo)
+    found = {name: worst[COLUMNS[name]] for name in ("csr", "coo", "csr_batched")}
+    least = min(found["csr"], found["coo"])
     epochs = pick(rows, what=SAMPLING)
-    sampling, one = (
-        median_of(epochs, "seconds", contestant="sampling", threads=n) for n in (lab.threads, 1)
-    )
     training = median_of(epochs, "seconds", contestant=TRAINING)
+    most, one = (
+        median_of(epochs, "seconds", contestant="sampling", threads=n) / training
+        for n in (lab.threads, 1)
+    )
+    beside = {"most": most, "threads": lab.threads, "one": one}
     return [
-        Verdict(
-            "V-csr2-orders",
-            f"CSR2 is at least {csr:,.0f} times as fast as CSR emptied row after row, {coo:,.1f} "
-            f"times as fast as COO, and {fair:,.1f} times as fast as a CSR that is rewritten once",
-            ranked(least >= 10, least > 1),
-        ),
-        Verdict(
-            "V-sampling-overlaps",
-            f"sampling takes {sampling / training:.2f} times as long as training with "
-            f"{lab.threads} threads, and {one / training:.2f} times with one",
-            ranked(sampling < training, False),
-        ),
+        verdict("V-csr2-orders", ranked(least >= 10, least > 1), **found),
+        verdict("V-sampling-overlaps", ranked(most < 1, False), **beside),
     ]
 
 

@@ -1,19 +1,8 @@
-"""V Fig 1: how far embeddings of earlier iterations are from exact ones, through an epoch.
-
-At each iteration an exact pass with the weights of the moment gives the embedding of every node.
-Beside it are the rows that the step reads from histories or from FreshGNN's cache, and the rows
-of the layers above the first that it computes from them: the paper's equation 2. The error is the
-mean Euclidean distance. Histories are exact when the first epoch begins, as in GNNAutoScale's own
-program, so the first epoch shows how errors grow, and later ones where they settle.
-
-The paper trains on ogbn-products; here the data are small, all nodes of the graph that is trained
-on have labels, unless the user's data say otherwise, and FreshGNN aggregates all neighbours as
-GNNAutoScale does, so that no error is of sampling. VR-GCN's is.
-"""
+"""V Fig 1: how far embeddings of earlier iterations are from exact ones, through an epoch."""
 
 import numpy as np
 
-from bench.figures.experiment import Verdict, ranked
+from bench.figures.experiment import ranked, verdict
 from bench.figures.instrumented_steps import ExactRows, WatchedRun, distances
 from bench.figures.plotting import Lines, curves_of
 from bench.figures.result_rows import pick, spread, values_of
@@ -96,26 +85,15 @@ def verdicts(_lab, rows):
     last = max(values_of(rows, "epoch"))
     made = quarters(rows, "gas", 1, "made_error")
     read, later = quarters(rows, "gas", 1), quarters(rows, "gas", last)
-    fresh = quarters(rows, "fresh", last)
+    fresh = quarters(rows, "fresh", last)[1]
     grows = made[1] > GROWS * made[0] and read[1] > GROWS * read[0]
-    still = later[1] > later[0]
-    share = fresh[1] / later[1] if later[1] else 1.0
+    outcome = ranked(grows and later[1] > later[0], made[1] > made[0])
+    share = fresh / later[1] if later[1] else 1.0
+    found = {"last": last, "made": made, "read": read, "later": later}
+    beside = {"last": last, "fresh": fresh, "share": share, "gas": later[1]}
     return [
-        Verdict(
-            "V-gas-error-grows",
-            "in epoch 1 the error changes from the first quarter to the last: from "
-            f"{made[0]:.3f} to {made[1]:.3f} for rows computed from histories, from {read[0]:.3f} "
-            f"to {read[1]:.3f} for rows read. In epoch {last} histories are an epoch old from the "
-            f"beginning; there the error of rows read changes from {later[0]:.3f} to "
-            f"{later[1]:.3f}",
-            ranked(grows and still, made[1] > made[0]),
-        ),
-        Verdict(
-            "V-error-controlled",
-            f"at the end of epoch {last} the rows that FreshGNN reads have an error of "
-            f"{fresh[1]:.3f}, {share:.2f} times that of GAS's rows, {later[1]:.3f}",
-            ranked(share <= 0.5, share < 1),
-        ),
+        verdict("V-gas-error-grows", outcome, **found),
+        verdict("V-error-controlled", ranked(share <= 0.5, share < 1), **beside),
     ]
 
 

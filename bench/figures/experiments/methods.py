@@ -1,16 +1,6 @@
-"""V Table 2 and Fig 2: test accuracy of ways to train on parts of a graph, of three models.
+"""V Table 2 and Fig 2: test accuracy of ways to train on parts of a graph, of three models."""
 
-What is shown is test F1-micro minus that of neighbour sampling with the same seed, in points. A few
-nodes of a large graph have labels and messages pass over all of it, as in the paper's data sets.
-An epoch has the same number of iterations for all methods but "full", which has one: a batch has
-so many training nodes, or is so many nodes of a cluster with as many training nodes on average.
-
-The paper's graphs have 2.4 to 244 million nodes; here it is thousands, and an epoch is some 20
-iterations, not 1,200. MariusGNN, SANCUS and GNS were not written again. LADIES is in the paper's
-Fig 2 alone; VR-GCN, FastGCN and the full graph are this project's addition.
-"""
-
-from bench.figures.experiment import UNTESTED, Verdict, ranked
+from bench.figures.experiment import UNTESTED, ranked, verdict
 from bench.figures.plotting import bars_of
 from bench.figures.result_rows import pick, points_beside, spread_of, values_of
 from bench.figures.training import trained
@@ -117,25 +107,15 @@ def verdicts(_lab, rows):
     models, others = values_of(rows, "model"), ("gas", "cluster", "graphfm")
     fresh = {model: losses(rows, model, "fresh") for model in models}
     worst = min(found.mean for found in fresh.values())
-    words = ", ".join(f"{model} {found.text('+.2f')}" for model, found in fresh.items())
+    each = ", ".join(f"{model} {found:+.2f}" for model, found in fresh.items())
     largest = ", ".join(
         f"{max(0.0, *(-losses(rows, model, method).mean for model in models)):.1f} "
         f"with {NAMES[method]}"
         for method in others
     )
     return [
-        Verdict(
-            "V-accuracy-1pt",
-            f"the difference from neighbour sampling in points: {words}",
-            ranked(worst > -1, worst > -2),
-        ),
-        Verdict(
-            "V-baselines-drop",
-            f"on a graph of thousands of nodes a model loses at most this many points: {largest}",
-            UNTESTED,
-            "papers100M and MAG240M take more memory and time than there is here; MariusGNN, "
-            "SANCUS and GNS were not written again",
-        ),
+        verdict("V-accuracy-1pt", ranked(worst > -1, worst > -2), each=each),
+        verdict("V-baselines-drop", UNTESTED, largest=largest),
     ]
 
 

@@ -1,20 +1,10 @@
-"""J Fig 7: how many different nodes each layer has, with layer sampling and with subgraphs.
-
-Counted, not timed, with the paper's numbers: 512 roots, 25 neighbours of each root, 10 of each
-other node; subgraphs by frontier sampling of n = 8000 nodes from m = 1000. A network with fewer
-layers has the same nodes in its last ones, so one of the most layers shows all. Graphs are made,
-with the nodes of the paper's PPI, Reddit and Amazon and, of the last, a tenth of its degree. In
-the frontier sampler a degree counts as 30 at most.
-
-The expectation is `refimpl.cost_models.unique_nodes`, whose premise is that all nodes are
-neighbours equally often: where there are hubs, fewer are met.
-"""
+"""J Fig 7: how many different nodes each layer has, with layer sampling and with subgraphs."""
 
 import statistics
 
 import numpy as np
 
-from bench.figures.experiment import Verdict, ranked
+from bench.figures.experiment import ranked, verdict
 from bench.figures.plotting import Curve, Lines, curves_of, level
 from bench.figures.result_rows import groups_of, pick, spread_of, values_of
 from bench.figures.synthetic_data import graph_like
@@ -86,13 +76,8 @@ def verdicts(_lab, rows):
         for nodes, share, times in found
     )
     roots = round(statistics.fmean(row["met"] for row in pick(rows, method=LAYERS, hop=0)))
-    return [
-        Verdict(
-            "J-explosion",
-            f"{last} hops from {roots} roots reach, of the nodes with neighbours, {each}",
-            ranked(least >= WHOLE and most >= 100, least >= WHOLE and most >= 10),
-        )
-    ]
+    outcome = ranked(least >= WHOLE and most >= 100, least >= WHOLE and most >= 10)
+    return [verdict("J-explosion", outcome, last=last, roots=roots, each=each)]
 
 
 def plot(_lab, rows):

@@ -1,14 +1,7 @@
-"""V Fig 14: the share of rows that each policy of the cache saves.
-
-Counts on a made graph, or on the data set of ``--data``, on the same batches with the same sampled
-neighbours; see `counting`. When the buffer is full of valid embeddings, training overwrites the
-oldest ("wrap") and can refuse new ones instead ("drop"): the paper does not say which, so both are
-here. How large a row of features is beside an embedding decides what is worth its place, so this is
-varied too.
-"""
+"""V Fig 14: the share of rows that each policy of the cache saves."""
 
 from bench.figures.cache_counts import rules_of, shares_saved
-from bench.figures.experiment import Verdict, graded, ranked
+from bench.figures.experiment import graded, ranked, verdict
 from bench.figures.plotting import Bars
 from bench.figures.result_rows import groups_of, pick, spread_of, values_of
 from bench.figures.synthetic_data import drawn_roots, made_graph
@@ -75,18 +68,10 @@ def verdicts(_lab, rows):
     found = [({row["policy"]: row["saved"] for row in some}, some[0]["d"]) for some in widths]
     each = " and ".join(f"{saved[BEST]:.1%} with d = {d}" for saved, d in found)
     orders = "; ".join(f"d = {d}: {_words(_in_order(saved))}" for saved, d in found)
+    order = ranked(max(alone, features) < both < best, best > max(alone, features))
     return [
-        Verdict(
-            "V-io-59",
-            f"{best:.1%} of the rows are saved on average: {each}",
-            graded(best, 0.59, nothing=features),
-        ),
-        Verdict(
-            "V-io-order",
-            f"features, embeddings, both, and both for performance save on average "
-            f"{_words(shares)}; {orders}",
-            ranked(max(alone, features) < both < best, best > max(alone, features)),
-        ),
+        verdict("V-io-59", graded(best, 0.59, nothing=features), best=best, each=each),
+        verdict("V-io-order", order, shares=_words(shares), orders=orders),
     ]
 
 

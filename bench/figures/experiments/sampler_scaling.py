@@ -1,19 +1,11 @@
-"""I Fig 4 and J Fig 4: the speed-up of sampling by several samplers at once, and within one.
-
-A, C, D: p_inter subgraphs are drawn at a time, one on each thread, against one after the other, by
-frontier sampling on the Dashboard, by random walks and by edges. B: either Dashboard is probed in
-p_intra vector lanes at once, on one thread, against a baseline that probes and writes one place
-after another, without vectors; see `probe_parallelism`.
-Speed-ups are ratios of rounds that were taken in turns. The papers' graphs are stood in for by
-random ones of their mean degrees.
-"""
+"""I Fig 4 and J Fig 4: the speed-up of sampling by several samplers at once, and within one."""
 
 from functools import partial
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from bench.figures import probe_parallelism
-from bench.figures.experiment import UNTESTED, Verdict, graded
+from bench.figures.experiment import UNTESTED, graded, verdict
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
 from bench.figures.plotting import Curve, Lines, curves_of, level
 from bench.figures.result_rows import groups_of, median_of, pick, spread_of, values_of
@@ -115,41 +107,31 @@ def table(_lab, rows):
 
 
 def verdicts(lab, rows):
-    """Judge lanes as printed; threads on the papers' number of cores, where there are as many."""
+    """Judge lanes as printed; threads on the papers' number of cores, where there are as many.
+
+    Lanes are judged on I's Dashboard; the reference only counts them.
+    """
     enough = lab.has_cores(CORES)
     at = CORES if enough else lab.threads
     inter = pick(rows, what=INTER, threads=at)
     frontier, *others = (median_of(some, "speedup") for some in groups_of(inter, "sampler"))
     eight = [row for row in pick(rows, what=INTRA) if row["lanes"] == 8]
-    within = spread_of(eight, "speedup")
-    because = "" if enough else f"the papers have {CORES} cores, there are fewer here"
-    both = f"frontier sampling is {frontier:.2f} times as fast with {at} threads, and "
-    both += f"{within.mean:.2f} times as fast with lanes"
-    walks = f"{' and '.join(f'{gain:.2f}' for gain in others)} times as fast with {at} threads"
-    claims = [  # name, what was found, its number, and the printed one
-        ("I-sampling-64x", both, frontier * within.mean, 64),
-        ("J-sampling-60x", both, frontier * within.mean, 60),
-        ("J-walks-20x", walks, min(others), 20),
-    ]
-    found = [
-        Verdict(claim, ours, graded(number, printed) if enough else UNTESTED, because)
-        for claim, ours, number, printed in claims
-    ]
-    return [*found, _of_lanes(lab, eight)]
-
-
-def _of_lanes(lab, eight):
-    """Return the verdict on 8 lanes, judged on I's Dashboard; the reference only counts lanes."""
+    lanes = spread_of(eight, "speedup").mean
     three, one = (spread_of(eight, "speedup", sampler=name) for name in (SLOTS, FRONTIER))
-    compiled = info.build_of(lab.gnn) is not None
-    return Verdict(
-        "I-lanes-4x",
-        f"8 lanes are {three.text('.2f')} times as fast as a baseline without vectors on the "
-        f"Dashboard of three slots an entry, and {one.text('.2f')} times on that of one slot. "
-        f"Theorem 1 predicts {spread_of(eight, 'theorem1').text('.2f')} times",
-        graded(three.mean, 4) if compiled else UNTESTED,
-        "" if compiled else "this implementation counts lanes, and probes one place at a time",
-    )
+    walks = " and ".join(f"{gain:.2f}" for gain in others)
+    found = {"frontier": frontier, "at": at, "lanes": lanes, "walks": walks}
+    claims = [  # name, the number that was found, and the printed one
+        ("I-sampling-64x", frontier * lanes, 64),
+        ("J-sampling-60x", frontier * lanes, 60),
+        ("J-walks-20x", min(others), 20),
+    ]
+    of_threads = [
+        verdict(claim, graded(number, printed) if enough else UNTESTED, **found)
+        for claim, number, printed in claims
+    ]
+    outcome = graded(three.mean, 4) if info.build_of(lab.gnn) is not None else UNTESTED
+    found = {"three": three, "one": one, "predicted": spread_of(eight, "theorem1")}
+    return [*of_threads, verdict("I-lanes-4x", outcome, **found)]
 
 
 def plot(lab, rows):

@@ -1,20 +1,4 @@
-"""I and J Fig 2: validation F1 against sequential training time.
-
-One thread, two layers; all contestants of a seed take turns, so that their seconds compare. The
-papers' are graph sampling (frontier; J has random walks and edges too), GraphSAGE's layer
-sampling with fan-outs 25 and 10 in batches of 512, and GCN, here on the full graph. FastGCN is
-here besides. Seconds are of training alone, sampling and what comes before the first epoch
-included, evaluation left out. The papers run TensorFlow on four real graphs.
-
-What a layer computes decides scores as well as how it is sampled. So all have GraphSAGE's layers,
-the full batch too, and GCN is here twice more: on the full graph and on sampled subgraphs. The
-threshold, 0.0025 below the best baseline, is one for either kind of layer.
-
-All have the same width, learning rate and dropout, which were chosen once for all, by few trials:
-without dropout all of them overfit, graph sampling most. A subgraph is half the training graph, at
-most the papers' 8000 nodes. How many epochs each method has was chosen so that its score levels
-off; all are scored equally often, as the best of more scores is higher by luck alone.
-"""
+"""I and J Fig 2: validation F1 against sequential training time."""
 
 import statistics
 from itertools import accumulate
@@ -28,7 +12,7 @@ from bench.figures.accuracy_over_time import (
     race_curves,
     sooner,
 )
-from bench.figures.experiment import Verdict, ranked
+from bench.figures.experiment import ranked, verdict
 from bench.figures.plotting import Lines, level
 from bench.figures.result_rows import groups_of, pick, spread
 from refimpl.lab.apps.preparing import limited_threads
@@ -101,28 +85,18 @@ def verdicts(lab, rows):
     """
     ours, sage = best_scores(rows, OURS), best_scores(rows, SAGE)
     gains = [a - b for a, b in zip(ours, sage, strict=True)]
-    gain = statistics.fmean(gains)
-    said = f"on {lab.data} graph sampling scores {spread(ours).text('.4f')} and GraphSAGE "
-    said += f"{spread(sage).text('.4f')}, a difference of {gain:+.4f}"
-    return [
-        Verdict("I-accuracy", said, ranked(gain >= 0, gain > -SLACK)),
-        Verdict("J-accuracy-all", said, ranked(min(gains) > 0, gain > 0)),
-        _time_verdict(lab, rows),
-    ]
-
-
-def _time_verdict(lab, rows):
-    found, ratios = [], []
+    gain, ratios, each = statistics.fmean(gains), [], []
     for name, (layers, baselines) in zip((OURS, OURS_GCN), BASELINES.items(), strict=True):
         ratio, words = sooner(rows, name, baselines)
         ratios.append(ratio or 0)
-        found.append(f"{words} with {layers}")
-    return Verdict(
-        "I-threshold-7.8x",
-        f"on {lab.data} graph sampling is faster than the best baseline by these factors: "
-        f"{'; '.join(found)}",
-        ranked(min(ratios) >= LEAST, max(ratios) > 1),
-    )
+        each.append(f"{words} with {layers}")
+    scores = {"data": lab.data, "ours": spread(ours), "sage": spread(sage), "gain": gain}
+    faster = ranked(min(ratios) >= LEAST, max(ratios) > 1)
+    return [
+        verdict("I-accuracy", ranked(gain >= 0, gain > -SLACK), **scores),
+        verdict("J-accuracy-all", ranked(min(gains) > 0, gain > 0), **scores),
+        verdict("I-threshold-7.8x", faster, data=lab.data, each="; ".join(each)),
+    ]
 
 
 def plot(_lab, rows):

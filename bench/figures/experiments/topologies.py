@@ -1,16 +1,6 @@
-"""V Fig 17: the share of rows saved on graphs of other degrees and other diameters.
+"""V Fig 17: the share of rows saved on graphs of other degrees and other diameters."""
 
-FreshGNN beside a cache of features alone, of the nodes with the most neighbours, in a buffer of the
-same size, and beside FreshGNN with its policy for performance; all train on the same sampled
-neighbours, and what the second and later epochs load is counted.
-
-The paper does not say how its graphs were made, nor what the bandwidth of its Figure 17b limits.
-Here it is that of the adjacency matrix: an edge (u, v) needs |u - v| <= band, so that the diameter
-is at least (nodes - 1) / band; see `banded`. The mean degree is the same for every band. How large
-a row of features is beside an embedding decides what is worth its place: both are here.
-"""
-
-from bench.figures.experiment import Verdict, graded, ranked
+from bench.figures.experiment import graded, ranked, verdict
 from bench.figures.plotting import Lines, curves_of
 from bench.figures.result_rows import groups_of, medians, pick, spread, tabled, values_of
 from bench.figures.synthetic_data import banded, data_on, diameter_at_least, drawn_roots
@@ -94,14 +84,9 @@ def verdicts(_lab, rows):
             spread(_gain(run) for run in groups_of(pick(rows, varied=varied, **want), *RUN))
             for want in ({}, {"features": features})
         )
-        found.append(
-            Verdict(
-                f"V-topology-{varied.split()[-1]}",
-                f"FreshGNN saves {wide.text('.2f')} times as much with {features} features, and "
-                f"at least {gains.low:.2f} times as much with any width",
-                graded(wide.mean, printed) if gains.low > 1 else ranked(False, wide.low > 1),
-            )
-        )
+        outcome = graded(wide.mean, printed) if gains.low > 1 else ranked(False, wide.low > 1)
+        about = {"wide": wide, "features": features, "least": gains.low}
+        found.append(verdict(f"V-topology-{varied.split()[-1]}", outcome, **about))
     return found
 
 
