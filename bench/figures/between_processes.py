@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.figures.remote_row_counts import even_parts, minibatches, rows_between
+from bench.figures.row_counts import even_parts, minibatches, rows_between
 from bench.figures.synthetic_data import SEED, drawn_roots, made_graph
 from bench.launching import on_ranks
 from bench.timing import elapsed, in_turns

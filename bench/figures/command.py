@@ -1,8 +1,10 @@
 """The papers' figures and tables, measured again, and what held of each claim."""
 
+import argparse
 import codecs
 import csv
 import json
+import math
 import shlex
 import sys
 from functools import partial
@@ -11,8 +13,8 @@ from pathlib import Path
 from bench.figures import catalogue, plotting
 from bench.figures.experiment import Lab
 from bench.figures.runs import RUNS, finish, machine
-from bench.figures.sizes import changed, typed_size
 from refimpl._support.reprs import one_line
+from refimpl._support.require import shown
 from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.cli import Parser, answer
 from refimpl.lab.apps.errors import UserError, user_errors
@@ -179,7 +181,7 @@ def _sizes(figure, arguments):
 
 def _make(figure, lab, folder, arguments):
     """Do the runs of a figure, write its files, and print its table and verdicts."""
-    print(f"{figure.id}: {figure.title}", flush=True)
+    print(f"{figure.id}: {figure.title}\n\n{figure.about}", flush=True)
     with Stages() as stages:
         done = finish(
             figure,
@@ -189,11 +191,11 @@ def _make(figure, lab, folder, arguments):
             show=lambda share: stages.show(figure.id, share),
         )
     titles, lines = figure.table(lab, done.rows)
-    verdicts, shown = figure.judged(lab, done.rows), figure.plot(lab, done.rows)
+    verdicts, panels = figure.judged(lab, done.rows), figure.plot(lab, done.rows)
     _write_rows(folder / f"{figure.id}.csv", done.rows)
     record = _record(figure, lab, done, titles, lines, verdicts)
     write_json(folder / f"{figure.id}.json", {**record, "command": _typed(figure, arguments)})
-    drawn = _draw(folder, figure, shown, lab, done)
+    drawn = _draw(folder, figure, panels, lab, done)
     print()
     print(table([[str(word) for word in line] for line in (titles, *lines)]))
     for verdict in verdicts:
@@ -261,16 +263,64 @@ def _write_rows(path, rows):
         writer.writerows(rows)
 
 
-def _draw(folder, figure, shown, lab, done):
+def _draw(folder, figure, panels, lab, done):
     """Draw the picture; return the kinds of its files, and say why one is missing."""
     data = f"{one_line(lab.data)}, " if lab.data else ""
     note = f"{figure.id}: {data}{lab.gnn.__name__}, {lab.threads} threads, {done.date}"
     drawn = []
     for kind in plotting.FORMATS:
         name = f"{figure.id}.{kind}"
-        why = missing(plotting.draw, folder / name, shown, note)
+        why = missing(plotting.draw, folder / name, panels, note)
         if why is None:
             drawn.append(kind)
         else:
             print(f"note: no {name}: {why}", file=sys.stderr)
     return drawn
+
+
+def typed_size(text):
+    """Return the name and the value that a user typed; argparse reports the errors."""
+    name, _, value = text.partition("=")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        form = f"must be NAME=VALUE, VALUE as in JSON, got {shown(text)}"
+        raise argparse.ArgumentTypeError(form) from None
+
+
+def changed(figure, sizes, wanted):
+    """Return the sizes of a figure with those that a user wants, [(name, value), ..].
+
+    Raises
+    ------
+    UserError
+        If there is no such size, or the value is not of the kind of the figure's own.
+    """
+    for name, value in wanted:
+        if name not in sizes:
+            raise UserError(f"--size: {figure.id} has no size {name!r}; it has {', '.join(sizes)}")
+        if not _alike(value, figure.full[name]):
+            example = json.dumps(figure.full[name])
+            got = shown(json.dumps(value))
+            raise UserError(f"--size {name} must be of the kind of {example}, got {got}")
+    return {**sizes, **dict(wanted)}
+
+
+def _alike(value, own):
+    """Say whether a value has the kind of a figure's own.
+
+    Lists may be longer or shorter; where the figure has an empty one, it is of words.
+    """
+    if isinstance(own, list):
+        kind = own[0] if own else ""
+        return isinstance(value, list) and all(_alike(one, kind) for one in value)
+    if isinstance(own, dict):
+        return (
+            isinstance(value, dict)
+            and value.keys() == own.keys()
+            and all(_alike(value[key], own[key]) for key in own)
+        )
+    if isinstance(own, str) or isinstance(value, bool):
+        return isinstance(value, type(own))
+    number = isinstance(value, int if isinstance(own, int) else int | float)
+    return number and math.isfinite(value) and value >= 0

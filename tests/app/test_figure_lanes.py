@@ -8,7 +8,7 @@ from figure_labs import experiment_of, lab_of, outcomes
 import refimpl
 from bench.figures.experiment import FAILS, HOLDS, UNTESTED, WEAKER
 from bench.figures.experiments import sampler_scaling
-from bench.figures.probe_parallelism import measure
+from bench.figures.experiments.sampler_scaling import measure_lanes
 from refimpl.lab.data import power_law
 from refimpl.streams import SAMPLE
 
@@ -19,7 +19,7 @@ SIZES = {"m": 20, "n": 120, "eta": 3.0}
 
 @pytest.mark.parametrize("sampler", ["dashboard", "pin_tile"])
 def test_rows(gnn, sampler):
-    rows = measure(gnn, GRAPH, **SIZES, lanes=[8, 2], rounds=3, sampler=sampler)
+    rows = measure_lanes(gnn, GRAPH, **SIZES, lanes=[8, 2], rounds=3, sampler=sampler)
     assert [row["lanes"] for row in rows] == [1, 2, 8]  # one lane in any case
     assert rows[0]["speedup"] == rows[0]["theorem1"] == 1
     for row in rows:
@@ -35,7 +35,7 @@ def test_rows(gnn, sampler):
 
 def test_a_frontier_without_neighbours_pops_nothing(gnn):
     graph = gnn.as_graph([(0, 1)], n=4000, symmetrize=True)
-    (row,) = measure(gnn, graph, m=1, n=3, eta=2, lanes=[1], rounds=1)
+    (row,) = measure_lanes(gnn, graph, m=1, n=3, eta=2, lanes=[1], rounds=1)
     assert math.isnan(row["tries"]) and math.isnan(row["rounds"])
 
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import refimpl
 from bench.__main__ import main
 from bench.figures import catalogue, plotting, runs
-from bench.figures.cache_counts import Rules, shares_saved
 from bench.figures.experiment import (
     FAILS,
     HOLDS,
@@ -27,9 +26,10 @@ from bench.figures.experiment import (
     Verdict,
     graded,
 )
+from bench.figures.experiments.cache_misses import misses, stack_distances
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
-from bench.figures.lru import misses, stack_distances
 from bench.figures.result_rows import curve_of, ratios, spread_of, values_of
+from bench.figures.row_counts import Rules, shares_saved
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.loading import load_dataset

@@ -3,12 +3,12 @@
 import numpy as np
 
 from bench.figures.experiment import FAILS, HOLDS, verdict
-from bench.figures.lru import misses, stack_distances
 from bench.figures.plotting import Lines, curves_of
 from bench.figures.result_rows import groups_of, medians, pick, tabled
 from bench.figures.synthetic_data import drawn_subgraph
 from refimpl.partition import partition_plan
 
+FIRST = np.iinfo(np.int64).max  # of a line that was not met before
 LINE, WORD, INDEX = 64, 8, 4  # bytes
 GRAPH = "{nodes:,} nodes, mean degree {degree:g}"
 PARTS, ROWS = "in parts, column-major", "in one part, row-major"
@@ -55,16 +55,10 @@ def _rate_in_rows(graph, sizes):
 
 
 def accesses_in_parts(graph, f, s_cache):
-    """Return the accesses of two parts of the columns, one after the other.
+    """Return the lines met in two parts of the columns, one after the other, and which count.
 
     For each entry the index, then its row in each column of the part; after the entries of a
-    row, the row of the result in each column.
-
-    Returns
-    -------
-    lines : (a,) int64 array
-    counted : (a,) bool array
-        Those of the second part.
+    row, the row of the result in each column. Accesses of the second part count.
     """
     n, e = graph.n, graph.e
     plan = partition_plan(n, f, 1, s_cache, word=WORD, mode="paper")
@@ -74,19 +68,60 @@ def accesses_in_parts(graph, f, s_cache):
     traces = []
     for part in range(min(2, len(plan.starts) - 1)):
         columns = np.arange(plan.starts[part], plan.starts[part + 1])
-        of_entry = np.concatenate(
-            [
-                (indices + np.arange(e) * INDEX // LINE)[:, None],
-                features + columns * column + (graph.indices * WORD // LINE)[:, None],
-            ],
-            axis=1,
-        ).ravel()
-        rows = np.arange(n)
-        of_row = (result + columns * column + (rows * WORD // LINE)[:, None]).ravel()
+        index = indices + np.arange(e) * INDEX // LINE
+        row = features + columns * column + (graph.indices * WORD // LINE)[:, None]
+        of_entry = np.concatenate([index[:, None], row], axis=1).ravel()
+        of_row = (result + columns * column + (np.arange(n) * WORD // LINE)[:, None]).ravel()
         after = np.repeat(graph.indptr[1:] * (1 + len(columns)), len(columns))
         traces.append(np.insert(of_entry, after, of_row))
     lines = np.concatenate(traces)
     return lines, np.arange(len(lines)) >= len(lines) - len(traces[-1])
+
+
+def stack_distances(lines):
+    """Return how many different lines were met since each access's line was met before.
+
+    In a fully associative cache that throws out what was not used for longest, an access hits if
+    and only if the cache has room for more lines than this (Mattson et al. 1970): one pass over the
+    accesses gives the misses of every size. It is `FIRST` where a line was not met before.
+
+    The accesses between two to one line that meet another line for the first time in between are
+    those whose own last access is before both: all accesses so far with an earlier last access,
+    less those up to the first of the two. O(n log n) time.
+    """
+    count = len(lines)
+    order = np.argsort(lines, kind="stable")
+    last = np.full(count, -1, np.int64)
+    again = lines[order[1:]] == lines[order[:-1]]
+    last[order[1:][again]] = order[:-1][again]
+    rank = np.empty(count, np.int64)
+    rank[np.argsort(last, kind="stable")] = np.arange(count)
+    return np.where(last < 0, FIRST, earlier_and_smaller(rank) - last - 1)
+
+
+def earlier_and_smaller(rank):
+    """Return, for each number of a permutation of 0 .. n - 1, how many before it are smaller.
+
+    From the highest bit down, numbers that agree in all higher bits stand together, in their
+    order; one with a 1 then has before it, and smaller, those of them with a 0. O(n log n) time.
+    """
+    count, found = len(rank), np.zeros(len(rank), np.int64)
+    place, numbers = np.arange(count), rank
+    for bit in reversed(range(max(count - 1, 0).bit_length())):
+        ones = (numbers >> bit & 1).astype(bool)
+        group = numbers >> (bit + 1)
+        zeros = np.concatenate([[0], np.cumsum(~ones)])
+        starts = np.flatnonzero(np.diff(group, prepend=-1))
+        start_of = np.repeat(starts, np.diff(starts, append=count))
+        found[place[ones]] += (zeros[:-1] - zeros[start_of])[ones]
+        inside = np.lexsort((ones, start_of))  # stable: zeros first in each group
+        place, numbers = place[inside], numbers[inside]
+    return found
+
+
+def misses(distances, counted, room):
+    """Return how many of the counted accesses miss in a cache with room for so many lines."""
+    return int(np.count_nonzero(distances[counted] >= room))
 
 
 def table(lab, rows):

@@ -1,17 +1,28 @@
 """V Fig 18: bandwidth of features between devices, two-sided, one-sided and in rounds."""
 
 from itertools import islice
+from typing import Any
 
 from bench.figures.between_processes import PROCESSES, measured
 from bench.figures.experiment import UNTESTED, verdict
-from bench.figures.interconnect_model import ONE_SIDED, ROUNDS, SHAPES, TWO_SIDED, WAYS, bandwidths
 from bench.figures.interleaved_timing import rows_of_rounds
 from bench.figures.plotting import Lines, curves_of
-from bench.figures.remote_row_counts import minibatches, rows_between
 from bench.figures.result_rows import groups_of, middle, pick, ratios, spread
+from bench.figures.row_counts import minibatches, rows_between
 from bench.figures.synthetic_data import drawn_roots, made_graph
 from bench.launching import no_mpi
+from refimpl.loader import Topology, plan_rounds, simulate
 
+ID_BYTES = 8
+TWO_SIDED, ONE_SIDED, ROUNDS = "two-sided", "one-sided", "rounds"
+ORDERS: dict[str, Any] = {
+    ONE_SIDED: "all_at_once",
+    "fifo per destination": "fifo_per_destination",
+    "shifted": "shifted",
+    ROUNDS: "rounds",
+    "rounds, mixed": "rounds",
+}
+WAYS = [TWO_SIDED, *ORDERS]
 MACHINE = "processes"
 RATE = "gigabytes_a_second"
 
@@ -43,6 +54,68 @@ def measure(lab, cell):
         for i, gamma in enumerate(sizes["gammas"])
         for way in WAYS
     ]
+
+
+class Links:
+    """A topology, and the seconds that each way of the model takes on it."""
+
+    def __init__(self, sizes, make, bandwidth):
+        self.row_bytes = sizes["features"] * 4
+        used = self.row_bytes / (self.row_bytes + sizes["half_row"])
+        self.memory, self.latency = sizes["memory"], sizes["latency"]
+        self.links = make(bandwidth)  # of large messages
+        self.of_rows = make(bandwidth * used)
+
+    def plans(self, rows):
+        """Return the rounds of the two ways that have rounds."""
+        demand = rows * self.row_bytes
+        plan = {ROUNDS: False, "rounds, mixed": True}
+        return {
+            way: plan_rounds(self.links, demand, mix_classes=mixed) for way, mixed in plan.items()
+        }
+
+    def seconds(self, way, rows, gamma, plans):
+        """Return the seconds that a step takes whose rows go from s to d at ``rows[s, d]``."""
+        cost = {"gamma": gamma, "latency": self.latency}
+        demand = rows * self.row_bytes
+        if way == TWO_SIDED:
+            asked = simulate(self.links, rows.T * ID_BYTES, "all_at_once", **cost).seconds
+            packed = demand.sum(axis=1).max() / self.memory
+            sent = simulate(self.links, demand, "all_at_once", **cost).seconds
+            return asked + packed + sent
+        if way in plans:
+            cost |= {"rounds": plans[way], "barrier": self.latency}
+        return simulate(self.of_rows, demand, ORDERS[way], **cost).seconds
+
+
+def tree(sizes, devices):
+    """Return the links of a tree of two switches."""
+    return Links(sizes, lambda b: Topology.tree((2, devices // 2), b), sizes["tree"])
+
+
+def crossbar(sizes, devices):
+    """Return the links of a crossbar."""
+    return Links(sizes, lambda b: Topology.crossbar(devices, b), sizes["crossbar"])
+
+
+SHAPES = {"tree": tree, "crossbar": crossbar}
+
+
+def bandwidths(links, steps, gammas):
+    """Return {way: bytes a second for each gamma} over some steps."""
+    plans = [links.plans(rows) for rows in steps]
+    total = links.row_bytes * steps.sum()
+    return {
+        way: [
+            total
+            / sum(
+                links.seconds(way, rows, gamma, plan)
+                for rows, plan in zip(steps, plans, strict=True)
+            )
+            for gamma in gammas
+        ]
+        for way in WAYS
+    }
 
 
 def table(_lab, rows):

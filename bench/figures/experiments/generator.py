@@ -6,11 +6,11 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.figures.cache_counts import SEED
 from bench.figures.experiment import ranked, verdict
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
 from bench.figures.plotting import Lines, curves_of, level
 from bench.figures.result_rows import groups_of, median_of, pick, spread_of, values_of
+from bench.figures.row_counts import SEED
 from bench.figures.synthetic_data import data_on, drawn_roots
 from bench.figures.training import sampled
 from refimpl.history import pruning

@@ -1,9 +1,9 @@
 """V Fig 14: the share of rows that each policy of the cache saves."""
 
-from bench.figures.cache_counts import rules_of, shares_saved
 from bench.figures.experiment import graded, ranked, verdict
 from bench.figures.plotting import Bars
 from bench.figures.result_rows import groups_of, pick, spread_of, values_of
+from bench.figures.row_counts import rules_of, shares_saved
 from bench.figures.synthetic_data import drawn_roots, made_graph
 from refimpl.lab.apps.errors import UserError
 

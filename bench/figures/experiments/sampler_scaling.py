@@ -1,10 +1,11 @@
 """I Fig 4 and J Fig 4: the speed-up of sampling by several samplers at once, and within one."""
 
+import math
+import statistics
 from functools import partial
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from bench.figures import probe_parallelism
 from bench.figures.experiment import UNTESTED, graded, verdict
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
 from bench.figures.plotting import Curve, Lines, curves_of, level
@@ -12,7 +13,10 @@ from bench.figures.result_rows import groups_of, median_of, pick, spread_of, val
 from refimpl.lab.apps import info
 from refimpl.lab.data.generators import power_law
 from refimpl.samplers.sampling import Sampler
+from refimpl.streams import SAMPLE
 
+VERSIONS = {"dashboard": "ipdps", "pin_tile": "jpdc"}  # whose cost model is a sampler's
+FEWEST = 1024  # entries to calibrate with: fewer are in the first cache just as well
 INTER, INTRA = "p_inter", "p_intra"
 CORES = 40  # of the papers' machine
 FRONTIER = "frontier (pin-tile Dashboard)"
@@ -85,9 +89,65 @@ def _within(lab, graph):
     about = {name: sizes[name] for name in ("m", "n", "eta", "lanes", "rounds")}
     with threadpool_limits(1):
         for name, kernel in DASHBOARDS.items():
-            found = probe_parallelism.measure(lab.gnn, graph, sampler=kernel, **about)
+            found = measure_lanes(lab.gnn, graph, sampler=kernel, **about)
             rows += [{"sampler": name, **row} for row in found]
     return rows
+
+
+def measure_lanes(gnn, graph, *, m, n, eta, lanes, rounds, sampler="dashboard"):
+    """Time a Dashboard sampler by its number of lanes, and predict the speed-up.
+
+    All numbers of lanes draw the same samples, in turns: each round has keys of its own and
+    begins with another number. What is timed is the drawing of a sample's nodes, which is what
+    the model counts; the edges between them are not. One thread draws one sample.
+
+    Returns
+    -------
+    list of dicts, by ascending ``lanes``
+        ``seconds``: median of a sample. ``tries`` and ``rounds``: probes, and probes in groups of
+        ``lanes``, for each pop. ``speedup``: median seconds of one lane over those of these.
+        ``theorem1``: `theorem1_speedup` of the mean degree, with ``rho`` as `calibrate` measures
+        it. fastimpl probes and writes without vectors in one lane, and in whole vectors in more.
+    """
+    lanes = sorted({1, *lanes})
+    predicted = _predictions(gnn, graph, m, n, eta, lanes, VERSIONS[sampler])
+    counted: dict = {p: [] for p in lanes}
+
+    def draw(p, turn):
+        keys = [gnn.streams.key(0, SAMPLE, turn, stream) for stream in (0, 1)]
+        options = {"m": m, "n": n, "eta": eta, "lanes": p, "probing": "lanes"}
+        counted[p].append(getattr(gnn, sampler)(graph, *keys, **options).counters)
+
+    seconds = seconds_in_turns({p: partial(draw, p) for p in lanes}, rounds)
+    median = {p: statistics.median(seconds[p]) for p in lanes}
+    return [
+        {
+            "lanes": p,
+            "seconds": median[p],
+            "tries": _a_pop(counted[p][-rounds:], "probes"),
+            "rounds": _a_pop(counted[p][-rounds:], "rounds"),
+            "speedup": median[1] / median[p],
+            "theorem1": predicted[p],
+        }
+        for p in lanes
+    ]
+
+
+def _a_pop(counters, name):
+    """Return a counter's mean for each pop; NaN where isolated roots leave nothing to pop."""
+    pops = sum(one.pops for one in counters)
+    return sum(getattr(one, name) for one in counters) / pops if pops else math.nan
+
+
+def _predictions(gnn, graph, m, n, eta, lanes, version):
+    """Return what Theorem 1 predicts for each number of lanes."""
+    models = gnn.cost_models
+    models.sample_cost_from_graph(graph, 1, eta, n, m, version)  # raises before anything is timed
+    d = graph.e / graph.n
+    entries = min(max(math.ceil(eta * m * d), FEWEST), 2**31 - 1)
+    spent = models.calibrate(entries=entries)
+    rho = spent.c_rand / spent.c_mem
+    return {p: float(models.theorem1_speedup(p, eta, d, version, rho=rho)) for p in lanes}
 
 
 def table(_lab, rows):
