@@ -10,7 +10,7 @@ from figure_labs import experiment_of, lab_of, outcomes, rows_of
 
 import fastimpl
 from bench.figures import catalogue, plotting, training
-from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER, amdahl
+from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
 from bench.figures.experiments import (
     epoch_time,
     heterogeneous,
@@ -422,7 +422,3 @@ def test_the_rules_of_saved_rows_judge_means_over_the_widths(wide, narrow, wante
     found = policies.verdicts(None, rows)
     assert tuple(outcomes(found).values()) == wanted
     assert f"{wide[4]:.1%} with d = 768 and {narrow[4]:.1%} with d = 128" in found[0].ours
-
-
-def test_amdahls_bound():
-    assert amdahl(0.5, 0.5) == pytest.approx(4 / 3)  # a quarter of the time is saved

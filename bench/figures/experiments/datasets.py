@@ -2,28 +2,13 @@
 
 import numpy as np
 
-from bench.figures.experiment import HOLDS, UNTESTED, verdict
+from bench.figures.experiment import ABOUT, HOLDS, UNTESTED, verdict
 from bench.figures.plotting import Bars
 from bench.figures.result_rows import groups_of
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.data.loading import load_dataset
 
-PRINTED = {  # paper: {name: (nodes, edges, features, classes)}
-    "I, J": {
-        "PPI": (14_755, 225_270, 50, 121),
-        "Reddit": (232_965, 11_606_919, 602, 41),
-        "Yelp": (716_847, 6_977_410, 300, 100),
-        "Amazon": (1_598_960, 132_169_734, 200, 107),
-    },
-    "V": {
-        "ogbn-arxiv": (2_900_000, 30_400_000, 128, 40),
-        "ogbn-products": (2_400_000, 123_000_000, 100, 47),
-        "ogbn-papers100M": (111_000_000, 1_600_000_000, 128, 172),
-        "MAG240M": (244_200_000, 1_700_000_000, 768, 153),
-        "Twitter": (41_700_000, 1_500_000_000, 768, 64),
-        "Friendster": (65_600_000, 1_800_000_000, 768, 64),
-    },
-}
+PRINTED = ABOUT["I-tab1"]["printed"]  # paper: {name: (nodes, edges, features, classes)}
 HERE = "here"
 
 

@@ -3,7 +3,7 @@
 import statistics
 
 from bench.figures.accuracy_over_time import lengths, on_share, race, race_curves, sooner
-from bench.figures.experiment import FAILS, graded, ranked, verdict
+from bench.figures.experiment import ABOUT, FAILS, graded, ranked, verdict
 from bench.figures.experiments.synthetic import CLOSE, FAIR, line_through
 from bench.figures.interleaved_timing import in_words, rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines
@@ -16,13 +16,8 @@ from refimpl.samplers.sampling import Sampler
 GRAPHS, LAYERS = "graph sampling", "layer sampling"
 DEEP = 3  # layers of I Table II
 
-PRINTED = {  # I Table II: {threads: speed-up with 1, 2, 3 layers}
-    1: (2.03, 7.74, 335.36),
-    5: (4.77, 12.95, 568.93),
-    10: (9.34, 18.50, 828.25),
-    20: (17.25, 28.43, 1164.45),
-    40: (23.93, 37.44, 1306.21),
-}
+# I Table II: {threads: speed-up with 1, 2, 3 layers}
+PRINTED = {int(threads): ups for threads, ups in ABOUT["I-tab2"]["printed"].items()}
 
 
 def cells(lab):

@@ -1,49 +1,15 @@
 """V Table 2 and Fig 2: test accuracy of ways to train on parts of a graph, of three models."""
 
-from bench.figures.experiment import UNTESTED, ranked, verdict
+from bench.figures.experiment import ABOUT, UNTESTED, ranked, verdict
 from bench.figures.plotting import bars_of
 from bench.figures.result_rows import pick, points_beside, spread_of, values_of
 from bench.figures.training import trained
 
-MODELS = {"sage": "GraphSAGE", "gat": "GAT", "gcn": "GCN"}
-NAMES = {
-    "neighbor": "neighbour sampling",
-    "fresh": "FreshGNN",
-    "gas": "GAS",
-    "cluster": "ClusterGCN",
-    "graphfm": "GraphFM",
-    "ladies": "LADIES",
-    "fastgcn": "FastGCN",
-    "vrgcn": "VR-GCN",
-    "full": "full graph",
-}
+PAPER = ABOUT["V-tab2"]
+MODELS, NAMES = PAPER["models"], PAPER["names"]
 NOT_GAT = "ladies", "fastgcn", "vrgcn"
-# V Table 2: arxiv, products, papers100M; None where it ran out of memory.
-PRINTED: dict[str, dict] = {
-    "sage": {
-        "gas": (0.44, -1.19, -8.17),
-        "cluster": (-3.10, 0.00, -7.57),
-        "graphfm": (0.62, -7.90, -18.40),
-        "fresh": (0.60, 0.38, -0.15),
-    },
-    "gat": {
-        "gas": (-0.04, -2.23, -8.67),
-        "cluster": (-3.91, -2.92, -8.08),
-        "graphfm": (-22.67, -16.54, None),
-        "fresh": (-0.50, -0.54, -0.71),
-    },
-    "gcn": {
-        "gas": (0.44, -1.91, -12.29),
-        "cluster": (-3.13, 0.40, -12.43),
-        "graphfm": (0.47, -15.70, -18.70),
-        "fresh": (-0.71, -0.31, -0.16),
-    },
-}
-NOT_RUN: dict[str, dict] = {
-    "sage": {"MariusGNN": (-3.91, -4.33, -3.43), "SANCUS": (-4.42, -7.83, None)},
-    "gat": {"MariusGNN": (-1.37, None, None), "SANCUS": (-2.47, None, None)},
-    "gcn": {"MariusGNN": (-0.55, -1.10, -2.04), "SANCUS": (-3.04, -9.44, None)},
-}
+# V Table 2: arxiv, products, papers100M
+PRINTED, NOT_RUN = PAPER["printed"], PAPER["not_run"]
 CUT = -20  # points: what is drawn of a bar that goes below
 PRODUCTS = 1  # its place in these
 
@@ -97,9 +63,7 @@ def table(_lab, rows):
 
 def printed_words(printed):
     """Return the paper's numbers as words; OOM is what it says where memory did not do."""
-    if printed is None:
-        return ["-"] * 3
-    return ["OOM" if x is None else f"{x:+.2f}" for x in printed]
+    return [x if isinstance(x, str) else f"{x:+.2f}" for x in printed or "---"]
 
 
 def verdicts(_lab, rows):

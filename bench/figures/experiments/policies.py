@@ -1,20 +1,14 @@
 """V Fig 14: the share of rows that each policy of the cache saves."""
 
-from bench.figures.experiment import graded, ranked, verdict
+from bench.figures.experiment import ABOUT, graded, ranked, verdict
 from bench.figures.plotting import Bars
 from bench.figures.result_rows import groups_of, pick, spread_of, values_of
 from bench.figures.row_counts import rules_of, shares_saved
 from bench.figures.synthetic_data import drawn_roots, made_graph
 from refimpl.lab.apps.errors import UserError
 
-BOTH, BEST = "half and half", "with performance"
-PRINTED = {  # V section 7.4, means over the two graphs
-    "degree": 36.4,
-    "PageRank": 38.0,
-    "embeddings": 36.7,
-    BOTH: 43.4,  # the text has the cache that both kinds share for the last alone
-    BEST: 59.0,
-}
+PRINTED = ABOUT["V-fig14"]["printed"]  # V section 7.4, means over the two graphs
+BEST = "with performance"
 
 
 def cells(lab):
