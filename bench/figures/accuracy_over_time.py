@@ -1,11 +1,9 @@
 """Trainings beside one another: who is how accurate after how many seconds."""
 
-from contextlib import ExitStack
-
 from bench.figures.plotting import Curve
 from bench.figures.result_rows import groups_of, pick, spread_of, values_of
+from bench.figures.training import seconds_so_far, together
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.report import TRAINING
 from refimpl.lab.training.methods import SampledGraph
 from refimpl.lab.training.methods.graph import MOST_NODES, scaled_sampler
 
@@ -13,16 +11,10 @@ SLACK = 0.0025  # below the best of the baselines: what counts as reached (I sec
 
 
 def race(gnn, dataset, configs):
-    """Train several models, each its epochs; they take turns, so that all end together.
+    """Train several models in turns, as `together` does; return a row for each scored epoch.
 
-    Whoever has done the least share of its epochs is next. Before, each takes a step that does not
-    count, with weights of its own. `configs` is {name: TrainConfig}.
-
-    Returns
-    -------
-    list of dict
-        One for each epoch that was scored: name, epoch, seconds of training so far, without those
-        of the evaluation, and F1-micro on the validation nodes.
+    A row has the name, the epoch, the seconds of training so far, without those of the evaluation,
+    and F1-micro on the validation nodes.
 
     Raises
     ------
@@ -31,34 +23,13 @@ def race(gnn, dataset, configs):
     """
     if not dataset.val.size:
         raise UserError(f"the data set {dataset.name} has no validation nodes")
-    for config in configs.values():
-        with gnn.make_trainer(dataset, config) as trainer:
-            trainer.step()
-    with ExitStack() as stack:
-        trainers = {
-            name: stack.enter_context(gnn.make_trainer(dataset, config))
-            for name, config in configs.items()
-        }
-        while running := {name: one for name, one in trainers.items() if not one.done}:
-            min(running.values(), key=_share_done).epoch()
-    return [row for name, trainer in trainers.items() for row in _scored(name, trainer)]
-
-
-def _share_done(trainer):
-    return len(trainer.state.history) / trainer.config.epochs
-
-
-def _scored(name, trainer):
-    return [
-        {
-            "name": name,
-            "epoch": record.epoch,
-            "seconds": sum(getattr(record, part) for part in TRAINING),
-            "val_f1": float(record.val_f1),
-        }
-        for record in trainer.state.history
-        if record.val_f1 is not None
-    ]
+    with together(gnn, dataset, configs) as trainers:
+        return [
+            {"name": name, "epoch": one.epoch, "seconds": seconds, "val_f1": float(one.val_f1)}
+            for name, trainer in trainers.items()
+            for one, seconds in zip(trainer.state.history, seconds_so_far(trainer), strict=True)
+            if one.val_f1 is not None
+        ]
 
 
 def lengths(sizes, name):
@@ -95,12 +66,8 @@ def averaged(rows):
     What one seed has by luck, a high score early on, counts less in it.
     """
     return [
-        {
-            **{key: some[0][key] for key in ("name", "epoch")},
-            **{key: spread_of(some, key).mean for key in ("seconds", "val_f1")},
-        }
-        for one in groups_of(rows, "name")
-        for some in groups_of(one, "epoch")
+        some[0] | {key: spread_of(some, key).mean for key in ("seconds", "val_f1")}
+        for some in groups_of(rows, "name", "epoch")
     ]
 
 

@@ -17,53 +17,23 @@ RUNS = ".runs"  # folder of finished runs, in the folder of the figures
 
 
 class Finished(NamedTuple):
-    """All runs of a figure.
-
-    Attributes
-    ----------
-    rows : list of dict
-    seconds : float
-        Of all runs, those that were there already included.
-    kept : int
-        How many of the runs were there already.
-    runs : int
-    noisy : bool
-        Whether other programs ran during one of them.
-    date : str
-        Of the last of them.
-    older : int
-        How many of the runs that were there are of other code than there is now.
-    """
+    """All runs of a figure: their rows, and how they were done."""
 
     rows: list[dict[str, Any]]
-    seconds: float
-    kept: int
+    seconds: float  # of all runs, those that were there already included
+    kept: int  # how many of the runs were there already
     runs: int
-    noisy: bool
-    date: str
-    older: int
+    noisy: bool  # whether other programs ran during one of them
+    date: str  # of the last of them
+    older: int  # how many of the kept runs are of other code than there is now
 
 
 def finish(figure, lab, folder, *, again, show):
     """Do the runs of a figure that are not done yet.
 
     A run is known by the figure, its sizes, its cell, what the data set is, the implementation and
-    what it runs on: see `machine`.
-
-    Parameters
-    ----------
-    figure : Experiment
-    lab : Lab
-    folder : Path
-        Where finished runs are kept, in a folder `RUNS`.
-    again : bool
-        Whether to do finished runs once more.
-    show : callable
-        Told the share of the runs that is done.
-
-    Returns
-    -------
-    Finished
+    what it runs on: see `machine`. Finished runs are kept in the folder `RUNS` of `folder`; `again`
+    does them once more. `show` is told the share of the runs that is done.
     """
     cells, records, kept, older = figure.cells(lab), [], 0, 0
     if not cells:

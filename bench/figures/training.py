@@ -1,13 +1,13 @@
 """What figures and benchmarks train: settings, data with few labels, epochs and what they load."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from time import perf_counter
 
 import numpy as np
 
-from bench.figures.interleaved_timing import epochs_in_turns
 from bench.figures.result_rows import pick
 from refimpl.lab.apps.errors import UserError, user_errors
+from refimpl.lab.apps.report import TRAINING
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.splits import few_of_each_class
 from refimpl.lab.training.config import config_from
@@ -34,28 +34,17 @@ def buffer_of(sizes, nodes, features):
 
 
 def epochs(trainer, count, spent=lambda: 0):
-    """Train on; return for each epoch its rows, its seconds and what it spent.
+    """Train on, with a method that loads rows; return each epoch's rows, seconds and what it spent.
 
-    Parameters
-    ----------
-    trainer : from `make_trainer`, of a method that loads rows
-    count : int
-    spent : callable
-        Returns a number that rises, such as bytes read.
+    `spent` returns a number that rises, such as bytes read.
     """
     found = []
     for _ in range(count):
         before, begin = spent(), perf_counter()
         trainer.epoch()
         seconds, load = perf_counter() - begin, trainer.state.loads[-1]
-        found.append(
-            {
-                "seconds": seconds,
-                "spent": spent() - before,
-                "rows": load["loaded"],
-                "needed": load["inputs"],
-            }
-        )
+        about = {"seconds": seconds, "spent": spent() - before}
+        found.append({**about, "rows": load["loaded"], "needed": load["inputs"]})
     return found
 
 
@@ -132,36 +121,56 @@ def outcome(gnn, dataset, config):
         return trainer.result().test_f1, share
 
 
-def trained_in_turns(lab, methods, seed, **options):
+@contextmanager
+def together(gnn, dataset, configs):
+    """Train several models, each its epochs, in turns; yield {name: Trainer}, until they close.
+
+    Whoever has done the least share of its epochs is next, so that all end together. Before, each
+    takes a step that does not count, with weights of its own. `configs` is {name: TrainConfig}.
+    """
+    for config in configs.values():
+        with user_errors():  # such as a graph without relations
+            trainer = gnn.make_trainer(dataset, config)
+        with trainer:
+            trainer.step()
+    with ExitStack() as stack:
+        trainers = {
+            name: stack.enter_context(gnn.make_trainer(dataset, config))
+            for name, config in configs.items()
+        }
+        while running := [one for one in trainers.values() if not one.done]:
+            min(running, key=lambda one: len(one.state.history) / one.config.epochs).epoch()
+        yield trainers
+
+
+def seconds_so_far(trainer):
+    """Return the seconds of training until the end of each epoch, without those of evaluation."""
+    return [sum(getattr(record, part) for part in TRAINING) for record in trainer.state.history]
+
+
+def trained_in_turns(lab, methods, seed, *, model="sage"):
     """Train with several methods in turns, epoch by epoch; return a row for each method and epoch.
 
     FreshGNN caches embeddings alone; its inputs are those of neighbour sampling, where that takes a
     turn. Evaluation takes its turn but is not in the seconds.
     """
-    sizes, dataset = lab.sizes, few_labels(lab)
-    options |= sized(sizes, "hidden", "lr", "epochs")
-    with ExitStack() as stack:
-        trainers = {}
-        for method in methods:
-            own = method_options(method, dataset, sizes)
-            if method == "fresh":
-                own |= {**ALL_CACHED, "p_grad": sizes["p_grad"], "draw_all": False}
-            config = settings(method, rng=seed, **own, **options)
-            with user_errors():  # such as a graph without relations
-                trainer = lab.gnn.make_trainer(dataset, config)
-            trainers[method] = stack.enter_context(trainer)
-        found = epochs_in_turns(trainers, sizes["epochs"])
-        rows = []
+    cached = {**ALL_CACHED, "p_grad": lab.sizes["p_grad"], "draw_all": False}
+    configs, rows = {}, []
+    for method in methods:
+        own = cached if method == "fresh" else {}
+        dataset, configs[method] = trained(lab, method, seed, model=model, **own)
+    with together(lab.gnn, dataset, configs) as trainers:
         for method, trainer in trainers.items():
             score = trainer.result().test_f1  # of the best epoch
-            for record, seconds in zip(trainer.state.history, found[method], strict=True):
+            each = np.diff(seconds_so_far(trainer), prepend=0.0).tolist()
+            for record, seconds in zip(trainer.state.history, each, strict=True):
                 row = {"method": method, "epoch": record.epoch, "seconds": seconds}
                 if method in ("neighbor", "fresh"):  # others load no sampled neighbours
                     load = trainer.state.loads[record.epoch - 1]
                     counting = trainers.get("neighbor", trainer).state.loads[record.epoch - 1]
                     row |= {"loaded": load["loaded"], "inputs": counting["inputs"]}
                 rows.append(row | {"val_f1": record.val_f1, "test_f1": score})
-        return rows
+    return rows
 
 
 def seconds_of(rows, method):

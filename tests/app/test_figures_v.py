@@ -22,7 +22,6 @@ from bench.figures.experiments import (
     warm_up,
 )
 from bench.figures.instrumented_steps import ExactRows, WatchedRun, distances, fresh_step
-from bench.figures.interleaved_timing import epochs_in_turns
 from refimpl.lab.apps.errors import UserError
 
 pytestmark = pytest.mark.runs
@@ -189,19 +188,6 @@ def test_an_epoch_has_as_many_iterations_for_all_methods():
         # clusters do not all have one size, nor does a batch of them
         least, most = (1, 1) if name == "full" else (4, 6) if name == "cluster" else (5, 5)
         assert least <= trainer.state.iterations <= most, name
-
-
-def test_epochs_in_turns_are_those_of_training_and_leave_evaluation_out(run_of):
-    options = {"batch_size": 9, "fanouts": (2, 2, 2)}
-    alone, beside, other = (run_of("neighbor", **options) for _ in range(3))
-    found = epochs_in_turns({"one": beside, "other": other}, 3)
-    for _ in range(3):
-        alone.epoch()
-    for name, W in alone.state.weights.items():
-        np.testing.assert_array_equal(W, beside.state.weights[name])
-    parts = beside.meter.seconds
-    spent = sum(parts.values()) - parts["evaluation"]
-    assert len(found["one"]) == 3 and sum(found["one"]) >= 0.5 * spent
 
 
 def test_a_cache_that_never_begins_is_neighbour_sampling():
