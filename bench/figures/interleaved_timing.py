@@ -19,12 +19,12 @@ def seconds_in_turns(tasks, rounds, *, warm_up=1):
     return in_turns(timed, rounds, warm_up)
 
 
-def steps_in_turns(trainers, rounds, *, steps=1, threads=None):
+def steps_in_turns(trainers, rounds, *, steps=1, threads=None, warm_up=1):
     """Return what a step of each trainer takes in each round; then close the trainers.
 
-    A round that does not count comes first. A round has so many steps of each of {name: Trainer};
-    where that differs, `steps` is {name: int}. With sampled subgraphs it is the size of the pool,
-    so that each round draws as many as it uses. `threads` is {name: the most threads}.
+    Rounds that do not count come first. A round has so many steps of each of {name: Trainer}; where
+    that differs, `steps` is {name: int}. With sampled subgraphs it is the size of the pool, so that
+    each round draws as many as it uses. `threads` is {name: the most threads}.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def steps_in_turns(trainers, rounds, *, steps=1, threads=None):
     with ExitStack() as until_measured:
         for trainer in trainers.values():
             until_measured.enter_context(trainer)
-        return in_turns({name: partial(step, name) for name in trainers}, rounds, warm_up=1)
+        return in_turns({name: partial(step, name) for name in trainers}, rounds, warm_up)
 
 
 def rows_of_rounds(found, *names, key=None):

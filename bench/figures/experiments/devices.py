@@ -1,15 +1,13 @@
 """V Fig 11: iterations a second against the number of devices."""
 
 import statistics
-from contextlib import ExitStack
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from bench.figures.between_processes import PROCESSES, measured
 from bench.figures.experiment import UNTESTED, verdict
-from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
+from bench.figures.interleaved_timing import rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines, curves_of, level
 from bench.figures.result_rows import pick, ratios, values_of
 from bench.figures.row_counts import Policy, even_parts, minibatches, planned, rules_of
@@ -75,21 +73,17 @@ def _computing(lab):
     """Return the number of parameters, and the median seconds of a step of each on one thread."""
     sizes, data = lab.sizes, made_data(lab.sizes)
     half = sizes["timed_steps"] // 2  # as many before: the cache fills
-    with threadpool_limits(1), ExitStack() as stack:
-        trainers = {
-            name: stack.enter_context(lab.gnn.make_trainer(data, config))
-            for name, config in configs(sizes, data.graph.n).items()
+    asked = configs(sizes, data.graph.n)
+    trainers = {name: lab.gnn.make_trainer(data, config) for name, config in asked.items()}
+    found = steps_in_turns(trainers, half, threads=dict.fromkeys(trainers, 1), warm_up=half)
+    return [
+        {
+            "method": name,
+            "parameters": sum(W.size for W in trainer.state.weights.values()),
+            "seconds": statistics.median(step["whole"] for step in found[name]),
         }
-        tasks = {name: lambda _, one=one: one.step() for name, one in trainers.items()}
-        found = seconds_in_turns(tasks, half, warm_up=half)
-        return [
-            {
-                "method": name,
-                "parameters": sum(W.size for W in trainer.state.weights.values()),
-                "seconds": statistics.median(found[name]),
-            }
-            for name, trainer in trainers.items()
-        ]
+        for name, trainer in trainers.items()
+    ]
 
 
 def fresh_settings(sizes, n):

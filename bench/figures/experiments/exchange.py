@@ -1,5 +1,6 @@
 """V Fig 18: bandwidth of features between devices, two-sided, one-sided and in rounds."""
 
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -23,6 +24,10 @@ ORDERS: dict[str, Any] = {
     "rounds, mixed": "rounds",
 }
 WAYS = [TWO_SIDED, *ORDERS]
+SHAPES: dict[str, Any] = {  # of so many devices and a bandwidth: a tree of two switches, a crossbar
+    "tree": lambda devices, bandwidth: Topology.tree((2, devices // 2), bandwidth),
+    "crossbar": Topology.crossbar,
+}
 MACHINE = "processes"
 RATE = "gigabytes_a_second"
 
@@ -48,7 +53,8 @@ def measure(lab, cell):
     roots = drawn_roots(graph.n, sizes["batch"] * max(sizes["devices"]) * steps)
     graphs = minibatches(lab.gnn, graph, roots, sizes["batch"], sizes["fanouts"])
     rows = rows_between(islice(graphs, devices * steps), graph.n, devices, steps)
-    rates = bandwidths(SHAPES[cell["links"]](sizes, devices), rows, sizes["gammas"])
+    links = Links(sizes, partial(SHAPES[cell["links"]], devices), sizes[cell["links"]])
+    rates = bandwidths(links, rows, sizes["gammas"])
     return [
         {"gamma": gamma, "way": way, RATE: rates[way][i] / 1e9}
         for i, gamma in enumerate(sizes["gammas"])
@@ -88,34 +94,16 @@ class Links:
         return simulate(self.of_rows, demand, ORDERS[way], **cost).seconds
 
 
-def tree(sizes, devices):
-    """Return the links of a tree of two switches."""
-    return Links(sizes, lambda b: Topology.tree((2, devices // 2), b), sizes["tree"])
-
-
-def crossbar(sizes, devices):
-    """Return the links of a crossbar."""
-    return Links(sizes, lambda b: Topology.crossbar(devices, b), sizes["crossbar"])
-
-
-SHAPES = {"tree": tree, "crossbar": crossbar}
-
-
 def bandwidths(links, steps, gammas):
     """Return {way: bytes a second for each gamma} over some steps."""
     plans = [links.plans(rows) for rows in steps]
     total = links.row_bytes * steps.sum()
-    return {
-        way: [
-            total
-            / sum(
-                links.seconds(way, rows, gamma, plan)
-                for rows, plan in zip(steps, plans, strict=True)
-            )
-            for gamma in gammas
-        ]
-        for way in WAYS
-    }
+
+    def seconds(way, gamma):
+        planned = zip(steps, plans, strict=True)
+        return sum(links.seconds(way, rows, gamma, plan) for rows, plan in planned)
+
+    return {way: [total / seconds(way, gamma) for gamma in gammas] for way in WAYS}
 
 
 def table(_lab, rows):

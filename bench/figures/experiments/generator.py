@@ -13,6 +13,7 @@ from bench.figures.result_rows import groups_of, median_of, pick, spread_of, val
 from bench.figures.row_counts import SEED
 from bench.figures.synthetic_data import data_on, drawn_roots
 from bench.figures.training import sampled
+from bench.timing import in_turns
 from refimpl.history import pruning
 from refimpl.lab.data.generators import kronecker
 from refimpl.streams import LAYER, key
@@ -79,15 +80,15 @@ def _pruned(lab, graph, batch):
     mfg, hit = cached_part(lab.gnn, graph, batch, lab.sizes["fanouts"], lab.sizes["cached"])
     emptied = emptied_rows(lab.gnn, mfg, hit)
     check_layouts(lab.gnn, mfg, hit)
-    first = {layout: layout_seconds(lab.gnn, layout, mfg, emptied) for layout in COLUMNS}
-    found = {layout: [seconds] for layout, seconds in first.items() if seconds > PATIENCE}
-    quick = [layout for layout in COLUMNS if layout not in found]
-    for number in range(lab.sizes["rounds"]):
-        for layout in quick[number % len(quick) :] + quick[: number % len(quick)]:
-            seconds = layout_seconds(lab.gnn, layout, mfg, emptied)
-            found.setdefault(layout, []).append(seconds)
+    tasks = {
+        layout: lambda _, layout=layout: layout_seconds(lab.gnn, layout, mfg, emptied)
+        for layout in COLUMNS
+    }
+    first = {layout: [task(0)] for layout, task in tasks.items()}
+    quick = {layout: task for layout, task in tasks.items() if first[layout][0] <= PATIENCE}
+    found = first | (in_turns(quick, lab.sizes["rounds"]) if quick else {})
     about = {"entries": sum(block.e for block in mfg.blocks), "emptied": sum(map(len, emptied))}
-    named = {COLUMNS[layout]: found[layout] for layout in COLUMNS}
+    named = {name: found[layout] for layout, name in COLUMNS.items()}
     return [{**about, **row} for row in rows_of_rounds(named, "contestant", key="seconds")]
 
 

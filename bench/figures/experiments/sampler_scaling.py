@@ -15,13 +15,12 @@ from refimpl.lab.data.generators import power_law
 from refimpl.samplers.sampling import Sampler
 from refimpl.streams import SAMPLE
 
-VERSIONS = {"dashboard": "ipdps", "pin_tile": "jpdc"}  # whose cost model is a sampler's
 FEWEST = 1024  # entries to calibrate with: fewer are in the first cache just as well
 INTER, INTRA = "p_inter", "p_intra"
 CORES = 40  # of the papers' machine
 FRONTIER = "frontier (pin-tile Dashboard)"
 SLOTS = "frontier (Dashboard of slots)"
-DASHBOARDS = {SLOTS: "dashboard", FRONTIER: "pin_tile"}  # of I, of J
+DASHBOARDS = {SLOTS: ("dashboard", "ipdps"), FRONTIER: ("pin_tile", "jpdc")}  # of I, of J
 GRAPH = "{nodes:,} nodes, degree {degree:g}"
 
 
@@ -38,19 +37,18 @@ def measure(lab, cell):
     """Return a row for each contestant and round."""
     graph = power_law(cell["nodes"], cell["degree"], exponent=2.3)
     if cell["what"] == INTRA:
-        return _within(lab, graph)
+        with threadpool_limits(1):
+            found = {name: lanes_of(lab.gnn, graph, name, lab.sizes) for name in DASHBOARDS}
+        return [{"sampler": name, **row} for name, rows in found.items() for row in rows]
     together = max(lab.sizes["together"], lab.threads)  # one for each thread at least
     counts = lab.thread_counts(also=(CORES,))
     about = samplers(lab.sizes), counts, together, lab.sizes["rounds"]
     found = subgraph_seconds(lab.gnn, graph, *about)
-    return [
-        {
-            **row,
-            "milliseconds": 1e3 * row["milliseconds"],
-            "speedup": found[row["sampler"], 1][row["round"]] / row["milliseconds"],
-        }
-        for row in rows_of_rounds(found, "sampler", "threads", key="milliseconds")
-    ]
+    rows = rows_of_rounds(found, "sampler", "threads", key="milliseconds")
+    for row in rows:
+        row["speedup"] = found[row["sampler"], 1][row["round"]] / row["milliseconds"]
+        row["milliseconds"] *= 1e3
+    return rows
 
 
 def samplers(sizes):
@@ -84,70 +82,37 @@ def subgraph_seconds(gnn, graph, samplers, threads, together, rounds):
     return {name: [seconds / together for seconds in each] for name, each in found.items()}
 
 
-def _within(lab, graph):
-    sizes, rows = lab.sizes, []
-    about = {name: sizes[name] for name in ("m", "n", "eta", "lanes", "rounds")}
-    with threadpool_limits(1):
-        for name, kernel in DASHBOARDS.items():
-            found = measure_lanes(lab.gnn, graph, sampler=kernel, **about)
-            rows += [{"sampler": name, **row} for row in found]
-    return rows
-
-
-def measure_lanes(gnn, graph, *, m, n, eta, lanes, rounds, sampler="dashboard"):
-    """Time a Dashboard sampler by its number of lanes, and predict the speed-up.
+def lanes_of(gnn, graph, name, sizes):
+    """Time a Dashboard sampler by its number of lanes, beside the speed-up of Theorem 1.
 
     All numbers of lanes draw the same samples, in turns: each round has keys of its own and
     begins with another number. What is timed is the drawing of a sample's nodes, which is what
-    the model counts; the edges between them are not. One thread draws one sample.
-
-    Returns
-    -------
-    list of dicts, by ascending ``lanes``
-        ``seconds``: median of a sample. ``tries`` and ``rounds``: probes, and probes in groups of
-        ``lanes``, for each pop. ``speedup``: median seconds of one lane over those of these.
-        ``theorem1``: `theorem1_speedup` of the mean degree, with ``rho`` as `calibrate` measures
-        it. fastimpl probes and writes without vectors in one lane, and in whole vectors in more.
+    the model counts; the edges between them are not. One thread draws one sample. Theorem 1 is of
+    the mean degree, with ``rho`` as `calibrate` measures it. fastimpl probes and writes without
+    vectors in one lane, and in whole vectors in more.
     """
-    lanes = sorted({1, *lanes})
-    predicted = _predictions(gnn, graph, m, n, eta, lanes, VERSIONS[sampler])
-    counted: dict = {p: [] for p in lanes}
-
-    def draw(p, turn):
-        keys = [gnn.streams.key(0, SAMPLE, turn, stream) for stream in (0, 1)]
-        options = {"m": m, "n": n, "eta": eta, "lanes": p, "probing": "lanes"}
-        counted[p].append(getattr(gnn, sampler)(graph, *keys, **options).counters)
-
-    seconds = seconds_in_turns({p: partial(draw, p) for p in lanes}, rounds)
-    median = {p: statistics.median(seconds[p]) for p in lanes}
-    return [
-        {
-            "lanes": p,
-            "seconds": median[p],
-            "tries": _a_pop(counted[p][-rounds:], "probes"),
-            "rounds": _a_pop(counted[p][-rounds:], "rounds"),
-            "speedup": median[1] / median[p],
-            "theorem1": predicted[p],
-        }
-        for p in lanes
-    ]
-
-
-def _a_pop(counters, name):
-    """Return a counter's mean for each pop; NaN where isolated roots leave nothing to pop."""
-    pops = sum(one.pops for one in counters)
-    return sum(getattr(one, name) for one in counters) / pops if pops else math.nan
-
-
-def _predictions(gnn, graph, m, n, eta, lanes, version):
-    """Return what Theorem 1 predicts for each number of lanes."""
-    models = gnn.cost_models
+    (kernel, version), models, d = DASHBOARDS[name], gnn.cost_models, graph.e / graph.n
+    m, n, eta = (sizes[key] for key in ("m", "n", "eta"))
     models.sample_cost_from_graph(graph, 1, eta, n, m, version)  # raises before anything is timed
-    d = graph.e / graph.n
     entries = min(max(math.ceil(eta * m * d), FEWEST), 2**31 - 1)
     spent = models.calibrate(entries=entries)
+
+    def draw(lanes, turn):
+        keys = [gnn.streams.key(0, SAMPLE, turn, stream) for stream in (0, 1)]
+        options = {"m": m, "n": n, "eta": eta, "lanes": lanes, "probing": "lanes"}
+        getattr(gnn, kernel)(graph, *keys, **options)
+
+    tasks = {lanes: partial(draw, lanes) for lanes in sorted({1, *sizes["lanes"]})}
+    seconds = {
+        lanes: statistics.median(each)
+        for lanes, each in seconds_in_turns(tasks, sizes["rounds"]).items()
+    }
     rho = spent.c_rand / spent.c_mem
-    return {p: float(models.theorem1_speedup(p, eta, d, version, rho=rho)) for p in lanes}
+    predicted = {p: models.theorem1_speedup(p, eta, d, version, rho=rho) for p in seconds}
+    return [
+        {"lanes": p, "seconds": s, "speedup": seconds[1] / s, "theorem1": float(predicted[p])}
+        for p, s in seconds.items()
+    ]
 
 
 def table(_lab, rows):
