@@ -24,8 +24,8 @@ def load(id):
     about = ABOUT[id]
     module = importlib.import_module(f"{PACKAGE}.{about['module']}")
     parts = {part: getattr(module, part) for part in PARTS}
-    axes = about.get("cells")
-    parts["cells"] = module.cells if axes is None else lambda lab: crossed(lab, *axes)
+    forms = about.get("cells")
+    parts["cells"] = module.cells if forms is None else lambda lab: crossed(lab, forms)
     described = {key: value for key, value in about.items() if key in FIELDS - {"cells"}}
     return Experiment(id=id, **described, **parts)
 

@@ -120,18 +120,17 @@ def run(arguments):
             raise UserError(f"--{name} must be in [1, {most}], got {arguments[name]}")
     if words != ["all"]:
         _refuse(chosen, arguments)
-    for figure in chosen:
-        _sizes(figure, arguments)
     gnn = load_implementation(arguments["impl"])
+    labs = [_lab(figure, gnn, arguments) for figure in chosen]
     with user_errors():
         folder = Path(arguments["out"] or (QUICK_OUT if arguments["quick"] else OUT))
     names = tuple(f"{figure.id}.{kind}" for figure in chosen for kind in FILES)
     failed = 0
     keep, inside = not arguments["overwrite"], [f"{RUNS}/{figure.id}" for figure in chosen]
     with results_in(folder, names, keep=keep, inside=inside), limited_threads(arguments["threads"]):
-        for figure in chosen:
+        for figure, lab in zip(chosen, labs, strict=True):
             try:
-                _make(figure, _lab(figure, gnn, arguments), folder, arguments)
+                _make(figure, lab, folder, arguments)
             except UserError as error:  # of its data: the others may do
                 if len(chosen) == 1:
                     raise
@@ -163,20 +162,15 @@ def _list():
 
 def _lab(figure, gnn, arguments):
     quick = arguments["quick"]
+    sizes = {**figure.full, **(figure.quick if quick else {})}
     return Lab(
         gnn=gnn,
-        sizes=_sizes(figure, arguments),
+        sizes=changed(figure, sizes, arguments["size"]),
         data=(arguments["data"] or figure.data) if figure.data or figure.takes_data else None,
         seeds=figure.seeds and (arguments["seeds"] or (1 if quick else figure.seeds)),
         threads=arguments["threads"] or available_cores(),
         quick=quick,
     )
-
-
-def _sizes(figure, arguments):
-    """Return the sizes of a figure as they are asked for."""
-    sizes = {**figure.full, **(figure.quick if arguments["quick"] else {})}
-    return changed(figure, sizes, arguments["size"])
 
 
 def _make(figure, lab, folder, arguments):

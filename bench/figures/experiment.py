@@ -5,7 +5,7 @@ about, its sizes, what the papers print and claim, and in which words a verdict 
 Its code is a module in `experiments` with these functions of a `Lab` and rows:
 
     cells(lab)           the runs, each a dict of plain values that says all about it; not where
-                         experiments.toml names the sizes whose values they combine
+                         experiments.toml has their form, see `crossed`
     measure(lab, cell)   rows of one run: a list of dicts of plain values
     table(lab, rows)     (titles, rows of words) for the terminal and the documentation
     verdicts(lab, rows)  a `Verdict` for each claim of the paper
@@ -18,7 +18,7 @@ time is measured in turns in one run.
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,91 +80,62 @@ def ranked(holds, weaker):
     return HOLDS if holds else WEAKER if weaker else FAILS
 
 
-def crossed(lab, *axes):
-    """Return a run for each combination of values: of each size named, or of "seed" the seeds."""
-    sizes = {**lab.sizes, "seed": list(range(lab.seeds or 0))}
-    values = [sizes[axis] if isinstance(sizes[axis], list) else [sizes[axis]] for axis in axes]
-    return [dict(zip(axes, each, strict=True)) for each in product(*values)]
+def crossed(lab, forms):
+    """Return the runs of experiments.toml: for each form, one for each combination of its values.
+
+    A list has values to combine, "@name" stands for those of a size, "@seed" for the seeds, and
+    "@threads" for `thread_counts`. Where a key names two columns, a value is a pair.
+    """
+    known = {**lab.sizes, "seed": list(range(lab.seeds or 0)), "threads": lab.thread_counts()}
+    runs = []
+    for form in forms:
+        values = [known[x[1:]] if str(x).startswith("@") else x for x in form.values()]
+        for each in product(*(x if isinstance(x, list) else [x] for x in values)):
+            pairs = zip(form, each, strict=True)
+            named = (zip(k.split(","), x if "," in k else [x], strict=True) for k, x in pairs)
+            runs.append(dict(chain.from_iterable(named)))
+    return runs
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or table of the papers, and how it is made again.
+    """A figure or table of the papers, and how it is made again; see the module."""
 
-    Attributes
-    ----------
-    id : str
-        A letter of the paper and its item: "V-fig14". Others that it shows as well are in `also`.
-    title, about : str
-    full, quick : dict
-        Sizes of the runs; `quick` only those that differ.
-    cells, measure, table, verdicts, plot : callables
-        See the module.
-    claims : dict
-        {name: {"where": paper and section, "says": the claim, with its number}}
-    data : str or None
-        The data set where the user gives none; None if it makes its own graphs.
-    takes_data : bool
-        Whether one that makes its own graphs takes the user's data set as well.
-    seeds : int or None
-        How many, where the user does not say; None if nothing depends on a seed of the user's.
-    timed : bool
-        Whether it shows times, which a busy machine spoils.
-    also : tuple of str
-    """
-
-    id: str
+    id: str  # a letter of the paper and its item: "V-fig14"; others that it shows are in `also`
     title: str
-    full: dict[str, Any]
-    quick: dict[str, Any]
+    full: dict[str, Any]  # sizes of the runs
+    quick: dict[str, Any]  # those that differ with --quick
     cells: Callable[..., list]
     measure: Callable[..., list]
     table: Callable[..., tuple]
     verdicts: Callable[..., list]
     plot: Callable[..., list]
-    claims: dict[str, dict[str, Any]]
+    claims: dict[str, dict[str, Any]]  # by name: "where", paper and section, "says" and more
     about: str = ""
-    data: str | None = None
-    takes_data: bool = False
-    seeds: int | None = None
-    timed: bool = False
+    data: str | None = None  # where the user gives none; None if it makes its own graphs
+    takes_data: bool = False  # whether one that makes its own graphs takes the user's data as well
+    seeds: int | None = None  # where the user does not say; None if nothing depends on them
+    timed: bool = False  # whether it shows times, which a busy machine spoils
     also: tuple[str, ...] = ()
 
     def judged(self, lab, rows):
         """Return the verdicts as dicts, with where the paper has each claim, and what it says."""
         return [
-            {
-                "claim": one.claim,
-                **{key: self.claims[one.claim][key] for key in ("where", "says")},
-                **one._asdict(),
-            }
+            {"claim": one.claim, "where": about["where"], "says": about["says"], **one._asdict()}
             for one in self.verdicts(lab, rows)
+            for about in [self.claims[one.claim]]
         ]
 
 
 @dataclass
 class Lab:
-    """What an experiment runs with.
+    """What an experiment runs with."""
 
-    Attributes
-    ----------
-    gnn : module
-        refimpl or fastimpl.
-    sizes : dict
-        `Experiment.full`, or that with what `Experiment.quick` or the user changes.
-    data : str or None
-        The data set, as `load_dataset` takes it.
-    seeds : int or None
-    threads : int
-        The most that may be used.
-    quick : bool
-    """
-
-    gnn: Any
-    sizes: dict[str, Any]
-    data: str | None = None
+    gnn: Any  # refimpl or fastimpl
+    sizes: dict[str, Any]  # `Experiment.full`, with what `Experiment.quick` or the user changes
+    data: str | None = None  # the data set, as `load_dataset` takes it
     seeds: int | None = None
-    threads: int = field(default_factory=available_cores)
+    threads: int = field(default_factory=available_cores)  # the most that may be used
     quick: bool = False
     kept: dict = field(default_factory=dict, repr=False)
 

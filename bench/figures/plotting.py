@@ -35,61 +35,36 @@ SCALES = "xscale", "yscale"
 
 
 class Curve(NamedTuple):
-    """A line through points, with a band from `low` to `high` where these are given.
-
-    printed : bool
-        Whether it is the paper's own.
-    marked : bool
-        Whether its points have marks: not where there are very many.
-    """
+    """A line through points, with a band from `low` to `high` where these are given."""
 
     x: list
     y: list
     low: list | None = None
     high: list | None = None
-    printed: bool = False
-    marked: bool = True
+    printed: bool = False  # whether it is the paper's own
+    marked: bool = True  # whether its points have marks: not where there are very many
 
 
 class Lines(NamedTuple):
-    """Curves in one pair of axes.
-
-    curves : dict
-        {name: Curve}
-    axes : dict
-        What `matplotlib.axes.Axes.set` takes.
-    ticks : sequence of numbers, optional
-        The only ticks of x.
-    """
+    """Curves in one pair of axes."""
 
     title: str
     x_label: str
     y_label: str
     curves: dict[str, Curve]
-    axes: dict[str, Any] = {}
-    ticks: Any = None
+    axes: dict[str, Any] = {}  # what `matplotlib.axes.Axes.set` takes
+    ticks: Any = None  # the only ticks of x
 
 
 class Bars(NamedTuple):
-    """Groups of bars, a bar for each series in each group.
-
-    names : list of str
-        Of the groups.
-    series : dict
-        {name: a number or None for each group}
-    ranges : dict
-        {name: (low, high) for each group}, for series that have them.
-    printed : dict
-        {name: a number or None for each group}: the paper's, drawn as marks on the bars.
-    stacked : bool
-    """
+    """Groups of bars, a bar for each series in each group; a series has a value for each group."""
 
     title: str
     y_label: str
-    names: list[str]
-    series: dict[str, list]
-    ranges: dict[str, list] = {}
-    printed: dict[str, list] = {}
+    names: list[str]  # of the groups
+    series: dict[str, list]  # numbers, or None
+    ranges: dict[str, list] = {}  # (low, high), of series that have them
+    printed: dict[str, list] = {}  # the paper's numbers, drawn as marks on the bars
     stacked: bool = False
     axes: dict[str, Any] = {}
 

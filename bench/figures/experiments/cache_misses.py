@@ -15,12 +15,6 @@ PARTS, ROWS = "in parts, column-major", "in one part, row-major"
 BOUND, AT = 0.05, 512  # J section 7.4: below 5% from so many KiB on
 
 
-def cells(lab):
-    """Return a run for each graph and layout."""
-    graphs = [{"nodes": nodes, "degree": degree} for nodes, degree in lab.sizes["graphs"]]
-    return [{**graph, "layout": layout} for graph in graphs for layout in (PARTS, ROWS)]
-
-
 def measure(lab, cell):
     """Return a row for each size of the cache."""
     sizes = lab.sizes

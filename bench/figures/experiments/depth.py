@@ -20,13 +20,6 @@ DEEP = 3  # layers of I Table II
 PRINTED = {int(threads): ups for threads, ups in ABOUT["I-tab2"]["printed"].items()}
 
 
-def cells(lab):
-    """Return a run for each number of threads, then one for each seed."""
-    counts = [{"part": "time", "threads": count} for count in lab.thread_counts()]
-    seeds = [{"part": "score", "seed": seed} for seed in range(lab.seeds)]
-    return counts + seeds
-
-
 def measure(lab, cell):
     """Return rows of times, or of scores."""
     if cell["part"] == "time":

@@ -20,11 +20,6 @@ SAVED, SPENT = "saved", "spent"
 READING, BEFORE, EPOCH = "reading from disk", "pre-processing", "an epoch"
 
 
-def cells(lab):
-    """Return a run for each depth, and one of what is done before training."""
-    return [*({"what": SAVED, "layers": n} for n in lab.sizes["layers"]), {"what": SPENT}]
-
-
 def measure(lab, cell):
     """Return what each method saves, or the seconds of each stage in each round."""
     sizes = lab.sizes

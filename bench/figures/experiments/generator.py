@@ -30,12 +30,6 @@ COLUMNS = {
 }
 
 
-def cells(lab):
-    """Return a run of sampling and training, and one of pruning for each size of a batch."""
-    batches = [{"what": PRUNING, "batch": batch} for batch in lab.sizes["batches"]]
-    return [{"what": SAMPLING}, *batches]
-
-
 def measure(lab, cell):
     """Return a row for each contestant and round."""
     graph = kronecker(lab.sizes["scale"], lab.sizes["degree"])

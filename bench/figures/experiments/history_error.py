@@ -12,11 +12,6 @@ NAMES = {"gas": "GAS", "fresh": "FreshGNN", "vrgcn": "VR-GCN"}
 GROWS = 1.5  # times, "considerably"
 
 
-def cells(lab):
-    """Return a run for each method and seed."""
-    return [{"method": method, "seed": seed} for method in NAMES for seed in range(lab.seeds)]
-
-
 def measure(lab, cell):
     """Return a row for each iteration."""
     sizes, dataset = lab.sizes, lab.dataset()

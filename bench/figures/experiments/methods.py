@@ -7,22 +7,10 @@ from bench.figures.training import trained
 
 PAPER = ABOUT["V-tab2"]
 MODELS, NAMES = PAPER["models"], PAPER["names"]
-NOT_GAT = "ladies", "fastgcn", "vrgcn"
 # V Table 2: arxiv, products, papers100M
 PRINTED, NOT_RUN = PAPER["printed"], PAPER["not_run"]
 CUT = -20  # points: what is drawn of a bar that goes below
 PRODUCTS = 1  # its place in these
-
-
-def cells(lab):
-    """Return a run for each model, method and seed."""
-    return [
-        {"model": model, "method": method, "seed": seed}
-        for model in MODELS
-        for method in NAMES
-        for seed in range(lab.seeds)
-        if not (model == "gat" and method in NOT_GAT)
-    ]
 
 
 def measure(lab, cell):

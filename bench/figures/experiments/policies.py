@@ -1,6 +1,6 @@
 """V Fig 14: the share of rows that each policy of the cache saves."""
 
-from bench.figures.experiment import ABOUT, graded, ranked, verdict
+from bench.figures.experiment import ABOUT, crossed, graded, ranked, verdict
 from bench.figures.plotting import Bars
 from bench.figures.result_rows import groups_of, pick, spread_of, values_of
 from bench.figures.row_counts import rules_of, shares_saved
@@ -15,11 +15,7 @@ def cells(lab):
     """Return a run for each rule of a full buffer and each pair of widths."""
     if not 1 <= lab.sizes["counted"] <= lab.sizes["iterations"]:
         raise UserError("--size counted must be at least 1, and at most the size iterations")
-    return [
-        {"overflow": overflow, "d": d, "h": h}
-        for overflow in ("wrap", "drop")
-        for d, h in lab.sizes["widths"]
-    ]
+    return crossed(lab, [{"overflow": ["wrap", "drop"], "d,h": "@widths"}])
 
 
 def measure(lab, cell):

@@ -24,15 +24,6 @@ DASHBOARDS = {SLOTS: ("dashboard", "ipdps"), FRONTIER: ("pin_tile", "jpdc")}  # 
 GRAPH = "{nodes:,} nodes, degree {degree:g}"
 
 
-def cells(lab):
-    """Return a run for each graph and each kind of parallelism."""
-    return [
-        {"what": what, "nodes": nodes, "degree": degree}
-        for what in (INTER, INTRA)
-        for nodes, degree in lab.sizes["graphs"]
-    ]
-
-
 def measure(lab, cell):
     """Return a row for each contestant and round."""
     graph = power_law(cell["nodes"], cell["degree"], exponent=2.3)

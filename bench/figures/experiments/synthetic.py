@@ -36,11 +36,6 @@ CURVES = {
 }
 
 
-def cells(_lab):
-    """Return a run for what is varied."""
-    return [{"varied": "nodes"}, {"varied": "degree"}]
-
-
 def measure(lab, cell):
     """Return a row for each graph and round: milliseconds of an iteration."""
     sizes = lab.sizes

@@ -3,13 +3,7 @@
 from bench.figures.experiment import graded, ranked, verdict
 from bench.figures.plotting import Lines, bars_of, curves_of, level
 from bench.figures.result_rows import pick, points_beside, spread_of, values_of
-from bench.figures.training import (
-    ALL_CACHED,
-    few_labels,
-    outcome,
-    steps_of,
-    trained,
-)
+from bench.figures.training import ALL_CACHED, few_labels, outcome, steps_of, trained
 from refimpl.lab.apps.errors import UserError
 
 P_GRAD, AGE = 0.9, 1 / 6  # the paper's choice, 200 of 1,200 iterations

@@ -17,12 +17,7 @@ from bench.figures.plotting import Lines, level
 from bench.figures.result_rows import groups_of, pick, spread
 from refimpl.lab.apps.preparing import limited_threads
 from refimpl.lab.training.config import TrainConfig
-from refimpl.lab.training.methods import (
-    FastGcn,
-    FullBatch,
-    LayerSampling,
-    MethodSettings,
-)
+from refimpl.lab.training.methods import FastGcn, FullBatch, LayerSampling, MethodSettings
 from refimpl.lab.training.models import Gcn, ModelSettings, Sage
 
 SAMPLERS = {"frontier": "frontier", "random walk": "random_walk", "edge": "edge"}

@@ -3,23 +3,12 @@
 from bench.figures.experiment import ranked, verdict
 from bench.figures.plotting import bars_of
 from bench.figures.result_rows import pick, spread, spread_of, values_of
-from bench.figures.training import (
-    ALL_CACHED,
-    few_labels,
-    outcome,
-    steps_of,
-    trained,
-)
+from bench.figures.training import ALL_CACHED, few_labels, outcome, steps_of, trained
 
 PRINTED = {"papers100M": (-0.15, -0.29, -0.06, -0.27), "MAG240M": (-0.51, -0.12, -0.18, -0.12)}
 IN_PAPER = 0, 200, 400, 800  # iterations, of an epoch with so many:
 EPOCH = 1200
 GAIN = 0.1  # points
-
-
-def cells(lab):
-    """Return a run for each start of the cache and seed; -1 stands for never."""
-    return [{"start": at, "seed": seed} for at in (*IN_PAPER, -1) for seed in range(lab.seeds)]
 
 
 def measure(lab, cell):
