@@ -8,6 +8,8 @@ drawn as bands and error bars, what a paper prints as hollow marks.
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bench.figures.result_rows import curve_of, groups_of
 from refimpl._support.whole_files import replacing
 
@@ -29,7 +31,8 @@ COLUMNS = 2
 SIZE = 4.8, 3.4  # inches, of a panel
 DASHES = "-", (0, (5, 1.5)), (0, (1.2, 1.2)), "-.", (0, (7, 1.5, 1.2, 1.5)), (0, (3, 3)), "-", "--"
 HATCHES = "", "///", "...", "\\\\\\", "xxx", "---", "ooo", "+++"
-PRINTED = "#3d3d3d"
+PRINTED: Any = {"color": "#3d3d3d", "marker": "o", "markerfacecolor": "white"}
+PRINTED_MARK: Any = {**PRINTED, "linestyle": "", "markersize": 5}
 MANY = 2e3  # times: over a wider logarithmic axis there are powers of ten alone
 SCALES = "xscale", "yscale"
 
@@ -136,7 +139,7 @@ def _draw_lines(axes, panel):
     for name, curve in panel.curves.items():
         form: Any
         if curve.printed:
-            form = {"color": PRINTED, "linestyle": ":", "marker": "o", "markerfacecolor": "white"}
+            form = {**PRINTED, "linestyle": ":"}
         else:
             at = ours.index(name) % len(COLORS)
             form = {"color": COLORS[at], "linestyle": DASHES[at], "marker": MARKERS[at]}
@@ -154,48 +157,36 @@ def _draw_lines(axes, panel):
 
 def _draw_bars(axes, panel):
     count = 1 if panel.stacked else len(panel.series)
-    width, base = 0.8 / count, [0.0] * len(panel.names)
+    width, base = 0.8 / count, np.zeros(len(panel.names))
     for at, (name, values) in enumerate(panel.series.items()):
         shift = 0 if panel.stacked else (at - (count - 1) / 2) * width
-        there = [(i, y) for i, y in enumerate(values) if y is not None]
-        places, heights = [i + shift for i, _ in there], [y for _, y in there]
+        places, heights = np.arange(len(values)) + shift, np.array(values, float)  # NaN for None
         errors = None
         if name in panel.ranges:
-            spans = [panel.ranges[name][i] for i, _ in there]
-            below = [y - low for y, (low, _) in zip(heights, spans, strict=True)]
-            above = [high - y for y, (_, high) in zip(heights, spans, strict=True)]
-            errors = [below, above]
-        form = {"facecolor": COLORS[at % len(COLORS)], "edgecolor": "white", "linewidth": 0.5}
+            spans = [span or (np.nan, np.nan) for span in panel.ranges[name]]
+            errors = np.abs(np.array(spans, float).T - heights)
         axes.bar(
             places,
             heights,
             width,
-            bottom=[base[i] for i, _ in there] if panel.stacked else 0,
+            bottom=base.copy(),
             yerr=errors,
             error_kw={"elinewidth": 0.8, "capsize": 2},
             hatch=HATCHES[at % len(HATCHES)],
             label=name,
-            **form,
+            facecolor=COLORS[at % len(COLORS)],
+            edgecolor="white",
+            linewidth=0.5,
         )
-        for i, y in there if panel.stacked else ():
-            base[i] += y
-        marks = [(i + shift, y) for i, y in enumerate(panel.printed.get(name, [])) if y is not None]
-        if marks:
-            axes.plot(*zip(*marks, strict=True), **_PRINTED_MARK)
+        if panel.stacked:
+            base += np.nan_to_num(heights)
+        if name in panel.printed:
+            axes.plot(places, np.array(panel.printed[name], float), **PRINTED_MARK)
     long = max(map(len, panel.names)) * len(panel.names) > 45
     form = {"rotation": 30, "ha": "right"} if long else {}
     axes.set_xticks(range(len(panel.names)), labels=panel.names, **form)
     if panel.printed:
-        axes.plot([], [], label="as the paper prints", **_PRINTED_MARK)
-
-
-_PRINTED_MARK = {
-    "color": PRINTED,
-    "linestyle": "",
-    "marker": "o",
-    "markerfacecolor": "white",
-    "markersize": 5,
-}
+        axes.plot([], [], label="as the paper prints", **PRINTED_MARK)
 
 
 def _plain_numbers(axes):

@@ -2,15 +2,14 @@
 
 import statistics
 
-from bench.figures.experiment import UNTESTED, verdict
+from bench.figures.experiment import ABOUT, UNTESTED, verdict
 from bench.figures.experiments.scaling import training
 from bench.figures.interleaved_timing import PARTS, in_words, rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Bars
 from bench.figures.result_rows import groups_of, median_of, medians, quartiles_of, tabled, values_of
 from bench.figures.synthetic_data import data_like
 
-CPU = {"PPI": 0.1974, "Reddit": 0.3676, "Yelp": 0.2917}  # J Table 3, on 40 cores
-GPU = {"PPI": 0.1021, "Reddit": 0.1357, "Yelp": 0.1420}  # of an Nvidia Tesla P100
+CPU, GPU = ABOUT["J-tab3"]["printed"].values()  # {like: seconds}
 
 
 def measure(lab, cell):

@@ -111,15 +111,7 @@ def table(lab, rows):
 
 
 def verdicts(lab, rows):
-    """Judge cost and time to a score by depth.
-
-    An epoch's ratio with 3 layers holds where it reaches nine tenths of what is printed for the
-    most cores that are here, more weakly where it is above 1 and above that of one layer. Time is
-    linear in depth where it is within 15% of a rising line, more weakly within 30%. Time to a
-    score wins at a depth where, in the mean of the seeds, graph sampling reaches the threshold
-    sooner than layer sampling; it holds where it wins at all depths, more weakly where from some
-    depth on.
-    """
+    """Judge cost and time to a score by depth."""
     return [
         *_deep(pick(rows, part="time")),
         _linear(pick(rows, part="time"), lab.threads),

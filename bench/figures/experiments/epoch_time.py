@@ -2,7 +2,7 @@
 
 from itertools import accumulate
 
-from bench.figures.experiment import UNTESTED, graded, ranked, verdict
+from bench.figures.experiment import ABOUT, UNTESTED, graded, ranked, verdict
 from bench.figures.plotting import Curve, Lines, bars_of
 from bench.figures.result_rows import (
     bands,
@@ -16,8 +16,7 @@ from bench.figures.result_rows import (
 )
 from bench.figures.training import seconds_of, trained_in_turns
 
-NAMES = {"neighbor": "neighbour sampling", "fresh": "FreshGNN"}
-NAMES |= {"gas": "GAS", "cluster": "ClusterGCN"}
+NAMES = ABOUT["V-fig10"]["names"]
 OVER_BEST, OVER_DGL = 3.4, 5.3  # V section 7.2: times as fast as MariusGNN, and as DGL
 POINTS = 0.02  # so close to neighbour sampling's best score counts as the same accuracy
 
@@ -75,10 +74,7 @@ def table(_lab, rows):
 
 
 def verdicts(_lab, rows):
-    """Judge speed by the medians of rounds in memory, and who is first by means over seeds.
-
-    FreshGNN must be first, and need half of neighbour sampling's time, which always gets there.
-    """
+    """Judge speed by the medians of rounds in memory, and who is first by means over seeds."""
     ratio = speed_up(rows, "neighbor")
     gains = {
         name: speed_up(rows, method).mean for method, name in NAMES.items() if method != "fresh"

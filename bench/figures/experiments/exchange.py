@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any
 
 from bench.figures.between_processes import PROCESSES, measured
-from bench.figures.experiment import UNTESTED, verdict
+from bench.figures.experiment import ABOUT, UNTESTED, verdict
 from bench.figures.interleaved_timing import rows_of_rounds
 from bench.figures.plotting import Lines, curves_of
 from bench.figures.result_rows import groups_of, middle, pick, ratios, spread
@@ -16,13 +16,7 @@ from refimpl.loader import Topology, plan_rounds, simulate
 
 ID_BYTES = 8
 TWO_SIDED, ONE_SIDED, ROUNDS = "two-sided", "one-sided", "rounds"
-ORDERS: dict[str, Any] = {
-    ONE_SIDED: "all_at_once",
-    "fifo per destination": "fifo_per_destination",
-    "shifted": "shifted",
-    ROUNDS: "rounds",
-    "rounds, mixed": "rounds",
-}
+ORDERS: dict[str, Any] = ABOUT["V-fig18"]["names"]  # {way: order of `simulate`}
 WAYS = [TWO_SIDED, *ORDERS]
 SHAPES: dict[str, Any] = {  # of so many devices and a bandwidth: a tree of two switches, a crossbar
     "tree": lambda devices, bandwidth: Topology.tree((2, devices // 2), bandwidth),

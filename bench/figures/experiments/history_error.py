@@ -72,11 +72,7 @@ def table(_lab, rows):
 
 
 def verdicts(_lab, rows):
-    """Judge growth by the quarters of the first and the last epoch, the level by the last's end.
-
-    It holds where errors grow much in the first epoch and still grow in the last, and holds weaker
-    where they grow in the first alone: the paper does not say which epoch it shows.
-    """
+    """Judge growth by the quarters of the first and the last epoch, the level by the last's end."""
     last = max(values_of(rows, "epoch"))
     made = quarters(rows, "gas", 1, "made_error")
     read, later = quarters(rows, "gas", 1), quarters(rows, "gas", last)

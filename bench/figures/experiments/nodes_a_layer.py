@@ -61,11 +61,7 @@ def table(_lab, rows):
 
 
 def verdicts(_lab, rows):
-    """Judge by the last hop, the input of the deepest network.
-
-    It holds where on all graphs at least `WHOLE` of the nodes with neighbours are met there, and
-    on the largest a hundred times as many as a subgraph has; more weakly where that is ten times.
-    """
+    """Judge by the last hop, the input of the deepest network."""
     last, found = max(values_of(rows, "hop")), []
     for some in groups_of(rows, "like"):
         layers, graphs = (_met(some, method, [last])[0] for method in (LAYERS, GRAPHS))

@@ -10,12 +10,7 @@ from refimpl.lab.training.methods import SampledGraph
 from refimpl.samplers.sampling import Sampler
 
 CORES = 40  # the papers'
-SHOWN = {
-    "whole": "whole iteration",
-    "sampling": "sampling",
-    "aggregation": "feature propagation",
-    "weights": "weight application",
-}
+SHOWN = ABOUT["I-fig3"]["names"]
 DRAWN = "whole", "aggregation", "weights"  # as in the papers; sampling is their Fig 4
 CLAIMS = ABOUT["I-fig3"]["claims"]  # with the part and its printed speed-up on `CORES`
 
@@ -51,11 +46,7 @@ def table(_lab, rows):
 
 
 def verdicts(lab, rows):
-    """Compare with a printed speed-up where there are as many threads as the papers' cores.
-
-    It holds where the mean over data sets and widths is at least nine tenths of it, and more
-    weakly where it is above 1.
-    """
+    """Compare with a printed speed-up where there are as many threads as the papers' cores."""
     enough, found = lab.has_cores(CORES), []
     at = CORES if enough else max(values_of(rows, "threads"))
     for claim, about in CLAIMS.items():

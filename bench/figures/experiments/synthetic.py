@@ -4,7 +4,7 @@ import statistics
 
 import numpy as np
 
-from bench.figures.experiment import FAILS, ranked, verdict
+from bench.figures.experiment import ABOUT, FAILS, ranked, verdict
 from bench.figures.experiments.scaling import training
 from bench.figures.interleaved_timing import rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines
@@ -29,11 +29,7 @@ CLOSE, FAIR = 0.15, 0.3  # how far times may be from a line
 RISE = 1.25  # times from the least degree to the largest, to be called growth
 
 
-CURVES = {
-    "forward and backward": "iteration",
-    "of it feature propagation": "aggregation",
-    "with sampling": "with_sampling",
-}
+CURVES = ABOUT["J-fig5"]["names"]
 
 
 def measure(lab, cell):
@@ -89,7 +85,6 @@ def verdicts(_lab, rows):
 
 
 def _constant(rows):
-    """It holds where the last three graphs agree within a tenth, more weakly within a quarter."""
     sizes, times = _times(rows, "nodes")
     late = times[-3:]
     grown, steady = times[-1] / times[0], max(late) / min(late)
@@ -99,10 +94,6 @@ def _constant(rows):
 
 
 def _linear(rows):
-    """It holds where all times are within `CLOSE` of a line that rises by `RISE`.
-
-    More weakly within `FAIR`, or where it rises less.
-    """
     degrees, times = _times(rows, "degree")
     a, b = line_through(degrees, times)
     off = max(abs(a + b * d - t) / t for d, t in zip(degrees, times, strict=True))

@@ -1,17 +1,13 @@
 """V Fig 13: rows saved and test accuracy over FreshGNN's two thresholds, p_grad and t_stale."""
 
-from bench.figures.experiment import graded, ranked, verdict
+from bench.figures.experiment import ABOUT, graded, ranked, verdict
 from bench.figures.plotting import Lines, bars_of, curves_of, level
 from bench.figures.result_rows import pick, points_beside, spread_of, values_of
 from bench.figures.training import ALL_CACHED, few_labels, outcome, steps_of, trained
 from refimpl.lab.apps.errors import UserError
 
 P_GRAD, AGE = 0.9, 1 / 6  # the paper's choice, 200 of 1,200 iterations
-BUFFERS = {
-    "features": "features",
-    "wrap": "both, wrap",
-    "drop": "both, drop",
-}
+BUFFERS = ABOUT["V-fig13"]["names"]
 CONTROLS = {"random": "ranked at random", "anti": "largest gradients"}
 SAVED = 0.6  # by embeddings, beyond that age
 HARMLESS = 0.5  # points

@@ -70,14 +70,7 @@ def baselines_of(name):
 
 
 def verdicts(lab, rows):
-    """Compare frontier sampling with GraphSAGE in score, and with the best baseline in time.
-
-    I's score holds where the mean over seeds is not lower, more weakly where it is less than 0.0025
-    lower; J's where it is higher with every seed, more weakly where in the mean. The time holds
-    where with either kind of layer the threshold is reached, in the mean of the seeds, as much
-    sooner as the smallest that is printed; more weakly where with one kind sooner than the
-    baseline.
-    """
+    """Compare frontier sampling with GraphSAGE in score, and with the best baseline in time."""
     ours, sage = best_scores(rows, OURS), best_scores(rows, SAGE)
     gains = [a - b for a, b in zip(ours, sage, strict=True)]
     gain, ratios, each = statistics.fmean(gains), [], []

@@ -1,17 +1,13 @@
 """V Fig 17: the share of rows saved on graphs of other degrees and other diameters."""
 
-from bench.figures.experiment import graded, ranked, verdict
+from bench.figures.experiment import ABOUT, graded, ranked, verdict
 from bench.figures.plotting import Lines, curves_of
 from bench.figures.result_rows import groups_of, medians, pick, spread, tabled, values_of
 from bench.figures.synthetic_data import banded, data_on, diameter_at_least, drawn_roots
 from bench.figures.training import buffer_of, epochs, sampled
 
 BY_DEGREE, BEST = "features by degree", "FreshGNN, for performance"
-METHODS: dict[str, dict] = {
-    BY_DEGREE: {"p_grad": 0.0, "hotness": "degree"},
-    "FreshGNN": {"hotness": "degree"},
-    BEST: {"hotness": "profile", "performance": True},
-}
+METHODS: dict[str, dict] = ABOUT["V-fig17"]["names"]  # {name: settings}
 AXES = {"mean degree": "mean degree", "band": "largest |u - v| of an edge"}
 PRINTED = {"mean degree": 1.56, "band": 1.43}  # V section 7.5: over what features by degree save
 RUN = "features", "varied", "at"

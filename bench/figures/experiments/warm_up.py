@@ -45,10 +45,7 @@ def table(_lab, rows):
 
 
 def verdicts(_lab, rows):
-    """Judge by the mean gain of a start after 200 to 800, over that at 0, seed by seed.
-
-    It holds where there is a gain with every seed, more weakly where there is one in the mean.
-    """
+    """Judge by the mean gain of a start after 200 to 800, over that at 0, seed by seed."""
     now = gains(rows, 0)
     by_seed = {
         seed: spread(gains(rows, start)[seed] for start in IN_PAPER[1:]).mean - now[seed]
