@@ -31,13 +31,7 @@ def load(id):
 
 
 def find(words):
-    """Return the experiments that a user names; ``["all"]`` are all of them.
-
-    Raises
-    ------
-    UserError
-        If there is no such figure.
-    """
+    """Return the experiments that a user names, or refuse; ``["all"]`` are all of them."""
     figures = known()
     if words == ["all"]:
         return list(figures.values())

@@ -104,13 +104,7 @@ def parser_of():
 
 
 def run(arguments):
-    """Run the command; `arguments` is what the parser gave, as a dict.
-
-    Raises
-    ------
-    UserError
-        If there is no such figure, or an option cannot be.
-    """
+    """Run the command; `arguments` is what the parser gave, as a dict."""
     words = arguments["figures"]
     if words == ["list"]:
         return _list()
@@ -287,10 +281,7 @@ def typed_size(text):
 def changed(figure, sizes, wanted):
     """Return the sizes of a figure with those that a user wants, [(name, value), ..].
 
-    Raises
-    ------
-    UserError
-        If there is no such size, or the value is not of the kind of the figure's own.
+    A size that the figure does not have is refused, and a value of another kind than its own.
     """
     for name, value in wanted:
         if name not in sizes:

@@ -24,12 +24,8 @@ def steps_in_turns(trainers, rounds, *, steps=1, threads=None, warm_up=1):
 
     Rounds that do not count come first. A round has so many steps of each of {name: Trainer}; where
     that differs, `steps` is {name: int}. With sampled subgraphs it is the size of the pool, so that
-    each round draws as many as it uses. `threads` is {name: the most threads}.
-
-    Returns
-    -------
-    dict
-        {name: list of {part: seconds of a step}}, parts being `PARTS` and their sum, "whole"
+    each round draws as many as it uses. `threads` is {name: the most threads}. Returned is {name:
+    list of {part: seconds of a step}}, parts being `PARTS` and their sum, "whole".
     """
     counts = steps if isinstance(steps, dict) else dict.fromkeys(trainers, steps)
     limits = threads or {}

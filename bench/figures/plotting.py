@@ -99,13 +99,7 @@ def bars_of(title, y_label, spreads, *, name="here", scale=1.0, printed=None, ax
 
 
 def draw(path, panels, note=""):
-    """Draw panels into a file whose name ends in one of `FORMATS`; same bytes for same panels.
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Draw panels into a file whose name ends in one of `FORMATS`; same bytes for same panels."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure  # without pyplot: no display, no global state
 

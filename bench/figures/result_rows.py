@@ -63,12 +63,8 @@ def groups_of(rows, *keys):
 def tabled(groups, columns):
     """Return a table: the titles, and a line for each group of rows.
 
-    Parameters
-    ----------
-    groups : list of lists of rows
-    columns : dict
-        {title: a column of the group's first row, a form of its columns such as "{nodes:,}", or a
-        function of the group}
+    `columns` is {title: a column of the group's first row, a form of its columns such as
+    "{nodes:,}", or a function of the group}.
     """
 
     def cell(column, some):

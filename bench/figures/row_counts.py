@@ -80,19 +80,9 @@ class Policy:
             order = np.lexsort((ids, -self.plan.density[layer - 1, ids]))
             ids, computed = ids[order], computed[order]
             allow = self.plan.ok[layer - 1, ids]
-        self.gnn.policy_update(
-            self.cache,
-            layer,
-            ids,
-            np.zeros(len(ids)),
-            computed,
-            np.zeros((len(ids), self.width), np.float32),
-            i,
-            p=self.p,
-            control="random",
-            key=key(SEED, CONTROL, i, layer),
-            allow=allow,
-        )
+        rows = np.zeros(len(ids)), computed, np.zeros((len(ids), self.width), np.float32)
+        own = {"p": self.p, "control": "random", "key": key(SEED, CONTROL, i, layer)}
+        self.gnn.policy_update(self.cache, layer, ids, *rows, i, **own, allow=allow)
 
 
 def policies(gnn, rules, graph, roots, d, h):
@@ -116,18 +106,9 @@ def policies(gnn, rules, graph, roots, d, h):
 
 def planned(gnn, rules, graph, roots, d, h):
     """Return what `plan_performance` chooses under the rules."""
-    return gnn.history.plan_performance(
-        graph,
-        roots,
-        rules.fanouts,
-        rules.batch,
-        seed=SEED,
-        floats=rules.floats(graph.n, d),
-        d=d,
-        h=h,
-        p=rules.p_grad,
-        t_stale=rules.t_stale,
-    )
+    sampling = graph, roots, rules.fanouts, rules.batch
+    own = {"floats": rules.floats(graph.n, d), "p": rules.p_grad, "t_stale": rules.t_stale}
+    return gnn.history.plan_performance(*sampling, seed=SEED, d=d, h=h, **own)
 
 
 def minibatches(gnn, graph, roots, batch, fanouts, epoch=0):
@@ -162,10 +143,6 @@ def rows_between(graphs, n, ranks, steps):
     """Return, for each step, the rows that rank d needs of rank s at [s, d]; 0 where they are one.
 
     In step i rank r has minibatch number i * ranks + r of `graphs`.
-
-    Returns
-    -------
-    (steps, ranks, ranks) int64 array
     """
     ownership, found = even_parts(n, ranks), np.zeros((steps, ranks, ranks), np.int64)
     for number, mfg in zip(range(steps * ranks), graphs, strict=False):

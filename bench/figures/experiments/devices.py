@@ -40,11 +40,18 @@ def measure(lab, cell):
         found = measured(lab, "steps")
         named = {(method, int(n)): each for method, by in found.items() for n, each in by.items()}
         return rows_of_rounds(named, "method", "processes", key="seconds")
-    sizes = lab.sizes
-    data = made_data(sizes)
+    sizes, ranks, data = lab.sizes, cell["ranks"], made_data(lab.sizes)
     graphs = lab.once("graphs", lambda: two_epochs(lab.gnn, sizes, data))
-    found = loads(lab.gnn, sizes, data.graph, data.roots, graphs, cell["ranks"])
-    return [{"method": name, **load._asdict()} for name, load in found.items()]
+    inputs = [mfg.nodes[0] for mfg in graphs[1]]
+    firsts = range(0, len(inputs) // ranks * ranks, ranks)
+    ids = {
+        NEIGHBOR: [inputs[first : first + ranks] for first in firsts],
+        FRESH: loaded_by_fresh(lab.gnn, sizes, data.graph, data.roots, graphs, ranks),
+    }
+    row_bytes = BYTES * sizes["features"]
+    return [
+        {"method": name, **load(ids[name], data.graph.n, row_bytes)._asdict()} for name in METHODS
+    ]
 
 
 def made_data(sizes):
@@ -142,18 +149,6 @@ def loaded_by_fresh(gnn, sizes, graph, roots, graphs, ranks):
                 if epoch:
                     found[step][rank] = ids
     return found
-
-
-def loads(gnn, sizes, graph, roots, graphs, ranks):
-    """Return {method: its `Load` on so many ranks}; `graphs` are those of two epochs."""
-    steps, row_bytes = len(graphs[1]) // ranks, BYTES * sizes["features"]
-    inputs = [mfg.nodes[0] for mfg in graphs[1][: steps * ranks]]
-    whole = [inputs[step * ranks : (step + 1) * ranks] for step in range(steps)]
-    fresh = loaded_by_fresh(gnn, sizes, graph, roots, graphs, ranks)
-    return {
-        NEIGHBOR: load(whole, graph.n, row_bytes),
-        FRESH: load(fresh, graph.n, row_bytes),
-    }
 
 
 def speedups(ranks, messages, busiest, parameters, compute, latency, bandwidth):

@@ -65,11 +65,16 @@ def _sampled(lab, graph):
 
 def _pruned(lab, graph, batch):
     """Return the seconds in which each layout removes the entries of an iteration's cached rows."""
-    mfg, hit = cached_part(lab.gnn, graph, batch, lab.sizes["fanouts"], lab.sizes["cached"])
-    emptied = emptied_rows(lab.gnn, mfg, hit)
-    check_layouts(lab.gnn, mfg, hit)
+    gnn, rng = lab.gnn, np.random.default_rng(batch)
+    roots = rng.choice(np.flatnonzero(graph.degrees()), batch, replace=False)
+    mfg = gnn.layer_sample(graph, roots, lab.sizes["fanouts"], key(SEED, LAYER, 0, batch))
+    hit = [rng.random(len(nodes)) < lab.sizes["cached"] for nodes in mfg.nodes[1:]]
+    hit[-1][:] = False  # the roots
+    pairs = zip(gnn.prune_mfg(mfg, hit).mfg.blocks, mfg.blocks, strict=True)
+    emptied = [np.flatnonzero(after.end < before.end) for after, before in pairs]
+    check_layouts(gnn, mfg, hit)
     tasks = {
-        layout: lambda _, layout=layout: layout_seconds(lab.gnn, layout, mfg, emptied)
+        layout: lambda _, layout=layout: layout_seconds(gnn, layout, mfg, emptied)
         for layout in COLUMNS
     }
     first = {layout: [task(0)] for layout, task in tasks.items()}
@@ -78,25 +83,6 @@ def _pruned(lab, graph, batch):
     about = {"entries": sum(block.e for block in mfg.blocks), "emptied": sum(map(len, emptied))}
     named = {name: found[layout] for layout, name in COLUMNS.items()}
     return [{**about, **row} for row in rows_of_rounds(named, "contestant", key="seconds")]
-
-
-def cached_part(gnn, graph, batch, fanouts, share):
-    """Return a message-flow graph, and which of its embeddings below the roots are cached."""
-    rng = np.random.default_rng(batch)
-    roots = rng.choice(np.flatnonzero(graph.degrees()), batch, replace=False)
-    mfg = gnn.layer_sample(graph, roots, fanouts, key(SEED, LAYER, 0, batch))
-    hit = [rng.random(len(nodes)) < share for nodes in mfg.nodes[1:]]
-    hit[-1][:] = False
-    return mfg, hit
-
-
-def emptied_rows(gnn, mfg, hit):
-    """Return the rows of each block that pruning empties."""
-    pruned = gnn.prune_mfg(mfg, hit).mfg
-    return [
-        np.flatnonzero(after.end < before.end)
-        for after, before in zip(pruned.blocks, mfg.blocks, strict=True)
-    ]
 
 
 def check_layouts(gnn, mfg, hit):

@@ -21,19 +21,16 @@ def cells(lab):
 def measure(lab, cell):
     """Return a row for each policy."""
     sizes = lab.sizes
-    graph, roots = _made(lab) if lab.data is None else (lab.dataset().graph, lab.dataset().train)
+    if lab.data is None:  # a power law, and the share of its nodes that is trained on
+        graph = made_graph(sizes["nodes"], sizes["degree"])
+        roots = drawn_roots(graph.n, int(sizes["roots"] * graph.n))
+    else:
+        graph, roots = lab.dataset().graph, lab.dataset().train
     age = max(1, -(-len(roots) // sizes["batch"]) // 6)
     rules = rules_of(sizes, t_stale=age, overflow=cell["overflow"])
     last = {"iterations": sizes["iterations"], "counted": sizes["counted"]}
     saved = shares_saved(lab.gnn, rules, graph, roots, cell["d"], cell["h"], **last)
     return [{"policy": name, "saved": share} for name, share in saved.items()]
-
-
-def _made(lab):
-    """Return a power law, and the share of its nodes that is trained on."""
-    sizes = lab.sizes
-    graph = made_graph(sizes["nodes"], sizes["degree"])
-    return graph, drawn_roots(graph.n, int(sizes["roots"] * graph.n))
 
 
 def table(_lab, rows):

@@ -25,20 +25,33 @@ GRAPH = "{nodes:,} nodes, degree {degree:g}"
 
 
 def measure(lab, cell):
-    """Return a row for each contestant and round."""
+    """Return a row for each contestant and round.
+
+    A subgraph is its nodes, induction and transpose. A call draws several, others in every round.
+    """
+    gnn, sizes = lab.gnn, lab.sizes
     graph = power_law(cell["nodes"], cell["degree"], exponent=2.3)
     if cell["what"] == INTRA:
         with threadpool_limits(1):
-            found = {name: lanes_of(lab.gnn, graph, name, lab.sizes) for name in DASHBOARDS}
+            found = {name: lanes_of(gnn, graph, name, sizes) for name in DASHBOARDS}
         return [{"sampler": name, **row} for name, rows in found.items() for row in rows]
-    together = max(lab.sizes["together"], lab.threads)  # one for each thread at least
-    counts = lab.thread_counts(also=(CORES,))
-    about = samplers(lab.sizes), counts, together, lab.sizes["rounds"]
-    found = subgraph_seconds(lab.gnn, graph, *about)
+    together = max(sizes["together"], lab.threads)  # one for each thread at least
+    pools = ThreadpoolController()  # found once: finding them takes as long as a sample
+
+    def draw(sampler, limit, number):
+        with pools.limit(limits=limit):
+            gnn.sample_many(graph, sampler, 0, together * number, together)
+
+    tasks = {
+        (name, limit): partial(draw, sampler, limit)
+        for name, sampler in samplers(sizes).items()
+        for limit in lab.thread_counts(also=(CORES,))
+    }
+    found = seconds_in_turns(tasks, sizes["rounds"])
     rows = rows_of_rounds(found, "sampler", "threads", key="milliseconds")
     for row in rows:
         row["speedup"] = found[row["sampler"], 1][row["round"]] / row["milliseconds"]
-        row["milliseconds"] *= 1e3
+        row["milliseconds"] *= 1e3 / together
     return rows
 
 
@@ -50,27 +63,6 @@ def samplers(sizes):
         "random walk": Sampler("random_walk", r=n // 4, h=3),
         "edge": Sampler("edge", b=n // 2),
     }
-
-
-def subgraph_seconds(gnn, graph, samplers, threads, together, rounds):
-    """Return {(name, number of threads): the seconds of a subgraph in each round}, in turns.
-
-    A subgraph is its nodes, induction and transpose. A call draws `together` of them, others in
-    every round; `samplers` is {name: Sampler}, `threads` the numbers of threads.
-    """
-    pools = ThreadpoolController()  # found once: finding them takes as long as a sample
-
-    def draw(sampler, limit, number):
-        with pools.limit(limits=limit):
-            gnn.sample_many(graph, sampler, 0, together * number, together)
-
-    tasks = {
-        (name, limit): partial(draw, sampler, limit)
-        for name, sampler in samplers.items()
-        for limit in threads
-    }
-    found = seconds_in_turns(tasks, rounds)
-    return {name: [seconds / together for seconds in each] for name, each in found.items()}
 
 
 def lanes_of(gnn, graph, name, sizes):

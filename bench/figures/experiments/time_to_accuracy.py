@@ -3,7 +3,10 @@
 import statistics
 from itertools import accumulate
 
-from bench.figures.accuracy_over_time import (
+from bench.figures.experiment import ranked, verdict
+from bench.figures.plotting import Lines, level
+from bench.figures.result_rows import groups_of, pick, spread
+from bench.figures.training import (
     SLACK,
     best_score,
     lengths,
@@ -12,9 +15,6 @@ from bench.figures.accuracy_over_time import (
     race_curves,
     sooner,
 )
-from bench.figures.experiment import ranked, verdict
-from bench.figures.plotting import Lines, level
-from bench.figures.result_rows import groups_of, pick, spread
 from refimpl.lab.apps.preparing import limited_threads
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import FastGcn, FullBatch, LayerSampling, MethodSettings
@@ -57,16 +57,12 @@ def table(_lab, rows):
     lines = []
     for some in groups_of(rows, "name"):
         name, ends = some[0]["name"], [one[-1]["seconds"] for one in groups_of(some, "seed")]
-        words = sooner(rows, name, baselines_of(name))[1]
+        layers = "GCN's layers" if name in (OURS_GCN, GCN) else "GraphSAGE's layers"
+        words = sooner(rows, name, BASELINES[layers])[1]
         best = spread(best_scores(rows, name)).text(".4f")
         lines.append([name, best, spread(ends).text(".2f"), words])
     titles = ["method", "best validation F1", "seconds in all"]
     return [*titles, "times as fast as the best baseline"], lines
-
-
-def baselines_of(name):
-    """Return the baselines that have the layers of a contestant."""
-    return BASELINES["GCN's layers" if name in (OURS_GCN, GCN) else "GraphSAGE's layers"]
 
 
 def verdicts(lab, rows):
